@@ -1,0 +1,42 @@
+# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...])
+#
+# One room = one static target thalweg_ROOM with the alias thalweg::ROOM. Every target gets the project's warnings and
+# flags. DEPS names rooms; the levels of ARCHITECTURE.md are checked by tools/check_layers.py, not here.
+
+find_package(Threads REQUIRED)
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+set(CMAKE_C_FLAGS_SANITIZE "${CMAKE_CXX_FLAGS_SANITIZE}")
+
+find_program(THALWEG_MOLD mold)
+
+# -ffp-contract=off: a fused multiply-add is written by name, so that bits do not depend on the instruction set.
+# -fno-tree-slp-vectorize: two adjacent 8-byte stores followed by a 16-byte load miss store forwarding (executor).
+add_library(thalweg_flags INTERFACE)
+target_compile_options(thalweg_flags INTERFACE
+  -Wall -Wextra -Werror -Wno-missing-field-initializers -ffp-contract=off
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-slp-vectorize>)
+target_include_directories(thalweg_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_link_libraries(thalweg_flags INTERFACE Threads::Threads)
+if(THALWEG_MOLD)
+  target_link_options(thalweg_flags INTERFACE -fuse-ld=mold)
+endif()
+if(THALWEG_SANITIZER)
+  target_compile_options(thalweg_flags INTERFACE -fsanitize=${THALWEG_SANITIZER} -fno-sanitize-recover=all)
+  target_link_options(thalweg_flags INTERFACE -fsanitize=${THALWEG_SANITIZER})
+endif()
+
+function(thalweg_library ROOM)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;OPTIONS" ${ARGN})
+  add_library(thalweg_${ROOM} STATIC ${ARG_SRCS})
+  add_library(thalweg::${ROOM} ALIAS thalweg_${ROOM})
+  target_link_libraries(thalweg_${ROOM} PUBLIC thalweg_flags)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(thalweg_${ROOM} PUBLIC thalweg::${dep})
+  endforeach()
+  if(ARG_OPTIONS)
+    target_compile_options(thalweg_${ROOM} PRIVATE ${ARG_OPTIONS})
+  endif()
+endfunction()

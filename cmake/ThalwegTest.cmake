@@ -1,0 +1,22 @@
+# thalweg_test(ROOM SRCS a_test.cc ... DEPS room ... [LABELS label ...])
+#
+# One test binary a room, bin/ROOM_test, one CTest test per gtest case, labelled with the room.
+
+if(THALWEG_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+function(thalweg_test ROOM)
+  if(NOT THALWEG_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  add_executable(${ROOM}_test ${ARG_SRCS})
+  target_link_libraries(${ROOM}_test PRIVATE thalweg_flags GTest::gtest_main GTest::gmock)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${ROOM}_test PRIVATE thalweg::${dep})
+  endforeach()
+  gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS "unit;${ROOM};${ARG_LABELS}" TIMEOUT 120)
+endfunction()
