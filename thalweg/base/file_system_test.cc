@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/base/file_system.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class FileSystemTest : public ::testing::Test {
+ protected:
+  FileSystemTest() {
+    std::string pattern = ::testing::TempDir() + "thalweg_fs_XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+  }
+  ~FileSystemTest() override { std::filesystem::remove_all(dir_); }
+
+  std::string Path(const std::string& name) const { return dir_ + "/" + name; }
+
+  PosixFileSystem fs_;
+  std::string dir_;
+};
+
+TEST_F(FileSystemTest, AtomicWriteReadsBackAndLeavesNothingElse) {
+  for (const std::string& contents :
+       {std::string(), std::string("abc"), std::string(300000, 'x')}) {
+    ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), contents).ok());
+    EXPECT_EQ(*ReadFile(fs_, Path("f")), contents);
+    EXPECT_THAT(*fs_.List(dir_), ElementsAre("f"));
+  }
+}
+
+TEST_F(FileSystemTest, FailedAtomicWriteKeepsTheOldFileAndRemovesTheNew) {
+  ASSERT_TRUE(fs_.MakeDirectories(Path("d/inner")).ok());
+  const Status status =
+      WriteFileAtomically(fs_, Path("d"), "new");  // a directory that is not empty
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(*fs_.List(dir_), ElementsAre("d"));
+}
+
+TEST_F(FileSystemTest, NewFilesHaveOrdinaryPermissions) {
+  ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), "abc").ok());
+  struct stat info;
+  ASSERT_EQ(::stat(Path("f").c_str(), &info), 0);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask);
+}
+
+TEST_F(FileSystemTest, PositionalReads) {
+  ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), "0123456789").ok());
+  const auto file = *fs_.OpenForReading(Path("f"));
+  char buffer[8] = {};
+  EXPECT_EQ(*file->Read(3, buffer, 4), 4u);
+  EXPECT_EQ(std::string(buffer, 4), "3456");
+  EXPECT_EQ(*file->Read(8, buffer, 4), 2u);
+  EXPECT_EQ(*file->Read(10, buffer, 4), 0u);
+  EXPECT_EQ(*file->Read(1000, buffer, 4), 0u);
+  EXPECT_EQ(*file->Size(), 10u);
+  EXPECT_TRUE(ReadExactly(*file, 6, buffer, 4).ok());
+  const Status status = ReadExactly(*file, 7, buffer, 4);
+  EXPECT_EQ(status.code(), Code::kOutOfRange);
+  EXPECT_EQ(status.message(), "expected 4 bytes at offset 7, the file ends after 3");
+}
+
+TEST_F(FileSystemTest, AppendContinues) {
+  for (const char* part : {"ab", "cd"}) {
+    const auto file = *fs_.OpenForAppending(Path("f"));
+    ASSERT_TRUE(file->Append(part).ok());
+    ASSERT_TRUE(file->Close().ok());
+    EXPECT_EQ(file->Append("x").code(), Code::kFailedPrecondition);
+  }
+  EXPECT_EQ(*ReadFile(fs_, Path("f")), "abcd");
+}
+
+TEST_F(FileSystemTest, ErrorsNamePathAndReason) {
+  const Status missing = ReadFile(fs_, Path("none")).status();
+  EXPECT_EQ(missing.code(), Code::kNotFound);
+  EXPECT_EQ(missing.message(),
+            "cannot open for reading '" + Path("none") + "': No such file or directory");
+  EXPECT_EQ(ReadFile(fs_, dir_).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(ReadFile(fs_, "").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ReadFile(fs_, std::string("a\0b", 3)).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(fs_.List(Path("none")).status().code(), Code::kNotFound);
+  EXPECT_EQ(fs_.RemoveFile(Path("none")).code(), Code::kNotFound);
+  EXPECT_EQ(fs_.Rename(Path("none"), Path("x")).code(), Code::kNotFound);
+  ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), "abc").ok());
+  EXPECT_THAT(fs_.MakeDirectories(Path("f/d")).ToString(), StartsWith("FAILED_PRECONDITION"));
+}
+
+TEST_F(FileSystemTest, FullDiskIsResourceExhausted) {
+  const auto file = fs_.OpenForWriting("/dev/full");
+  if (!file.ok()) GTEST_SKIP() << "no /dev/full here";
+  ASSERT_TRUE((*file)->Append("x").ok());
+  const Status status = (*file)->Close();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.ToString(), HasSubstr("/dev/full"));
+}
+
+TEST_F(FileSystemTest, ReadFileIsBoundedAndCopesWithUnknownSizes) {
+  EXPECT_GT(ReadFile(fs_, "/proc/self/status")->size(), 100u);
+  EXPECT_EQ(ReadFile(fs_, "/dev/zero", 100000).status().code(), Code::kResourceExhausted);
+  ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), "abc").ok());
+  EXPECT_TRUE(ReadFile(fs_, Path("f"), 3).ok());
+  EXPECT_EQ(ReadFile(fs_, Path("f"), 2).status().code(), Code::kResourceExhausted);
+}
+
+TEST_F(FileSystemTest, DirectoriesAndStat) {
+  ASSERT_TRUE(fs_.MakeDirectories(Path("a/b/c")).ok());
+  ASSERT_TRUE(fs_.MakeDirectories(Path("a/b/c/")).ok());
+  EXPECT_TRUE(fs_.Stat(Path("a/b/c"))->is_directory);
+  ASSERT_TRUE(WriteFileAtomically(fs_, Path("a/f"), "12345").ok());
+  EXPECT_EQ(fs_.Stat(Path("a/f"))->size, 5u);
+  EXPECT_THAT(*fs_.List(Path("a")), ElementsAre("b", "f"));
+  EXPECT_TRUE(*FileExists(fs_, Path("a/f")));
+  EXPECT_FALSE(*FileExists(fs_, Path("a/g")));
+  EXPECT_EQ(fs_.RemoveDirectory(Path("a/b")).code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(fs_.RemoveDirectory(Path("a/b/c")).ok());
+  EXPECT_TRUE(fs_.RemoveFile(Path("a/f")).ok());
+}
+
+TEST(ParentDirectoryTest, Forms) {
+  EXPECT_EQ(ParentDirectory("/a/b"), "/a");
+  EXPECT_EQ(ParentDirectory("/a"), "/");
+  EXPECT_EQ(ParentDirectory("a"), ".");
+}
+
+}  // namespace
+}  // namespace thalweg
