@@ -7,7 +7,8 @@
 namespace thalweg {
 
 void CheckFailed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: CHECK(%s) failed: a bug in thalweg, please report it\n", file, line, condition);
+  std::fprintf(stderr, "%s:%d: CHECK(%s) failed: a bug in thalweg, please report it\n", file, line,
+               condition);
   std::abort();
 }
 

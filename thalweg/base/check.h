@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CHECK(condition): a bug of ours when false. Nothing that comes from a graph, a feed, a file or a peer may reach one:
-// such input gets a Status. This is the only place of the project that ends the process.
+// CHECK(condition): a bug of ours when false. Nothing that comes from a graph, a feed, a file or a
+// peer may reach one: such input gets a Status. This is the only place of the project that ends the
+// process.
 #pragma once
 
 namespace thalweg {

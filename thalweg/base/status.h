@@ -89,10 +89,10 @@ class [[nodiscard]] Status {
 
 inline Status OkStatus() { return Status(); }
 
-#define THALWEG_STATUS_MAKER(NAME)                     \
-  template <class... Parts>                            \
-  Status NAME(const Parts&... parts) {                 \
-    return Status(Code::k##NAME, StrCat(parts...));    \
+#define THALWEG_STATUS_MAKER(NAME)                  \
+  template <class... Parts>                         \
+  Status NAME(const Parts&... parts) {              \
+    return Status(Code::k##NAME, StrCat(parts...)); \
   }
 THALWEG_STATUS_MAKER(Cancelled)
 THALWEG_STATUS_MAKER(Unknown)
@@ -112,11 +112,14 @@ THALWEG_STATUS_MAKER(DataLoss)
 THALWEG_STATUS_MAKER(Unauthenticated)
 #undef THALWEG_STATUS_MAKER
 
-// Result<T>: a T, or the Status that says why there is none. Never holds an ok Status without a value.
+// Result<T>: a T, or the Status that says why there is none. Never holds an ok Status without a
+// value.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(const T& value) : has_value_(true) { new (&value_) T(value); }             // NOLINT: implicit by design
+  Result(const T& value) : has_value_(true) {
+    new (&value_) T(value);
+  }  // NOLINT: implicit by design
   Result(T&& value) noexcept : has_value_(true) { new (&value_) T(std::move(value)); }  // NOLINT
   // An ok status here is a bug of the caller and becomes Internal.
   Result(Status status)  // NOLINT
@@ -124,7 +127,8 @@ class [[nodiscard]] Result {
   Result(const Result& other) : status_(other.status_), has_value_(other.has_value_) {
     if (has_value_) new (&value_) T(other.value_);
   }
-  Result(Result&& other) noexcept : status_(std::move(other.status_)), has_value_(other.has_value_) {
+  Result(Result&& other) noexcept
+      : status_(std::move(other.status_)), has_value_(other.has_value_) {
     if (has_value_) new (&value_) T(std::move(other.value_));
   }
   Result& operator=(Result other) noexcept {
@@ -160,10 +164,9 @@ class [[nodiscard]] Result {
 
 }  // namespace thalweg
 
-#define RETURN_IF_ERROR(expr)                                    \
-  do {                                                           \
-    if (::thalweg::Status status_macro = (expr); !status_macro.ok()) \
-      return status_macro;                                       \
+#define RETURN_IF_ERROR(expr)                                                             \
+  do {                                                                                    \
+    if (::thalweg::Status status_macro = (expr); !status_macro.ok()) return status_macro; \
   } while (false)
 
 #define THALWEG_CONCAT_INNER(a, b) a##b

@@ -45,9 +45,13 @@ TEST(ResultTest, CarriesValueOrError) {
   EXPECT_FALSE(r.ok());
 }
 
-TEST(ResultTest, OkStatusIsNotAValue) { EXPECT_EQ(Result<int>(OkStatus()).status().code(), Code::kInternal); }
+TEST(ResultTest, OkStatusIsNotAValue) {
+  EXPECT_EQ(Result<int>(OkStatus()).status().code(), Code::kInternal);
+}
 
-TEST(StrCatTest, NumbersReadBack) { EXPECT_EQ(StrCat(-3, " ", 0.1f, " ", 1e300, " ", true, 'x'), "-3 0.1 1e+300 truex"); }
+TEST(StrCatTest, NumbersReadBack) {
+  EXPECT_EQ(StrCat(-3, " ", 0.1f, " ", 1e300, " ", true, 'x'), "-3 0.1 1e+300 truex");
+}
 
 }  // namespace
 }  // namespace thalweg

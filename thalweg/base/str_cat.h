@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// StrCat: the text of its arguments, one after the other. Light on purpose: every file includes it through status.h.
+// StrCat: the text of its arguments, one after the other. Light on purpose: every file includes it
+// through status.h.
 //   StrCat("rank ", 3, ", scale ", 0.5)  ->  "rank 3, scale 0.5"
-// Numbers print so that they read back to the same value. Types with their own text give a ToString() member.
+// Numbers print so that they read back to the same value. Types with their own text give a
+// ToString() member.
 #pragma once
 
 #include <concepts>

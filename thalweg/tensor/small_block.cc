@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/tensor/small_block.h"
+
+#include <cstdlib>
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kGrain = 128;
+constexpr int kClasses = kMaxSmallBlock / kGrain;
+constexpr int kKeptPerClass = 1024;  // at most 1.3 MB a thread
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct ThreadCache {
+  FreeBlock* head[kClasses] = {};
+  int count[kClasses] = {};
+  bool ended = false;
+  ~ThreadCache() {
+    ended = true;  // tensors in other thread-local objects may still come back after this
+    for (FreeBlock*& list : head) {
+      while (list != nullptr) {
+        FreeBlock* block = list;
+        list = block->next;
+        std::free(block);
+      }
+    }
+  }
+};
+
+thread_local ThreadCache cache;
+
+int ClassOf(size_t bytes) { return static_cast<int>((bytes + kGrain - 1) / kGrain) - 1; }
+
+}  // namespace
+
+void* AllocateSmallBlock(size_t bytes) {
+  const int cls = ClassOf(bytes);
+  if (FreeBlock* block = cache.head[cls]; block != nullptr) {
+    cache.head[cls] = block->next;
+    --cache.count[cls];
+    return block;
+  }
+  return std::aligned_alloc(64, (cls + 1) * kGrain);
+}
+
+void FreeSmallBlock(void* block, size_t bytes) {
+  const int cls = ClassOf(bytes);
+  if (cache.count[cls] >= kKeptPerClass || cache.ended) {
+    std::free(block);
+    return;
+  }
+  auto* free_block = static_cast<FreeBlock*>(block);
+  free_block->next = cache.head[cls];
+  cache.head[cls] = free_block;
+  ++cache.count[cls];
+}
+
+}  // namespace thalweg

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/tensor/tensor.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "thalweg/tensor/small_block.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kHeaderBytes =
+    (sizeof(TensorRep) + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+
+template <class T>
+void ConstructObjects(void* data, int64_t n) {
+  std::uninitialized_value_construct_n(static_cast<T*>(data), n);
+}
+template <class T>
+void DestroyObjects(void* data, int64_t n) {
+  std::destroy_n(static_cast<T*>(data), n);
+}
+
+void ConstructElements(DType dtype, void* data, int64_t n) {
+  switch (dtype) {
+    case DType::kString:
+      return ConstructObjects<std::string>(data, n);
+    case DType::kResource:
+      return ConstructObjects<ResourceHandle>(data, n);
+    case DType::kVariant:
+      return ConstructObjects<Variant>(data, n);
+    default:
+      return;
+  }
+}
+
+void DestroyElements(DType dtype, void* data, int64_t n) {
+  switch (dtype) {
+    case DType::kString:
+      return DestroyObjects<std::string>(data, n);
+    case DType::kResource:
+      return DestroyObjects<ResourceHandle>(data, n);
+    case DType::kVariant:
+      return DestroyObjects<Variant>(data, n);
+    default:
+      return;
+  }
+}
+
+// Bytes of one block that holds header and data, or 0 when they lie apart.
+size_t JoinedBytes(size_t data_bytes) {
+  return kHeaderBytes + data_bytes <= kMaxSmallBlock ? kHeaderBytes + data_bytes : 0;
+}
+
+TensorRep* NewHeader(size_t block_bytes, DType dtype, const Shape& shape, int64_t n) {
+  void* block = AllocateSmallBlock(block_bytes);
+  if (block == nullptr) return nullptr;
+  auto* rep = new (block) TensorRep;
+  rep->dtype = dtype;
+  rep->shape = shape;
+  rep->num_elements = n;
+  return rep;
+}
+
+void DestroyRep(TensorRep* rep) {
+  TensorRep* owner = rep->owner;
+  size_t header_bytes = kHeaderBytes;
+  if (rep->release != nullptr) {
+    (*rep->release)();
+    delete rep->release;
+  } else if (owner == nullptr) {
+    DestroyElements(rep->dtype, rep->data, rep->num_elements);
+    if (rep->allocator != nullptr) {
+      rep->allocator->Deallocate(rep->data, rep->block_bytes);
+    } else if (rep->block_bytes != 0) {
+      std::free(rep->data);
+    } else {
+      header_bytes = JoinedBytes(static_cast<size_t>(rep->num_elements) * DTypeStride(rep->dtype));
+    }
+  }
+  rep->~TensorRep();
+  FreeSmallBlock(rep, header_bytes);
+  if (owner != nullptr) Unref(owner);
+}
+
+// A header that views `bytes_of`'s data. The owner is never a view itself, so chains do not grow.
+TensorRep* NewView(TensorRep* bytes_of, DType dtype, const Shape& shape, void* data) {
+  TensorRep* rep = NewHeader(kHeaderBytes, dtype, shape, shape.num_elements());
+  CHECK(rep != nullptr);
+  rep->owner = bytes_of->owner != nullptr ? bytes_of->owner : bytes_of;
+  Ref(rep->owner);
+  rep->data = data;
+  return rep;
+}
+
+}  // namespace
+
+void DestroyCounted(const Counted* object) {
+  if (object->kind == Counted::Kind::kResource) {
+    delete static_cast<const Resource*>(object);
+  } else {
+    DestroyRep(const_cast<TensorRep*>(static_cast<const TensorRep*>(object)));
+  }
+}
+
+Tensor Tensor::AdoptRep(TensorRep* rep) {
+  return Tensor(Kind::kBuffer, rep->dtype, reinterpret_cast<uint64_t>(static_cast<Counted*>(rep)));
+}
+
+namespace {
+
+struct Layout {
+  int64_t n = 0;
+  size_t bytes = 0;
+};
+
+Result<Layout> LayoutOf(DType dtype, const Shape& shape) {
+  Layout layout;
+  layout.n = shape.num_elements();
+  if (__builtin_mul_overflow(static_cast<size_t>(layout.n), DTypeStride(dtype), &layout.bytes)) {
+    return ResourceExhausted("a tensor of type ", dtype, " and shape ", shape,
+                             " is larger than the address space");
+  }
+  return layout;
+}
+
+}  // namespace
+
+Result<Tensor> Tensor::Allocate(Allocator& allocator, DType dtype, const Shape& shape) {
+  const size_t size = DTypeSize(dtype);
+  if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
+  ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
+  const size_t joined = JoinedBytes(layout.bytes);
+  TensorRep* rep = NewHeader(joined != 0 ? joined : kHeaderBytes, dtype, shape, layout.n);
+  if (rep == nullptr) return AllocationError(allocator, layout.bytes);
+  if (joined != 0) {
+    rep->data = reinterpret_cast<char*>(rep) + kHeaderBytes;
+  } else {
+    rep->data = allocator.Allocate(layout.bytes);
+    if (rep->data == nullptr) {
+      rep->~TensorRep();
+      FreeSmallBlock(rep, kHeaderBytes);
+      return AllocationError(allocator, layout.bytes)
+          .WithContext(StrCat("tensor of type ", dtype, " and shape ", shape));
+    }
+    rep->allocator = &allocator;
+    rep->block_bytes = layout.bytes;
+  }
+  ConstructElements(dtype, rep->data, layout.n);
+  return AdoptRep(rep);
+}
+
+Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
+  const size_t size = DTypeSize(dtype);
+  if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
+  ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
+  const size_t joined = JoinedBytes(layout.bytes);
+  TensorRep* rep = NewHeader(joined != 0 ? joined : kHeaderBytes, dtype, shape, layout.n);
+  if (rep == nullptr) return ResourceExhausted("out of memory");
+  if (joined != 0) {
+    rep->data = reinterpret_cast<char*>(rep) + kHeaderBytes;
+  } else {
+    rep->block_bytes = (layout.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    rep->data = std::aligned_alloc(kTensorAlignment, rep->block_bytes);
+    if (rep->data == nullptr) {
+      rep->~TensorRep();
+      FreeSmallBlock(rep, kHeaderBytes);
+      return ResourceExhausted("out of memory: ", layout.bytes, " bytes for a tensor of type ",
+                               dtype, " and shape ", shape);
+    }
+  }
+  ConstructElements(dtype, rep->data, layout.n);
+  return AdoptRep(rep);
+}
+
+Tensor Tensor::HostTensor(DType dtype, const Shape& shape) {
+  Result<Tensor> tensor = AllocateHost(dtype, shape);
+  CHECK(tensor.ok());
+  return *std::move(tensor);
+}
+
+Tensor Tensor::FromBuffer(DType dtype, const Shape& shape, void* data,
+                          std::function<void()> release) {
+  TensorRep* rep = NewHeader(kHeaderBytes, dtype, shape, shape.num_elements());
+  CHECK(rep != nullptr);
+  rep->data = data;
+  rep->release = new std::function<void()>(std::move(release));
+  return AdoptRep(rep);
+}
+
+Tensor Tensor::Reference(RefPtr<Resource> resource, DType dtype) {
+  return Tensor(Kind::kReference, dtype,
+                reinterpret_cast<uint64_t>(static_cast<Counted*>(resource.release())));
+}
+
+bool Tensor::SharesBufferWith(const Tensor& other) const {
+  if (kind() != Kind::kBuffer || other.kind() != Kind::kBuffer) return false;
+  const TensorRep* a = rep()->owner != nullptr ? rep()->owner : rep();
+  const TensorRep* b = other.rep()->owner != nullptr ? other.rep()->owner : other.rep();
+  return a == b;
+}
+
+Result<Tensor> Tensor::Reshaped(const Shape& new_shape) const {
+  if (new_shape.num_elements() != num_elements()) {
+    return InvalidArgument("cannot reshape ", num_elements(), " elements of shape ", shape(),
+                           " to shape ", new_shape, " with ", new_shape.num_elements());
+  }
+  if (kind() == Kind::kInline) {
+    if (new_shape.IsScalar()) return *this;
+    ASSIGN_OR_RETURN(Tensor t, AllocateHost(dtype(), new_shape));
+    std::memcpy(t.mutable_raw_data(), &payload_, DTypeSize(dtype()));
+    return t;
+  }
+  if (new_shape.IsScalar() && IsPlain(dtype()) && DTypeSize(dtype()) <= 8) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, raw_data(), DTypeSize(dtype()));
+    return Tensor(Kind::kInline, dtype(), bits);
+  }
+  return AdoptRep(NewView(rep(), dtype(), new_shape, rep()->data));
+}
+
+Tensor Tensor::Rows(int64_t begin, int64_t end) const {
+  Dims dims = rep()->shape.dims();
+  const int64_t rows = dims[0];
+  CHECK(begin >= 0 && begin <= end && end <= rows);
+  const size_t row_bytes = rows == 0 ? 0 : bytes() / static_cast<size_t>(rows);
+  dims[0] = end - begin;
+  return AdoptRep(
+      NewView(rep(), dtype(), Shape(std::move(dims)),
+              static_cast<char*>(rep()->data) + static_cast<size_t>(begin) * row_bytes));
+}
+
+Result<Tensor> Tensor::Bitcast(DType to) const {
+  if (!IsPlain(dtype()) || DTypeSize(dtype()) != DTypeSize(to)) {
+    return InvalidArgument("cannot view elements of type ", dtype(), " as ", to, " in place");
+  }
+  if (kind() == Kind::kInline) return Tensor(Kind::kInline, to, payload_);
+  return AdoptRep(NewView(rep(), to, rep()->shape, rep()->data));
+}
+
+Result<Tensor> Tensor::Clone(Allocator& allocator) const {
+  if (kind() != Kind::kBuffer) return *this;
+  ASSIGN_OR_RETURN(Tensor copy, Allocate(allocator, dtype(), rep()->shape));
+  const int64_t n = num_elements();
+  switch (dtype()) {
+    case DType::kString:
+      std::copy_n(data<std::string>(), n, copy.mutable_data<std::string>());
+      break;
+    case DType::kResource:
+      std::copy_n(data<ResourceHandle>(), n, copy.mutable_data<ResourceHandle>());
+      break;
+    case DType::kVariant:
+      std::copy_n(data<Variant>(), n, copy.mutable_data<Variant>());
+      break;
+    default:
+      if (n > 0) std::memcpy(copy.mutable_raw_data(), raw_data(), bytes());
+  }
+  return copy;
+}
+
+namespace {
+
+template <class T>
+void AppendElement(std::string& out, const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    out.append("'").append(value.substr(0, 40)).append(value.size() > 40 ? "...'" : "'");
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
+    AppendPart(out, static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, std::complex<float>> ||
+                       std::is_same_v<T, std::complex<double>>) {
+    AppendPart(out, StrCat("(", value.real(), ",", value.imag(), ")"));
+  } else {
+    AppendPart(out, value);
+  }
+}
+
+}  // namespace
+
+std::string Tensor::ToString() const {
+  if (empty()) return "no tensor";
+  std::string out = StrCat(dtype(), is_reference() ? "_ref" : "");
+  if (is_reference()) return out;
+  out.append(shape().ToString());
+  const int64_t shown = std::min<int64_t>(num_elements(), 8);
+  ForEachType<decltype(JoinTypes(PodTypes{}, Types<std::string>{}))>([&]<class T>() {
+    if (dtype() != kDTypeOf<T>) return;
+    for (int64_t i = 0; i < shown; ++i) {
+      out.push_back(' ');
+      AppendElement(out, data<T>()[i]);
+    }
+  });
+  if (shown < num_elements()) out.append(" ...");
+  return out;
+}
+
+}  // namespace thalweg

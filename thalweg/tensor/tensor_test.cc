@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+namespace thalweg {
+namespace {
+
+TEST(TensorTest, ScalarsAreInline) {
+  Tensor t = Tensor::Scalar(2.5f);
+  EXPECT_EQ(t.kind(), Tensor::Kind::kInline);
+  EXPECT_EQ(t.dtype(), DType::kFloat);
+  EXPECT_EQ(t.rank(), 0);
+  EXPECT_EQ(t.num_elements(), 1);
+  EXPECT_EQ(t.scalar<float>(), 2.5f);
+  EXPECT_EQ(Tensor::Scalar(std::complex<double>(1, 2)).kind(), Tensor::Kind::kBuffer);
+  EXPECT_EQ(Tensor::Scalar("text").scalar<std::string>(), "text");
+}
+
+TEST(TensorTest, CopiesShareAndSoleOwnerIsKnown) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  Tensor a = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000});
+  EXPECT_TRUE(a.IsSoleOwner());
+  Tensor b = a;
+  EXPECT_FALSE(a.IsSoleOwner());
+  EXPECT_TRUE(a.SharesBufferWith(b));
+  b = Tensor();
+  EXPECT_TRUE(a.IsSoleOwner());
+  Tensor view = *a.Reshaped(Shape{10, 100});
+  EXPECT_FALSE(a.IsSoleOwner());
+  a = Tensor();
+  EXPECT_TRUE(view.IsSoleOwner());
+  Tensor rows = view.Rows(2, 4);
+  EXPECT_EQ(rows.shape(), (Shape{2, 100}));
+  EXPECT_EQ(rows.data<float>(), view.data<float>() + 200);
+}
+
+TEST(TensorTest, BuffersAreAlignedAndReturned) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  for (int64_t n : {1, 7, 33, 100, 127, 129, 1000, 70000, 600000, 3000001}) {
+    Tensor t = *Tensor::Allocate(*allocator, DType::kFloat, Shape{n});
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(t.raw_data()) % kTensorAlignment, 0u) << n;
+    std::fill_n(t.mutable_data<float>(), n, 1.0f);
+  }
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
+  EXPECT_GT(allocator->Stats().bytes_kept, 0);
+  allocator->Trim();
+  EXPECT_EQ(allocator->Stats().bytes_kept, 0);
+}
+
+TEST(TensorTest, FreedMemoryIsReused) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  const void* first = Tensor::Allocate(*allocator, DType::kFloat, Shape{1 << 20})->raw_data();
+  EXPECT_EQ(Tensor::Allocate(*allocator, DType::kFloat, Shape{1 << 20})->raw_data(), first);
+}
+
+TEST(TensorTest, LimitGivesResourceExhausted) {
+  AllocatorPtr allocator = MakeCpuAllocator(10 << 20);
+  Tensor held = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1 << 20});
+  Result<Tensor> t = Tensor::Allocate(*allocator, DType::kFloat, Shape{2, 1 << 20});
+  EXPECT_EQ(t.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(t.status().message().find("float32"), std::string_view::npos) << t.status().message();
+  held = Tensor();
+  EXPECT_TRUE(Tensor::Allocate(*allocator, DType::kFloat, Shape{2, 1 << 20}).ok());
+  EXPECT_EQ(Tensor::Allocate(*MakeCpuAllocator(), DType::kDouble, Shape{int64_t{1} << 61})
+                .status()
+                .code(),
+            Code::kResourceExhausted);
+}
+
+TEST(TensorTest, OutlivesItsAllocator) {
+  Tensor t;
+  {
+    AllocatorPtr allocator = MakeCpuAllocator();
+    t = *Tensor::Allocate(*allocator, DType::kInt64, Shape{100000});
+    t.mutable_data<int64_t>()[99999] = 7;
+  }
+  EXPECT_EQ(t.data<int64_t>()[99999], 7);
+}
+
+TEST(TensorTest, ObjectsAreConstructedAndCopied) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  Tensor t = *Tensor::Allocate(*allocator, DType::kString, Shape{50});
+  t.mutable_data<std::string>()[49] = std::string(100, 'x');
+  Tensor copy = *t.Clone(*allocator);
+  t = Tensor();
+  EXPECT_EQ(copy.data<std::string>()[49].size(), 100u);
+  EXPECT_EQ(copy.data<std::string>()[0], "");
+}
+
+TEST(TensorTest, BufferFromOutsideIsReleasedOnce) {
+  int released = 0;
+  float values[4] = {1, 2, 3, 4};
+  {
+    Tensor t = Tensor::FromBuffer(DType::kFloat, Shape{4}, values, [&] { ++released; });
+    EXPECT_FALSE(t.IsSoleOwner());
+    Tensor view = *t.Reshaped(Shape{2, 2});
+    t = Tensor();
+    EXPECT_EQ(released, 0);
+    EXPECT_EQ(view.data<float>()[3], 4);
+  }
+  EXPECT_EQ(released, 1);
+}
+
+TEST(TensorTest, ReshapeChecksAndHandlesScalars) {
+  EXPECT_EQ(Tensor::Scalar(1).Reshaped(Shape{2}).status().code(), Code::kInvalidArgument);
+  Tensor one = *Tensor::Scalar(5).Reshaped(Shape{1, 1});
+  EXPECT_EQ(one.data<int32_t>()[0], 5);
+  EXPECT_EQ(one.Reshaped(Shape{})->kind(), Tensor::Kind::kInline);
+  EXPECT_EQ(one.Reshaped(Shape{})->scalar<int32_t>(), 5);
+}
+
+TEST(TensorTest, ThreadsMayShareAndDrop) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  Tensor t = *Tensor::Allocate(*allocator, DType::kFloat, Shape{4096});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([t] {
+      for (int k = 0; k < 1000; ++k) Tensor copy = t;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(t.IsSoleOwner());
+}
+
+TEST(TensorTest, PrintsTypeShapeAndValues) {
+  EXPECT_EQ(Tensor::Vector<int32_t>({1, 2, 3}).ToString(), "int32[3] 1 2 3");
+  EXPECT_EQ(Tensor::Scalar(true).ToString(), "bool[] true");
+}
+
+TEST(HalfTest, EveryPatternRoundTrips) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float f = HalfBitsToFloat(static_cast<uint16_t>(bits));
+    if (std::isnan(f)) {
+      EXPECT_TRUE(std::isnan(static_cast<float>(Half(f))));
+    } else {
+      EXPECT_EQ(FloatToHalfBits(f), bits);
+    }
+  }
+}
+
+TEST(HalfTest, RoundsToNearestEven) {
+  EXPECT_EQ(static_cast<float>(Half(2049.0f)), 2048.0f);
+  EXPECT_EQ(static_cast<float>(Half(2051.0f)), 2052.0f);
+  EXPECT_EQ(static_cast<float>(Half(65520.0f)), INFINITY);
+  EXPECT_EQ(static_cast<float>(Half(65519.0f)), 65504.0f);
+  EXPECT_EQ(static_cast<float>(Half(0x1p-25f)), 0.0f);
+  EXPECT_EQ(static_cast<float>(Half(0x1.1p-25f)), 0x1p-24f);
+  EXPECT_EQ(static_cast<float>(Bfloat16(1.00390625f)), 1.0f);
+  EXPECT_EQ(static_cast<float>(Bfloat16(1.01171875f)), 1.015625f);
+}
+
+TEST(DTypeTest, NamesParse) {
+  for (int i = 1; i < kNumDTypes; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(*ParseDType(DTypeName(dtype)), dtype);
+  }
+  EXPECT_EQ(*ParseDType("DT_HALF"), DType::kHalf);
+  EXPECT_FALSE(ParseDType("float128").ok());
+  EXPECT_EQ(kDTypeOf<float>, DType::kFloat);
+}
+
+TEST(ShapeTest, RefusesWhatDoesNotFit) {
+  const int64_t big[] = {int64_t{1} << 40, int64_t{1} << 40};
+  EXPECT_EQ(Shape::Make(big).status().code(), Code::kInvalidArgument);
+  const int64_t negative[] = {3, -1};
+  EXPECT_EQ(Shape::Make(negative).status().message(),
+            "dimensions must not be negative, got shape [3,?]");
+  const int64_t with_zero[] = {int64_t{1} << 40, 0, int64_t{1} << 40};
+  EXPECT_FALSE(Shape::Make(with_zero).ok());
+}
+
+TEST(PartialShapeTest, MergesWhatIsKnown) {
+  EXPECT_EQ((PartialShape{-1, 3}.MergeWith(PartialShape{2, -1})->ToString()), "[2,3]");
+  EXPECT_FALSE((PartialShape{4}.MergeWith(PartialShape{5}).ok()));
+  EXPECT_EQ(PartialShape::Unknown().MergeWith(PartialShape{5})->ToString(), "[5]");
+  EXPECT_TRUE((PartialShape{-1, 3}.Admits(Shape{7, 3})));
+  EXPECT_FALSE((PartialShape{-1, 3}.Admits(Shape{3})));
+  EXPECT_EQ((PartialShape{1}.Concatenate(PartialShape{2, -1}).ToString()), "[1,2,?]");
+}
+
+TEST(DimsTest, GrowsBeyondInline) {
+  Dims dims;
+  for (int i = 0; i < 20; ++i) dims.push_back(i);
+  Dims copy = dims;
+  Dims moved = std::move(dims);
+  EXPECT_EQ(copy, moved);
+  moved.insert(0, 99);
+  moved.erase(1);
+  EXPECT_EQ(moved[0], 99);
+  EXPECT_EQ(moved[1], 1);
+  EXPECT_EQ(moved.size(), 20);
+}
+
+}  // namespace
+}  // namespace thalweg
