@@ -1,10 +1,12 @@
 # thalweg_test(ROOM SRCS a_test.cc ... DEPS room ... [LABELS label ...])
 #
-# One test binary a room, bin/ROOM_test, one CTest test per gtest case, labelled with the room.
+# One test binary a room, bin/ROOM_test, one CTest test per gtest case, labelled with the room. The target unit_tests
+# builds all of them.
 
 if(THALWEG_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  add_custom_target(unit_tests)
 endif()
 
 function(thalweg_test ROOM)
@@ -17,6 +19,7 @@ function(thalweg_test ROOM)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${ROOM}_test PRIVATE thalweg::${dep})
   endforeach()
+  add_dependencies(unit_tests ${ROOM}_test)
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "unit;${ROOM};${ARG_LABELS}" TIMEOUT 120)
 endfunction()

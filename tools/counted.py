@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a command, shows its output, and counts what passed and failed.
+
+    counted.py NAME [--min N] -- COMMAND...   one line to $THALWEG_COUNTS; exit 1 on a failure or fewer than N tests (1)
+    counted.py --sum                          totals of $THALWEG_COUNTS; exit 1 on any failure or an empty list
+
+The counts are read from the summary that ctest, pytest, googletest or our own checks ("N passed, N failed") print. A command
+that prints none is one test.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+CTEST_CHATTER = re.compile(r"\s*Start +\d+: |.* \.+ +Passed +[\d.]+ sec")  # one line a case, thousands of them
+
+
+def read_counts(output, status):
+    """(passed, failed) of the last summary in the output of a command that ended with this status."""
+    passed, failed = None, 0
+    for line in output:
+        if line.startswith("No tests were found!!!"):  # ctest
+            passed, failed = 0, 0
+        elif m := re.search(r"tests passed, (\d+) tests? failed out of (\d+)", line):  # ctest
+            passed, failed = int(m[2]) - int(m[1]), int(m[1])
+        elif m := re.match(r"\[  PASSED  \] (\d+) test", line):  # googletest
+            passed = int(m[1])
+        elif m := re.match(r"\[  FAILED  \] (\d+) tests?, listed below", line):
+            failed = int(m[1])
+        elif re.match(r"(=+ |)(no tests ran|\d+ (passed|failed|skipped|deselected|errors?)\b)", line):  # pytest, ours
+            found = {word.rstrip("s"): int(n) for n, word in re.findall(r"(\d+) (passed|failed|errors?)", line)}
+            passed, failed = found.get("passed", 0), found.get("failed", 0) + found.get("error", 0)
+    if passed is None and failed == 0:
+        return (1, 0) if status == 0 else (0, 1)
+    nothing_selected = status == 5 and passed == 0  # pytest's way to say so
+    if status != 0 and failed == 0 and not nothing_selected:
+        failed = 1  # it says that all is well and yet did not end well
+    return passed or 0, failed
+
+
+def run(name, least, command):
+    started = time.monotonic()
+    output = []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    for line in process.stdout:
+        if not CTEST_CHATTER.match(line):
+            sys.stdout.write(line)
+            sys.stdout.flush()
+        output.append(line)
+    passed, failed = read_counts(output, process.wait())
+    if passed + failed < least:
+        print(f"{name}: expected at least {least} tests, found {passed + failed}")
+        failed += 1
+    seconds = time.monotonic() - started
+    print(f"== {name}: {passed} passed, {failed} failed, {seconds:.1f} s", flush=True)
+    path = os.environ.get("THALWEG_COUNTS")
+    if path:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "a") as f:
+            f.write(json.dumps({"name": name, "passed": passed, "failed": failed, "seconds": round(seconds, 1)}) + "\n")
+    return 1 if failed else 0
+
+
+def total(path):
+    rows = []
+    if os.path.exists(path):
+        with open(path) as f:
+            rows = [json.loads(line) for line in f]
+    for r in rows:
+        print(f"{r['seconds']:8.1f} s  {r['passed']:6d} passed {r['failed']:4d} failed  {r['name']}")
+    passed, failed = sum(r["passed"] for r in rows), sum(r["failed"] for r in rows)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+def main(arguments):
+    if arguments == ["--sum"]:
+        return total(os.environ["THALWEG_COUNTS"])
+    if "--" not in arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    cut = arguments.index("--")
+    head, command = arguments[:cut], arguments[cut + 1:]
+    least = int(head[head.index("--min") + 1]) if "--min" in head else 1
+    return run(head[0], least, command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

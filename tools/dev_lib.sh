@@ -1,0 +1,180 @@
+# The verbs of ./dev, one function each; sourced by it with the checkout as the current folder.
+
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
+export THALWEG_COUNTS=${THALWEG_COUNTS:-$PWD/build/counts-$$.jsonl}  # what tools/counted.py adds to
+export PYTHONDONTWRITEBYTECODE=1
+jobs=$(nproc)
+python=.venv/bin/python
+started=$SECONDS
+
+usage_error() {
+  echo "dev: $1; ./dev help says what there is" >&2
+  trap - EXIT
+  exit 2
+}
+
+at_most() {  # at_most VERB N ARGUMENT...: refuses more than N arguments
+  local verb=$1 most=$2
+  shift 2
+  [[ $# -le $most ]] || usage_error "'$verb' takes at most $most argument(s), got $#"
+}
+
+say() { echo "[dev $((SECONDS - started)) s] $*"; }
+
+finish() {
+  local verb=$1 status=$2
+  if [[ $status = 0 ]]; then
+    say "$verb: done"
+  else
+    say "$verb: FAILED" >&2
+    exit 1
+  fi
+}
+
+counted() { python3 tools/counted.py "$@"; }
+
+# Lines of tools/packages.txt that belong to a group, and those of them that are not installed.
+packages() { awk -v group="$1" '$1 == group { print $2 }' tools/packages.txt; }
+missing_packages() {
+  local package
+  for package in $(packages "$1"); do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) = installed ]] || echo "$package"
+  done
+}
+
+install_packages() {
+  local missing as_root=()
+  command -v dpkg-query >/dev/null || { say "no dpkg here: install by hand: $(packages "$1" | xargs)"; return; }
+  missing=$(missing_packages "$1" | xargs)
+  [[ -n $missing ]] || return 0
+  [[ $(id -u) = 0 ]] || as_root=(sudo)
+  say "installing Debian packages: $missing"
+  export DEBIAN_FRONTEND=noninteractive
+  "${as_root[@]}" apt-get -q -o APT::Update::Error-Mode=any update >/dev/null
+  # shellcheck disable=SC2086
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing >/dev/null
+}
+
+# make_venv FOLDER REQUIREMENTS: made anew only where the requirements changed since.
+make_venv() {
+  local folder=$1 requirements=$2 stamp=$1/requirements.txt
+  cmp -s "$requirements" "$stamp" && return 0
+  say "making $folder from $requirements"
+  rm -rf "$folder"
+  /usr/bin/python3 -m venv "$folder"
+  "$folder/bin/python" -m pip install -q --disable-pip-version-check -r "$requirements"
+  cp "$requirements" "$stamp"
+}
+
+dev_setup() {
+  at_most setup 1 "$@"
+  case ${1:-core} in
+    core) install_packages core; make_venv .venv python/requirements-core.txt ;;
+    lint | fuzz) dev_setup core; install_packages "$1" ;;
+    cluster) dev_setup core; install_packages cluster ;;
+    peers | conformance) dev_setup core; make_venv ".venvs/$1" "python/requirements-$1.txt" ;;
+    *) usage_error "unknown group '$1'" ;;
+  esac
+}
+
+# configure PRESET, build PRESET [TARGET...]
+configure() { cmake --preset "$1" >/tmp/thalweg-cmake.$$ 2>&1 || { cat /tmp/thalweg-cmake.$$; return 1; }; }
+build() {
+  local preset=$1
+  shift
+  say "building $preset $*"
+  configure "$preset"
+  cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}
+}
+
+dev_build() {
+  at_most build 1 "$@"
+  grep -q "\"name\": \"${1:-release}\", \"configurePreset\"" CMakePresets.json || usage_error "unknown preset '$1'"
+  [[ ${1:-} = fuzz ]] && dev_setup fuzz || dev_setup core
+  build "${1:-release}"
+}
+
+# Python that finds the package as built.
+with_package() { PYTHONPATH=$PWD/build/release/python "$@"; }
+
+dev_demo() {
+  at_most demo 0 "$@"
+  dev_setup core
+  build release
+  with_package $python examples/python/demo.py
+}
+
+dev_test() {
+  at_most test 1 "$@"
+  dev_setup core
+  build release
+  tools/test.sh "${1:-}"
+}
+
+dev_bench() {
+  dev_setup core
+  [[ " $* " = *" --peers "* ]] && dev_setup peers
+  build release
+  with_package $python benchmarks/bench.py "$@"
+}
+
+dev_lint() {
+  at_most lint 0 "$@"
+  dev_setup lint
+  build release
+  tools/lint.sh
+}
+
+sanitize() { dev_setup core; tools/sanitize.sh "$1"; }
+dev_asan() { at_most asan 0 "$@"; sanitize asan; }
+dev_ubsan() { at_most ubsan 0 "$@"; sanitize ubsan; }
+dev_tsan() { at_most tsan 0 "$@"; sanitize tsan; }
+
+dev_fuzz() {
+  at_most fuzz 1 "$@"
+  [[ ${1:-60} =~ ^[0-9]+$ ]] || usage_error "SECONDS is a whole number, got '$1'"
+  dev_setup fuzz
+  tools/fuzz.sh "${1:-60}"
+}
+
+dev_mutants() {
+  at_most mutants 1 "$@"
+  dev_setup core
+  $python tools/mutants.py "$@"
+}
+
+dev_conformance() {
+  at_most conformance 0 "$@"
+  dev_setup conformance
+  build release
+  with_package counted "conformance" -- .venvs/conformance/bin/python -m pytest -q -p no:cacheprovider tests/conformance
+}
+
+dev_wheel() {
+  at_most wheel 0 "$@"
+  dev_setup core
+  build release
+  with_package $python tools/make_wheel.py dist
+}
+
+dev_install() {
+  [[ $# = 1 ]] || usage_error "'install' takes the PREFIX to install below"
+  local prefix
+  prefix=$(realpath -m "$1")
+  dev_setup core
+  build release
+  cmake --install build/release --prefix "$prefix" --strip
+  say "installed below $prefix"
+}
+
+dev_docs() {
+  at_most docs 0 "$@"
+  dev_setup core
+  build release
+  with_package $python tools/make_docs.py docs/ops
+}
+
+dev_clean() {
+  at_most clean 0 "$@"
+  rm -rf build dist
+}

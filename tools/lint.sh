@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# All checks of the sources and of what was built. `./dev lint` has built the release preset before.
+set -uo pipefail
+failed=0
+counted() { python3 tools/counted.py "$1" -- "${@:2}" || failed=1; }
+
+sources() { git ls-files '*.cc' '*.h' '*.cpp' '*.c' '*.cu' | grep -v '^third_party/'; }
+format() { sources | xargs -r clang-format-14 --dry-run -Werror; }
+export -f sources format
+
+counted "layers" python3 tools/check_layers.py
+counted "sizes" python3 tools/check_sizes.py
+counted "wording" python3 tools/check_text.py
+counted "format" bash -c format
+counted "built objects" python3 tools/check_built.py build/release
+counted "clang-tidy on changed files" tools/tidy.sh
+exit $failed

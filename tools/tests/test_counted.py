@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/counted.py reads the summaries of the test programs we use, and never turns a failure into a pass."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, TOOLS)
+import counted
+
+
+@pytest.mark.parametrize("line, status, expected", [
+    ("100% tests passed, 0 tests failed out of 7", 0, (7, 0)),
+    ("71% tests passed, 2 tests failed out of 7", 8, (5, 2)),
+    ("No tests were found!!!", 0, (0, 0)),
+    ("[  PASSED  ] 12 tests.", 0, (12, 0)),
+    ("=== 3 passed, 1 failed, 2 errors in 0.12s ===", 1, (3, 3)),
+    ("12 passed, 2 skipped in 0.12s", 0, (12, 0)),
+    ("no tests ran in 0.00s", 4, (0, 1)),
+    ("5 deselected in 0.02s", 5, (0, 0)),
+    ("2 passed, 1 failed", 1, (2, 1)),
+    ("nothing of the kind", 0, (1, 0)),
+    ("nothing of the kind", 1, (0, 1)),
+    ("100% tests passed, 0 tests failed out of 7", 1, (7, 1)),
+])
+def test_reads_summary(line, status, expected):
+    assert counted.read_counts(["noise 9 passed\n", line + "\n"], status) == expected
+
+
+def test_googletest_failures():
+    assert counted.read_counts(["[  PASSED  ] 2 tests.\n", "[  FAILED  ] 3 tests, listed below:\n"], 1) == (2, 3)
+
+
+def run(tmp_path, *arguments):
+    environment = dict(os.environ, THALWEG_COUNTS=str(tmp_path / "counts"))
+    return subprocess.run([sys.executable, os.path.join(TOOLS, "counted.py"), *arguments], env=environment,
+                          stdout=subprocess.PIPE, text=True)
+
+
+def test_totals_and_exit_status(tmp_path):
+    assert run(tmp_path, "--sum").returncode == 1  # nothing ran
+    assert run(tmp_path, "a", "--", "echo", "3 passed, 0 failed").returncode == 0
+    assert run(tmp_path, "--sum").stdout.endswith("3 passed, 0 failed\n")
+    assert run(tmp_path, "b", "--", "false").returncode == 1
+    total = run(tmp_path, "--sum")
+    assert total.returncode == 1 and total.stdout.endswith("3 passed, 1 failed\n")
+    assert [json.loads(line)["name"] for line in open(tmp_path / "counts")] == ["a", "b"]
+
+
+def test_no_tests_at_all_is_a_failure(tmp_path):
+    assert run(tmp_path, "a", "--", "echo", "No tests were found!!!").returncode == 1
