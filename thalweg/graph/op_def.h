@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpDef: the schema of an operation: its inputs, outputs and attributes. A fact about the
+// instruction set, not code.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thalweg/graph/attr_value.h"
+
+namespace thalweg {
+
+// One input or output. Its type is fixed (`type`), or an attribute's (`type_attr`), or a list's
+// (`type_list_attr`). With `number_attr` it stands for that many edges of the one type.
+struct ArgDef {
+  std::string name;
+  DType type = DType::kInvalid;
+  std::string type_attr;
+  std::string number_attr;
+  std::string type_list_attr;
+  bool is_ref = false;
+  bool is_list() const { return !number_attr.empty() || !type_list_attr.empty(); }
+};
+
+struct AttrDef {
+  std::string name;
+  AttrValue::Kind kind = AttrValue::Kind::kNone;
+  std::optional<AttrValue>
+      default_value;  // absent: the attribute is required (or inferred from the inputs)
+  std::vector<DType> allowed_types;  // empty: any
+  std::vector<std::string> allowed_strings;
+  bool has_minimum = false;  // of an int, or of a list's length
+  int64_t minimum = 0;
+};
+
+struct OpDef {
+  std::string name;
+  std::vector<ArgDef> inputs;
+  std::vector<ArgDef> outputs;
+  std::vector<AttrDef> attrs;
+  bool is_stateful = false;
+  bool is_commutative = false;
+  bool is_aggregate = false;
+  bool allows_uninitialized_input = false;
+  // Null when there is none.
+  const AttrDef* FindAttr(std::string_view attr) const;
+};
+
+}  // namespace thalweg
