@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/base/timer.h"
+
+namespace thalweg {
+
+Timer::~Timer() {
+  std::thread thread;
+  {
+    MutexLock lock(mutex_);
+    stop_ = true;
+    changed_.NotifyAll();
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+Timer::Entry Timer::Add(Deadline deadline, std::function<void()> callback) {
+  if (deadline.IsNever()) return Entry{};
+  MutexLock lock(mutex_);
+  const Entry entry{deadline.time(), next_id_++};
+  const auto at = entries_.emplace(entry, std::move(callback)).first;
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { Loop(); });
+  } else if (at == entries_.begin()) {
+    changed_.NotifyAll();
+  }
+  return entry;
+}
+
+bool Timer::Remove(const Entry& entry) {
+  if (entry.id == 0) return true;
+  std::function<void()> dropped;  // destroyed after the lock
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(entry);
+  if (found != entries_.end()) {
+    dropped = std::move(found->second);
+    entries_.erase(found);
+    return true;
+  }
+  while (running_id_ == entry.id && thread_.get_id() != std::this_thread::get_id()) {
+    finished_.Wait(mutex_);
+  }
+  return false;
+}
+
+void Timer::Loop() {
+  for (;;) {
+    std::function<void()> callback;
+    {
+      MutexLock lock(mutex_);
+      for (;;) {
+        if (stop_) return;
+        if (entries_.empty()) {
+          changed_.Wait(mutex_);
+        } else if (const auto time = entries_.begin()->first.time; clock_.Now() < time) {
+          clock_.WaitUntil(mutex_, changed_, time);
+        } else {
+          break;
+        }
+      }
+      const auto first = entries_.begin();
+      running_id_ = first->first.id;
+      callback = std::move(first->second);
+      entries_.erase(first);
+    }
+    callback();
+    callback = nullptr;
+    MutexLock lock(mutex_);
+    running_id_ = 0;
+    finished_.NotifyAll();
+  }
+}
+
+}  // namespace thalweg
