@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every #include of thalweg/ obeys the room table of ARCHITECTURE.md.
+
+    check_layers.py [ROOT]
+
+- A room includes itself and rooms of a lower level. A family of ops/ and a device are rooms of their own, and leaves: only
+  api/ may include them.
+- testing/ may include anything; only tests and testing/ include it. Tests may include rooms of their own level and below.
+- tensor/ includes proto/ only in *_proto.* files. Third-party headers belong to the rooms that the table allows.
+- Every folder of thalweg/ is in the table, every room has a README.md.
+"""
+import os
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+THIRD_PARTY = (
+    ("protobuf", re.compile(r"google/protobuf|.*\.pb\.h$")), ("grpc", re.compile(r"grpc")), ("absl", re.compile(r"absl/")),
+    ("eigen", re.compile(r"(Eigen|unsupported/Eigen)/")), ("cuda", re.compile(r"(cuda|cublas|cudnn|nccl)")),
+    ("dnnl", re.compile(r"(dnnl|oneapi/)")), ("hwy", re.compile(r"hwy/")), ("python", re.compile(r"(Python\.h|pybind11|numpy/)")),
+    ("gtest", re.compile(r"(gtest|gmock)/")), ("benchmark", re.compile(r"benchmark/")))
+LEAVES = ("ops/", "devices/")
+TOP = 99  # the level of testing/
+
+
+def read_rooms(text):
+    """{room: (level, allowed third parties)} of the Markdown table; ops/<family>/ stands for all folders of ops/."""
+    rooms = {}
+    for line in text.splitlines():
+        m = re.match(r"\| (\d+|–) \| `([^`]+)` \|[^|]*\|([^|]*)\|$", line)
+        if m:
+            rooms[m[2]] = (TOP if m[1] == "–" else int(m[1]), set(m[3].split()))
+    return rooms
+
+
+def room_of(path, rooms):
+    """(name, level, third parties) of the room that a path below thalweg/ lies in; None where the table has none."""
+    parts = path.split("/")
+    for pattern, (level, third) in rooms.items():
+        want = pattern.rstrip("/").split("/")
+        if len(parts) > len(want) and all(w == p or w.startswith("<") for w, p in zip(want, parts)):
+            return "/".join(parts[:len(want)]) + "/", level, third
+    return None
+
+
+def may_include(path, included, rooms):
+    """None, or why the file may not include that file of ours."""
+    here, there = room_of(path, rooms), room_of(included, rooms)
+    if there is None:
+        return "is in no room of the table"
+    if here[0] == there[0]:
+        return None
+    is_test = re.search(r"_(test|benchmark|fuzz)\.", os.path.basename(path)) is not None
+    if here[0] == "testing/":
+        return None
+    if there[0] == "testing/":
+        return None if is_test else "testing/ is for tests only"
+    if there[0].startswith(LEAVES) and here[0] != "api/":
+        return f"{there[0]} is a leaf: nobody includes it"
+    if here[0] == "tensor/" and there[0] == "proto/" and "_proto" not in os.path.basename(path):
+        return "tensor/ includes proto/ only in *_proto.* files"
+    if there[1] > here[1] or (there[1] == here[1] and not is_test):
+        return f"{here[0]} has level {here[1]}, {there[0]} has level {there[1]}"
+    return None
+
+
+def check_file(path, text, rooms):
+    """Complaints about one file; its path is relative to thalweg/."""
+    here = room_of(path, rooms)
+    if here is None:
+        return ["lies in no room of the table"]
+    complaints = []
+    is_test = re.search(r"_(test|benchmark|fuzz)\.", os.path.basename(path)) is not None
+    for number, line in enumerate(text.splitlines(), 1):
+        m = INCLUDE.match(line)
+        if not m:
+            continue
+        if m[2].startswith("thalweg/"):
+            why = may_include(path, m[2][len("thalweg/"):], rooms)
+        elif m[1] == '"' and not any(p.match(m[2]) for _, p in THIRD_PARTY):
+            why = "write our includes from the root: thalweg/..."
+        else:
+            name = next((n for n, p in THIRD_PARTY if p.match(m[2])), None)
+            allowed = here[2] | ({"gtest", "benchmark"} if is_test else set())
+            why = f"{here[0]} may not include {name}" if name and name not in allowed else None
+        if why:
+            complaints.append(f"line {number}: #include {m[2]}: {why}")
+    return complaints
+
+
+def main(root):
+    with open(os.path.join(root, "ARCHITECTURE.md")) as f:
+        rooms = read_rooms(f.read())
+    assert len(rooms) > 10, "the room table of ARCHITECTURE.md was not found"
+    top = os.path.join(root, "thalweg")
+    passed, complaints = 0, []
+    for folder, _, files in sorted(os.walk(top)):
+        for file in sorted(files):
+            path = os.path.relpath(os.path.join(folder, file), top)
+            if "/" in path and file.endswith((".h", ".cc", ".cu", ".c", ".inc")):
+                with open(os.path.join(top, path)) as f:
+                    found = check_file(path, f.read(), rooms)
+                passed += not found
+                complaints += [f"thalweg/{path}: {c}" for c in found]
+    for pattern in rooms:
+        room = os.path.join(top, pattern.split("<")[0])
+        if os.path.isdir(room) and not os.path.exists(os.path.join(room, "README.md")):
+            complaints.append(f"thalweg/{pattern.split('<')[0]} lacks its README.md")
+    print("\n".join(complaints + [f"{passed} passed, {len(complaints)} failed"]))
+    return 1 if complaints or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))

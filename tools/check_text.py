@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tree stands alone, and says only what is true of it.
+
+    check_text.py [ROOT]
+
+No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its licence
+line; every link between Markdown pages leads somewhere.
+"""
+import os
+import re
+import subprocess
+import sys
+
+SKIP = ("tests/golden/", "tests/fuzz/", "tools/tf_facts/", "benchmarks/peers/", "LICENSE")
+BANNED = (
+    (re.compile(r"\.\./share[d]\b|(?<![\w.~-])/(?:work|farm)/(?=\w)|(?<![\w/])share[d]/(?:tf|peers|\w+\.md)"), "a folder outside the checkout"),
+    (re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b"), "a note to come back later"),
+    (re.compile(r"<<<<<<< |>>>>>>> "), "a merge conflict"))
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+
+
+def check_text(path, text):
+    complaints = []
+    for number, line in enumerate(text.splitlines(), 1):
+        complaints += [f"{path}:{number}: mentions {what}" for pattern, what in BANNED if pattern.search(line)]
+    if path.endswith((".cc", ".h", ".cu", ".c", ".cpp", ".py", ".pyi")) and text.strip():
+        if LICENCE not in "\n".join(text.split("\n")[:2]):
+            complaints.append(f"{path}: lacks the line {LICENCE}")
+    return complaints
+
+
+def check_links(path, text, exists):
+    complaints = []
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if not re.match(r"[a-z]+:", target) and not exists(os.path.normpath(os.path.join(os.path.dirname(path), target))):
+            complaints.append(f"{path}: the link to {target} leads nowhere")
+    return complaints
+
+
+def main(root):
+    listed = subprocess.run(["git", "ls-files"], cwd=root, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
+    passed, complaints = 0, []
+    for path in listed:
+        if not path or path.startswith(SKIP):
+            continue
+        try:
+            with open(os.path.join(root, path)) as f:
+                text = f.read()
+        except (UnicodeDecodeError, IsADirectoryError):
+            continue
+        found = check_text(path, text)
+        if path.endswith(".md"):
+            found += check_links(path, text, lambda p: os.path.exists(os.path.join(root, p)))
+        passed += not found
+        complaints += found
+    print("\n".join(complaints + [f"{passed} passed, {len(complaints)} failed"]))
+    return 1 if complaints or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
