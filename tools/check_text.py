@@ -16,7 +16,7 @@ SKIP = ("tests/golden/", "tests/fuzz/", "tools/tf_facts/", "benchmarks/peers/", 
 BANNED = (
     (re.compile(r"\.\./share[d]\b|(?<![\w.~-])/(?:work|farm)/(?=\w)|(?<![\w/])share[d]/(?:tf|peers|\w+\.md)"), "a folder outside the checkout"),
     (re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b"), "a note to come back later"),
-    (re.compile(r"<<<<<<< |>>>>>>> "), "a merge conflict"))
+    (re.compile(r"^(?:<{7}|>{7}) "), "a merge conflict"))
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 
 
