@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// compute_benchmark [FILTER]: the inner loops against the roof of one core, at every instruction
+// set level. Each row: the 10th percentile of its times, and its share of the roof (FMA loop or
+// copy) measured in the same process.
+#include <immintrin.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "thalweg/compute/gemm/gemm.h"
+#include "thalweg/compute/work.h"
+
+namespace thalweg::compute {
+namespace {
+
+constexpr double kSecondsARow = 0.15;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Seconds of one call: 10th percentile.
+double Time(const std::function<void()>& call) {
+  call();
+  std::vector<double> times;
+  const double start = Now();
+  for (double before = start; before - start < kSecondsARow || times.size() < 5;) {
+    call();
+    const double after = Now();
+    times.push_back(after - before);
+    before = after;
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 10];
+}
+
+#define THALWEG_FMA_LOOP(NAME, TARGET, VECTOR, SET, FMA)                       \
+  __attribute__((target(TARGET), noinline)) void NAME(int64_t n, float* out) { \
+    VECTOR acc[12];                                                            \
+    for (auto& v : acc) v = SET(1.0f);                                         \
+    const VECTOR x = SET(0.999f), y = SET(0.001f);                             \
+    for (int64_t i = 0; i < n; ++i) {                                          \
+      _Pragma("GCC unroll 12") for (auto& v : acc) v = FMA(v, x, y);           \
+    }                                                                          \
+    VECTOR sum = acc[0];                                                       \
+    for (int i = 1; i < 12; ++i) sum += acc[i];                                \
+    std::memcpy(out, &sum, sizeof sum);                                        \
+  }
+#define THALWEG_MULTIPLY_ADD(a, b, c) (a) * (b) + (c)
+THALWEG_FMA_LOOP(FmaSse4, "sse4.2", __m128, _mm_set1_ps, THALWEG_MULTIPLY_ADD)
+THALWEG_FMA_LOOP(FmaAvx2, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps)
+THALWEG_FMA_LOOP(FmaAvx512, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps)
+
+struct Roof {
+  double gflops;
+  double copy_gbs;
+};
+
+Roof Calibrate(IsaLevel level) {
+  float out[16];
+  constexpr int64_t n = 1000000;
+  const int lanes = 4 << static_cast<int>(level);
+  const double seconds = Time([&] {
+    if (level == IsaLevel::kSse4) FmaSse4(n, out);
+    if (level == IsaLevel::kAvx2) FmaAvx2(n, out);
+    if (level == IsaLevel::kAvx512) FmaAvx512(n, out);
+  });
+  std::vector<char> from(40000000, 1), to(40000000);
+  const double copy = Time([&] { std::memcpy(to.data(), from.data(), from.size()); });
+  return {n * 12.0 * lanes * 2 / seconds / 1e9,
+          2.0 * static_cast<double>(from.size()) / copy / 1e9};
+}
+
+class Bench {
+ public:
+  Bench(IsaLevel level, std::string filter)
+      : level_(level),
+        filter_(std::move(filter)),
+        roof_(Calibrate(level)),
+        work_(GetIsaTable(level)) {
+    std::printf("%-6s roof: %.1f GFLOP/s, copy %.1f GB/s\n", IsaLevelName(level), roof_.gflops,
+                roof_.copy_gbs);
+  }
+  Work& work() { return work_; }
+  void Flops(const std::string& name, double flops, const std::function<void()>& call) {
+    if (name.find(filter_) == std::string::npos) return;
+    const double seconds = Time(call);
+    std::printf("%-6s %-44s %9.1f us %8.1f GFLOP/s %5.0f %% of FMA\n", IsaLevelName(level_),
+                name.c_str(), seconds * 1e6, flops / seconds / 1e9,
+                100 * flops / seconds / 1e9 / roof_.gflops);
+  }
+  void Bytes(const std::string& name, double bytes, const std::function<void()>& call) {
+    if (name.find(filter_) == std::string::npos) return;
+    const double seconds = Time(call);
+    std::printf("%-6s %-44s %9.1f us %8.1f GB/s    %5.0f %% of copy\n", IsaLevelName(level_),
+                name.c_str(), seconds * 1e6, bytes / seconds / 1e9,
+                100 * bytes / seconds / 1e9 / roof_.copy_gbs);
+  }
+
+ private:
+  IsaLevel level_;
+  std::string filter_;
+  Roof roof_;
+  SerialWork work_;
+};
+
+std::string Label(const char* kind, std::initializer_list<int64_t> sizes) {
+  std::string label = kind;
+  char separator = ' ';
+  for (int64_t size : sizes) {
+    label += separator + std::to_string(size);
+    separator = 'x';
+  }
+  return label;
+}
+
+void GemmRows(Bench& bench) {
+  const int64_t sizes[][3] = {{32, 32, 32},    {64, 64, 64},     {128, 128, 128},
+                              {256, 256, 256}, {512, 512, 512},  {1024, 1024, 1024},
+                              {128, 784, 512}, {64, 2048, 1000}, {20, 650, 2600},
+                              {128, 784, 10},  {1, 1024, 1024},  {1024, 1024, 1}};
+  for (const auto& [m, k, n] : sizes) {
+    std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f), c(m * n);
+    const std::pair<Transpose, Transpose> forms[] = {{Transpose::kNo, Transpose::kNo},
+                                                     {Transpose::kYes, Transpose::kNo},
+                                                     {Transpose::kNo, Transpose::kYes}};
+    for (const auto& [ta, tb] : forms) {
+      std::string name = Label("gemm", {m, k, n});
+      if (ta != Transpose::kNo) name += " a^T";
+      if (tb != Transpose::kNo) name += " b^T";
+      bench.Flops(name, 2.0 * static_cast<double>(m * n * k), [&, ta = ta, tb = tb] {
+        Gemm(bench.work(), DType::kFloat, GemmShape::Dense(m, n, k, ta, tb), a.data(), b.data(),
+             c.data())
+            .IgnoreError();
+      });
+    }
+  }
+}
+
+void BatchedRows(Bench& bench) {
+  const int64_t batch = 96, m = 128, k = 64, n = 128;
+  std::vector<float> a(batch * m * k, 0.5f), b(batch * k * n, 0.25f), c(batch * m * n);
+  std::vector<int64_t> a_offsets, b_offsets;
+  for (int64_t i = 0; i < batch; ++i) {
+    a_offsets.push_back(i * m * k);
+    b_offsets.push_back(i * k * n);
+  }
+  bench.Flops("batched 96x128x64x128 b^T", 2.0 * static_cast<double>(batch * m * k * n), [&] {
+    BatchedGemm(bench.work(), DType::kFloat,
+                GemmShape::Dense(m, n, k, Transpose::kNo, Transpose::kYes), batch, a.data(),
+                a_offsets.data(), b.data(), b_offsets.data(), c.data())
+        .IgnoreError();
+  });
+}
+
+}  // namespace
+}  // namespace thalweg::compute
+
+int main(int argc, char** argv) {
+  using namespace thalweg::compute;
+  const std::string filter = argc > 1 ? argv[1] : "";
+  const std::string only = argc > 2 ? argv[2] : "";
+  for (int level = 0; level <= static_cast<int>(BestIsaLevel()); ++level) {
+    if (!only.empty() && only != IsaLevelName(static_cast<IsaLevel>(level))) continue;
+    Bench bench(static_cast<IsaLevel>(level), filter);
+    GemmRows(bench);
+    BatchedRows(bench);
+  }
+  return 0;
+}

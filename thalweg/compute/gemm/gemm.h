@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gemm: c = op(a) * op(b) for row-major matrices, with an epilogue in the same pass.
+//
+//   GemmShape shape = GemmShape::Dense(m, n, k);                      // a is [m, k], b is [k, n],
+//   c is [m, n] RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c));
+//   RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c, {.bias = bias, .relu = true}));
+//
+// Types: float, double (own packed kernels); half, bfloat16 (computed in float); int32, int64
+// (wrapping), complex64, complex128 (plain loops). Any other is Unimplemented. Sizes: m, n, k >= 0;
+// k == 0 gives zeros (plus the epilogue). c must not overlap a, b or the epilogue's inputs, except
+// that residual may be c itself.
+// Bits do not depend on the number of threads; they are the same at kAvx2 and kAvx512.
+#pragma once
+
+#include <cstdint>
+
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+enum class Transpose : uint8_t { kNo, kYes, kConjugate };
+
+struct GemmShape {
+  int64_t m = 0, n = 0, k = 0;
+  Transpose a = Transpose::kNo, b = Transpose::kNo;
+  int64_t a_stride = 0, b_stride = 0, c_stride = 0;  // elements from one stored row to the next
+
+  // Without gaps between rows.
+  static GemmShape Dense(int64_t m, int64_t n, int64_t k, Transpose a = Transpose::kNo,
+                         Transpose b = Transpose::kNo) {
+    return {m, n, k, a, b, a == Transpose::kNo ? k : m, b == Transpose::kNo ? n : k, n};
+  }
+};
+
+// c = relu(op(a) * op(b) + bias + residual), each part optional.
+struct GemmEpilogue {
+  const void* bias = nullptr;      // [n]
+  const void* residual = nullptr;  // laid out like c
+  bool relu = false;               // not for complex types
+};
+
+Status Gemm(Work& work, DType dtype, const GemmShape& shape, const void* a, const void* b, void* c,
+            const GemmEpilogue& epilogue = {});
+
+// One product per entry of the offsets (in elements): c + i * m * c_stride = a + a_offsets[i] times
+// b + b_offsets[i]. Offsets may repeat: that is broadcasting.
+Status BatchedGemm(Work& work, DType dtype, const GemmShape& shape, int64_t batch, const void* a,
+                   const int64_t* a_offsets, const void* b, const int64_t* b_offsets, void* c);
+
+}  // namespace thalweg::compute

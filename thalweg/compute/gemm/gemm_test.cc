@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/gemm/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "thalweg/compute/test_work.h"
+
+namespace thalweg::compute {
+namespace {
+
+constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
+
+template <class T>
+struct Case {
+  Case(const GemmShape& s, double range = 1)
+      : shape(s),
+        a(RandomValues<T>((s.a == kNo ? s.m : s.k) * s.a_stride, -range, range, 1)),
+        b(RandomValues<T>((s.b == kNo ? s.k : s.n) * s.b_stride, -range, range, 2)),
+        c(RandomValues<T>(s.m * s.c_stride, -range, range, 3)) {}
+
+  // In T's widest relative W.
+  template <class W>
+  W Expected(int64_t i, int64_t j) const {
+    W sum = W(0);
+    for (int64_t k = 0; k < shape.k; ++k) {
+      const T x = shape.a == kNo ? a[i * shape.a_stride + k] : a[k * shape.a_stride + i];
+      const T y = shape.b == kNo ? b[k * shape.b_stride + j] : b[j * shape.b_stride + k];
+      if constexpr (std::is_same_v<W, double>) {
+        sum += ToDouble(x) * ToDouble(y);
+      } else {
+        sum += static_cast<W>(x) * static_cast<W>(y);
+      }
+    }
+    return sum;
+  }
+
+  GemmShape shape;
+  std::vector<T> a, b, c;
+};
+
+template <class T>
+void CheckReal(IsaLevel level, int threads, const GemmShape& shape, double tolerance) {
+  Case<T> t(shape);
+  TestWork work(level, threads);
+  const std::vector<T> before = t.c;
+  ASSERT_TRUE(Gemm(work, kDTypeOf<T>, shape, t.a.data(), t.b.data(), t.c.data()).ok());
+  for (int64_t i = 0; i < shape.m; ++i) {
+    for (int64_t j = 0; j < shape.n; ++j) {
+      ASSERT_NEAR(ToDouble(t.c[i * shape.c_stride + j]), t.template Expected<double>(i, j),
+                  tolerance * std::sqrt(static_cast<double>(shape.k) + 1))
+          << IsaLevelName(level) << " m=" << shape.m << " n=" << shape.n << " k=" << shape.k
+          << " at " << i << "," << j << " ta=" << (shape.a == kYes) << " tb=" << (shape.b == kYes);
+    }
+    for (int64_t j = shape.n; j < shape.c_stride; ++j) {
+      ASSERT_EQ(ToDouble(t.c[i * shape.c_stride + j]), ToDouble(before[i * shape.c_stride + j]))
+          << "wrote into the gap between rows";
+    }
+  }
+}
+
+TEST(GemmTest, FloatAndDoubleAgreeWithTheDefinition) {
+  const int64_t sizes[][3] = {{1, 1, 1},     {2, 3, 4},     {1, 50, 33},   {50, 1, 33},
+                              {5, 33, 300},  {14, 32, 256}, {15, 31, 257}, {64, 64, 64},
+                              {29, 100, 40}, {150, 70, 20}, {3, 2100, 5},  {300, 40, 600}};
+  for (IsaLevel level : TestLevels()) {
+    for (const auto& s : sizes) {
+      for (Transpose a : {kNo, kYes}) {
+        for (Transpose b : {kNo, kYes}) {
+          CheckReal<float>(level, 2, GemmShape::Dense(s[0], s[1], s[2], a, b), 1e-6);
+          CheckReal<double>(level, 2, GemmShape::Dense(s[0], s[1], s[2], a, b), 4e-15);
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmTest, StridesLargerThanRows) {
+  for (IsaLevel level : TestLevels()) {
+    for (int64_t m : {1, 7, 40}) {
+      for (int64_t n : {1, 9, 40}) {
+        CheckReal<float>(level, 1, {m, n, 20, kNo, kNo, 23, n + 3, n + 5}, 1e-6);
+        CheckReal<float>(level, 1, {m, n, 20, kYes, kYes, m + 2, 29, n + 5}, 1e-6);
+      }
+    }
+  }
+}
+
+TEST(GemmTest, BlocksOfColumnsAndDepth) {
+  // More than 16 MB of b: several blocks of depth; and more columns than one block holds.
+  CheckReal<double>(BestIsaLevel(), 2, GemmShape::Dense(40, 4100, 600), 4e-15);
+  CheckReal<double>(BestIsaLevel(), 2, GemmShape::Dense(40, 9000, 3), 4e-15);
+}
+
+TEST(GemmTest, SameBitsForEveryThreadCountAndAtBothFmaLevels) {
+  for (Transpose b : {kNo, kYes}) {
+    const GemmShape shape = GemmShape::Dense(157, 131, 777, kNo, b);
+    Case<float> t(shape);
+    std::vector<std::vector<float>> results;
+    for (IsaLevel level : TestLevels()) {
+      if (level == IsaLevel::kSse4) continue;
+      for (int threads : {1, 3}) {
+        TestWork work(level, threads);
+        std::vector<float> c(157 * 131);
+        ASSERT_TRUE(Gemm(work, DType::kFloat, shape, t.a.data(), t.b.data(), c.data()).ok());
+        results.push_back(c);
+      }
+    }
+    for (const auto& result : results) EXPECT_EQ(result, results[0]);
+  }
+}
+
+TEST(GemmTest, EpilogueAddsBiasAndResidualThenRelu) {
+  for (IsaLevel level : TestLevels()) {
+    for (int64_t m : {1, 20}) {
+      for (int64_t k : {0, 30, 600}) {
+        const GemmShape shape = GemmShape::Dense(m, 45, k);
+        Case<float> t(shape);
+        const std::vector<float> bias = RandomValues(45, -1, 1, 9);
+        const std::vector<float> residual = t.c;
+        TestWork work(level);
+        ASSERT_TRUE(Gemm(work, DType::kFloat, shape, t.a.data(), t.b.data(), t.c.data(),
+                         {bias.data(), t.c.data(), true})
+                        .ok());
+        for (int64_t i = 0; i < m * 45; ++i) {
+          const double sum = t.Expected<double>(i / 45, i % 45) + bias[i % 45] + residual[i];
+          ASSERT_NEAR(t.c[i], sum < 0 ? 0 : sum, 1e-4) << "m=" << m << " k=" << k << " at " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(GemmTest, HalfTypesAreComputedInFloat) {
+  CheckReal<Half>(BestIsaLevel(), 1, {5, 9, 40, kNo, kYes, 41, 43, 11}, 1e-2);
+  CheckReal<Bfloat16>(BestIsaLevel(), 1, GemmShape::Dense(5, 9, 40, kYes, kNo), 1e-1);
+}
+
+TEST(GemmTest, IntegersWrap) {
+  const GemmShape shape = GemmShape::Dense(4, 6, 9, kYes, kYes);
+  Case<int64_t> t(shape, 2000000000.0);
+  std::vector<int32_t> a(t.a.begin(), t.a.end()), b(t.b.begin(), t.b.end()), c(24);
+  TestWork work;
+  ASSERT_TRUE(Gemm(work, DType::kInt32, shape, a.data(), b.data(), c.data()).ok());
+  ASSERT_TRUE(Gemm(work, DType::kInt64, shape, t.a.data(), t.b.data(), t.c.data()).ok());
+  for (int64_t i = 0; i < 24; ++i) {
+    const auto sum = t.Expected<__int128>(i / 6, i % 6);
+    EXPECT_EQ(t.c[i], static_cast<int64_t>(sum));
+    EXPECT_EQ(c[i], static_cast<int32_t>(sum));
+  }
+}
+
+TEST(GemmTest, ComplexAdjoint) {
+  using C = std::complex<float>;
+  const std::vector<C> a = {{1, 2}, {3, -1}};
+  const std::vector<C> b = {{0, 1}, {2, 2}};
+  C c;
+  TestWork work;
+  const GemmShape shape = GemmShape::Dense(1, 1, 2, Transpose::kConjugate, Transpose::kConjugate);
+  ASSERT_TRUE(Gemm(work, DType::kComplex64, shape, a.data(), b.data(), &c).ok());
+  EXPECT_EQ(c, std::conj(a[0]) * std::conj(b[0]) + std::conj(a[1]) * std::conj(b[1]));
+}
+
+TEST(GemmTest, EmptySizes) {
+  TestWork work;
+  float c[6] = {1, 1, 1, 1, 1, 1};
+  EXPECT_TRUE(Gemm(work, DType::kFloat, GemmShape::Dense(0, 3, 4), nullptr, nullptr, c).ok());
+  EXPECT_EQ(c[0], 1);
+  EXPECT_TRUE(Gemm(work, DType::kFloat, GemmShape::Dense(2, 3, 0), nullptr, nullptr, c).ok());
+  for (float v : c) EXPECT_EQ(v, 0);
+}
+
+TEST(GemmTest, OtherTypesAreUnimplemented) {
+  TestWork work;
+  bool c;
+  const Status status = Gemm(work, DType::kBool, GemmShape::Dense(1, 1, 1), &c, &c, &c);
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_NE(status.message().find("bool"), std::string_view::npos);
+}
+
+TEST(GemmTest, RefusedScratchAndCancelAreErrors) {
+  Case<float> t(GemmShape::Dense(64, 64, 64));
+  TestWork work;
+  work.refuse_scratch = true;
+  EXPECT_EQ(Gemm(work, DType::kFloat, t.shape, t.a.data(), t.b.data(), t.c.data()).code(),
+            Code::kResourceExhausted);
+  work.refuse_scratch = false;
+  work.cancel = true;
+  EXPECT_EQ(Gemm(work, DType::kFloat, t.shape, t.a.data(), t.b.data(), t.c.data()).code(),
+            Code::kCancelled);
+}
+
+TEST(BatchedGemmTest, OffsetsBroadcast) {
+  for (int64_t batch : {0, 1, 3, 50}) {
+    const GemmShape shape = GemmShape::Dense(9, 8, 7, kNo, kYes);
+    const std::vector<float> a = RandomValues(63 * 50, -1, 1, 1), b = RandomValues(56, -1, 1, 2);
+    std::vector<int64_t> a_offsets, b_offsets(static_cast<size_t>(batch), 0);
+    for (int64_t i = 0; i < batch; ++i) a_offsets.push_back(63 * (batch - 1 - i));
+    std::vector<float> c(static_cast<size_t>(72 * batch)), one(72);
+    TestWork work(BestIsaLevel(), 2);
+    ASSERT_TRUE(BatchedGemm(work, DType::kFloat, shape, batch, a.data(), a_offsets.data(), b.data(),
+                            b_offsets.data(), c.data())
+                    .ok());
+    for (int64_t i = 0; i < batch; ++i) {
+      ASSERT_TRUE(
+          Gemm(work, DType::kFloat, shape, a.data() + a_offsets[i], b.data(), one.data()).ok());
+      EXPECT_EQ(one, std::vector<float>(c.begin() + 72 * i, c.begin() + 72 * (i + 1)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::compute
