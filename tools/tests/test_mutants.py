@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/mutants.py tells a killed mutant from one that survives, a stale patch and a test that does not exist."""
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import mutants
+
+PATCH = """diff --git a/answer.txt b/answer.txt
+--- a/answer.txt
++++ b/answer.txt
+@@ -1,1 +1,1 @@
+-42
++41
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A tree of one file, with a `build` that does nothing and a `test` that looks at the file."""
+    copy = tmp_path / "build" / "mutants" / "tree"
+    copy.mkdir(parents=True)
+    (copy / "answer.txt").write_text("42\n")
+    (tmp_path / "tools" / "mutants").mkdir(parents=True)
+    (tmp_path / "tools" / "mutants" / "wrong_answer.patch").write_text(PATCH)
+    monkeypatch.setattr(mutants, "ROOT", str(tmp_path))
+    monkeypatch.setattr(mutants, "COPY", str(copy))
+    monkeypatch.setattr(mutants, "build", lambda target: None)
+    tests = {"Answer": lambda text: text == "42\n", "Lax": lambda text: True, "Broken": lambda text: False}
+    monkeypatch.setattr(mutants, "test", lambda target, name: tests[name]((copy / "answer.txt").read_text()) if name in tests
+                        else None)
+    return copy
+
+
+@pytest.mark.parametrize("test_name, verdict", [
+    ("Answer", None), ("Lax", "SURVIVED"), ("Broken", "does not pass without it"), ("NoSuch", "does not exist")])
+def test_verdicts(tree, test_name, verdict):
+    problem = mutants.try_mutant("wrong_answer", "answer_test", test_name, set())
+    assert problem is None if verdict is None else verdict in problem
+    assert (tree / "answer.txt").read_text() == "42\n"  # taken back
+
+
+def test_stale_patch(tree):
+    (tree / "answer.txt").write_text("43\n")
+    assert "no longer applies" in mutants.try_mutant("wrong_answer", "answer_test", "Lax", set())
