@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/kernel/context.h"
+
+namespace thalweg {
+
+Tensor Context::TakeInput(int i) {
+  const Operand operand = operands_[i];
+  Tensor* value = At(operand);
+  if (!operand.last() || operand.shared() || !value->IsSoleOwner()) return Tensor();
+  return std::move(*value);
+}
+
+Result<RefPtr<Variable>> Context::variable(int i) const {
+  const Tensor& handle = input(i);
+  if (!handle.is_reference()) return Resource<Variable>(i);
+  auto* variable = dynamic_cast<Variable*>(handle.resource());
+  if (variable == nullptr) return InvalidArgument("input ", i, " must refer to a variable");
+  return RefPtr<Variable>::Share(variable);
+}
+
+Result<Tensor*> Context::AllocateOutput(int i, DType dtype, const Shape& shape) {
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(allocator(), dtype, shape));
+  Tensor& slot = output(i);
+  slot = std::move(tensor);
+  return &slot;
+}
+
+Result<Tensor*> Context::TakeOrAllocateOutput(std::initializer_list<int> inputs, int i, DType dtype,
+                                              const Shape& shape) {
+  for (int candidate : inputs) {
+    const Tensor& value = input(candidate);
+    if (DTypeSize(value.dtype()) != DTypeSize(dtype) || !IsPlain(dtype) ||
+        value.kind() != Tensor::Kind::kBuffer || value.num_elements() != shape.num_elements() ||
+        value.shape() != shape) {
+      continue;
+    }
+    Tensor taken = TakeInput(candidate);
+    if (taken.empty()) continue;
+    if (taken.dtype() != dtype) {
+      ASSIGN_OR_RETURN(taken, taken.Bitcast(dtype));
+    }
+    Tensor& slot = output(i);
+    slot = std::move(taken);
+    return &slot;
+  }
+  return AllocateOutput(i, dtype, shape);
+}
+
+Result<Tensor> Context::AllocateTemporary(DType dtype, const Shape& shape) {
+  return Tensor::Allocate(allocator(), dtype, shape);
+}
+
+}  // namespace thalweg

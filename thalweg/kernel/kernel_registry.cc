@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/kernel/kernel_registry.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+namespace thalweg {
+namespace {
+
+bool Matches(const KernelEntry& entry, const Node& node) {
+  return std::all_of(entry.types.begin(), entry.types.end(), [&](const auto& type) {
+    const AttrValue* value = node.FindAttr(type.first);
+    return value != nullptr && value->kind() == AttrValue::Kind::kType &&
+           *value->Get<DType>() == type.second;
+  });
+}
+
+std::string TypesText(const std::vector<std::pair<std::string, DType>>& types) {
+  std::string out;
+  for (const auto& [attr, dtype] : types) out += StrCat(out.empty() ? "" : ", ", attr, "=", dtype);
+  return out.empty() ? "any type" : out;
+}
+
+// The types of the node's attributes that kernels of this operation ask about.
+std::string NodeTypes(const Node& node, const std::set<std::string>& attrs) {
+  std::vector<std::pair<std::string, DType>> types;
+  for (const std::string& attr : attrs) {
+    const AttrValue* value = node.FindAttr(attr);
+    if (value != nullptr && value->kind() == AttrValue::Kind::kType)
+      types.emplace_back(attr, *value->Get<DType>());
+  }
+  return types.empty() ? std::string() : StrCat(" for ", TypesText(types));
+}
+
+}  // namespace
+
+KernelEntry* KernelRegistry::Insert(KernelEntry entry) {
+  std::unique_lock lock(mutex_);
+  const std::string op = entry.op;
+  return entries_.emplace(op, std::make_unique<KernelEntry>(std::move(entry)))->second.get();
+}
+
+Status KernelRegistry::AddUserKernel(KernelEntry entry) {
+  {
+    std::shared_lock lock(mutex_);
+    const auto [begin, end] = entries_.equal_range(entry.op);
+    for (auto it = begin; it != end; ++it) {
+      if (it->second->device_type == entry.device_type && it->second->types == entry.types) {
+        return AlreadyExists("a kernel for ", entry.op, " on ", entry.device_type, " with ",
+                             TypesText(entry.types), " exists");
+      }
+    }
+  }
+  Insert(std::move(entry));
+  return OkStatus();
+}
+
+Result<const KernelEntry*> KernelRegistry::Find(const Node& node,
+                                                std::string_view device_type) const {
+  std::shared_lock lock(mutex_);
+  const auto [begin, end] = entries_.equal_range(node.op_name());
+  std::string known;
+  std::set<std::string> attrs;
+  for (auto it = begin; it != end; ++it) {
+    const KernelEntry& entry = *it->second;
+    if (entry.device_type == device_type && Matches(entry, node)) return &entry;
+    known += StrCat(known.empty() ? "" : "; ", entry.device_type, ": ", TypesText(entry.types));
+    for (const auto& [attr, dtype] : entry.types) attrs.insert(attr);
+  }
+  if (known.empty()) {
+    return NotFound("no kernel is registered for operation ", node.op_name(), " (", node.Label(),
+                    ") on any device");
+  }
+  return NotFound("no kernel is registered for ", node.Label(), NodeTypes(node, attrs),
+                  " on device type ", device_type, "; registered: ", known);
+}
+
+Result<std::unique_ptr<Kernel>> KernelRegistry::Make(const Node& node, Device& device,
+                                                     ResourceManager& resources) const {
+  ASSIGN_OR_RETURN(const KernelEntry* entry, Find(node, device.type()));
+  Result<std::unique_ptr<Kernel>> kernel =
+      entry->factory(KernelConstruction(node, device, resources));
+  if (!kernel.ok())
+    return kernel.status().WithContext(StrCat("making the kernel of ", node.Label()));
+  return kernel;
+}
+
+std::vector<const KernelEntry*> KernelRegistry::Entries() const {
+  std::shared_lock lock(mutex_);
+  std::vector<const KernelEntry*> all;
+  all.reserve(entries_.size());
+  for (const auto& [op, entry] : entries_) all.push_back(entry.get());
+  return all;
+}
+
+}  // namespace thalweg

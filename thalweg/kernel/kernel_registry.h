@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// KernelRegistry: which kernels exist, by operation, device type and types of the attributes.
+//
+//   THALWEG_KERNEL(neg, cpu) {                            // ops/math/neg_cpu.cc; defines
+//   RegisterKernel_neg_cpu(registry)
+//     ForEachType<FloatTypes>([&]<class T> { registry.Add<NegCpu<T>>("Neg", kCpu, {{"T",
+//     kDTypeOf<T>}}); }); registry.Add<NoOpCpu>("NoOp", kCpu).Cost(KernelCost::kCheap);
+//   }
+//
+// A kernel class has `static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction&)`, or
+// a default constructor, or one that takes a const KernelConstruction&. Threads: registration
+// happens before the registry is shared, except AddUserKernel, which may race with Find.
+#pragma once
+
+#include <concepts>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/graph/graph.h"
+#include "thalweg/kernel/device.h"
+#include "thalweg/kernel/kernel.h"
+
+namespace thalweg {
+
+inline constexpr std::string_view kCpu = "CPU";
+inline constexpr std::string_view kGpu = "GPU";
+
+// What a kernel is made from.
+class KernelConstruction {
+ public:
+  KernelConstruction(const Node& node, Device& device, ResourceManager& resources)
+      : node_(node), device_(device), resources_(resources) {}
+  const Node& node() const { return node_; }
+  Device& device() const { return device_; }
+  ResourceManager& resources() const { return resources_; }
+  template <class T>
+  Result<T> Attr(std::string_view name) const {
+    return node_.Attr<T>(name);
+  }
+  DType input_type(int i) const { return node_.input_type(i); }
+  DType output_type(int i) const { return node_.output_type(i); }
+
+ private:
+  const Node& node_;
+  Device& device_;
+  ResourceManager& resources_;
+};
+
+// Decides what becomes part of a strip (engine.md 2). kBySize: cheap for small inputs, expensive
+// for large ones.
+enum class KernelCost : uint8_t { kCheap, kBySize, kExpensive };
+
+using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(const KernelConstruction&);
+
+struct KernelEntry {
+  std::string op;
+  std::string device_type;
+  std::vector<std::pair<std::string, DType>> types;  // attribute -> the one type this kernel is for
+  KernelFactory factory = nullptr;
+  KernelCost cost = KernelCost::kBySize;
+  bool is_async = false;
+  bool keeps_state = false;  // one object per session and node, shared by all plans (random
+                             // streams, queues' kernels)
+  std::vector<std::string>
+      host_memory;  // arguments in host memory, on devices with memory of their own
+  std::shared_ptr<void> user_data;
+};
+
+class KernelRegistry {
+ public:
+  // Options of the kernel just added.
+  class Registration {
+   public:
+    explicit Registration(KernelEntry* entry) : entry_(entry) {}
+    Registration& Cost(KernelCost cost) {
+      entry_->cost = cost;
+      return *this;
+    }
+    Registration& KeepsState() {
+      entry_->keeps_state = true;
+      return *this;
+    }
+    Registration& HostMemory(std::vector<std::string> args) {
+      entry_->host_memory = std::move(args);
+      return *this;
+    }
+
+   private:
+    KernelEntry* entry_;
+  };
+
+  KernelRegistry() = default;
+  KernelRegistry(const KernelRegistry&) = delete;
+  KernelRegistry& operator=(const KernelRegistry&) = delete;
+
+  template <class K>
+  Registration Add(std::string_view op, std::string_view device_type,
+                   std::vector<std::pair<std::string, DType>> types = {}) {
+    KernelEntry entry;
+    entry.op = op;
+    entry.device_type = device_type;
+    entry.types = std::move(types);
+    entry.is_async = std::derived_from<K, AsyncKernel>;
+    entry.factory = [](const KernelConstruction& c) -> Result<std::unique_ptr<Kernel>> {
+      if constexpr (requires { K::Create(c); }) {
+        return K::Create(c);
+      } else if constexpr (std::constructible_from<K, const KernelConstruction&>) {
+        return std::unique_ptr<Kernel>(std::make_unique<K>(c));
+      } else {
+        return std::unique_ptr<Kernel>(std::make_unique<K>());
+      }
+    };
+    return Registration(Insert(std::move(entry)));
+  }
+  // A stateless kernel that is one function.
+  template <Status (*F)(Context&)>
+  Registration AddFunction(std::string_view op, std::string_view device_type,
+                           std::vector<std::pair<std::string, DType>> types = {}) {
+    struct FunctionKernel : Kernel {
+      Status Compute(Context& ctx) override { return F(ctx); }
+    };
+    return Add<FunctionKernel>(op, device_type, std::move(types));
+  }
+  // From outside the library: AlreadyExists when the same kernel is there.
+  Status AddUserKernel(KernelEntry entry);
+
+  // The kernel for this node on a device of the type. NotFound lists the types and devices that do
+  // have one.
+  Result<const KernelEntry*> Find(const Node& node, std::string_view device_type) const;
+  // Find and construct.
+  Result<std::unique_ptr<Kernel>> Make(const Node& node, Device& device,
+                                       ResourceManager& resources) const;
+  // All entries, by operation.
+  std::vector<const KernelEntry*> Entries() const;
+
+ private:
+  KernelEntry* Insert(KernelEntry entry);
+
+  mutable std::shared_mutex mutex_;
+  std::multimap<std::string, std::unique_ptr<KernelEntry>, std::less<>> entries_;
+};
+
+}  // namespace thalweg
+
+#define THALWEG_KERNEL(STEM, DEVICE)                               \
+  namespace thalweg {                                              \
+  void RegisterKernel_##STEM##_##DEVICE(KernelRegistry& registry); \
+  }                                                                \
+  void thalweg::RegisterKernel_##STEM##_##DEVICE(                  \
+      [[maybe_unused]] ::thalweg::KernelRegistry& registry)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalRendezvous: a Rendezvous within one process.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/kernel/rendezvous.h"
+
+namespace thalweg {
+
+class LocalRendezvous : public Rendezvous {
+ public:
+  Status Send(const RendezvousKey& key, Delivery delivery) override;
+  void Recv(const RendezvousKey& key, RecvDone done) override;
+  void Abort(Status reason) override;
+
+ private:
+  struct KeyHash {
+    size_t operator()(const RendezvousKey& key) const;
+  };
+  // What one side left for the other. `used`: both have met; the key is spent for this step.
+  struct Entry {
+    Delivery delivery;
+    RecvDone waiter;
+    bool has_delivery = false;
+    bool used = false;
+  };
+  Mutex mutex_;
+  std::unordered_map<RendezvousKey, Entry, KeyHash> entries_ GUARDED_BY(mutex_);
+  Status aborted_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

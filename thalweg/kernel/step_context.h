@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepContext: the services of one step on one device, as kernels see them. Made by the step
+// engine, lives until the last kernel of the step has ended. Nothing in it is owned by it but what
+// it says.
+#pragma once
+
+#include <cstdint>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/work_queue.h"
+#include "thalweg/compute/work.h"
+#include "thalweg/kernel/device.h"
+#include "thalweg/kernel/rendezvous.h"
+#include "thalweg/kernel/resource_manager.h"
+
+namespace thalweg {
+
+struct StepContext {
+  int64_t step_id = 0;
+  Device* device = nullptr;
+  Allocator* allocator = nullptr;
+  compute::Work* work = nullptr;
+  WorkQueue* queue = nullptr;
+  CancellationManager* cancellation = nullptr;
+  Rendezvous* rendezvous = nullptr;         // between devices of this step
+  Rendezvous* feeds_and_fetches = nullptr;  // of a partial run; null otherwise
+  ResourceManager* resources = nullptr;  // of the session's environment: variables, queues, tables
+  ResourceManager* step_resources =
+      nullptr;  // ends with the step: TensorArrays, stacks, temporary variables
+};
+
+}  // namespace thalweg
