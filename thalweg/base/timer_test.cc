@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thalweg/base/notification.h"
+#include "thalweg/testing/fake_clock.h"
 
 namespace thalweg {
 namespace {
@@ -37,6 +38,19 @@ TEST(TimerTest, AnEarlierEntryIsNotHeldUpByALaterOne) {
   Notification done;
   timer.Add(Deadline::After(clock, milliseconds(1)), [&] { done.Notify(); });
   done.Wait();
+}
+
+TEST(TimerTest, FollowsTheClockItWasGiven) {
+  FakeClock clock;
+  Timer timer(clock);
+  Notification first, second;
+  timer.Add(Deadline::After(clock, hours(1)), [&] { first.Notify(); });
+  timer.Add(Deadline::After(clock, hours(3)), [&] { second.Notify(); });
+  clock.Advance(hours(2));
+  first.Wait();
+  EXPECT_FALSE(second.HasBeenNotified());
+  clock.Advance(hours(2));
+  second.Wait();
 }
 
 TEST(TimerTest, RemovedEntryNeverRuns) {
