@@ -55,14 +55,22 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing >/dev/null
 }
 
-# make_venv FOLDER REQUIREMENTS: made anew only where the requirements changed since.
+# make_venv FOLDER REQUIREMENTS [optional]: made anew only where the requirements changed since. With `optional` each line is
+# installed on its own, and one that cannot be had is named and left out.
 make_venv() {
-  local folder=$1 requirements=$2 stamp=$1/requirements.txt
+  local folder=$1 requirements=$2 stamp=$1/requirements.txt line
   cmp -s "$requirements" "$stamp" && return 0
   say "making $folder from $requirements"
   rm -rf "$folder"
   /usr/bin/python3 -m venv "$folder"
-  "$folder/bin/python" -m pip install -q --disable-pip-version-check -r "$requirements"
+  local pip=("$folder/bin/python" -m pip install -q --disable-pip-version-check)
+  if [[ ${3:-} = optional ]]; then
+    while read -r line; do
+      "${pip[@]}" "$line" || say "not available here: $line"
+    done <"$requirements"
+  else
+    "${pip[@]}" -r "$requirements"
+  fi
   cp "$requirements" "$stamp"
 }
 
@@ -72,7 +80,8 @@ dev_setup() {
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
     lint | fuzz) dev_setup core; install_packages "$1" ;;
     cluster) dev_setup core; install_packages cluster ;;
-    peers | conformance) dev_setup core; make_venv ".venvs/$1" "python/requirements-$1.txt" ;;
+    peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
+    conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt ;;
     *) usage_error "unknown group '$1'" ;;
   esac
 }

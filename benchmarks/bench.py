@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times workloads, beside the other engines on request: `./dev bench [NAME|GLOB ...] [--peers] [--json FILE]`.
+
+    ./dev bench                          every row, ours alone
+    ./dev bench noop_chain --peers       one row beside TensorFlow, PyTorch ...
+    ./dev bench calibrate                the machine's own roof: FMA loop and copy at each instruction set level
+    ./dev bench 'latency_*' --pairs 9 --threads 1,2 --plot bench.svg
+
+Names are those of benchmarks/peers/workloads.md. Every measurement is a fresh process that prints one JSON line, ours and the
+peers' alike. The programs run in turn, A B A B, --pairs times; value is the median of their medians, spread the medians of
+their 10th and 90th percentiles. *Ahead* of a peer: the median of the paired ratios is below 1, and at most one in five is above.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+
+import rows
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+
+def machine():
+    with open("/proc/cpuinfo") as f:
+        info = f.read()
+    model = next((l.split(":")[1].strip() for l in info.splitlines() if l.startswith("model name")), "unknown CPU")
+    isa = next((name for name in ("avx512f", "avx2", "sse4_2") if name in info.split()), "base")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    line = f"{model}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, Linux {platform.release()}"
+    return line, {"avx512f": "avx512", "sse4_2": "sse4"}.get(isa, isa)
+
+
+class Program:
+    """One engine's program for one row: `run` gives its result line, or None and remembers why."""
+
+    def __init__(self, label, command, row, variant):
+        self.label, self.results, self.trouble = label, [], None
+        self.command = [*command, row, "--variant", variant]
+
+    def run(self, threads, seconds):
+        if self.trouble:
+            return
+        command = [*self.command, "--threads", str(threads), "--seconds", str(seconds)]
+        try:
+            p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180, cwd=ROOT)
+        except (OSError, subprocess.TimeoutExpired) as e:
+            self.trouble = str(e).splitlines()[0][:100]
+            return
+        lines = [json.loads(l) for l in p.stdout.splitlines() if l.startswith("{")]
+        if p.returncode or not lines:
+            self.trouble = (p.stderr.strip().splitlines() or [f"exit status {p.returncode}"])[-1][:100]
+        else:
+            self.results.append(lines[-1])
+
+    def median(self, key="median_s"):
+        return statistics.median(r[key] for r in self.results)
+
+
+def programs_of(row, with_peers):
+    """Ours first, then the peers that the row admits and that are installed."""
+    ours = [Program(f"thalweg {label}".strip(), [a.format(root=ROOT) for a in command], row.name, variant)
+            for label, command, variant in row.ours]
+    peers = []
+    for label, script, variant in row.peers if with_peers else ():
+        python = os.path.join(ROOT, ".venvs/peers/bin/python")
+        peers.append(Program(label, [python, os.path.join(HERE, "peers", script)], row.name, variant))
+    return ours, peers
+
+
+def time_row(row, threads, options):
+    """Runs all programs of a row in turn; one result for each of ours that ran."""
+    ours, peers = programs_of(row, options.peers)
+    for _ in range(options.pairs):
+        for program in ours + peers:
+            program.run(threads, options.seconds)
+    for program in ours + peers:
+        if program.trouble:
+            print(f"  {row.name}: {program.label}: no figure: {program.trouble}", flush=True)
+    peers = [p for p in peers if not p.trouble]
+    line, isa = machine()
+    results = []
+    for program in (p for p in ours if not p.trouble):
+        ratios = {p.label: [a["median_s"] / b["median_s"] for a, b in zip(program.results, p.results)] for p in peers}
+        results.append({
+            "name": row.name, "variant": program.label.partition(" ")[2], "value": program.median(),
+            "spread": [program.median("p10_s"), program.median("p90_s")], "unit": "s", "better": "lower", "threads": threads,
+            "isa": isa, "machine": line, "command": " ".join(os.path.relpath(a, ROOT) if a.startswith(ROOT) else a
+                                                             for a in program.command),
+            "peers": {p.label: p.median() for p in peers},
+            "ratios": {label: statistics.median(r) for label, r in ratios.items()},
+            "ahead": {label: statistics.median(r) < 1 and sum(x > 1 for x in r) * 5 <= len(r) for label, r in ratios.items()},
+            "items": row.items})
+    return results
+
+
+def show_seconds(s):
+    unit, scale = next(x for x in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if s * x[1] >= 1 or x[0] == "ns")
+    return f"{s * scale:.3g} {unit}"
+
+
+def print_result(r):
+    each = f" = {show_seconds(r['value'] / r['items'])} each" if r["items"] > 1 else ""
+    print(f"{r['name']:18} {r['variant']:9} {r['threads']} threads  {show_seconds(r['value'])}"
+          f" [{show_seconds(r['spread'][0])}..{show_seconds(r['spread'][1])}]{each}")
+    for label, value in sorted(r["peers"].items(), key=lambda item: item[1]):
+        verdict = "ahead" if r["ahead"][label] else "BEHIND" if r["ratios"][label] > 1 else "about even"
+        print(f"{'':18} {'':9} {label:24} {show_seconds(value):>10}   ours / theirs {r['ratios'][label]:.3g}   {verdict}")
+    sys.stdout.flush()
+
+
+def calibrate():
+    """Rows of the roof, from the program that measures the inner loops."""
+    program = os.path.join(ROOT, "build/release/bin/compute_benchmark")
+    line, _ = machine()
+    text = subprocess.run([program, "roof only"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    results = []
+    for words in (l.replace(",", "").split() for l in text.splitlines() if " roof: " in l):
+        for name, value, unit in (("fma", words[2], "GFLOP/s"), ("copy", words[5], "GB/s")):
+            results.append({"name": "calibrate", "variant": name, "value": float(value), "spread": None, "unit": unit,
+                            "better": "higher", "threads": 1, "isa": words[0], "machine": line,
+                            "command": "build/release/bin/compute_benchmark 'roof only'", "peers": {}})
+        print(f"calibrate          {words[0]:9} 1 thread   FMA {words[2]} GFLOP/s, copy {words[5]} GB/s", flush=True)
+    return results
+
+
+def plot(results, path):
+    """Bars of ours / theirs, logarithmic: left of 1 is ahead."""
+    import matplotlib
+    matplotlib.use("svg" if path.endswith(".svg") else "agg")
+    import matplotlib.pyplot as plt
+    bars = [(f"{r['name']} {r['variant']} x{r['threads']} / {label}", ratio) for r in results
+            for label, ratio in sorted(r.get("ratios", {}).items())]
+    figure, axes = plt.subplots(figsize=(9, 1 + 0.25 * len(bars)), layout="constrained")
+    axes.barh([b[0] for b in bars], [b[1] - 1 for b in bars], left=1, color=["#2a7" if b[1] < 1 else "#c53" for b in bars])
+    axes.set_xscale("log")
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.invert_yaxis()
+    axes.set_xlabel("our time / theirs; left of 1 is ahead")
+    figure.savefig(path)
+
+
+def parse(arguments):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("names", nargs="*", help="exact names; a glob is taken only when it holds * or ?")
+    p.add_argument("--peers", action="store_true")
+    p.add_argument("--json", metavar="FILE")
+    p.add_argument("--plot", metavar="FILE", help="SVG or PNG of the ratios (needs the peers' environment)")
+    p.add_argument("--pairs", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=1, help="of one measurement")
+    p.add_argument("--threads", default="1")
+    return p.parse_args(arguments)
+
+
+def choose(names):
+    known = {row.name: row for row in rows.ROWS}
+    chosen = []
+    for name in names or known:
+        hits = fnmatch.filter(known, name) if set(name) & set("*?[") else [name] if name in known else []
+        if not hits and name != "calibrate":
+            sys.exit(f"bench: no row '{name}'; there are: calibrate {' '.join(known)}")
+        chosen += [known[hit] for hit in hits if known[hit] not in chosen]
+    return chosen
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.pairs < 5:
+        sys.exit("bench: a figure needs at least 5 pairs")
+    chosen = choose(options.names)
+    print(machine()[0])
+    results = calibrate()
+    for row in chosen:
+        for threads in (int(n) for n in options.threads.split(",")):
+            found = time_row(row, threads, options)
+            for r in found:
+                print_result(r)
+            results += found
+    if chosen:
+        results += calibrate()
+    if options.json:
+        with open(options.json, "w") as f:
+            json.dump(results, f, indent=1)
+            f.write("\n")
+    if options.plot:
+        plot(results, options.plot)
+    return 0 if len({r["name"] for r in results}) > len(chosen) else 1  # every row gave a figure, calibration too
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

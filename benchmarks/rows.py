@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of `./dev bench`: their names, our programs, and the peers that benchmarks/peers/workloads.md admits for them."""
+import collections
+import sys
+
+Row = collections.namedtuple("Row", "name items ours peers")  # items: nodes, calls or iterations in a step
+
+PYTHON = ("python", [sys.executable, "{root}/benchmarks/thalweg_.py"], "")
+CPP = ("c++", ["{root}/build/release/bin/workloads_benchmark"], "")
+TF = ("tensorflow-2.21", "tf1.py", "")
+TF_ST = ("tensorflow-2.21 st", "tf1.py", "st")
+TF_XLA = ("tensorflow-2.21 xla", "tf1.py", "xla")
+TORCH, TORCH_SCRIPT = ("torch", "torch_.py", ""), ("torch script", "torch_.py", "script")
+JAX, ORT = ("jax", "jax_.py", ""), ("onnxruntime", "ort_.py", "")
+ALL = [TF, TORCH, JAX]
+
+ROWS = [
+    Row("noop_chain", 10000, [PYTHON, CPP], [TF, TF_ST]),
+    Row("noop_wide", 10000, [PYTHON, CPP], [TF, TF_ST]),
+    Row("add_chain", 10000, [PYTHON, CPP], [TF, TF_ST, TORCH, TORCH_SCRIPT, ORT]),
+    Row("identity_chain", 10000, [PYTHON], [TF, TF_ST]),
+    Row("dag_layered", 10000, [PYTHON, CPP], []),
+    Row("chain_2_callers", 10000, [PYTHON], []),
+    Row("latency_noop", 1, [PYTHON, CPP], [TF]),
+    Row("latency_add", 1, [PYTHON, CPP], [TF, TORCH, ORT]),
+    Row("while_count", 100000, [PYTHON, CPP], [TF, TORCH]),
+    Row("while_nested", 10000, [PYTHON], []),
+    Row("while_cond", 10000, [PYTHON], []),
+    Row("while_matmul", 10000, [PYTHON], ALL),
+    Row("eltwise", 1, [PYTHON], [TF, TF_XLA, TORCH, JAX, ORT]),
+    Row("mlp", 1, [PYTHON], ALL),
+    Row("lenet", 1, [PYTHON], ALL),
+    Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
+    Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
+]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/bench.py: medians, pairs, verdicts and JSON, with programs that print made-up figures."""
+import os
+import sys
+import types
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
+import bench
+import rows
+
+
+def fake(tmp_path, name, seconds):
+    """A program whose n-th run prints the n-th of these medians."""
+    count = tmp_path / (name + ".count")
+    script = tmp_path / name
+    script.write_text(f"""#!{sys.executable}
+import json, os
+n = os.path.getsize({str(count)!r}) if os.path.exists({str(count)!r}) else 0
+open({str(count)!r}, "a").write("x")
+m = {seconds!r}[n]
+print("chatter")
+print(json.dumps(dict(median_s=m, p10_s=m / 2, p90_s=m * 2)))
+""")
+    script.chmod(0o755)
+    return bench.Program(name, [str(script)], "row", "")
+
+
+def time(monkeypatch, ours, peers, pairs=5):
+    monkeypatch.setattr(bench, "programs_of", lambda row, with_peers: (ours, peers))
+    return bench.time_row(rows.Row("row", 1, [], []), 1, types.SimpleNamespace(pairs=pairs, seconds=0, peers=True))
+
+
+def test_medians_and_verdicts(tmp_path, monkeypatch):
+    ours = fake(tmp_path, "ours", [1, 3, 2, 2, 2])
+    slower = fake(tmp_path, "slower", [2, 2, 4, 4, 4])  # one pair of five above 1: still ahead
+    uneven = fake(tmp_path, "uneven", [.5, 2, 4, 4, 4])  # two of five above
+    faster = fake(tmp_path, "faster", [1, 1, 1, 1, 1])
+    [r] = time(monkeypatch, [ours], [slower, uneven, faster])
+    assert r["value"] == 2 and r["spread"] == [1, 4] and r["unit"] == "s" and r["better"] == "lower"
+    assert r["peers"] == {"slower": 4, "uneven": 4, "faster": 1}
+    assert r["ratios"] == {"slower": .5, "uneven": .5, "faster": 2}
+    assert r["ahead"] == {"slower": True, "uneven": False, "faster": False}
+    assert r["machine"] and r["command"] and r["threads"] == 1
+    bench.print_result(r)
+
+
+def test_absent_peer_is_said_and_left_out(tmp_path, monkeypatch, capsys):
+    absent = bench.Program("absent", ["/nowhere/python"], "row", "")
+    [r] = time(monkeypatch, [fake(tmp_path, "ours", [1] * 5)], [absent])
+    assert r["peers"] == {} and "absent: no figure: " in capsys.readouterr().out
+
+
+def test_names_are_exact_and_globs_explicit():
+    assert [r.name for r in bench.choose(["noop_chain"])] == ["noop_chain"]
+    assert [r.name for r in bench.choose(["noop_*"])] == ["noop_chain", "noop_wide"]
+    with pytest.raises(SystemExit):
+        bench.choose(["noop"])
+
+
+def test_rows_are_those_of_the_definitions():
+    text = open(os.path.join(ROOT, "benchmarks", "peers", "workloads.md")).read()
+    text = text.replace("resnet50_infer_b1, _b8", "").replace("mlp_infer_b1, _b128", "mlp_infer_b1 mlp_infer_b128")
+    assert [r.name for r in rows.ROWS if r.name not in text] == []
+    for row in rows.ROWS:
+        for _, script, _ in row.peers:
+            assert os.path.exists(os.path.join(ROOT, "benchmarks", "peers", script))
+
+
+def test_seconds_are_shown_in_units():
+    assert [bench.show_seconds(s) for s in (2, .0015, 2.5e-6, 3e-9)] == ["2 s", "1.5 ms", "2.5 us", "3 ns"]
