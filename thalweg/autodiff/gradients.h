@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// AddGradients: adds nodes that compute the partial derivatives of the sum of `ys` with respect to
+// each of `xs` (white paper 4.1). Works backwards from ys; partials over several paths are summed;
+// each operation's own gradient function does the rest.
+//
+//   ASSIGN_OR_RETURN(std::vector<GradientValue> g, AddGradients(&graph, {loss}, {w, b}, {}));
+//
+// Errors: InvalidArgument for a y that is not a real or complex tensor, for operations without a
+// gradient on a path, and, unless allow_unconnected, for an x that no differentiable path reaches:
+// the message shows where the path breaks. Threads: as GraphBuilder. Works on the nodes present at
+// the call; depth of the graph is no limit (nothing recurses).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/graph.h"
+
+namespace thalweg {
+
+using GradientOverride = std::function<Status(GradientContext&)>;
+
+struct GradientOptions {
+  // The gradient that comes in at each y; empty, or a null Output: ones.
+  std::vector<Output> grad_ys;
+  // Nodes that pass nothing on to their inputs: treated as constants, also when they are xs
+  // themselves.
+  std::vector<Output> stop_gradients;
+  // An x without a path gets an absent GradientValue instead of an error.
+  bool allow_unconnected = false;
+  // Gradient nodes get a colocation constraint with the node they differentiate.
+  bool colocate = false;
+  // Gradients by name, for nodes whose attribute "_gradient_op_type" has that name (B4.1).
+  std::map<std::string, GradientOverride> overrides;
+  std::string scope = "gradients";
+  uint32_t site = 0;
+};
+
+// One value per x, absent where allow_unconnected lets it be.
+Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<Output>& ys,
+                                                const std::vector<Output>& xs,
+                                                const GradientOptions& options);
+
+// True when values of this type can have a derivative: real and complex numbers, and handles that
+// stand for them.
+bool IsDifferentiable(DType dtype);
+
+}  // namespace thalweg
