@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/compute/conv/conv2d.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/compute/work.h"
 
@@ -158,6 +159,33 @@ void BatchedRows(Bench& bench) {
   });
 }
 
+void ConvRows(Bench& bench) {
+  // size, in, filter, stride, out
+  const int64_t layers[][5] = {{224, 3, 7, 2, 64},    {56, 64, 1, 1, 256},  {56, 64, 3, 1, 64},
+                               {56, 128, 3, 2, 128},  {28, 256, 3, 1, 256}, {14, 256, 3, 1, 256},
+                               {14, 1024, 1, 1, 256}, {7, 512, 3, 1, 512}};
+  const int64_t batch = 8;
+  for (const auto& [size, in, filter, stride, out] : layers) {
+    const Window w = *MakeWindow(size, filter, stride, 1, Padding::kSame);
+    const Conv2DShape s{batch, w, w, in, out};
+    std::vector<float> x(batch * s.InPixels() * in, 0.5f), f(s.Taps() * in * out, 0.25f),
+        y(batch * s.OutPixels() * out);
+    const double flops = 2.0 * static_cast<double>(batch * s.OutPixels() * s.Taps() * in * out);
+    const std::string name = Label("conv", {size, in, filter, stride, out});
+    bench.Flops(name + " forward", flops, [&] {
+      Conv2D(bench.work(), DType::kFloat, s, x.data(), f.data(), y.data()).IgnoreError();
+    });
+    bench.Flops(name + " backward input", flops, [&] {
+      Conv2DBackwardInput(bench.work(), DType::kFloat, s, f.data(), y.data(), x.data())
+          .IgnoreError();
+    });
+    bench.Flops(name + " backward filter", flops, [&] {
+      Conv2DBackwardFilter(bench.work(), DType::kFloat, s, x.data(), y.data(), f.data())
+          .IgnoreError();
+    });
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::compute
 
@@ -170,6 +198,7 @@ int main(int argc, char** argv) {
     Bench bench(static_cast<IsaLevel>(level), filter);
     GemmRows(bench);
     BatchedRows(bench);
+    ConvRows(bench);
   }
   return 0;
 }

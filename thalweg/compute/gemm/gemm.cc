@@ -5,67 +5,12 @@
 #include <cstring>
 
 #include "thalweg/compute/gemm/gemm_plain.h"
+#include "thalweg/compute/gemm/pack.h"
 #include "thalweg/compute/gemm/product.h"
 #include "thalweg/compute/inline_work.h"
 
 namespace thalweg::compute {
 namespace {
-
-template <class T>
-struct Matrix {
-  const T* data;
-  int64_t stride;
-};
-
-template <class T>
-void FillRows(const void* context, int64_t row, int64_t rows, int64_t k0, int64_t depth, T* tile) {
-  const auto& a = *static_cast<const Matrix<T>*>(context);
-  const T* from = a.data + row * a.stride + k0;
-  for (int64_t r = 0; r < rows; ++r) {
-    std::memcpy(tile + r * kGemmTileStride, from + r * a.stride,
-                static_cast<size_t>(depth) * sizeof(T));
-  }
-}
-
-template <class T>
-void FillColumns(const void* context, int64_t row, int64_t rows, int64_t k0, int64_t depth,
-                 T* tile) {
-  const auto& a = *static_cast<const Matrix<T>*>(context);
-  const T* from = a.data + k0 * a.stride + row;
-  for (int64_t k = 0; k < depth; ++k) {
-    std::memcpy(tile + k * rows, from + k * a.stride, static_cast<size_t>(rows) * sizeof(T));
-  }
-}
-
-template <class T>
-void PackRows(const void* context, int64_t k0, int64_t depth, int64_t col, int64_t cols,
-              int64_t width, T* panel) {
-  const auto& b = *static_cast<const Matrix<T>*>(context);
-  const T* from = b.data + k0 * b.stride + col;
-  for (int64_t k = 0; k < depth; ++k, panel += width, from += b.stride) {
-    std::memcpy(panel, from, static_cast<size_t>(cols) * sizeof(T));
-    std::fill(panel + cols, panel + width, T(0));
-  }
-}
-
-template <class T>
-void PackTransposed(const void* context, int64_t k0, int64_t depth, int64_t col, int64_t cols,
-                    int64_t width, T* panel) {
-  const auto& b = *static_cast<const Matrix<T>*>(context);
-  const T* from = b.data + col * b.stride + k0;
-  constexpr int64_t kStep = 8;  // a cache line of several source rows at a time
-  for (int64_t k = 0; k < depth; k += kStep) {
-    const int64_t steps = std::min(kStep, depth - k);
-    for (int64_t j = 0; j < cols; ++j) {
-      const T* source = from + j * b.stride + k;
-      T* target = panel + k * width + j;
-      for (int64_t s = 0; s < steps; ++s) target[s * width] = source[s];
-    }
-  }
-  if (cols == width) return;
-  for (int64_t k = 0; k < depth; ++k)
-    std::fill(panel + k * width + cols, panel + (k + 1) * width, T(0));
-}
 
 // c = sums plus the epilogue; sums null: nothing was summed.
 template <class T>

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kPackedBytes = int64_t{16} << 20;  // of b, at most; larger products go in blocks
 constexpr int64_t kTileRows = 140;   // of a, so that a tile stays in the second-level cache
-constexpr int64_t kDirectRows = 64;                   // of a; fewer do not pay for packing b
+constexpr int64_t kDirectRows = 64;  // of a; fewer do not pay for packing b
 constexpr double kShardFlops = 2e6;  // some 25 us of one core
 constexpr int64_t kMaxShards = 64;
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/conv/conv2d.h"
+
+#include <algorithm>
+
+#include "thalweg/compute/conv/conv2d_float.h"
+#include "thalweg/compute/conv/conv2d_plain.h"
+#include "thalweg/compute/move/transpose_matrix.h"
+
+namespace thalweg::compute {
+namespace {
+
+enum class Form { kForward, kBackwardInput, kBackwardFilter };
+
+struct Sizes {
+  explicit Sizes(const Conv2DShape& s)
+      : input(s.batch * s.InPixels() * s.in_channels),
+        filter(s.Taps() * s.in_channels * s.out_channels),
+        output(s.batch * s.OutPixels() * s.out_channels) {}
+  int64_t input, filter, output;
+};
+
+// The one that the form makes is written, the other two are read.
+struct Operands {
+  void* input;
+  void* filter;
+  void* output;
+};
+
+template <class T>
+Status RunChannelsLast(Work& work, Form form, const Conv2DShape& s, const Operands& o,
+                       const GemmEpilogue& epilogue) {
+  T* input = static_cast<T*>(o.input);
+  T* filter = static_cast<T*>(o.filter);
+  T* output = static_cast<T*>(o.output);
+  const Sizes sizes(s);
+  if (form == Form::kForward) {
+    return sizes.output == 0 ? OkStatus() : ConvForward(work, s, input, filter, output, epilogue);
+  }
+  const bool nothing = sizes.input == 0 || sizes.output == 0;
+  if (form == Form::kBackwardInput) {
+    if (nothing) std::fill_n(input, sizes.input, T(0));
+    return nothing ? OkStatus() : ConvBackwardInput(work, s, filter, output, input);
+  }
+  if (nothing) std::fill_n(filter, sizes.filter, T(0));
+  return nothing ? OkStatus() : ConvBackwardFilter(work, s, input, output, filter);
+}
+
+// Copies the images to channels-last scratch and the result back.
+template <class T>
+Status RunTyped(Work& work, Form form, const Conv2DShape& s, const Operands& o,
+                const GemmEpilogue& epilogue) {
+  if (!s.channels_first) return RunChannelsLast<T>(work, form, s, o, epilogue);
+  const Sizes sizes(s);
+  Scratch<T> input(work, sizes.input), output(work, sizes.output);
+  if (!input || !output) return OutOfScratch();
+  const auto to_last = [&](const void* from, int64_t channels, int64_t pixels, T* to) {
+    return TransposeMatrices(work, s.batch, channels, pixels, static_cast<const T*>(from), to);
+  };
+  const auto to_first = [&](const T* from, int64_t channels, int64_t pixels, void* to) {
+    return TransposeMatrices(work, s.batch, pixels, channels, from, static_cast<T*>(to));
+  };
+  if (form != Form::kBackwardInput)
+    RETURN_IF_ERROR(to_last(o.input, s.in_channels, s.InPixels(), input.get()));
+  if (form != Form::kForward)
+    RETURN_IF_ERROR(to_last(o.output, s.out_channels, s.OutPixels(), output.get()));
+  Conv2DShape last = s;
+  last.channels_first = false;
+  RETURN_IF_ERROR(
+      RunChannelsLast<T>(work, form, last, {input.get(), o.filter, output.get()}, epilogue));
+  if (form == Form::kForward)
+    return to_first(output.get(), s.out_channels, s.OutPixels(), o.output);
+  if (form == Form::kBackwardInput)
+    return to_first(input.get(), s.in_channels, s.InPixels(), o.input);
+  return OkStatus();
+}
+
+template <class H>
+Status RunHalf(Work& work, Form form, const Conv2DShape& s, const Operands& o,
+               const GemmEpilogue& epilogue) {
+  const Sizes sizes(s);
+  const int64_t residual_size = epilogue.residual != nullptr ? sizes.output : 0;
+  const int64_t bias_size = epilogue.bias != nullptr ? s.out_channels : 0;
+  Scratch<float> input(work, sizes.input), filter(work, sizes.filter), output(work, sizes.output);
+  Scratch<float> bias(work, bias_size), residual(work, residual_size);
+  if (!input || !filter || !output || !bias || !residual) return OutOfScratch();
+  const auto widen = [](const void* from, int64_t n, float* to) {
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(static_cast<const H*>(from)[i]);
+  };
+  const auto narrow = [](const float* from, int64_t n, void* to) {
+    for (int64_t i = 0; i < n; ++i) static_cast<H*>(to)[i] = H(from[i]);
+  };
+  if (form != Form::kBackwardInput) widen(o.input, sizes.input, input.get());
+  if (form != Form::kBackwardFilter) widen(o.filter, sizes.filter, filter.get());
+  if (form != Form::kForward) widen(o.output, sizes.output, output.get());
+  widen(epilogue.bias, bias_size, bias.get());
+  widen(epilogue.residual, residual_size, residual.get());
+  const GemmEpilogue wide{bias.get(), residual.get(), epilogue.relu};
+  RETURN_IF_ERROR(RunTyped<float>(work, form, s, {input.get(), filter.get(), output.get()}, wide));
+  if (form == Form::kForward) narrow(output.get(), sizes.output, o.output);
+  if (form == Form::kBackwardInput) narrow(input.get(), sizes.input, o.input);
+  if (form == Form::kBackwardFilter) narrow(filter.get(), sizes.filter, o.filter);
+  return OkStatus();
+}
+
+Status Run(Work& work, DType dtype, Form form, const Conv2DShape& shape, const Operands& operands,
+           const GemmEpilogue& epilogue) {
+  switch (dtype) {
+    case DType::kFloat:
+      return RunTyped<float>(work, form, shape, operands, epilogue);
+    case DType::kDouble:
+      return RunTyped<double>(work, form, shape, operands, epilogue);
+    case DType::kInt32:
+      return RunTyped<int32_t>(work, form, shape, operands, epilogue);
+    case DType::kHalf:
+      return RunHalf<Half>(work, form, shape, operands, epilogue);
+    case DType::kBfloat16:
+      return RunHalf<Bfloat16>(work, form, shape, operands, epilogue);
+    default:
+      return Unimplemented("convolution of elements of type ", dtype);
+  }
+}
+
+}  // namespace
+
+Status Conv2D(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
+              const void* filter, void* output, const GemmEpilogue& epilogue) {
+  if (shape.channels_first && epilogue.residual != nullptr) {
+    return Unimplemented("a residual added to a convolution with channels first");
+  }
+  return Run(work, dtype, Form::kForward, shape,
+             {const_cast<void*>(input), const_cast<void*>(filter), output}, epilogue);
+}
+
+Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape, const void* filter,
+                           const void* output_grad, void* input_grad) {
+  return Run(work, dtype, Form::kBackwardInput, shape,
+             {input_grad, const_cast<void*>(filter), const_cast<void*>(output_grad)}, {});
+}
+
+Status Conv2DBackwardFilter(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
+                            const void* output_grad, void* filter_grad) {
+  return Run(work, dtype, Form::kBackwardFilter, shape,
+             {const_cast<void*>(input), filter_grad, const_cast<void*>(output_grad)}, {});
+}
+
+}  // namespace thalweg::compute
