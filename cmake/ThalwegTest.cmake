@@ -1,7 +1,7 @@
-# thalweg_test(ROOM SRCS a_test.cc ... DEPS room ... [LABELS label ...])
+# thalweg_test(ROOM SRCS a_test.cc ... DEPS room ...)
 #
-# One test binary a room, bin/ROOM_test, one CTest test per gtest case, labelled with the room. The target unit_tests
-# builds all of them.
+# One test binary a room, bin/ROOM_test, one CTest test per gtest case, named ROOM:SUITE.CASE and labelled `unit`. The target
+# unit_tests builds all of them.
 
 if(THALWEG_TESTS)
   find_package(GTest REQUIRED)
@@ -13,7 +13,7 @@ function(thalweg_test ROOM)
   if(NOT THALWEG_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
   add_executable(${ROOM}_test ${ARG_SRCS})
   target_link_libraries(${ROOM}_test PRIVATE thalweg_flags GTest::gtest_main GTest::gmock)
   foreach(dep ${ARG_DEPS})
@@ -21,5 +21,5 @@ function(thalweg_test ROOM)
   endforeach()
   add_dependencies(unit_tests ${ROOM}_test)
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS "unit;${ROOM};${ARG_LABELS}" TIMEOUT 120)
+    PROPERTIES TIMEOUT 120 LABELS unit)
 endfunction()

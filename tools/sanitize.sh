@@ -23,13 +23,13 @@ fi
 cmake --build --preset "$preset" -j "$(nproc)" --target $targets || exit 1
 
 failed=0
-check() {  # check NAME LABELS
+check() {  # check NAME SELECTION...
   python3 tools/counted.py "$1" -- "${plain_layout[@]}" ctest --test-dir "build/$preset" -j "$(nproc)" \
-    --output-on-failure --timeout 300 -L "$2" || failed=1
+    --output-on-failure --timeout 300 "${@:2}" || failed=1
 }
 if [[ $preset = tsan ]]; then
-  for room in $tsan_rooms; do check "tsan $room" "^$room\$"; done
+  for room in $tsan_rooms; do check "tsan $room" -R "^$room:"; done
 else
-  check "$preset" unit
+  check "$preset" -L unit
 fi
 exit $failed
