@@ -325,7 +325,8 @@ TEST(WireReaderTest, FailedReadsStayInPlace) {
   uint64_t u64;
   uint32_t u32;
   std::string_view text;
-  WireReader in("\x85\x80"s);
+  const std::string bytes = "\x85\x80"s;
+  WireReader in(bytes);
   EXPECT_FALSE(in.ReadVarint(&u64));
   EXPECT_FALSE(in.ReadTag(&u32));
   EXPECT_FALSE(in.ReadFixed32(&u32));
