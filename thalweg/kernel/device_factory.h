@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceFactory: makes the devices of one type for an environment. Devices are leaves: who puts a
+// process together names their factories (`MakeCpuDevices` of devices/cpu), nobody below knows
+// them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/kernel/device.h"
+#include "thalweg/tensor/allocator.h"
+
+namespace thalweg {
+
+// What an environment offers its devices, and asks of them.
+struct DeviceRequest {
+  std::string job;
+  int task = 0;
+  int cpu_devices = 1;
+  uint64_t incarnation = 0;     // of this life of the task
+  AllocatorPtr host_allocator;  // with the environment's cap
+};
+
+// An empty list where the machine has no such device.
+using DeviceFactory = Result<std::vector<std::unique_ptr<Device>>> (*)(const DeviceRequest&);
+
+}  // namespace thalweg

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of an environment, a session and a run: plain structs whose defaults are what most
+// users want. Each is checked once, where it is handed over; a bad value is InvalidArgument that
+// names the field.
+//
+//   auto environment = Environment::Create({.threads = 4, .cpu_devices = 2}, registries);
+//   auto session = MakeLocalSession(*environment, graph, {.passes = {.cse = false}});
+//   session->Run({.timeout = std::chrono::seconds(5)}, ...);
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/clock.h"
+#include "thalweg/base/log.h"
+#include "thalweg/base/status.h"
+#include "thalweg/base/work_queue.h"
+#include "thalweg/compute/isa/isa.h"
+
+namespace thalweg {
+
+struct EnvironmentOptions {
+  // Threads beside those that call Run. -1: one for each processor that this process may use. 0:
+  // everything runs inline in the caller, and no thread is ever made but for deadlines.
+  int threads = -1;
+  // The threads of an embedding program, in place of own ones. Must outlive the environment.
+  WorkQueue* host_queue = nullptr;
+  int spin_micros = 100;  // how long an idle thread looks for work before it sleeps
+  bool pin_threads = false;
+  // /job:JOB/replica:0/task:TASK/device:CPU:0 ... CPU:cpu_devices-1.
+  int cpu_devices = 1;
+  std::string job = "localhost";
+  int task = 0;
+  // Bytes of tensors; 0: the smaller of the control group's limit and the physical memory, less a
+  // reserve.
+  int64_t memory_limit = 0;
+  // Null: standard error. Must outlive the environment.
+  LogSink* log_sink = nullptr;
+  LogLevel log_level = LogLevel::kWarning;
+  // The highest instruction set to use; by default the best that the processor has.
+  std::optional<compute::IsaLevel> isa;
+  // Null: the system's. Must outlive the environment.
+  Clock* clock = nullptr;
+
+  Status Validate() const;
+};
+
+// Graph rewrites of the step compiler. None changes what a step computes.
+struct PassOptions {
+  bool prune = true;                             // drop what the other passes made useless
+  bool fold_constants = true;                    // compute once what depends on constants alone
+  int64_t fold_limit_bytes = int64_t{10} << 20;  // of one folded tensor
+  bool cse = true;                               // merge equal stateless nodes
+
+  static PassOptions None() {
+    return {.prune = false, .fold_constants = false, .fold_limit_bytes = 0, .cse = false};
+  }
+};
+
+struct SessionOptions {
+  PassOptions passes;
+  // A node whose device cannot run it goes to one that can, with one line in the log at INFO.
+  // False: an error that says why.
+  bool soft_placement = true;
+  // Log where each node of a new plan goes, at INFO.
+  bool log_placement = false;
+  // A graph that grows after the first Run is an error instead of one warning.
+  bool strict_graph = false;
+  // True: variables, queues and tables are the environment's, shared by container and name with
+  // other such sessions. False: this session has its own, gone when it closes.
+  bool share_resources = false;
+  // Of every Run that does not set its own; 0: none.
+  std::chrono::nanoseconds default_timeout{0};
+  // Compiled signatures kept; the least recently used goes first.
+  int plan_cache_size = 256;
+
+  Status Validate() const;
+};
+
+enum class TraceLevel : uint8_t { kNone = 0, kSoftware = 1, kHardware = 2, kFull = 3 };
+
+struct RunOptions {
+  // DeadlineExceeded when the step has not ended by then; 0: the session's default.
+  std::chrono::nanoseconds timeout{0};
+  // Above kNone: statistics of every node in RunMetadata::step_stats.
+  TraceLevel trace = TraceLevel::kNone;
+  // Fill RunMetadata::partition_graphs.
+  bool partition_graphs = false;
+  // Cancelling it ends the step with its reason and leaves the session usable. Must outlive the
+  // Run.
+  CancellationManager* cancellation = nullptr;
+  // Run the whole step on the calling thread.
+  bool inline_in_caller = false;
+
+  Status Validate() const;
+};
+
+}  // namespace thalweg
