@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizers as a table: which operation updates a variable, with which arguments, slots and
+// defaults.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace thalweg {
+
+struct HyperParameter {
+  std::string_view name;
+  double default_value;
+};
+
+struct SlotKind {
+  std::string_view name;     // as get_slot names it
+  std::string_view initial;  // hyper-parameter that is its first value; "0" or "1"
+};
+
+struct OptimizerKind {
+  std::string_view kind;
+  std::string_view name;  // of slot variables
+  std::string_view op;    // after "Apply", "ResourceApply", "SparseApply", "ResourceSparseApply"
+  // Arguments in order: "var", "grad" (in the sparse form followed by the indices), a slot's or a
+  // hyper-parameter's name.
+  std::vector<std::string_view> arguments;
+  std::vector<SlotKind> slots;
+  std::vector<HyperParameter> numbers;
+  bool has_nesterov = false;
+};
+
+const std::vector<OptimizerKind>& OptimizerKinds();
+
+}  // namespace thalweg
