@@ -148,7 +148,7 @@ dev_fuzz() {
 
 dev_mutants() {
   at_most mutants 1 "$@"
-  dev_setup core
+  dev_setup fuzz
   $python tools/mutants.py "$@"
 }
 

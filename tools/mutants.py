@@ -5,8 +5,8 @@
     mutants.py [FILTER]     those whose name contains FILTER
 
 tools/mutants/table.txt has a line for each tools/mutants/NAME.patch: `NAME TARGET TEST`. TARGET is a googletest program that is
-built and run with the filter TEST, or `python`: then everything is built and TEST is what pytest runs. The work is done on a
-copy of the tree in build/mutants; the checkout is not touched. A mutant survives when its test passes; a patch that no longer
+built and run with the filter TEST; or a fuzzer, NAME_fuzz, which is to find the bug within TEST seconds; or `python`: then
+everything is built and TEST is what pytest runs. The work is done on a copy of the tree in build/mutants; the checkout is not touched. A mutant survives when its test passes; a patch that no longer
 applies, a test that fails without the bug or matches nothing, and a build that fails, are failures too. To make a patch, plant
 the bug, run `git diff -U1 > tools/mutants/NAME.patch`, and take it back.
 """
@@ -49,10 +49,11 @@ def read_table(text):
 
 
 def build(target):
-    status, output = run(["cmake", "--preset", "release"])
+    preset = "fuzz" if target.endswith("_fuzz") else "release"
+    status, output = run(["cmake", "--preset", preset])
     if status == 0:
         wanted = [] if target == "python" else ["--target", target]
-        status, output = run(["cmake", "--build", "--preset", "release", "-j", str(os.cpu_count()), *wanted])
+        status, output = run(["cmake", "--build", "--preset", preset, "-j", str(os.cpu_count()), *wanted])
     return None if status == 0 else output[-2000:]
 
 
@@ -64,6 +65,10 @@ def test(target, name):
         status, output = run([python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *name.split()], MOST_SECONDS,
                              env=environment)
         return None if status in (4, 5) else status == 0
+    if target.endswith("_fuzz"):
+        status, output = run([f"build/fuzz/bin/{target}", f"-max_total_time={name}", "-artifact_prefix=build/fuzz/",
+                              "tests/fuzz/" + target[:-len("_fuzz")]], MOST_SECONDS)
+        return status == 0
     status, output = run([f"build/release/bin/{target}", f"--gtest_filter={name}"], MOST_SECONDS)
     if "Running 0 tests" in output:
         return None
