@@ -4,9 +4,10 @@
 
     check_layers.py [ROOT]
 
-- A room includes itself and rooms of a lower level. A family of ops/ and a device are rooms of their own, and leaves: only
+- A room includes itself, base/ and rooms of a lower level. A family of ops/ and a device are rooms of their own, and leaves: only
   api/ may include them.
-- testing/ may include anything; only tests and testing/ include it. Tests may include rooms of their own level and below.
+- testing/ may include anything; only tests and testing/ include it. Tests (*_test.cc, test_*.h ...) may include
+  rooms of their own level and below.
 - tensor/ includes proto/ only in *_proto.* files. Third-party headers belong to the rooms that the table allows.
 - Every folder of thalweg/ is in the table, every room has a README.md.
 """
@@ -20,6 +21,7 @@ THIRD_PARTY = (
     ("eigen", re.compile(r"(Eigen|unsupported/Eigen)/")), ("cuda", re.compile(r"(cuda|cublas|cudnn|nccl)")),
     ("dnnl", re.compile(r"(dnnl|oneapi/)")), ("hwy", re.compile(r"hwy/")), ("python", re.compile(r"(Python\.h|pybind11|numpy/)")),
     ("gtest", re.compile(r"(gtest|gmock)/")), ("benchmark", re.compile(r"benchmark/")))
+IS_TEST = re.compile(r"_(test|benchmark|fuzz)\.|^(test|fuzz)_")
 LEAVES = ("ops/", "devices/")
 TOP = 99  # the level of testing/
 
@@ -49,9 +51,9 @@ def may_include(path, included, rooms):
     here, there = room_of(path, rooms), room_of(included, rooms)
     if there is None:
         return "is in no room of the table"
-    if here[0] == there[0]:
+    if there[0] in (here[0], "base/"):
         return None
-    is_test = re.search(r"_(test|benchmark|fuzz)\.", os.path.basename(path)) is not None
+    is_test = IS_TEST.search(os.path.basename(path)) is not None
     if here[0] == "testing/":
         return None
     if there[0] == "testing/":
@@ -71,7 +73,7 @@ def check_file(path, text, rooms):
     if here is None:
         return ["lies in no room of the table"]
     complaints = []
-    is_test = re.search(r"_(test|benchmark|fuzz)\.", os.path.basename(path)) is not None
+    is_test = IS_TEST.search(os.path.basename(path)) is not None
     for number, line in enumerate(text.splitlines(), 1):
         m = INCLUDE.match(line)
         if not m:
