@@ -3,14 +3,37 @@
 // for it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "thalweg/graph/graph.h"
-#include "thalweg/kernel/step_stats.h"
 
 namespace thalweg {
+
+// One execution of a node.
+struct NodeStats {
+  std::string node;
+  std::string op;
+  uint64_t tag = 0;         // frame and iteration; 0 in the root frame
+  int thread = 0;           // 0 is the thread that called Run
+  int64_t start_nanos = 0;  // since StepStats::start_nanos
+  int64_t end_nanos = 0;
+};
+
+struct DeviceStats {
+  std::string device;  // full name
+  std::vector<NodeStats> nodes;
+};
+
+struct StepStats {
+  int64_t step_id = 0;
+  int64_t start_wall_micros = 0;  // since 1970
+  int64_t start_nanos = 0;        // the same moment on the environment's clock
+  int64_t end_nanos = 0;
+  std::vector<DeviceStats> devices;
+};
 
 struct RunMetadata {
   struct Partition {
