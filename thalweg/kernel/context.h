@@ -7,6 +7,10 @@
 //   ASSIGN_OR_RETURN(Tensor* y, ctx.AllocateOutput(0, DType::kFloat, Shape{m, n}));
 //   ctx.set_output(1, a);                                   // shares a's buffer
 //
+// Dead tokens (B3.4a) are empty tensors. Switch leaves the untaken output empty, Recv its output
+// after a dead delivery. Merge and Send get dead inputs as empty tensors; no other kernel is called
+// with one.
+//
 // Inputs are what the schema says: a reference edge read by a plain argument arrives as the
 // variable's value. Of reference arguments and resource handles, `variable(i)` gives the variable.
 // Threads: one thread at a time, except input() and step(), which ParallelFor shards may call.
