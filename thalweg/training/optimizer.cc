@@ -150,7 +150,7 @@ Result<const SlotVariable*> Optimizer::Power(Graph* graph, std::string_view name
 }
 
 Result<Output> Optimizer::Argument(Step& step, const VariableNodes& variable, std::string_view name,
-                                   Output gradient, Output) {
+                                   Output gradient) {
   if (name == "var") return variable.handle;
   if (name == "grad") return gradient;
   if (const int slot = SlotIndex(*kind_, name); slot >= 0) {

@@ -86,7 +86,7 @@ class Optimizer {
   Result<Node*> ApplyByRow(Step& step, const VariableNodes& variable, const std::string& op,
                            Output gradient, Output indices);
   Result<Output> Argument(Step& step, const VariableNodes& variable, std::string_view name,
-                          Output gradient, Output indices);
+                          Output gradient);
   Result<std::vector<Node*>> UpdatePowers(Step& step, const std::vector<Node*>& updates);
 
   OptimizerConfig config_;
