@@ -5,6 +5,7 @@
 # without kernels, and one test binary ops_FAMILY_test. Remembers the stems for the generated registration calls.
 
 define_property(GLOBAL PROPERTY THALWEG_OP_STEMS BRIEF_DOCS "family/stem of every operation")
+define_property(GLOBAL PROPERTY THALWEG_OP_FAMILIES BRIEF_DOCS "every family")
 
 function(thalweg_op_family FAMILY)
   cmake_parse_arguments(ARG "" "" "OPS;DEPS" ${ARGN})
@@ -20,13 +21,16 @@ function(thalweg_op_family FAMILY)
     endforeach()
     set_property(GLOBAL APPEND PROPERTY THALWEG_OP_STEMS ${FAMILY}/${stem})
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY THALWEG_OP_FAMILIES ${FAMILY})
   thalweg_library(ops_${FAMILY} SRCS ${op_srcs} DEPS graph)
   thalweg_library(ops_${FAMILY}_cpu SRCS ${cpu_srcs} DEPS kernel compute ${ARG_DEPS})
   thalweg_test(ops_${FAMILY} SRCS ${test_srcs} DEPS testing)
 endfunction()
 
-# thalweg_register_all(OUT_FILE): writes a source with RegisterAllOps(OpRegistry&) and RegisterAllCpuKernels(KernelRegistry&).
-function(thalweg_register_all OUT_FILE)
+# thalweg_register_all(): the library thalweg::all_ops, with RegisterAllOps(OpRegistry&) and
+# RegisterAllCpuKernels(KernelRegistry&) in a generated source, linked to every family declared so far.
+function(thalweg_register_all)
+  set(OUT_FILE ${PROJECT_BINARY_DIR}/generated/thalweg/register_all.cc)
   get_property(stems GLOBAL PROPERTY THALWEG_OP_STEMS)
   set(declared "")
   set(ops "")
@@ -49,4 +53,10 @@ void RegisterAllCpuKernels(KernelRegistry& registry) {
 @kernels@}
 }  // namespace thalweg
 ]] @ONLY)
+  get_property(families GLOBAL PROPERTY THALWEG_OP_FAMILIES)
+  set(deps kernel)
+  foreach(family ${families})
+    list(APPEND deps ops_${family} ops_${family}_cpu)
+  endforeach()
+  thalweg_library(all_ops SRCS ${OUT_FILE} DEPS ${deps})
 endfunction()

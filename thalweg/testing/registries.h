@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registries with every operation and every CPU kernel of the library, for tests.
+#pragma once
+
+#include <memory>
+
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+
+struct TestRegistries {
+  std::shared_ptr<const OpRegistry> ops;
+  std::shared_ptr<const KernelRegistry> kernels;
+};
+
+// Made at the first call, shared by the tests of a process.
+const TestRegistries& AllRegistries();
+
+}  // namespace thalweg
