@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executor: a compiled program. Made once, run in many steps, by many threads at once.
+//
+//   ASSIGN_OR_RETURN(auto executor, MakeExecutor(std::move(program), {}));
+//   RETURN_IF_ERROR(executor->Run({.contexts = {&context, 1}, .feeds = feeds, .fetches =
+//   fetches}));
+//
+// Run() blocks; the calling thread runs the step and takes help from the queue's threads only where
+// it pays. With no queue, or one without threads, everything runs in the caller. Errors: the first
+// one wins, carries node, operation, device, input shapes and creation site, and cancels the
+// contexts' CancellationManager (which all contexts of a step share). Cancelling the manager from
+// outside ends the step with its reason. A fetch that is dead is InvalidArgument. Afterwards the
+// executor works as before. Dead values: an empty tensor. A node that `may_be_dead` says so by
+// leaving an output empty; one that `runs_when_dead` gets empty inputs.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "thalweg/base/work_queue.h"
+#include "thalweg/executor/program.h"
+#include "thalweg/executor/step_trace.h"
+#include "thalweg/kernel/step_context.h"
+
+namespace thalweg {
+
+class Executor {
+ public:
+  struct Step {
+    std::span<StepContext* const> contexts;  // one for each device of the program
+    std::span<const Tensor> feeds;
+    std::span<Tensor> fetches;   // set when Run() succeeds
+    WorkQueue* queue = nullptr;  // whose threads may help
+    StepTrace* trace = nullptr;  // collects one record a node; null costs nothing
+  };
+
+  virtual ~Executor() = default;
+  virtual Status Run(const Step& step) = 0;
+  virtual const Program& program() const = 0;
+};
+
+struct ExecutorOptions {
+  // How many threads a step can use besides its caller's. 0 compiles for the caller alone.
+  int threads = 0;
+};
+
+// InvalidArgument for a program that cannot run: a cycle without a NextIteration, values of
+// different frames in one node.
+Result<std::unique_ptr<Executor>> MakeExecutor(Program program, const ExecutorOptions& options);
+
+}  // namespace thalweg

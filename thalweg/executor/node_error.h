@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeError: what a kernel said is wrong, with all that the user needs to find the place:
+//   MatMul 'layer1/matmul' on /job:a/.../device:CPU:0: inner dimensions differ ...; inputs:
+//   float32[32,784], float32[785,10] (created at train.py:41)
+#pragma once
+
+#include <span>
+
+#include "thalweg/executor/program.h"
+
+namespace thalweg {
+
+Status NodeError(const Status& error, const ProgramNode& node, const StepContext& context,
+                 std::span<const Tensor* const> inputs);
+
+// The value of the variable that a reference leads to.
+Result<Tensor> ReadReference(const Tensor& value);
+
+// A fetch in a branch that was not taken.
+Status DeadFetchError(const Program& program, const Value& fetch);
+
+}  // namespace thalweg

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepTrace: which node ran when, on which thread, in one step. Given to Executor::Run by who wants
+// to know.
+//
+// Threads: an executor's threads add batches at the same time; read the records after Run() has
+// returned.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+
+namespace thalweg {
+
+struct NodeRecord {
+  int node = 0;             // in Program::nodes
+  int thread = 0;           // 0 is the caller's
+  uint64_t tag = 0;         // frame and iteration
+  int64_t start_nanos = 0;  // of the steady clock
+  int64_t end_nanos = 0;
+};
+
+class StepTrace {
+ public:
+  void Add(const std::vector<NodeRecord>& batch) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    records_.insert(records_.end(), batch.begin(), batch.end());
+  }
+  std::vector<NodeRecord> TakeRecords() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return std::exchange(records_, {});
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<NodeRecord> records_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg
