@@ -18,7 +18,7 @@ BANNED = re.compile(
     r"(abort|exit|_exit|_Exit|quick_exit|__assert_fail|raise|kill|system|popen|rand|srand|random|strtok|setenv|putenv|unsetenv|"
     r"getenv|secure_getenv|longjmp|gets|std::random_device::.*)$")
 MAY_NEED = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux-x86-64|libpthread|libdl)\.so\.\d+$")
-MAY_EXPORT = re.compile(r"(Thalweg|thalweg_|TW_)\w+$")
+MAY_EXPORT = re.compile(r"tw_\w+$")
 MOST_BYTES = 25 << 20
 
 

@@ -134,6 +134,6 @@ def test_built_library(tmp_path):
         source.write_text(f'extern "C" void {symbol}() {{}}\n')
         subprocess.run(["g++", "-shared", "-fPIC", source, "-o", target, "-Wl,--no-as-needed", *links], check=True)
         return check_built.check_library(str(target))
-    assert library("ThalwegRun") == []
+    assert library("tw_run") == []
     assert library("Run") == ["libthalweg.so: exports Run"]
-    assert library("ThalwegRun", "-lresolv") == ["libthalweg.so: links libresolv.so.2"]
+    assert library("tw_run", "-lresolv") == ["libthalweg.so: links libresolv.so.2"]
