@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Thalweg's C ABI: the one stable binary interface of the library. Everything else (thalweg.h, the Python package) is a
- * layer over it.
+ * Thalweg's C ABI: the one stable binary interface of the library. Everything else (thalweg.h, the
+ * Python package) is a layer over it.
  *
- * Handles are opaque. A function that makes something returns it, and NULL after an error; functions that only do
- * something return the code (TW_OK = 0). `status` may be NULL when the reason is of no interest; otherwise it is set on
- * every call. Strings in are copied; strings out live as long as the handle they come from, or until its next change.
- * Names are UTF-8, zero-terminated. Nothing here throws, aborts or exits on bad arguments from a graph, feed or file.
+ * Handles are opaque. A function that makes something returns it, and NULL after an error;
+ * functions that only do something return the code (TW_OK = 0). `status` may be NULL when the
+ * reason is of no interest; otherwise it is set on every call. Strings in are copied; strings out
+ * live as long as the handle they come from, or until its next change. Names are UTF-8,
+ * zero-terminated. Nothing here throws, aborts or exits on bad arguments from a graph, feed or
+ * file.
  *
- * Threads: all functions on a TwEnvironment, TwGraph or TwSession may be called from any thread at once. Tensors are
- * immutable once shared. A TwStatus, TwNodeBuilder or TwRunOptions belongs to one thread at a time.
- * Versions: functions are only added. tw_abi_version() changes when that promise is broken. */
+ * Threads: all functions on a TwEnvironment, TwGraph or TwSession may be called from any thread at
+ * once. Tensors are immutable once shared. A TwStatus, TwNodeBuilder or TwRunOptions belongs to one
+ * thread at a time. Versions: functions are only added. tw_abi_version() changes when that promise
+ * is broken. */
 #ifndef THALWEG_C_API_H_
 #define THALWEG_C_API_H_
 
@@ -62,11 +65,14 @@ TW_EXPORT void tw_buffer_free(TwBuffer* buffer);
 
 /* ---- Tensors: dense, row-major, reference counted ---- */
 /* Uninitialised elements; strings are empty. Not for resource and variant. */
-TW_EXPORT TwTensor* tw_tensor_new(TwDataType dtype, const int64_t* dims, int32_t rank, TwStatus* status);
-/* Over the caller's memory, without a copy; `release(arg)` runs once, on any thread, when the last user is done. The data
- * must be aligned to its element and stay unchanged until then. Released at once when NULL is returned. */
-TW_EXPORT TwTensor* tw_tensor_from_memory(TwDataType dtype, const int64_t* dims, int32_t rank, void* data, size_t bytes,
-                                          void (*release)(void* arg), void* arg, TwStatus* status);
+TW_EXPORT TwTensor* tw_tensor_new(TwDataType dtype, const int64_t* dims, int32_t rank,
+                                  TwStatus* status);
+/* Over the caller's memory, without a copy; `release(arg)` runs once, on any thread, when the last
+ * user is done. The data must be aligned to its element and stay unchanged until then. Released at
+ * once when NULL is returned. */
+TW_EXPORT TwTensor* tw_tensor_from_memory(TwDataType dtype, const int64_t* dims, int32_t rank,
+                                          void* data, size_t bytes, void (*release)(void* arg),
+                                          void* arg, TwStatus* status);
 TW_EXPORT TwTensor* tw_tensor_share(const TwTensor* tensor); /* another handle of the same tensor */
 TW_EXPORT void tw_tensor_free(TwTensor* tensor);
 TW_EXPORT TwDataType tw_tensor_dtype(const TwTensor* tensor);
@@ -84,21 +90,23 @@ TW_EXPORT TwTensor* tw_tensor_from_proto(const void* data, size_t size, TwStatus
 
 /* ---- Environment: devices, threads, memory. Sessions share one ---- */
 typedef struct TwEnvironmentOptions {
-  size_t struct_size;          /* sizeof(TwEnvironmentOptions): fields may be added at the end */
-  int32_t threads;             /* -1: one per core; 0: everything inline in the calling thread */
-  int32_t cpu_devices;         /* virtual CPU devices, at least 1 */
-  int64_t memory_limit;        /* bytes; 0: what the machine or control group has, less a reserve */
-  int32_t isa_level;           /* -1: the best the CPU has; 0 x86-64-v2, 1 AVX2, 2 AVX-512 */
+  size_t struct_size;   /* sizeof(TwEnvironmentOptions): fields may be added at the end */
+  int32_t threads;      /* -1: one per core; 0: everything inline in the calling thread */
+  int32_t cpu_devices;  /* virtual CPU devices, at least 1 */
+  int64_t memory_limit; /* bytes; 0: what the machine or control group has, less a reserve */
+  int32_t isa_level;    /* -1: the best the CPU has; 0 x86-64-v2, 1 AVX2, 2 AVX-512 */
   /* The host's own threads instead of ours: must run every task once, on any thread. NULL: ours. */
   void (*schedule)(void* host, void (*task)(void* arg), void* arg);
   void* host;
   int32_t host_parallelism;
-  /* Where log lines go; NULL: standard error, warnings and errors only. Severity 0 info, 1 warning, 2 error. */
+  /* Where log lines go; NULL: standard error, warnings and errors only. Severity 0 info, 1 warning,
+   * 2 error. */
   void (*log)(void* log_arg, int32_t severity, const char* line);
   void* log_arg;
 } TwEnvironmentOptions;
 TW_EXPORT void tw_environment_options_init(TwEnvironmentOptions* options); /* the defaults */
-TW_EXPORT TwEnvironment* tw_environment_new(const TwEnvironmentOptions* options, TwStatus* status); /* NULL: defaults */
+TW_EXPORT TwEnvironment* tw_environment_new(const TwEnvironmentOptions* options,
+                                            TwStatus* status); /* NULL: defaults */
 /* Sessions keep it alive; memory goes back to the system with the last of them. */
 TW_EXPORT void tw_environment_free(TwEnvironment* environment);
 TW_EXPORT int32_t tw_environment_num_devices(const TwEnvironment* environment);
@@ -107,27 +115,32 @@ TW_EXPORT const char* tw_environment_device_type(const TwEnvironment* environmen
 TW_EXPORT int64_t tw_environment_memory_in_use(const TwEnvironment* environment);
 TW_EXPORT int64_t tw_environment_memory_limit(const TwEnvironment* environment);
 /* Drops all variables, queues ... of the named containers; of all when n is 0. */
-TW_EXPORT TwCode tw_environment_reset(TwEnvironment* environment, const char* const* containers, int32_t n,
-                                      TwStatus* status);
+TW_EXPORT TwCode tw_environment_reset(TwEnvironment* environment, const char* const* containers,
+                                      int32_t n, TwStatus* status);
 /* Loads operations and kernels of a user's shared object (kernel_api.h). */
-TW_EXPORT TwCode tw_environment_load_library(TwEnvironment* environment, const char* path, TwStatus* status);
-/* The schemas of all operations as one OpList message (only those with a kernel when `implemented_only`). */
-TW_EXPORT TwBuffer* tw_environment_op_list(TwEnvironment* environment, int32_t implemented_only, TwStatus* status);
+TW_EXPORT TwCode tw_environment_load_library(TwEnvironment* environment, const char* path,
+                                             TwStatus* status);
+/* The schemas of all operations as one OpList message (only those with a kernel when
+ * `implemented_only`). */
+TW_EXPORT TwBuffer* tw_environment_op_list(TwEnvironment* environment, int32_t implemented_only,
+                                           TwStatus* status);
 
 /* ---- Graph ---- */
 TW_EXPORT TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status);
 TW_EXPORT void tw_graph_free(TwGraph* graph); /* sessions keep it alive */
 TW_EXPORT int32_t tw_graph_num_nodes(const TwGraph* graph);
 TW_EXPORT TwNode* tw_graph_node(const TwGraph* graph, int32_t id); /* by order of creation */
-TW_EXPORT TwNode* tw_graph_find_node(const TwGraph* graph, const char* name); /* NULL when there is none */
+TW_EXPORT TwNode* tw_graph_find_node(const TwGraph* graph,
+                                     const char* name); /* NULL when there is none */
 /* "name" or "name:port" */
-TW_EXPORT TwCode tw_graph_find_output(const TwGraph* graph, const char* name, TwOutput* output, TwStatus* status);
+TW_EXPORT TwCode tw_graph_find_output(const TwGraph* graph, const char* name, TwOutput* output,
+                                      TwStatus* status);
 TW_EXPORT TwBuffer* tw_graph_unique_name(const TwGraph* graph, const char* prefix);
 /* GraphDef, binary or (text != 0) in text form. */
 TW_EXPORT TwBuffer* tw_graph_export(const TwGraph* graph, int32_t text, TwStatus* status);
 typedef struct TwImportOptions {
   size_t struct_size;
-  const char* prefix;            /* "" or NULL: none */
+  const char* prefix;                /* "" or NULL: none */
   const char* const* input_map_from; /* "name:port" in the message ... */
   const TwOutput* input_map_to;      /* ... stands for this output of the graph */
   int32_t num_input_map;
@@ -137,34 +150,47 @@ typedef struct TwImportOptions {
   int32_t num_return_outputs;
 } TwImportOptions;
 TW_EXPORT TwCode tw_graph_import(TwGraph* graph, const void* data, size_t size, int32_t text,
-                                 const TwImportOptions* options, TwOutput* returned, TwStatus* status);
+                                 const TwImportOptions* options, TwOutput* returned,
+                                 TwStatus* status);
 
 /* A node: one call for each part, then finish, which frees the builder whatever comes. */
 TW_EXPORT TwNodeBuilder* tw_node_builder_new(TwGraph* graph, const char* op, const char* name);
 TW_EXPORT void tw_node_builder_free(TwNodeBuilder* builder); /* only when finish is not called */
-TW_EXPORT void tw_node_builder_input(TwNodeBuilder* builder, TwOutput input); /* flat, in the schema's order */
+TW_EXPORT void tw_node_builder_input(TwNodeBuilder* builder,
+                                     TwOutput input); /* flat, in the schema's order */
 TW_EXPORT void tw_node_builder_control(TwNodeBuilder* builder, TwNode* before);
 TW_EXPORT void tw_node_builder_device(TwNodeBuilder* builder, const char* device);
-TW_EXPORT void tw_node_builder_site(TwNodeBuilder* builder, const char* site); /* "train.py:41 in build" */
+TW_EXPORT void tw_node_builder_site(TwNodeBuilder* builder,
+                                    const char* site); /* "train.py:41 in build" */
 TW_EXPORT void tw_node_builder_attr_int(TwNodeBuilder* builder, const char* attr, int64_t value);
 TW_EXPORT void tw_node_builder_attr_float(TwNodeBuilder* builder, const char* attr, float value);
 TW_EXPORT void tw_node_builder_attr_bool(TwNodeBuilder* builder, const char* attr, int32_t value);
-TW_EXPORT void tw_node_builder_attr_type(TwNodeBuilder* builder, const char* attr, TwDataType value);
-TW_EXPORT void tw_node_builder_attr_string(TwNodeBuilder* builder, const char* attr, const char* text, size_t size);
+TW_EXPORT void tw_node_builder_attr_type(TwNodeBuilder* builder, const char* attr,
+                                         TwDataType value);
+TW_EXPORT void tw_node_builder_attr_string(TwNodeBuilder* builder, const char* attr,
+                                           const char* text, size_t size);
 /* rank -1: unknown; dimension -1: unknown */
-TW_EXPORT void tw_node_builder_attr_shape(TwNodeBuilder* builder, const char* attr, const int64_t* dims, int32_t rank);
-TW_EXPORT void tw_node_builder_attr_tensor(TwNodeBuilder* builder, const char* attr, const TwTensor* value);
-TW_EXPORT void tw_node_builder_attr_int_list(TwNodeBuilder* builder, const char* attr, const int64_t* values, int32_t n);
-TW_EXPORT void tw_node_builder_attr_float_list(TwNodeBuilder* builder, const char* attr, const float* values, int32_t n);
-TW_EXPORT void tw_node_builder_attr_type_list(TwNodeBuilder* builder, const char* attr, const TwDataType* values,
-                                              int32_t n);
-TW_EXPORT void tw_node_builder_attr_string_list(TwNodeBuilder* builder, const char* attr, const char* const* texts,
-                                                const size_t* sizes, int32_t n);
+TW_EXPORT void tw_node_builder_attr_shape(TwNodeBuilder* builder, const char* attr,
+                                          const int64_t* dims, int32_t rank);
+TW_EXPORT void tw_node_builder_attr_tensor(TwNodeBuilder* builder, const char* attr,
+                                           const TwTensor* value);
+TW_EXPORT void tw_node_builder_attr_int_list(TwNodeBuilder* builder, const char* attr,
+                                             const int64_t* values, int32_t n);
+TW_EXPORT void tw_node_builder_attr_float_list(TwNodeBuilder* builder, const char* attr,
+                                               const float* values, int32_t n);
+TW_EXPORT void tw_node_builder_attr_type_list(TwNodeBuilder* builder, const char* attr,
+                                              const TwDataType* values, int32_t n);
+TW_EXPORT void tw_node_builder_attr_string_list(TwNodeBuilder* builder, const char* attr,
+                                                const char* const* texts, const size_t* sizes,
+                                                int32_t n);
 /* Any attribute, as an AttrValue message. */
-TW_EXPORT void tw_node_builder_attr_proto(TwNodeBuilder* builder, const char* attr, const void* data, size_t size);
+TW_EXPORT void tw_node_builder_attr_proto(TwNodeBuilder* builder, const char* attr,
+                                          const void* data, size_t size);
 TW_EXPORT TwNode* tw_node_builder_finish(TwNodeBuilder* builder, TwStatus* status);
-TW_EXPORT TwCode tw_graph_set_back_edge(TwGraph* graph, TwNode* merge, int32_t index, TwOutput source, TwStatus* status);
-TW_EXPORT TwCode tw_graph_add_control_input(TwGraph* graph, TwNode* node, TwNode* before, TwStatus* status);
+TW_EXPORT TwCode tw_graph_set_back_edge(TwGraph* graph, TwNode* merge, int32_t index,
+                                        TwOutput source, TwStatus* status);
+TW_EXPORT TwCode tw_graph_add_control_input(TwGraph* graph, TwNode* node, TwNode* before,
+                                            TwStatus* status);
 
 TW_EXPORT const char* tw_node_name(const TwNode* node);
 TW_EXPORT const char* tw_node_op(const TwNode* node);
@@ -179,8 +205,9 @@ TW_EXPORT int32_t tw_node_num_outputs(const TwNode* node);
 TW_EXPORT TwDataType tw_output_dtype(TwOutput output); /* plus 100 for a reference edge */
 /* Rank, or -1 when unknown; fills at most `capacity` dims (-1 unknown). */
 TW_EXPORT int32_t tw_output_shape(TwOutput output, int64_t* dims, int32_t capacity);
-TW_EXPORT TwBuffer* tw_node_attr(const TwNode* node, const char* attr, TwStatus* status); /* an AttrValue message */
-TW_EXPORT TwBuffer* tw_node_def(const TwNode* node, TwStatus* status);                    /* a NodeDef message */
+TW_EXPORT TwBuffer* tw_node_attr(const TwNode* node, const char* attr,
+                                 TwStatus* status);                    /* an AttrValue message */
+TW_EXPORT TwBuffer* tw_node_def(const TwNode* node, TwStatus* status); /* a NodeDef message */
 
 /* ---- Gradients ---- */
 /* A gradient: dense (indices.node NULL), sparse rows, or none (values.node NULL). */
@@ -196,8 +223,9 @@ typedef struct TwGradientOptions {
   int32_t colocate;
   const char* scope;
 } TwGradientOptions;
-TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t num_ys, const TwOutput* xs,
-                                    int32_t num_xs, const TwGradientOptions* options, TwGradient* gradients,
+TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t num_ys,
+                                    const TwOutput* xs, int32_t num_xs,
+                                    const TwGradientOptions* options, TwGradient* gradients,
                                     TwStatus* status);
 
 /* ---- Session ---- */
@@ -206,53 +234,69 @@ typedef struct TwSessionOptions {
   int32_t strict_placement; /* an op that cannot run where it was put is an error, not moved */
   int32_t prune, fold_constants, merge_common_subexpressions; /* passes: 1 on (default), 0 off */
   int32_t log_placement;
-  const char* container; /* default container of the session's state; NULL: "localhost" */
-  int64_t timeout_ms;    /* of every operation; 0: none */
+  int32_t share_resources; /* 1: variables, queues and tables are the environment's, shared by
+                              container and name */
+  int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */
-TW_EXPORT TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph, const TwSessionOptions* options,
-                                    TwStatus* status);
-TW_EXPORT TwCode tw_session_close(TwSession* session, TwStatus* status); /* cancels what runs; returns when it ended */
-TW_EXPORT void tw_session_free(TwSession* session);                      /* closes if need be */
+TW_EXPORT TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
+                                    const TwSessionOptions* options, TwStatus* status);
+TW_EXPORT TwCode tw_session_close(TwSession* session,
+                                  TwStatus* status); /* cancels what runs; returns when it ended */
+TW_EXPORT void tw_session_free(TwSession* session);  /* closes if need be */
 
 /* Options of one run: timeout, tracing, a handle to cancel it from another thread. */
 TW_EXPORT TwRunOptions* tw_run_options_new(void);
 TW_EXPORT void tw_run_options_free(TwRunOptions* options);
 TW_EXPORT void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_ms);
-TW_EXPORT void tw_run_options_trace_level(TwRunOptions* options, int32_t level); /* RunOptions.TraceLevel's numbers */
+TW_EXPORT void tw_run_options_trace_level(TwRunOptions* options,
+                                          int32_t level); /* RunOptions.TraceLevel's numbers */
 TW_EXPORT void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on);
 /* Any thread, a signal handler's excepted: the run that uses these options ends with CANCELLED. */
 TW_EXPORT void tw_run_options_cancel(TwRunOptions* options);
 
-/* Feeds replace outputs, fetches are returned in `results` (the caller frees them), targets only run. `options` and
- * `metadata` may be NULL; *metadata becomes a RunMetadata message. After an error no result is set. */
-TW_EXPORT TwCode tw_session_run(TwSession* session, const TwRunOptions* options, const TwOutput* feeds,
-                                TwTensor* const* feed_values, int32_t num_feeds, const TwOutput* fetches,
-                                int32_t num_fetches, TwNode* const* targets, int32_t num_targets, TwTensor** results,
+/* Feeds replace outputs, fetches are returned in `results` (the caller frees them), targets only
+ * run. `options` and `metadata` may be NULL; *metadata becomes a RunMetadata message. After an
+ * error no result is set. */
+TW_EXPORT TwCode tw_session_run(TwSession* session, const TwRunOptions* options,
+                                const TwOutput* feeds, TwTensor* const* feed_values,
+                                int32_t num_feeds, const TwOutput* fetches, int32_t num_fetches,
+                                TwNode* const* targets, int32_t num_targets, TwTensor** results,
                                 TwBuffer** metadata, TwStatus* status);
 /* The same by names ("name:port"; targets by node name). */
-TW_EXPORT TwCode tw_session_run_names(TwSession* session, const TwRunOptions* options, const char* const* feeds,
-                                      TwTensor* const* feed_values, int32_t num_feeds, const char* const* fetches,
-                                      int32_t num_fetches, const char* const* targets, int32_t num_targets,
-                                      TwTensor** results, TwBuffer** metadata, TwStatus* status);
+TW_EXPORT TwCode tw_session_run_names(TwSession* session, const TwRunOptions* options,
+                                      const char* const* feeds, TwTensor* const* feed_values,
+                                      int32_t num_feeds, const char* const* fetches,
+                                      int32_t num_fetches, const char* const* targets,
+                                      int32_t num_targets, TwTensor** results, TwBuffer** metadata,
+                                      TwStatus* status);
 /* A prepared run: names, pruning and plan are done once. */
-TW_EXPORT TwCallable* tw_session_make_callable(TwSession* session, const TwOutput* feeds, int32_t num_feeds,
-                                               const TwOutput* fetches, int32_t num_fetches, TwNode* const* targets,
+TW_EXPORT TwCallable* tw_session_make_callable(TwSession* session, const TwOutput* feeds,
+                                               int32_t num_feeds, const TwOutput* fetches,
+                                               int32_t num_fetches, TwNode* const* targets,
                                                int32_t num_targets, TwStatus* status);
-TW_EXPORT TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options, TwTensor* const* feed_values,
-                                 TwTensor** results, TwBuffer** metadata, TwStatus* status);
+TW_EXPORT TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
+                                 TwTensor* const* feed_values, TwTensor** results,
+                                 TwBuffer** metadata, TwStatus* status);
 TW_EXPORT void tw_callable_free(TwCallable* callable);
-/* A run in pieces (white paper 4.2): all feeds and fetches are named first, then fed and fetched bit by bit. */
-TW_EXPORT TwPartialRun* tw_session_partial_run_new(TwSession* session, const TwOutput* feeds, int32_t num_feeds,
-                                                   const TwOutput* fetches, int32_t num_fetches,
-                                                   TwNode* const* targets, int32_t num_targets, TwStatus* status);
-TW_EXPORT TwCode tw_partial_run(TwPartialRun* run, const TwOutput* feeds, TwTensor* const* feed_values,
-                                int32_t num_feeds, const TwOutput* fetches, int32_t num_fetches, TwTensor** results,
+/* A run in pieces (white paper 4.2): all feeds and fetches are named first, then fed and fetched
+ * bit by bit. */
+TW_EXPORT TwPartialRun* tw_session_partial_run_new(TwSession* session, const TwOutput* feeds,
+                                                   int32_t num_feeds, const TwOutput* fetches,
+                                                   int32_t num_fetches, TwNode* const* targets,
+                                                   int32_t num_targets, TwStatus* status);
+TW_EXPORT TwCode tw_partial_run(TwPartialRun* run, const TwOutput* feeds,
+                                TwTensor* const* feed_values, int32_t num_feeds,
+                                const TwOutput* fetches, int32_t num_fetches, TwTensor** results,
                                 TwStatus* status);
 TW_EXPORT void tw_partial_run_free(TwPartialRun* run); /* cancels what is left */
+/* Drops all variables, queues ... of the session's named containers; of all when n is 0. */
+TW_EXPORT TwCode tw_session_reset(TwSession* session, const char* const* containers, int32_t n,
+                                  TwStatus* status);
 /* Where a node would run and why, as text. */
-TW_EXPORT TwBuffer* tw_session_explain_placement(TwSession* session, const char* node, TwStatus* status);
+TW_EXPORT TwBuffer* tw_session_explain_placement(TwSession* session, const char* node,
+                                                 TwStatus* status);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/api/handles.h"
+
+namespace thalweg::api {
+
+TwCode Report(TwStatus* out, Status status) {
+  const auto code = static_cast<TwCode>(status.code());
+  if (out != nullptr) {
+    out->message = std::string(status.message());
+    out->status = std::move(status);
+  }
+  return code;
+}
+
+Result<std::vector<Output>> UnwrapAll(const TwOutput* outputs, int32_t n, const char* what) {
+  std::vector<Output> all;
+  all.reserve(static_cast<size_t>(n));
+  for (int32_t i = 0; i < n; ++i) {
+    const Output output = Unwrap(outputs[i]);
+    if (output.node == nullptr) return InvalidArgument(what, " ", i, " is an empty output");
+    if (output.index < 0 || output.index >= output.node->num_outputs()) {
+      return InvalidArgument(what, " ", i, ": ", output.node->Label(), " has ",
+                             output.node->num_outputs(), " outputs, there is no output ",
+                             output.index);
+    }
+    all.push_back(output);
+  }
+  return all;
+}
+
+Result<Signature> MakeSignature(const TwOutput* feeds, int32_t num_feeds, const TwOutput* fetches,
+                                int32_t num_fetches, TwNode* const* targets, int32_t num_targets) {
+  Signature signature;
+  ASSIGN_OR_RETURN(signature.feeds, UnwrapAll(feeds, num_feeds, "feed"));
+  ASSIGN_OR_RETURN(signature.fetches, UnwrapAll(fetches, num_fetches, "fetch"));
+  for (int32_t i = 0; i < num_targets; ++i) {
+    if (targets[i] == nullptr) return InvalidArgument("target ", i, " is no node");
+    signature.targets.push_back(Unwrap(targets[i]));
+  }
+  return signature;
+}
+
+Result<DType> CheckedDType(TwDataType number) {
+  if (!IsValidDType(number))
+    return InvalidArgument("there is no element type with number ", number);
+  return static_cast<DType>(number);
+}
+
+Result<Shape> CheckedShape(const int64_t* dims, int32_t rank) {
+  if (rank < 0) return InvalidArgument("the rank of a tensor must not be negative, got ", rank);
+  return Shape::Make({dims, static_cast<size_t>(rank)});
+}
+
+}  // namespace thalweg::api
+
+using thalweg::Code;
+
+extern "C" {
+
+const char* tw_version(void) { return "0.1.0"; }
+int32_t tw_abi_version(void) { return 1; }
+
+TwStatus* tw_status_new(void) { return std::make_unique<TwStatus>().release(); }
+void tw_status_free(TwStatus* status) { delete status; }
+TwCode tw_status_code(const TwStatus* status) { return static_cast<TwCode>(status->status.code()); }
+const char* tw_status_message(const TwStatus* status) { return status->message.c_str(); }
+const char* tw_code_name(TwCode code) {
+  return thalweg::CodeName(code >= 0 && code <= 16 ? static_cast<Code>(code) : Code::kUnknown);
+}
+
+const void* tw_buffer_data(const TwBuffer* buffer) { return buffer->bytes.data(); }
+size_t tw_buffer_size(const TwBuffer* buffer) { return buffer->bytes.size(); }
+void tw_buffer_free(TwBuffer* buffer) { delete buffer; }
+
+}  // extern "C"

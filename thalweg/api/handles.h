@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the opaque handles of the C ABI are, and how errors get out.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thalweg/api/c_api.h"
+#include "thalweg/base/status.h"
+#include "thalweg/graph/graph.h"
+#include "thalweg/session/session.h"
+#include "thalweg/tensor/tensor.h"
+
+struct TwStatus {
+  thalweg::Status status;
+  std::string message;
+};
+
+struct TwBuffer {
+  std::string bytes;
+};
+
+struct TwTensor {
+  thalweg::Tensor tensor;
+};
+
+struct TwGraph {
+  std::shared_ptr<thalweg::Environment> environment;
+  std::shared_ptr<thalweg::Graph> graph;
+};
+
+struct TwNodeBuilder {
+  thalweg::Graph* graph;
+  thalweg::NodeSpec spec;
+  thalweg::Status status;  // the first error of a part, reported by finish
+};
+
+struct TwSession {
+  std::unique_ptr<thalweg::Session> session;
+};
+
+struct TwCallable {
+  std::shared_ptr<thalweg::Callable> callable;
+  size_t num_feeds;
+  size_t num_fetches;
+};
+
+struct TwRunOptions {
+  thalweg::RunOptions options;
+  thalweg::CancellationManager cancellation;
+};
+
+struct TwPartialRun {
+  thalweg::Session* session;
+  std::string handle;
+  thalweg::CancellationManager cancellation;
+};
+
+namespace thalweg::api {
+
+// Sets `out` (may be null) and returns the code.
+TwCode Report(TwStatus* out, Status status);
+
+// Runs `body`, which returns a Status; an exception (out of memory) becomes one too.
+template <class Body>
+TwCode Guard(TwStatus* out, Body&& body) {
+  try {
+    return Report(out, body());
+  } catch (const std::bad_alloc&) {
+    return Report(out, ResourceExhausted("out of memory"));
+  } catch (const std::exception& e) {
+    return Report(out, Internal("unexpected exception: ", e.what()));
+  }
+}
+
+// As Guard for a body that returns Result<T*>: the pointer, or null.
+template <class T, class Body>
+T* GuardPointer(TwStatus* out, Body&& body) {
+  T* made = nullptr;
+  Guard(out, [&]() -> Status {
+    Result<T*> result = body();
+    if (result.ok()) made = *result;
+    return std::move(result).status();
+  });
+  return made;
+}
+
+inline Node* Unwrap(TwNode* node) { return reinterpret_cast<Node*>(node); }
+inline const Node* Unwrap(const TwNode* node) { return reinterpret_cast<const Node*>(node); }
+inline TwNode* Wrap(Node* node) { return reinterpret_cast<TwNode*>(node); }
+inline Output Unwrap(TwOutput output) { return {Unwrap(output.node), output.index}; }
+inline TwOutput Wrap(const Output& output) { return {Wrap(output.node), output.index}; }
+
+// InvalidArgument for null nodes and indices out of range.
+Result<std::vector<Output>> UnwrapAll(const TwOutput* outputs, int32_t n, const char* what);
+Result<Signature> MakeSignature(const TwOutput* feeds, int32_t num_feeds, const TwOutput* fetches,
+                                int32_t num_fetches, TwNode* const* targets, int32_t num_targets);
+Result<DType> CheckedDType(TwDataType number);
+Result<Shape> CheckedShape(const int64_t* dims, int32_t rank);
+inline TwBuffer* NewBuffer(std::string bytes) {
+  return std::make_unique<TwBuffer>(TwBuffer{std::move(bytes)}).release();
+}
+inline TwTensor* NewTensor(Tensor tensor) {
+  return std::make_unique<TwTensor>(TwTensor{std::move(tensor)}).release();
+}
+// A copy of an options struct of a caller that may know fewer fields than this library.
+template <class T>
+T CopyOptions(const T* given, const T& defaults) {
+  T options = defaults;
+  if (given != nullptr) {
+    const size_t size = given->struct_size < sizeof(T) ? given->struct_size : sizeof(T);
+    std::memcpy(static_cast<void*>(&options), given, size);
+  }
+  return options;
+}
+
+}  // namespace thalweg::api
