@@ -2,6 +2,7 @@
 // What the opaque handles of the C ABI are, and how errors get out.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -25,6 +26,10 @@ struct TwBuffer {
 
 struct TwTensor {
   thalweg::Tensor tensor;
+};
+
+struct TwEnvironment {
+  std::shared_ptr<thalweg::Environment> environment;
 };
 
 struct TwGraph {
@@ -88,6 +93,9 @@ T* GuardPointer(TwStatus* out, Body&& body) {
   return made;
 }
 
+inline const std::shared_ptr<Environment>& EnvironmentOf(TwEnvironment* environment) {
+  return environment->environment;
+}
 inline Node* Unwrap(TwNode* node) { return reinterpret_cast<Node*>(node); }
 inline const Node* Unwrap(const TwNode* node) { return reinterpret_cast<const Node*>(node); }
 inline TwNode* Wrap(Node* node) { return reinterpret_cast<TwNode*>(node); }
