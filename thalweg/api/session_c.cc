@@ -57,7 +57,8 @@ Status WithMetadata(TwBuffer** out, F&& run) {
   if (out == nullptr) return run(nullptr);
   RunMetadata metadata;
   const Status status = run(&metadata);
-  *out = NewBuffer(RunMetadataMessage(metadata));
+  ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(metadata));
+  *out = NewBuffer(std::move(message));
   return status;
 }
 

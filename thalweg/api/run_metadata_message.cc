@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/api/run_metadata_message.h"
+
+#include "thalweg/graph/graph_proto.h"
+#include "thalweg/proto/message.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+
+namespace thalweg::api {
+namespace {
+
+void FillNode(const StepStats& stats, const NodeStats& node, Message* out) {
+  using pb::NodeExecStats;
+  const int64_t start_micros = stats.start_wall_micros + node.start_nanos / 1000;
+  const int64_t nanos = node.end_nanos - node.start_nanos;
+  out->SetString(NodeExecStats::kNodeName, node.node);
+  out->SetInt(NodeExecStats::kAllStartMicros, start_micros);
+  out->SetInt(NodeExecStats::kAllStartNanos, stats.start_wall_micros * 1000 + node.start_nanos);
+  out->SetInt(NodeExecStats::kScheduledMicros, start_micros);
+  out->SetInt(NodeExecStats::kOpEndRelMicros, nanos / 1000);
+  out->SetInt(NodeExecStats::kAllEndRelMicros, nanos / 1000);
+  out->SetInt(NodeExecStats::kOpEndRelNanos, nanos);
+  out->SetInt(NodeExecStats::kAllEndRelNanos, nanos);
+  out->SetString(NodeExecStats::kTimelineLabel, StrCat(node.node, " = ", node.op));
+  out->SetUint(NodeExecStats::kThreadId, static_cast<uint64_t>(node.thread));
+}
+
+}  // namespace
+
+Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
+  OwnedMessage message(pb::RunMetadata::Descriptor());
+  if (!metadata.step_stats.devices.empty()) {
+    Message* step_stats = message->Mutable(pb::RunMetadata::kStepStats);
+    for (const DeviceStats& device : metadata.step_stats.devices) {
+      Message* out = step_stats->Add(pb::StepStats::kDevStats);
+      out->SetString(pb::DeviceStepStats::kDevice, device.device);
+      for (const NodeStats& node : device.nodes) {
+        FillNode(metadata.step_stats, node, out->Add(pb::DeviceStepStats::kNodeStats));
+      }
+    }
+  }
+  for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
+    RETURN_IF_ERROR(
+        ExportGraphDef(*partition.graph, {}, message->Add(pb::RunMetadata::kPartitionGraphs)));
+  }
+  return Serialize(*message);
+}
+
+}  // namespace thalweg::api
