@@ -228,6 +228,48 @@ TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t 
                                     const TwGradientOptions* options, TwGradient* gradients,
                                     TwStatus* status);
 
+/* ---- Training ---- */
+/* The nodes of a variable: its handle, its initializer (run once before the first read), a read
+ * that all may share. */
+typedef struct TwVariable {
+  TwOutput handle;
+  TwNode* initializer;
+  TwOutput value;
+} TwVariable;
+TW_EXPORT TwCode tw_graph_add_variable(TwGraph* graph, const char* name, TwOutput initial_value,
+                                       int32_t use_resource, TwVariable* variable,
+                                       TwStatus* status);
+
+/* An optimizer: GradientDescent, Momentum, Adagrad, Adadelta, RMSProp, CenteredRMSProp, Adam, Ftrl,
+ * ProximalGradientDescent or ProximalAdagrad, with TensorFlow's hyper-parameters. Set it up before
+ * its first use. */
+typedef struct TwOptimizer TwOptimizer;
+TW_EXPORT TwOptimizer* tw_optimizer_new(const char* kind, const char* name);
+TW_EXPORT void tw_optimizer_free(TwOptimizer* optimizer);
+TW_EXPORT void tw_optimizer_set_number(TwOptimizer* optimizer, const char* parameter, double value);
+TW_EXPORT void tw_optimizer_set_tensor(TwOptimizer* optimizer, const char* parameter,
+                                       TwOutput value);
+TW_EXPORT void tw_optimizer_set_flags(TwOptimizer* optimizer, int32_t use_locking,
+                                      int32_t use_nesterov);
+/* gradients[i] of `loss` for variable handle i; values.node is NULL where the loss does not depend
+ * on it. */
+TW_EXPORT TwCode tw_optimizer_compute_gradients(TwOptimizer* optimizer, TwGraph* graph,
+                                                TwOutput loss, const TwOutput* variables, int32_t n,
+                                                const TwGradientOptions* options,
+                                                TwGradient* gradients, TwStatus* status);
+/* One node that has run when all variables with a gradient are updated and global_step (may be
+ * empty) is one higher. */
+TW_EXPORT TwCode tw_optimizer_apply_gradients(TwOptimizer* optimizer, TwGraph* graph,
+                                              const TwGradient* gradients,
+                                              const TwOutput* variables, int32_t n,
+                                              TwOutput global_step, const char* name, TwNode** step,
+                                              TwStatus* status);
+/* Variables that the optimizer made so far: slot `*slot` of `*primary` (an empty output: of none).
+ */
+TW_EXPORT int32_t tw_optimizer_num_created(const TwOptimizer* optimizer);
+TW_EXPORT void tw_optimizer_created(const TwOptimizer* optimizer, int32_t i, TwVariable* variable,
+                                    TwOutput* primary, const char** slot);
+
 /* ---- Session ---- */
 typedef struct TwSessionOptions {
   size_t struct_size;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "thalweg/graph/graph.h"
 #include "thalweg/session/session.h"
 #include "thalweg/tensor/tensor.h"
+#include "thalweg/training/optimizer.h"
 
 struct TwStatus {
   thalweg::Status status;
@@ -64,6 +66,11 @@ struct TwPartialRun {
   thalweg::CancellationManager cancellation;
 };
 
+struct TwOptimizer {
+  thalweg::OptimizerConfig config;
+  std::optional<thalweg::Optimizer> optimizer;  // made from config at the first use
+};
+
 namespace thalweg::api {
 
 // Sets `out` (may be null) and returns the code.
@@ -108,6 +115,13 @@ Result<Signature> MakeSignature(const TwOutput* feeds, int32_t num_feeds, const 
                                 int32_t num_fetches, TwNode* const* targets, int32_t num_targets);
 Result<DType> CheckedDType(TwDataType number);
 Result<Shape> CheckedShape(const int64_t* dims, int32_t rank);
+GradientOptions UnwrapOptions(const TwGradientOptions* given, size_t num_ys);
+inline TwGradient Wrap(const GradientValue& g) {
+  return {Wrap(g.values), Wrap(g.indices), Wrap(g.dense_shape)};
+}
+inline TwVariable Wrap(const VariableNodes& v) {
+  return {Wrap(v.handle), Wrap(v.initializer), Wrap(v.value)};
+}
 inline TwBuffer* NewBuffer(std::string bytes) {
   return std::make_unique<TwBuffer>(TwBuffer{std::move(bytes)}).release();
 }
