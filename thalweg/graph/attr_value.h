@@ -105,6 +105,8 @@ class AttrValue {
 
   Kind kind() const { return kind_; }
   bool is_list() const { return kind_ >= Kind::kStringList && kind_ <= Kind::kEmptyList; }
+  // Elements of a list, without copying it; 0 for everything else.
+  size_t list_size() const;
   // T: std::string, int64_t, float, bool, DType, PartialShape, Tensor, FunctionRef or a std::vector
   // of one of them. InvalidArgument "expected an int, got a type" otherwise. An empty list reads as
   // an empty vector of any kind.

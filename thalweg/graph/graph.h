@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "thalweg/base/status.h"
@@ -53,13 +54,15 @@ struct NodeSpec {
   std::string op;
   std::vector<Output> inputs;  // flat: the edges of list arguments one after the other
   std::vector<Node*> control_inputs;
-  AttrMap attrs;       // without those inferred from inputs or left at their default
-  std::string device;  // as the user asked: "" or a full or partial device name
-  uint32_t site = 0;   // where the user made it: Graph::InternSite
+  AttrMap attrs;             // without those inferred from inputs or left at their default
+  std::string device;        // as the user asked: "" or a full or partial device name
+  uint32_t site = 0;         // where the user made it: Graph::InternSite
+  bool make_unique = false;  // a name that is taken gets "_1", "_2" ... instead of an error
 };
 
 class Node {
  public:
+  Node() = default;  // useful ones come from Graph::AddNode
   // Dense, in order of creation.
   int id() const { return id_; }
   const std::string& name() const { return name_; }
@@ -110,7 +113,6 @@ class Node {
     PartialShape shape;
     std::unique_ptr<HandleShape> handle;
   };
-  Node() = default;
   bool RefInput(int i) const;
 
   Graph* graph_ = nullptr;
@@ -173,6 +175,9 @@ class Graph {
   std::vector<Node*> Nodes() const;
   // name, name_1, name_2 ...: the first that is free, and reserves nothing.
   std::string UniqueName(std::string_view prefix) const;
+  // Likewise for a name scope, without its slash; this one is reserved: no node gets it, and no
+  // later scope.
+  std::string UniqueScope(std::string_view prefix);
   // Text such as "train.py:41 in build"; 0 is "unknown".
   uint32_t InternSite(std::string_view text);
   const std::string& Site(uint32_t site) const;
@@ -185,12 +190,18 @@ class Graph {
   FunctionLibrary& library() const { return *library_; }
 
  private:
-  friend class NodeMaker;
+  bool IsTaken(std::string_view name) const;             // needs mutex_
+  std::string FirstFree(std::string_view prefix) const;  // needs mutex_
+  Result<Node*> Insert(std::unique_ptr<Node> node, bool make_unique);
+  bool Reaches(const Node* from, const Node* to) const;  // needs mutex_
+
   std::shared_ptr<const OpRegistry> registry_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::unordered_map<std::string_view, Node*> by_name_;
   mutable std::unordered_map<std::string, int> next_suffix_;
+  std::unordered_set<std::string> scopes_;
+  bool has_late_edges_ = false;  // AddControlInput has made an edge from a later node
   std::vector<std::unique_ptr<std::string>> sites_;
   std::unordered_map<std::string_view, uint32_t> site_ids_;
   Versions versions_;

@@ -33,6 +33,8 @@ struct AttrDef {
   std::vector<std::string> allowed_strings;
   bool has_minimum = false;  // of an int, or of a list's length
   int64_t minimum = 0;
+  // Release 1.15 has the operation but not this attribute, and refuses graphs that carry it.
+  bool newer_than_1_15 = false;
 };
 
 struct OpDef {
@@ -47,5 +49,12 @@ struct OpDef {
   // Null when there is none.
   const AttrDef* FindAttr(std::string_view attr) const;
 };
+
+// What Define asks of a schema: a name such as "MyOp", arguments and attributes with distinct
+// names, arguments that refer to attributes of the right kinds, defaults that satisfy their own
+// definition.
+Status ValidateOpDef(const OpDef& def);
+// Kind, minimum and allowed values. An empty list fits every list. The message names no node.
+Status CheckAttrValue(const AttrDef& attr, const AttrValue& value);
 
 }  // namespace thalweg

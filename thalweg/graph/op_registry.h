@@ -71,6 +71,9 @@ class OpRegistry {
   Registration Op(std::string_view name);
   // Names that were given a shape function, a gradient or a reason: those this library implements.
   std::vector<std::string_view> RegisteredNames() const;
+  // One line for each registered operation that owes a shape function, a gradient or a reason for
+  // none, or its doc line; empty when all is well. For the test of the full registry.
+  std::string UnfinishedRegistrations() const;
 
  private:
   OpEntry* FindOrParse(std::string_view name) const;

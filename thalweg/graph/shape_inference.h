@@ -55,6 +55,7 @@ class ShapeContext {
     handles_[i] = std::make_unique<HandleShape>(std::move(handle));
   }
   const std::vector<PartialShape>& outputs() const { return outputs_; }
+  PartialShape& mutable_output(int i) { return outputs_[i]; }
   std::vector<std::unique_ptr<HandleShape>>& handles() { return handles_; }
 
  private:

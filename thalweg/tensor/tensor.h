@@ -50,6 +50,21 @@ struct TensorRep : Counted {
   std::function<void()>* release = nullptr;  // of a buffer from outside
 };
 
+// Eight bytes that are also written and read as a scalar of another type, through data<T>(): the
+// compiler must not take the two for different objects.
+class SharedWord {
+ public:
+  explicit SharedWord(uint64_t bits) { std::memcpy(bytes_, &bits, 8); }
+  operator uint64_t() const {  // NOLINT: a plain number to everybody else
+    uint64_t bits;
+    std::memcpy(&bits, bytes_, 8);
+    return bits;
+  }
+
+ private:
+  alignas(8) unsigned char bytes_[8];
+};
+
 class Tensor {
  public:
   enum class Kind : uint8_t { kEmpty = 0, kInline = 1, kBuffer = 2, kReference = 3 };
@@ -58,8 +73,9 @@ class Tensor {
   Tensor(const Tensor& other) : payload_(other.payload_), meta_(other.meta_) {
     if (is_counted()) Ref(counted());
   }
-  Tensor(Tensor&& other) noexcept
-      : payload_(std::exchange(other.payload_, 0)), meta_(std::exchange(other.meta_, 0)) {}
+  Tensor(Tensor&& other) noexcept : payload_(other.payload_), meta_(std::exchange(other.meta_, 0)) {
+    other.payload_ = SharedWord(0);
+  }
   Tensor& operator=(const Tensor& other) {
     Tensor(other).swap(*this);
     return *this;
@@ -168,11 +184,11 @@ class Tensor {
   static Tensor HostTensor(
       DType dtype, const Shape& shape);  // AllocateHost for values that are already in memory
   bool is_counted() const { return (meta_ & 0x2) != 0; }
-  Counted* counted() const { return reinterpret_cast<Counted*>(payload_); }
+  Counted* counted() const { return reinterpret_cast<Counted*>(static_cast<uint64_t>(payload_)); }
   TensorRep* rep() const { return static_cast<TensorRep*>(counted()); }
 
-  uint64_t payload_ = 0;  // scalar bits, TensorRep* or Resource*
-  uint64_t meta_ = 0;     // kind | dtype << 8
+  SharedWord payload_{0};  // scalar bits, TensorRep* or Resource*
+  uint64_t meta_ = 0;      // kind | dtype << 8
 };
 static_assert(sizeof(Tensor) == 16);
 

@@ -20,6 +20,17 @@ TEST(TensorTest, ScalarsAreInline) {
   EXPECT_EQ(Tensor::Scalar("text").scalar<std::string>(), "text");
 }
 
+// What is written through data<T>() moves and copies with the handle, also after optimization.
+TEST(TensorTest, InlineScalarsWrittenThroughAPointerMove) {
+  Result<Tensor> t = Tensor::AllocateHost(DType::kInt32, Shape());
+  t->mutable_data<int32_t>()[0] = 5;
+  Tensor moved = *std::move(t);
+  EXPECT_EQ(moved.scalar<int32_t>(), 5);
+  moved.mutable_data<int32_t>()[0] = 6;
+  const Tensor copy = moved;
+  EXPECT_EQ(copy.payload_word(), 6u);
+}
+
 TEST(TensorTest, CopiesShareAndSoleOwnerIsKnown) {
   AllocatorPtr allocator = MakeCpuAllocator();
   Tensor a = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000});

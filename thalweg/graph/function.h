@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// FunctionLibrary: the functions of a graph: each has a signature, so that a node may call it by
+// its name as if it were an operation, and its body as it came, a serialized FunctionDef.
+//
+//   graph.library().Add(signature, bytes);   graph.library().FindOp("my_function") != nullptr
+//
+// Ownership: entries live as long as the library and never move.   Threads: any.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/graph/op_registry.h"
+
+namespace thalweg {
+
+class FunctionLibrary {
+ public:
+  FunctionLibrary() = default;
+  FunctionLibrary(const FunctionLibrary&) = delete;
+  FunctionLibrary& operator=(const FunctionLibrary&) = delete;
+
+  // `definition` is a serialized FunctionDef. The same name with the same definition again is fine,
+  // with another one InvalidArgument.
+  Status Add(OpDef signature, std::string definition);
+  // Null when there is no such function.
+  const OpEntry* FindOp(std::string_view name) const;
+  // Empty when there is no such function.
+  std::string_view FindDefinition(std::string_view name) const;
+  // The function `gradient` computes the gradient of `function`. Another one than before:
+  // InvalidArgument.
+  Status SetGradient(std::string_view function, std::string_view gradient);
+  // Empty when none was set.
+  std::string_view FindGradient(std::string_view function) const;
+  // In the order in which they were added.
+  std::vector<std::string> Names() const;
+  // Functions that have a gradient of their own, sorted.
+  std::vector<std::string> NamesWithGradient() const;
+  // Further parts of a FunctionDefLibrary, kept as they came: a serialized one.
+  void SetExtras(std::string bytes);
+  std::string Extras() const;
+
+ private:
+  struct Function {
+    OpEntry op;
+    std::string definition;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;
+  std::vector<const Function*> order_;
+  std::map<std::string, std::string, std::less<>> gradients_;
+  std::string extras_;
+};
+
+}  // namespace thalweg

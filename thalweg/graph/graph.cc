@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/graph.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "thalweg/base/check.h"
+#include "thalweg/graph/function.h"
+#include "thalweg/graph/nearest_names.h"
+#include "thalweg/graph/node_maker.h"
+
+namespace thalweg {
+
+Graph::Graph(std::shared_ptr<const OpRegistry> registry)
+    : registry_(std::move(registry)), library_(std::make_unique<FunctionLibrary>()) {
+  sites_.push_back(std::make_unique<std::string>("unknown"));
+}
+
+Graph::~Graph() = default;
+
+Result<Node*> Graph::AddNode(NodeSpec spec) {
+  const bool make_unique = spec.make_unique || spec.name.empty();
+  NodeMaker maker(*this, std::move(spec));
+  ASSIGN_OR_RETURN(std::unique_ptr<Node> node, maker.Make());
+  return Insert(std::move(node), make_unique);
+}
+
+Result<Node*> Graph::Insert(std::unique_ptr<Node> node, bool make_unique) {
+  Node* const added = node.get();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (make_unique) {
+    added->name_ = FirstFree(added->name_.empty() ? added->op_name() : added->name_);
+  } else if (by_name_.contains(added->name_)) {
+    return InvalidArgument("Duplicate node name in graph: '", added->name_, "' (",
+                           by_name_.find(added->name_)->second->Label(), " is there already)");
+  }
+  if (nodes_.size() >= static_cast<size_t>(std::numeric_limits<int>::max())) {
+    return ResourceExhausted("a graph holds at most ", nodes_.size(), " nodes");
+  }
+  added->id_ = static_cast<int>(nodes_.size());
+  nodes_.push_back(std::move(node));
+  by_name_.emplace(added->name_, added);
+  return added;
+}
+
+Node* Graph::CopyNode(const Node& node, std::vector<Output> inputs,
+                      std::vector<Node*> control_inputs) {
+  CHECK(inputs.size() == node.inputs_.size());
+  auto copy = std::make_unique<Node>();
+  copy->graph_ = this;
+  copy->control_ = node.control_;
+  copy->ref_inputs_ = node.ref_inputs_;
+  copy->op_ = node.op_;
+  copy->name_ = node.name_;
+  copy->device_ = node.device_;
+  copy->inputs_ = std::move(inputs);
+  copy->control_inputs_ = std::move(control_inputs);
+  copy->input_types_ = node.input_types_;
+  copy->attrs_ = node.attrs_;
+  copy->outputs_.resize(node.outputs_.size());
+  for (size_t i = 0; i < node.outputs_.size(); ++i) {
+    const Node::OutputInfo& from = node.outputs_[i];
+    Node::OutputInfo& to = copy->outputs_[i];
+    to.dtype = from.dtype;
+    to.is_ref = from.is_ref;
+    to.shape = from.shape;
+    if (from.handle != nullptr) to.handle = std::make_unique<HandleShape>(*from.handle);
+  }
+  if (node.site_ != 0) copy->site_ = InternSite(node.graph().Site(node.site_));
+  Result<Node*> added = Insert(std::move(copy), true);
+  CHECK(added.ok());
+  return *added;
+}
+
+Status Graph::SetBackEdge(Node* merge, int index, Output source) {
+  if (merge->control() != Node::Control::kMerge) {
+    return InvalidArgument(merge->Label(), " is no Merge: only a Merge has a back edge");
+  }
+  if (index < 0 || index >= merge->num_inputs()) {
+    return InvalidArgument(merge->Label(), " has ", merge->num_inputs(), " inputs, there is no ",
+                           index);
+  }
+  if (source.node == nullptr || &source.node->graph() != this ||
+      source.node->control() != Node::Control::kNextIteration) {
+    return InvalidArgument(merge->Label(),
+                           ": a back edge comes from a NextIteration of this graph,", " not from ",
+                           source.node == nullptr ? "none" : source.node->Label());
+  }
+  if (source.index < 0 || source.index >= source.node->num_outputs()) {
+    return InvalidArgument(source.node->Label(), " has no output ", source.index);
+  }
+  if (source.dtype() != merge->input_type(index)) {
+    return InvalidArgument(merge->Label(), ": back edge ", index, " must be ",
+                           merge->input_type(index), ", but '", source.ToString(), "' is ",
+                           source.dtype());
+  }
+  if (merge->input_is_ref(index) && !source.node->output_is_ref(source.index)) {
+    return InvalidArgument(merge->Label(), ": back edge ", index, " must be a reference, but '",
+                           source.ToString(), "' is a plain value");
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (merge->inputs_[index].node != nullptr) {
+    return FailedPrecondition(merge->Label(), ": input ", index, " is set already, to '",
+                              merge->inputs_[index].ToString(), "'");
+  }
+  merge->inputs_[index] = source;
+  return OkStatus();
+}
+
+// Whether edges lead from `from` to `to`, those of loops apart.
+bool Graph::Reaches(const Node* from, const Node* to) const {
+  std::unordered_set<const Node*> seen = {to};
+  std::vector<const Node*> stack = {to};
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (node == from) return true;
+    const bool is_merge = node->control() == Node::Control::kMerge;
+    for (const Output& input : node->inputs()) {
+      if (input.node == nullptr ||
+          (is_merge && input.node->control() == Node::Control::kNextIteration)) {
+        continue;
+      }
+      if (seen.insert(input.node).second) stack.push_back(input.node);
+    }
+    for (const Node* before : node->control_inputs()) {
+      if (seen.insert(before).second) stack.push_back(before);
+    }
+  }
+  return false;
+}
+
+Status Graph::AddControlInput(Node* node, Node* before) {
+  if (before == nullptr || &before->graph() != this || &node->graph() != this) {
+    return InvalidArgument(node->Label(), ": a control input is a node of the same graph");
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto& present = node->control_inputs_;
+  if (std::find(present.begin(), present.end(), before) != present.end()) return OkStatus();
+  // Ordinary edges lead from older to newer nodes, so most additions need no search.
+  const bool is_late = before->id_ >= node->id_;
+  if ((is_late || has_late_edges_) && Reaches(node, before)) {
+    return InvalidArgument(node->Label(), ": a control input from ", before->Label(),
+                           " would close a cycle");
+  }
+  has_late_edges_ |= is_late;
+  node->control_inputs_.push_back(before);
+  return OkStatus();
+}
+
+Node* Graph::FindNode(std::string_view name) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+Result<Output> Graph::FindOutput(std::string_view text) const {
+  std::string_view name = text;
+  int index = 0;
+  if (const size_t colon = text.rfind(':'); colon != std::string_view::npos) {
+    const std::string_view number = text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    if (error != std::errc() || end != number.data() + number.size() || index < 0) {
+      return InvalidArgument("'", text, "' names no tensor: expected \"node\" or \"node:output\"");
+    }
+    name = text.substr(0, colon);
+  }
+  if (name.empty() || name[0] == '^') {
+    return InvalidArgument("'", text, "' names no tensor: expected \"node\" or \"node:output\"");
+  }
+  Node* node = FindNode(name);
+  if (node == nullptr) {
+    NearestNames near(name);
+    for (const Node* candidate : Nodes()) near.Add(candidate->name());
+    return InvalidArgument("no node named '", name, "' in the graph", near.ToString());
+  }
+  if (index >= node->num_outputs()) {
+    return InvalidArgument(node->Label(), " has ", node->num_outputs(), " outputs, there is no '",
+                           text, "'");
+  }
+  return Output{node, index};
+}
+
+int Graph::num_nodes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(nodes_.size());
+}
+
+std::vector<Node*> Graph::Nodes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Node*> nodes;
+  nodes.reserve(nodes_.size());
+  for (const auto& node : nodes_) nodes.push_back(node.get());
+  return nodes;
+}
+
+bool Graph::IsTaken(std::string_view name) const {
+  return by_name_.contains(name) || (!scopes_.empty() && scopes_.contains(std::string(name)));
+}
+
+std::string Graph::FirstFree(std::string_view prefix) const {
+  std::string name(prefix);
+  if (!IsTaken(name)) return name;
+  int& suffix = next_suffix_.try_emplace(name, 1).first->second;
+  for (;; ++suffix) {
+    std::string candidate = StrCat(prefix, "_", suffix);
+    if (!IsTaken(candidate)) return candidate;
+  }
+}
+
+std::string Graph::UniqueName(std::string_view prefix) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return FirstFree(prefix);
+}
+
+std::string Graph::UniqueScope(std::string_view prefix) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::string name = FirstFree(prefix);
+  scopes_.insert(name);
+  return name;
+}
+
+uint32_t Graph::InternSite(std::string_view text) {
+  if (text.empty()) return 0;
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = site_ids_.find(text);
+  if (found != site_ids_.end()) return found->second;
+  const auto id = static_cast<uint32_t>(sites_.size());
+  sites_.push_back(std::make_unique<std::string>(text));
+  site_ids_.emplace(*sites_.back(), id);
+  return id;
+}
+
+const std::string& Graph::Site(uint32_t site) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return *sites_[site < sites_.size() ? site : 0];
+}
+
+}  // namespace thalweg

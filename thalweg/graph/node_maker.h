@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeMaker: what Graph::AddNode does before the node joins the graph: checks of names, arguments
+// and attributes, inference of attributes and shapes. One object makes one node.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "thalweg/graph/graph.h"
+
+namespace thalweg {
+
+class NodeMaker {
+ public:
+  NodeMaker(Graph& graph, NodeSpec spec) : graph_(graph), spec_(std::move(spec)) {}
+  // A node that has no id yet and is in no graph's list. Errors name node, operation and site.
+  Result<std::unique_ptr<Node>> Make();
+
+ private:
+  Status Build();
+  Status FindOp();
+  Status CheckSources();
+  Status CheckGivenAttrs();
+  Status SolveListLength();
+  Status MatchInputs();
+  Status MatchArg(const ArgDef& arg, size_t begin, size_t end);
+  Status CompleteAttrs();
+  Status MakeOutputs();
+  Status AppendOutputs(const ArgDef& arg);
+  Status InferShapes();
+
+  // The type of flat input i as its source gives it; kInvalid for an open back edge.
+  DType SourceType(size_t i) const;
+  // Absent for a list whose length is not given.
+  Result<std::optional<size_t>> GivenLength(const ArgDef& arg) const;
+  std::string InputText(const ArgDef& arg, size_t begin, size_t i) const;
+  Status CountError() const;
+
+  Graph& graph_;
+  NodeSpec spec_;
+  const OpDef* def_ = nullptr;
+  std::unique_ptr<Node> node_;
+  // The one list whose length follows from the number of inputs.
+  const std::string* solved_attr_ = nullptr;
+  size_t solved_length_ = 0;
+};
+
+// Letters, digits and "_.\/>-", the first of them a letter, a digit or '.'.
+bool IsValidNodeName(std::string_view name);
+
+}  // namespace thalweg

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/shape_inference.h"
+
+#include "thalweg/graph/shape_values.h"
+
+namespace thalweg {
+
+ShapeContext::ShapeContext(const Node& node)
+    : node_(node),
+      outputs_(static_cast<size_t>(node.num_outputs())),
+      handles_(static_cast<size_t>(node.num_outputs())) {}
+
+const PartialShape& ShapeContext::input(int i) const { return node_.input(i).shape(); }
+
+Result<PartialShape> ShapeContext::InputWithRank(int i, int rank) const {
+  const PartialShape& shape = input(i);
+  if (!shape.known_rank()) return PartialShape::OfRank(rank);
+  if (shape.rank() != rank) {
+    return InvalidArgument("Shape must be rank ", rank, " but is rank ", shape.rank(),
+                           " for input ", i, " with shape ", shape);
+  }
+  return shape;
+}
+
+Result<PartialShape> ShapeContext::InputWithRankAtLeast(int i, int rank) const {
+  const PartialShape& shape = input(i);
+  if (shape.known_rank() && shape.rank() < rank) {
+    return InvalidArgument("Shape must be at least rank ", rank, " but is rank ", shape.rank(),
+                           " for input ", i, " with shape ", shape);
+  }
+  return shape;
+}
+
+Tensor ShapeContext::InputValue(int i) const { return ConstantValue(node_.input(i)); }
+
+PartialShape ShapeContext::InputAsShape(int i) const {
+  return ConstantValueAsShape(node_.input(i));
+}
+
+const HandleShape* ShapeContext::input_handle_shape(int i) const {
+  const Output& source = node_.input(i);
+  return source.node == nullptr ? nullptr : source.node->output_handle_shape(source.index);
+}
+
+Status UnchangedShape(ShapeContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    c.set_output(i, c.input(0));
+    if (c.input_handle_shape(0) != nullptr) c.set_output_handle(i, *c.input_handle_shape(0));
+  }
+  return OkStatus();
+}
+
+Status ScalarShape(ShapeContext& c) {
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, Shape());
+  return OkStatus();
+}
+
+Status NoOutputs(ShapeContext&) { return OkStatus(); }
+
+Status UnknownShape(ShapeContext&) { return OkStatus(); }
+
+Status BroadcastBinaryShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape shape, BroadcastShapes(c.input(0), c.input(1)));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+Status MergedInputsShape(ShapeContext& c) {
+  PartialShape merged;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    Result<PartialShape> next = merged.MergeWith(c.input(i));
+    if (!next.ok()) {
+      return InvalidArgument("the inputs must have one shape, but input ", i, " is ", c.input(i),
+                             " and those before it are ", merged);
+    }
+    merged = *std::move(next);
+  }
+  c.set_output(0, std::move(merged));
+  return OkStatus();
+}
+
+Result<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b) {
+  if (!a.known_rank() || !b.known_rank()) return PartialShape::Unknown();
+  const PartialShape& longer = a.rank() >= b.rank() ? a : b;
+  const PartialShape& shorter = a.rank() >= b.rank() ? b : a;
+  PartialShape result = longer;
+  const int shift = longer.rank() - shorter.rank();
+  for (int i = 0; i < shorter.rank(); ++i) {
+    const int64_t x = longer.dim(shift + i);
+    const int64_t y = shorter.dim(i);
+    int64_t size = x;
+    if (x == 1) {
+      size = y;
+    } else if (x == PartialShape::kUnknownDim) {
+      // Unknown and 1 give the unknown; unknown and n > 1 can only be n.
+      size = y == 1 ? x : y;
+    } else if (y != 1 && y != PartialShape::kUnknownDim && x != y) {
+      return InvalidArgument("Incompatible shapes: shapes ", a, " and ", b,
+                             " do not broadcast together");
+    }
+    result.set_dim(shift + i, size);
+  }
+  return result;
+}
+
+Result<int64_t> MergeDims(int64_t a, int64_t b) {
+  if (a == PartialShape::kUnknownDim) return b;
+  if (b != PartialShape::kUnknownDim && a != b) {
+    return InvalidArgument("Dimensions must be equal, but are ", a, " and ", b);
+  }
+  return a;
+}
+
+}  // namespace thalweg
