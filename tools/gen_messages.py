@@ -59,6 +59,10 @@ def camel(name):
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
+def cpp_bool(value):
+    return "true" if value else "false"
+
+
 def short(full_name):
     for package in PACKAGES:
         if full_name.startswith(package):
@@ -94,6 +98,19 @@ def with_entries(types):
     return messages, entries
 
 
+def layout(fields):
+    """Where each value lies behind the header of a message, and the size of all: members of a oneof share a place."""
+    sizes, group_of = {}, {}
+    for i, field in enumerate(fields):
+        text = field.get("type") in ("string", "bytes") and field.get("label") != "repeated"
+        group_of[i] = group = field.get("oneof", i)
+        sizes[group] = max(sizes.get(group, 0), 16 if text else 8)
+    starts, end = {}, 0
+    for group, size in sizes.items():
+        starts[group], end = end, end + size
+    return [starts[group_of[i]] for i in range(len(fields))], end
+
+
 class Tables:
     """Text of the tables, type after type."""
 
@@ -117,17 +134,11 @@ class Tables:
             if "oneof" in field:
                 oneofs.setdefault(field["oneof"], []).append(i)
         masks = {o: sum(1 << i for i in members) for o, members in oneofs.items()}
-        slots, slot_of = 0, {}
+        offsets, body_size = layout(fields)
         first_field = len(self.fields)
         for i, field in enumerate(fields):
-            group = field.get("oneof")
-            if group is None or group not in slot_of:
-                slot, slots = slots, slots + 1
-                if group is not None:
-                    slot_of[group] = slot
-            else:
-                slot = slot_of[group]
-            self.fields.append(self.field_row(name, facts, field, i, slot, masks.get(group, 0)))
+            mask = masks.get(field.get("oneof"), 0)
+            self.fields.append(self.field_row(name, facts, field, i, offsets[i], mask))
         first_oneof = len(self.oneofs)
         self.oneofs += [f'{{"{o}", {mask:#x}}}' for o, mask in masks.items()]
         dense = [NO_FIELD] * (min(max([f["number"] for f in fields], default=0), DENSE_NUMBERS - 1) + 1)
@@ -141,9 +152,9 @@ class Tables:
         self.rows.append(
             f'{{"{name}", {{kFields + {first_field}, {len(fields)}}}, {{kOneofs + {first_oneof}, {len(oneofs)}}}, '
             f"{{kIndex + {first_index}, {len(dense)}}}, &DefaultInstances::kInstances[{me}], {map_mask:#x}, "
-            f"{slots}, {str('entry' in facts).lower()}}}")
+            f"{body_size}, {cpp_bool('entry' in facts)}, {cpp_bool(facts['syntax'] == 'proto2')}}}")
 
-    def field_row(self, parent, facts, field, index, slot, oneof_mask):
+    def field_row(self, parent, facts, field, index, offset, oneof_mask):
         is_map = "map" in field
         repeated = is_map or field.get("label") == "repeated"
         message, enumeration = "nullptr", "nullptr"
@@ -161,10 +172,10 @@ class Tables:
         presence = not repeated and (
             kind == "kMessage" or oneof_mask != 0 or "entry" in facts or facts["syntax"] == "proto2")
         utf8 = kind == "kString" and facts["syntax"] == "proto3"
-        flags = ", ".join(str(bool(b)).lower() for b in (repeated, is_map, field.get("packed"), presence, utf8))
+        flags = ", ".join(map(cpp_bool, (repeated, is_map, field.get("packed"), presence, utf8)))
         return (f'{{"{field["name"]}", &kMessages[{self.message_index[parent]}], {message}, {enumeration}, '
                 f"{oneof_mask:#x}, {field['number']}, FieldType::{kind}, Storage::{storage}, {flags}, "
-                f"{index}, {slot}}}")
+                f"{index}, {offset}}}")
 
     def source(self):
         values, enums = [], []

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -67,7 +68,10 @@ class Arena {
   std::byte* end_;
   size_t reserved_ = 0;
   size_t next_block_ = 4096;
-  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  struct FreeBlock {
+    void operator()(std::byte* block) const { std::free(block); }
+  };
+  std::vector<std::unique_ptr<std::byte[], FreeBlock>> blocks_;
   std::vector<std::unique_ptr<std::string>> adopted_;
   alignas(8) std::byte first_[512];
 };

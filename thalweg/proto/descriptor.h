@@ -94,11 +94,11 @@ struct FieldDescriptor {
   Storage storage;
   bool repeated;  // maps too
   bool map;
-  bool packed;    // as written; both forms are read
-  bool presence;  // a set zero differs from an absent value
-  bool utf8;      // refuses other text when read
-  uint8_t index;  // place in parent->fields
-  uint8_t slot;   // place in memory; members of a oneof share it
+  bool packed;      // as written; both forms are read
+  bool presence;    // a set zero differs from an absent value
+  bool utf8;        // refuses other text when read
+  uint8_t index;    // place in parent->fields
+  uint16_t offset;  // place in memory; members of a oneof share it
 
   uint64_t bit() const { return uint64_t{1} << index; }
 };
@@ -114,9 +114,10 @@ struct MessageDescriptor {
   std::span<const OneofDescriptor> oneofs;
   std::span<const uint8_t> index_by_number;  // small numbers only; 255: none
   const Message* default_instance;
-  uint64_t map_mask;  // its map fields, by index
-  uint8_t slot_count;
+  uint64_t map_mask;   // its map fields, by index
+  uint16_t body_size;  // bytes of all values
   bool map_entry;
+  bool proto2;  // the language of its file: all singular fields have presence, text is not checked
 
   const FieldDescriptor* FindByNumber(uint32_t number) const {
     if (number >= index_by_number.size()) return FindLargeNumber(number);

@@ -75,7 +75,7 @@ void Message::SetBorrowed(FieldKey key, std::string_view value) {
 }
 
 char* Message::SetBytes(FieldKey key, size_t size) {
-  char* bytes = arena_->AllocateBytes(size);
+  char* bytes = arena().AllocateBytes(size);
   SetBorrowed(key, {bytes, size});
   return bytes;
 }
@@ -85,7 +85,7 @@ Message* Message::Mutable(FieldKey key) { return MutableField(Resolve(key, Stora
 Message* Message::MutableField(const FieldDescriptor& field) {
   if (has(field)) return slot(field).message;
   mark(field);
-  Message* made = New(*field.message, arena_);
+  Message* made = New(*field.message, &arena());
   slot(field).message = made;
   return made;
 }
@@ -107,8 +107,8 @@ void* Message::Grow(const FieldDescriptor& field, size_t count, size_t element_s
         old == nullptr ? std::max<size_t>(size, 2) : std::max(size, 2 * old->capacity);
     const size_t bytes = sizeof(RepeatedHeader) + capacity * element_size;
     if (old == nullptr ||
-        !arena_->TryExtend(old, sizeof(RepeatedHeader) + old->capacity * element_size, bytes)) {
-      header = static_cast<RepeatedHeader*>(arena_->Allocate(bytes));
+        !arena().TryExtend(old, sizeof(RepeatedHeader) + old->capacity * element_size, bytes)) {
+      header = static_cast<RepeatedHeader*>(arena().Allocate(bytes));
       if (old_size != 0) std::memcpy(header + 1, old + 1, old_size * element_size);
     }
     header->capacity = capacity;
@@ -120,7 +120,7 @@ void* Message::Grow(const FieldDescriptor& field, size_t count, size_t element_s
 }
 
 Message* Message::AddField(const FieldDescriptor& field) {
-  Message* made = New(*field.message, arena_);
+  Message* made = New(*field.message, &arena());
   *static_cast<Message**>(Grow(field, 1, sizeof(Message*))) = made;
   return made;
 }
@@ -273,12 +273,13 @@ void Message::SortMaps() {
 
 void Message::AppendUnknown(std::string_view bytes) {
   if (bytes.empty()) return;
-  if (unknown_ == nullptr) {
-    unknown_ = static_cast<UnknownFields*>(arena_->Allocate(sizeof(UnknownFields)));
-    *unknown_ = {bytes.data(), bytes.size(), 0};
+  if (unknown() == nullptr) {
+    auto* made = static_cast<UnknownFields*>(arena().Allocate(sizeof(UnknownFields)));
+    *made = {&arena(), bytes.data(), bytes.size(), 0};
+    extra_ = reinterpret_cast<uintptr_t>(made) | kHasUnknown;
     return;
   }
-  UnknownFields& have = *unknown_;
+  UnknownFields& have = *unknown();
   const bool follows = have.data + have.size == bytes.data();
   if (have.capacity == 0 && follows) {
     have.size += bytes.size();
@@ -286,139 +287,17 @@ void Message::AppendUnknown(std::string_view bytes) {
   }
   const size_t size = have.size + bytes.size();
   if (size > have.capacity) {
-    char* data = arena_->AllocateBytes(2 * size);
+    char* data = arena().AllocateBytes(2 * size);
     std::memcpy(data, have.data, have.size);
-    have = {data, have.size, 2 * size};
+    have = {have.arena, data, have.size, 2 * size};
   }
   std::memcpy(const_cast<char*>(have.data) + have.size, bytes.data(), bytes.size());
   have.size = size;
 }
 
 std::string_view Message::unknown_fields() const {
-  return unknown_ == nullptr ? std::string_view()
-                             : std::string_view(unknown_->data, unknown_->size);
-}
-
-void Message::ClearUnknownFields() {
-  std::vector<Message*> todo = {this};
-  while (!todo.empty()) {
-    Message* message = todo.back();
-    todo.pop_back();
-    message->unknown_ = nullptr;
-    for (uint64_t left = message->has_; left != 0; left &= left - 1) {
-      const FieldDescriptor& field = message->type_->fields[std::countr_zero(left)];
-      if (field.storage != Storage::kMessage) continue;
-      if (field.repeated) {
-        std::span<Message*> elements = message->Elements<Message*>(field);
-        todo.insert(todo.end(), elements.begin(), elements.end());
-      } else {
-        todo.push_back(message->slot(field).message);
-      }
-    }
-  }
-}
-
-void Message::MergeShallow(const Message& other,
-                           std::vector<std::pair<Message*, const Message*>>& todo) {
-  CHECK(type_ == other.type_ && this != &other);
-  for (uint64_t left = other.has_; left != 0; left &= left - 1) {
-    const FieldDescriptor& field = type_->fields[std::countr_zero(left)];
-    if (!field.repeated) {
-      if (field.storage == Storage::kMessage) {
-        todo.emplace_back(MutableField(field), other.slot(field).message);
-      } else if (field.storage == Storage::kString) {
-        SetText(field, arena_->Copy(other.GetString(field)));
-      } else {
-        SetBits(field, other.slot(field).bits);
-      }
-      continue;
-    }
-    if (field.map) {
-      // Entries are replaced, never merged: the new one has the same key as the old.
-      for (const Message* from : other.Messages(field)) {
-        Message* to = AddField(field);
-        const FieldDescriptor& key = from->type_->fields[0];
-        to->has_ = key.bit();
-        to->slot(key) = from->slot(key);
-        todo.emplace_back(to, from);
-      }
-      continue;
-    }
-    if (field.storage == Storage::kMessage) {
-      for (const Message* from : other.Messages(field)) todo.emplace_back(AddField(field), from);
-    } else if (field.storage == Storage::kString) {
-      for (std::string_view text : other.Repeated<std::string_view>(field)) AddString(field, text);
-    } else {
-      const size_t element_size = ElementSize(field.storage);
-      const RepeatedHeader* from = other.slot(field).repeated;
-      std::memcpy(Grow(field, from->size, element_size), from + 1, from->size * element_size);
-    }
-  }
-  if (other.unknown_ != nullptr) AppendUnknown(arena_->Copy(other.unknown_fields()));
-  if ((other.has_ & type_->map_mask) != 0) SortMaps();
-}
-
-void Message::MergeFrom(const Message& other) {
-  // A list of work instead of recursion: trees may be deep.
-  std::vector<std::pair<Message*, const Message*>> todo = {{this, &other}};
-  while (!todo.empty()) {
-    const auto [to, from] = todo.back();
-    todo.pop_back();
-    to->MergeShallow(*from, todo);
-  }
-}
-
-void Message::CopyFrom(const Message& other) {
-  if (this == &other) return;
-  Clear();
-  MergeFrom(other);
-}
-
-bool Message::EqualsShallow(const Message& other,
-                            std::vector<std::pair<const Message*, const Message*>>& todo) const {
-  if (type_ != other.type_ || has_ != other.has_ || unknown_fields() != other.unknown_fields())
-    return false;
-  for (uint64_t left = has_; left != 0; left &= left - 1) {
-    const FieldDescriptor& field = type_->fields[std::countr_zero(left)];
-    if (field.repeated && Size(field) != other.Size(field)) return false;
-    if (field.storage == Storage::kMessage) {
-      if (!field.repeated) {
-        todo.emplace_back(slot(field).message, other.slot(field).message);
-        continue;
-      }
-      const auto mine = Messages(field);
-      for (size_t i = 0; i < mine.size(); ++i) todo.emplace_back(mine[i], other.Messages(field)[i]);
-    } else if (field.storage == Storage::kString) {
-      if (!field.repeated) {
-        if (GetString(field) != other.GetString(field)) return false;
-      } else if (!std::ranges::equal(Repeated<std::string_view>(field),
-                                     other.Repeated<std::string_view>(field))) {
-        return false;
-      }
-    } else if (!field.repeated) {
-      if (slot(field).bits != other.slot(field).bits) return false;
-    } else if (std::memcmp(slot(field).repeated + 1, other.slot(field).repeated + 1,
-                           Size(field) * ElementSize(field.storage)) != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool Message::Equals(const Message& other) const {
-  std::vector<std::pair<const Message*, const Message*>> todo = {{this, &other}};
-  while (!todo.empty()) {
-    const auto [a, b] = todo.back();
-    todo.pop_back();
-    if (!a->EqualsShallow(*b, todo)) return false;
-  }
-  return true;
-}
-
-OwnedMessage Clone(const Message& message) {
-  OwnedMessage copy(message.type());
-  copy->MergeFrom(message);
-  return copy;
+  return unknown() == nullptr ? std::string_view()
+                              : std::string_view(unknown()->data, unknown()->size);
 }
 
 }  // namespace thalweg

@@ -79,7 +79,7 @@ class Message {
   void Clear(FieldKey key) { has_ &= ~Resolve(key).bit(); }
   void Clear() {
     has_ = 0;
-    unknown_ = nullptr;
+    DropUnknown();
   }
   // The set member of the oneof that `member` belongs to, or null.
   const FieldDescriptor* WhichOneof(FieldKey member) const;
@@ -100,7 +100,7 @@ class Message {
   void SetBool(FieldKey key, bool value) { SetBits(Resolve(key, Storage::kBool), value); }
   void SetFloat(FieldKey key, float value);
   void SetDouble(FieldKey key, double value);
-  void SetString(FieldKey key, std::string_view value) { SetBorrowed(key, arena_->Copy(value)); }
+  void SetString(FieldKey key, std::string_view value) { SetBorrowed(key, arena().Copy(value)); }
   // Keeps the view: the bytes must outlive the whole tree.
   void SetBorrowed(FieldKey key, std::string_view value);
   // Sets a string of this size and gives its bytes, to be written by the caller.
@@ -123,7 +123,7 @@ class Message {
   void AddBool(FieldKey key, bool value) { Append<bool>(key, {&value, 1}); }
   void AddFloat(FieldKey key, float value) { Append<float>(key, {&value, 1}); }
   void AddDouble(FieldKey key, double value) { Append<double>(key, {&value, 1}); }
-  void AddString(FieldKey key, std::string_view value) { AddBorrowed(key, arena_->Copy(value)); }
+  void AddString(FieldKey key, std::string_view value) { AddBorrowed(key, arena().Copy(value)); }
   void AddBorrowed(FieldKey key, std::string_view value) {
     Append<std::string_view>(key, {&value, 1});
   }
@@ -153,14 +153,15 @@ class Message {
   // Also those of all sub-messages.
   void ClearUnknownFields();
 
-  Arena& arena() { return *arena_; }
+  Arena& arena() {
+    return *((extra_ & kHasUnknown) != 0 ? unknown()->arena : reinterpret_cast<Arena*>(extra_));
+  }
 
  private:
   friend class OwnedMessage;
   friend class WireParser;
   friend class TextParser;
   friend struct DefaultInstances;
-  template <class Sink>
   friend class WireEncoder;
 
   struct RepeatedHeader {  // the elements follow
@@ -168,6 +169,7 @@ class Message {
     size_t capacity;
   };
   struct UnknownFields {
+    Arena* arena;
     const char* data;
     size_t size;
     size_t capacity;  // 0: borrowed
@@ -178,24 +180,30 @@ class Message {
   };
   union Slot {
     uint64_t bits;
-    Text text;
     Message* message;
     RepeatedHeader* repeated;
   };
   // A bit of has_ that no field uses: entries were added and not yet sorted.
   static constexpr uint64_t kMapsUnsorted = uint64_t{1} << 63;
+  // In extra_: it points to the unknown fields, not to the arena.
+  static constexpr uintptr_t kHasUnknown = 1;
 
   explicit constexpr Message(const MessageDescriptor* type) : type_(type) {}
-  Message(const MessageDescriptor* type, Arena* arena) : type_(type), arena_(arena) {}
+  Message(const MessageDescriptor* type, Arena* arena)
+      : type_(type), extra_(reinterpret_cast<uintptr_t>(arena)) {}
   static Message* New(const MessageDescriptor& type, Arena* arena) {
-    void* memory = arena->Allocate(sizeof(Message) + type.slot_count * sizeof(Slot));
+    void* memory = arena->Allocate(sizeof(Message) + type.body_size);
     return new (memory) Message(&type, arena);
   }
 
-  Slot& slot(const FieldDescriptor& field) { return reinterpret_cast<Slot*>(this + 1)[field.slot]; }
-  const Slot& slot(const FieldDescriptor& field) const {
-    return reinterpret_cast<const Slot*>(this + 1)[field.slot];
+  // The value of a field that is set; a string has a text, everything else a slot.
+  Slot& slot(const FieldDescriptor& field) const {
+    return *reinterpret_cast<Slot*>(body() + field.offset);
   }
+  Text& text(const FieldDescriptor& field) const {
+    return *reinterpret_cast<Text*>(body() + field.offset);
+  }
+  char* body() const { return const_cast<char*>(reinterpret_cast<const char*>(this + 1)); }
   bool has(const FieldDescriptor& field) const { return (has_ & field.bit()) != 0; }
   void mark(const FieldDescriptor& field) { has_ = (has_ & ~field.oneof_mask) | field.bit(); }
 
@@ -226,7 +234,7 @@ class Message {
   }
   void SetText(const FieldDescriptor& field, std::string_view value) {
     mark(field);
-    slot(field).text = {value.data(), value.size()};
+    text(field) = {value.data(), value.size()};
     if (value.empty() && !field.presence) has_ &= ~field.bit();
   }
   Message* MutableField(const FieldDescriptor& field);
@@ -240,6 +248,11 @@ class Message {
     return {reinterpret_cast<T*>(header + 1), header->size};
   }
 
+  UnknownFields* unknown() const {
+    return (extra_ & kHasUnknown) == 0 ? nullptr
+                                       : reinterpret_cast<UnknownFields*>(extra_ - kHasUnknown);
+  }
+  void DropUnknown() { extra_ = reinterpret_cast<uintptr_t>(&arena()); }
   void AppendUnknown(std::string_view bytes);
   // A parsed entry may lack key or value: gives it their defaults.
   void CompleteEntry();
@@ -254,9 +267,8 @@ class Message {
   std::span<Message*>::iterator LowerBound(const FieldDescriptor& field, const MapKey& key) const;
 
   const MessageDescriptor* type_;
-  Arena* arena_ = nullptr;
+  uintptr_t extra_ = 0;  // the arena, or the unknown fields, which know it; 0 in a default instance
   uint64_t has_ = 0;
-  UnknownFields* unknown_ = nullptr;
 };
 
 // A message and the memory of its whole tree. Empty after a move.
@@ -318,8 +330,7 @@ void Message::Append(FieldKey key, std::span<const T> values) {
 inline std::string_view Message::GetString(FieldKey key) const {
   const FieldDescriptor& field = Resolve(key, Storage::kString);
   if (!has(field)) return {};
-  const Text& text = slot(field).text;
-  return {text.data, text.size};
+  return {text(field).data, text(field).size};
 }
 
 inline const Message* Message::FindMessage(FieldKey key) const {

@@ -23,7 +23,7 @@ TEST(DescriptorTest, TablesAgreeWithThemselves) {
       EXPECT_EQ(type.FindByNumber(field.number), &field) << type.full_name << "." << field.name;
       EXPECT_EQ(&type.fields[field.index], &field);
       EXPECT_EQ(field.parent, &type);
-      EXPECT_LT(field.slot, type.slot_count);
+      EXPECT_LE(field.offset + 8, type.body_size);
       EXPECT_EQ(field.message != nullptr, field.type == FieldType::kMessage);
       EXPECT_EQ(field.enumeration != nullptr, field.type == FieldType::kEnum);
       EXPECT_EQ(field.map, field.message != nullptr && field.message->map_entry);

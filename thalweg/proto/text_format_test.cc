@@ -42,7 +42,8 @@ TEST(TextFormatTest, GoldenTextHoldsTheGoldenMessage) {
     const std::string printed = Printed(**binary);
     EXPECT_TRUE(Parsed(*file.type, printed)->Equals(**binary)) << file.name;
     printed_alike += printed == text;
-    // Release 1.15 writes floats with the digits of a double, and text SavedModels have maps in no order.
+    // Release 1.15 writes floats with the digits of a double, and text SavedModels have maps in no
+    // order.
     if (file.name.starts_with("graphs/2.21/")) {
       const auto differs = std::mismatch(text.begin(), text.end(), printed.begin(), printed.end());
       EXPECT_TRUE(printed == text) << file.name << ", byte " << (differs.first - text.begin());
@@ -74,6 +75,9 @@ TEST(TextFormatTest, PrintsAsProtobufDoes) {
   OwnedMessage function(pb::FunctionDef::Descriptor());
   function->MapMutable(pb::FunctionDef::kArgAttr, 0);
   EXPECT_EQ(Printed(*function), "arg_attr {\n  value {\n  }\n}\n") << "but for messages";
+  OwnedMessage info(pb::GraphDebugInfo::Descriptor());
+  info->MutableEntry(pb::GraphDebugInfo::kNameToTraceId, "");
+  EXPECT_EQ(Printed(*info), "name_to_trace_id {\n  key: \"\"\n  value: 0\n}\n") << "and in proto2";
 }
 
 TEST(TextFormatTest, NumbersReadBackToTheSameBits) {

@@ -92,10 +92,12 @@ class TextPrinter {
 
   // False when messages are nested too deeply.
   bool Print(const Message& message, int depth) {
+    const bool hide_defaults = message.type().map_entry && !message.type().proto2;
     for (const FieldDescriptor& field : message.type().fields) {
-      if (!message.Has(field) || (message.type().map_entry && IsDefault(message, field))) continue;
-      if (!(field.repeated ? PrintList(message, field, depth) : PrintSingle(message, field, depth)))
-        return false;
+      if (!message.Has(field) || (hide_defaults && IsDefault(message, field))) continue;
+      const bool ok =
+          field.repeated ? PrintList(message, field, depth) : PrintSingle(message, field, depth);
+      if (!ok) return false;
     }
     return true;
   }
