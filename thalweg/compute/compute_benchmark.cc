@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "thalweg/compute/conv/conv2d.h"
+#include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/compute/work.h"
 
@@ -186,6 +187,37 @@ void ConvRows(Bench& bench) {
   }
 }
 
+void ElementwiseRows(Bench& bench) {
+  for (const int64_t n : {8192, 10000000}) {
+    std::vector<float> a(n, 0.5f), b(n, 0.25f), c(n);
+    const auto bytes = static_cast<double>(n) * 4;
+    for (UnaryOp op : {UnaryOp::kRelu, UnaryOp::kExp, UnaryOp::kLog, UnaryOp::kTanh,
+                       UnaryOp::kSigmoid, UnaryOp::kErf, UnaryOp::kSqrt}) {
+      bench.Bytes(Label(UnaryOpName(op), {n}), 2 * bytes, [&] {
+        RunUnary(bench.work(), op, DType::kFloat, n, a.data(), c.data()).IgnoreError();
+      });
+    }
+    bench.Bytes(Label("Add", {n}), 3 * bytes, [&] {
+      RunBinary(bench.work(), BinaryOp::kAdd, DType::kFloat, Broadcast::Dense(n, 2), a.data(),
+                b.data(), c.data())
+          .IgnoreError();
+    });
+    for (int64_t columns : {10, 1000}) {
+      const std::vector<int64_t> dims = {n / columns, columns}, row = {columns},
+                                 column = {n / columns, 1};
+      for (const auto& other : {row, column}) {
+        const Broadcast broadcast = *Broadcast::Make({dims, other});
+        bench.Bytes(Label(other == row ? "Add row" : "Add column", {n / columns, columns}),
+                    2 * bytes, [&] {
+                      RunBinary(bench.work(), BinaryOp::kAdd, DType::kFloat, broadcast, a.data(),
+                                b.data(), c.data())
+                          .IgnoreError();
+                    });
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::compute
 
@@ -199,6 +231,7 @@ int main(int argc, char** argv) {
     GemmRows(bench);
     BatchedRows(bench);
     ConvRows(bench);
+    ElementwiseRows(bench);
   }
   return 0;
 }

@@ -230,8 +230,7 @@ Status ConvBackwardFilter(Work& work, const Conv2DShape& s, const T* input, cons
     p.a_k_major = true;
     p.pack_b = PackRows<T>;
     p.b_context = &b;
-    p.b_direct = b.data;
-    p.b_direct_stride = n;
+
     p.c = group == 0 ? filter_grad : partial.get() + (group - 1) * m * n;
     p.c_stride = n;
     return RunProduct(inner, p);

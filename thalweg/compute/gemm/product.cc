@@ -11,6 +11,8 @@ constexpr int64_t kTileRows = 140;   // of a, so that a tile stays in the second
 constexpr int64_t kDirectRows = 64;  // of a; fewer do not pay for packing b
 constexpr double kShardFlops = 2e6;  // some 25 us of one core
 constexpr int64_t kMaxShards = 64;
+constexpr int64_t kColumnShards =
+    16;  // below so many, columns are cut too, at the price of filling tiles of a again
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -34,8 +36,8 @@ Split ChooseSplit(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
   s.row_shards = CeilDiv(m, s.rows);
   s.rows = CeilDiv(m, s.row_shards);
   const int64_t panels = CeilDiv(n, nr);
-  const int64_t col_wanted =
-      std::min(CeilDiv(wanted, s.row_shards), std::max<int64_t>(panels / 2, 1));
+  const int64_t col_wanted = std::min(CeilDiv(std::min(wanted, kColumnShards), s.row_shards),
+                                      std::max<int64_t>(panels / 4, 1));
   s.panels = CeilDiv(panels, col_wanted);
   s.col_shards = CeilDiv(panels, s.panels);
   return s;

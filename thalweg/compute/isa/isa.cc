@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/isa/isa.h"
 
+#include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
 
 namespace thalweg::compute {
 namespace {
 
-constexpr IsaTable kTables[kIsaLevels] = {
-    {IsaLevel::kSse4, &sse4::kGemmFloat, &sse4::kGemmDouble},
-    {IsaLevel::kAvx2, &avx2::kGemmFloat, &avx2::kGemmDouble},
-    {IsaLevel::kAvx512, &avx512::kGemmFloat, &avx512::kGemmDouble},
-};
+#define THALWEG_TABLE(ENUM, LEVEL)                                                    \
+  {                                                                                   \
+    IsaLevel::ENUM, &LEVEL::kGemmFloat, &LEVEL::kGemmDouble,                          \
+        {&LEVEL::kEwFloatKernels, &LEVEL::kEwDoubleKernels, &LEVEL::kEwInt32Kernels,  \
+         &LEVEL::kEwInt64Kernels, &LEVEL::kEwUint32Kernels, &LEVEL::kEwUint64Kernels, \
+         &kEwBoolKernels,         &kEwComplex64Kernels,     &kEwComplex128Kernels},   \
+        &LEVEL::kHalfKernels                                                          \
+  }
+constexpr IsaTable kTables[kIsaLevels] = {THALWEG_TABLE(kSse4, sse4), THALWEG_TABLE(kAvx2, avx2),
+                                          THALWEG_TABLE(kAvx512, avx512)};
+#undef THALWEG_TABLE
+static_assert(sizeof(IsaTable::ew) / sizeof(IsaTable::ew[0]) == kEwTypes);
 
 }  // namespace
 

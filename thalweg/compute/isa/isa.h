@@ -27,11 +27,15 @@ IsaLevel BestIsaLevel();
 
 template <class T>
 struct GemmKernels;
+struct EwKernels;
+struct HalfKernels;
 
 struct IsaTable {
   IsaLevel level;
   const GemmKernels<float>* gemm_float;
   const GemmKernels<double>* gemm_double;
+  const EwKernels* ew[9];  // by EwType
+  const HalfKernels* half;
 };
 
 // The table of `level`, or of the best level below it that the CPU can run.

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of bool, complex64 and complex128: plain loops, one copy for every instruction set
+// level.
+#include <cmath>
+#include <complex>
+
+#include "thalweg/compute/ew/loops.inc"
+
+namespace thalweg::compute {
+namespace {
+
+THALWEG_UNARY(OpLogicalNot, !x)
+THALWEG_BINARY(OpLogicalAnd, static_cast<bool>(x& y))
+THALWEG_BINARY(OpLogicalOr, static_cast<bool>(x | y))
+
+constexpr EwKernels MakeBoolTable() {
+  Table<bool> t{};
+  t.Unary<Identity>(UnaryOp::kIdentity);
+  t.Unary<OpLogicalNot>(UnaryOp::kLogicalNot);
+  t.Binary<OpLogicalAnd>(BinaryOp::kLogicalAnd);
+  t.Binary<OpLogicalOr>(BinaryOp::kLogicalOr);
+  t.Binary<Equal>(BinaryOp::kEqual);
+  t.Binary<NotEqual>(BinaryOp::kNotEqual);
+  return t.kernels;
+}
+
+// Written out: operator* repairs NaN by a slow call.
+template <class T>
+inline T Times(T x, T y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+}
+template <class T>
+using Part = typename T::value_type;
+
+template <class T>
+inline T Log1pOf(T x) {
+  return std::log(T(1) + x);
+}
+template <class T>
+inline T SignOf(T x) {
+  return x == T(0) ? T(0) : x / std::abs(x);
+}
+
+THALWEG_UNARY(OpAcos, std::acos(x))
+THALWEG_UNARY(OpAcosh, std::acosh(x))
+THALWEG_UNARY(OpAsin, std::asin(x))
+THALWEG_UNARY(OpAsinh, std::asinh(x))
+THALWEG_UNARY(OpAtan, std::atan(x))
+THALWEG_UNARY(OpAtanh, std::atanh(x))
+THALWEG_UNARY(OpConj, std::conj(x))
+THALWEG_UNARY(OpCos, std::cos(x))
+THALWEG_UNARY(OpCosh, std::cosh(x))
+THALWEG_UNARY(OpExp, std::exp(x))
+THALWEG_UNARY(OpExpm1, std::exp(x) - T(1))
+THALWEG_UNARY(OpLog, std::log(x))
+THALWEG_UNARY(OpLog1p, Log1pOf(x))
+THALWEG_UNARY(OpNeg, -x)
+THALWEG_UNARY(OpReciprocal, T(1) / x)
+THALWEG_UNARY(OpRsqrt, T(1) / std::sqrt(x))
+THALWEG_UNARY(OpSigmoid, T(1) / (T(1) + std::exp(-x)))
+THALWEG_UNARY(OpSign, SignOf(x))
+THALWEG_UNARY(OpSin, std::sin(x))
+THALWEG_UNARY(OpSinh, std::sinh(x))
+THALWEG_UNARY(OpSqrt, std::sqrt(x))
+THALWEG_UNARY(OpSquare, Times(x, x))
+THALWEG_UNARY(OpTan, std::tan(x))
+THALWEG_UNARY(OpTanh, std::tanh(x))
+
+// Gradients conjugate the derivative.
+THALWEG_BINARY(OpAdd, x + y)
+THALWEG_BINARY(OpDiv, x / y)
+THALWEG_BINARY(OpDivNoNan, y == T(0) ? T(0) : x / y)
+THALWEG_BINARY(OpMul, Times(x, y))
+THALWEG_BINARY(OpMulNoNan, y == T(0) ? T(0) : Times(x, y))
+THALWEG_BINARY(OpPow, std::pow(x, y))
+THALWEG_BINARY(OpReciprocalGrad, Times(Times(std::conj(x), std::conj(x)), -y))
+THALWEG_BINARY(OpRsqrtGrad,
+               Times(Times(y, std::conj(x)), Times(std::conj(x), std::conj(x))) * Part<T>(-0.5))
+THALWEG_BINARY(OpSigmoidGrad, Times(y, std::conj(Times(x, T(1) - x))))
+THALWEG_BINARY(OpSqrtGrad, y* Part<T>(0.5) / std::conj(x))
+THALWEG_BINARY(OpSquaredDifference, Times(x - y, std::conj(x - y)))
+THALWEG_BINARY(OpSub, x - y)
+THALWEG_BINARY(OpTanhGrad, Times(y, std::conj(T(1) - Times(x, x))))
+THALWEG_BINARY(OpXdivy, x == T(0) ? T(0) : x / y)
+THALWEG_BINARY(OpXlogy, x == T(0) ? T(0) : Times(x, std::log(y)))
+
+template <class T>
+constexpr EwKernels MakeComplexTable() {
+  Table<T> t{};
+  t.template Unary<OpAcos>(UnaryOp::kAcos);
+  t.template Unary<OpAcosh>(UnaryOp::kAcosh);
+  t.template Unary<OpAsin>(UnaryOp::kAsin);
+  t.template Unary<OpAsinh>(UnaryOp::kAsinh);
+  t.template Unary<OpAtan>(UnaryOp::kAtan);
+  t.template Unary<OpAtanh>(UnaryOp::kAtanh);
+  t.template Unary<OpConj>(UnaryOp::kConj);
+  t.template Unary<OpCos>(UnaryOp::kCos);
+  t.template Unary<OpCosh>(UnaryOp::kCosh);
+  t.template Unary<OpExp>(UnaryOp::kExp);
+  t.template Unary<OpExpm1>(UnaryOp::kExpm1);
+  t.template Unary<Identity>(UnaryOp::kIdentity);
+  t.template Unary<OpLog>(UnaryOp::kLog);
+  t.template Unary<OpLog1p>(UnaryOp::kLog1p);
+  t.template Unary<OpNeg>(UnaryOp::kNeg);
+  t.template Unary<OpReciprocal>(UnaryOp::kReciprocal);
+  t.template Unary<OpRsqrt>(UnaryOp::kRsqrt);
+  t.template Unary<OpSigmoid>(UnaryOp::kSigmoid);
+  t.template Unary<OpSign>(UnaryOp::kSign);
+  t.template Unary<OpSin>(UnaryOp::kSin);
+  t.template Unary<OpSinh>(UnaryOp::kSinh);
+  t.template Unary<OpSqrt>(UnaryOp::kSqrt);
+  t.template Unary<OpSquare>(UnaryOp::kSquare);
+  t.template Unary<OpTan>(UnaryOp::kTan);
+  t.template Unary<OpTanh>(UnaryOp::kTanh);
+  t.template Binary<OpAdd>(BinaryOp::kAdd);
+  t.template Binary<OpDiv>(BinaryOp::kDiv);
+  t.template Binary<OpDivNoNan>(BinaryOp::kDivNoNan);
+  t.template BinaryPredicate<Equal>(BinaryOp::kEqual);
+  t.template Binary<OpMul>(BinaryOp::kMul);
+  t.template Binary<OpMulNoNan>(BinaryOp::kMulNoNan);
+  t.template BinaryPredicate<NotEqual>(BinaryOp::kNotEqual);
+  t.template Binary<OpPow>(BinaryOp::kPow);
+  t.template Binary<OpReciprocalGrad>(BinaryOp::kReciprocalGrad);
+  t.template Binary<OpRsqrtGrad>(BinaryOp::kRsqrtGrad);
+  t.template Binary<OpSigmoidGrad>(BinaryOp::kSigmoidGrad);
+  t.template Binary<OpSqrtGrad>(BinaryOp::kSqrtGrad);
+  t.template Binary<OpSquaredDifference>(BinaryOp::kSquaredDifference);
+  t.template Binary<OpSub>(BinaryOp::kSub);
+  t.template Binary<OpTanhGrad>(BinaryOp::kTanhGrad);
+  t.template Binary<OpXdivy>(BinaryOp::kXdivy);
+  t.template Binary<OpXlogy>(BinaryOp::kXlogy);
+  return t.kernels;
+}
+
+}  // namespace
+
+constinit const EwKernels kEwBoolKernels = MakeBoolTable();
+constinit const EwKernels kEwComplex64Kernels = MakeComplexTable<std::complex<float>>();
+constinit const EwKernels kEwComplex128Kernels = MakeComplexTable<std::complex<double>>();
+
+}  // namespace thalweg::compute
