@@ -28,7 +28,7 @@ def cpp_functions(text):
     for m in TOKENS.finditer(text):
         token = m[0]
         if token == "{":
-            head = re.sub(r"//[^\n]*|^\s*#[^\n]*", "", text[begin:m.start()], flags=re.M).strip()
+            head = re.sub(r"//[^\n]*|/\*(?s:.*?)\*/|^\s*#[^\n]*", "", text[begin:m.start()], flags=re.M).strip()
             in_function = any(kind == "function" for kind, _, _ in stack)
             signature = re.sub(r"<[^<>]*>", "", head)
             is_scope = SCOPE.search(signature) and "(" not in re.sub(r"(alignas|__attribute__|\[\[)\s*\(.*?\)+", "", signature)

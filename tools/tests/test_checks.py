@@ -56,6 +56,10 @@ def test_layers_fail(path, include):
 
 
 CODE = '''
+/* (c) */
+extern "C" {
+int c(int);
+}
 namespace a {
 struct S { int x = {3}; void Short() { if (x) { x = 1; } } };
 const char* const kText[] = {"}", R"(}})", "{"};

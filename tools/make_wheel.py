@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Packs the Python package as built into a wheel: make_wheel.py OUT_FOLDER
+
+Takes build/release/python/thalweg as it is, with debugging symbols stripped; the wheel needs numpy and nothing else.
+"""
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGE = os.path.join(ROOT, "build", "release", "python", "thalweg")
+
+
+def version():
+    with open(os.path.join(ROOT, "CMakeLists.txt")) as f:
+        return re.search(r"project\(thalweg VERSION ([\d.]+)", f.read())[1]
+
+
+def files_of_package(scratch):
+    """(name in the wheel, bytes) of every file of the package."""
+    for folder, folders, files in os.walk(PACKAGE):
+        folders[:] = sorted(d for d in folders if d != "__pycache__")
+        for file in sorted(files):
+            path = os.path.join(folder, file)
+            name = os.path.join("thalweg", os.path.relpath(path, PACKAGE))
+            if re.search(r"\.so(\.\d+)*$", file):
+                stripped = os.path.join(scratch, "stripped")
+                subprocess.run(["strip", "--strip-unneeded", "-o", stripped, path], check=True)
+                path = stripped
+            with open(path, "rb") as f:
+                yield name, f.read()
+
+
+def entry(name):
+    """The same time and rights for all, so that the same tree gives the same bytes."""
+    info = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+    info.external_attr, info.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+    return info
+
+
+def main(out):
+    tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-cp{sys.version_info[0]}{sys.version_info[1]}-linux_{os.uname().machine}"
+    info = f"thalweg-{version()}.dist-info"
+    with open(os.path.join(ROOT, "README.md")) as f:
+        readme = f.read()
+    with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
+        licence = f.read()
+    metadata = (f"Metadata-Version: 2.1\nName: thalweg\nVersion: {version()}\nSummary: A virtual machine for tensor dataflow "
+                f"graphs\nLicense: Apache-2.0\nRequires-Python: >=3.{sys.version_info[1]}\nRequires-Dist: numpy\n"
+                f"Description-Content-Type: text/markdown\n\n{readme}")
+    wheel = f"Wheel-Version: 1.0\nGenerator: thalweg\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    record = []
+    os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, f"thalweg-{version()}-{tag}.whl")
+    with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        contents = [*files_of_package(scratch), (f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", wheel.encode()),
+                    (f"{info}/LICENSE", licence)]
+        for name, data in contents:
+            z.writestr(entry(name), data)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record.append(f"{name},sha256={digest},{len(data)}\n")
+        z.writestr(entry(f"{info}/RECORD"), "".join(record) + f"{info}/RECORD,,\n")
+    print(f"{path}: {os.path.getsize(path) / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    if not os.path.isdir(PACKAGE):
+        sys.exit(f"{PACKAGE} is not there: build first")
+    sys.exit(main(sys.argv[1]))
