@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluator: runs one node now, outside any step: what passes compute constants with.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/graph/graph.h"
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // The outputs of a stateless node for these inputs. Unimplemented when this evaluator cannot run
+  // it (no kernel, an asynchronous one), else what the kernel said.
+  virtual Result<std::vector<Tensor>> Evaluate(const Node& node,
+                                               std::span<const Tensor> inputs) = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/fold_constants.h"
+
+#include <algorithm>
+
+#include "thalweg/passes/graph_copier.h"
+
+namespace thalweg {
+namespace {
+
+class Folder {
+ public:
+  Folder(const StepGraph& step, Evaluator& evaluator, int64_t limit)
+      : step_(step), evaluator_(evaluator), limit_(limit), copier_(step) {}
+
+  Result<StepGraph> Run() {
+    const std::vector<Node*> nodes = step_.graph->Nodes();
+    values_.resize(nodes.size());
+    guarded_.resize(nodes.size());
+    impure_.resize(nodes.size());
+    for (const Node* node : nodes) Look(*node);
+    for (const Node* node : nodes) {
+      if (IsKnown(*node)) continue;  // made when somebody reads it
+      for (const Output& input : node->inputs()) RETURN_IF_ERROR(MakeConstant(input));
+      copier_.Copy(*node);
+    }
+    for (const Output& fetch : step_.fetches) RETURN_IF_ERROR(MakeConstant(fetch));
+    for (const Node* target : step_.targets) {
+      if (IsKnown(*target)) RETURN_IF_ERROR(MakeConstant({const_cast<Node*>(target), 0}));
+    }
+    return copier_.Finish();
+  }
+
+ private:
+  bool IsKnown(const Node& node) const { return !values_[node.id()].empty(); }
+
+  // Fills what is known of a node from what is known of its inputs.
+  void Look(const Node& node) {
+    const int id = node.id();
+    guarded_[id] = node.control() != Node::Control::kNone || node.op_name() == "_Recv";
+    const bool keeps_value = node.op_name() == "VariableV2" || node.op_name() == "Variable" ||
+                             node.op_name() == "VarHandleOp" || node.op_name() == "ReadVariableOp";
+    impure_[id] = node.op().def.is_stateful && !keeps_value;
+    const auto inherit = [&](const Node* before) {
+      // Back edges lead to a Merge, which is guarded itself.
+      guarded_[id] = guarded_[id] || guarded_[before->id()];
+      impure_[id] = impure_[id] || impure_[before->id()];
+    };
+    for (const Output& input : node.inputs()) inherit(input.node);
+    for (const Node* before : node.control_inputs()) inherit(before);
+    if (node.op_name() == "Const" && node.control_inputs().empty()) {
+      Result<Tensor> value = node.Attr<Tensor>("value");
+      if (value.ok()) values_[id] = {*std::move(value)};
+      return;
+    }
+    if (!MayFold(node)) return;
+    if (FoldShape(node)) return;
+    std::vector<Tensor> inputs;
+    for (const Output& input : node.inputs()) {
+      if (!IsKnown(*input.node)) return;
+      inputs.push_back(values_[input.node->id()][input.index]);
+    }
+    Result<std::vector<Tensor>> outputs = evaluator_.Evaluate(node, inputs);
+    if (!outputs.ok()) return;
+    for (const Tensor& output : *outputs) {
+      if (output.empty() || static_cast<int64_t>(output.bytes()) > limit_) return;
+    }
+    values_[id] = *std::move(outputs);
+  }
+
+  bool MayFold(const Node& node) const {
+    if (node.op().def.is_stateful || node.control() != Node::Control::kNone ||
+        node.num_inputs() == 0 || node.num_outputs() == 0 || !node.control_inputs().empty() ||
+        guarded_[node.id()] || IsPlaceholder(node)) {
+      return false;
+    }
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      if (node.input_is_ref(i)) return false;
+    }
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      const DType dtype = node.output_type(i);
+      if (node.output_is_ref(i) || dtype == DType::kResource || dtype == DType::kVariant) {
+        return false;
+      }
+      const int64_t elements = node.output_shape(i).num_elements();
+      if (elements > 0 && elements > limit_ / static_cast<int64_t>(DTypeStride(dtype))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The shape of a value that need not be computed.
+  bool FoldShape(const Node& node) {
+    const std::string& op = node.op_name();
+    if ((op != "Shape" && op != "Size" && op != "Rank") || impure_[node.id()]) return false;
+    const PartialShape& shape = node.input(0).shape();
+    if (!shape.known_rank() || (op != "Rank" && !shape.IsFullyDefined())) return false;
+    std::vector<int64_t> values;
+    if (op == "Shape") {
+      values.assign(shape.dims().begin(), shape.dims().end());
+    } else {
+      values.push_back(op == "Size" ? shape.num_elements() : shape.rank());
+    }
+    const Shape result = op == "Shape" ? Shape{static_cast<int64_t>(values.size())} : Shape();
+    if (node.output_type(0) == DType::kInt64) {
+      values_[node.id()] = {Tensor::Of<int64_t>(values, result)};
+    } else {
+      std::vector<int32_t> narrow(values.begin(), values.end());
+      if (!std::equal(values.begin(), values.end(), narrow.begin())) return false;
+      values_[node.id()] = {Tensor::Of<int32_t>(narrow, result)};
+    }
+    return true;
+  }
+
+  // Makes the constant for an output whose value is known, once.
+  Status MakeConstant(const Output& output) {
+    const Node& node = *output.node;
+    if (!IsKnown(node) || copier_.Map(output).node != nullptr) return OkStatus();
+    if (node.op_name() == "Const") {
+      copier_.Copy(node);
+      return OkStatus();
+    }
+    const Tensor& value = values_[node.id()][output.index];
+    NodeSpec spec;
+    spec.name =
+        node.num_outputs() == 1 ? node.name() : StrCat(node.name(), "/output_", output.index);
+    spec.name = copier_.graph().UniqueName(spec.name);
+    spec.op = "Const";
+    spec.attrs = {{"dtype", value.dtype()}, {"value", value}};
+    spec.device = node.device();
+    spec.site = copier_.graph().InternSite(node.graph().Site(node.site()));
+    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
+    copier_.SetOrigin(*made, step_.Origin(node));
+    copier_.Redirect(output, {made, 0});
+    return OkStatus();
+  }
+
+  const StepGraph& step_;
+  Evaluator& evaluator_;
+  const int64_t limit_;
+  GraphCopier copier_;
+  std::vector<std::vector<Tensor>> values_;  // by id; empty where unknown
+  std::vector<bool> guarded_;                // may be dead, or runs in a loop
+  std::vector<bool> impure_;                 // running it is seen by others
+};
+
+}  // namespace
+
+Result<StepGraph> FoldConstants(const StepGraph& step, Evaluator& evaluator, int64_t limit_bytes) {
+  return Folder(step, evaluator, limit_bytes).Run();
+}
+
+}  // namespace thalweg

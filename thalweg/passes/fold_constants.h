@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// FoldConstants: computes once what depends on constants alone, and shapes that inference knows.
+//
+// Never folded: stateful and random operations, feeds, control flow and what it guards, nodes with
+// control inputs, references, tensors above the limit. A node whose kernel fails is left for the
+// step to report.
+#pragma once
+
+#include "thalweg/kernel/evaluator.h"
+#include "thalweg/passes/pass.h"
+
+namespace thalweg {
+
+Result<StepGraph> FoldConstants(const StepGraph& step, Evaluator& evaluator, int64_t limit_bytes);
+
+}  // namespace thalweg

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// PartitionByDevice: cuts a placed step into one graph a device. An edge between devices becomes a
+// _Send in the one and a _Recv in the other: one pair for each tensor and destination, whatever the
+// number of consumers. A control edge crosses as a scalar whose deadness is what matters. Constants
+// and feeds are copied to where they are read. In a loop that spans devices, every device that
+// receives in it gets a control loop (Enter, Merge, Switch, NextIteration) that runs at the beat of
+// the loop's condition and starts its receives once an iteration; nested loops stack them.
+//
+//   ASSIGN_OR_RETURN(auto parts, PartitionByDevice(step, device_of_node, devices));
+#pragma once
+
+#include <vector>
+
+#include "thalweg/kernel/device.h"
+#include "thalweg/passes/pass.h"
+
+namespace thalweg {
+
+struct StepPartition {
+  int device = 0;  // in the list of devices
+  // feeds[i] is null where this part does not read feed i.
+  StepGraph step;
+  std::vector<int> fetches;  // step.fetches[k] is fetch number fetches[k] of the whole step
+};
+
+// Only devices that have nodes appear, by number.
+Result<std::vector<StepPartition>> PartitionByDevice(const StepGraph& step,
+                                                     const std::vector<int>& device_of_node,
+                                                     const std::vector<Device*>& devices);
+
+}  // namespace thalweg

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pass: rewrites the graph of one step into another that computes the same.
+//
+//   ASSIGN_OR_RETURN(StepGraph step, Prune(*user_graph, signature...));
+//   ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
+//
+// A pass never changes its input: it makes a new Graph. In every StepGraph the nodes' ids are a
+// topological order, back edges of loops excepted, so a pass is one loop over Nodes().
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/graph/graph.h"
+
+namespace thalweg {
+
+struct StepGraph {
+  std::shared_ptr<Graph> graph;
+  // feeds[i] stands for feed i: output 0 of a Placeholder, which never runs; null where the step
+  // does not need the feed.
+  std::vector<Output> feeds;
+  std::vector<Output> fetches;
+  std::vector<Node*> targets;
+  // By id: the user's node that this one is, or stands in for; null for nodes a pass made. The
+  // user's graph must outlive the StepGraph.
+  std::vector<const Node*> origins;
+
+  const Node* Origin(const Node& node) const { return origins[node.id()]; }
+  bool IsFeed(const Node& node) const;
+};
+
+// "Placeholder", "PlaceholderV2", "PlaceholderWithDefault": places for feeds.
+bool IsPlaceholder(const Node& node);
+
+}  // namespace thalweg

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/place.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace thalweg {
+namespace {
+
+// Executors run these themselves, on any device.
+bool NeedsNoKernel(const Node& node) {
+  return node.control() != Node::Control::kNone || node.op_name() == "Const" || IsPlaceholder(node);
+}
+
+std::string At(const Node& node) {
+  return node.site() == 0
+             ? node.Label()
+             : StrCat(node.Label(), " (created at ", node.graph().Site(node.site()), ")");
+}
+
+}  // namespace
+
+ConstraintPlacer::Mask ConstraintPlacer::AllDevices() const {
+  const size_t n = std::min<size_t>(options_.devices.size(), 64);
+  return n == 64 ? ~Mask{0} : (Mask{1} << n) - 1;
+}
+
+const ColocationGroups& ConstraintPlacer::Groups(const Graph& graph) {
+  if (groups_ == nullptr || groups_of_ != &graph || groups_->num_nodes() != graph.num_nodes()) {
+    groups_ = std::make_unique<ColocationGroups>(graph);
+    groups_of_ = &graph;
+  }
+  return *groups_;
+}
+
+ConstraintPlacer::Mask ConstraintPlacer::KernelMask(const Node& node) const {
+  if (NeedsNoKernel(node)) return AllDevices();
+  Mask mask = 0;
+  const std::vector<Device*>& devices = options_.devices;
+  for (size_t d = 0; d < devices.size() && d < 64; ++d) {
+    const bool as_before = d > 0 && devices[d]->type() == devices[d - 1]->type();
+    const bool found = as_before ? (mask >> (d - 1) & 1) != 0
+                                 : options_.kernels->Find(node, devices[d]->type()).ok();
+    if (found) mask |= Mask{1} << d;
+  }
+  return mask;
+}
+
+// The devices that can run every node of the group; if there is none, every node that is needed.
+Result<ConstraintPlacer::Mask> ConstraintPlacer::RunnableMask(
+    const std::vector<const Node*>& members,
+    const std::unordered_map<const Node*, bool>& needed) const {
+  Mask all = AllDevices();
+  Mask must = AllDevices();
+  const Node* first_limit = nullptr;
+  for (const Node* node : members) {
+    const Mask mask = KernelMask(*node);
+    if (mask != 0) all &= mask;
+    if (!needed.contains(node)) continue;
+    if (mask == 0) {
+      return options_.kernels->Find(*node, options_.devices[0]->type())
+          .status()
+          .WithContext(StrCat("Cannot place ", At(*node)));
+    }
+    if ((must & mask) == 0) {
+      return InvalidArgument("Cannot place ", At(*node), " and ", At(*first_limit),
+                             " on one device, as their colocation asks: no device has kernels for ",
+                             "both (", node->op_name(), " and ", first_limit->op_name(), ")");
+    }
+    if ((must & mask) != must) first_limit = node;
+    must &= mask;
+  }
+  return all != 0 ? all : must;
+}
+
+// The devices that meet the constraints of all nodes; 0 when there are none.
+Result<ConstraintPlacer::Mask> ConstraintPlacer::ConstraintMask(
+    const std::vector<const Node*>& members, std::string* text) const {
+  DeviceName merged;
+  const Node* first = nullptr;
+  for (const Node* node : members) {
+    if (node->device().empty()) continue;
+    Result<DeviceName> name = DeviceName::Parse(node->device());
+    if (!name.ok()) return name.status().WithContext(At(*node));
+    Result<DeviceName> both = merged.MergeWith(*name);
+    if (!both.ok()) {
+      *text = StrCat(At(*first), " asks for '", first->device(), "', ", At(*node), " for '",
+                     node->device(), "', and they must be on one device");
+      return Mask{0};
+    }
+    merged = *both;
+    if (first == nullptr) first = node;
+  }
+  if (first == nullptr) return AllDevices();
+  Mask mask = 0;
+  for (size_t d = 0; d < options_.devices.size() && d < 64; ++d) {
+    if (merged.Admits(options_.devices[d]->name())) mask |= Mask{1} << d;
+  }
+  *text = StrCat(At(*first), " asks for '", merged, "'");
+  return mask;
+}
+
+Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
+    const std::vector<const Node*>& members, const std::unordered_map<const Node*, bool>& needed) {
+  Choice choice;
+  ASSIGN_OR_RETURN(const Mask runnable, RunnableMask(members, needed));
+  ASSIGN_OR_RETURN(const Mask wanted, ConstraintMask(members, &choice.constraint));
+  for (const Node* node : members) {
+    const auto pinned = pinned_.find(node);
+    if (pinned == pinned_.end()) continue;
+    if ((runnable >> pinned->second & 1) == 0) {
+      return InvalidArgument(At(*node), " keeps its state on ",
+                             options_.devices[pinned->second]->full_name(),
+                             ", where not all nodes that use it have kernels");
+    }
+    choice.device = pinned->second;
+    choice.why = "its state is there since an earlier run";
+    return choice;
+  }
+  Mask feasible = runnable & wanted;
+  if (feasible == 0) {
+    std::string here;
+    for (const Device* d : options_.devices)
+      here += StrCat(here.empty() ? "" : ", ", d->full_name());
+    choice.why =
+        StrCat(choice.constraint,
+               wanted == 0 ? "; no device here meets that"
+                           : "; the devices that meet it have no kernel for all of the group",
+               " (devices: ", here, ")");
+    if (!options_.soft) {
+      return InvalidArgument("Cannot assign a device: ", choice.why,
+                             "; soft placement is off, so it is not moved");
+    }
+    choice.moved = true;
+    feasible = runnable;
+  }
+  choice.device = std::countr_zero(feasible);
+  return choice;
+}
+
+Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepGraph& step) {
+  MutexLock lock(mutex_);
+  const ColocationGroups& groups = Groups(graph);
+  const std::vector<Node*> nodes = step.graph->Nodes();
+  std::unordered_map<const Node*, bool> needed;
+  for (const Node* node : nodes) {
+    // What became a constant or a feed runs no kernel of its own.
+    if (!NeedsNoKernel(*node)) needed.emplace(step.Origin(*node), true);
+  }
+  std::unordered_map<int, int> chosen;  // by group
+  std::vector<int> device(nodes.size());
+  for (const Node* node : nodes) {
+    const Node* const origin = step.Origin(*node);
+    if (origin == nullptr) continue;
+    const int group = groups.Find(*origin);
+    auto found = chosen.find(group);
+    if (found == chosen.end()) {
+      const std::vector<const Node*> members = groups.Members(group);
+      ASSIGN_OR_RETURN(const Choice choice, Choose(members, needed));
+      if (choice.moved) {
+        options_.logger.Info(
+            "placing ", origin->Label(),
+            members.size() > 1 ? StrCat(" and ", members.size() - 1, " with it") : "", " on ",
+            options_.devices[choice.device]->full_name(), ": ", choice.why);
+      }
+      for (const Node* member : members) {
+        if (member->op().def.is_stateful && needed.contains(member)) {
+          pinned_[member] = choice.device;
+        }
+      }
+      found = chosen.emplace(group, choice.device).first;
+    }
+    device[node->id()] = found->second;
+  }
+  return device;
+}
+
+Result<std::string> ConstraintPlacer::Explain(const Graph& graph, const Node& node) {
+  MutexLock lock(mutex_);
+  const ColocationGroups& groups = Groups(graph);
+  const std::vector<const Node*> members = groups.Members(groups.Find(node));
+  Result<Choice> choice = Choose(members, {{&node, true}});
+  std::string text =
+      choice.ok() ? StrCat(At(node), " -> ", options_.devices[choice->device]->full_name(), "\n")
+                  : StrCat(At(node), " -> ", choice.status().message(), "\n");
+  text += node.device().empty() ? "  it asks for no device\n"
+                                : StrCat("  it asks for '", node.device(), "'\n");
+  int shown = 0;
+  for (const Node* member : members) {
+    if (members.size() == 1) break;
+    if (++shown > 10) {
+      text += StrCat("  ... and ", members.size() - 10, " more nodes\n");
+      break;
+    }
+    const std::string reason = groups.Reason(*member);
+    text +=
+        StrCat("  with it: ", member->Label(),
+               member->device().empty() ? "" : StrCat(", which asks for '", member->device(), "'"),
+               reason.empty() ? "" : StrCat(", which ", reason), "\n");
+  }
+  std::string last_type;
+  for (const Device* device : options_.devices) {
+    if (device->type() == last_type) continue;
+    last_type = device->type();
+    const bool has = NeedsNoKernel(node) || options_.kernels->Find(node, last_type).ok();
+    text += StrCat("  ", last_type, has ? " has" : " has no", " kernel for it\n");
+  }
+  if (choice.ok() && !choice->why.empty()) {
+    text += StrCat("  ", choice->moved ? "moved (soft placement): " : "", choice->why, "\n");
+  } else if (choice.ok()) {
+    text += StrCat("  the first device that can run it", members.size() > 1 ? " and its group" : "",
+                   node.device().empty() ? "" : " and meets the constraint", "\n");
+  }
+  return text;
+}
+
+}  // namespace thalweg

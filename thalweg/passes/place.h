@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placer: chooses a device for every node of a step.
+//
+//   ConstraintPlacer placer({.devices = devices, .kernels = &kernels, .logger = logger});
+//   ASSIGN_OR_RETURN(std::vector<int> device, placer.Place(*user_graph, step));   // by node id
+//
+// ConstraintPlacer: of the devices that have a kernel for every node of a colocation group and meet
+// the constraints of all of them, the first. With soft placement a constraint that leaves none is
+// dropped, with one line in the log at INFO. Groups are those of the whole user graph, so a
+// variable stands where its updates can run, also those of later steps; once placed, state stays
+// where it is. Nodes of a group that no device can run are nobody's concern until a step needs
+// them. Errors: NotFound for a node without any kernel, InvalidArgument that names nodes,
+// constraints and kernels when nothing is left. Threads: all calls from any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "thalweg/base/log.h"
+#include "thalweg/base/mutex.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/passes/colocation.h"
+#include "thalweg/passes/pass.h"
+
+namespace thalweg {
+
+class Placer {
+ public:
+  virtual ~Placer() = default;
+  // The index of a device for each node of step.graph, by id. `graph` is the graph of the origins.
+  virtual Result<std::vector<int>> Place(const Graph& graph, const StepGraph& step) = 0;
+  // The chain of reasons for one node of the user's graph, a line each.
+  virtual Result<std::string> Explain(const Graph& graph, const Node& node) = 0;
+};
+
+class ConstraintPlacer : public Placer {
+ public:
+  struct Options {
+    std::vector<Device*> devices;  // at least one; in order of preference
+    const KernelRegistry* kernels = nullptr;
+    bool soft = true;
+    Logger logger;
+  };
+  explicit ConstraintPlacer(Options options) : options_(std::move(options)) {}
+
+  Result<std::vector<int>> Place(const Graph& graph, const StepGraph& step) override;
+  Result<std::string> Explain(const Graph& graph, const Node& node) override;
+
+ private:
+  // What was found out about one group.
+  struct Choice {
+    int device = 0;
+    bool moved = false;  // against the user's constraint
+    std::string why;     // of the move
+    std::string constraint;
+  };
+  using Mask = uint64_t;  // a bit for each device
+
+  const ColocationGroups& Groups(const Graph& graph) REQUIRES(mutex_);
+  Result<Choice> Choose(const std::vector<const Node*>& members,
+                        const std::unordered_map<const Node*, bool>& needed) REQUIRES(mutex_);
+  Mask KernelMask(const Node& node) const;
+  Result<Mask> RunnableMask(const std::vector<const Node*>& members,
+                            const std::unordered_map<const Node*, bool>& needed) const;
+  Result<Mask> ConstraintMask(const std::vector<const Node*>& members, std::string* text) const;
+  Mask AllDevices() const;
+
+  const Options options_;
+  Mutex mutex_;
+  std::unique_ptr<ColocationGroups> groups_ GUARDED_BY(mutex_);
+  const Graph* groups_of_ GUARDED_BY(mutex_) = nullptr;
+  std::unordered_map<const Node*, int> pinned_ GUARDED_BY(mutex_);  // where state is
+};
+
+}  // namespace thalweg

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prune: the part of a graph that a step needs, as a graph of its own: everything upstream of the
+// fetches and targets, over data and control edges, cut where an edge is fed.
+//
+//   ASSIGN_OR_RETURN(StepGraph step, Prune(graph, {.feeds = {x}, .fetches = {y}, .targets = {}}));
+//
+// Fed edges end in Placeholders with the fed edge's type and inferred shape. A control edge from a
+// fed placeholder vanishes; one from any other node keeps that node in the step, fed or not.
+// Errors: InvalidArgument for a cycle that is no loop, a loop left open, and a feed that an
+// operation needs as a reference to a variable; each names nodes.
+#pragma once
+
+#include <vector>
+
+#include "thalweg/passes/pass.h"
+
+namespace thalweg {
+
+struct PruneRequest {
+  std::vector<Output> feeds;  // each edge once
+  std::vector<Output> fetches;
+  std::vector<Node*> targets;
+};
+
+// A fetch of a fed edge maps to its Placeholder.
+Result<StepGraph> Prune(const Graph& graph, const PruneRequest& request);
+// What other passes left over goes.
+Result<StepGraph> Prune(const StepGraph& step);
+
+}  // namespace thalweg
