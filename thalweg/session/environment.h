@@ -13,6 +13,7 @@
 // Registries may grow (OpRegistry::Define, KernelRegistry::AddUserKernel) while sessions run.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,9 +41,12 @@ struct Registries {
 };
 
 class Environment {
+  struct Token {};  // makes the constructor this class's own
+
  public:
   static Result<std::shared_ptr<Environment>> Create(EnvironmentOptions options,
                                                      Registries registries);
+  Environment(Token, EnvironmentOptions options, Registries registries);
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
   ~Environment();
@@ -68,13 +72,13 @@ class Environment {
   // till they end.
   void ResetContainers(const std::vector<std::string>& containers);
 
+  // Counts calls of ResetContainers: kernels made before the last one may hold what is gone.
+  uint64_t reset_count() const { return reset_count_.load(std::memory_order_acquire); }
   // For sessions: one call each at start and close.
   void SessionOpened();
   void SessionClosed();
 
  private:
-  Environment(EnvironmentOptions options, Registries registries);
-
   const EnvironmentOptions options_;
   const Registries registries_;
   SystemClock system_clock_;
@@ -85,6 +89,7 @@ class Environment {
   AllocatorPtr allocator_;
   ResourceManager resources_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::atomic<uint64_t> reset_count_{0};
   Mutex mutex_;
   int open_sessions_ GUARDED_BY(mutex_) = 0;
   std::unique_ptr<Timer> timer_;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/session/options.h"
+
+namespace thalweg {
+
+Status EnvironmentOptions::Validate() const {
+  if (threads < -1 || threads > 4096) {
+    return InvalidArgument("EnvironmentOptions: threads must be from -1 to 4096, got ", threads);
+  }
+  if (spin_micros < 0 || spin_micros > 1'000'000) {
+    return InvalidArgument("EnvironmentOptions: spin_micros must be from 0 to 1000000, got ",
+                           spin_micros);
+  }
+  if (cpu_devices < 1 || cpu_devices > 64) {
+    return InvalidArgument("EnvironmentOptions: cpu_devices must be from 1 to 64, got ",
+                           cpu_devices);
+  }
+  if (job.empty() || job.find_first_of("/: ") != std::string::npos) {
+    return InvalidArgument(
+        "EnvironmentOptions: job must be a name without '/', ':' and spaces, got '", job, "'");
+  }
+  if (task < 0) return InvalidArgument("EnvironmentOptions: task must not be negative, got ", task);
+  if (memory_limit < 0) {
+    return InvalidArgument("EnvironmentOptions: memory_limit must not be negative, got ",
+                           memory_limit);
+  }
+  return OkStatus();
+}
+
+Status SessionOptions::Validate() const {
+  if (passes.fold_limit_bytes < 0) {
+    return InvalidArgument("SessionOptions: passes.fold_limit_bytes must not be negative, got ",
+                           passes.fold_limit_bytes);
+  }
+  if (default_timeout.count() < 0) {
+    return InvalidArgument("SessionOptions: default_timeout must not be negative");
+  }
+  if (plan_cache_size < 1) {
+    return InvalidArgument("SessionOptions: plan_cache_size must be at least 1, got ",
+                           plan_cache_size);
+  }
+  return OkStatus();
+}
+
+Status RunOptions::Validate() const {
+  if (timeout.count() < 0) return InvalidArgument("RunOptions: timeout must not be negative");
+  if (static_cast<uint8_t>(trace) > static_cast<uint8_t>(TraceLevel::kFull)) {
+    return InvalidArgument("RunOptions: there is no trace level ", static_cast<int>(trace));
+  }
+  return OkStatus();
+}
+
+}  // namespace thalweg
