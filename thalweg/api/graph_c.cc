@@ -8,9 +8,7 @@ extern "C" {
 
 void tw_graph_free(TwGraph* graph) { delete graph; }
 int32_t tw_graph_num_nodes(const TwGraph* graph) { return graph->graph->num_nodes(); }
-TwNode* tw_graph_node(const TwGraph* graph, int32_t id) {
-  return Wrap(graph->graph->FindNodeById(id));
-}
+TwNode* tw_graph_node(const TwGraph* graph, int32_t id) { return Wrap(graph->graph->NodeById(id)); }
 TwNode* tw_graph_find_node(const TwGraph* graph, const char* name) {
   return Wrap(graph->graph->FindNode(name));
 }

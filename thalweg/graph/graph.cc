@@ -182,6 +182,12 @@ Result<Output> Graph::FindOutput(std::string_view text) const {
   return Output{node, index};
 }
 
+Node* Graph::NodeById(int id) const {
+  std::lock_guard lock(mutex_);
+  return id >= 0 && id < static_cast<int>(nodes_.size()) ? nodes_[static_cast<size_t>(id)].get()
+                                                         : nullptr;
+}
+
 int Graph::num_nodes() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int>(nodes_.size());

@@ -171,6 +171,8 @@ class Graph {
   // names).
   Result<Output> FindOutput(std::string_view text) const;
   int num_nodes() const;
+  // By id; null when there is none.
+  Node* NodeById(int id) const;
   // The nodes there now, by id.
   std::vector<Node*> Nodes() const;
   // name, name_1, name_2 ...: the first that is free, and reserves nothing.
