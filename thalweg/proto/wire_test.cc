@@ -201,6 +201,14 @@ TEST(WireTest, MalformedInputIsRefusedWithPlace) {
   }
 }
 
+TEST(WireTest, AFailedListLeavesNoGarbage) {
+  OwnedMessage tensor(pb::TensorProto::Descriptor());
+  // Three packed values of which the second is a varint of 11 bytes.
+  const std::string bytes = "\x3a\x0d\x05\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x06"s;
+  EXPECT_FALSE(MergeFromBytes(*tensor, bytes).ok());
+  EXPECT_THAT(tensor->Repeated<int32_t>(pb::TensorProto::kIntVal), ElementsAre(5));
+}
+
 // A ListValue in a ListValue in a ...; written from the inside, so that 10,000 levels stay quick.
 std::string NestedLists(int levels) {
   std::string reversed;
