@@ -196,7 +196,7 @@ class Tables:
             table("constinit const EnumValue kValues[]", values),
             table("constinit const OneofDescriptor kOneofs[]", self.oneofs or ['{"", 0}']),
             f"constexpr uint8_t kIndex[] = {{{', '.join(map(str, self.index))}}};",
-            "extern const FieldDescriptor kFields[];",
+            f"extern const FieldDescriptor kFields[{len(self.fields)}];",
             "}  // namespace",
             "namespace pb::tables {",
             f"const size_t kMessageCount = {len(self.messages)};",
@@ -219,7 +219,8 @@ class Tables:
             for part in short(name).split("."):
                 node = node.setdefault(part, {})
             node[None] = name
-        return "\n".join([HEADER_TOP, *self.namespaces(tree), "}  // namespace thalweg::pb", ""])
+        top = HEADER_TOP % (len(self.message_index), len(self.enums))
+        return "\n".join([top, *self.namespaces(tree), "}  // namespace thalweg::pb", ""])
 
     def namespaces(self, tree):
         lines = []
@@ -254,9 +255,9 @@ HEADER_TOP = HEAD + """
 #include <cstddef>
 #include "thalweg/proto/descriptor.h"
 namespace thalweg::pb::tables {
-extern const MessageDescriptor kMessages[];
-extern const size_t kMessageCount;
-extern const EnumDescriptor kEnums[];
+extern const MessageDescriptor kMessages[%d];
+extern const size_t kMessageCount;  // the entry types of maps come behind these
+extern const EnumDescriptor kEnums[%d];
 extern const size_t kEnumCount;
 }  // namespace thalweg::pb::tables
 namespace thalweg::pb {
