@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""./dev: exit statuses, and what .ci/run and the help promise."""
+import os
+import re
+import subprocess
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def dev(*arguments):
+    return subprocess.run([os.path.join(ROOT, "dev"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd="/")  # from anywhere
+
+
+def test_help_names_every_verb():
+    p = dev("help")
+    assert p.returncode == 0
+    with open(os.path.join(ROOT, "tools", "dev_lib.sh")) as f:
+        verbs = re.findall(r"^dev_(\w+)\(\)", f.read(), re.M)
+    assert len(verbs) > 12 and [v for v in verbs if not re.search(rf"\b{v}\b", p.stdout)] == []
+
+
+@pytest.mark.parametrize("arguments", [
+    (), ("nonsense",), ("setup", "nonsense"), ("build", "nonsense"), ("test", "a", "b"), ("fuzz", "soon"), ("install",), ("demo", "x")])
+def test_wrong_usage_is_2_and_says_so(arguments):
+    p = dev(*arguments)
+    assert p.returncode == 2 and "dev" in p.stderr and p.stdout == ""
+
+
+def test_failed_work_is_1(tmp_path):
+    p = subprocess.run(["bash", "-c", f"cd {ROOT} && set -e && source tools/dev_lib.sh && trap 'finish x $?' EXIT && (exit 7)"],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.returncode == 1 and "x: FAILED" in p.stderr
+
+
+def test_scripts_are_sound():
+    for path in ("dev", ".ci/run", "tools/dev_lib.sh", "tools/test.sh", "tools/lint.sh", "tools/sanitize.sh", "tools/fuzz.sh",
+                 "tools/tidy.sh", "tools/bare_debian.sh"):
+        subprocess.run(["bash", "-n", os.path.join(ROOT, path)], check=True)
+
+
+def test_packages_have_groups_that_setup_knows():
+    with open(os.path.join(ROOT, "tools", "packages.txt")) as f:
+        rows = [line.split() for line in f if line.strip() and not line.startswith("#")]
+    assert {group for group, _ in rows} == {"core", "lint", "fuzz", "cluster"}
+    assert len(rows) == len({package for _, package in rows})
