@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "thalweg/proto/golden_files.h"
+#include "thalweg/proto/test_golden_files.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "thalweg/proto/golden_files.h"
+#include "thalweg/proto/test_golden_files.h"
 #include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
