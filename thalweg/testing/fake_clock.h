@@ -6,8 +6,8 @@
 //   timer.Add(Deadline::After(clock, std::chrono::hours(1)), ...);
 //   clock.Advance(std::chrono::hours(2));   // the callback runs
 //
-// Threads: all calls from any thread. A waiter looks at the clock again every millisecond of real time, so that a test
-// needs no knowledge of who waits where.
+// Threads: all calls from any thread. A waiter looks at the clock again every millisecond of real
+// time, so that a test needs no knowledge of who waits where.
 #pragma once
 
 #include <atomic>

@@ -29,6 +29,7 @@
 
 #include "thalweg/graph/graph.h"
 #include "thalweg/testing/op_values.h"
+#include "thalweg/testing/registries.h"
 
 namespace thalweg {
 
@@ -84,9 +85,9 @@ class OpCase {
   OpCase& ShapesFromValues(std::string_view why);
   // Outputs of zero, or equal to an input, are what the operation is about.
   OpCase& Trivial(std::string_view why);
-  // Bits may depend on the machine's instruction set by at most the tolerance (default), or
-  // outputs are not compared with the reference at all, only with each other.
-  void Run();
+
+  // Adds a gtest failure for everything that is wrong.
+  void Run(const TestRegistries& registries = AllRegistries());
 
  private:
   friend class OpCaseRun;

@@ -2,6 +2,7 @@
 #include "thalweg/testing/op_case_node.h"
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/variable.h"
 
 namespace thalweg {
@@ -63,6 +64,18 @@ PartialShape Known(const Shape& shape, Knowledge knowledge) {
   }
 }
 
+Status ConstShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Tensor value, c.Attr<Tensor>("value"));
+  c.set_output(0, value.shape());
+  return OkStatus();
+}
+
+Status ShapeOfAttr(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape shape, c.Attr<PartialShape>("shape"));
+  c.set_output(0, shape);
+  return OkStatus();
+}
+
 Output MakeSource(GraphBuilder& b, const CaseInput& input, Knowledge knowledge) {
   const PartialShape shape = Known(input.value.shape(), knowledge);
   if (input.is_ref) return b.Op("VariableV2", {}, {{"dtype", input.dtype}, {"shape", shape}});
@@ -100,6 +113,11 @@ Result<std::vector<CaseInput>> MakeCaseInputs(const OpDef& op, const std::vector
                            inputs.size());
   }
   return made;
+}
+
+void RegisterSources(OpRegistry& registry) {
+  registry.Op("Const").Shape(ConstShape);
+  for (const char* op : {"Placeholder", "VariableV2"}) registry.Op(op).Shape(ShapeOfAttr);
 }
 
 Result<std::unique_ptr<CaseNode>> CaseNode::Make(const std::shared_ptr<const OpRegistry>& ops,

@@ -29,6 +29,9 @@ struct CaseInput {
 Result<std::vector<CaseInput>> MakeCaseInputs(const OpDef& op, const std::vector<In>& inputs,
                                               const AttrMap& attrs, Allocator& allocator);
 
+// Shape functions for the operations that cases use as sources, in a registry of a few operations.
+void RegisterSources(OpRegistry& registry);
+
 class CaseNode {
  public:
   // Error: what AddNode says.

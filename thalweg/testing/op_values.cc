@@ -40,6 +40,8 @@ template <class T>
 T Wrapped(double value) {
   if (!std::isfinite(value)) return T{};
   const double range = std::ldexp(1.0, static_cast<int>(8 * sizeof(T)));
+  const double low = std::is_signed_v<T> ? -range / 2 : 0;
+  if (value >= low && value < low + range) return static_cast<T>(value);
   double rest = std::fmod(std::trunc(value), range);
   if (rest < 0) rest += range;
   const bool top = rest >= range / 2 && std::is_signed_v<T>;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/testing/registries.h"
 
+#include "thalweg/testing/op_case_node.h"
+
 namespace thalweg {
 
 // The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
@@ -10,6 +12,7 @@ void RegisterAllCpuKernels(KernelRegistry& registry);
 const TestRegistries& AllRegistries() {
   static const TestRegistries registries = [] {
     auto ops = std::make_shared<OpRegistry>();
+    RegisterSources(*ops);
     RegisterAllOps(*ops);
     auto kernels = std::make_shared<KernelRegistry>();
     RegisterAllCpuKernels(*kernels);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cumsum and Cumprod along one dimension.
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+Status CumulativeShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
+  const Tensor axis = c.InputValue(1);
+  if (!axis.empty() && c.input(0).known_rank()) {
+    RETURN_IF_ERROR(NormaliseAxis(IntAt(axis, 0), c.input(0).rank(), "axis").status());
+  }
+  c.set_output(0, c.input(0));
+  return OkStatus();
+}
+
+Status CumsumGradient(GradientContext& c) {
+  GradientMath m(c);
+  ASSIGN_OR_RETURN(const bool exclusive, c.node().Attr<bool>("exclusive"));
+  ASSIGN_OR_RETURN(const bool reverse, c.node().Attr<bool>("reverse"));
+  c.set_input_grad(0, m.Op("Cumsum", {c.grad(0), c.input(1)},
+                           {{"exclusive", exclusive}, {"reverse", !reverse}}));
+  return m.status();
+}
+
+// Zero where x is zero.
+Status CumprodGradient(GradientContext& c) {
+  GradientMath m(c);
+  ASSIGN_OR_RETURN(const bool exclusive, c.node().Attr<bool>("exclusive"));
+  ASSIGN_OR_RETURN(const bool reverse, c.node().Attr<bool>("reverse"));
+  const Output weighted = m.Mul(m.Conj(c.output(0)), c.grad(0));
+  const Output sums =
+      m.Op("Cumsum", {weighted, c.input(1)}, {{"exclusive", exclusive}, {"reverse", !reverse}});
+  c.set_input_grad(0, m.Op("DivNoNan", {sums, m.Conj(c.input(0))}));
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(cumulative) {
+  registry.Op("Cumsum")
+      .Shape(CumulativeShape)
+      .Gradient(CumsumGradient)
+      .Doc("Sums of the elements so far, the element itself with them unless exclusive.");
+  registry.Op("Cumprod")
+      .Shape(CumulativeShape)
+      .Gradient(CumprodGradient)
+      .Doc("Products of the elements so far, the element itself with them unless exclusive.");
+}

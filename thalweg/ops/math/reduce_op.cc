@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions along some dimensions: Sum, Mean, Prod, Max, Min, All, Any.
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// Which dimensions are reduced; InvalidArgument for an axis that is out of range or given twice.
+Result<std::vector<bool>> ReducedDims(const Tensor& axes, int rank) {
+  std::vector<bool> reduced(static_cast<size_t>(rank), false);
+  for (int64_t i = 0; i < axes.num_elements(); ++i) {
+    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), rank, "reduction axis"));
+    if (reduced[axis]) return InvalidArgument("reduction axis ", axis, " is given twice");
+    reduced[axis] = true;
+  }
+  return reduced;
+}
+
+Status ReduceShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const bool keep, c.Attr<bool>("keep_dims"));
+  const PartialShape& x = c.input(0);
+  const PartialShape& axes_shape = c.input(1);
+  if (axes_shape.known_rank() && axes_shape.rank() > 1) {
+    return InvalidArgument("reduction_indices must be a scalar or a vector, got shape ",
+                           axes_shape.ToString());
+  }
+  if (!x.known_rank()) return OkStatus();
+  const Tensor axes = c.InputValue(1);
+  if (axes.empty()) {
+    const int64_t count = axes_shape.num_elements();
+    if (keep) c.set_output(0, PartialShape::OfRank(x.rank()));
+    if (!keep && count >= 0 && count <= x.rank()) {
+      c.set_output(0, PartialShape::OfRank(x.rank() - static_cast<int>(count)));
+    }
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(axes, x.rank()));
+  Dims dims;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (!reduced[d]) dims.push_back(x.dim(d));
+    if (reduced[d] && keep) dims.push_back(1);
+  }
+  c.set_output(0, PartialShape(dims));
+  return OkStatus();
+}
+
+// The shape of the input with reduced dimensions of size 1, as an int32 vector.
+Output KeptShape(GradientContext& c, GradientMath& m) {
+  const PartialShape& x = c.input(0).shape();
+  const Tensor axes = ShapeContext(c.node()).InputValue(1);
+  if (x.IsFullyDefined() && !axes.empty()) {
+    Result<std::vector<bool>> reduced = ReducedDims(axes, x.rank());
+    if (!reduced.ok()) {
+      c.b().Fail(reduced.status());
+      return {};
+    }
+    std::vector<int32_t> kept;
+    for (int d = 0; d < x.rank(); ++d) {
+      kept.push_back((*reduced)[d] ? 1 : static_cast<int32_t>(x.dim(d)));
+    }
+    return m.Ints(kept);
+  }
+  const Output shape = m.Shape(c.input(0));
+  const Output rank = m.Op("Size", {shape});
+  const Output given =
+      m.Op("Reshape", {m.Op("Cast", {c.input(1)}, {{"DstT", DType::kInt32}}), m.Ints({-1})});
+  const Output from_front = m.Op("FloorMod", {m.Add(given, rank), rank});
+  const Output all = m.Op("Range", {m.Number(rank, 0), rank, m.Number(rank, 1)});
+  const Output ones = m.Op("Fill", {m.Shape(from_front), m.Number(rank, 1)});
+  return m.Op("DynamicStitch", {all, from_front, shape, ones});
+}
+
+// The incoming gradient repeated along the reduced dimensions.
+Output Spread(GradientContext& c, GradientMath& m) {
+  const Output kept = KeptShape(c, m);
+  return m.Op("BroadcastTo", {m.Op("Reshape", {c.grad(0), kept}), m.Shape(c.input(0))});
+}
+
+Status SumGradient(GradientContext& c) {
+  GradientMath m(c);
+  c.set_input_grad(0, Spread(c, m));
+  return m.status();
+}
+
+Status MeanGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output spread = Spread(c, m), x = c.input(0);
+  const int64_t in = x.shape().num_elements(), out = c.output(0).shape().num_elements();
+  if (in >= 0 && out > 0) {
+    c.set_input_grad(0, m.Div(spread, m.Number(x, static_cast<double>(in / out))));
+    return m.status();
+  }
+  const Output one = m.Ints({1});
+  const Output in_size = m.Op("Size", {x});
+  const Output out_size = m.Op("Maximum", {m.Op("Size", {c.output(0)}), one});
+  const Output count = m.Op("FloorDiv", {in_size, out_size});
+  c.set_input_grad(0, m.Div(spread, m.Op("Cast", {count}, {{"DstT", x.dtype()}})));
+  return m.status();
+}
+
+// Elements that are equal to the extremum share its gradient.
+Status ExtremumGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output kept = KeptShape(c, m), x = c.input(0);
+  const Output y = m.Op("Reshape", {c.output(0), kept});
+  const Output grad = m.Op("Reshape", {c.grad(0), kept});
+  const Output chosen = m.Op("Cast", {m.Op("Equal", {y, x})}, {{"DstT", x.dtype()}});
+  const Output count = m.Op("Reshape", {m.Op("Sum", {chosen, c.input(1)}), kept});
+  c.set_input_grad(0, m.Mul(m.Div(chosen, count), grad));
+  return m.status();
+}
+
+// The product of all other elements, without dividing: reduced dimensions first, then the products
+// before and behind each element.
+Status ProdGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output x = c.input(0), shape = m.Shape(x), rank = m.Op("Size", {shape});
+  const Output given =
+      m.Op("Reshape", {m.Op("Cast", {c.input(1)}, {{"DstT", DType::kInt32}}), m.Ints({-1})});
+  const Output reduced = m.Op("FloorMod", {m.Add(given, rank), rank});
+  const Output zero = m.Number(rank, 0);
+  const Output all = m.Op("Range", {zero, rank, m.Number(rank, 1)});
+  const Output other = m.Op("ListDiff", {all, reduced});
+  const Output order = m.Op("ConcatV2", {reduced, other, zero});
+  const auto size = [&](Output dims) {
+    const Output picked = m.Op("GatherV2", {shape, dims, zero});
+    return m.Op("Prod", {picked, m.Ints({0})}, {{"keep_dims", true}});
+  };
+  const Output flat = m.Op("ConcatV2", {size(reduced), size(other), zero});
+  const Output ordered = m.Op("Transpose", {x, order});
+  const Output matrix = m.Op("Reshape", {ordered, flat});
+  const Output before = m.Op("Cumprod", {matrix, zero}, {{"exclusive", true}});
+  const Output behind = m.Op("Cumprod", {matrix, zero}, {{"exclusive", true}, {"reverse", true}});
+  const Output others = m.Op("Reshape", {m.Conj(m.Mul(before, behind)), m.Shape(ordered)});
+  const Output back = m.Op("Transpose", {others, m.Op("InvertPermutation", {order})});
+  c.set_input_grad(0, m.Mul(Spread(c, m), back));
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(reduce) {
+  const auto add = [&](const char* op, GradientFn gradient, const char* doc) {
+    registry.Op(op).Shape(ReduceShape).Gradient(gradient).Doc(doc);
+  };
+  add("Sum", SumGradient, "Sums along the given dimensions.");
+  add("Mean", MeanGradient, "Means along the given dimensions.");
+  add("Prod", ProdGradient, "Products along the given dimensions.");
+  add("Max", ExtremumGradient, "The largest elements along the given dimensions.");
+  add("Min", ExtremumGradient, "The smallest elements along the given dimensions.");
+  for (const char* op : {"All", "Any"}) {
+    registry.Op(op)
+        .Shape(ReduceShape)
+        .NotDifferentiable("truth values have no derivatives")
+        .Doc("Whether all, or any, elements along the given dimensions are true.");
+  }
+}
