@@ -3,6 +3,7 @@
 
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
+#include "thalweg/compute/reduce/kernels.h"
 
 namespace thalweg::compute {
 namespace {
@@ -13,11 +14,19 @@ namespace {
         {&LEVEL::kEwFloatKernels, &LEVEL::kEwDoubleKernels, &LEVEL::kEwInt32Kernels,  \
          &LEVEL::kEwInt64Kernels, &LEVEL::kEwUint32Kernels, &LEVEL::kEwUint64Kernels, \
          &kEwBoolKernels,         &kEwComplex64Kernels,     &kEwComplex128Kernels},   \
-        &LEVEL::kHalfKernels                                                          \
+        &LEVEL::kHalfKernels, &kReduceTables[static_cast<int>(IsaLevel::ENUM)]        \
   }
+#define THALWEG_REDUCE(LEVEL)                                                                \
+  {                                                                                          \
+    &LEVEL::kReduceFloat, &LEVEL::kReduceDouble, &LEVEL::kReduceInt32, &LEVEL::kReduceInt64, \
+        &LEVEL::kReduceUint32, &LEVEL::kReduceUint64                                         \
+  }
+constexpr ReduceTables kReduceTables[kIsaLevels] = {THALWEG_REDUCE(sse4), THALWEG_REDUCE(avx2),
+                                                    THALWEG_REDUCE(avx512)};
 constexpr IsaTable kTables[kIsaLevels] = {THALWEG_TABLE(kSse4, sse4), THALWEG_TABLE(kAvx2, avx2),
                                           THALWEG_TABLE(kAvx512, avx512)};
 #undef THALWEG_TABLE
+#undef THALWEG_REDUCE
 static_assert(sizeof(IsaTable::ew) / sizeof(IsaTable::ew[0]) == kEwTypes);
 
 }  // namespace

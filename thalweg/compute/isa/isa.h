@@ -29,6 +29,7 @@ template <class T>
 struct GemmKernels;
 struct EwKernels;
 struct HalfKernels;
+struct ReduceTables;
 
 struct IsaTable {
   IsaLevel level;
@@ -36,6 +37,7 @@ struct IsaTable {
   const GemmKernels<double>* gemm_double;
   const EwKernels* ew[9];  // by EwType
   const HalfKernels* half;
+  const ReduceTables* reduce;
 };
 
 // The table of `level`, or of the best level below it that the CPU can run.
