@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// HostEvaluator: an Evaluator on the environment's first device, in the calling thread.
+#pragma once
+
+#include "thalweg/kernel/evaluator.h"
+#include "thalweg/session/environment.h"
+
+namespace thalweg {
+
+class HostEvaluator : public Evaluator {
+ public:
+  // The environment outlives it.
+  explicit HostEvaluator(Environment& environment) : environment_(environment) {}
+  Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs) override;
+
+ private:
+  Environment& environment_;
+  ResourceManager resources_;  // stays empty: what is evaluated has no state
+};
+
+}  // namespace thalweg

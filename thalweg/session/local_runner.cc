@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/session/local_runner.h"
+
+#include <atomic>
+#include <unordered_map>
+
+#include "thalweg/executor/executor.h"
+#include "thalweg/executor/program_from_graph.h"
+#include "thalweg/kernel/local_rendezvous.h"
+#include "thalweg/kernel/queue_work.h"
+#include "thalweg/session/waiting_nodes.h"
+
+namespace thalweg {
+
+// What a running step needs beside the executor's own state. Used again by later steps when it
+// ended well.
+struct LocalStep {
+  LocalStep(Environment& environment, const std::vector<Device*>& devices)
+      : work(environment.isa(), &environment.queue(), *environment.allocator(), &cancellation),
+        contexts(devices.size()) {
+    for (size_t i = 0; i < devices.size(); ++i) {
+      contexts[i].device = devices[i];
+      contexts[i].allocator = &devices[i]->allocator();
+      contexts[i].work = &work;
+      contexts[i].cancellation = &cancellation;
+      contexts[i].rendezvous = &rendezvous;
+      contexts[i].step_resources = &step_resources;
+      contexts[i].waiting = &waiting;
+      pointers.push_back(&contexts[i]);
+    }
+  }
+
+  LocalStep* before = nullptr;  // in the runner's list, under its lock
+  LocalStep* after = nullptr;
+  int pins = 0;
+  bool told_to_stop = false;
+  CancellationManager cancellation;
+  LocalRendezvous rendezvous;
+  ResourceManager step_resources;
+  WaitingNodes waiting;
+  QueueWork work;
+  std::vector<WatchedStepContext> contexts;  // one for each part
+  std::vector<StepContext*> pointers;
+  std::vector<Tensor> feeds;  // of the program, where they are not the signature's
+};
+
+namespace {
+
+// Ends a step when its deadline passes or somebody outside cancels it.
+class StepGuard {
+ public:
+  StepGuard(Environment& environment, LocalStep& step, const StepRequest& request)
+      : environment_(environment), step_(step), outside_(request.cancellation) {
+    if (outside_ != nullptr) {
+      registered_ =
+          outside_->Register([this] { step_.cancellation.Cancel(outside_->Reason()); }, &token_);
+      if (!registered_) step_.cancellation.Cancel(outside_->Reason());
+    }
+    if (request.timeout.count() > 0) {
+      timeout_ = request.timeout;
+      entry_ = environment_.timer().Add(Deadline::After(environment_.clock(), timeout_),
+                                        [this] { TimeOut(); });
+    }
+  }
+  StepGuard(const StepGuard&) = delete;
+  StepGuard& operator=(const StepGuard&) = delete;
+  ~StepGuard() {
+    if (entry_.id != 0) environment_.timer().Remove(entry_);
+    if (registered_) outside_->Deregister(token_);
+  }
+
+ private:
+  void TimeOut() {
+    const std::string waiting = step_.waiting.Names();
+    step_.cancellation.Cancel(DeadlineExceeded(
+        "the step did not end within ", std::chrono::duration<double, std::milli>(timeout_).count(),
+        " ms; ", waiting.empty() ? "no node waits: it was still computing" : "waiting: ", waiting));
+  }
+
+  Environment& environment_;
+  LocalStep& step_;
+  CancellationManager* const outside_;
+  CancellationManager::Token token_ = 0;
+  bool registered_ = false;
+  std::chrono::nanoseconds timeout_{0};
+  Timer::Entry entry_;
+};
+
+int64_t Nanos(const Clock& clock) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+class LocalPreparedStep : public PreparedStep {
+ public:
+  LocalPreparedStep(LocalRunner& runner, std::vector<Device*> devices,
+                    std::unique_ptr<Executor> executor, std::vector<int> feed_from,
+                    bool feeds_in_order)
+      : runner_(runner),
+        environment_(runner.environment_),
+        devices_(std::move(devices)),
+        executor_(std::move(executor)),
+        feed_from_(std::move(feed_from)),
+        feeds_in_order_(feeds_in_order) {}
+  ~LocalPreparedStep() override { delete spare_.load(std::memory_order_acquire); }
+
+  Status Run(const StepRequest& request) override {
+    std::unique_ptr<LocalStep> step(spare_.exchange(nullptr, std::memory_order_acq_rel));
+    if (step == nullptr) step = std::make_unique<LocalStep>(environment_, devices_);
+    RETURN_IF_ERROR(runner_.Begin(step.get()));
+    const Status status = RunBegun(*step, request);
+    runner_.End(step.get());
+    Recycle(std::move(step), status.ok());
+    return status;
+  }
+
+ private:
+  Status RunBegun(LocalStep& step, const StepRequest& request) {
+    WorkQueue* const queue = request.inline_in_caller ? nullptr : &environment_.queue();
+    step.work.set_queue(queue);
+    for (WatchedStepContext& context : step.contexts) {
+      context.step_id = request.step_id;
+      context.queue = &environment_.queue();
+      context.resources = &runner_.resources_;
+      context.feeds_and_fetches = request.feeds_and_fetches;
+    }
+    std::span<const Tensor> feeds = request.feeds;
+    if (!feeds_in_order_) {
+      step.feeds.clear();
+      for (int from : feed_from_) step.feeds.push_back(request.feeds[from]);
+      feeds = step.feeds;
+    }
+    const Executor::Step run{
+        .contexts = step.pointers, .feeds = feeds, .fetches = request.fetches, .queue = queue};
+    if (request.timeout.count() == 0 && request.cancellation == nullptr &&
+        request.stats == nullptr) {
+      return executor_->Run(run);
+    }
+    const StepGuard guard(environment_, step, request);
+    return request.stats == nullptr ? executor_->Run(run) : RunTraced(run, request);
+  }
+
+  Status RunTraced(Executor::Step run, const StepRequest& request) {
+    StepTrace trace;
+    run.trace = &trace;
+    StepStats& stats = *request.stats;
+    stats.step_id = request.step_id;
+    stats.start_wall_micros = environment_.clock().WallMicros();
+    stats.start_nanos = Nanos(environment_.clock());
+    SystemClock records_clock;  // of the executor's records
+    const int64_t zero = Nanos(records_clock);
+    const Status status = executor_->Run(run);
+    stats.end_nanos = Nanos(environment_.clock());
+    stats.devices.clear();
+    for (const Device* device : devices_) stats.devices.push_back({device->full_name(), {}});
+    for (const NodeRecord& record : trace.TakeRecords()) {
+      const ProgramNode& node = executor_->program().nodes[record.node];
+      stats.devices[node.device].nodes.push_back({.node = node.name,
+                                                  .op = node.op,
+                                                  .tag = record.tag,
+                                                  .thread = record.thread,
+                                                  .start_nanos = record.start_nanos - zero,
+                                                  .end_nanos = record.end_nanos - zero});
+    }
+    return status;
+  }
+
+  // A step that failed, or left keys in its rendezvous, is not used again.
+  void Recycle(std::unique_ptr<LocalStep> step, bool ok) {
+    if (!ok || devices_.size() > 1 || step->cancellation.IsCancelled()) return;
+    step->step_resources.ResetAll();
+    step->feeds.clear();
+    const std::unique_ptr<LocalStep> old(
+        spare_.exchange(step.release(), std::memory_order_acq_rel));
+  }
+
+  LocalRunner& runner_;
+  Environment& environment_;
+  const std::vector<Device*> devices_;  // by part
+  const std::unique_ptr<Executor> executor_;
+  const std::vector<int> feed_from_;  // by feed of the program
+  const bool feeds_in_order_;
+  std::atomic<LocalStep*> spare_{nullptr};
+};
+
+LocalRunner::~LocalRunner() { Stop(Cancelled("the session's runner is gone")); }
+
+Status LocalRunner::Begin(LocalStep* step) {
+  MutexLock lock(mutex_);
+  if (stopping_) return stopped_;
+  step->told_to_stop = false;
+  step->before = nullptr;
+  step->after = active_;
+  if (active_ != nullptr) active_->before = step;
+  active_ = step;
+  return OkStatus();
+}
+
+void LocalRunner::End(LocalStep* step) {
+  MutexLock lock(mutex_);
+  while (step->pins > 0) changed_.Wait(mutex_);
+  (step->before != nullptr ? step->before->after : active_) = step->after;
+  if (step->after != nullptr) step->after->before = step->before;
+  if (stopping_) changed_.NotifyAll();
+}
+
+void LocalRunner::Stop(Status reason) {
+  mutex_.Lock();
+  if (!stopping_) {
+    stopping_ = true;
+    stopped_ = std::move(reason);
+  }
+  while (active_ != nullptr) {
+    LocalStep* step = active_;
+    while (step != nullptr && step->told_to_stop) step = step->after;
+    if (step == nullptr) {
+      changed_.Wait(mutex_);
+      continue;
+    }
+    step->told_to_stop = true;
+    ++step->pins;
+    const Status why = stopped_;
+    mutex_.Unlock();
+    step->cancellation.Cancel(why);  // runs callbacks: without the lock
+    mutex_.Lock();
+    --step->pins;
+    changed_.NotifyAll();
+  }
+  mutex_.Unlock();
+}
+
+Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest& request) {
+  ProgramSpec spec;
+  std::unordered_map<const Graph*, int> part_of;
+  std::vector<int> feed_from;
+  spec.fetches.resize(static_cast<size_t>(request.num_fetches));
+  for (const StepPartition& part : request.parts) {
+    part_of.emplace(part.step.graph.get(), static_cast<int>(spec.devices.size()));
+    spec.devices.push_back(environment_.devices()[part.device].get());
+    for (size_t i = 0; i < part.step.feeds.size(); ++i) {
+      if (part.step.feeds[i].node == nullptr) continue;
+      spec.feeds.push_back(part.step.feeds[i]);
+      feed_from.push_back(static_cast<int>(i));
+    }
+    for (const Node* node : part.step.graph->Nodes()) {
+      if (!part.step.IsFeed(*node)) spec.nodes.push_back(node);
+    }
+    for (size_t k = 0; k < part.fetches.size(); ++k) {
+      spec.fetches[part.fetches[k]] = part.step.fetches[k];
+    }
+  }
+  if (spec.devices.empty()) spec.devices.push_back(environment_.devices().front().get());
+  const std::vector<Device*> devices = spec.devices;
+  const std::vector<StepPartition>& parts = request.parts;
+  spec.kernels = &environment_.kernels();
+  spec.device_of = [&](const Node& node) { return part_of.at(&node.graph()); };
+  spec.make_kernel = [&](const Node& node, Device& device) {
+    return kernels_.Get(node, parts[part_of.at(&node.graph())].step.Origin(node), device);
+  };
+  ASSIGN_OR_RETURN(Program program, ProgramFromGraph(spec));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Executor> executor,
+      MakeExecutor(std::move(program), {.threads = environment_.queue().Parallelism()}));
+  bool in_order = static_cast<int>(feed_from.size()) == request.num_feeds;
+  for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);
+  return std::unique_ptr<PreparedStep>(std::make_unique<LocalPreparedStep>(
+      *this, devices, std::move(executor), std::move(feed_from), in_order));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unordered_map>
+
+#include "thalweg/session/partial_run.h"
+#include "thalweg/session/session.h"
+#include "thalweg/session/session_core.h"
+
+namespace thalweg {
+namespace {
+
+class LocalCallable : public Callable {
+ public:
+  LocalCallable(std::shared_ptr<SessionCore> core, std::shared_ptr<StepPlan> plan,
+                const RunOptions& options)
+      : core_(std::move(core)), options_(options), current_(plan.get()) {
+    plans_.push_back(std::move(plan));
+  }
+
+  Status Run(std::span<const Tensor> feeds, std::span<Tensor> fetches,
+             RunMetadata* metadata) override {
+    return Run(options_, feeds, fetches, metadata);
+  }
+  Status Run(const RunOptions& options, std::span<const Tensor> feeds, std::span<Tensor> fetches,
+             RunMetadata* metadata) override {
+    StepPlan* plan = current_.load(std::memory_order_acquire);
+    if (plan->reset_count != core_->reset_count()) {
+      ASSIGN_OR_RETURN(plan, Renew());
+    }
+    return core_->RunPlan(*plan, options, feeds, fetches, metadata);
+  }
+
+ private:
+  // Containers were emptied: the plan's kernels may hold what is gone.
+  Result<StepPlan*> Renew() {
+    ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan,
+                     core_->GetPlan(current_.load(std::memory_order_acquire)->signature));
+    StepPlan* const raw = plan.get();
+    MutexLock lock(mutex_);
+    plans_.push_back(std::move(plan));
+    current_.store(raw, std::memory_order_release);
+    return raw;
+  }
+
+  const std::shared_ptr<SessionCore> core_;
+  const RunOptions options_;
+  std::atomic<StepPlan*> current_;
+  Mutex mutex_;
+  // All that were ever current: other threads may still run them.
+  std::vector<std::shared_ptr<StepPlan>> plans_ GUARDED_BY(mutex_);
+};
+
+class LocalSession : public Session {
+ public:
+  LocalSession(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
+               SessionOptions options)
+      : core_(std::make_shared<SessionCore>(std::move(environment), std::move(graph),
+                                            std::move(options))) {}
+  ~LocalSession() override { LocalSession::Close(); }
+
+  const std::shared_ptr<Graph>& graph() const override { return core_->graph(); }
+  Environment& environment() const override { return core_->environment(); }
+
+  Status Run(const RunOptions& options, std::span<const NamedTensor> feeds,
+             std::span<const std::string> fetches, std::span<const std::string> targets,
+             std::vector<Tensor>* outputs, RunMetadata* metadata) override {
+    RETURN_IF_ERROR(options.Validate());
+    ASSIGN_OR_RETURN(const std::shared_ptr<StepPlan> plan,
+                     core_->GetPlan(NamedSignature{feeds, fetches, targets}));
+    std::vector<Tensor> values;
+    values.reserve(feeds.size());
+    for (const auto& [name, value] : feeds) values.push_back(value);
+    std::vector<Tensor> fetched(fetches.size());
+    RETURN_IF_ERROR(core_->RunPlan(*plan, options, values, fetched, metadata));
+    if (outputs != nullptr) *outputs = std::move(fetched);
+    return OkStatus();
+  }
+
+  Status Run(const RunOptions& options, const Signature& signature, std::span<const Tensor> values,
+             std::span<Tensor> fetches, RunMetadata* metadata) override {
+    RETURN_IF_ERROR(options.Validate());
+    ASSIGN_OR_RETURN(const std::shared_ptr<StepPlan> plan, core_->GetPlan(signature));
+    return core_->RunPlan(*plan, options, values, fetches, metadata);
+  }
+
+  Result<std::shared_ptr<Callable>> MakeCallable(const Signature& signature,
+                                                 const RunOptions& options) override {
+    RETURN_IF_ERROR(options.Validate());
+    ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, core_->GetPlan(signature));
+    return std::shared_ptr<Callable>(
+        std::make_shared<LocalCallable>(core_, std::move(plan), options));
+  }
+
+  Result<std::string> PartialRunSetup(std::span<const std::string> feeds,
+                                      std::span<const std::string> fetches,
+                                      std::span<const std::string> targets,
+                                      const RunOptions& options) override {
+    RETURN_IF_ERROR(options.Validate());
+    ASSIGN_OR_RETURN(std::shared_ptr<thalweg::PartialRun> run,
+                     thalweg::PartialRun::Start(*core_, feeds, fetches, targets, options));
+    MutexLock lock(mutex_);
+    if (closed_) return Cancelled("Session has been closed.");
+    const std::string handle = StrCat("partial_run_", ++partial_runs_made_);
+    partial_runs_.emplace(handle, std::move(run));
+    return handle;
+  }
+
+  Status PartialRun(const std::string& handle, std::span<const NamedTensor> feeds,
+                    std::span<const std::string> fetches, std::vector<Tensor>* outputs) override {
+    std::shared_ptr<thalweg::PartialRun> run;
+    {
+      MutexLock lock(mutex_);
+      if (closed_) return Cancelled("Session has been closed.");
+      const auto found = partial_runs_.find(handle);
+      if (found == partial_runs_.end()) {
+        return InvalidArgument("no partial run has the handle '", handle,
+                               "': it was never set up, or is over");
+      }
+      run = found->second;
+    }
+    const Status status = run->Continue(feeds, fetches, outputs);
+    if (!run->IsOver()) return status;
+    {
+      MutexLock lock(mutex_);
+      if (partial_runs_.erase(handle) == 0) return status;  // another call ends it
+    }
+    const Status end = run->Join();
+    return status.ok() ? end : status;
+  }
+
+  std::vector<DeviceDescription> ListDevices() const override {
+    std::vector<DeviceDescription> devices;
+    for (const auto& device : core_->environment().devices()) {
+      devices.push_back({.name = device->full_name(),
+                         .type = device->type(),
+                         .memory_limit = device->allocator().Stats().limit,
+                         .incarnation = device->incarnation()});
+    }
+    return devices;
+  }
+
+  Result<std::string> ExplainPlacement(std::string_view name) override {
+    const Node* node = core_->graph()->FindNode(name);
+    if (node == nullptr) return NotFound("no node named '", name, "' in the graph");
+    return core_->placer().Explain(*core_->graph(), *node);
+  }
+
+  void ResetContainers(const std::vector<std::string>& containers) override {
+    core_->ResetContainers(containers);
+  }
+
+  void Close() override {
+    std::unordered_map<std::string, std::shared_ptr<thalweg::PartialRun>> ended;
+    {
+      MutexLock lock(mutex_);
+      closed_ = true;
+      ended.swap(partial_runs_);
+    }
+    for (auto& [handle, run] : ended) run->Cancel(Cancelled("Session has been closed."));
+    core_->Close();
+  }
+
+ private:
+  const std::shared_ptr<SessionCore> core_;
+  Mutex mutex_;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  int64_t partial_runs_made_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, std::shared_ptr<thalweg::PartialRun>> partial_runs_
+      GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> environment,
+                                                  std::shared_ptr<Graph> graph,
+                                                  SessionOptions options) {
+  RETURN_IF_ERROR(options.Validate());
+  if (environment == nullptr || graph == nullptr) {
+    return InvalidArgument("a session needs an environment and a graph");
+  }
+  return std::unique_ptr<Session>(
+      std::make_unique<LocalSession>(std::move(environment), std::move(graph), std::move(options)));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// PartialRun: one step whose feeds come, and whose fetches go, in several calls. The step runs on a
+// thread of its own, since it waits between the calls; feeds and fetches meet it in a rendezvous.
+//
+//   ASSIGN_OR_RETURN(auto run, PartialRun::Start(core, names...));
+//   RETURN_IF_ERROR(run->Feed(...)); ...
+//
+// Ownership: the destructor cancels the step and joins the thread. Threads: all calls from any
+// thread; calls of Continue() wait for each other's fetches only where they ask for them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "thalweg/kernel/local_rendezvous.h"
+#include "thalweg/session/session_core.h"
+
+namespace thalweg {
+
+class PartialRun {
+ public:
+  static Result<std::unique_ptr<PartialRun>> Start(SessionCore& core,
+                                                   std::span<const std::string> feeds,
+                                                   std::span<const std::string> fetches,
+                                                   std::span<const std::string> targets,
+                                                   const RunOptions& options);
+  // Use Start().
+  explicit PartialRun(const Device& client) : client_(client) {}
+  ~PartialRun();
+
+  // Gives feeds, waits for fetches. An error of the step is the error of every later call; an error
+  // of the arguments changes nothing.
+  Status Continue(std::span<const Session::NamedTensor> feeds, std::span<const std::string> fetches,
+                  std::vector<Tensor>* outputs) EXCLUDES(mutex_);
+  // True when all feeds were given, all fetches taken, or the step failed: nothing is left to do.
+  bool IsOver() EXCLUDES(mutex_);
+  // Waits until the step has ended; its error.
+  Status Join();
+  void Cancel(Status reason) { cancellation_.Cancel(std::move(reason)); }
+
+ private:
+  Status FindFeedsOfFetches();
+  Status CheckCall(std::span<const Session::NamedTensor> feeds,
+                   std::span<const std::string> fetches, std::vector<int>* feed_numbers,
+                   std::vector<int>* fetch_numbers) REQUIRES(mutex_);
+
+  const Device& client_;
+  std::shared_ptr<StepPlan> plan_;
+  std::unordered_map<std::string, int> feed_of_name_;
+  std::unordered_map<std::string, int> fetch_of_name_;
+  std::vector<std::vector<int>> needs_;  // by fetch: the feeds that it depends on
+  LocalRendezvous rendezvous_;
+  CancellationManager cancellation_;
+  Mutex mutex_;
+  std::vector<bool> fed_ GUARDED_BY(mutex_);
+  std::vector<bool> fetched_ GUARDED_BY(mutex_);
+  Status step_status_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// PartitionRunner: runs the parts of a step where their devices are. All that differs between a
+// local and a distributed session.
+//
+//   ASSIGN_OR_RETURN(auto prepared, runner.Prepare({parts, num_feeds, num_fetches}));
+//   RETURN_IF_ERROR(prepared->Run({.step_id = 7, .feeds = feeds, .fetches = fetches, ...}));
+//
+// Ownership: a PreparedStep may outlive the session's plan cache, not its runner. Threads: Run from
+// any thread, several at once.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/deadline.h"
+#include "thalweg/kernel/rendezvous.h"
+#include "thalweg/passes/partition.h"
+#include "thalweg/session/run_metadata.h"
+
+namespace thalweg {
+
+// One Run as a runner sees it.
+struct StepRequest {
+  int64_t step_id = 0;
+  std::span<const Tensor> feeds;                // by number of the signature
+  std::span<Tensor> fetches;                    // by number; set when the step succeeds
+  std::chrono::nanoseconds timeout{0};          // 0: none
+  CancellationManager* cancellation = nullptr;  // from outside; may be null
+  Rendezvous* feeds_and_fetches = nullptr;      // of a partial run
+  bool inline_in_caller = false;
+  StepStats* stats = nullptr;  // filled when not null
+};
+
+class PreparedStep {
+ public:
+  virtual ~PreparedStep() = default;
+  virtual Status Run(const StepRequest& request) = 0;
+};
+
+struct PrepareRequest {
+  const std::vector<StepPartition>& parts;
+  int num_feeds = 0;
+  int num_fetches = 0;
+};
+
+class PartitionRunner {
+ public:
+  virtual ~PartitionRunner() = default;
+  // The parts stay alive as long as the PreparedStep.
+  virtual Result<std::unique_ptr<PreparedStep>> Prepare(const PrepareRequest& request) = 0;
+  // Ends what runs with `reason`, refuses later steps, returns when nothing runs any more.
+  virtual void Stop(Status reason) = 0;
+};
+
+}  // namespace thalweg

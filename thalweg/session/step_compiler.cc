@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/session/step_compiler.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "thalweg/passes/cse.h"
+#include "thalweg/passes/fold_constants.h"
+#include "thalweg/passes/graph_copier.h"
+#include "thalweg/passes/prune.h"
+
+namespace thalweg {
+namespace {
+
+std::string CreatedAt(const Node& node) {
+  return node.site() == 0 ? "" : StrCat(" (created at ", node.graph().Site(node.site()), ")");
+}
+
+Status CheckOutput(const Graph& graph, const Output& output, std::string_view what, size_t i) {
+  if (output.node == nullptr) return InvalidArgument(what, " ", i, " is no tensor (null)");
+  if (&output.node->graph() != &graph) {
+    return InvalidArgument(what, " ", i, ": ", output.node->Label(),
+                           " is not a node of this session's graph");
+  }
+  if (output.index < 0 || output.index >= output.node->num_outputs()) {
+    return InvalidArgument(what, " ", i, ": ", output.node->Label(), " has ",
+                           output.node->num_outputs(), " outputs, there is no ", output.index);
+  }
+  return OkStatus();
+}
+
+// A placeholder that nobody feeds always fails: better before anything has run.
+Status CheckPlaceholders(const StepGraph& step) {
+  for (const Node* node : step.graph->Nodes()) {
+    if (node->num_inputs() > 0 || !IsPlaceholder(*node) || step.IsFeed(*node)) continue;
+    return InvalidArgument("You must feed a value for placeholder tensor '", node->name(),
+                           "' with dtype ", node->output_type(0), " and shape ",
+                           node->output_shape(0), CreatedAt(*node));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status StepPlan::CheckFeeds(std::span<const Tensor> values) const {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Output& feed = signature.feeds[i];
+    const Tensor& value = values[i];
+    if (value.empty() || value.is_reference()) {
+      return InvalidArgument("the value fed to '", feed.ToString(), "' is ",
+                             value.empty() ? "no tensor (empty)" : "a reference, not a tensor");
+    }
+    if (value.dtype() != feed.dtype()) {
+      return InvalidArgument("Cannot feed value of dtype ", value.dtype(), " to '", feed.ToString(),
+                             "': its dtype is ", feed.dtype(), CreatedAt(*feed.node));
+    }
+    const PartialShape& shape = feed.shape();
+    if (shape.known_rank() && !shape.Admits(value.shape())) {
+      return InvalidArgument("Cannot feed value of shape ", value.shape(), " to '", feed.ToString(),
+                             "': its shape is ", shape, CreatedAt(*feed.node));
+    }
+  }
+  return OkStatus();
+}
+
+RendezvousKey PartialKey(const Device& client, std::string_view kind, int number) {
+  return {.source = client.full_name(),
+          .incarnation = client.incarnation(),
+          .destination = client.full_name(),
+          .edge = StrCat(kind, "_", number),
+          .tag = 0};
+}
+
+Status StepCompiler::Check(const Signature& signature) const {
+  std::unordered_set<Output, OutputHash> fed;
+  for (size_t i = 0; i < signature.feeds.size(); ++i) {
+    const Output& feed = signature.feeds[i];
+    RETURN_IF_ERROR(CheckOutput(graph_, feed, "feed", i));
+    if (!fed.insert(feed).second) {
+      return InvalidArgument("'", feed.ToString(), "' is fed twice");
+    }
+  }
+  for (size_t i = 0; i < signature.fetches.size(); ++i) {
+    RETURN_IF_ERROR(CheckOutput(graph_, signature.fetches[i], "fetch", i));
+  }
+  for (size_t i = 0; i < signature.targets.size(); ++i) {
+    const Node* target = signature.targets[i];
+    if (target == nullptr) return InvalidArgument("target ", i, " is no node (null)");
+    if (&target->graph() != &graph_) {
+      return InvalidArgument("target ", i, ": ", target->Label(),
+                             " is not a node of this session's graph");
+    }
+  }
+  return OkStatus();
+}
+
+Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
+  const PassOptions& passes = options_.passes;
+  if (passes.fold_constants) {
+    ASSIGN_OR_RETURN(step, FoldConstants(step, evaluator_, passes.fold_limit_bytes));
+  }
+  if (passes.cse) {
+    ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
+  }
+  if (passes.prune && (passes.fold_constants || passes.cse)) {
+    ASSIGN_OR_RETURN(step, Prune(step));
+  }
+  return step;
+}
+
+Status StepCompiler::Finish(const StepGraph& step, StepPlan* plan) {
+  ASSIGN_OR_RETURN(const std::vector<int> device_of, placer_.Place(graph_, step));
+  if (options_.log_placement) {
+    for (const Node* node : step.graph->Nodes()) {
+      options_.logger.Info(node->Label(), ": ",
+                           options_.devices[device_of[node->id()]]->full_name());
+    }
+  }
+  ASSIGN_OR_RETURN(plan->parts, PartitionByDevice(step, device_of, options_.devices));
+  plan->num_part_fetches = static_cast<int>(step.fetches.size());
+  ASSIGN_OR_RETURN(plan->prepared,
+                   runner_.Prepare({.parts = plan->parts,
+                                    .num_feeds = static_cast<int>(step.feeds.size()),
+                                    .num_fetches = plan->num_part_fetches}));
+  return OkStatus();
+}
+
+Result<std::shared_ptr<StepPlan>> StepCompiler::Compile(const Signature& signature) {
+  RETURN_IF_ERROR(Check(signature));
+  auto plan = std::make_shared<StepPlan>();
+  plan->signature = signature;
+  // Each fetched edge once; a fed edge is answered by its feed.
+  PruneRequest request{.feeds = signature.feeds, .fetches = {}, .targets = signature.targets};
+  std::unordered_map<Output, int, OutputHash> from;
+  for (size_t i = 0; i < signature.feeds.size(); ++i) {
+    from[signature.feeds[i]] = -1 - static_cast<int>(i);
+  }
+  plan->fetches_in_order = true;
+  for (const Output& fetch : signature.fetches) {
+    const auto [found, added] = from.try_emplace(fetch, static_cast<int>(request.fetches.size()));
+    if (added) request.fetches.push_back(fetch);
+    plan->fetches_in_order &= found->second == static_cast<int>(plan->fetch_from.size());
+    plan->fetch_from.push_back(found->second);
+  }
+  ASSIGN_OR_RETURN(StepGraph step, Prune(graph_, request));
+  RETURN_IF_ERROR(CheckPlaceholders(step));
+  ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
+  RETURN_IF_ERROR(Finish(step, plan.get()));
+  return plan;
+}
+
+Result<std::shared_ptr<StepPlan>> StepCompiler::CompilePartial(const Signature& signature) {
+  RETURN_IF_ERROR(Check(signature));
+  auto plan = std::make_shared<StepPlan>();
+  plan->signature = signature;
+  ASSIGN_OR_RETURN(StepGraph step, Prune(graph_, {.feeds = signature.feeds,
+                                                  .fetches = signature.fetches,
+                                                  .targets = signature.targets}));
+  RETURN_IF_ERROR(CheckPlaceholders(step));
+  ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
+
+  // A feed becomes a Recv from the client, a fetch a Send to it.
+  const Device& client = *options_.devices.front();
+  const auto attrs = [&](const RendezvousKey& key) {
+    return AttrMap{{"tensor_name", key.edge},
+                   {"send_device", key.source},
+                   {"send_device_incarnation", static_cast<int64_t>(key.incarnation)},
+                   {"recv_device", key.destination},
+                   {"client_terminated", true}};
+  };
+  GraphCopier copier(step);
+  std::unordered_map<const Node*, int> feed_of;
+  for (size_t i = 0; i < step.feeds.size(); ++i) {
+    if (step.feeds[i].node != nullptr) feed_of[step.feeds[i].node] = static_cast<int>(i);
+  }
+  for (const Node* node : step.graph->Nodes()) {
+    const auto feed = feed_of.find(node);
+    if (feed == feed_of.end()) {
+      copier.Copy(*node);
+      continue;
+    }
+    NodeSpec recv;
+    recv.name = copier.graph().UniqueName(StrCat(node->name(), "/feed"));
+    recv.op = "_Recv";
+    recv.attrs = attrs(PartialKey(client, "feed", feed->second));
+    recv.attrs.Set("tensor_type", node->output_type(0));
+    recv.device = client.full_name();
+    ASSIGN_OR_RETURN(Node * made, copier.graph().AddNode(std::move(recv)));
+    copier.Replace(*node, made);
+    copier.SetOrigin(*made, nullptr);
+  }
+  ASSIGN_OR_RETURN(StepGraph copied, copier.Finish());
+  copied.feeds.clear();
+  for (size_t i = 0; i < copied.fetches.size(); ++i) {
+    NodeSpec send;
+    send.name = copied.graph->UniqueName(StrCat(copied.fetches[i].node->name(), "/fetch"));
+    send.op = "_Send";
+    send.inputs = {copied.fetches[i]};
+    send.attrs = attrs(PartialKey(client, "fetch", static_cast<int>(i)));
+    send.device = client.full_name();
+    ASSIGN_OR_RETURN(Node * made, copied.graph->AddNode(std::move(send)));
+    copied.targets.push_back(made);
+  }
+  copied.fetches.clear();
+  copied.origins.resize(static_cast<size_t>(copied.graph->num_nodes()));
+  RETURN_IF_ERROR(Finish(copied, plan.get()));
+  return plan;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepCompiler: from a signature to what runs: checks it, prunes, folds, merges, places,
+// partitions, and has the runner prepare the parts.
+//
+//   ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature));
+//   RETURN_IF_ERROR(plan->CheckFeeds(values));
+//
+// Errors name the feed, fetch or node and say what is wrong with it. Threads: one Compile at a
+// time; a StepPlan is read-only.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "thalweg/kernel/evaluator.h"
+#include "thalweg/passes/place.h"
+#include "thalweg/session/partition_runner.h"
+#include "thalweg/session/session.h"
+
+namespace thalweg {
+
+// A compiled signature.
+struct StepPlan {
+  Signature signature;
+  std::vector<StepPartition> parts;
+  std::unique_ptr<PreparedStep> prepared;
+  // Fetch i of the signature is fetch fetch_from[i] of the parts or, below zero, feed
+  // -1 - fetch_from[i].
+  std::vector<int> fetch_from;
+  int num_part_fetches = 0;
+  bool fetches_in_order = false;  // fetch_from is 0, 1, 2 ...
+  uint64_t reset_count = 0;       // of the containers when it was made
+
+  // dtype and shape of each value against the fed edge.
+  Status CheckFeeds(std::span<const Tensor> values) const;
+};
+
+class StepCompiler {
+ public:
+  struct Options {
+    PassOptions passes;
+    bool log_placement = false;
+    Logger logger;
+    std::vector<Device*> devices;
+  };
+  // All outlive the compiler.
+  StepCompiler(const Graph& graph, Placer& placer, Evaluator& evaluator, PartitionRunner& runner,
+               Options options)
+      : graph_(graph),
+        placer_(placer),
+        evaluator_(evaluator),
+        runner_(runner),
+        options_(std::move(options)) {}
+
+  Result<std::shared_ptr<StepPlan>> Compile(const Signature& signature);
+  // For partial runs: feeds arrive, and fetches leave, through StepRequest::feeds_and_fetches,
+  // under PartialKey(). The plan has neither feeds nor fetches of its own.
+  Result<std::shared_ptr<StepPlan>> CompilePartial(const Signature& signature);
+
+ private:
+  Status Check(const Signature& signature) const;
+  Result<StepGraph> Rewrite(StepGraph step);
+  Status Finish(const StepGraph& step, StepPlan* plan);
+
+  const Graph& graph_;
+  Placer& placer_;
+  Evaluator& evaluator_;
+  PartitionRunner& runner_;
+  const Options options_;
+};
+
+// The key of a feed or fetch of a partial run; `client` is the first device's full name.
+RendezvousKey PartialKey(const Device& client, std::string_view kind, int number);
+
+}  // namespace thalweg
