@@ -34,6 +34,18 @@ TEST(FramesTest, NestedLoopsAreNestedFrames) {
   EXPECT_EQ(tree->order.size(), p.program().nodes.size());
 }
 
+TEST(FramesTest, OneNameInTwoParentsIsTwoFrames) {
+  TestProgram p;
+  const auto never = [&](const std::vector<Value>& v) { return p.Less(v[0], v[0]); };
+  p.While("loop", {p.Feed()}, never, [&](const std::vector<Value>& outer) {
+    return p.While("loop", outer, never, [](const auto& v) { return v; });
+  });
+  const Result<FrameTree> tree = AssignFrames(p.program());
+  ASSERT_TRUE(tree.ok()) << tree.status().ToString();
+  ASSERT_EQ(tree->frames.size(), 3u);
+  EXPECT_EQ(tree->frames[2].parent, 1);
+}
+
 TEST(FramesTest, OrderPutsSourcesFirst) {
   TestProgram p;
   Value v = p.Feed();
