@@ -1,0 +1,663 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thalweg for C++: graphs, gradients, optimizers and sessions as values, header-only over the C ABI
+// (c_api.h).
+//
+//   tw::Environment env = tw::Environment::Create().OrThrow();
+//   tw::Graph g(env);
+//   tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
+//   tw::Variable w = g.Variable("w", g.Const<float>({1, 2}, {2, 1}));
+//   tw::Output y = g.Op("MatMul", {x, w});
+//   tw::Session session = tw::Session::Create(g).OrThrow();
+//   session.Run({}, {}, {w.initializer}).OrThrow();
+//   std::vector<tw::Tensor> out = session.Run({{x, tw::Tensor::Of<float>({3, 4}, {1, 2})}},
+//   {y}).OrThrow();
+//
+// Errors: functions return Status or Result<T>; OrThrow() turns an error into the exception
+// tw::Error. Building is written like an expression: the first error of a Graph sticks, later calls
+// do nothing, and Session::Create and Graph::status() report it. Ownership: handles are counted or
+// unique as their C handles are; a Graph may go before its sessions. Threads: as c_api.h says; one
+// thread at a time builds with one tw::Graph object.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thalweg/c_api.h"
+
+namespace tw {
+
+enum DataType : int32_t {
+  kFloat = 1,
+  kDouble = 2,
+  kInt32 = 3,
+  kUint8 = 4,
+  kInt16 = 5,
+  kInt8 = 6,
+  kString = 7,
+  kComplex64 = 8,
+  kInt64 = 9,
+  kBool = 10,
+  kBfloat16 = 14,
+  kUint16 = 17,
+  kComplex128 = 18,
+  kHalf = 19,
+  kResource = 20,
+  kVariant = 21,
+  kUint32 = 22,
+  kUint64 = 23,
+};
+
+template <class T>
+struct TypeOf;
+template <>
+struct TypeOf<float> {
+  static constexpr DataType value = kFloat;
+};
+template <>
+struct TypeOf<double> {
+  static constexpr DataType value = kDouble;
+};
+template <>
+struct TypeOf<int8_t> {
+  static constexpr DataType value = kInt8;
+};
+template <>
+struct TypeOf<int16_t> {
+  static constexpr DataType value = kInt16;
+};
+template <>
+struct TypeOf<int32_t> {
+  static constexpr DataType value = kInt32;
+};
+template <>
+struct TypeOf<int64_t> {
+  static constexpr DataType value = kInt64;
+};
+template <>
+struct TypeOf<uint8_t> {
+  static constexpr DataType value = kUint8;
+};
+template <>
+struct TypeOf<uint16_t> {
+  static constexpr DataType value = kUint16;
+};
+template <>
+struct TypeOf<uint32_t> {
+  static constexpr DataType value = kUint32;
+};
+template <>
+struct TypeOf<uint64_t> {
+  static constexpr DataType value = kUint64;
+};
+template <>
+struct TypeOf<bool> {
+  static constexpr DataType value = kBool;
+};
+
+// ---- errors ----
+
+// What OrThrow throws: code() as in TwCode, what() says what was expected, what was found, and
+// where.
+class Error : public std::runtime_error {
+ public:
+  Error(TwCode code, const std::string& message)
+      : std::runtime_error(std::string(tw_code_name(code)) + ": " + message), code_(code) {}
+  TwCode code() const { return code_; }
+
+ private:
+  TwCode code_;
+};
+
+// One word: null when ok.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(TwCode code, std::string message) {
+    if (code != TW_OK) rep_ = std::make_shared<const Rep>(Rep{code, std::move(message)});
+  }
+  // Of a finished C call.
+  explicit Status(const TwStatus* status)
+      : Status(tw_status_code(status), tw_status_message(status)) {}
+  bool ok() const { return rep_ == nullptr; }
+  TwCode code() const { return ok() ? TW_OK : rep_->code; }
+  std::string message() const { return ok() ? std::string() : rep_->message; }
+  void OrThrow() const {
+    if (!ok()) throw Error(rep_->code, rep_->message);
+  }
+
+ private:
+  struct Rep {
+    TwCode code;
+    std::string message;
+  };
+  std::shared_ptr<const Rep> rep_;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}               // NOLINT
+  bool ok() const { return value_ != nullptr; }
+  const Status& status() const { return status_; }
+  T& value() { return *value_; }
+  T OrThrow() && {
+    status_.OrThrow();
+    return std::move(*value_);
+  }
+
+ private:
+  Status status_;
+  std::unique_ptr<T> value_;
+};
+
+namespace internal {
+
+struct StatusHolder {
+  TwStatus* c = tw_status_new();
+  StatusHolder() = default;
+  StatusHolder(const StatusHolder&) = delete;
+  StatusHolder& operator=(const StatusHolder&) = delete;
+  ~StatusHolder() { tw_status_free(c); }
+  Status Take() const { return Status(c); }
+};
+
+template <class T, void (*Free)(T*)>
+struct Deleter {
+  void operator()(T* p) const { Free(p); }
+};
+template <class T, void (*Free)(T*)>
+using Handle = std::unique_ptr<T, Deleter<T, Free>>;
+
+}  // namespace internal
+
+// ---- tensors ----
+
+// A dense array; copies share the elements.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(TwTensor* adopted) : handle_(adopted, &tw_tensor_free) {}
+  // Uninitialised elements, to be written through mutable_data before the tensor is fed.
+  static Result<Tensor> New(DataType dtype, const std::vector<int64_t>& shape) {
+    internal::StatusHolder status;
+    TwTensor* made =
+        tw_tensor_new(dtype, shape.data(), static_cast<int32_t>(shape.size()), status.c);
+    if (made == nullptr) return status.Take();
+    return Tensor(made);
+  }
+  // Throws tw::Error when the number of values does not fit the shape.
+  template <class T>
+  static Tensor Of(const std::vector<T>& values, const std::vector<int64_t>& shape) {
+    Tensor tensor = New(TypeOf<T>::value, shape).OrThrow();
+    if (static_cast<size_t>(tensor.num_elements()) != values.size()) {
+      throw Error(3, "the shape has " + std::to_string(tensor.num_elements()) + " elements, got " +
+                         std::to_string(values.size()) + " values");
+    }
+    std::copy(values.begin(), values.end(), tensor.mutable_data<T>());
+    return tensor;
+  }
+  template <class T>
+  static Tensor Of(std::initializer_list<T> values, const std::vector<int64_t>& shape) {
+    return Of(std::vector<T>(values), shape);
+  }
+  template <class T>
+  static Tensor Scalar(T value) {
+    return Of<T>(std::vector<T>{value}, {});
+  }
+  static Tensor String(const std::string& text) {
+    Tensor tensor = New(kString, {}).OrThrow();
+    tw_tensor_set_string(tensor.c(), 0, text.data(), text.size());
+    return tensor;
+  }
+
+  bool empty() const { return handle_ == nullptr; }
+  DataType dtype() const { return static_cast<DataType>(tw_tensor_dtype(c())); }
+  std::vector<int64_t> shape() const {
+    std::vector<int64_t> dims;
+    for (int32_t i = 0; i < tw_tensor_rank(c()); ++i) dims.push_back(tw_tensor_dim(c(), i));
+    return dims;
+  }
+  int64_t num_elements() const { return tw_tensor_num_elements(c()); }
+  // T must be the type of dtype(); throws tw::Error otherwise.
+  template <class T>
+  const T* data() const {
+    if (dtype() != TypeOf<T>::value) throw Error(3, "the tensor holds elements of another type");
+    return static_cast<const T*>(tw_tensor_data(c()));
+  }
+  template <class T>
+  T* mutable_data() {
+    return const_cast<T*>(data<T>());
+  }
+  template <class T>
+  T scalar() const {
+    return data<T>()[0];
+  }
+  std::string string(int64_t i = 0) const {
+    size_t size = 0;
+    const char* text = tw_tensor_string(c(), i, &size);
+    return text == nullptr ? std::string() : std::string(text, size);
+  }
+  TwTensor* c() const { return handle_.get(); }
+
+ private:
+  std::shared_ptr<TwTensor> handle_;
+};
+
+// ---- environment ----
+
+class Environment {
+ public:
+  struct Options {
+    int threads = -1;  // -1: one per core; 0: all work in the calling thread
+    int cpu_devices = 1;
+    int64_t memory_limit = 0;
+  };
+  static Result<Environment> Create(const Options& options) {
+    TwEnvironmentOptions c;
+    tw_environment_options_init(&c);
+    c.threads = options.threads;
+    c.cpu_devices = options.cpu_devices;
+    c.memory_limit = options.memory_limit;
+    return Create(c);
+  }
+  static Result<Environment> Create() { return Create(Options()); }
+  // All that the C ABI offers: the host's threads, its log ...
+  static Result<Environment> Create(const TwEnvironmentOptions& options) {
+    internal::StatusHolder status;
+    TwEnvironment* made = tw_environment_new(&options, status.c);
+    if (made == nullptr) return status.Take();
+    return Environment(made);
+  }
+  Status LoadLibrary(const std::string& path) {
+    internal::StatusHolder status;
+    tw_environment_load_library(c(), path.c_str(), status.c);
+    return status.Take();
+  }
+  TwEnvironment* c() const { return handle_.get(); }
+
+ private:
+  explicit Environment(TwEnvironment* adopted) : handle_(adopted, &tw_environment_free) {}
+  std::shared_ptr<TwEnvironment> handle_;
+};
+
+// ---- graph ----
+
+class Graph;
+
+using Node = TwNode*;
+
+// One output of a node, with the graph it belongs to, so that operators can add nodes.
+class Output {
+ public:
+  Output() = default;
+  Output(Graph* graph, TwOutput c) : graph_(graph), c_(c) {}
+  Graph* graph() const { return graph_; }
+  const TwOutput& c() const { return c_; }
+  Node node() const { return c_.node; }
+  bool empty() const { return c_.node == nullptr; }
+  DataType dtype() const { return static_cast<DataType>(tw_output_dtype(c_) % 100); }
+  std::string name() const {
+    return empty() ? "" : std::string(tw_node_name(c_.node)) + ":" + std::to_string(c_.index);
+  }
+
+ private:
+  Graph* graph_ = nullptr;
+  TwOutput c_ = {nullptr, 0};
+};
+
+// A variable's parts; reads as its value where an Output is expected.
+struct Variable {
+  Output handle;
+  Node initializer = nullptr;
+  Output value;
+  operator Output() const { return value; }  // NOLINT: a variable is used like its value
+};
+
+// The value of one attribute.
+class Attr {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): attributes are written as {"transpose_b", true}
+  Attr(const char* name, bool v)
+      : set_([n = S(name), v](TwNodeBuilder* b) { tw_node_builder_attr_bool(b, n.c_str(), v); }) {}
+  Attr(const char* name, int v) : Attr(name, static_cast<int64_t>(v)) {}
+  Attr(const char* name, int64_t v)
+      : set_([n = S(name), v](TwNodeBuilder* b) { tw_node_builder_attr_int(b, n.c_str(), v); }) {}
+  Attr(const char* name, float v)
+      : set_([n = S(name), v](TwNodeBuilder* b) { tw_node_builder_attr_float(b, n.c_str(), v); }) {}
+  Attr(const char* name, double v) : Attr(name, static_cast<float>(v)) {}
+  Attr(const char* name, DataType v)
+      : set_([n = S(name), v](TwNodeBuilder* b) { tw_node_builder_attr_type(b, n.c_str(), v); }) {}
+  Attr(const char* name, const char* v) : Attr(name, std::string(v)) {}
+  Attr(const char* name, const std::string& v)
+      : set_([n = S(name), v](TwNodeBuilder* b) {
+          tw_node_builder_attr_string(b, n.c_str(), v.data(), v.size());
+        }) {}
+  Attr(const char* name, const Tensor& v)
+      : set_([n = S(name), v](TwNodeBuilder* b) {
+          tw_node_builder_attr_tensor(b, n.c_str(), v.c());
+        }) {}
+  Attr(const char* name, const std::vector<int64_t>& v)
+      : set_([n = S(name), v](TwNodeBuilder* b) {
+          tw_node_builder_attr_int_list(b, n.c_str(), v.data(), static_cast<int32_t>(v.size()));
+        }) {}
+  Attr(const char* name, const std::vector<float>& v)
+      : set_([n = S(name), v](TwNodeBuilder* b) {
+          tw_node_builder_attr_float_list(b, n.c_str(), v.data(), static_cast<int32_t>(v.size()));
+        }) {}
+  // NOLINTEND
+  // A shape; -1 for an unknown dimension.
+  static Attr Shape(const char* name, const std::vector<int64_t>& dims) {
+    return Attr([n = S(name), dims](TwNodeBuilder* b) {
+      tw_node_builder_attr_shape(b, n.c_str(), dims.data(), static_cast<int32_t>(dims.size()));
+    });
+  }
+  void Set(TwNodeBuilder* builder) const { set_(builder); }
+
+ private:
+  using S = std::string;
+  explicit Attr(std::function<void(TwNodeBuilder*)> set) : set_(std::move(set)) {}
+  std::function<void(TwNodeBuilder*)> set_;
+};
+
+// A gradient as AddGradients gives it: dense, sparse rows (indices not empty), or none (values
+// empty).
+struct Gradient {
+  Output values, indices, dense_shape;
+  bool empty() const { return values.empty(); }
+};
+
+class Graph {
+ public:
+  explicit Graph(const Environment& environment) : environment_(environment) {
+    internal::StatusHolder status;
+    handle_.reset(tw_graph_new(environment.c(), status.c));
+    Note(status.Take());
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // The first error of all that was built so far.
+  const Status& status() const { return status_; }
+  const Environment& environment() const { return environment_; }
+  TwGraph* c() const { return handle_.get(); }
+
+  // A node of any operation; inputs are flat, in the schema's order. Null after an error.
+  Node AddNode(const std::string& op, const std::vector<Output>& inputs,
+               const std::vector<Attr>& attrs = {}, const std::string& name = "",
+               const std::vector<Node>& control_inputs = {}) {
+    if (!status_.ok()) return nullptr;
+    TwNodeBuilder* builder = tw_node_builder_new(c(), op.c_str(), name.c_str());
+    for (const Output& input : inputs) tw_node_builder_input(builder, input.c());
+    for (Node before : control_inputs) tw_node_builder_control(builder, before);
+    if (!device_.empty()) tw_node_builder_device(builder, device_.c_str());
+    for (const Attr& attr : attrs) attr.Set(builder);
+    internal::StatusHolder status;
+    Node node = tw_node_builder_finish(builder, status.c);
+    Note(status.Take());
+    return node;
+  }
+  // Output 0 of a node of any operation.
+  Output Op(const std::string& op, const std::vector<Output>& inputs,
+            const std::vector<Attr>& attrs = {}, const std::string& name = "") {
+    return {this, {AddNode(op, inputs, attrs, name), 0}};
+  }
+  // Nodes added from now on ask for this device; "" for none.
+  void SetDevice(const std::string& device) { device_ = device; }
+
+  Output Placeholder(const std::string& name, DataType dtype, const std::vector<int64_t>& shape) {
+    return Op("Placeholder", {}, {{"dtype", dtype}, Attr::Shape("shape", shape)}, name);
+  }
+  Output Const(const Tensor& value, const std::string& name = "") {
+    return Op("Const", {}, {{"dtype", value.dtype()}, {"value", value}}, name);
+  }
+  template <class T>
+  Output Const(std::initializer_list<T> values, const std::vector<int64_t>& shape) {
+    return Const(Tensor::Of<T>(values, shape));
+  }
+  template <class T>
+  Output Scalar(T value) {
+    return Const(Tensor::Scalar<T>(value));
+  }
+  // A variable that starts as `initial_value`; run its initializer once.
+  tw::Variable Variable(const std::string& name, const Output& initial_value,
+                        bool resource = false) {
+    tw::Variable variable;
+    if (!status_.ok()) return variable;
+    TwVariable made = {};
+    internal::StatusHolder status;
+    tw_graph_add_variable(c(), name.c_str(), initial_value.c(), resource, &made, status.c);
+    Note(status.Take());
+    return {{this, made.handle}, made.initializer, {this, made.value}};
+  }
+  // Runs when all of `nodes` have run.
+  Node Group(const std::vector<Node>& nodes, const std::string& name = "") {
+    return AddNode("NoOp", {}, {}, name, nodes);
+  }
+
+  // The derivative of the sum of `ys` for each of `xs`. An x that ys do not depend on is an error
+  // that shows where the path breaks.
+  std::vector<Gradient> Gradients(const std::vector<Output>& ys, const std::vector<Output>& xs) {
+    std::vector<TwGradient> found(xs.size());
+    if (status_.ok()) {
+      const std::vector<TwOutput> y = Unwrap(ys), x = Unwrap(xs);
+      internal::StatusHolder status;
+      tw_graph_gradients(c(), y.data(), static_cast<int32_t>(y.size()), x.data(),
+                         static_cast<int32_t>(x.size()), nullptr, found.data(), status.c);
+      Note(status.Take());
+    }
+    std::vector<Gradient> gradients;
+    for (const TwGradient& g : found)
+      gradients.push_back({{this, g.values}, {this, g.indices}, {this, g.dense_shape}});
+    return gradients;
+  }
+
+  // A GraphDef message, binary or text, and back.
+  Result<std::string> Export(bool text = false) const {
+    internal::StatusHolder status;
+    const internal::Handle<TwBuffer, &tw_buffer_free> buffer(tw_graph_export(c(), text, status.c));
+    if (buffer == nullptr) return status.Take();
+    return std::string(static_cast<const char*>(tw_buffer_data(buffer.get())),
+                       tw_buffer_size(buffer.get()));
+  }
+  Status Import(const std::string& graph_def, bool text = false, const std::string& prefix = "") {
+    TwImportOptions options = {};
+    options.struct_size = sizeof(options);
+    options.prefix = prefix.c_str();
+    internal::StatusHolder status;
+    tw_graph_import(c(), graph_def.data(), graph_def.size(), text, &options, nullptr, status.c);
+    return status.Take();
+  }
+  // "name" or "name:port".
+  Result<Output> Find(const std::string& name) {
+    TwOutput found;
+    internal::StatusHolder status;
+    if (tw_graph_find_output(c(), name.c_str(), &found, status.c) != TW_OK) return status.Take();
+    return Output(this, found);
+  }
+
+  // Keeps the first error.
+  void Note(const Status& status) {
+    if (status_.ok()) status_ = status;
+  }
+  static std::vector<TwOutput> Unwrap(const std::vector<Output>& outputs) {
+    std::vector<TwOutput> all;
+    for (const Output& output : outputs) all.push_back(output.c());
+    return all;
+  }
+
+ private:
+  Environment environment_;
+  internal::Handle<TwGraph, &tw_graph_free> handle_;
+  Status status_;
+  std::string device_;
+};
+
+inline Output operator+(const Output& a, const Output& b) { return a.graph()->Op("AddV2", {a, b}); }
+inline Output operator-(const Output& a, const Output& b) { return a.graph()->Op("Sub", {a, b}); }
+inline Output operator*(const Output& a, const Output& b) { return a.graph()->Op("Mul", {a, b}); }
+inline Output operator/(const Output& a, const Output& b) {
+  return a.graph()->Op("RealDiv", {a, b});
+}
+inline Output operator-(const Output& a) { return a.graph()->Op("Neg", {a}); }
+
+// ---- training ----
+
+// An optimizer by its name ("GradientDescent", "Momentum", "Adagrad", "Adadelta", "RMSProp", "Adam"
+// ...) with TensorFlow's hyper-parameters.
+class Optimizer {
+ public:
+  explicit Optimizer(const std::string& kind,
+                     const std::vector<std::pair<std::string, double>>& numbers = {})
+      : handle_(tw_optimizer_new(kind.c_str(), nullptr)) {
+    for (const auto& [name, value] : numbers) tw_optimizer_set_number(c(), name.c_str(), value);
+  }
+  static Optimizer GradientDescent(double rate) {
+    return Optimizer("GradientDescent", {{"learning_rate", rate}});
+  }
+  static Optimizer Momentum(double rate, double momentum, bool nesterov = false) {
+    Optimizer made("Momentum", {{"learning_rate", rate}, {"momentum", momentum}});
+    tw_optimizer_set_flags(made.c(), 0, nesterov);
+    return made;
+  }
+  static Optimizer Adagrad(double rate) { return Optimizer("Adagrad", {{"learning_rate", rate}}); }
+  static Optimizer Adadelta(double rate = 0.001) {
+    return Optimizer("Adadelta", {{"learning_rate", rate}});
+  }
+  static Optimizer RMSProp(double rate) { return Optimizer("RMSProp", {{"learning_rate", rate}}); }
+  static Optimizer Adam(double rate = 0.001) {
+    return Optimizer("Adam", {{"learning_rate", rate}});
+  }
+
+  // A hyper-parameter that the graph computes (a learning-rate schedule).
+  void Set(const std::string& parameter, const Output& value) {
+    tw_optimizer_set_tensor(c(), parameter.c_str(), value.c());
+  }
+  // One node that makes one step of training when it runs. Errors stick to the graph.
+  Node Minimize(const Output& loss, const std::vector<Variable>& variables) {
+    Graph* graph = loss.graph();
+    std::vector<TwOutput> handles;
+    for (const Variable& v : variables) handles.push_back(v.handle.c());
+    std::vector<TwGradient> gradients(handles.size());
+    const auto n = static_cast<int32_t>(handles.size());
+    Node step = nullptr;
+    if (!graph->status().ok()) return step;
+    internal::StatusHolder status;
+    if (tw_optimizer_compute_gradients(c(), graph->c(), loss.c(), handles.data(), n, nullptr,
+                                       gradients.data(), status.c) == TW_OK) {
+      tw_optimizer_apply_gradients(c(), graph->c(), gradients.data(), handles.data(), n,
+                                   TwOutput{nullptr, 0}, nullptr, &step, status.c);
+    }
+    graph->Note(status.Take());
+    return step;
+  }
+  // Initializers of the variables that Minimize made (slots, powers).
+  std::vector<Node> Initializers() const {
+    std::vector<Node> nodes;
+    for (int32_t i = 0; i < tw_optimizer_num_created(c()); ++i) {
+      TwVariable variable;
+      TwOutput primary;
+      const char* slot;
+      tw_optimizer_created(c(), i, &variable, &primary, &slot);
+      nodes.push_back(variable.initializer);
+    }
+    return nodes;
+  }
+  TwOptimizer* c() const { return handle_.get(); }
+
+ private:
+  internal::Handle<TwOptimizer, &tw_optimizer_free> handle_;
+};
+
+// ---- session ----
+
+using Feeds = std::vector<std::pair<Output, Tensor>>;
+
+// A prepared run: no lookup, no planning. Several threads may run one at once.
+class Callable {
+ public:
+  explicit Callable(TwCallable* adopted, size_t num_fetches)
+      : handle_(adopted), num_fetches_(num_fetches) {}
+  // values[i] feeds the i-th feed that the callable was made with.
+  Result<std::vector<Tensor>> Run(const std::vector<Tensor>& values) const {
+    std::vector<TwTensor*> in;
+    for (const Tensor& value : values) in.push_back(value.c());
+    std::vector<TwTensor*> out(num_fetches_);
+    internal::StatusHolder status;
+    if (tw_callable_run(handle_.get(), nullptr, in.data(), out.data(), nullptr, status.c) !=
+        TW_OK) {
+      return status.Take();
+    }
+    return std::vector<Tensor>(out.begin(), out.end());
+  }
+  TwCallable* c() const { return handle_.get(); }
+
+ private:
+  internal::Handle<TwCallable, &tw_callable_free> handle_;
+  size_t num_fetches_;
+};
+
+class Session {
+ public:
+  // The graph's first error, if building it failed. Nodes added later are seen too.
+  static Result<Session> Create(const Graph& graph, const TwSessionOptions* options = nullptr) {
+    if (!graph.status().ok()) return graph.status();
+    internal::StatusHolder status;
+    TwSession* made = tw_session_new(graph.environment().c(), graph.c(), options, status.c);
+    if (made == nullptr) return status.Take();
+    return Session(made);
+  }
+  // Values of `fetches` with the fed edges replaced; `targets` only run.
+  Result<std::vector<Tensor>> Run(const Feeds& feeds, const std::vector<Output>& fetches,
+                                  const std::vector<Node>& targets = {}) {
+    std::vector<TwOutput> fed;
+    std::vector<TwTensor*> values;
+    for (const auto& [edge, value] : feeds) {
+      fed.push_back(edge.c());
+      values.push_back(value.c());
+    }
+    const std::vector<TwOutput> fetched = Graph::Unwrap(fetches);
+    std::vector<TwTensor*> out(fetched.size());
+    internal::StatusHolder status;
+    if (tw_session_run(c(), nullptr, fed.data(), values.data(), static_cast<int32_t>(fed.size()),
+                       fetched.data(), static_cast<int32_t>(fetched.size()), targets.data(),
+                       static_cast<int32_t>(targets.size()), out.data(), nullptr,
+                       status.c) != TW_OK) {
+      return status.Take();
+    }
+    return std::vector<Tensor>(out.begin(), out.end());
+  }
+  Result<Callable> MakeCallable(const std::vector<Output>& feeds,
+                                const std::vector<Output>& fetches,
+                                const std::vector<Node>& targets = {}) {
+    const std::vector<TwOutput> fed = Graph::Unwrap(feeds), fetched = Graph::Unwrap(fetches);
+    internal::StatusHolder status;
+    TwCallable* made =
+        tw_session_make_callable(c(), fed.data(), static_cast<int32_t>(fed.size()), fetched.data(),
+                                 static_cast<int32_t>(fetched.size()), targets.data(),
+                                 static_cast<int32_t>(targets.size()), status.c);
+    if (made == nullptr) return status.Take();
+    return Callable(made, fetched.size());
+  }
+  // Cancels what runs and returns when it has ended.
+  Status Close() {
+    internal::StatusHolder status;
+    tw_session_close(c(), status.c);
+    return status.Take();
+  }
+  TwSession* c() const { return handle_.get(); }
+
+ private:
+  explicit Session(TwSession* adopted) : handle_(adopted) {}
+  internal::Handle<TwSession, &tw_session_free> handle_;
+};
+
+}  // namespace tw
