@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// TableWriter and TableReader: files that map sorted keys to values, in LevelDB's table format without compression: data
+// blocks, an empty meta index, an index of the blocks, a footer of 48 bytes with a magic number. Each block is followed
+// by its compression type (0) and its masked CRC-32C.
+//
+//   TableWriter writer(file);  RETURN_IF_ERROR(writer.Add("a", "1"));  RETURN_IF_ERROR(writer.Finish());
+//   ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));   // all entries, in order
+//
+// Errors: DataLoss with file and offset for anything that is not as written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+#include "thalweg/io/table_block.h"
+
+namespace thalweg {
+
+class TableWriter {
+ public:
+  explicit TableWriter(WritableFile& file) : file_(file) {}
+  // Keys must rise; InvalidArgument otherwise.
+  Status Add(std::string_view key, std::string_view value);
+  // Writes indexes and footer; the file stays open.
+  Status Finish();
+
+ private:
+  static constexpr size_t kBlockBytes = 262144;
+  Status FlushBlock();
+  // Appends the block and its trailer; its handle (offset and size) as the index stores it.
+  Result<std::string> WriteBlock(const std::string& block);
+
+  WritableFile& file_;
+  TableBlockBuilder data_{16};
+  TableBlockBuilder index_{1};
+  uint64_t offset_ = 0;
+  bool started_ = false;
+  std::string last_key_;
+  std::string pending_handle_;  // of a finished block that waits for the next key
+};
+
+using TableEntries = std::vector<std::pair<std::string, std::string>>;
+
+// All entries of a table file. `path` is for messages.
+Result<TableEntries> ReadTable(const RandomAccessFile& file, const std::string& path);
+
+}  // namespace thalweg
