@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/run_metadata_message.h"
 
-#include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -10,7 +9,7 @@ namespace thalweg::api {
 namespace {
 
 void FillNode(const StepStats& stats, const NodeStats& node, Message* out) {
-  using pb::NodeExecStats;
+  namespace NodeExecStats = pb::NodeExecStats;
   const int64_t start_micros = stats.start_wall_micros + node.start_nanos / 1000;
   const int64_t nanos = node.end_nanos - node.start_nanos;
   out->SetString(NodeExecStats::kNodeName, node.node);
@@ -38,10 +37,6 @@ Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
         FillNode(metadata.step_stats, node, out->Add(pb::DeviceStepStats::kNodeStats));
       }
     }
-  }
-  for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
-    RETURN_IF_ERROR(
-        ExportGraphDef(*partition.graph, {}, message->Add(pb::RunMetadata::kPartitionGraphs)));
   }
   return Serialize(*message);
 }

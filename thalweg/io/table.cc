@@ -55,12 +55,12 @@ bool ReadHandle(WireReader& reader, BlockHandle* handle) {
   return reader.ReadVarint(&handle->offset) && reader.ReadVarint(&handle->size);
 }
 
-Result<std::string> ReadBlock(const RandomAccessFile& file, const BlockHandle& handle, uint64_t file_size,
-                              const std::string& path) {
+Result<std::string> ReadBlock(const RandomAccessFile& file, const BlockHandle& handle,
+                              uint64_t file_size, const std::string& path) {
   if (handle.offset > file_size || handle.size > file_size - handle.offset ||
       file_size - handle.offset - handle.size < kTrailerBytes) {
-    return DataLoss(path, ": a block of ", handle.size, " bytes at ", handle.offset, " lies outside the file of ",
-                    file_size, " bytes");
+    return DataLoss(path, ": a block of ", handle.size, " bytes at ", handle.offset,
+                    " lies outside the file of ", file_size, " bytes");
   }
   std::string bytes(handle.size + kTrailerBytes, '\0');
   RETURN_IF_ERROR(ReadExactly(file, handle.offset, bytes.data(), bytes.size()).WithContext(path));
@@ -111,7 +111,8 @@ Status TableWriter::Add(std::string_view key, std::string_view value) {
 
 Status TableWriter::Finish() {
   RETURN_IF_ERROR(FlushBlock());
-  ASSIGN_OR_RETURN(std::string footer, WriteBlock(TableBlockBuilder(16).Finish()));  // no meta blocks
+  ASSIGN_OR_RETURN(std::string footer,
+                   WriteBlock(TableBlockBuilder(16).Finish()));  // no meta blocks
   if (!pending_handle_.empty()) index_.Add(Successor(last_key_), pending_handle_);
   ASSIGN_OR_RETURN(const std::string index, WriteBlock(index_.Finish()));
   footer += index;
@@ -130,7 +131,8 @@ Result<TableEntries> ReadTable(const RandomAccessFile& file, const std::string& 
   }
   WireReader handles(std::string_view(footer, kFooterBytes - 8));
   BlockHandle meta, index;
-  if (!ReadHandle(handles, &meta) || !ReadHandle(handles, &index)) return DataLoss(path, ": damaged footer");
+  if (!ReadHandle(handles, &meta) || !ReadHandle(handles, &index))
+    return DataLoss(path, ": damaged footer");
   ASSIGN_OR_RETURN(const std::string index_block, ReadBlock(file, index, size, path));
   ASSIGN_OR_RETURN(TableBlockReader blocks, TableBlockReader::Open(index_block));
   TableEntries entries;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// TableWriter and TableReader: files that map sorted keys to values, in LevelDB's table format without compression: data
-// blocks, an empty meta index, an index of the blocks, a footer of 48 bytes with a magic number. Each block is followed
-// by its compression type (0) and its masked CRC-32C.
+// TableWriter and TableReader: files that map sorted keys to values, in LevelDB's table format
+// without compression: data blocks, an empty meta index, an index of the blocks, a footer of 48
+// bytes with a magic number. Each block is followed by its compression type (0) and its masked
+// CRC-32C.
 //
-//   TableWriter writer(file);  RETURN_IF_ERROR(writer.Add("a", "1"));  RETURN_IF_ERROR(writer.Finish());
-//   ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));   // all entries, in order
+//   TableWriter writer(file);  RETURN_IF_ERROR(writer.Add("a", "1"));
+//   RETURN_IF_ERROR(writer.Finish()); ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));   //
+//   all entries, in order
 //
 // Errors: DataLoss with file and offset for anything that is not as written.
 #pragma once

@@ -44,7 +44,8 @@ Result<TableBlockReader> TableBlockReader::Open(std::string_view block) {
   if (block.size() < 4) return DataLoss("a block of ", block.size(), " bytes has no restart count");
   const uint64_t restarts = LoadFixed32(block.data() + block.size() - 4);
   if (restarts * 4 + 4 > block.size()) {
-    return DataLoss("a block of ", block.size(), " bytes cannot hold the ", restarts, " restart points it claims");
+    return DataLoss("a block of ", block.size(), " bytes cannot hold the ", restarts,
+                    " restart points it claims");
   }
   return TableBlockReader(block.substr(0, block.size() - 4 - restarts * 4));
 }
@@ -54,7 +55,8 @@ bool TableBlockReader::Next() {
   WireReader reader(entries_.substr(position_));
   uint64_t shared = 0, unshared = 0, size = 0;
   if (!reader.ReadVarint(&shared) || !reader.ReadVarint(&unshared) || !reader.ReadVarint(&size) ||
-      shared > key_.size() || unshared > reader.remaining() || size > reader.remaining() - unshared) {
+      shared > key_.size() || unshared > reader.remaining() ||
+      size > reader.remaining() - unshared) {
     status_ = DataLoss("damaged entry at byte ", position_, " of a block");
     return false;
   }

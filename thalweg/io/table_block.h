@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of a sorted table: entries with shared key prefixes, then restart points, as LevelDB lays it out.
+// A block of a sorted table: entries with shared key prefixes, then restart points, as LevelDB lays
+// it out.
 //   entry: varint shared, varint unshared, varint value size, key tail, value
 //   end:   restart offsets (fixed32 each), their number (fixed32)
 #pragma once
@@ -35,7 +36,8 @@ class TableBlockBuilder {
 // Reads the entries of a block one after the other.
 class TableBlockReader {
  public:
-  // DataLoss when the block is too short for what it says of itself. `block` must outlive the reader.
+  // DataLoss when the block is too short for what it says of itself. `block` must outlive the
+  // reader.
   static Result<TableBlockReader> Open(std::string_view block);
   // False at the end or after an error.
   bool Next();

@@ -47,10 +47,12 @@ void AppendOrderedSigned(std::string& out, int64_t value) {
   char bytes[10];
   const char sign = value < 0 ? '\xff' : '\0';
   bytes[0] = bytes[1] = sign;
-  for (int i = 0; i < 8; ++i) bytes[2 + i] = static_cast<char>(static_cast<uint64_t>(value) >> (56 - 8 * i));
+  for (int i = 0; i < 8; ++i)
+    bytes[2 + i] = static_cast<char>(static_cast<uint64_t>(value) >> (56 - 8 * i));
   char* first = bytes + 10 - length;
   // `length` one bits at the top (of two bytes) are flipped.
-  const uint32_t header = length >= 9 ? 0xff00u | (length == 9 ? 0x80u : 0xc0u) : (0xff00u << (8 - length)) & 0xff00u;
+  const uint32_t header =
+      length >= 9 ? 0xff00u | (length == 9 ? 0x80u : 0xc0u) : (0xff00u << (8 - length)) & 0xff00u;
   first[0] = static_cast<char>(first[0] ^ static_cast<char>(header >> 8));
   if (length > 1) first[1] = static_cast<char>(first[1] ^ static_cast<char>(header & 0xff));
   out.append(first, static_cast<size_t>(length));
@@ -68,7 +70,8 @@ Result<TensorSlice> TensorSlice::Parse(std::string_view text) {
       std::string_view numbers = part;
       const std::string_view start = TakeUntil(numbers, ',');
       if (!ParseInt(start, &extent.start) || !ParseInt(numbers, &extent.length)) {
-        return InvalidArgument("expected '-' or 'start,length' in slice '", text, "', got '", part, "'");
+        return InvalidArgument("expected '-' or 'start,length' in slice '", text, "', got '", part,
+                               "'");
       }
     }
     slice.extents.push_back(extent);
@@ -83,7 +86,8 @@ Result<TensorSlice> TensorSlice::FromProto(const Message& proto) {
     extent.start = part->GetInt(pb::TensorSliceProto::Extent::kStart);
     if (part->Has(pb::TensorSliceProto::Extent::kLength)) {
       extent.length = part->GetInt(pb::TensorSliceProto::Extent::kLength);
-      if (extent.length < 0) return InvalidArgument("a slice has a negative length: ", extent.length);
+      if (extent.length < 0)
+        return InvalidArgument("a slice has a negative length: ", extent.length);
     }
     if (extent.start < 0) return InvalidArgument("a slice has a negative start: ", extent.start);
     slice.extents.push_back(extent);
@@ -110,12 +114,14 @@ std::string TensorSlice::ToString() const {
 }
 
 bool TensorSlice::IsWhole() const {
-  return std::all_of(extents.begin(), extents.end(), [](const Extent& e) { return e.length == kWhole; });
+  return std::all_of(extents.begin(), extents.end(),
+                     [](const Extent& e) { return e.length == kWhole; });
 }
 
 Result<TensorSlice> TensorSlice::Resolve(const Shape& shape) const {
   if (static_cast<int>(extents.size()) != shape.rank()) {
-    return InvalidArgument("slice '", ToString(), "' has ", extents.size(), " dimensions, the tensor's shape is ", shape);
+    return InvalidArgument("slice '", ToString(), "' has ", extents.size(),
+                           " dimensions, the tensor's shape is ", shape);
   }
   TensorSlice resolved = *this;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -140,8 +146,8 @@ bool Intersect(const TensorSlice& a, const TensorSlice& b, TensorSlice* common) 
   common->extents.resize(a.extents.size());
   for (size_t i = 0; i < a.extents.size(); ++i) {
     const int64_t start = std::max(a.extents[i].start, b.extents[i].start);
-    const int64_t end =
-        std::min(a.extents[i].start + a.extents[i].length, b.extents[i].start + b.extents[i].length);
+    const int64_t end = std::min(a.extents[i].start + a.extents[i].length,
+                                 b.extents[i].start + b.extents[i].length);
     if (start >= end) return false;
     common->extents[i] = {start, end - start};
   }
@@ -155,7 +161,8 @@ Status ParseShapeAndSlice(std::string_view text, Shape* shape, TensorSlice* slic
     const std::string_view part = TakeUntil(rest, ' ');
     int64_t dim = 0;
     if (!ParseInt(part, &dim)) {
-      return InvalidArgument("expected 'dim dim ... slice' for a slice of a tensor, got '", text, "'");
+      return InvalidArgument("expected 'dim dim ... slice' for a slice of a tensor, got '", text,
+                             "'");
     }
     dims.push_back(dim);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorSlice: a box within a tensor: in each dimension a start and a length, or all of it. Text: "-" for a whole
-// dimension, "start,length" otherwise, joined by ':' ("0,5:-"). Variables that are partitioned are saved in slices.
+// TensorSlice: a box within a tensor: in each dimension a start and a length, or all of it. Text:
+// "-" for a whole dimension, "start,length" otherwise, joined by ':' ("0,5:-"). Variables that are
+// partitioned are saved in slices.
 #pragma once
 
 #include <cstdint>
