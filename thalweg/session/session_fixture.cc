@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -167,6 +168,12 @@ class WaitKernel : public AsyncKernel {
   }
 };
 
+Status PlaceholderShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape shape, c.Attr<PartialShape>("shape"));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
 void DefineTestOp(OpRegistry& ops, std::string name) {
   OpDef def;
   def.name = std::move(name);
@@ -245,6 +252,7 @@ Registries TestRegistries() {
   for (const char* name : {"TestCount", "TestWait", "TestFail", "TestNoKernel"}) {
     DefineTestOp(*registries.ops, name);
   }
+  registries.ops->Op("Placeholder").Shape(PlaceholderShape);
   registries.devices = {MakeFixtureDevices};
   return registries;
 }

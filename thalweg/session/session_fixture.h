@@ -28,6 +28,10 @@ class LinesSink : public LogSink {
   std::vector<std::string> lines_ GUARDED_BY(mutex_);
 };
 
+inline Tensor Filled(int64_t size, float value) {
+  return Tensor::Of<float>(std::vector<float>(static_cast<size_t>(size), value), Shape{size});
+}
+
 // How often kernels of Add, Mul and Neg have run, in all sessions.
 std::atomic<int>& ArithmeticCalls();
 
