@@ -257,6 +257,24 @@ Result<T> AttrValue::Get() const {
   }
 }
 
+template <class T>
+const T* AttrValue::GetIf() const {
+  return kind_ == kKindOf<T> ? &std::get<T>(payload_->value) : nullptr;
+}
+
+template const std::string* AttrValue::GetIf() const;
+template const PartialShape* AttrValue::GetIf() const;
+template const Tensor* AttrValue::GetIf() const;
+template const FunctionRef* AttrValue::GetIf() const;
+template const std::vector<std::string>* AttrValue::GetIf() const;
+template const std::vector<int64_t>* AttrValue::GetIf() const;
+template const std::vector<float>* AttrValue::GetIf() const;
+template const std::vector<bool>* AttrValue::GetIf() const;
+template const std::vector<DType>* AttrValue::GetIf() const;
+template const std::vector<PartialShape>* AttrValue::GetIf() const;
+template const std::vector<Tensor>* AttrValue::GetIf() const;
+template const std::vector<FunctionRef>* AttrValue::GetIf() const;
+
 template Result<std::string> AttrValue::Get() const;
 template Result<int64_t> AttrValue::Get() const;
 template Result<float> AttrValue::Get() const;
@@ -287,6 +305,11 @@ size_t AttrValue::list_size() const {
       payload_->value);
 }
 
+std::string_view AttrValue::placeholder() const {
+  if (kind_ != Kind::kPlaceholder) return {};
+  return std::get<std::string>(payload_->value);
+}
+
 std::string AttrValue::ToString() const {
   switch (kind_) {
     case Kind::kNone:
@@ -302,7 +325,7 @@ std::string AttrValue::ToString() const {
     case Kind::kEmptyList:
       return "[]";
     case Kind::kPlaceholder:
-      return StrCat("$", std::get<std::string>(payload_->value));
+      return StrCat("$", placeholder());
     default:
       return std::visit(
           []<class T>(const T& value) {

@@ -112,6 +112,12 @@ class AttrValue {
   // an empty vector of any kind.
   template <class T>
   Result<T> Get() const;
+  // Without a copy, for T that is no int, float, bool or type: null when it holds another kind (an
+  // untyped empty list holds none).
+  template <class T>
+  const T* GetIf() const;
+  // The name that a placeholder stands for; empty for everything else.
+  std::string_view placeholder() const;
   // As the schema language and messages write it: "DT_FLOAT", "[1,2]", "\"SAME\"".
   std::string ToString() const;
   friend bool operator==(const AttrValue& a, const AttrValue& b);

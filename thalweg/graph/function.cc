@@ -4,7 +4,7 @@
 namespace thalweg {
 
 Status FunctionLibrary::Add(OpDef signature, std::string definition) {
-  RETURN_IF_ERROR(ValidateOpDef(signature));
+  RETURN_IF_ERROR(ValidateOpDef(signature, true));
   auto function = std::make_unique<Function>();
   function->op.def = std::move(signature);
   function->definition = std::move(definition);

@@ -243,4 +243,28 @@ const std::string& Graph::Site(uint32_t site) const {
   return *sites_[site < sites_.size() ? site : 0];
 }
 
+void Graph::SetWireExtras(const Node& node, std::string bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  wire_extras_[&node] = std::move(bytes);
+}
+
+std::string Graph::WireExtras(const Node& node) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = wire_extras_.find(&node);
+  return found == wire_extras_.end() ? std::string() : found->second;
+}
+
+void Graph::TakeBack(const std::vector<Node*>& added) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const size_t kept = nodes_.size() - std::min(added.size(), nodes_.size());
+  for (size_t i = 0; i < added.size(); ++i) {
+    if (kept + i >= nodes_.size() || nodes_[kept + i].get() != added[i]) return;
+  }
+  for (const Node* node : added) {
+    by_name_.erase(node->name_);
+    wire_extras_.erase(node);
+  }
+  nodes_.resize(kept);
+}
+
 }  // namespace thalweg

@@ -184,6 +184,13 @@ class Graph {
   uint32_t InternSite(std::string_view text);
   const std::string& Site(uint32_t site) const;
 
+  // What a NodeDef had that this library keeps but does not read: a serialized NodeDef.
+  void SetWireExtras(const Node& node, std::string bytes);
+  std::string WireExtras(const Node& node) const;
+  // Takes nodes out again that were just added: for an import that failed half way. They must be
+  // the last ones; when somebody else has added nodes meanwhile, they stay.
+  void TakeBack(const std::vector<Node*>& added);
+
   const OpRegistry& registry() const { return *registry_; }
   const std::shared_ptr<const OpRegistry>& shared_registry() const { return registry_; }
   Versions& versions() { return versions_; }
@@ -206,6 +213,7 @@ class Graph {
   bool has_late_edges_ = false;  // AddControlInput has made an edge from a later node
   std::vector<std::unique_ptr<std::string>> sites_;
   std::unordered_map<std::string_view, uint32_t> site_ids_;
+  std::unordered_map<const Node*, std::string> wire_extras_;
   Versions versions_;
   std::unique_ptr<FunctionLibrary> library_;
 };

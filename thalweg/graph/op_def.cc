@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 namespace thalweg {
 namespace {
@@ -31,8 +32,9 @@ Status CheckReference(const OpDef& def, const ArgDef& arg, std::string_view attr
   return OkStatus();
 }
 
-Status CheckArg(const OpDef& def, const ArgDef& arg) {
-  if (!IsIdentifier(arg.name)) return InvalidArgument("bad argument name '", arg.name, "'");
+Status CheckArg(const OpDef& def, const ArgDef& arg, bool any_name) {
+  if (!any_name && !IsIdentifier(arg.name))
+    return InvalidArgument("bad argument name '", arg.name, "'");
   const int sources =
       (arg.type != DType::kInvalid) + !arg.type_attr.empty() + !arg.type_list_attr.empty();
   if (sources != 1) {
@@ -60,7 +62,7 @@ std::string AllowedText(const AttrDef& attr) {
   return text;
 }
 
-Status CheckTypes(const AttrDef& attr, const std::vector<DType>& types) {
+Status CheckTypes(const AttrDef& attr, std::span<const DType> types) {
   if (attr.allowed_types.empty()) return OkStatus();
   for (DType type : types) {
     if (std::find(attr.allowed_types.begin(), attr.allowed_types.end(), type) ==
@@ -72,7 +74,7 @@ Status CheckTypes(const AttrDef& attr, const std::vector<DType>& types) {
   return OkStatus();
 }
 
-Status CheckStrings(const AttrDef& attr, const std::vector<std::string>& values) {
+Status CheckStrings(const AttrDef& attr, std::span<const std::string> values) {
   if (attr.allowed_strings.empty()) return OkStatus();
   for (const std::string& value : values) {
     if (std::find(attr.allowed_strings.begin(), attr.allowed_strings.end(), value) ==
@@ -113,25 +115,23 @@ Status CheckAttrValue(const AttrDef& attr, const AttrValue& value) {
     }
   }
   switch (attr.kind) {
-    case Kind::kType:
-      return CheckTypes(attr, {*value.Get<DType>()});
+    case Kind::kType: {
+      const DType type = *value.Get<DType>();
+      return CheckTypes(attr, {&type, 1});
+    }
     case Kind::kTypeList:
-      return attr.allowed_types.empty() ? OkStatus()
-                                        : CheckTypes(attr, *value.Get<std::vector<DType>>());
+      return empty_list ? OkStatus() : CheckTypes(attr, *value.GetIf<std::vector<DType>>());
     case Kind::kString:
-      return attr.allowed_strings.empty() ? OkStatus()
-                                          : CheckStrings(attr, {*value.Get<std::string>()});
+      return CheckStrings(attr, {value.GetIf<std::string>(), 1});
     case Kind::kStringList:
-      return attr.allowed_strings.empty()
-                 ? OkStatus()
-                 : CheckStrings(attr, *value.Get<std::vector<std::string>>());
+      return empty_list ? OkStatus() : CheckStrings(attr, *value.GetIf<std::vector<std::string>>());
     default:
       return OkStatus();
   }
 }
 
-Status ValidateOpDef(const OpDef& def) {
-  if (!IsIdentifier(def.name)) {
+Status ValidateOpDef(const OpDef& def, bool is_function) {
+  if (is_function ? def.name.empty() : !IsIdentifier(def.name)) {
     return InvalidArgument("bad operation name '", def.name,
                            "': letters, digits, '_' and '>', a letter first");
   }
@@ -139,7 +139,7 @@ Status ValidateOpDef(const OpDef& def) {
   std::set<std::string_view> names;
   for (const AttrDef& attr : def.attrs) {
     Status status;
-    if (!IsIdentifier(attr.name)) {
+    if (!is_function && !IsIdentifier(attr.name)) {
       status = InvalidArgument("bad attribute name '", attr.name, "'");
     } else if (!names.insert(attr.name).second) {
       status = InvalidArgument("two attributes are named '", attr.name, "'");
@@ -153,7 +153,7 @@ Status ValidateOpDef(const OpDef& def) {
   for (const auto* args : {&def.inputs, &def.outputs}) {
     names.clear();
     for (const ArgDef& arg : *args) {
-      Status status = CheckArg(def, arg);
+      Status status = CheckArg(def, arg, is_function);
       if (status.ok() && !names.insert(arg.name).second) {
         status = InvalidArgument("two arguments are named '", arg.name, "'");
       }

@@ -52,8 +52,8 @@ struct OpDef {
 
 // What Define asks of a schema: a name such as "MyOp", arguments and attributes with distinct
 // names, arguments that refer to attributes of the right kinds, defaults that satisfy their own
-// definition.
-Status ValidateOpDef(const OpDef& def);
+// definition. Functions have any names.
+Status ValidateOpDef(const OpDef& def, bool is_function = false);
 // Kind, minimum and allowed values. An empty list fits every list. The message names no node.
 Status CheckAttrValue(const AttrDef& attr, const AttrValue& value);
 

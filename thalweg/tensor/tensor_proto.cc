@@ -480,10 +480,8 @@ Status TensorToProto(const Tensor& tensor, Message* proto, const TensorWriteOpti
   ShapeToProto(tensor.shape(), proto->Mutable(tp::kTensorShape));
   if (tensor.num_elements() == 0) return OkStatus();
   const ValueField field = FieldOf(tensor.dtype());
-  if (tensor.num_elements() == 1 && tensor.rank() == 0) {
-    return WriteList(tensor, proto, options.borrow);
-  }
-  if (options.as_1_15 ? field.content_in_1_15 : field.content_in_2_21) {
+  const bool as_content = options.as_1_15 ? field.content_in_1_15 : field.content_in_2_21;
+  if (as_content && tensor.num_elements() > 1) {
     const std::string_view bytes(static_cast<const char*>(tensor.raw_data()), tensor.bytes());
     if (options.borrow) {
       proto->SetBorrowed(tp::kTensorContent, bytes);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// AttrValue as the message of the same name, and back.
+//   ASSIGN_OR_RETURN(AttrValue v, AttrValueFromProto(message));
+// Errors: InvalidArgument for a message without a value, a list of several kinds, a type that does
+// not exist, functions nested too deep; those of tensor_proto.h.   Threads: any, distinct messages.
+#pragma once
+
+#include "thalweg/graph/attr_value.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+
+Result<AttrValue> AttrValueFromProto(const Message& proto, const TensorReadOptions& options = {});
+// `proto` must be empty.
+Status AttrValueToProto(const AttrValue& value, Message* proto,
+                        const TensorWriteOptions& options = {});
+
+// "int", "list(type)": the names of kinds in OpDef messages.
+std::string_view AttrKindWireName(AttrValue::Kind kind);
+Result<AttrValue::Kind> ParseAttrKind(std::string_view wire_name);
+
+}  // namespace thalweg
