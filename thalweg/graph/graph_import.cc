@@ -97,6 +97,7 @@ class GraphImporter {
     bool is_back_edge = false;
   };
 
+  int64_t Producer() const;
   Status CheckVersions();
   void MergeVersions();
   Status IndexNames();
@@ -136,12 +137,19 @@ class GraphImporter {
   std::vector<Node*> added_;  // in the order of creation
 };
 
+// Old graphs have a field of their own for it.
+int64_t GraphImporter::Producer() const {
+  const int64_t producer =
+      def_.GetMessage(pb::GraphDef::kVersions).GetInt(pb::VersionDef::kProducer);
+  return producer == 0 ? def_.GetInt(pb::GraphDef::kVersion) : producer;
+}
+
 Status GraphImporter::CheckVersions() {
   if (!options_.validate_versions) return OkStatus();
   const Message& versions = def_.GetMessage(pb::GraphDef::kVersions);
   const int64_t min_consumer = versions.GetInt(pb::VersionDef::kMinConsumer);
-  if (versions.GetInt(pb::VersionDef::kProducer) < 0) {
-    return InvalidArgument("GraphDef producer version ", versions.GetInt(pb::VersionDef::kProducer),
+  if (Producer() < 0) {
+    return InvalidArgument("GraphDef producer version ", Producer(),
                            " below min producer 0 supported here");
   }
   if (min_consumer > kGraphDefVersion) {
@@ -161,8 +169,7 @@ Status GraphImporter::CheckVersions() {
 // The graph must be readable by those who can read both parts.
 void GraphImporter::MergeVersions() {
   const Message& from = def_.GetMessage(pb::GraphDef::kVersions);
-  int producer = static_cast<int>(from.GetInt(pb::VersionDef::kProducer));
-  if (producer == 0) producer = static_cast<int>(def_.GetInt(pb::GraphDef::kVersion));
+  const auto producer = static_cast<int>(Producer());
   Versions& to = graph_.versions();
   const bool was_empty = graph_.num_nodes() == static_cast<int>(added_.size());
   to.producer = was_empty ? producer : std::min(to.producer, producer);

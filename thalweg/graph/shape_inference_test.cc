@@ -130,6 +130,7 @@ TEST_F(ShapeInferenceTest, StridedSlicesOfShapes) {
   EXPECT_EQ(slice(2, 0, 1, 1, 0), "[]");
   EXPECT_EQ(slice(0, 0, -1, 1, 1), "[5,4,3,2]");
   EXPECT_EQ(slice(0, 99, 2, 0, 0), "[2,4]");
+  EXPECT_EQ(slice(-1, -99, -1, 0, 0), "[5,4,3,2]");
   EXPECT_EQ(slice(-99, 99, 2147483647, 0, 0), "[2]");
   EXPECT_EQ(Value(Element(shape, 1)), "int32[] 3");
   EXPECT_EQ(Value(b_.Op("StridedSlice", {shape, Ints({-1}), Ints({0}), Ints({1})},
