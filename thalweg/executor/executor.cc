@@ -1,12 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/executor/executor.h"
 
-#include "thalweg/executor/plain_executor.h"
+#include <algorithm>
+
+#include "thalweg/base/floating_point.h"
+#include "thalweg/base/spin.h"
+#include "thalweg/executor/node_runner.h"
+#include "thalweg/executor/plan.h"
 
 namespace thalweg {
+namespace {
 
-Result<std::unique_ptr<Executor>> MakeExecutor(Program program, const ExecutorOptions&) {
-  return MakePlainExecutor(std::move(program));
+// The plan and its spare step; helpers that come late keep it alive.
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(Plan plan, int threads) : plan_(std::move(plan)), threads_(threads) {}
+  ~Core() { const std::unique_ptr<StepState> spare(spare_.load(std::memory_order_acquire)); }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  const Plan& plan() const { return plan_; }
+  Status Run(const Executor::Step& args);
+
+ private:
+  template <bool kParallel, bool kTrace>
+  static void Call(StepState& step);
+  template <bool kTrace>
+  static void Help(void* object, uint64_t);
+  template <class Runner>
+  static bool RunShared(StepState& step, Runner& runner);
+
+  const Plan plan_;
+  const int threads_;
+  std::atomic<StepState*> spare_{nullptr};
+};
+
+Status Core::Run(const Executor::Step& args) {
+  const FloatingPointScope floating_point;
+  StepState* step = spare_.exchange(nullptr, std::memory_order_acq_rel);
+  if (step == nullptr) {
+    step = std::make_unique<StepState>(plan_).release();
+    step->SetHome(&spare_);
+  }
+  step->Begin(&args);
+  const int helpers = args.queue == nullptr ? 0 : std::min(threads_, args.queue->Parallelism());
+  const bool trace = args.trace != nullptr;
+  if (plan_.is_parallel && helpers > 0) {
+    step->Open(trace ? &Help<true> : &Help<false>, helpers, shared_from_this());
+    trace ? Call<true, true>(*step) : Call<true, false>(*step);
+  } else {
+    trace ? Call<false, true>(*step) : Call<false, false>(*step);
+  }
+  Status status = step->End();
+  step->Release();
+  return status;
+}
+
+// One thing that other threads or asynchronous kernels have left.
+template <class Runner>
+bool Core::RunShared(StepState& step, Runner& runner) {
+  Activation activation;
+  Ended ended;
+  switch (step.queue().Pop(&activation, &ended)) {
+    case 1: runner.RunUnit(activation); break;
+    case 2: runner.Resume(std::move(ended)); break;
+    default: return false;
+  }
+  runner.RunReady();
+  return true;
+}
+
+// The caller's part of a step: all of it, if nobody comes to help.
+template <bool kParallel, bool kTrace>
+void Core::Call(StepState& step) {
+  std::unique_ptr<Tensor[]> registers = step.TakeRegisters();
+  NodeRunner<kParallel, kTrace> runner(step, registers.get(), 0);
+  runner.StartRoot();
+  runner.RunReady();
+  while (!step.queue().finished()) {
+    if (RunShared(step, runner)) continue;
+    step.SetCallerIdle(true);
+    Spinner spinner;
+    while (!step.queue().finished() && !step.queue().MayHaveWork()) {
+      if (!spinner.Spin()) step.queue().Park();
+    }
+    step.SetCallerIdle(false);
+  }
+  step.GiveRegisters(std::move(registers));
+}
+
+template <bool kTrace>
+void Core::Help(void* object, uint64_t) {
+  StepState& step = *static_cast<StepState*>(object);
+  std::unique_ptr<Tensor[]> registers = step.TakeRegisters();
+  {
+    NodeRunner<true, kTrace> runner(step, registers.get(), step.NewThreadNumber());
+    do {
+      while (RunShared(step, runner)) {
+      }
+    } while (step.LeaveHelp());
+  }
+  step.GiveRegisters(std::move(registers));
+  step.Release();
+}
+
+class StripExecutor : public Executor {
+ public:
+  StripExecutor(Plan plan, int threads)
+      : core_(std::make_shared<Core>(std::move(plan), threads)) {}
+  Status Run(const Step& step) override { return core_->Run(step); }
+  const Program& program() const override { return core_->plan().program; }
+
+ private:
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> MakeExecutor(Program program, const ExecutorOptions& options) {
+  ASSIGN_OR_RETURN(Plan plan,
+                   Compile(std::move(program), {.threads = options.threads,
+                                                .strips = options.strips,
+                                                .structured_loops = options.structured_loops}));
+  return std::unique_ptr<Executor>(
+      std::make_unique<StripExecutor>(std::move(plan), options.threads));
 }
 
 }  // namespace thalweg

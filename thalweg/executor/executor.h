@@ -42,6 +42,9 @@ class Executor {
 struct ExecutorOptions {
   // How many threads a step can use besides its caller's. 0 compiles for the caller alone.
   int threads = 0;
+  // For comparison: one node a unit; no loop as one instruction. The results are the same.
+  bool strips = true;
+  bool structured_loops = true;
 };
 
 // InvalidArgument for a program that cannot run: a cycle without a NextIteration, values of

@@ -26,6 +26,8 @@ struct World {
   const char* name;
   bool plain;
   int threads;
+  bool strips = true;
+  bool structured_loops = true;
 };
 
 class ExecutorTest : public ::testing::TestWithParam<World> {
@@ -35,7 +37,9 @@ class ExecutorTest : public ::testing::TestWithParam<World> {
   std::unique_ptr<Harness> Make(TestProgram& p) {
     const auto make = [](Program program) {
       if (GetParam().plain) return MakePlainExecutor(std::move(program));
-      return MakeExecutor(std::move(program), {.threads = GetParam().threads});
+      return MakeExecutor(std::move(program), {.threads = GetParam().threads,
+                                               .strips = GetParam().strips,
+                                               .structured_loops = GetParam().structured_loops});
     };
     return std::make_unique<Harness>(p.Take(), make, &pool_);
   }

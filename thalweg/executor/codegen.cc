@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/executor/codegen.h"
+
+#include <algorithm>
+
+namespace thalweg {
+namespace {
+
+bool IsKernel(Opcode opcode) {
+  return opcode == Opcode::kKernel || opcode == Opcode::kKernelRelease ||
+         opcode == Opcode::kKernelAlways || opcode == Opcode::kAsync;
+}
+
+}  // namespace
+
+int CodeObject::Fixed(uint32_t base, uint32_t index, bool owned, bool shared) {
+  locals_.push_back({.base = base, .index = index, .owned = owned, .shared = shared});
+  return static_cast<int>(locals_.size()) - 1;
+}
+
+int CodeObject::Register(bool is_inline) {
+  locals_.push_back({.in_register = true, .owned = true, .is_inline = is_inline});
+  return static_cast<int>(locals_.size()) - 1;
+}
+
+int CodeObject::Pinned(uint32_t index, bool owned) {
+  locals_.push_back({.in_register = true, .index = index, .owned = owned, .is_pinned = true});
+  return static_cast<int>(locals_.size()) - 1;
+}
+
+int CodeObject::Add(AbstractInstr instr) {
+  const int index = size();
+  for (const int read : instr.reads) KeepUntil(read, index);
+  if (instr.opcode == Opcode::kLoop) loops_.push_back(static_cast<uint32_t>(instr.aux));
+  instrs_.push_back(std::move(instr));
+  return index;
+}
+
+void CodeObject::KeepUntil(int local, int at) {
+  locals_[local].last_use = std::max(locals_[local].last_use, at);
+}
+
+// A register is free again behind the last use of its value; the one that is freed last is used first.
+void CodeObject::Allocate(uint32_t first_register) {
+  registers_ = first_register;
+  std::vector<uint32_t> free;
+  std::vector<std::vector<int>> ends(instrs_.size());
+  for (size_t l = 0; l < locals_.size(); ++l) {
+    const Local& local = locals_[l];
+    if (local.in_register && !local.is_pinned && local.last_use >= 0) {
+      ends[static_cast<size_t>(local.last_use)].push_back(static_cast<int>(l));
+    }
+  }
+  for (size_t i = 0; i < instrs_.size(); ++i) {
+    for (const int write : instrs_[i].writes) {
+      if (write < 0) continue;
+      Local& local = locals_[write];
+      if (!local.in_register || local.is_pinned) continue;
+      if (free.empty()) {
+        local.index = registers_++;
+      } else {
+        local.index = free.back();
+        free.pop_back();
+      }
+    }
+    for (const int ended : ends[i]) free.push_back(locals_[ended].index);
+    for (const int write : instrs_[i].writes) {
+      if (write < 0) continue;
+      const Local& local = locals_[write];
+      if (local.in_register && !local.is_pinned && local.last_use < 0) free.push_back(local.index);
+    }
+  }
+}
+
+void CodeObject::SetWindows() {
+  all_registers_ = registers_;
+  for (const uint32_t l : loops_) {
+    LoopCode& loop = plan_->loops[l];
+    loop.window = registers_;
+    all_registers_ = std::max(all_registers_, registers_ + loop.all_registers);
+  }
+}
+
+uint32_t CodeObject::OperandOf(int local, bool last) const {
+  const Local& l = locals_[local];
+  return Operand::Make(l.base, l.index, last, l.shared && last).v;
+}
+
+bool CodeObject::Ends(int at, size_t place) const {
+  const std::vector<int>& reads = instrs_[static_cast<size_t>(at)].reads;
+  const int local = reads[place];
+  const auto rest = reads.begin() + static_cast<int64_t>(place) + 1;
+  return EndsAt(local, at) && std::find(rest, reads.end(), local) == reads.end();
+}
+
+Section CodeObject::Write(int from, int to) {
+  Section section{.begin = static_cast<uint32_t>(plan_->code.size())};
+  for (int i = from; i < to; ++i) WriteOne(i);
+  section.end = static_cast<uint32_t>(plan_->code.size());
+  return section;
+}
+
+// The operands of an instruction. Of a value that is read twice and ends here, a kernel must not take one for its own:
+// such values come back in `twice`.
+void CodeObject::WriteOperands(const AbstractInstr& instr, int index, std::vector<int>* twice) {
+  for (size_t r = 0; r < instr.reads.size(); ++r) {
+    const int read = instr.reads[r];
+    bool last = EndsAt(read, index);
+    if (last) {
+      const auto rest = instr.reads.begin() + static_cast<int64_t>(r) + 1;
+      const bool again = std::find(rest, instr.reads.end(), read) != instr.reads.end();
+      const bool before = std::find(instr.reads.begin(), rest - 1, read) != rest - 1;
+      if (again) last = false;
+      if (IsKernel(instr.opcode) && (again || before)) {
+        last = false;
+        if (!again && NeedsRelease(read)) twice->push_back(read);
+      }
+    }
+    plan_->words.push_back(OperandOf(read, last));
+  }
+  for (const int write : instr.writes) {
+    if (write < 0) {
+      plan_->words.push_back(kNone);
+      continue;
+    }
+    const Local& local = locals_[write];
+    plan_->words.push_back(OperandOf(write, local.in_register && !local.is_pinned && local.last_use < 0));
+  }
+}
+
+void CodeObject::WriteRelease(const AbstractInstr& instr, const std::vector<int>& ended) {
+  if (ended.empty()) return;
+  Instr out;
+  out.aux = 0;
+  out.words = static_cast<uint32_t>(plan_->words.size());
+  out.inputs = static_cast<uint32_t>(ended.size());
+  out.outputs = 0;
+  out.opcode = Opcode::kRelease;
+  out.node = static_cast<uint32_t>(instr.node);
+  for (const int local : ended) plan_->words.push_back(OperandOf(local, true));
+  plan_->code.push_back(out);
+}
+
+void CodeObject::WriteOne(int index) {
+  const AbstractInstr& instr = instrs_[static_cast<size_t>(index)];
+  if (instr.opcode == Opcode::kRelease) {
+    std::vector<int> ended;
+    for (const int read : instr.reads) {
+      if (EndsAt(read, index) && NeedsRelease(read) &&
+          std::find(ended.begin(), ended.end(), read) == ended.end()) {
+        ended.push_back(read);
+      }
+    }
+    return WriteRelease(instr, ended);
+  }
+  Instr out;
+  if (instr.kernel != nullptr) {
+    out.kernel = instr.kernel;
+  } else {
+    out.aux = instr.aux;
+  }
+  out.words = static_cast<uint32_t>(plan_->words.size());
+  out.inputs = static_cast<uint32_t>(instr.reads.size());
+  out.outputs = static_cast<uint32_t>(instr.writes.size());
+  out.opcode = instr.opcode;
+  out.node = static_cast<uint32_t>(instr.node);
+  std::vector<int> twice;
+  WriteOperands(instr, index, &twice);
+  if (instr.opcode == Opcode::kKernelAlways) {
+    const uint32_t empty = Operand::Make(kConstants, 0).v;
+    plan_->words.insert(plan_->words.end(), instr.reads.size(), empty);
+    for (const int write : instr.writes) plan_->words.push_back(OperandOf(write, false));
+  }
+  plan_->words.insert(plan_->words.end(), instr.extra.begin(), instr.extra.end());
+  std::vector<int> ended;  // what an asynchronous kernel's inputs leave behind
+  if (instr.opcode == Opcode::kKernel || instr.opcode == Opcode::kAsync) {
+    bool release = false;
+    for (const int read : instr.reads) {
+      const bool twice_read = std::count(instr.reads.begin(), instr.reads.end(), read) > 1;
+      if (!EndsAt(read, index) || !NeedsRelease(read) || twice_read) continue;
+      release = true;
+      ended.push_back(read);
+    }
+    for (const int write : instr.writes) {
+      if (locals_[write].in_register && locals_[write].last_use < 0 && NeedsRelease(write)) {
+        release = true;
+      }
+    }
+    if (release && instr.opcode == Opcode::kKernel) out.opcode = Opcode::kKernelRelease;
+  }
+  if (instr.opcode != Opcode::kAsync) ended.clear();
+  plan_->code.push_back(out);
+  ended.insert(ended.end(), twice.begin(), twice.end());
+  WriteRelease(instr, ended);
+}
+
+}  // namespace thalweg

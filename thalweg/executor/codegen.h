@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// CodeObject: straight-line code before it has registers. Instructions read and write *locals*; Finish() finds every
+// local's last use, gives registers to those that need one, and appends to the plan.
+//
+//   CodeObject code(&plan);
+//   int a = code.Fixed(kSlots, 3, true), r = code.Register(true);
+//   code.Add({.opcode = Opcode::kForward, .reads = {a}, .writes = {r}});
+//   code.Finish();
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "thalweg/executor/plan.h"
+
+namespace thalweg {
+
+struct Local {
+  bool in_register = false;
+  uint32_t base = kRegisters;
+  uint32_t index = 0;
+  bool owned = false;        // the last use here ends the value (for a shared slot: this reader's part of it)
+  bool shared = false;       // a slot with a count of readers
+  bool is_inline = false;    // a scalar in its handle: needs no release in a register
+  bool is_pinned = false;    // the register is given and stays
+  int last_use = -1;         // instruction
+};
+
+struct AbstractInstr {
+  Opcode opcode = Opcode::kForward;
+  int node = 0;
+  uint64_t aux = 0;
+  Kernel* kernel = nullptr;
+  std::vector<int> reads;
+  std::vector<int> writes;  // -1: nowhere
+  std::vector<uint32_t> extra;
+};
+
+class CodeObject {
+ public:
+  explicit CodeObject(Plan* plan) : plan_(plan) {}
+
+  int Fixed(uint32_t base, uint32_t index, bool owned, bool shared = false);
+  int Register(bool is_inline);
+  // A register that keeps its number: what enters a loop.
+  int Pinned(uint32_t index, bool owned);
+  const Local& local(int id) const { return locals_[id]; }
+
+  int Add(AbstractInstr instr);
+  int size() const { return static_cast<int>(instrs_.size()); }
+  // A use that no instruction makes: the value stays until instruction `at`.
+  void KeepUntil(int local, int at);
+  // No read ends the local: something later needs it.
+  void Keep(int local) { locals_[local].owned = false; }
+  // Whether read `place` of instruction `at` is the one that ends its value.
+  bool Ends(int at, size_t place) const;
+
+  // Appends instructions [from, to) to the plan; call once for each part, in order, after Allocate().
+  void Allocate(uint32_t first_register = 0);
+  Section Write(int from, int to);
+  uint32_t OperandOf(int local, bool last) const;
+  uint32_t registers() const { return registers_; }
+  // Loops in this code; their windows lie behind its registers.
+  void SetWindows();
+  uint32_t all_registers() const { return all_registers_; }
+
+ private:
+  bool EndsAt(int local, int instr) const {
+    return locals_[local].owned && locals_[local].last_use == instr;
+  }
+  bool NeedsRelease(int local) const {
+    return !(locals_[local].in_register && locals_[local].is_inline);
+  }
+  void WriteOne(int index);
+  void WriteRelease(const AbstractInstr& instr, const std::vector<int>& ended);
+  void WriteOperands(const AbstractInstr& instr, int index, std::vector<int>* twice);
+
+  Plan* plan_;
+  std::vector<Local> locals_;
+  std::vector<AbstractInstr> instrs_;
+  std::vector<uint32_t> loops_;
+  uint32_t registers_ = 0;
+  uint32_t all_registers_ = 0;
+};
+
+}  // namespace thalweg

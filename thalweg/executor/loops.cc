@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/executor/loops.h"
+
+#include <algorithm>
+
+namespace thalweg {
+namespace {
+
+// Loop instructions call each other on the stack.
+constexpr int kMostNested = 32;
+
+enum Part : int8_t { kUnknown = -1, kCondition = 0, kBody = 1, kLeaving = 2 };
+
+class LoopFinder {
+ public:
+  LoopFinder(const Lowered& lowered, int threads) : lowered_(lowered), threads_(threads) {}
+
+  std::vector<LoopShape> Run() {
+    shapes_.resize(lowered_.frames.size());
+    part_.assign(lowered_.nodes.size(), kUnknown);
+    std::vector<std::vector<int>> nodes(lowered_.frames.size());
+    for (const int node : lowered_.order) nodes[lowered_.nodes[node].frame].push_back(node);
+    for (size_t f = lowered_.frames.size(); f-- > 1;) {
+      LoopShape& shape = shapes_[f];
+      shape.depth = 1;
+      shape.structured = Examine(static_cast<int>(f), nodes[f], &shape);
+      if (!shape.structured) shape = {};
+    }
+    return std::move(shapes_);
+  }
+
+ private:
+  Part PartOf(const LValue& value) const {
+    if (!value.is_node()) return kCondition;
+    const LNode& node = lowered_.nodes[value.node];
+    if (node.kind == LKind::kSwitch) return value.index == 0 ? kLeaving : kBody;
+    if (node.kind == LKind::kMerge && value.index != 0) return kUnknown;
+    return static_cast<Part>(part_[value.node]);
+  }
+
+  bool Examine(int frame, const std::vector<int>& nodes, LoopShape* shape) {
+    const LFrame& f = lowered_.frames[frame];
+    if (f.has_stray_enters || f.exits.empty()) return false;
+    const int device = lowered_.nodes[f.loop].device;
+    bool has_predicate = false;
+    for (const int n : nodes) {
+      const LNode& node = lowered_.nodes[n];
+      if (node.device != device) return false;
+      Part part = kCondition;
+      switch (node.kind) {
+        case LKind::kInvariant: break;
+        case LKind::kMerge:
+          if (!IsHeader(node)) return false;
+          break;
+        case LKind::kSwitch:
+          if (!has_predicate) shape->predicate = node.inputs[1];
+          has_predicate = true;
+          if (!IsLoopSwitch(node, shape->predicate)) return false;
+          break;
+        case LKind::kExit: part = static_cast<Part>(part_[lowered_.frames[node.child].loop]); break;
+        case LKind::kKernel:
+        case LKind::kForward:
+        case LKind::kLoop:
+          part = Classify(node);
+          if (part == kUnknown) return false;
+          break;
+      }
+      if (node.kind == LKind::kLoop) {
+        shape->depth = std::max(shape->depth, shapes_[node.child].depth + 1);
+      }
+      part_[n] = part;
+      if (node.kind == LKind::kMerge || node.kind == LKind::kInvariant || node.kind == LKind::kExit) {
+        continue;
+      }
+      (part == kBody ? shape->body : shape->condition).push_back(n);
+    }
+    return has_predicate && shape->depth <= kMostNested && shape->predicate.is_node() &&
+           PartOf(shape->predicate) == kCondition && EndsFit(f);
+  }
+
+  bool IsHeader(const LNode& merge) const {
+    const std::vector<MergeInput>& inputs = merge.merge_inputs;
+    if (merge.is_synthetic || inputs.size() != 2) return false;
+    const int next = inputs[0].next >= 0 ? 0 : 1;
+    return inputs[next].next >= 0 && inputs[1 - next].value.node == LValue::kEntering;
+  }
+
+  bool IsLoopSwitch(const LNode& node, const LValue& predicate) const {
+    if (node.lenient_controls) return false;
+    for (const LValue& input : node.inputs) {
+      if (PartOf(input) != kCondition || input.read_reference) return false;
+    }
+    for (const int before : node.controls) {
+      if (part_[before] != kCondition) return false;
+    }
+    return node.inputs[1].node == predicate.node && node.inputs[1].index == predicate.index;
+  }
+
+  // kUnknown where the node does not fit into a structured loop.
+  Part Classify(const LNode& node) const {
+    const ProgramNode& origin = lowered_.program->nodes[node.origin];
+    if (node.kind == LKind::kKernel) {
+      const bool cheap = threads_ == 0 || !origin.heavy;
+      if (!cheap || origin.kernel->AsAsync() != nullptr || origin.runs_when_dead ||
+          origin.may_be_dead) {
+        return kUnknown;
+      }
+    }
+    if (node.lenient_controls) return kUnknown;
+    Part part = kCondition;
+    bool in_condition = false;
+    const auto see = [&](Part source) {
+      if (source == kUnknown || source == kLeaving) return false;
+      in_condition |= source == kCondition;
+      part = std::max(part, source);
+      return true;
+    };
+    for (const LValue& input : node.inputs) {
+      if (!see(PartOf(input))) return kUnknown;
+    }
+    for (const int before : node.controls) {
+      if (!see(static_cast<Part>(part_[before]))) return kUnknown;
+    }
+    if (node.kind == LKind::kLoop) {
+      // Started from both parts it would be half dead in the last iteration.
+      const bool half_dead = part == kBody && in_condition;
+      if (!shapes_[node.child].structured || half_dead) return kUnknown;
+    }
+    return part;
+  }
+
+  bool EndsFit(const LFrame& f) const {
+    std::vector<bool> entered(f.enter_invariant.size());
+    for (const int merge : f.merges) {
+      for (const MergeInput& input : lowered_.nodes[merge].merge_inputs) {
+        if (input.value.node != LValue::kEntering) continue;
+        if (entered[input.value.index]) return false;  // one Enter for two variables
+        entered[input.value.index] = true;
+      }
+    }
+    for (const int exit : f.exits) {
+      if (PartOf(lowered_.nodes[exit].leaving) != kLeaving) return false;
+    }
+    for (const int merge : f.merges) {
+      for (const MergeInput& input : lowered_.nodes[merge].merge_inputs) {
+        if (input.next >= 0 && PartOf(input.value) != kBody) return false;
+      }
+    }
+    return true;
+  }
+
+  const Lowered& lowered_;
+  const int threads_;
+  std::vector<LoopShape> shapes_;
+  std::vector<int8_t> part_;
+};
+
+}  // namespace
+
+std::vector<LoopShape> FindLoops(const Lowered& lowered, int threads) {
+  return LoopFinder(lowered, threads).Run();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowering: the program as the compiler's later steps see it. Loops are single nodes of the frame around them; constants
+// and feeds are values without a node; what only passes values on at the edge of a frame (Enter, Exit, NextIteration)
+// becomes the property of a Merge, an invariant or an Exit. Forward nodes are put in where a value must wait for something.
+#pragma once
+
+#include <vector>
+
+#include "thalweg/executor/frames.h"
+#include "thalweg/executor/program.h"
+
+namespace thalweg {
+
+enum class LKind : uint8_t {
+  kKernel,
+  kForward,
+  kSwitch,
+  kMerge,      // a join
+  kLoop,       // in the frame around the loop; inputs are what enters, in the order of FrameInfo::enters
+  kExit,       // in the frame around the loop; arrives when the loop sends it
+  kInvariant,  // a constant Enter, inside
+};
+
+struct LValue {
+  static constexpr int kFeed = -1, kConstant = -2, kEntering = -3;
+  int node = kFeed;
+  int index = 0;  // output, feed, constant, or place among the Enters
+  bool read_reference = false;
+  bool is_node() const { return node >= 0; }
+};
+
+struct MergeInput {
+  LValue value;   // kEntering for an Enter
+  int next = -1;  // number of the NextIteration in the frame, or -1
+};
+
+struct LNode {
+  LKind kind = LKind::kKernel;
+  int origin = 0;  // program node
+  int frame = 0;   // where it runs, or where its value is
+  int device = 0;
+  int num_outputs = 0;
+  bool lenient_controls = false;  // dead ones count as alive
+  bool is_synthetic = false;      // not the program's
+  std::vector<LValue> inputs;
+  std::vector<int> controls;
+  std::vector<MergeInput> merge_inputs;
+  int child = -1;   // frame of a loop or exit
+  int number = -1;  // of a merge, an exit or an invariant in its frame
+  LValue leaving;   // of an exit: the value inside
+};
+
+struct LFrame {
+  int loop = -1;  // the kLoop node
+  std::vector<int> merges;
+  std::vector<int> exits;
+  std::vector<int> invariants;
+  std::vector<int> enter_invariant;  // by Enter: the kInvariant node of a constant one, else -1
+  bool has_stray_enters = false;     // a variable Enter is read by more than Merges
+  int num_nexts = 0;
+};
+
+struct Lowered {
+  const Program* program = nullptr;
+  FrameTree tree;
+  std::vector<LNode> nodes;
+  std::vector<LFrame> frames;
+  std::vector<Tensor> constants;
+  std::vector<LValue> fetches;
+  std::vector<int> order;     // nodes, sources first, readers close behind
+  std::vector<int> position;  // of a node in `order`
+};
+
+Result<Lowered> Lower(const Program& program);
+
+}  // namespace thalweg

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeRunner: one thread's work in one step: takes units that are ready and runs their code.
+//
+// Four instantiations: one thread or several, with a trace or without. Registers belong to the runner, so a step that a
+// kernel runs inside of a step has its own.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "thalweg/executor/frames.h"
+#include "thalweg/executor/node_error.h"
+#include "thalweg/executor/propagation.h"
+
+namespace thalweg {
+
+template <bool kParallel, bool kTrace>
+class NodeRunner : public Propagation<kParallel> {
+  using Base = Propagation<kParallel>;
+  using Base::current_, Base::gained_, Base::kept_, Base::plan_, Base::ready_, Base::registers_,
+      Base::step_;
+
+ public:
+  NodeRunner(StepState& step, Tensor* registers, int thread) : Base(step), thread_(thread) {
+    registers_ = registers;
+    context_.SetBase(kConstants, const_cast<Tensor*>(plan_.constants.data()));
+    context_.SetBase(kRegisters, registers);
+  }
+
+  void StartRoot() {
+    Iteration& root = step_.root();
+    current_ = &root;
+    gained_ = 0;
+    this->StartIteration(root);
+    EndUnit(1);
+  }
+
+  // Runs until this thread has nothing of its own left.
+  void RunReady() {
+    for (;;) {
+      Activation next;
+      if (!ready_.empty()) {
+        next = ready_.back();
+        ready_.pop_back();
+      } else if (kept_.iteration != nullptr) {
+        next = std::exchange(kept_, {});
+      } else {
+        return;
+      }
+      RunUnit(next);
+    }
+  }
+
+  void RunUnit(const Activation& activation) {
+    Iteration& iteration = *activation.iteration;
+    const Unit& unit = iteration.code->units[activation.unit];
+    Enter(iteration, unit);
+    bool suspended = false;
+    if (step_.Stopped()) {
+      step_.MarkSkipped();
+    } else {
+      unit_ = activation.unit;
+      const bool dead = (iteration.pending[activation.unit] & kDeadMark) != 0;
+      suspended = Run(unit, unit.begin, dead);
+    }
+    // A suspended unit may have ended already, on another thread.
+    if (suspended) {
+      current_ = nullptr;
+      return;
+    }
+    EndUnit(1);
+  }
+
+  // The rest of a unit whose kernel has ended.
+  void Resume(Ended ended) {
+    AsyncState& state = *ended.state;
+    Iteration& iteration = *state.iteration;
+    const Unit& unit = iteration.code->units[state.unit];
+    const Instr& instr = plan_.code[state.instr];
+    Enter(iteration, unit);
+    unit_ = state.unit;
+    if constexpr (kTrace) Record(instr, state.start_nanos);
+    const Operand* operands = OperandsOf(instr);
+    const bool may_be_dead = plan_.program.nodes[instr.node].may_be_dead;
+    bool dead = false;
+    for (uint32_t o = 0; o < instr.outputs && ended.status.ok(); ++o) {
+      if (!this->PlaceOf(iteration, operands[instr.inputs + o])->empty()) continue;
+      if (may_be_dead) {
+        dead |= o == 0;
+      } else {
+        ended.status = MissingOutput(o);
+      }
+    }
+    if (!ended.status.ok()) {
+      Fail(instr, ended.status);
+    } else if (step_.Stopped()) {
+      step_.MarkSkipped();
+    } else {
+      Run(unit, state.instr + 1, dead);
+    }
+    EndUnit(1);
+  }
+
+ private:
+  enum class Outcome { kDone, kFailed, kSuspended };
+
+  void Enter(Iteration& iteration, const Unit& unit) {
+    current_ = &iteration;
+    gained_ = 0;
+    step_context_ = step_.args().contexts[static_cast<size_t>(unit.device)];
+    tag_ = iteration.tag;
+    context_.Bind(step_context_, tag_);
+    context_.SetBase(kSlots, iteration.slots);
+    context_.SetBase(kInvariants, iteration.invariants);
+  }
+
+  void EndUnit(int64_t ended) {
+    this->DrainSections();
+    if constexpr (kTrace) {
+      // Behind Leave() the step, and with it the trace, may be over.
+      step_.args().trace->Add(records_);
+      records_.clear();
+    }
+    Iteration& iteration = *std::exchange(current_, nullptr);
+    this->Leave(iteration, ended - gained_);
+  }
+
+  // True when the unit waits for an asynchronous kernel.
+  bool Run(const Unit& unit, uint32_t from, bool dead) {
+    Outcome outcome = Outcome::kDone;
+    if (dead) {
+      outcome = RunDead(from, unit.end);
+    } else {
+      try {
+        outcome = RunCode(from, unit.end);
+      } catch (const std::exception& e) {
+        Fail(*instr_, Internal("the kernel threw an exception: ", e.what()));
+      } catch (...) {
+        Fail(*instr_, Internal("the kernel threw an exception"));
+      }
+      SetRegisters(unit_registers_);
+    }
+    Sweep(registers_, unit.registers);
+    return outcome == Outcome::kSuspended;
+  }
+
+  static void Sweep(Tensor* values, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      // An inline scalar owns nothing.
+      if (values[i].kind() != Tensor::Kind::kInline && !values[i].empty()) values[i] = Tensor();
+    }
+  }
+
+  void SetRegisters(Tensor* registers) {
+    if (registers == nullptr || registers == registers_) return;
+    registers_ = registers;
+    context_.SetBase(kRegisters, registers);
+  }
+
+  const Operand* OperandsOf(const Instr& instr) const {
+    return reinterpret_cast<const Operand*>(plan_.words.data() + instr.words);
+  }
+  Tensor* At(Operand operand) { return this->PlaceOf(*current_, operand); }
+
+  Outcome RunCode(uint32_t from, uint32_t to) {
+    const Instr* const code = plan_.code.data();
+    for (uint32_t pc = from; pc < to; ++pc) {
+      const Instr& instr = code[pc];
+      const Operand* operands = OperandsOf(instr);
+      switch (instr.opcode) {
+        case Opcode::kKernel:
+          if (!CallKernel(instr, operands)) return Outcome::kFailed;
+          break;
+        case Opcode::kKernelRelease:
+        case Opcode::kKernelAlways:
+          if (!CallKernel(instr, operands)) return Outcome::kFailed;
+          for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) {
+            this->Drop(*current_, operands[i]);
+          }
+          break;
+        case Opcode::kAsync: StartAsync(instr, operands, pc); return Outcome::kSuspended;
+        case Opcode::kForward: {
+          Tensor value = this->Consume(*current_, operands[0]);
+          if (operands[1].v != kNone) *At(operands[1]) = std::move(value);
+          break;
+        }
+        case Opcode::kReadReference: {
+          Result<Tensor> value = ReadReference(*At(operands[0]));
+          if (!value.ok()) return Fail(instr, value.status());
+          this->Drop(*current_, operands[0]);
+          *At(operands[1]) = *std::move(value);
+          break;
+        }
+        case Opcode::kRelease:
+          for (uint32_t i = 0; i < instr.inputs; ++i) this->Drop(*current_, operands[i]);
+          break;
+        case Opcode::kSwitch:
+          if (!RunSwitch(instr, operands, &pc)) return Outcome::kFailed;
+          break;
+        case Opcode::kLoop:
+          if (const Outcome outcome = RunLoop(instr, operands); outcome != Outcome::kDone) {
+            return outcome;
+          }
+          break;
+        case Opcode::kStartFrame:
+          this->StartFrame(*current_, static_cast<uint32_t>(instr.aux),
+                           plan_.words.data() + instr.words);
+          break;
+        default: this->Emit(*current_, instr, false); break;
+      }
+    }
+    return Outcome::kDone;
+  }
+
+  bool CallKernel(const Instr& instr, const Operand* operands) {
+    instr_ = &instr;
+    context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
+    for (uint32_t o = 0; o < instr.outputs; ++o) *At(operands[instr.inputs + o]) = Tensor();
+    int64_t start = 0;
+    if constexpr (kTrace) start = NowNanos();
+    Status status = instr.kernel->Compute(context_);
+    if constexpr (kTrace) Record(instr, start);
+    if (!status.ok()) [[unlikely]] {
+      Fail(instr, status);
+      return false;
+    }
+    for (uint32_t o = 0; o < instr.outputs; ++o) {
+      if (At(operands[instr.inputs + o])->empty()) [[unlikely]] {
+        if (plan_.program.nodes[instr.node].may_be_dead) continue;
+        Fail(instr, MissingOutput(o));
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static Status MissingOutput(uint32_t output) {
+    return Internal("the kernel did not set output ", output);
+  }
+
+  void StartAsync(const Instr& instr, const Operand* operands, uint32_t pc) {
+    instr_ = &instr;
+    Iteration& iteration = *current_;
+    const uint32_t index = operands[instr.inputs + instr.outputs].v;
+    AsyncState& state = iteration.async[index];
+    state.iteration = &iteration;
+    state.unit = unit_;
+    state.instr = pc;
+    state.context = context_;
+    state.context.SetBase(kRegisters, nullptr);
+    state.context.SetOperands(operands, static_cast<int>(instr.inputs),
+                              static_cast<int>(instr.outputs));
+    if constexpr (kTrace) state.start_nanos = NowNanos();
+    // Once the kernel has started, the iteration is its own.
+    if (gained_ != 0) this->AddOutstanding(iteration, std::exchange(gained_, 0));
+    auto* kernel = static_cast<AsyncKernel*>(instr.kernel);
+    Done done(&step_, reinterpret_cast<uint64_t>(&state));
+    try {
+      kernel->ComputeAsync(state.context, std::move(done));
+    } catch (...) {
+      // The Done that was lost on the way has told the step.
+    }
+  }
+
+  // False: failed. Goes on behind the two sections.
+  bool RunSwitch(const Instr& instr, const Operand* operands, uint32_t* pc) {
+    const Tensor& predicate = *At(operands[1]);
+    if (predicate.dtype() != DType::kBool || predicate.num_elements() != 1) {
+      Fail(instr, InvalidArgument("the predicate must be one bool, found ", predicate.dtype(),
+                                  predicate.shape()));
+      return false;
+    }
+    const bool side = predicate.scalar<bool>();
+    Tensor data = this->Consume(*current_, operands[0]);
+    this->Drop(*current_, operands[1]);
+    if (operands[2 + side].v != kNone) *At(operands[2 + side]) = std::move(data);
+    EmitSides(operands, pc, side, !side);
+    return true;
+  }
+
+  // The sections for side 0 and side 1 behind a Switch.
+  void EmitSides(const Operand* operands, uint32_t* pc, bool first_dead, bool second_dead) {
+    const uint32_t middle = *pc + 1 + operands[4].v;
+    const uint32_t end = middle + operands[5].v;
+    this->EmitRange(*current_, *pc + 1, middle, first_dead);
+    this->EmitRange(*current_, middle, end, second_dead);
+    *pc = end - 1;
+  }
+
+  // A unit that is dead: ends the uses of what it would have read and passes the news on.
+  Outcome RunDead(uint32_t from, uint32_t to) {
+    for (uint32_t pc = from; pc < to; ++pc) {
+      const Instr& instr = plan_.code[pc];
+      const Operand* operands = OperandsOf(instr);
+      switch (instr.opcode) {
+        case Opcode::kKernelAlways:
+          if (!CallKernel(instr, operands + instr.inputs + instr.outputs)) return Outcome::kFailed;
+          for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) {
+            this->Drop(*current_, operands[i]);
+          }
+          break;
+        case Opcode::kSwitch:
+          this->Drop(*current_, operands[0]);
+          this->Drop(*current_, operands[1]);
+          EmitSides(operands, &pc, true, true);
+          break;
+        case Opcode::kAsync:
+        case Opcode::kStartFrame: break;
+        case Opcode::kKernel:
+        case Opcode::kKernelRelease:
+        case Opcode::kForward:
+        case Opcode::kReadReference:
+        case Opcode::kRelease:
+        case Opcode::kLoop:
+          for (uint32_t i = 0; i < instr.inputs; ++i) this->Drop(*current_, operands[i]);
+          break;
+        default: this->Emit(*current_, instr, true); break;
+      }
+    }
+    return Outcome::kDone;
+  }
+
+  // --- Structured loops --------------------------------------------------------------------------------------------
+
+  Outcome RunLoop(const Instr& instr, const Operand* operands) {
+    const LoopCode& loop = plan_.loops[instr.aux];
+    Tensor* const outer = registers_;
+    Tensor* const inner = outer + loop.window;
+    for (uint32_t e = 0; e < loop.num_enters; ++e) {
+      inner[e] = this->Consume(*current_, operands[e]);
+    }
+    const uint64_t outer_tag = tag_;
+    if (unit_registers_ == nullptr) unit_registers_ = outer;
+    SetRegisters(inner);
+    const Outcome outcome = Iterate(loop, instr, outer);
+    // After an exception the unit's sweep does this.
+    Sweep(inner, loop.registers);
+    SetRegisters(outer);
+    if (unit_registers_ == outer) unit_registers_ = nullptr;
+    tag_ = outer_tag;
+    context_.Bind(step_context_, tag_);
+    return outcome;
+  }
+
+  Outcome Iterate(const LoopCode& loop, const Instr& instr, Tensor* outer) {
+    const uint64_t frame_tag = FrameTag(tag_, loop.name);
+    for (uint64_t iteration = 0;; ++iteration) {
+      tag_ = frame_tag + (iteration & 0xffffffffu);
+      context_.Bind(step_context_, tag_);
+      Outcome outcome = RunCode(loop.condition.begin, loop.condition.end);
+      if (outcome != Outcome::kDone) return outcome;
+      const Tensor& predicate = *At({loop.predicate});
+      if (predicate.dtype() != DType::kBool || predicate.num_elements() != 1) [[unlikely]] {
+        return Fail(instr, InvalidArgument("the predicate must be one bool, found ",
+                                           predicate.dtype(), predicate.shape()));
+      }
+      if (!predicate.scalar<bool>()) break;
+      if (step_.Stopped()) [[unlikely]] {
+        step_.MarkSkipped();
+        return Outcome::kFailed;
+      }
+      outcome = RunCode(loop.body.begin, loop.body.end);
+      if (outcome != Outcome::kDone) return outcome;
+      MoveVariables(loop);
+    }
+    for (const LoopCode::Leave& leave : loop.exits) {
+      if (leave.to == kNone) continue;
+      Tensor value = this->Consume(*current_, {leave.from});
+      const Operand to{leave.to};
+      *(to.base() == kRegisters ? outer + to.index() : At(to)) = std::move(value);
+    }
+    return Outcome::kDone;
+  }
+
+  void MoveVariables(const LoopCode& loop) {
+    if (loop.staging == kNone) {
+      for (const LoopCode::Move& move : loop.moves) {
+        registers_[move.to] = this->Consume(*current_, {move.from});
+      }
+      return;
+    }
+    Tensor* staged = registers_ + loop.staging;
+    for (const LoopCode::Move& move : loop.moves) {
+      *staged++ = this->Consume(*current_, {move.from});
+    }
+    staged = registers_ + loop.staging;
+    for (const LoopCode::Move& move : loop.moves) registers_[move.to] = std::move(*staged++);
+  }
+
+  // --- Errors and traces -------------------------------------------------------------------------------------------
+
+  Outcome Fail(const Instr& instr, const Status& status) {
+    const Operand* operands = OperandsOf(instr);
+    std::vector<const Tensor*> inputs;
+    const bool has_inputs = instr.opcode != Opcode::kSignal && instr.opcode != Opcode::kSignalLive;
+    for (uint32_t i = 0; i < instr.inputs && has_inputs; ++i) inputs.push_back(At(operands[i]));
+    step_.Fail(NodeError(status, plan_.program.nodes[instr.node], *step_context_, inputs));
+    return Outcome::kFailed;
+  }
+
+  static int64_t NowNanos() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  void Record(const Instr& instr, int64_t start) {
+    records_.push_back({.node = static_cast<int>(instr.node),
+                        .thread = thread_,
+                        .tag = tag_,
+                        .start_nanos = start,
+                        .end_nanos = NowNanos()});
+  }
+
+  const int thread_;
+  Context context_;
+  StepContext* step_context_ = nullptr;
+  uint64_t tag_ = 0;
+  uint32_t unit_ = 0;
+  const Instr* instr_ = nullptr;      // the last kernel called
+  Tensor* unit_registers_ = nullptr;  // set while loops have windows of their own
+  std::vector<NodeRecord> records_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReadyQueue: what the threads of one step hand each other: heavy units that are ready, and asynchronous kernels that have
+// ended. Everything else a thread keeps to itself.
+//
+// Threads: all calls from any thread; Park() by the step's caller only. A thread that adds something for the last time
+// touches the queue under its lock only, so the caller may destroy the queue once it has taken what was added.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/base/status.h"
+
+namespace thalweg {
+
+struct Iteration;
+struct AsyncState;
+
+struct Activation {
+  Iteration* iteration = nullptr;
+  uint32_t unit = 0;
+};
+
+struct Ended {
+  AsyncState* state = nullptr;
+  Status status;
+};
+
+class ReadyQueue {
+ public:
+  void Push(Activation activation) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    ready_.push_back(activation);
+    size_.fetch_add(1, std::memory_order_release);
+    if (parked_) wake_.NotifyOne();
+  }
+  void PushEnded(AsyncState* state, Status status) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    ended_.push_back({state, std::move(status)});
+    size_.fetch_add(1, std::memory_order_release);
+    if (parked_) wake_.NotifyOne();
+  }
+  // The step is over.
+  void Finish() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    finished_.store(true, std::memory_order_release);
+    if (parked_) wake_.NotifyOne();
+  }
+  bool finished() const { return finished_.load(std::memory_order_acquire); }
+  bool MayHaveWork() const { return size_.load(std::memory_order_acquire) != 0; }
+
+  // 0: nothing; 1: a unit; 2: an ended kernel. The oldest first.
+  int Pop(Activation* activation, Ended* ended) EXCLUDES(mutex_) {
+    if (!MayHaveWork()) return 0;
+    MutexLock lock(mutex_);
+    if (!ended_.empty()) {
+      *ended = std::move(ended_.back());
+      ended_.pop_back();
+      size_.fetch_sub(1, std::memory_order_relaxed);
+      return 2;
+    }
+    if (ready_.empty()) return 0;
+    *activation = ready_.front();
+    ready_.pop_front();
+    size_.fetch_sub(1, std::memory_order_relaxed);
+    return 1;
+  }
+
+  // Sleeps until there is work or the end.
+  void Park() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    parked_ = true;
+    while (!finished() && ready_.empty() && ended_.empty()) wake_.Wait(mutex_);
+    parked_ = false;
+  }
+
+  // For the next step. Returns when whoever called Finish() has let go of the lock.
+  void Reset() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    finished_.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<int32_t> size_{0};
+  std::atomic<bool> finished_{false};
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<Activation> ready_ GUARDED_BY(mutex_);
+  std::vector<Ended> ended_ GUARDED_BY(mutex_);
+  bool parked_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepState: one run of a plan: its iterations and frames, first error, and what its threads share.
+//
+// An iteration is one block of memory: slots, counters, and places for asynchronous kernels. `outstanding` is the only
+// completion count: units that are ready or running, child frames, and one token of the iteration before (of the frame's
+// start). At zero nothing of the iteration is queued or runs, and nothing can reach it any more. Blocks are recycled by
+// the step, steps by the executor.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/executor/executor.h"
+#include "thalweg/executor/plan.h"
+#include "thalweg/executor/ready_queue.h"
+
+namespace thalweg {
+
+struct FrameRun;
+
+struct AsyncState {
+  Iteration* iteration = nullptr;
+  uint32_t unit = 0;
+  uint32_t instr = 0;
+  int64_t start_nanos = 0;
+  Context context;
+};
+
+struct Iteration {
+  const FrameCode* code = nullptr;
+  uint32_t frame_number = 0;
+  FrameRun* frame = nullptr;  // null: the root
+  uint64_t tag = 0;
+  std::atomic<int64_t> outstanding{0};
+  std::atomic<Iteration*> next{nullptr};
+  // Parts of `block`. Counters are touched through atomic_ref in parallel steps.
+  Tensor* slots = nullptr;
+  uint32_t* pending = nullptr;  // with kDeadMark
+  uint32_t* readers = nullptr;
+  uint32_t* merges = nullptr;  // arrivals that can still come, with kFiredMark
+  AsyncState* async = nullptr;
+  uint8_t* next_sent = nullptr;
+  Tensor* invariants = nullptr;  // the frame's; in the root the feeds
+  std::unique_ptr<std::byte[]> block;
+};
+
+inline constexpr uint32_t kDeadMark = 1u << 31;
+inline constexpr uint32_t kFiredMark = 1u << 31;
+
+struct FrameRun {
+  const FrameCode* code = nullptr;
+  uint32_t number = 0;
+  Iteration* parent = nullptr;
+  uint64_t tag = 0;
+  std::vector<Tensor> invariants;
+  bool has_dead_invariant = false;
+  std::vector<std::atomic<uint8_t>> exit_sent;
+  Mutex mutex;
+  Iteration* newest GUARDED_BY(mutex) = nullptr;
+  uint64_t started GUARDED_BY(mutex) = 0;
+  uint32_t live GUARDED_BY(mutex) = 0;
+  struct Parked {
+    uint32_t next;
+    Tensor value;
+  };
+  std::vector<Parked> parked GUARDED_BY(mutex);  // for the iteration after `newest`
+};
+
+class StepState : public DoneSink {
+ public:
+  explicit StepState(const Plan& plan);
+  ~StepState();
+  StepState(const StepState&) = delete;
+  StepState& operator=(const StepState&) = delete;
+
+  // Between steps.
+  void Begin(const Executor::Step* args);
+  // Takes the fetches out and empties every slot.
+  Status End();
+
+  const Plan& plan() const { return plan_; }
+  const Executor::Step& args() const { return *args_; }
+  Iteration& root() { return root_; }
+  ReadyQueue& queue() { return queue_; }
+
+  bool Stopped() const { return cancellation_->IsCancelled(); }
+  // Something was left out because the step had stopped.
+  void MarkSkipped() { skipped_.store(true, std::memory_order_relaxed); }
+  // The first one wins and stops the step.
+  void Fail(Status status) EXCLUDES(mutex_);
+
+  Iteration* NewIteration(FrameRun& frame) REQUIRES(frame.mutex);
+  void Recycle(Iteration* iteration) EXCLUDES(mutex_);
+  FrameRun* NewFrame(uint32_t number, Iteration* parent) EXCLUDES(mutex_);
+  void Recycle(FrameRun* frame) EXCLUDES(mutex_);
+  // As many registers as any unit needs, all empty.
+  std::unique_ptr<Tensor[]> TakeRegisters() EXCLUDES(mutex_);
+  void GiveRegisters(std::unique_ptr<Tensor[]> registers) EXCLUDES(mutex_);
+
+  void OnDone(uint64_t token, Status status) override;
+
+  // --- Helpers: threads of the queue that come to run units of this step, and find it over at worst ---
+
+  using HelpFunction = void (*)(void* step, uint64_t);
+  // Other threads may take part, at most `most` of them. `keep_alive` owns the plan; `home` is where the step goes when
+  // the last thread has left it.
+  void Open(HelpFunction help, int most, std::shared_ptr<void> keep_alive);
+  void SetHome(std::atomic<StepState*>* home) { home_ = home; }
+  // Something was pushed: asks for one more thread unless enough are here.
+  void AskForHelp();
+  // A helper has found nothing to do. True: it must look again. False: it has left.
+  bool LeaveHelp();
+  // The caller has nothing to do, and sees at once what is pushed.
+  void SetCallerIdle(bool idle) { caller_idle_.store(idle, std::memory_order_relaxed); }
+  int NewThreadNumber() { return next_thread_.fetch_add(1, std::memory_order_relaxed); }
+  // Of the caller and of each helper; the last one sends the step home.
+  void Release();
+
+ private:
+  bool TryAddHelper();
+  void MakeBlock(Iteration* iteration);
+  void ResetCounters(Iteration* iteration, bool first);
+
+  const Plan& plan_;
+  const Executor::Step* args_ = nullptr;
+  const CancellationManager* cancellation_ = nullptr;
+  Iteration root_;
+  ReadyQueue queue_;
+  std::atomic<bool> skipped_{false};
+  HelpFunction help_ = nullptr;  // null: the caller is alone
+  int most_helpers_ = 0;
+  std::shared_ptr<void> keep_alive_;
+  std::atomic<StepState*>* home_ = nullptr;
+  std::atomic<int> helpers_{0};
+  std::atomic<int> references_{0};
+  std::atomic<int> next_thread_{1};
+  std::atomic<bool> caller_idle_{false};
+  Mutex mutex_;
+  Status error_ GUARDED_BY(mutex_);
+  std::vector<std::vector<std::unique_ptr<Iteration>>> free_iterations_ GUARDED_BY(mutex_);
+  std::vector<std::vector<std::unique_ptr<FrameRun>>> free_frames_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Tensor[]>> free_registers_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/executor/units.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "thalweg/executor/gate_sets.h"
+
+namespace thalweg {
+namespace {
+
+struct Arrival {
+  int ready = GateSets::kEmpty;
+  int dead = GateSets::kEmpty;
+  int depth = 0;
+};
+
+// The units of one frame.
+class FrameUnits {
+ public:
+  FrameUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
+             const CompileOptions& options, int frame, Units* out)
+      : lowered_(lowered), loops_(loops), options_(options), frame_(frame), out_(*out) {}
+
+  void Form(const std::vector<int>& nodes, std::vector<Arrival>* arrivals) {
+    arrivals_ = arrivals;
+    for (const int node : nodes) Arrive(node);
+    // With too many gates for sets of them, every node stands alone; loops then take the general path.
+    const bool strips = options_.strips && !sets_.overflown();
+    std::map<std::array<int, 4>, int> strip_of;
+    std::vector<UnitNodes>& units = out_.units[frame_];
+    for (const int n : nodes) {
+      const LNode& node = lowered_.nodes[n];
+      if (IsGateSource(node)) continue;
+      const UnitClass cls = ClassOf(node);
+      const bool starts_frame = node.kind == LKind::kLoop && !out_.structured[node.child];
+      const Arrival& a = (*arrivals_)[n];
+      int unit = static_cast<int>(units.size());
+      if (strips && cls == UnitClass::kStrip && !starts_frame) {
+        unit = strip_of.try_emplace({node.device, a.depth, a.ready, a.dead}, unit).first->second;
+      }
+      if (unit == static_cast<int>(units.size())) units.push_back({.cls = cls, .nodes = {}});
+      units[unit].nodes.push_back(n);
+      out_.unit_of[n] = unit;
+    }
+  }
+
+ private:
+  // Arrives on its own: no code of the frame makes it.
+  bool IsGateSource(const LNode& node) const {
+    if (node.kind == LKind::kExit) return true;
+    return node.kind == LKind::kMerge || node.kind == LKind::kInvariant;
+  }
+
+  UnitClass ClassOf(const LNode& node) const {
+    if (node.kind == LKind::kLoop && out_.structured[node.child]) {
+      return frame_ == 0 && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kStrip;
+    }
+    if (node.kind != LKind::kKernel) return UnitClass::kStrip;
+    const ProgramNode& origin = lowered_.program->nodes[node.origin];
+    if (origin.kernel->AsAsync() != nullptr) return UnitClass::kAsync;
+    return origin.heavy && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kStrip;
+  }
+
+  int Gate(std::array<int, 3> key) {
+    return gates_.try_emplace(key, static_cast<int>(gates_.size())).first->second;
+  }
+  int GateOfNode(int node) { return Gate({0, node, 0}); }
+
+  Arrival With(Arrival arrival, int gate, bool ready, bool dead) {
+    if (ready) arrival.ready = sets_.With(arrival.ready, gate);
+    if (dead) arrival.dead = sets_.With(arrival.dead, gate);
+    return arrival;
+  }
+
+  // How output `index` of a node arrives.
+  Arrival ArrivalOf(int n, int index) {
+    const LNode& node = lowered_.nodes[n];
+    const Arrival& own = (*arrivals_)[n];
+    switch (node.kind) {
+      case LKind::kSwitch: {
+        const LValue& predicate = node.inputs[1];
+        const int gate = Gate({1 + index, predicate.node, predicate.index});
+        return With(own, gate, true, true);
+      }
+      case LKind::kMerge:
+      case LKind::kInvariant: return own;
+      case LKind::kExit: {
+        const int loop = lowered_.frames[node.child].loop;
+        Arrival arrival = (*arrivals_)[loop];
+        if (out_.structured[node.child]) {
+          const bool heavy = ClassOf(lowered_.nodes[loop]) == UnitClass::kHeavy;
+          return heavy ? With(arrival, GateOfNode(loop), true, false) : arrival;
+        }
+        arrival.dead = GateSets::kEmpty;
+        return With(arrival, GateOfNode(n), true, true);
+      }
+      default: break;
+    }
+    if (ClassOf(node) == UnitClass::kStrip) return own;
+    const bool may_be_dead = node.kind == LKind::kKernel &&
+                             lowered_.program->nodes[node.origin].may_be_dead;
+    return With(own, GateOfNode(n), true, may_be_dead);
+  }
+
+  // As a control edge: a Switch has done its work when it has run, whatever the side.
+  Arrival ArrivalOfControl(int n) {
+    return lowered_.nodes[n].kind == LKind::kSwitch ? (*arrivals_)[n] : ArrivalOf(n, 0);
+  }
+
+  void Join(Arrival* into, const Arrival& from, bool with_dead) {
+    into->ready = sets_.Union(into->ready, from.ready);
+    if (with_dead) into->dead = sets_.Union(into->dead, from.dead);
+    into->depth = std::max(into->depth, from.depth);
+  }
+
+  void Arrive(int n) {
+    const LNode& node = lowered_.nodes[n];
+    Arrival arrival;
+    switch (node.kind) {
+      case LKind::kMerge: arrival = ArriveMerge(n); break;
+      case LKind::kInvariant: arrival = With({}, GateOfNode(n), false, true); break;
+      case LKind::kExit: break;
+      case LKind::kLoop: arrival = ArriveLoop(node); break;
+      default:
+        for (const LValue& input : node.inputs) {
+          if (input.is_node()) Join(&arrival, ArrivalOf(input.node, input.index), true);
+        }
+        for (const int before : node.controls) {
+          Join(&arrival, ArrivalOfControl(before), !node.lenient_controls);
+        }
+        break;
+    }
+    (*arrivals_)[n] = arrival;
+  }
+
+  Arrival ArriveMerge(int n) {
+    Arrival arrival;
+    std::optional<int> shared;
+    for (const MergeInput& input : lowered_.nodes[n].merge_inputs) {
+      const bool forward = input.value.is_node() && input.next < 0;
+      const Arrival from = forward ? ArrivalOf(input.value.node, input.value.index) : Arrival{};
+      shared = shared.has_value() ? sets_.Intersection(*shared, from.ready) : from.ready;
+      arrival.depth = std::max(arrival.depth, from.depth);
+    }
+    arrival.ready = shared.value_or(GateSets::kEmpty);
+    ++arrival.depth;
+    return With(arrival, GateOfNode(n), true, true);
+  }
+
+  // Decides whether the loop is one instruction: its shape allows it and what enters lives and dies together.
+  Arrival ArriveLoop(const LNode& node) {
+    Arrival arrival;
+    std::optional<int> dead;
+    bool together = true;
+    for (const LValue& input : node.inputs) {
+      const Arrival from = input.is_node() ? ArrivalOf(input.node, input.index) : Arrival{};
+      if (dead.has_value() && *dead != from.dead) together = false;
+      dead = from.dead;
+      Join(&arrival, from, true);
+    }
+    const bool structured = options_.structured_loops && together &&
+                            loops_[node.child].structured && !sets_.overflown();
+    out_.structured[node.child] = structured;
+    if (!structured) arrival.dead = GateSets::kEmpty;
+    return arrival;
+  }
+
+  const Lowered& lowered_;
+  const std::vector<LoopShape>& loops_;
+  const CompileOptions& options_;
+  const int frame_;
+  Units& out_;
+  std::vector<Arrival>* arrivals_ = nullptr;
+  GateSets sets_;
+  std::map<std::array<int, 3>, int> gates_;
+};
+
+// Nodes that lead out of their unit come first, so that others start early. What leads to them leads out too, so the order
+// stays one in which sources come first.
+void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
+  std::vector<bool> leads(lowered.nodes.size());
+  for (const LNode& node : lowered.nodes) {
+    for (const MergeInput& input : node.merge_inputs) {
+      if (input.value.is_node()) leads[input.value.node] = true;
+    }
+    if (node.leaving.is_node()) leads[node.leaving.node] = true;
+    if (node.kind == LKind::kExit) leads[lowered.frames[node.child].loop] = true;
+  }
+  for (size_t i = lowered.order.size(); i-- > 0;) {
+    const int reader = lowered.order[i];
+    const auto see = [&](int source) {
+      if (leads[reader] || units->unit_of[source] != units->unit_of[reader]) leads[source] = true;
+    };
+    for (const LValue& input : lowered.nodes[reader].inputs) {
+      if (input.is_node()) see(input.node);
+    }
+    for (const int before : lowered.nodes[reader].controls) see(before);
+  }
+  for (std::vector<UnitNodes>& frame : units->units) {
+    for (UnitNodes& unit : frame) {
+      std::stable_partition(unit.nodes.begin(), unit.nodes.end(),
+                            [&](int node) { return leads[node]; });
+    }
+  }
+}
+
+}  // namespace
+
+Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
+                const CompileOptions& options) {
+  Units units;
+  const size_t frames = lowered.frames.size();
+  units.structured.assign(frames, false);
+  units.inside.assign(frames, false);
+  units.unit_of.assign(lowered.nodes.size(), -1);
+  units.units.resize(frames);
+  std::vector<std::vector<int>> nodes(frames);
+  for (const int node : lowered.order) nodes[lowered.nodes[node].frame].push_back(node);
+  std::vector<Arrival> arrivals(lowered.nodes.size());
+  for (size_t f = 0; f < frames; ++f) {
+    if (f > 0) {
+      const int parent = lowered.tree.frames[f].parent;
+      units.inside[f] = units.structured[f] || units.inside[parent];
+      if (units.inside[f]) {
+        units.structured[f] = true;
+        continue;
+      }
+    }
+    FrameUnits(lowered, loops, options, static_cast<int>(f), &units).Form(nodes[f], &arrivals);
+  }
+  PutLeadingNodesFirst(lowered, &units);
+  return units;
+}
+
+}  // namespace thalweg
