@@ -40,7 +40,8 @@ void CodeObject::KeepUntil(int local, int at) {
   locals_[local].last_use = std::max(locals_[local].last_use, at);
 }
 
-// A register is free again behind the last use of its value; the one that is freed last is used first.
+// A register is free again behind the last use of its value; the one that is freed last is used
+// first.
 void CodeObject::Allocate(uint32_t first_register) {
   registers_ = first_register;
   std::vector<uint32_t> free;
@@ -100,8 +101,8 @@ Section CodeObject::Write(int from, int to) {
   return section;
 }
 
-// The operands of an instruction. Of a value that is read twice and ends here, a kernel must not take one for its own:
-// such values come back in `twice`.
+// The operands of an instruction. Of a value that is read twice and ends here, a kernel must not
+// take one for its own: such values come back in `twice`.
 void CodeObject::WriteOperands(const AbstractInstr& instr, int index, std::vector<int>* twice) {
   for (size_t r = 0; r < instr.reads.size(); ++r) {
     const int read = instr.reads[r];
@@ -124,7 +125,8 @@ void CodeObject::WriteOperands(const AbstractInstr& instr, int index, std::vecto
       continue;
     }
     const Local& local = locals_[write];
-    plan_->words.push_back(OperandOf(write, local.in_register && !local.is_pinned && local.last_use < 0));
+    plan_->words.push_back(
+        OperandOf(write, local.in_register && !local.is_pinned && local.last_use < 0));
   }
 }
 

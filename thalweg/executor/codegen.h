@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CodeObject: straight-line code before it has registers. Instructions read and write *locals*; Finish() finds every
-// local's last use, gives registers to those that need one, and appends to the plan.
+// CodeObject: straight-line code before it has registers. Instructions read and write *locals*;
+// Finish() finds every local's last use, gives registers to those that need one, and appends to the
+// plan.
 //
 //   CodeObject code(&plan);
 //   int a = code.Fixed(kSlots, 3, true), r = code.Register(true);
@@ -20,11 +21,12 @@ struct Local {
   bool in_register = false;
   uint32_t base = kRegisters;
   uint32_t index = 0;
-  bool owned = false;        // the last use here ends the value (for a shared slot: this reader's part of it)
-  bool shared = false;       // a slot with a count of readers
-  bool is_inline = false;    // a scalar in its handle: needs no release in a register
-  bool is_pinned = false;    // the register is given and stays
-  int last_use = -1;         // instruction
+  bool owned =
+      false;  // the last use here ends the value (for a shared slot: this reader's part of it)
+  bool shared = false;     // a slot with a count of readers
+  bool is_inline = false;  // a scalar in its handle: needs no release in a register
+  bool is_pinned = false;  // the register is given and stays
+  int last_use = -1;       // instruction
 };
 
 struct AbstractInstr {
@@ -56,7 +58,8 @@ class CodeObject {
   // Whether read `place` of instruction `at` is the one that ends its value.
   bool Ends(int at, size_t place) const;
 
-  // Appends instructions [from, to) to the plan; call once for each part, in order, after Allocate().
+  // Appends instructions [from, to) to the plan; call once for each part, in order, after
+  // Allocate().
   void Allocate(uint32_t first_register = 0);
   Section Write(int from, int to);
   uint32_t OperandOf(int local, bool last) const;

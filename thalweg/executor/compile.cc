@@ -57,7 +57,8 @@ void CountReaders(const Lowered& lowered, const Values& values, Plan* plan) {
   for (size_t n = 0; n < lowered.nodes.size(); ++n) {
     for (int o = 0; o < lowered.nodes[n].num_outputs; ++o) {
       const ValueInfo& info = values.Of(static_cast<int>(n), o);
-      if (info.slot != kNone) plan->frames[lowered.nodes[n].frame].readers[info.slot] = info.readers;
+      if (info.slot != kNone)
+        plan->frames[lowered.nodes[n].frame].readers[info.slot] = info.readers;
     }
   }
 }

@@ -13,7 +13,7 @@ namespace {
 struct Scope {
   explicit Scope(Plan* plan) : code(plan) {}
   CodeObject code;
-  int unit = -1;           // -1: a section or the inside of a loop
+  int unit = -1;  // -1: a section or the inside of a loop
   bool in_loop = false;
   bool is_async = false;
   int frame = 0;
@@ -97,7 +97,8 @@ class Emitter {
     const Section section = scope.code.Write(0, scope.code.size());
     if (node.kind == LKind::kMerge) {
       MergeCode& merge = plan_.frames[node.frame].merges[node.number];
-      merge = {.slot = values_.Of(n, 0).slot, .index_slot = values_.Of(n, 1).slot, .section = section};
+      merge = {
+          .slot = values_.Of(n, 0).slot, .index_slot = values_.Of(n, 1).slot, .section = section};
     } else {
       plan_.frames[node.child].exits[node.number] = {.slot = values_.Of(n, 0).slot,
                                                      .section = section};
@@ -174,20 +175,26 @@ class Emitter {
   void EmitNode(Scope& scope, int n) {
     const LNode& node = lowered_.nodes[n];
     switch (node.kind) {
-      case LKind::kKernel: return EmitKernel(scope, n);
-      case LKind::kForward: return EmitForward(scope, n);
-      case LKind::kSwitch: return EmitSwitch(scope, n);
-      case LKind::kLoop: return EmitLoopNode(scope, n);
+      case LKind::kKernel:
+        return EmitKernel(scope, n);
+      case LKind::kForward:
+        return EmitForward(scope, n);
+      case LKind::kSwitch:
+        return EmitSwitch(scope, n);
+      case LKind::kLoop:
+        return EmitLoopNode(scope, n);
       case LKind::kMerge:
       case LKind::kExit:
-      case LKind::kInvariant: break;
+      case LKind::kInvariant:
+        break;
     }
   }
 
   void EmitKernel(Scope& scope, int n) {
     const LNode& node = lowered_.nodes[n];
     const ProgramNode& origin = Origin(node);
-    AbstractInstr instr{.opcode = Opcode::kKernel, .node = node.origin, .kernel = origin.kernel.get()};
+    AbstractInstr instr{
+        .opcode = Opcode::kKernel, .node = node.origin, .kernel = origin.kernel.get()};
     for (const LValue& input : node.inputs) instr.reads.push_back(Read(scope, input, n));
     for (int o = 0; o < node.num_outputs; ++o) instr.writes.push_back(Write(scope, n, o, true));
     if (origin.runs_when_dead) instr.opcode = Opcode::kKernelAlways;
@@ -208,7 +215,8 @@ class Emitter {
       return;
     }
     const int to = Write(scope, n, 0, false);
-    scope.code.Add({.opcode = Opcode::kForward, .node = node.origin, .reads = {from}, .writes = {to}});
+    scope.code.Add(
+        {.opcode = Opcode::kForward, .node = node.origin, .reads = {from}, .writes = {to}});
   }
 
   void EmitSwitch(Scope& scope, int n) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emit: writes the code of every unit, section and structured loop of a lowered program into a plan.
+// Emit: writes the code of every unit, section and structured loop of a lowered program into a
+// plan.
 #pragma once
 
 #include "thalweg/executor/values.h"

@@ -62,9 +62,14 @@ bool Core::RunShared(StepState& step, Runner& runner) {
   Activation activation;
   Ended ended;
   switch (step.queue().Pop(&activation, &ended)) {
-    case 1: runner.RunUnit(activation); break;
-    case 2: runner.Resume(std::move(ended)); break;
-    default: return false;
+    case 1:
+      runner.RunUnit(activation);
+      break;
+    case 2:
+      runner.Resume(std::move(ended));
+      break;
+    default:
+      return false;
   }
   runner.RunReady();
   return true;
@@ -106,8 +111,7 @@ void Core::Help(void* object, uint64_t) {
 
 class StripExecutor : public Executor {
  public:
-  StripExecutor(Plan plan, int threads)
-      : core_(std::make_shared<Core>(std::move(plan), threads)) {}
+  StripExecutor(Plan plan, int threads) : core_(std::make_shared<Core>(std::move(plan), threads)) {}
   Status Run(const Step& step) override { return core_->Run(step); }
   const Program& program() const override { return core_->plan().program; }
 

@@ -12,8 +12,8 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/base/thread_pool.h"
-#include "thalweg/executor/plain_executor.h"
 #include "thalweg/executor/test_program.h"
+#include "thalweg/testing/plain_executor.h"
 
 namespace thalweg {
 namespace {
@@ -623,14 +623,14 @@ TEST_P(ExecutorTest, AChainOfAHundredThousandNodes) {
   EXPECT_THAT(*Run(p, {0}), ElementsAre(100000));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Worlds, ExecutorTest,
-    ::testing::Values(World{"plain", true, 0}, World{"caller_alone", false, 0},
-                      World{"one_helper", false, 1}, World{"four_helpers", false, 4},
-                      World{"no_strips", false, 0, false, true},
-                      World{"general_loops", false, 0, true, false},
-                      World{"single_nodes", false, 2, false, false}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Worlds, ExecutorTest,
+                         ::testing::Values(World{"plain", true, 0}, World{"caller_alone", false, 0},
+                                           World{"one_helper", false, 1},
+                                           World{"four_helpers", false, 4},
+                                           World{"no_strips", false, 0, false, true},
+                                           World{"general_loops", false, 0, true, false},
+                                           World{"single_nodes", false, 2, false, false}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace thalweg

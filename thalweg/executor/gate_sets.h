@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GateSets: sets of small numbers, each different set stored once; a set is a number, equal sets are equal numbers.
+// GateSets: sets of small numbers, each different set stored once; a set is a number, equal sets
+// are equal numbers.
 #pragma once
 
 #include <algorithm>
@@ -57,8 +58,8 @@ class GateSets {
 
   template <class Make>
   int Remember(Memo& memo, int a, int b, const Make& make) {
-    const uint64_t key = (static_cast<uint64_t>(std::min(a, b)) << 32) |
-                         static_cast<uint64_t>(std::max(a, b));
+    const uint64_t key =
+        (static_cast<uint64_t>(std::min(a, b)) << 32) | static_cast<uint64_t>(std::max(a, b));
     if (const auto at = memo.find(key); at != memo.end()) return at->second;
     const int made = Intern(make());
     memo.emplace(key, made);

@@ -48,7 +48,8 @@ class LoopFinder {
       if (node.device != device) return false;
       Part part = kCondition;
       switch (node.kind) {
-        case LKind::kInvariant: break;
+        case LKind::kInvariant:
+          break;
         case LKind::kMerge:
           if (!IsHeader(node)) return false;
           break;
@@ -57,7 +58,9 @@ class LoopFinder {
           has_predicate = true;
           if (!IsLoopSwitch(node, shape->predicate)) return false;
           break;
-        case LKind::kExit: part = static_cast<Part>(part_[lowered_.frames[node.child].loop]); break;
+        case LKind::kExit:
+          part = static_cast<Part>(part_[lowered_.frames[node.child].loop]);
+          break;
         case LKind::kKernel:
         case LKind::kForward:
         case LKind::kLoop:
@@ -69,7 +72,8 @@ class LoopFinder {
         shape->depth = std::max(shape->depth, shapes_[node.child].depth + 1);
       }
       part_[n] = part;
-      if (node.kind == LKind::kMerge || node.kind == LKind::kInvariant || node.kind == LKind::kExit) {
+      if (node.kind == LKind::kMerge || node.kind == LKind::kInvariant ||
+          node.kind == LKind::kExit) {
         continue;
       }
       (part == kBody ? shape->body : shape->condition).push_back(n);

@@ -67,10 +67,17 @@ class Lowerer {
                             node.num_outputs);
           out_.nodes[lowered_[i]].lenient_controls = node.ignores_dead_controls;
           break;
-        case Control::kLoopCond: lowered_[i] = New(LKind::kForward, i, frame, 1); break;
-        case Control::kSwitch: lowered_[i] = New(LKind::kSwitch, i, frame, 2); break;
-        case Control::kMerge: lowered_[i] = NewMerge(i, frame); break;
-        case Control::kEnter: break;
+        case Control::kLoopCond:
+          lowered_[i] = New(LKind::kForward, i, frame, 1);
+          break;
+        case Control::kSwitch:
+          lowered_[i] = New(LKind::kSwitch, i, frame, 2);
+          break;
+        case Control::kMerge:
+          lowered_[i] = NewMerge(i, frame);
+          break;
+        case Control::kEnter:
+          break;
         case Control::kExit: {
           const int exit = New(LKind::kExit, i, out_.tree.frames[frame].parent, 1);
           out_.nodes[exit].child = frame;
@@ -79,7 +86,8 @@ class Lowerer {
           lowered_[i] = exit;
           break;
         }
-        case Control::kNextIteration: break;
+        case Control::kNextIteration:
+          break;
       }
     }
   }
@@ -98,8 +106,8 @@ class Lowerer {
         frame.enter_invariant.back() = invariant;
         lowered_[enter] = invariant;
       }
-      frame.loop = New(LKind::kLoop, info.enters.front(), info.parent,
-                       static_cast<int>(info.exits.size()));
+      frame.loop =
+          New(LKind::kLoop, info.enters.front(), info.parent, static_cast<int>(info.exits.size()));
       out_.nodes[frame.loop].child = number;
     }
   }
@@ -114,8 +122,7 @@ class Lowerer {
 
   int EnterPlace(int enter) const {
     const std::vector<int>& enters = out_.tree.frames[out_.tree.opens[enter]].enters;
-    return static_cast<int>(std::lower_bound(enters.begin(), enters.end(), enter) -
-                            enters.begin());
+    return static_cast<int>(std::lower_bound(enters.begin(), enters.end(), enter) - enters.begin());
   }
 
   // The node that stands for a program node's completion and outputs.
@@ -125,7 +132,8 @@ class Lowerer {
       return ForwardOfMerge(index, 0);
     }
     if (lowered_[index] != -1) return lowered_[index];
-    // A variable Enter read by something else than a Merge: a join of its own, dead in later iterations.
+    // A variable Enter read by something else than a Merge: a join of its own, dead in later
+    // iterations.
     if (stray_[index] == -1) {
       const int frame = out_.tree.opens[index];
       stray_[index] = NewMerge(index, frame);
@@ -146,8 +154,8 @@ class Lowerer {
   int ForwardOfMerge(int index, int output) {
     const auto [at, is_new] = merge_forward_.try_emplace({index, output}, -1);
     if (is_new) {
-      const int made = NewForward({.node = lowered_[index], .index = output}, index,
-                                  out_.tree.frame_of[index]);
+      const int made =
+          NewForward({.node = lowered_[index], .index = output}, index, out_.tree.frame_of[index]);
       out_.nodes[made].lenient_controls = true;
       at->second = made;
       // Later: what it waits for may be a Merge that waits, and so on.
@@ -191,7 +199,8 @@ class Lowerer {
     return mapped;
   }
 
-  // The input of program node `index` as a value that can be sent: of a node, plain, behind the node's controls.
+  // The input of program node `index` as a value that can be sent: of a node, plain, behind the
+  // node's controls.
   LValue Sendable(const LValue& value, int index, int frame) {
     const ProgramNode& node = program_.nodes[index];
     const bool direct = value.is_node() && !value.read_reference &&
@@ -307,7 +316,8 @@ class Lowerer {
   std::vector<int> constant_;
   std::vector<int> stray_;
   std::map<std::pair<int, int>, int> merge_forward_;  // by Merge and output
-  std::vector<std::pair<int, int>> waiting_;         // forward nodes and the Merges whose controls they get
+  std::vector<std::pair<int, int>>
+      waiting_;  // forward nodes and the Merges whose controls they get
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowering: the program as the compiler's later steps see it. Loops are single nodes of the frame around them; constants
-// and feeds are values without a node; what only passes values on at the edge of a frame (Enter, Exit, NextIteration)
-// becomes the property of a Merge, an invariant or an Exit. Forward nodes are put in where a value must wait for something.
+// Lowering: the program as the compiler's later steps see it. Loops are single nodes of the frame
+// around them; constants and feeds are values without a node; what only passes values on at the
+// edge of a frame (Enter, Exit, NextIteration) becomes the property of a Merge, an invariant or an
+// Exit. Forward nodes are put in where a value must wait for something.
 #pragma once
 
 #include <vector>
@@ -15,9 +16,9 @@ enum class LKind : uint8_t {
   kKernel,
   kForward,
   kSwitch,
-  kMerge,      // a join
-  kLoop,       // in the frame around the loop; inputs are what enters, in the order of FrameInfo::enters
-  kExit,       // in the frame around the loop; arrives when the loop sends it
+  kMerge,  // a join
+  kLoop,  // in the frame around the loop; inputs are what enters, in the order of FrameInfo::enters
+  kExit,  // in the frame around the loop; arrives when the loop sends it
   kInvariant,  // a constant Enter, inside
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeRunner: one thread's work in one step: takes units that are ready and runs their code.
 //
-// Four instantiations: one thread or several, with a trace or without. Registers belong to the runner, so a step that a
-// kernel runs inside of a step has its own.
+// Four instantiations: one thread or several, with a trace or without. Registers belong to the
+// runner, so a step that a kernel runs inside of a step has its own.
 #pragma once
 
 #include <chrono>
@@ -181,7 +181,9 @@ class NodeRunner : public Propagation<kParallel> {
             this->Drop(*current_, operands[i]);
           }
           break;
-        case Opcode::kAsync: StartAsync(instr, operands, pc); return Outcome::kSuspended;
+        case Opcode::kAsync:
+          StartAsync(instr, operands, pc);
+          return Outcome::kSuspended;
         case Opcode::kForward: {
           Tensor value = this->Consume(*current_, operands[0]);
           if (operands[1].v != kNone) *At(operands[1]) = std::move(value);
@@ -209,7 +211,9 @@ class NodeRunner : public Propagation<kParallel> {
           this->StartFrame(*current_, static_cast<uint32_t>(instr.aux),
                            plan_.words.data() + instr.words);
           break;
-        default: this->Emit(*current_, instr, false); break;
+        default:
+          this->Emit(*current_, instr, false);
+          break;
       }
     }
     return Outcome::kDone;
@@ -308,7 +312,8 @@ class NodeRunner : public Propagation<kParallel> {
           EmitSides(operands, &pc, true, true);
           break;
         case Opcode::kAsync:
-        case Opcode::kStartFrame: break;
+        case Opcode::kStartFrame:
+          break;
         case Opcode::kKernel:
         case Opcode::kKernelRelease:
         case Opcode::kForward:
@@ -317,13 +322,16 @@ class NodeRunner : public Propagation<kParallel> {
         case Opcode::kLoop:
           for (uint32_t i = 0; i < instr.inputs; ++i) this->Drop(*current_, operands[i]);
           break;
-        default: this->Emit(*current_, instr, true); break;
+        default:
+          this->Emit(*current_, instr, true);
+          break;
       }
     }
     return Outcome::kDone;
   }
 
-  // --- Structured loops --------------------------------------------------------------------------------------------
+  // --- Structured loops
+  // --------------------------------------------------------------------------------------------
 
   Outcome RunLoop(const Instr& instr, const Operand* operands) {
     const LoopCode& loop = plan_.loops[instr.aux];
@@ -390,7 +398,8 @@ class NodeRunner : public Propagation<kParallel> {
     for (const LoopCode::Move& move : loop.moves) registers_[move.to] = std::move(*staged++);
   }
 
-  // --- Errors and traces -------------------------------------------------------------------------------------------
+  // --- Errors and traces
+  // -------------------------------------------------------------------------------------------
 
   Outcome Fail(const Instr& instr, const Status& status) {
     const Operand* operands = OperandsOf(instr);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plan: a program compiled for running. Read-only once built; steps and threads share it.
 //
-// A frame has *units*, the things that are scheduled. A unit is straight-line code run by one thread: a strip of many
-// cheap nodes, one heavy node, one asynchronous node, or the start of a general loop. A unit runs when its pending count,
-// the number of signals it gets in an iteration, is zero. Merges and Exits are joins in the signal network: a *section* of
-// emitting instructions runs when they fire. A structured loop is one instruction.
+// A frame has *units*, the things that are scheduled. A unit is straight-line code run by one
+// thread: a strip of many cheap nodes, one heavy node, one asynchronous node, or the start of a
+// general loop. A unit runs when its pending count, the number of signals it gets in an iteration,
+// is zero. Merges and Exits are joins in the signal network: a *section* of emitting instructions
+// runs when they fire. A structured loop is one instruction.
 //
-// Values lie in registers (of the thread, inside a unit), slots (of the iteration, between units), the frame's invariants
-// or the step's feeds, and constants: bases 3, 0, 2 and 1 of an Operand.
+// Values lie in registers (of the thread, inside a unit), slots (of the iteration, between units),
+// the frame's invariants or the step's feeds, and constants: bases 3, 0, 2 and 1 of an Operand.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,13 @@ enum Base : uint32_t { kSlots = 0, kConstants = 1, kInvariants = 2, kRegisters =
 
 inline constexpr uint32_t kNone = ~uint32_t{0};
 
-// "in" is a value operand, "out" where a value goes or kNone. Words lie in Plan::words from Instr::words on.
+// "in" is a value operand, "out" where a value goes or kNone. Words lie in Plan::words from
+// Instr::words on.
 enum class Opcode : uint8_t {
   kKernel,         // in..., out...           inputs that end here need no release
   kKernelRelease,  // in..., out...           inputs and outputs marked last are released
-  kKernelAlways,   // in..., out..., empty..., out...   as kKernelRelease; with the second list when dead
+  kKernelAlways,   // in..., out..., empty..., out...   as kKernelRelease; with the second list when
+                   // dead
   kAsync,          // in..., out...           the unit goes on behind this when the kernel has ended
   kForward,        // in, out
   kReadReference,  // in, out                 the value of the variable that a reference leads to
@@ -108,20 +111,21 @@ struct FrameCode {
   std::vector<ExitCode> exits;
   std::vector<NextCode> nexts;
   // Templates of an iteration's counters.
-  std::vector<uint32_t> pending;        // signals, by unit
-  std::vector<uint32_t> readers;        // units and sections that read a slot
+  std::vector<uint32_t> pending;         // signals, by unit
+  std::vector<uint32_t> readers;         // units and sections that read a slot
   std::vector<uint32_t> first_arrivals;  // by merge: what can arrive in iteration 0
   std::vector<uint32_t> later_arrivals;  // and in later ones
-  std::vector<uint32_t> initial;        // units that wait for nothing
-  std::vector<uint32_t> never_later;    // merges that nothing can reach in later iterations
+  std::vector<uint32_t> initial;         // units that wait for nothing
+  std::vector<uint32_t> never_later;     // merges that nothing can reach in later iterations
   // Units that are dead when an invariant is.
   std::vector<std::vector<uint32_t>> invariant_units;
 };
 
 struct LoopCode {
   std::string name;
-  uint32_t window = 0;     // registers of the loop begin here, counted from those of the code around it
-  uint32_t registers = 0;  // its own
+  uint32_t window =
+      0;  // registers of the loop begin here, counted from those of the code around it
+  uint32_t registers = 0;      // its own
   uint32_t all_registers = 0;  // with loops in it
   uint32_t num_enters = 0;     // value i goes to register i
   uint32_t predicate = 0;      // operand
@@ -131,7 +135,8 @@ struct LoopCode {
     uint32_t to;    // register
   };
   std::vector<Move> moves;
-  uint32_t staging = kNone;  // first of as many registers as moves, where a variable is also a source
+  uint32_t staging =
+      kNone;  // first of as many registers as moves, where a variable is also a source
   struct Leave {
     uint32_t from;  // operand inside
     uint32_t to;    // operand outside

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Propagation: how values and signals move between units, iterations and frames in one step, seen from one thread.
+// Propagation: how values and signals move between units, iterations and frames in one step, seen
+// from one thread.
 //
-// The same source twice: with plain counters for a step that one thread runs, with atomics where several do.
-// A unit that becomes ready goes on this thread's stack; the first heavy one is kept, further ones go to the ReadyQueue.
-// A unit is counted in its iteration's `outstanding` before another thread can see it; units of the current iteration
-// that stay here are counted in one go when the running unit ends.
+// The same source twice: with plain counters for a step that one thread runs, with atomics where
+// several do. A unit that becomes ready goes on this thread's stack; the first heavy one is kept,
+// further ones go to the ReadyQueue. A unit is counted in its iteration's `outstanding` before
+// another thread can see it; units of the current iteration that stay here are counted in one go
+// when the running unit ends.
 #pragma once
 
 #include <utility>
@@ -46,7 +48,8 @@ class Propagation {
     }
   }
 
-  // --- Units -------------------------------------------------------------------------------------------------------
+  // --- Units
+  // -------------------------------------------------------------------------------------------------------
 
   void Ready(Iteration& iteration, uint32_t unit) {
     if constexpr (kParallel) {
@@ -81,7 +84,8 @@ class Propagation {
     if ((FetchSub(pending, 1u) & ~kDeadMark) == 1) Ready(iteration, unit);
   }
 
-  // --- Values ------------------------------------------------------------------------------------------------------
+  // --- Values
+  // ------------------------------------------------------------------------------------------------------
 
   // A reader of a shared slot has what it needs.
   void DropReader(Iteration& iteration, uint32_t slot) {
@@ -90,10 +94,14 @@ class Propagation {
 
   Tensor* PlaceOf(Iteration& iteration, Operand operand) {
     switch (operand.base()) {
-      case kSlots: return iteration.slots + operand.index();
-      case kConstants: return const_cast<Tensor*>(plan_.constants.data()) + operand.index();
-      case kInvariants: return iteration.invariants + operand.index();
-      default: return registers_ + operand.index();
+      case kSlots:
+        return iteration.slots + operand.index();
+      case kConstants:
+        return const_cast<Tensor*>(plan_.constants.data()) + operand.index();
+      case kInvariants:
+        return iteration.invariants + operand.index();
+      default:
+        return registers_ + operand.index();
     }
   }
 
@@ -117,9 +125,11 @@ class Propagation {
     }
   }
 
-  // --- Emitting instructions ---------------------------------------------------------------------------------------
+  // --- Emitting instructions
+  // ---------------------------------------------------------------------------------------
 
-  // Runs one instruction that tells others something. `dead`: what it tells is that nothing will come.
+  // Runs one instruction that tells others something. `dead`: what it tells is that nothing will
+  // come.
   void Emit(Iteration& iteration, const Instr& instr, bool dead) {
     const uint32_t* words = plan_.words.data() + instr.words;
     switch (instr.opcode) {
@@ -151,7 +161,8 @@ class Propagation {
           ToExit(*iteration.frame, words[1], Consume(iteration, {words[0]}));
         }
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -168,7 +179,8 @@ class Propagation {
     }
   }
 
-  // --- Merges, Exits, iterations -----------------------------------------------------------------------------------
+  // --- Merges, Exits, iterations
+  // -----------------------------------------------------------------------------------
 
   void ToMerge(Iteration& iteration, uint32_t merge, uint32_t input, Tensor value) {
     if ((FetchOr(iteration.merges[merge], kFiredMark) & kFiredMark) != 0) return;
@@ -276,7 +288,8 @@ class Propagation {
   }
 
  private:
-  // Nobody else touches `ended` any more. Returns what has ended with it: the next iteration, or the parent's.
+  // Nobody else touches `ended` any more. Returns what has ended with it: the next iteration, or
+  // the parent's.
   Iteration* EndIteration(Iteration& ended) {
     FrameRun& frame = *ended.frame;
     const bool stopped = step_.Stopped();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadyQueue: what the threads of one step hand each other: heavy units that are ready, and asynchronous kernels that have
-// ended. Everything else a thread keeps to itself.
+// ReadyQueue: what the threads of one step hand each other: heavy units that are ready, and
+// asynchronous kernels that have ended. Everything else a thread keeps to itself.
 //
-// Threads: all calls from any thread; Park() by the step's caller only. A thread that adds something for the last time
-// touches the queue under its lock only, so the caller may destroy the queue once it has taken what was added.
+// Threads: all calls from any thread; Park() by the step's caller only. A thread that adds
+// something for the last time touches the queue under its lock only, so the caller may destroy the
+// queue once it has taken what was added.
 #pragma once
 
 #include <atomic>

@@ -218,10 +218,12 @@ void StepState::Open(HelpFunction help, int most, std::shared_ptr<void> keep_ali
 }
 
 bool StepState::TryAddHelper() {
-  // A read-modify-write, so that either a leaving helper sees what was pushed or this sees that it has left.
+  // A read-modify-write, so that either a leaving helper sees what was pushed or this sees that it
+  // has left.
   int helpers = helpers_.fetch_add(0, std::memory_order_acq_rel);
   while (helpers < most_helpers_) {
-    if (helpers_.compare_exchange_weak(helpers, helpers + 1, std::memory_order_acq_rel)) return true;
+    if (helpers_.compare_exchange_weak(helpers, helpers + 1, std::memory_order_acq_rel))
+      return true;
   }
   return false;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepState: one run of a plan: its iterations and frames, first error, and what its threads share.
 //
-// An iteration is one block of memory: slots, counters, and places for asynchronous kernels. `outstanding` is the only
-// completion count: units that are ready or running, child frames, and one token of the iteration before (of the frame's
-// start). At zero nothing of the iteration is queued or runs, and nothing can reach it any more. Blocks are recycled by
-// the step, steps by the executor.
+// An iteration is one block of memory: slots, counters, and places for asynchronous kernels.
+// `outstanding` is the only completion count: units that are ready or running, child frames, and
+// one token of the iteration before (of the frame's start). At zero nothing of the iteration is
+// queued or runs, and nothing can reach it any more. Blocks are recycled by the step, steps by the
+// executor.
 #pragma once
 
 #include <atomic>
@@ -102,11 +103,12 @@ class StepState : public DoneSink {
 
   void OnDone(uint64_t token, Status status) override;
 
-  // --- Helpers: threads of the queue that come to run units of this step, and find it over at worst ---
+  // --- Helpers: threads of the queue that come to run units of this step, and find it over at
+  // worst ---
 
   using HelpFunction = void (*)(void* step, uint64_t);
-  // Other threads may take part, at most `most` of them. `keep_alive` owns the plan; `home` is where the step goes when
-  // the last thread has left it.
+  // Other threads may take part, at most `most` of them. `keep_alive` owns the plan; `home` is
+  // where the step goes when the last thread has left it.
   void Open(HelpFunction help, int most, std::shared_ptr<void> keep_alive);
   void SetHome(std::atomic<StepState*>* home) { home_ = home; }
   // Something was pushed: asks for one more thread unless enough are here.

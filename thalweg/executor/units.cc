@@ -28,7 +28,8 @@ class FrameUnits {
   void Form(const std::vector<int>& nodes, std::vector<Arrival>* arrivals) {
     arrivals_ = arrivals;
     for (const int node : nodes) Arrive(node);
-    // With too many gates for sets of them, every node stands alone; loops then take the general path.
+    // With too many gates for sets of them, every node stands alone; loops then take the general
+    // path.
     const bool strips = options_.strips && !sets_.overflown();
     std::map<std::array<int, 4>, int> strip_of;
     std::vector<UnitNodes>& units = out_.units[frame_];
@@ -87,7 +88,8 @@ class FrameUnits {
         return With(own, gate, true, true);
       }
       case LKind::kMerge:
-      case LKind::kInvariant: return own;
+      case LKind::kInvariant:
+        return own;
       case LKind::kExit: {
         const int loop = lowered_.frames[node.child].loop;
         Arrival arrival = (*arrivals_)[loop];
@@ -98,11 +100,12 @@ class FrameUnits {
         arrival.dead = GateSets::kEmpty;
         return With(arrival, GateOfNode(n), true, true);
       }
-      default: break;
+      default:
+        break;
     }
     if (ClassOf(node) == UnitClass::kStrip) return own;
-    const bool may_be_dead = node.kind == LKind::kKernel &&
-                             lowered_.program->nodes[node.origin].may_be_dead;
+    const bool may_be_dead =
+        node.kind == LKind::kKernel && lowered_.program->nodes[node.origin].may_be_dead;
     return With(own, GateOfNode(n), true, may_be_dead);
   }
 
@@ -121,10 +124,17 @@ class FrameUnits {
     const LNode& node = lowered_.nodes[n];
     Arrival arrival;
     switch (node.kind) {
-      case LKind::kMerge: arrival = ArriveMerge(n); break;
-      case LKind::kInvariant: arrival = With({}, GateOfNode(n), false, true); break;
-      case LKind::kExit: break;
-      case LKind::kLoop: arrival = ArriveLoop(node); break;
+      case LKind::kMerge:
+        arrival = ArriveMerge(n);
+        break;
+      case LKind::kInvariant:
+        arrival = With({}, GateOfNode(n), false, true);
+        break;
+      case LKind::kExit:
+        break;
+      case LKind::kLoop:
+        arrival = ArriveLoop(node);
+        break;
       default:
         for (const LValue& input : node.inputs) {
           if (input.is_node()) Join(&arrival, ArrivalOf(input.node, input.index), true);
@@ -151,7 +161,8 @@ class FrameUnits {
     return With(arrival, GateOfNode(n), true, true);
   }
 
-  // Decides whether the loop is one instruction: its shape allows it and what enters lives and dies together.
+  // Decides whether the loop is one instruction: its shape allows it and what enters lives and dies
+  // together.
   Arrival ArriveLoop(const LNode& node) {
     Arrival arrival;
     std::optional<int> dead;
@@ -179,8 +190,8 @@ class FrameUnits {
   std::map<std::array<int, 3>, int> gates_;
 };
 
-// Nodes that lead out of their unit come first, so that others start early. What leads to them leads out too, so the order
-// stays one in which sources come first.
+// Nodes that lead out of their unit come first, so that others start early. What leads to them
+// leads out too, so the order stays one in which sources come first.
 void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
   std::vector<bool> leads(lowered.nodes.size());
   for (const LNode& node : lowered.nodes) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Units: which nodes run together.
 //
-// A *gate* is a value that can arrive at a time of its own, or be dead on its own: of a heavy or asynchronous node, a side
-// of a Switch (by predicate), a Merge, an Exit, an invariant. For each node: `ready`, all gates upstream in the frame
-// (through a Merge: itself and what all its inputs share); `dead`, the gates whose death is the node's, afresh at each
-// Merge; `depth`, the most Merges on a path to it. Equal (device, depth, ready, dead) is one strip: no node waits for a gate
-// that it would not have waited for alone, and a strip lives or dies whole. The units of a frame form no cycle: along an
-// edge depth never falls and Merges raise it, otherwise ready only grows, and a gate adds itself.
+// A *gate* is a value that can arrive at a time of its own, or be dead on its own: of a heavy or
+// asynchronous node, a side of a Switch (by predicate), a Merge, an Exit, an invariant. For each
+// node: `ready`, all gates upstream in the frame (through a Merge: itself and what all its inputs
+// share); `dead`, the gates whose death is the node's, afresh at each Merge; `depth`, the most
+// Merges on a path to it. Equal (device, depth, ready, dead) is one strip: no node waits for a gate
+// that it would not have waited for alone, and a strip lives or dies whole. The units of a frame
+// form no cycle: along an edge depth never falls and Merges raise it, otherwise ready only grows,
+// and a gate adds itself.
 #pragma once
 
 #include <vector>
@@ -22,9 +24,9 @@ struct UnitNodes {
 };
 
 struct Units {
-  std::vector<bool> structured;              // by frame: one instruction of the code around it
-  std::vector<bool> inside;                  // by frame: part of a structured loop's code
-  std::vector<int> unit_of;                  // by node: unit in its frame; -1 for gates and nodes inside of loops
+  std::vector<bool> structured;  // by frame: one instruction of the code around it
+  std::vector<bool> inside;      // by frame: part of a structured loop's code
+  std::vector<int> unit_of;  // by node: unit in its frame; -1 for gates and nodes inside of loops
   std::vector<std::vector<UnitNodes>> units;  // by frame
 };
 

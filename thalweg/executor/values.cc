@@ -85,7 +85,8 @@ class Placer {
         const MergeInput& input = node.merge_inputs[i];
         if (!input.value.is_node()) continue;
         const LValue value = Resolve(lowered_, units_, input.value);
-        std::vector<uint32_t> words = {static_cast<uint32_t>(node.number), static_cast<uint32_t>(i)};
+        std::vector<uint32_t> words = {static_cast<uint32_t>(node.number),
+                                       static_cast<uint32_t>(i)};
         if (input.next >= 0) words.push_back(static_cast<uint32_t>(input.next));
         Emit(value, input.next >= 0 ? Opcode::kSendNext : Opcode::kSendMerge, std::move(words));
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/executor/plain_executor.h"
+#include "thalweg/testing/plain_executor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -174,7 +174,7 @@ NodeState& PlainStep::State(Iteration& iteration, int index) {
 }
 
 void PlainStep::Arrive(Frame& frame, Iteration& iteration, const Edge& edge, const Tensor& value,
-                  bool dead) {
+                       bool dead) {
   NodeState& state = State(iteration, edge.reader);
   const ProgramNode& n = node(edge.reader);
   if (state.fired) return;
@@ -200,7 +200,8 @@ void PlainStep::Arrive(Frame& frame, Iteration& iteration, const Edge& edge, con
   ready_.push_back({&frame, &iteration, edge.reader});
 }
 
-Status PlainStep::RunPrimitive(const ProgramNode& n, NodeState& state, std::vector<Tensor>& outputs) {
+Status PlainStep::RunPrimitive(const ProgramNode& n, NodeState& state,
+                               std::vector<Tensor>& outputs) {
   for (size_t i = 0; i < n.inputs.size(); ++i) {
     if (!n.inputs[i].read_reference || state.inputs[i].empty()) continue;
     ASSIGN_OR_RETURN(state.inputs[i], ReadReference(state.inputs[i]));
