@@ -49,7 +49,7 @@ void DestroyElements(DType dtype, void* data, int64_t n) {
 
 // Bytes of one block that holds header and data, or 0 when they lie apart.
 size_t JoinedBytes(size_t data_bytes) {
-  return kHeaderBytes + data_bytes <= kMaxSmallBlock ? kHeaderBytes + data_bytes : 0;
+  return data_bytes <= kMaxSmallBlock - kHeaderBytes ? kHeaderBytes + data_bytes : 0;
 }
 
 TensorRep* NewHeader(size_t block_bytes, DType dtype, const Shape& shape, int64_t n) {

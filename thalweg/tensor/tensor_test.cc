@@ -31,6 +31,12 @@ TEST(TensorTest, InlineScalarsWrittenThroughAPointerMove) {
   EXPECT_EQ(copy.payload_word(), 6u);
 }
 
+TEST(TensorTest, ASizeJustBelowTheAddressSpaceIsRefused) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  EXPECT_EQ(Tensor::Allocate(*allocator, DType::kDouble, Shape{INT64_MAX / 4}).status().code(),
+            Code::kResourceExhausted);
+}
+
 TEST(TensorTest, CopiesShareAndSoleOwnerIsKnown) {
   AllocatorPtr allocator = MakeCpuAllocator();
   Tensor a = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000});

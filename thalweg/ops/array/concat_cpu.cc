@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// The shape of values [begin, end) joined along `axis`.
+Result<Shape> JoinedShape(Context& ctx, int begin, int end, int axis) {
+  const Shape first = ctx.input(begin).shape();
+  Dims dims = first.dims();
+  for (int i = begin + 1; i < end; ++i) {
+    const Shape next = ctx.input(i).shape();
+    if (next.rank() != first.rank()) {
+      return InvalidArgument("Ranks of all inputs must match: shape[0] = ", first, " vs. shape[",
+                             i - begin, "] = ", next);
+    }
+    for (int d = 0; d < dims.size(); ++d) {
+      if (d == axis) {
+        if (__builtin_add_overflow(dims[d], next.dim(d), &dims[d])) {
+          return InvalidArgument("the sizes along axis ", axis, " add up beyond 64 bits");
+        }
+      } else if (dims[d] != next.dim(d)) {
+        return InvalidArgument("Dimensions of inputs should match: shape[0] = ", first,
+                               " vs. shape[", i - begin, "] = ", next);
+      }
+    }
+  }
+  return Shape::Make(dims);
+}
+
+Status ConcatValues(Context& ctx, int axis_input, int begin, int end) {
+  if (begin == end) return InvalidArgument("Concat needs at least one value");
+  ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(axis_input), "axis"));
+  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, ctx.input(begin).rank(), "axis"));
+  if (end - begin == 1) {
+    ctx.set_output(0, ctx.input(begin));
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Shape shape, JoinedShape(ctx, begin, end, axis));
+  const DType dtype = ctx.input(begin).dtype();
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
+  if (out->num_elements() == 0) return OkStatus();
+  int64_t outer = 1;
+  int64_t below = 1;
+  for (int d = 0; d < axis; ++d) outer *= shape.dim(d);
+  for (int d = axis + 1; d < shape.rank(); ++d) below *= shape.dim(d);
+  const int64_t row = shape.dim(axis) * below;
+  int64_t offset = 0;
+  for (int i = begin; i < end; ++i) {
+    const int64_t part = ctx.input(i).dim(axis) * below;
+    RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), dtype, Dims{outer, part},
+                                         {ctx.input(i).raw_data(), {part, 1}},
+                                         {out->mutable_raw_data(), {row, 1}, offset}));
+    offset += part;
+  }
+  return OkStatus();
+}
+
+Status Concat(Context& ctx) { return ConcatValues(ctx, 0, 1, ctx.num_inputs()); }
+Status ConcatV2(Context& ctx) {
+  return ConcatValues(ctx, ctx.num_inputs() - 1, 0, ctx.num_inputs() - 1);
+}
+
+template <class T>
+Status ConcatOffset(Context& ctx) {
+  ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(0), "concat_dim"));
+  ASSIGN_OR_RETURN(const Dims first, IntVector(ctx.input(1), "shape"));
+  const int rank = first.size();
+  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, rank, "concat_dim"));
+  int64_t offset = 0;
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    ASSIGN_OR_RETURN(const Dims shape, IntVector(ctx.input(i), "shape"));
+    bool same = shape.size() == rank;
+    for (int d = 0; same && d < rank; ++d) same = d == axis || shape[d] == first[d];
+    if (!same) {
+      return InvalidArgument("All shapes must agree but in dimension ", axis, ": input ", i - 1,
+                             " is ", Shape(shape), ", input 0 is ", Shape(first));
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(i - 1, kDTypeOf<T>, Shape{int64_t{rank}}));
+    T* values = out->mutable_data<T>();
+    std::fill_n(values, rank, T{0});
+    values[axis] = static_cast<T>(offset);
+    if (__builtin_add_overflow(offset, shape[axis], &offset)) {
+      return InvalidArgument("the sizes along dimension ", axis, " add up beyond 64 bits");
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(concat, cpu) {
+  registry.AddFunction<Concat>("Concat", kCpu);
+  registry.AddFunction<ConcatV2>("ConcatV2", kCpu);
+  registry.AddFunction<ConcatOffset<int32_t>>("ConcatOffset", kCpu,
+                                              {{"shape_type", DType::kInt32}});
+  registry.AddFunction<ConcatOffset<int64_t>>("ConcatOffset", kCpu,
+                                              {{"shape_type", DType::kInt64}});
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/ops/array/element_types.h"
+
+namespace thalweg {
+namespace {
+
+template <class V>
+void ConcatReference(RefCall<V>& r, size_t axis_input, size_t begin, size_t end) {
+  int64_t axis = static_cast<int64_t>(std::real(r.in[axis_input][0]));
+  if (axis < 0) axis += r.in[begin].shape.rank();
+  Dims dims = r.in[begin].shape.dims();
+  for (size_t i = begin + 1; i < end; ++i) {
+    dims[static_cast<int>(axis)] += r.in[i].shape.dim(static_cast<int>(axis));
+  }
+  r.out = {Array<V>(Shape(dims))};
+  ForEachIndex(r.out[0].shape, [&](const std::vector<int64_t>& at) {
+    std::vector<int64_t> from = at;
+    size_t i = begin;
+    int64_t& position = from[static_cast<size_t>(axis)];
+    while (position >= r.in[i].shape.dim(static_cast<int>(axis))) {
+      position -= r.in[i++].shape.dim(static_cast<int>(axis));
+    }
+    r.out[0].At(at) = r.in[i].values[static_cast<size_t>(r.in[i].Offset(from))];
+  });
+}
+
+TEST(ConcatTest, JoinsAlongADimension) {
+  EveryElementType("ConcatV2")
+      .Reference(
+          []<class V>(RefCall<V>& r) { ConcatReference(r, r.in.size() - 1, 0, r.in.size() - 1); })
+      .NoGradient("needs ops/math")
+      .Try({In({2, 3}), In({4, 3}), In({}, {0})})
+      .Try({In({2, 3, 2}), In({2, 1, 2}), In({2, 5, 2}), In({}, {-2})}, {{"Tidx", DType::kInt64}})
+      .Try({In({70, 30}), In({70, 40}), In({}, {1})})
+      .Try({In({2, 0}), In({2, 3}), In({}, {1})})
+      .Bad({In({2, 3}), In({2, 4}), In({}, {0})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({2}), In({}, {0})}, {}, Code::kInvalidArgument, "Ranks of all inputs")
+      .Bad({In({2, 3}), In({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument, "not in [-2, 2)")
+      .Bad({In({}), In({}), In({}, {0})}, {}, Code::kInvalidArgument, "")
+      .Run();
+}
+
+TEST(ConcatTest, OldForm) {
+  EveryElementType("Concat")
+      .Reference([]<class V>(RefCall<V>& r) { ConcatReference(r, 0, 1, r.in.size()); })
+      .Try({In({}, {1}), In({2, 3}), In({2, 4})})
+      .Run();
+}
+
+TEST(ConcatTest, OfText) {
+  Result<std::vector<Tensor>> joined =
+      RunOp("ConcatV2", {Tensor::Scalar("x").Reshaped(Shape{1}).value(),
+                         Tensor::Scalar("y").Reshaped(Shape{1}).value(), Tensor::Scalar(0)});
+  ASSERT_TRUE(joined.ok()) << joined.status().ToString();
+  EXPECT_EQ((*joined)[0].data<std::string>()[1], "y");
+}
+
+TEST(ConcatOffsetTest, SaysWhereEachBegins) {
+  OpCase("ConcatOffset")
+      .Reference([](RefCall<double>& r) {
+        const auto axis = static_cast<int64_t>(r.in[0][0]);
+        double offset = 0;
+        for (size_t i = 1; i < r.in.size(); ++i) {
+          Array<double> out(r.in[i].shape);
+          out[axis] = offset;
+          offset += r.in[i][axis];
+          r.out.push_back(out);
+        }
+      })
+      .Try({In({}, {1}), In({2}, {3, 2}), In({2}, {3, 5}), In({2}, {3, 1})})
+      .Bad({In({}, {1}), In({2}, {3, 2}), In({2}, {4, 5})}, {}, Code::kInvalidArgument, "agree")
+      .Bad({In({}, {2}), In({2}, {3, 2}), In({2}, {3, 5})}, {}, Code::kInvalidArgument,
+           "concat_dim = 2")
+      .Run();
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+Status Fill(Context& ctx) {
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "dims"));
+  const Tensor& value = ctx.input(1);
+  if (value.rank() != 0)
+    return InvalidArgument("value must be a scalar, got shape ", value.shape());
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, value.dtype(), shape));
+  return compute::FillElements(ctx.work(), value.dtype(), value.raw_data(), out->mutable_raw_data(),
+                               out->num_elements());
+}
+
+Status ZerosLike(Context& ctx) {
+  const Tensor& x = ctx.input(0);
+  if (x.dtype() == DType::kResource || x.dtype() == DType::kVariant) {
+    return Unimplemented("zeros like a ", x.dtype(), " have no meaning here");
+  }
+  ASSIGN_OR_RETURN(Tensor * out, ctx.TakeOrAllocateOutput({0}, 0, x.dtype(), x.shape()));
+  return compute::FillZeros(ctx.work(), out->dtype(), out->mutable_raw_data(), out->num_elements());
+}
+
+template <class T>
+Status OnesLike(Context& ctx) {
+  const Shape shape = ctx.input(0).shape();
+  ASSIGN_OR_RETURN(Tensor * out, ctx.TakeOrAllocateOutput({0}, 0, kDTypeOf<T>, shape));
+  const T one = static_cast<T>(1.0f);
+  return compute::FillElements(ctx.work(), kDTypeOf<T>, &one, out->mutable_raw_data(),
+                               out->num_elements());
+}
+
+// Zeros whatever `init` says, so that the same graph gives the same bits.
+class EmptyCpu : public Kernel {
+ public:
+  explicit EmptyCpu(const KernelConstruction& c) : dtype_(c.output_type(0)) {}
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype_, shape));
+    return compute::FillZeros(ctx.work(), dtype_, out->mutable_raw_data(), out->num_elements());
+  }
+
+ private:
+  const DType dtype_;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(fill, cpu) {
+  registry.AddFunction<Fill>("Fill", kCpu);
+  registry.AddFunction<ZerosLike>("ZerosLike", kCpu);
+  registry.Add<EmptyCpu>("Empty", kCpu);
+  ForEachType<PodTypes>([&]<class T>() {
+    registry.AddFunction<OnesLike<T>>("OnesLike", kCpu, {{"T", kDTypeOf<T>}});
+  });
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/ops/array/element_types.h"
+
+namespace thalweg {
+namespace {
+
+TEST(FillTest, RepeatsTheValue) {
+  EveryElementType("Fill")
+      .Reference([]<class V>(RefCall<V>& r) {
+        Dims dims;
+        for (const V& dim : r.in[0].values) dims.push_back(static_cast<int64_t>(std::real(dim)));
+        r.out = {Array<V>(Shape(dims))};
+        for (V& value : r.out[0].values) value = r.in[1][0];
+      })
+      .NoGradient("needs ops/math")
+      .Try({In({2}, {3, 400}), In({}, {1})})
+      .Try({In({0}, {}), In({}, {2})})
+      .Try({In({1}, {0}), In({}, {3})}, {{"index_type", DType::kInt64}})
+      .Bad({In({1}, {-1}), In({}, {1})}, {}, Code::kInvalidArgument, "negative")
+      .Bad({In({}, {2}), In({}, {1})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({1}, {2}), In({1}, {1})}, {}, Code::kInvalidArgument, "")
+      .Trivial("the case of one element")
+      .Run();
+}
+
+TEST(FillTest, OfText) {
+  Result<std::vector<Tensor>> filled =
+      RunOp("Fill", {Tensor::Vector<int32_t>({2}), Tensor::Scalar("a text that is not short")});
+  ASSERT_TRUE(filled.ok()) << filled.status().ToString();
+  EXPECT_EQ((*filled)[0].data<std::string>()[1], "a text that is not short");
+}
+
+TEST(FillTest, TooLargeIsAnError) {
+  EXPECT_EQ(RunOp("Fill", {Tensor::Vector<int64_t>({INT64_MAX, 2}), Tensor::Scalar(1.0f)})
+                .status()
+                .code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(RunOp("Fill", {Tensor::Vector<int64_t>({INT64_MAX / 4}), Tensor::Scalar(1.0)})
+                .status()
+                .code(),
+            Code::kResourceExhausted);
+}
+
+TEST(ZerosLikeTest, HasTheShapeOnly) {
+  EveryElementType("ZerosLike")
+      .Reference([]<class V>(RefCall<V>& r) { r.out = {Array<V>(r.in[0].shape)}; })
+      .Try({In({7, 31})})
+      .Try({In({})})
+      .Trivial("zeros are the point")
+      .Run();
+  Result<std::vector<Tensor>> texts = RunOp("ZerosLike", {Tensor::Scalar("x")});
+  EXPECT_EQ((*texts)[0].scalar<std::string>(), "");
+}
+
+TEST(OnesLikeTest, HasTheShapeOnly) {
+  OpCase("OnesLike")
+      .Reference([]<class V>(RefCall<V>& r) {
+        r.out = {Array<V>(r.in[0].shape)};
+        for (V& value : r.out[0].values) value = V{1};
+      })
+      .Try({In({7, 31})})
+      .Try({In({})})
+      .Run();
+}
+
+TEST(EmptyTest, IsZeroWhateverInitSays) {
+  for (bool init : {false, true}) {
+    Result<std::vector<Tensor>> made = RunOp("Empty", {Tensor::Vector<int32_t>({2, 200})},
+                                             {{"dtype", DType::kFloat}, {"init", init}});
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    for (float value : (*made)[0].flat<float>()) EXPECT_EQ(value, 0.0f);
+  }
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+namespace {
+
+Status Identity(Context& ctx) {
+  for (int i = 0; i < ctx.num_inputs(); ++i) ctx.set_output(i, ctx.input(i));
+  return OkStatus();
+}
+
+Status DeepCopy(Context& ctx) {
+  ASSIGN_OR_RETURN(Tensor copy, ctx.input(0).Clone(ctx.allocator()));
+  ctx.set_output(0, std::move(copy));
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(identity, cpu) {
+  for (const char* op : {"Identity", "IdentityN", "Snapshot", "StopGradient", "PreventGradient"}) {
+    registry.AddFunction<Identity>(op, kCpu).Cost(KernelCost::kCheap);
+  }
+  registry.AddFunction<DeepCopy>("DeepCopy", kCpu);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// The same elements, no copy.
+Status Output(Context& ctx, const Shape& shape) {
+  ASSIGN_OR_RETURN(Tensor reshaped, ctx.input(0).Reshaped(shape));
+  ctx.set_output(0, std::move(reshaped));
+  return OkStatus();
+}
+
+// Replaces the one -1 of `dims` by what `size` elements need.
+Status FillUnknown(Dims& dims, int64_t size) {
+  int unknown = -1;
+  int64_t product = 1;
+  for (int i = 0; i < dims.size(); ++i) {
+    if (dims[i] == -1) {
+      if (unknown >= 0) {
+        return InvalidArgument("Only one input size may be -1, not both ", unknown, " and ", i);
+      }
+      unknown = i;
+    } else if (dims[i] < 0) {
+      return InvalidArgument("Size ", i, " must be non-negative, not ", dims[i]);
+    } else if (__builtin_mul_overflow(product, dims[i], &product)) {
+      return InvalidArgument("the sizes multiply to more elements than a 64-bit number holds");
+    }
+  }
+  if (unknown < 0) return OkStatus();
+  if (product == 0) {
+    return InvalidArgument(
+        "reshape cannot infer the missing input size for an empty tensor unless all specified "
+        "input sizes are non-zero");
+  }
+  dims[unknown] = size / product;
+  return OkStatus();
+}
+
+Status Reshape(Context& ctx) {
+  const Tensor& x = ctx.input(0);
+  ASSIGN_OR_RETURN(Dims dims, IntVector(ctx.input(1), "shape"));
+  RETURN_IF_ERROR(FillUnknown(dims, x.num_elements()));
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  if (shape.num_elements() != x.num_elements()) {
+    return InvalidArgument("Input to reshape is a tensor with ", x.num_elements(),
+                           " values, but the requested shape ", shape, " has ",
+                           shape.num_elements());
+  }
+  return Output(ctx, shape);
+}
+
+Status ExpandDims(Context& ctx) {
+  const Tensor& dim = ctx.input(1);
+  if (dim.num_elements() != 1) {
+    return InvalidArgument("dim must be a scalar, got shape ", dim.shape());
+  }
+  Dims dims = ctx.input(0).shape().dims();
+  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(dim, 0), dims.size() + 1, "dim"));
+  dims.insert(axis, 1);
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  return Output(ctx, shape);
+}
+
+class SqueezeCpu : public Kernel {
+ public:
+  explicit SqueezeCpu(std::vector<int64_t> squeeze) : squeeze_(std::move(squeeze)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(std::vector<int64_t> squeeze, c.Attr<std::vector<int64_t>>("squeeze_dims"));
+    return std::unique_ptr<Kernel>(std::make_unique<SqueezeCpu>(std::move(squeeze)));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Shape shape = ctx.input(0).shape();
+    Dims kept = shape.dims();
+    for (int64_t dim : squeeze_) {
+      ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dim, shape.rank(), "squeeze_dims"));
+      if (shape.dim(axis) != 1) {
+        return InvalidArgument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ",
+                               shape.dim(axis));
+      }
+      kept[axis] = -1;
+    }
+    Dims dims;
+    for (int64_t size : kept) {
+      if (squeeze_.empty() ? size != 1 : size >= 0) dims.push_back(size);
+    }
+    return Output(ctx, Shape(std::move(dims)));
+  }
+
+ private:
+  const std::vector<int64_t> squeeze_;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(reshape, cpu) {
+  registry.AddFunction<Reshape>("Reshape", kCpu).Cost(KernelCost::kCheap);
+  registry.AddFunction<ExpandDims>("ExpandDims", kCpu).Cost(KernelCost::kCheap);
+  registry.Add<SqueezeCpu>("Squeeze", kCpu).Cost(KernelCost::kCheap);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/ops/array/element_types.h"
+
+namespace thalweg {
+namespace {
+
+// The elements of input 0 in the shape `to`.
+template <class Call>
+void Expect(Call& r, Shape to) {
+  r.out = {r.in[0]};
+  r.out[0].shape = std::move(to);
+}
+
+TEST(ReshapeTest, KeepsTheElements) {
+  EveryElementType("Reshape")
+      .Reference([](auto& r) {
+        Expect(r, Shape{4, 6});
+      })
+      .Try({In({2, 3, 4}), In({2}, {4, 6})})
+      .Try({In({2, 3, 4}), In({2}, {-1, 6})}, {{"Tshape", DType::kInt64}})
+      .Trivial("elements do not change")
+      .Run();
+  EveryElementType("Reshape")
+      .Reference([](auto& r) {
+        Expect(r, Shape{0, 3});
+      })
+      .Try({In({3, 0}), In({2}, {-1, 3})})
+      .Trivial("empty")
+      .Run();
+}
+
+TEST(ReshapeTest, Refusals) {
+  OpCase("Reshape")
+      .Types({{"T", DType::kFloat}})
+      .Reference([](auto& r) { Expect(r, Shape()); })
+      .Try({In({1, 1}), In({0}, {})})
+      .Bad({In({2, 3}), In({1}, {5})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({1}, {-2})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({2}, {-1, 4})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({2}, {-1, -1})}, {}, Code::kInvalidArgument, "may be -1")
+      .Bad({In({0, 3}), In({2}, {-1, 0})}, {}, Code::kInvalidArgument, "empty tensor")
+      .Bad({In({2, 3}), In({}, {6})}, {}, Code::kInvalidArgument, "")
+      .Trivial("one element")
+      .Run();
+}
+
+TEST(ExpandDimsTest, PutsADimensionIn) {
+  EveryElementType("ExpandDims")
+      .Reference([](auto& r) {
+        Expect(r, Shape{2, 1, 3});
+      })
+      .Try({In({2, 3}), In({}, {1})})
+      .Try({In({2, 3}), In({}, {-2})}, {{"Tdim", DType::kInt64}})
+      .Try({In({2, 3}), In({1}, {1})})
+      .Bad({In({2, 3}), In({}, {3})}, {}, Code::kInvalidArgument, "dim = 3 is not in [-3, 3)")
+      .Bad({In({2, 3}), In({2}, {0, 1})}, {}, Code::kInvalidArgument, "scalar")
+      .Trivial("elements do not change")
+      .Run();
+}
+
+TEST(SqueezeTest, DropsDimensionsOfSizeOne) {
+  EveryElementType("Squeeze")
+      .Reference([](auto& r) {
+        Expect(r, Shape{2, 3});
+      })
+      .Try({In({1, 2, 1, 3})})
+      .Try({In({2, 1, 3})}, {{"squeeze_dims", std::vector<int64_t>{-2}}})
+      .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{0}}}, Code::kInvalidArgument,
+           "Can not squeeze dim[0]")
+      .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{2}}}, Code::kInvalidArgument,
+           "not in [-2, 2)")
+      .Trivial("elements do not change")
+      .Run();
+}
+
+}  // namespace
+}  // namespace thalweg

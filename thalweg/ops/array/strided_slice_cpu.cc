@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/ops/array/shared_rows.h"
+#include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/strided_slice.h"
+
+namespace thalweg {
+namespace {
+
+// Where a slice lies in a contiguous tensor.
+struct Region {
+  Dims strides;
+  int64_t offset = 0;
+};
+
+Region RegionOf(const Shape& shape, const StridedSlice& slice) {
+  Region region{compute::ContiguousStrides(shape.dims()), 0};
+  for (int i = 0; i < shape.rank(); ++i) {
+    region.offset += slice.begin[i] * region.strides[i];
+    // A stride that is never taken may be any number.
+    region.strides[i] *= slice.sizes[i] > 1 ? slice.strides[i] : 1;
+  }
+  return region;
+}
+
+bool IsEmpty(const StridedSlice& slice) {
+  for (int64_t size : slice.sizes) {
+    if (size == 0) return true;
+  }
+  return false;
+}
+
+class StridedSliceKernel : public Kernel {
+ public:
+  explicit StridedSliceKernel(const StridedSliceMasks& masks) : masks_(masks) {}
+
+ protected:
+  // The slice of a tensor of `shape`; begin, end, strides are inputs first, first + 1, first + 2.
+  Result<StridedSlice> SliceOf(Context& ctx, const Shape& shape, int first) const {
+    ASSIGN_OR_RETURN(const Dims begin, IntVector(ctx.input(first), "begin"));
+    ASSIGN_OR_RETURN(const Dims end, IntVector(ctx.input(first + 1), "end"));
+    ASSIGN_OR_RETURN(const Dims strides, IntVector(ctx.input(first + 2), "strides"));
+    return MakeStridedSlice(shape, &begin, &end, strides, masks_);
+  }
+
+ private:
+  const StridedSliceMasks masks_;
+};
+
+template <class K>
+Result<std::unique_ptr<Kernel>> CreateWithMasks(const KernelConstruction& c) {
+  StridedSliceMasks masks;
+  ASSIGN_OR_RETURN(masks.begin, c.Attr<int64_t>("begin_mask"));
+  ASSIGN_OR_RETURN(masks.end, c.Attr<int64_t>("end_mask"));
+  ASSIGN_OR_RETURN(masks.ellipsis, c.Attr<int64_t>("ellipsis_mask"));
+  ASSIGN_OR_RETURN(masks.new_axis, c.Attr<int64_t>("new_axis_mask"));
+  ASSIGN_OR_RETURN(masks.shrink_axis, c.Attr<int64_t>("shrink_axis_mask"));
+  return std::unique_ptr<Kernel>(std::make_unique<K>(masks));
+}
+
+class StridedSliceCpu : public StridedSliceKernel {
+ public:
+  using StridedSliceKernel::StridedSliceKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithMasks<StridedSliceCpu>(c);
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& x = ctx.input(0);
+    const Shape input = x.shape();
+    ASSIGN_OR_RETURN(const StridedSlice slice, SliceOf(ctx, input, 1));
+    const Shape shape = slice.shape.ToShape();
+    if (IsWholeRows(input, slice)) {
+      if (slice.sizes[0] == input.dim(0)) {
+        ASSIGN_OR_RETURN(Tensor same, x.Reshaped(shape));
+        ctx.set_output(0, std::move(same));
+        return OkStatus();
+      }
+      ASSIGN_OR_RETURN(Tensor shared,
+                       ShareRows(x, slice.begin[0], slice.begin[0] + slice.sizes[0], shape));
+      if (!shared.empty()) {
+        ctx.set_output(0, std::move(shared));
+        return OkStatus();
+      }
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
+    if (IsEmpty(slice)) return OkStatus();
+    const Region region = RegionOf(input, slice);
+    return compute::CopyStrided(ctx.work(), x.dtype(), slice.sizes,
+                                {x.raw_data(), region.strides, region.offset},
+                                {out->mutable_raw_data(), compute::ContiguousStrides(slice.sizes)});
+  }
+
+ private:
+  // Consecutive rows of dimension 0 and all of the others.
+  static bool IsWholeRows(const Shape& input, const StridedSlice& slice) {
+    for (int i = 0; i < input.rank(); ++i) {
+      if (slice.sizes[i] > 1 && slice.strides[i] != 1) return false;
+      if (i > 0 && slice.sizes[i] != input.dim(i)) return false;
+    }
+    return input.rank() > 0;
+  }
+};
+
+class StridedSliceGradCpu : public StridedSliceKernel {
+ public:
+  using StridedSliceKernel::StridedSliceKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithMasks<StridedSliceGradCpu>(c);
+  }
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
+    const Tensor& dy = ctx.input(4);
+    ASSIGN_OR_RETURN(const StridedSlice slice, SliceOf(ctx, shape, 1));
+    if (!slice.shape.Admits(dy.shape())) {
+      return InvalidArgument("shape of dy was ", dy.shape(), " instead of ", slice.shape);
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dy.dtype(), shape));
+    RETURN_IF_ERROR(
+        compute::FillZeros(ctx.work(), dy.dtype(), out->mutable_raw_data(), out->num_elements()));
+    if (IsEmpty(slice)) return OkStatus();
+    Region region = RegionOf(shape, slice);
+    return compute::CopyStrided(ctx.work(), dy.dtype(), slice.sizes,
+                                {dy.raw_data(), compute::ContiguousStrides(slice.sizes)},
+                                {out->mutable_raw_data(), region.strides, region.offset});
+  }
+};
+
+class StridedSliceAssignCpu : public StridedSliceKernel {
+ public:
+  using StridedSliceKernel::StridedSliceKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithMasks<StridedSliceAssignCpu>(c);
+  }
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    const Tensor& value = ctx.input(4);
+    {
+      Variable::Update update(*variable, true);
+      ASSIGN_OR_RETURN(Tensor * target, update.Writable(ctx.allocator()));
+      if (target->dtype() != value.dtype()) {
+        return InvalidArgument("variable '", variable->name(), "' has type ", target->dtype(),
+                               ", got a value of type ", value.dtype());
+      }
+      const Shape shape = target->shape();
+      ASSIGN_OR_RETURN(const StridedSlice slice, SliceOf(ctx, shape, 1));
+      if (!slice.shape.Admits(value.shape())) {
+        return InvalidArgument("the slice of variable '", variable->name(), "' has shape ",
+                               slice.shape, ", got a value of shape ", value.shape());
+      }
+      if (!IsEmpty(slice)) {
+        Region region = RegionOf(shape, slice);
+        RETURN_IF_ERROR(
+            compute::CopyStrided(ctx.work(), value.dtype(), slice.sizes,
+                                 {value.raw_data(), compute::ContiguousStrides(slice.sizes)},
+                                 {target->mutable_raw_data(), region.strides, region.offset}));
+      }
+      update.Commit();
+    }
+    if (ctx.num_outputs() > 0) ctx.set_output(0, ctx.input(0));
+    return OkStatus();
+  }
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(strided_slice, cpu) {
+  registry.Add<StridedSliceCpu>("StridedSlice", kCpu);
+  registry.Add<StridedSliceGradCpu>("StridedSliceGrad", kCpu);
+  registry.Add<StridedSliceAssignCpu>("StridedSliceAssign", kCpu);
+  registry.Add<StridedSliceAssignCpu>("ResourceStridedSliceAssign", kCpu);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/ops/array/element_types.h"
+
+namespace thalweg {
+namespace {
+
+TEST(TileTest, RepeatsDimensions) {
+  EveryElementType("Tile")
+      .Reference([]<class V>(RefCall<V>& r) {
+        Dims dims;
+        const Shape& shape = r.in[0].shape;
+        for (int i = 0; i < shape.rank(); ++i) {
+          dims.push_back(shape.dim(i) * static_cast<int64_t>(std::real(r.in[1][i])));
+        }
+        r.out = {Array<V>(Shape(dims))};
+        ForEachIndex(r.out[0].shape, [&](const std::vector<int64_t>& at) {
+          std::vector<int64_t> from = at;
+          for (int i = 0; i < shape.rank(); ++i) from[static_cast<size_t>(i)] %= shape.dim(i);
+          r.out[0].At(at) = r.in[0].At(from);
+        });
+      })
+      .NoGradient("needs ops/math")
+      .Try({In({2, 3}), In({2}, {2, 3})})
+      .Try({In({2, 3, 4}), In({3}, {1, 30, 2})}, {{"Tmultiples", DType::kInt64}})
+      .Try({In({2, 3}), In({2}, {0, 3})})
+      .Try({In({}), In({0}, {})})
+      .Bad({In({2, 3}), In({2}, {-1, 3})}, {}, Code::kInvalidArgument, "multiples[0] >= 0")
+      .Bad({In({2, 3}), In({1}, {2})}, {}, Code::kInvalidArgument, "vector of length 2")
+      .Bad({In({2}), In({1}, {9e18})}, {{"Tmultiples", DType::kInt64}}, Code::kInvalidArgument, "")
+      .Run();
+}
+
+}  // namespace
+}  // namespace thalweg
