@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/run_metadata_message.h"
 
+#include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -37,6 +38,10 @@ Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
         FillNode(metadata.step_stats, node, out->Add(pb::DeviceStepStats::kNodeStats));
       }
     }
+  }
+  for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
+    ASSIGN_OR_RETURN(const OwnedMessage graph, ExportGraphDef(*partition.graph));
+    message->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
   }
   return Serialize(*message);
 }
