@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/io/bundle_reader.h"
+
+#include <algorithm>
+
+#include "thalweg/base/crc32c.h"
+#include "thalweg/io/bundle_writer.h"
+#include "thalweg/io/fixed_int.h"
+#include "thalweg/io/table.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_reader.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+namespace {
+
+namespace Pb = pb::BundleEntryProto;
+
+constexpr size_t kReadBytes = size_t{8} << 20;  // checksum and read in pieces that stay in cache
+
+// Copies the part `common` (whole coordinates) of `from`, the tensor of box `source`, into `to`,
+// that of box `target`.
+void CopyBox(const Tensor& from, const TensorSlice& source, Tensor& to, const TensorSlice& target,
+             const TensorSlice& common) {
+  const size_t element = DTypeStride(from.dtype());
+  const auto rank = common.extents.size();
+  const int64_t run = rank == 0 ? 1 : common.extents[rank - 1].length;
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < rank; ++i) rows *= common.extents[i].length;
+  const auto offset_in = [&](const TensorSlice& box, int64_t row) {
+    int64_t offset = 0, stride = 1;
+    for (size_t i = rank; i-- > 0;) {
+      int64_t position = common.extents[i].start - box.extents[i].start;
+      if (i + 1 < rank) {
+        position += row % common.extents[i].length;
+        row /= common.extents[i].length;
+      }
+      offset += position * stride;
+      stride *= box.extents[i].length;
+    }
+    return static_cast<size_t>(offset);
+  };
+  for (int64_t row = 0; row < rows; ++row) {
+    const size_t at = offset_in(source, row), into = offset_in(target, row);
+    if (from.dtype() == DType::kString) {
+      std::copy_n(from.data<std::string>() + at, run, to.mutable_data<std::string>() + into);
+    } else {
+      std::memcpy(static_cast<char*>(to.mutable_raw_data()) + into * element,
+                  static_cast<const char*>(from.raw_data()) + at * element,
+                  static_cast<size_t>(run) * element);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BundleReader>> BundleReader::Open(FileSystem& fs, std::string prefix) {
+  std::unique_ptr<BundleReader> reader(new BundleReader(fs, std::move(prefix)));
+  const std::string path = BundleIndexPath(reader->prefix_);
+  ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, fs.OpenForReading(path));
+  ASSIGN_OR_RETURN(const TableEntries rows, ReadTable(*file, path));
+  if (rows.empty() || !rows.front().first.empty())
+    return DataLoss(path, " is no checkpoint index: it has no header");
+  ASSIGN_OR_RETURN(const OwnedMessage header, ParseMessage(pb::BundleHeaderProto::Descriptor(),
+                                                           std::string_view(rows.front().second)));
+  if (header->GetInt(pb::BundleHeaderProto::kEndianness) != 0) {
+    return Unimplemented(path, ": the checkpoint was written on a big-endian machine");
+  }
+  reader->num_shards_ = static_cast<int>(header->GetInt(pb::BundleHeaderProto::kNumShards));
+  if (reader->num_shards_ < 1 || reader->num_shards_ > 100000) {
+    return DataLoss(path, ": the header claims ", reader->num_shards_, " data files");
+  }
+  for (size_t i = 1; i < rows.size(); ++i) {
+    RETURN_IF_ERROR(
+        reader->ParseEntry(rows[i].first, rows[i].second).WithContext(StrCat(path, ", entry ", i)));
+  }
+  RETURN_IF_ERROR(reader->OpenShards());
+  return reader;
+}
+
+Status BundleReader::ParseEntry(const std::string& key, const std::string& bytes) {
+  ASSIGN_OR_RETURN(const OwnedMessage message,
+                   ParseMessage(Pb::Descriptor(), std::string_view(bytes)));
+  Entry entry;
+  const int64_t dtype = message->GetInt(Pb::kDtype);
+  if (!IsValidDType(static_cast<int>(dtype))) return DataLoss("unknown element type ", dtype);
+  entry.dtype = static_cast<DType>(dtype);
+  ASSIGN_OR_RETURN(entry.shape, ShapeFromProto(message->GetMessage(Pb::kShape)));
+  entry.shard = static_cast<int>(message->GetInt(Pb::kShardId));
+  entry.offset = static_cast<uint64_t>(message->GetInt(Pb::kOffset));
+  entry.size = static_cast<uint64_t>(message->GetInt(Pb::kSize));
+  entry.crc = static_cast<uint32_t>(message->GetUint(Pb::kCrc32c));
+  for (const Message* slice : message->Messages(Pb::kSlices)) {
+    ASSIGN_OR_RETURN(TensorSlice parsed, TensorSlice::FromProto(*slice));
+    RETURN_IF_ERROR(parsed.Resolve(entry.shape).status());
+    entry.slices.push_back(std::move(parsed));
+  }
+  if (entry.shard < 0 || entry.shard >= num_shards_) {
+    return DataLoss("data file ", entry.shard, " of ", num_shards_, " does not exist");
+  }
+  entries_[key] = std::move(entry);
+  return OkStatus();
+}
+
+Status BundleReader::OpenShards() {
+  for (int s = 0; s < num_shards_; ++s) {
+    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
+                     fs_.OpenForReading(BundleDataPath(prefix_, s, num_shards_)));
+    shards_.push_back(std::move(file));
+  }
+  return OkStatus();
+}
+
+const BundleReader::Entry* BundleReader::Find(std::string_view name) const {
+  const auto it = entries_.find(name);
+  return it == entries_.end() || (!name.empty() && name.front() == '\0') ? nullptr : &it->second;
+}
+
+std::vector<std::string> BundleReader::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, entry] : entries_) {
+    if (key.front() != '\0') names.push_back(key);
+  }
+  return names;
+}
+
+Result<const BundleReader::Entry*> BundleReader::Require(std::string_view name) const {
+  const Entry* entry = Find(name);
+  if (entry != nullptr) return entry;
+  std::string some;
+  int shown = 0;
+  for (const std::string& known : Names()) {
+    if (shown++ == 10) break;
+    some += StrCat(some.empty() ? "" : ", ", "'", known, "'");
+  }
+  return NotFound("tensor '", name, "' is not in checkpoint '", prefix_, "', which holds ",
+                  Names().size(), " tensors: ", some, shown > 10 ? ", ..." : "");
+}
+
+Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entry,
+                                       const Shape& shape, Allocator& allocator) const {
+  const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
+  ASSIGN_OR_RETURN(const uint64_t file_size, shards_[static_cast<size_t>(entry.shard)]->Size());
+  if (entry.offset > file_size || entry.size > file_size - entry.offset) {
+    return DataLoss(path, ": tensor '", key, "' of ", entry.size, " bytes at ", entry.offset,
+                    " lies beyond the file's end at ", file_size);
+  }
+  const uint64_t least = entry.dtype == DType::kString
+                             ? static_cast<uint64_t>(shape.num_elements())
+                             : static_cast<uint64_t>(shape.num_elements()) * DTypeSize(entry.dtype);
+  if (IsPlain(entry.dtype) ? entry.size != least : entry.size < least) {
+    return DataLoss(path, ": tensor '", key, "' of type ", entry.dtype, " and shape ", shape,
+                    " cannot have ", entry.size, " bytes");
+  }
+  if (!IsPlain(entry.dtype) && entry.dtype != DType::kString) {
+    return Unimplemented("tensor '", key, "' has type ", entry.dtype, ", which cannot be restored");
+  }
+  ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
+  if (entry.dtype == DType::kString) {
+    RETURN_IF_ERROR(ReadStrings(key, entry, value));
+    return value;
+  }
+  const RandomAccessFile& file = *shards_[static_cast<size_t>(entry.shard)];
+  auto* bytes = static_cast<char*>(value.mutable_raw_data());
+  uint32_t crc = 0;
+  for (size_t done = 0; done < entry.size;) {
+    const size_t n = std::min(kReadBytes, static_cast<size_t>(entry.size) - done);
+    RETURN_IF_ERROR(ReadExactly(file, entry.offset + done, bytes + done, n).WithContext(path));
+    crc = ExtendCrc32c(crc, {bytes + done, n});
+    done += n;
+  }
+  if (MaskCrc32c(crc) != entry.crc)
+    return DataLoss(path, ": tensor '", key, "' does not match its checksum");
+  return value;
+}
+
+Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const {
+  const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
+  std::string bytes(entry.size, '\0');
+  RETURN_IF_ERROR(ReadExactly(*shards_[static_cast<size_t>(entry.shard)], entry.offset,
+                              bytes.data(), bytes.size())
+                      .WithContext(path));
+  WireReader reader(bytes);
+  std::string fixed;
+  std::vector<uint64_t> lengths(static_cast<size_t>(value.num_elements()));
+  for (uint64_t& length : lengths) {
+    if (!reader.ReadVarint(&length) || length > bytes.size()) {
+      return DataLoss(path, ": damaged string lengths of tensor '", key, "'");
+    }
+    if (length <= UINT32_MAX) {
+      AppendFixed32(fixed, static_cast<uint32_t>(length));
+    } else {
+      AppendFixed64(fixed, length);
+    }
+  }
+  size_t at = reader.offset();
+  uint32_t crc = Crc32c(fixed);
+  if (bytes.size() - at < 4 || LoadFixed32(bytes.data() + at) != MaskCrc32c(crc)) {
+    return DataLoss(path, ": the string lengths of tensor '", key, "' do not match their checksum");
+  }
+  crc = ExtendCrc32c(crc, std::string_view(bytes).substr(at));
+  if (MaskCrc32c(crc) != entry.crc)
+    return DataLoss(path, ": tensor '", key, "' does not match its checksum");
+  at += 4;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] > bytes.size() - at) return DataLoss(path, ": tensor '", key, "' ends early");
+    value.mutable_data<std::string>()[i].assign(bytes, at, lengths[i]);
+    at += lengths[i];
+  }
+  return OkStatus();
+}
+
+// Puts `wanted` (resolved) together from the pieces that the tensor was saved in.
+Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
+                                      const TensorSlice& wanted, Allocator& allocator) const {
+  ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
+  ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
+  int64_t covered = 0;
+  for (const TensorSlice& slice : entry.slices) {
+    ASSIGN_OR_RETURN(const TensorSlice box, slice.Resolve(entry.shape));
+    TensorSlice common;
+    if (!Intersect(box, wanted, &common)) continue;
+    const auto it = entries_.find(SliceKey(name, slice));
+    if (it == entries_.end()) {
+      return DataLoss("checkpoint '", prefix_, "': slice '", slice.ToString(), "' of tensor '",
+                      name, "' is missing");
+    }
+    ASSIGN_OR_RETURN(const Shape piece_shape, slice.SliceShape(entry.shape));
+    ASSIGN_OR_RETURN(const Tensor piece, ReadEntry(StrCat(name, " slice ", slice.ToString()),
+                                                   it->second, piece_shape, allocator));
+    CopyBox(piece, box, value, wanted, common);
+    int64_t elements = 1;
+    for (const TensorSlice::Extent& extent : common.extents) elements *= extent.length;
+    covered += elements;
+  }
+  if (covered < shape.num_elements()) {
+    return NotFound("checkpoint '", prefix_, "' holds only ", covered, " of the ",
+                    shape.num_elements(), " elements asked for of tensor '", name, "'");
+  }
+  return value;
+}
+
+Result<Tensor> BundleReader::Read(std::string_view name, Allocator& allocator) const {
+  ASSIGN_OR_RETURN(const Entry* entry, Require(name));
+  if (entry->slices.empty()) return ReadEntry(std::string(name), *entry, entry->shape, allocator);
+  TensorSlice whole;
+  whole.extents.resize(static_cast<size_t>(entry->shape.rank()));
+  ASSIGN_OR_RETURN(const TensorSlice wanted, whole.Resolve(entry->shape));
+  return Assemble(name, *entry, wanted, allocator);
+}
+
+Result<Tensor> BundleReader::ReadSlice(std::string_view name, const TensorSlice& slice,
+                                       Allocator& allocator) const {
+  ASSIGN_OR_RETURN(const Entry* entry, Require(name));
+  ASSIGN_OR_RETURN(const TensorSlice wanted, slice.Resolve(entry->shape));
+  if (!entry->slices.empty()) return Assemble(name, *entry, wanted, allocator);
+  ASSIGN_OR_RETURN(const Tensor whole,
+                   ReadEntry(std::string(name), *entry, entry->shape, allocator));
+  ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry->shape));
+  ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry->dtype, shape));
+  TensorSlice all;
+  all.extents.resize(static_cast<size_t>(entry->shape.rank()));
+  ASSIGN_OR_RETURN(const TensorSlice box, all.Resolve(entry->shape));
+  if (shape.num_elements() > 0) CopyBox(whole, box, value, wanted, wanted);
+  return value;
+}
+
+}  // namespace thalweg

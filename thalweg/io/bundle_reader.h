@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// BundleReader: reads tensors from a checkpoint of format V2 (see bundle_writer.h), whole or in
+// slices, also such as were saved in slices.
+//
+//   ASSIGN_OR_RETURN(auto reader, BundleReader::Open(fs, "/models/model-7"));
+//   ASSIGN_OR_RETURN(Tensor w, reader->Read("w", allocator));
+//
+// Threads: const members from any thread. Errors: NotFound with the nearest names for a missing
+// tensor or file, DataLoss with file and tensor for what does not match its checksum.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+#include "thalweg/io/tensor_slice.h"
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+class BundleReader {
+ public:
+  struct Entry {
+    DType dtype = DType::kInvalid;
+    Shape shape;  // of the whole tensor
+    int shard = 0;
+    uint64_t offset = 0;
+    uint64_t size = 0;
+    uint32_t crc = 0;                 // masked
+    std::vector<TensorSlice> slices;  // not empty: the pieces stand under SliceKey
+  };
+
+  static Result<std::unique_ptr<BundleReader>> Open(FileSystem& fs, std::string prefix);
+
+  // Null when there is none. Names of slices' pieces are not tensors.
+  const Entry* Find(std::string_view name) const;
+  // All tensors, sorted by name.
+  std::vector<std::string> Names() const;
+  Result<Tensor> Read(std::string_view name, Allocator& allocator) const;
+  Result<Tensor> ReadSlice(std::string_view name, const TensorSlice& slice,
+                           Allocator& allocator) const;
+
+ private:
+  BundleReader(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}
+  Status ParseEntry(const std::string& key, const std::string& bytes);
+  Status OpenShards();
+  Result<const Entry*> Require(std::string_view name) const;
+  Result<Tensor> ReadEntry(const std::string& key, const Entry& entry, const Shape& shape,
+                           Allocator& allocator) const;
+  Status ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const;
+  Result<Tensor> Assemble(std::string_view name, const Entry& entry, const TensorSlice& wanted,
+                          Allocator& allocator) const;
+
+  FileSystem& fs_;
+  const std::string prefix_;
+  int num_shards_ = 0;
+  std::vector<std::unique_ptr<RandomAccessFile>> shards_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace thalweg

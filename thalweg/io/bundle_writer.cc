@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/io/bundle_writer.h"
+
+#include <cstdio>
+
+#include "thalweg/base/crc32c.h"
+#include "thalweg/io/fixed_int.h"
+#include "thalweg/io/table.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_reader.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+namespace {
+
+namespace Entry = pb::BundleEntryProto;
+
+std::string HeaderBytes(int num_shards) {
+  OwnedMessage header(pb::BundleHeaderProto::Descriptor());
+  header->SetInt(pb::BundleHeaderProto::kNumShards, num_shards);
+  header->Mutable(pb::BundleHeaderProto::kVersion)->SetInt(pb::VersionDef::kProducer, 1);
+  return *Serialize(*header);
+}
+
+// Writes the table of an index under a temporary name, then gives it its own.
+Status WriteIndex(FileSystem& fs, const std::string& prefix, int num_shards,
+                  const std::map<std::string, std::string>& entries) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
+                   fs.CreateTemporary(prefix + ".tempstate"));
+  const auto write = [&]() -> Status {
+    TableWriter table(*file);
+    RETURN_IF_ERROR(table.Add("", HeaderBytes(num_shards)));
+    for (const auto& [key, value] : entries) RETURN_IF_ERROR(table.Add(key, value));
+    RETURN_IF_ERROR(table.Finish());
+    RETURN_IF_ERROR(file->Sync());
+    RETURN_IF_ERROR(file->Close());
+    return fs.Rename(file->path(), BundleIndexPath(prefix));
+  };
+  const Status status = write();
+  if (!status.ok()) fs.RemoveFile(file->path()).IgnoreError();
+  return status;
+}
+
+}  // namespace
+
+std::string BundleIndexPath(std::string_view prefix) { return StrCat(prefix, ".index"); }
+
+std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
+  char suffix[40];
+  std::snprintf(suffix, sizeof(suffix), ".data-%05d-of-%05d", shard, num_shards);
+  return StrCat(prefix, suffix);
+}
+
+Result<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem& fs, std::string prefix) {
+  RETURN_IF_ERROR(fs.MakeDirectories(ParentDirectory(prefix)));
+  std::unique_ptr<BundleWriter> writer(new BundleWriter(fs, std::move(prefix)));
+  ASSIGN_OR_RETURN(writer->data_, fs.CreateTemporary(writer->prefix_ + ".tempstate"));
+  return writer;
+}
+
+BundleWriter::~BundleWriter() {
+  if (!finished_) fs_.RemoveFile(data_->path()).IgnoreError();
+}
+
+Status BundleWriter::Append(std::string_view bytes, uint32_t* crc) {
+  *crc = ExtendCrc32c(*crc, bytes);
+  size_ += bytes.size();
+  return data_->Append(bytes);
+}
+
+// Lengths as varints, a checksum of the lengths (as fixed-width numbers), then the strings.
+Status BundleWriter::WriteStrings(const Tensor& value, uint32_t* crc) {
+  std::string lengths, fixed;
+  for (const std::string& text : value.flat<std::string>()) {
+    AppendVarint(lengths, text.size());
+    if (text.size() <= UINT32_MAX) {
+      AppendFixed32(fixed, static_cast<uint32_t>(text.size()));
+    } else {
+      AppendFixed64(fixed, text.size());
+    }
+  }
+  *crc = Crc32c(fixed);
+  size_ += lengths.size();
+  RETURN_IF_ERROR(data_->Append(lengths));
+  std::string checksum;
+  AppendFixed32(checksum, MaskCrc32c(*crc));
+  RETURN_IF_ERROR(Append(checksum, crc));
+  std::string pending;  // small strings are written together
+  for (const std::string& text : value.flat<std::string>()) {
+    pending += text;
+    if (pending.size() < 65536) continue;
+    RETURN_IF_ERROR(Append(pending, crc));
+    pending.clear();
+  }
+  return Append(pending, crc);
+}
+
+Status BundleWriter::WriteValue(const Tensor& value, Message* entry) {
+  const uint64_t offset = size_;
+  uint32_t crc = 0;
+  if (value.dtype() == DType::kString) {
+    RETURN_IF_ERROR(WriteStrings(value, &crc));
+  } else if (IsPlain(value.dtype())) {
+    RETURN_IF_ERROR(Append({static_cast<const char*>(value.raw_data()), value.bytes()}, &crc));
+  } else {
+    return Unimplemented("tensors of type ", value.dtype(), " cannot be saved");
+  }
+  entry->SetInt(Entry::kDtype, static_cast<int64_t>(value.dtype()));
+  ShapeToProto(value.shape(), entry->Mutable(Entry::kShape));
+  entry->SetInt(Entry::kOffset, static_cast<int64_t>(offset));
+  entry->SetInt(Entry::kSize, static_cast<int64_t>(size_ - offset));
+  entry->SetUint(Entry::kCrc32c, MaskCrc32c(crc));
+  return OkStatus();
+}
+
+Status BundleWriter::Add(std::string_view name, const Tensor& value) {
+  if (name.empty()) return InvalidArgument("a tensor in a checkpoint needs a name");
+  const std::string key(name);
+  if (entries_.contains(key))
+    return InvalidArgument("tensor '", name, "' is saved twice in '", prefix_, "'");
+  OwnedMessage entry(Entry::Descriptor());
+  RETURN_IF_ERROR(WriteValue(value, &*entry).WithContext(StrCat("saving '", name, "'")));
+  entries_.emplace(key, std::move(entry));
+  return OkStatus();
+}
+
+Status BundleWriter::AddSlice(std::string_view name, const Shape& whole, const TensorSlice& slice,
+                              const Tensor& value) {
+  if (slice.IsWhole() && static_cast<int>(slice.extents.size()) == whole.rank())
+    return Add(name, value);
+  ASSIGN_OR_RETURN(const Shape expected, slice.SliceShape(whole));
+  if (expected != value.shape()) {
+    return InvalidArgument("slice '", slice.ToString(), "' of tensor '", name, "' of shape ", whole,
+                           " has shape ", expected, ", got a value of shape ", value.shape());
+  }
+  const std::string key(name);
+  auto it = entries_.find(key);
+  if (it == entries_.end()) {
+    OwnedMessage entry(Entry::Descriptor());
+    entry->SetInt(Entry::kDtype, static_cast<int64_t>(value.dtype()));
+    ShapeToProto(whole, entry->Mutable(Entry::kShape));
+    it = entries_.emplace(key, std::move(entry)).first;
+  }
+  slice.ToProto(it->second->Add(Entry::kSlices));
+  return Add(SliceKey(name, slice), value);
+}
+
+Status BundleWriter::Finish() {
+  std::map<std::string, std::string> entries;
+  for (const auto& [key, entry] : entries_) {
+    ASSIGN_OR_RETURN(entries[key], Serialize(*entry));
+  }
+  RETURN_IF_ERROR(data_->Sync());
+  RETURN_IF_ERROR(data_->Close());
+  RETURN_IF_ERROR(fs_.Rename(data_->path(), BundleDataPath(prefix_, 0, 1)));
+  finished_ = true;
+  return WriteIndex(fs_, prefix_, 1, entries);
+}
+
+namespace {
+
+// Entries of the parts put together; shard ids as the data files will have them.
+class Merger {
+ public:
+  explicit Merger(FileSystem& fs) : fs_(fs) {}
+
+  Status Add(const std::string& part) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file,
+                     fs_.OpenForReading(BundleIndexPath(part)));
+    ASSIGN_OR_RETURN(const TableEntries rows, ReadTable(*file, BundleIndexPath(part)));
+    if (rows.empty() || !rows.front().first.empty())
+      return DataLoss(BundleIndexPath(part), ": no header");
+    ASSIGN_OR_RETURN(
+        const OwnedMessage header,
+        ParseMessage(pb::BundleHeaderProto::Descriptor(), std::string_view(rows.front().second)));
+    const int shards = static_cast<int>(header->GetInt(pb::BundleHeaderProto::kNumShards));
+    for (size_t i = 1; i < rows.size(); ++i) {
+      RETURN_IF_ERROR(AddEntry(part, rows[i].first, rows[i].second));
+    }
+    for (int s = 0; s < shards; ++s) data_files_.push_back(BundleDataPath(part, s, shards));
+    return OkStatus();
+  }
+
+  const std::vector<std::string>& data_files() const { return data_files_; }
+  Result<std::map<std::string, std::string>> Entries() const {
+    std::map<std::string, std::string> bytes;
+    for (const auto& [key, entry] : entries_) {
+      ASSIGN_OR_RETURN(bytes[key], Serialize(*entry));
+    }
+    return bytes;
+  }
+
+ private:
+  Status AddEntry(const std::string& part, const std::string& key, const std::string& bytes) {
+    ASSIGN_OR_RETURN(OwnedMessage entry, ParseMessage(Entry::Descriptor(), bytes));
+    const auto it = entries_.find(key);
+    if (it == entries_.end()) {
+      if (entry->Messages(Entry::kSlices).empty()) {
+        entry->SetInt(Entry::kShardId,
+                      entry->GetInt(Entry::kShardId) + static_cast<int64_t>(data_files_.size()));
+      }
+      entries_.emplace(key, std::move(entry));
+      return OkStatus();
+    }
+    if (entry->Messages(Entry::kSlices).empty() || it->second->Messages(Entry::kSlices).empty()) {
+      return FailedPrecondition("tensor '", key, "' stands in '", part,
+                                "' and in a checkpoint merged before it");
+    }
+    for (const Message* slice : entry->Messages(Entry::kSlices))
+      it->second->Add(Entry::kSlices)->CopyFrom(*slice);
+    return OkStatus();
+  }
+
+  FileSystem& fs_;
+  std::vector<std::string> data_files_;
+  std::map<std::string, OwnedMessage> entries_;
+};
+
+}  // namespace
+
+Status MergeBundles(FileSystem& fs, const std::vector<std::string>& prefixes,
+                    const std::string& prefix) {
+  Merger merger(fs);
+  for (const std::string& part : prefixes) RETURN_IF_ERROR(merger.Add(part));
+  ASSIGN_OR_RETURN(const auto entries, merger.Entries());
+  RETURN_IF_ERROR(fs.MakeDirectories(ParentDirectory(prefix)));
+  const int shards = static_cast<int>(merger.data_files().size());
+  for (int s = 0; s < shards; ++s) {
+    RETURN_IF_ERROR(
+        fs.Rename(merger.data_files()[static_cast<size_t>(s)], BundleDataPath(prefix, s, shards)));
+  }
+  RETURN_IF_ERROR(WriteIndex(fs, prefix, shards, entries));
+  for (const std::string& part : prefixes) {
+    if (part != prefix) RETURN_IF_ERROR(fs.RemoveFile(BundleIndexPath(part)));
+  }
+  return OkStatus();
+}
+
+}  // namespace thalweg

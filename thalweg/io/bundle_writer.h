@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// BundleWriter: writes tensors into a checkpoint of format V2 (TensorBundle): PREFIX.index, a
+// sorted table from tensor name to BundleEntryProto, and PREFIX.data-00000-of-00001, their bytes
+// one after the other.
+//
+//   ASSIGN_OR_RETURN(auto writer, BundleWriter::Create(fs, "/models/model-7"));
+//   RETURN_IF_ERROR(writer->Add("w", tensor));
+//   RETURN_IF_ERROR(writer->Finish());        // until then nothing is visible under PREFIX
+//
+// Files are written under temporary names, synced, and renamed by Finish; a writer that is dropped
+// removes them. Errors: InvalidArgument for a name given twice, Unimplemented for resources and
+// variants, what the file system says.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+#include "thalweg/io/tensor_slice.h"
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+std::string BundleIndexPath(std::string_view prefix);
+std::string BundleDataPath(std::string_view prefix, int shard, int num_shards);
+
+class BundleWriter {
+ public:
+  static Result<std::unique_ptr<BundleWriter>> Create(FileSystem& fs, std::string prefix);
+  ~BundleWriter();
+
+  Status Add(std::string_view name, const Tensor& value);
+  // One slice of the tensor `name` of shape `whole`; the checkpoint then holds the tensor in
+  // pieces.
+  Status AddSlice(std::string_view name, const Shape& whole, const TensorSlice& slice,
+                  const Tensor& value);
+  Status Finish();
+
+ private:
+  BundleWriter(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}
+  // Appends the bytes and fills the entry.
+  Status WriteValue(const Tensor& value, Message* entry);
+  Status WriteStrings(const Tensor& value, uint32_t* crc);
+  Status Append(std::string_view bytes, uint32_t* crc);
+
+  FileSystem& fs_;
+  const std::string prefix_;
+  std::unique_ptr<WritableFile> data_;
+  uint64_t size_ = 0;
+  std::map<std::string, OwnedMessage> entries_;
+  bool finished_ = false;
+};
+
+// Joins checkpoints (shards written by several tasks) into one at `prefix`: data files are renamed,
+// indexes merged. FailedPrecondition when two hold the same whole tensor.
+Status MergeBundles(FileSystem& fs, const std::vector<std::string>& prefixes,
+                    const std::string& prefix);
+
+}  // namespace thalweg
