@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/io/bundle_reader.h"
+#include "thalweg/io/bundle_writer.h"
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+namespace {
+
+Status CheckText(const Tensor& tensor, int64_t count, const char* what) {
+  if (tensor.dtype() != DType::kString || tensor.num_elements() != count) {
+    return InvalidArgument("expected ", count, " strings as ", what, ", got ", tensor.dtype(),
+                           tensor.shape());
+  }
+  return OkStatus();
+}
+
+Status CheckArguments(Context& ctx, int64_t tensors) {
+  RETURN_IF_ERROR(CheckText(ctx.input(0), 1, "prefix"));
+  RETURN_IF_ERROR(CheckText(ctx.input(1), tensors, "tensor_names"));
+  return CheckText(ctx.input(2), tensors, "shape_and_slices");
+}
+
+Status SaveV2(Context& ctx) {
+  const int n = ctx.num_inputs() - 3;
+  RETURN_IF_ERROR(CheckArguments(ctx, n));
+  const auto* names = ctx.input(1).data<std::string>();
+  const auto* slices = ctx.input(2).data<std::string>();
+  PosixFileSystem fs;
+  ASSIGN_OR_RETURN(const auto writer, BundleWriter::Create(fs, ctx.input(0).scalar<std::string>()));
+  for (int i = 0; i < n; ++i) {
+    const Tensor& value = ctx.input(3 + i);
+    if (slices[i].empty()) {
+      RETURN_IF_ERROR(writer->Add(names[i], value));
+      continue;
+    }
+    Shape whole;
+    TensorSlice slice;
+    RETURN_IF_ERROR(ParseShapeAndSlice(slices[i], &whole, &slice).WithContext(names[i]));
+    RETURN_IF_ERROR(writer->AddSlice(names[i], whole, slice, value));
+  }
+  return writer->Finish();
+}
+
+// What the file holds must be what the graph expects.
+Status CheckEntry(const BundleReader& reader, const std::string& name, DType dtype) {
+  const BundleReader::Entry* entry = reader.Find(name);
+  if (entry != nullptr && entry->dtype != dtype) {
+    return InvalidArgument("tensor '", name, "' has type ", entry->dtype,
+                           " in the checkpoint, the graph expects ", dtype);
+  }
+  return OkStatus();
+}
+
+class RestoreV2 : public Kernel {
+ public:
+  explicit RestoreV2(const KernelConstruction& c) {
+    for (int i = 0; i < c.node().num_outputs(); ++i) dtypes_.push_back(c.output_type(i));
+  }
+  Status Compute(Context& ctx) override {
+    RETURN_IF_ERROR(CheckArguments(ctx, ctx.num_outputs()));
+    const auto* names = ctx.input(1).data<std::string>();
+    const auto* slices = ctx.input(2).data<std::string>();
+    PosixFileSystem fs;
+    ASSIGN_OR_RETURN(const auto reader, BundleReader::Open(fs, ctx.input(0).scalar<std::string>()));
+    for (int i = 0; i < ctx.num_outputs(); ++i) {
+      RETURN_IF_ERROR(CheckEntry(*reader, names[i], dtypes_[static_cast<size_t>(i)]));
+      ASSIGN_OR_RETURN(Tensor value, ReadOne(*reader, names[i], slices[i], ctx.allocator()));
+      ctx.set_output(i, std::move(value));
+    }
+    return OkStatus();
+  }
+
+ private:
+  static Result<Tensor> ReadOne(const BundleReader& reader, const std::string& name,
+                                const std::string& text, Allocator& allocator) {
+    if (text.empty()) return reader.Read(name, allocator);
+    Shape whole;
+    TensorSlice slice;
+    RETURN_IF_ERROR(ParseShapeAndSlice(text, &whole, &slice).WithContext(name));
+    const BundleReader::Entry* entry = reader.Find(name);
+    if (entry != nullptr && entry->shape != whole) {
+      return InvalidArgument("tensor '", name, "' has shape ", entry->shape,
+                             " in the checkpoint, the graph expects ", whole);
+    }
+    return reader.ReadSlice(name, slice, allocator);
+  }
+
+  std::vector<DType> dtypes_;
+};
+
+Status Merge(Context& ctx) {
+  RETURN_IF_ERROR(CheckText(ctx.input(0), ctx.input(0).num_elements(), "checkpoint_prefixes"));
+  RETURN_IF_ERROR(CheckText(ctx.input(1), 1, "destination_prefix"));
+  const auto parts = ctx.input(0).flat<std::string>();
+  PosixFileSystem fs;
+  return MergeBundles(fs, {parts.begin(), parts.end()}, ctx.input(1).scalar<std::string>());
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(checkpoint, cpu) {
+  registry.AddFunction<SaveV2>("SaveV2", kCpu).Cost(KernelCost::kExpensive);
+  registry.Add<RestoreV2>("RestoreV2", kCpu).Cost(KernelCost::kExpensive);
+  registry.AddFunction<Merge>("MergeV2Checkpoints", kCpu).Cost(KernelCost::kExpensive);
+}
