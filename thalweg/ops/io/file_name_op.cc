@@ -47,7 +47,7 @@ THALWEG_OP(file_name) {
   registry.Op("ShardedFilespec")
       .Shape(ScalarsToScalar)
       .NotDifferentiable(kText)
-      .Doc("A pattern for all of several files: basename-?????-of-00003.");
+      .Doc("A pattern that matches the names of all shards of a file.");
   registry.Op("StringJoin")
       .Shape(StringJoinShape)
       .NotDifferentiable(kText)
