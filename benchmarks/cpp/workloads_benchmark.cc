@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "thalweg/api/c_api.h"
+#include <thalweg/c_api.h>
 
 namespace {
 
@@ -167,7 +167,7 @@ Workload WhileCount(Builder& b) {
   const TwOutput limit = b.Placeholder(kInt32);
   const TwOutput limit_inside = b.Enter(limit, "loop", true);
   const TwOutput start = b.Enter(b.Constant(kInt32, 0), "loop", false);
-  const TwOutput merge = b.Op("Merge", {start, start});
+  const TwOutput merge = b.Op("Merge", {start, {nullptr, 0}});
   const TwOutput condition = b.Op("LoopCond", {b.Op("Less", {merge, limit_inside})});
   TwNode* turn = b.Node("Switch", {merge, condition});
   TwNode* body = b.Node("Identity", {{turn, 1}});

@@ -1,0 +1,34 @@
+# What `./dev install PREFIX` installs: libthalweg.so, two headers, a CMake package (find_package(thalweg), target
+# thalweg::thalweg) and a pkg-config file. In the tree the same target and the same #include lines work.
+
+set(CMAKE_INSTALL_LIBDIR lib)  # also below /usr: one place to look
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(headers c_api.h thalweg.h)
+foreach(header ${headers})
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/include/thalweg/${header}
+    CONTENT "#include \"@PROJECT_SOURCE_DIR@/thalweg/api/${header}\"\n" @ONLY)
+  install(FILES ${PROJECT_SOURCE_DIR}/thalweg/api/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/thalweg)
+endforeach()
+add_library(thalweg::thalweg ALIAS thalweg_shared)
+target_include_directories(thalweg_shared INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(thalweg_shared PROPERTIES EXPORT_NAME thalweg)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/thalweg)
+install(TARGETS thalweg_shared EXPORT thalwegTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT thalwegTargets NAMESPACE thalweg:: FILE thalwegConfig.cmake DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/thalwegConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/thalweg.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/../..
+Name: thalweg
+Description: A virtual machine for tensor dataflow graphs
+Version: @PROJECT_VERSION@
+Libs: -L${prefix}/lib -lthalweg
+Cflags: -I${prefix}/include
+]])
+install(FILES ${PROJECT_BINARY_DIR}/thalwegConfigVersion.cmake DESTINATION ${package})
+install(FILES ${PROJECT_BINARY_DIR}/thalweg.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/thalweg)
