@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one Run of a tiny step costs: session_benchmark [SECONDS]; session_benchmark soak [RUNS].
+// Prints nanoseconds a call, the median of 9 samples.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "thalweg/session/session_fixture.h"
+
+namespace thalweg {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class F>
+void Measure(const char* name, double seconds, const F& call) {
+  int batch = 1;
+  for (double spent = 0; spent < seconds / 50; batch *= 2) {
+    const double start = Now();
+    for (int i = 0; i < batch; ++i) call();
+    spent = Now() - start;
+  }
+  std::vector<double> samples;
+  for (int s = 0; s < 9; ++s) {
+    const double start = Now();
+    for (int i = 0; i < batch; ++i) call();
+    samples.push_back((Now() - start) / batch * 1e9);
+  }
+  std::sort(samples.begin(), samples.end());
+  std::printf("%-32s %8.0f ns   (%.0f to %.0f)\n", name, samples[4], samples[0], samples[8]);
+}
+
+int64_t ResidentKilobytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t size = 0;
+  int64_t resident = 0;
+  statm >> size >> resident;
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+void Soak(int64_t runs) {
+  SessionFixture f({.threads = 1});
+  const Output x = f.Placeholder();
+  const Output y = f.b.Op("Add", {f.b.Op("Neg", {x}), f.Float(1)});
+  const Tensor value = Tensor::Scalar(2.0f);
+  Tensor out;
+  for (int64_t i = 0; i <= runs; ++i) {
+    CHECK(f.session->Run({}, {{x}, {y}, {}}, {&value, 1}, {&out, 1}).ok());
+    if (i % (runs / 10) == 0) {
+      std::printf("%9lld runs: %lld kB\n", static_cast<long long>(i),
+                  static_cast<long long>(ResidentKilobytes()));
+    }
+  }
+}
+
+void Latency(double seconds) {
+  SessionFixture f({.threads = 0});
+  const Output x = f.Placeholder();
+  const Output y = f.b.Op("Add", {x, f.Float(1)}, {}, "y");
+  Node* nothing = f.b.OpNode("NoOp", {}, {}, "nothing");
+  const Tensor value = Tensor::Scalar(2.0f);
+  Tensor out;
+  const std::shared_ptr<Callable> add = *f.session->MakeCallable({{x}, {y}, {}});
+  const std::shared_ptr<Callable> noop = *f.session->MakeCallable({{}, {}, {nothing}});
+  Measure("callable, NoOp", seconds, [&] { CHECK(noop->Run({}, {}).ok()); });
+  Measure("callable, Add", seconds, [&] { CHECK(add->Run({&value, 1}, {&out, 1}).ok()); });
+  const Signature signature{{x}, {y}, {}};
+  Measure("Run by place, Add", seconds, [&] {
+    CHECK(f.session->Run({}, signature, {&value, 1}, {&out, 1}).ok());
+  });
+  const std::vector<Session::NamedTensor> feeds = {{x.ToString(), value}};
+  const std::vector<std::string> fetches = {"y:0"};
+  std::vector<Tensor> outputs;
+  Measure("Run by names, Add", seconds,
+          [&] { CHECK(f.session->Run({}, feeds, fetches, {}, &outputs).ok()); });
+  Measure("Run by names, Add, timeout", seconds, [&] {
+    CHECK(f.session->Run({.timeout = std::chrono::seconds(60)}, feeds, fetches, {}, &outputs).ok());
+  });
+}
+
+}  // namespace
+}  // namespace thalweg
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "soak") == 0) {
+    thalweg::Soak(argc > 2 ? std::atoll(argv[2]) : 1'000'000);
+  } else {
+    thalweg::Latency(argc > 1 ? std::atof(argv[1]) : 1.0);
+  }
+  return 0;
+}
