@@ -119,31 +119,29 @@ Status CopiesMayRace(const Devices& devices) {
 
 }  // namespace
 
-void DeviceConformance::Check(Status (*property)(const Devices& devices)) {
-  Result<Devices> devices = GetParam().factory({.job = "conformance",
-                                                .task = 5,
-                                                .cpu_devices = 2,
-                                                .incarnation = 77,
-                                                .host_allocator = MakeCpuAllocator(kCap)});
+std::vector<DeviceCheck> DeviceChecks() {
+  return {{"NamesAreFullAndDistinct", NamesAreFullAndDistinct},
+          {"AllocationsAreAlignedAndCounted", AllocationsAreAlignedAndCounted},
+          {"ARequestBeyondTheCapIsRefused", ARequestBeyondTheCapIsRefused},
+          {"CopiesKeepEveryByte", CopiesKeepEveryByte},
+          {"CopiesMayRace", CopiesMayRace}};
+}
+
+void CheckDevice(const DeviceUnderTest& device, const DeviceCheck& check) {
+  Result<Devices> devices = device.factory({.job = "conformance",
+                                            .task = 5,
+                                            .cpu_devices = 2,
+                                            .incarnation = 77,
+                                            .host_allocator = MakeCpuAllocator(kCap)});
   ASSERT_TRUE(devices.ok()) << devices.status().ToString();
   if (devices->empty()) GTEST_SKIP() << "this machine has no such device";
-  const Status status = property(*devices);
-  std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  test.resize(test.find('/'));
-  const auto excluded = GetParam().exclusions.find(test);
-  if (excluded == GetParam().exclusions.end()) {
+  const Status status = check.holds(*devices);
+  const auto excluded = device.exclusions.find(check.name);
+  if (excluded == device.exclusions.end()) {
     EXPECT_TRUE(status.ok()) << status.ToString();
   } else {
     EXPECT_FALSE(status.ok()) << "excluded (" << excluded->second << ") and passes: take it out";
   }
 }
-
-TEST_P(DeviceConformance, NamesAreFullAndDistinct) { Check(NamesAreFullAndDistinct); }
-TEST_P(DeviceConformance, AllocationsAreAlignedAndCounted) {
-  Check(AllocationsAreAlignedAndCounted);
-}
-TEST_P(DeviceConformance, ARequestBeyondTheCapIsRefused) { Check(ARequestBeyondTheCapIsRefused); }
-TEST_P(DeviceConformance, CopiesKeepEveryByte) { Check(CopiesKeepEveryByte); }
-TEST_P(DeviceConformance, CopiesMayRace) { Check(CopiesMayRace); }
 
 }  // namespace thalweg

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceConformance: what every device must do, as a suite that a device's test instantiates:
+// DeviceConformance: what every device must do, as checks that a device's test runs:
 //
-//   INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
-//                            ::testing::Values(DeviceUnderTest{.factory = MakeCpuDevices}));
+//   class CpuConformance : public ::testing::TestWithParam<DeviceCheck> {};
+//   TEST_P(CpuConformance, Holds) { CheckDevice({.factory = MakeCpuDevices}, GetParam()); }
+//   INSTANTIATE_TEST_SUITE_P(All, CpuConformance, ::testing::ValuesIn(DeviceChecks()),
+//   DeviceCheckName);
 //
-// A device that cannot do something names the test and the reason in `exclusions`; a test that is
+// A device that cannot do something names the check and the reason in `exclusions`; a check that is
 // excluded and would pass fails, so that the list stays true.
 #pragma once
 
@@ -12,6 +14,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "thalweg/kernel/device_factory.h"
 
@@ -19,13 +22,18 @@ namespace thalweg {
 
 struct DeviceUnderTest {
   DeviceFactory factory = nullptr;
-  std::map<std::string, std::string> exclusions;  // test -> why
+  std::map<std::string, std::string> exclusions = {};  // check -> why
 };
 
-class DeviceConformance : public ::testing::TestWithParam<DeviceUnderTest> {
- protected:
-  // Runs `property`; what it returns is the test's result, turned round for an excluded test.
-  void Check(Status (*property)(const std::vector<std::unique_ptr<Device>>& devices));
+struct DeviceCheck {
+  std::string name;
+  Status (*holds)(const std::vector<std::unique_ptr<Device>>& devices);
 };
+
+std::vector<DeviceCheck> DeviceChecks();
+void CheckDevice(const DeviceUnderTest& device, const DeviceCheck& check);
+inline std::string DeviceCheckName(const ::testing::TestParamInfo<DeviceCheck>& info) {
+  return info.param.name;
+}
 
 }  // namespace thalweg

@@ -6,14 +6,17 @@
 namespace thalweg {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Cpu, DeviceConformance,
-                         ::testing::Values(DeviceUnderTest{.factory = MakeCpuDevices}));
+class CpuConformance : public ::testing::TestWithParam<DeviceCheck> {};
+TEST_P(CpuConformance, Holds) { CheckDevice({.factory = MakeCpuDevices}, GetParam()); }
+INSTANTIATE_TEST_SUITE_P(All, CpuConformance, ::testing::ValuesIn(DeviceChecks()), DeviceCheckName);
 
 TEST(CpuDeviceTest, CopiesShareTheBuffer) {
   auto devices = *MakeCpuDevices({.job = "localhost", .host_allocator = MakeCpuAllocator(1 << 20)});
   const Tensor tensor = Tensor::Vector<float>({1, 2, 3});
   Tensor copy;
-  devices[0]->CopyFromHost(tensor, [&](Result<Tensor> result) { copy = *std::move(result); });
+  devices[0]->CopyFromHost(tensor, [&](const Result<Tensor>& result) {
+    if (result.ok()) copy = *result;
+  });
   EXPECT_EQ(copy.raw_data(), tensor.raw_data());
   EXPECT_EQ(devices[0]->full_name(), "/job:localhost/replica:0/task:0/device:CPU:0");
 }

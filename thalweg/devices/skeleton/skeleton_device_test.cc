@@ -6,13 +6,17 @@
 namespace thalweg {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Skeleton, DeviceConformance,
-                         ::testing::Values(DeviceUnderTest{
-                             .factory = MakeSkeletonDevices,
-                             .exclusions = {{"AllocationsAreAlignedAndCounted", "it has no memory"},
-                                            {"ARequestBeyondTheCapIsRefused", "it has no memory"},
-                                            {"CopiesKeepEveryByte", "copies are unimplemented"},
-                                            {"CopiesMayRace", "copies are unimplemented"}}}));
+class SkeletonConformance : public ::testing::TestWithParam<DeviceCheck> {};
+TEST_P(SkeletonConformance, Holds) {
+  CheckDevice({.factory = MakeSkeletonDevices,
+               .exclusions = {{"AllocationsAreAlignedAndCounted", "it has no memory"},
+                              {"ARequestBeyondTheCapIsRefused", "it has no memory"},
+                              {"CopiesKeepEveryByte", "copies are unimplemented"},
+                              {"CopiesMayRace", "copies are unimplemented"}}},
+              GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(All, SkeletonConformance, ::testing::ValuesIn(DeviceChecks()),
+                         DeviceCheckName);
 
 }  // namespace
 }  // namespace thalweg
