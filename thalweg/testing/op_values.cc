@@ -39,13 +39,11 @@ Complex Widen(T value) {
 template <class T>
 T Wrapped(double value) {
   if (!std::isfinite(value)) return T{};
-  const double range = std::ldexp(1.0, static_cast<int>(8 * sizeof(T)));
-  const double low = std::is_signed_v<T> ? -range / 2 : 0;
-  if (value >= low && value < low + range) return static_cast<T>(value);
+  if (std::abs(value) < 9e18) return static_cast<T>(static_cast<int64_t>(value));
+  const double range = std::ldexp(1.0, 64);
   double rest = std::fmod(std::trunc(value), range);
   if (rest < 0) rest += range;
-  const bool top = rest >= range / 2 && std::is_signed_v<T>;
-  return top ? static_cast<T>(rest - range) : static_cast<T>(rest);
+  return static_cast<T>(static_cast<uint64_t>(rest));
 }
 
 template <class T>

@@ -66,7 +66,8 @@ THALWEG_UNARY(OpSquare, Times(x, x))
 THALWEG_UNARY(OpTan, std::tan(x))
 THALWEG_UNARY(OpTanh, std::tanh(x))
 
-// Gradients conjugate the derivative.
+// As in TensorFlow, the gradients of roots and reciprocals conjugate the output, those of tanh and
+// sigmoid take it as it is.
 THALWEG_BINARY(OpAdd, x + y)
 THALWEG_BINARY(OpDiv, x / y)
 THALWEG_BINARY(OpDivNoNan, y == T(0) ? T(0) : x / y)
@@ -76,11 +77,11 @@ THALWEG_BINARY(OpPow, std::pow(x, y))
 THALWEG_BINARY(OpReciprocalGrad, Times(Times(std::conj(x), std::conj(x)), -y))
 THALWEG_BINARY(OpRsqrtGrad,
                Times(Times(y, std::conj(x)), Times(std::conj(x), std::conj(x))) * Part<T>(-0.5))
-THALWEG_BINARY(OpSigmoidGrad, Times(y, std::conj(Times(x, T(1) - x))))
+THALWEG_BINARY(OpSigmoidGrad, Times(y, Times(x, T(1) - x)))
 THALWEG_BINARY(OpSqrtGrad, y* Part<T>(0.5) / std::conj(x))
 THALWEG_BINARY(OpSquaredDifference, Times(x - y, std::conj(x - y)))
 THALWEG_BINARY(OpSub, x - y)
-THALWEG_BINARY(OpTanhGrad, Times(y, std::conj(T(1) - Times(x, x))))
+THALWEG_BINARY(OpTanhGrad, Times(y, T(1) - Times(x, x)))
 THALWEG_BINARY(OpXdivy, x == T(0) ? T(0) : x / y)
 THALWEG_BINARY(OpXlogy, x == T(0) ? T(0) : Times(x, std::log(y)))
 

@@ -41,27 +41,28 @@ Status SigmoidGradient(GradientContext& c) {
 }
 Status SqrtGradient(GradientContext& c) {
   GradientMath m(c);
-  c.set_input_grad(0, m.Op("SqrtGrad", {m.Conj(c.output(0)), c.grad(0)}));
+  c.set_input_grad(0, m.Op("SqrtGrad", {c.output(0), c.grad(0)}));
   return m.status();
 }
 Status RsqrtGradient(GradientContext& c) {
   GradientMath m(c);
-  c.set_input_grad(0, m.Op("RsqrtGrad", {m.Conj(c.output(0)), c.grad(0)}));
+  c.set_input_grad(0, m.Op("RsqrtGrad", {c.output(0), c.grad(0)}));
   return m.status();
 }
 Status ReciprocalGradient(GradientContext& c) {
   GradientMath m(c);
-  c.set_input_grad(0, m.Op("ReciprocalGrad", {m.Conj(c.output(0)), c.grad(0)}));
+  c.set_input_grad(0, m.Op("ReciprocalGrad", {c.output(0), c.grad(0)}));
   return m.status();
 }
 
 // The gradients of z = fGrad(y, dy); each is linear in dy, so dy's gradient is fGrad(y, dz).
-// F(m, y, dz * dy) is the gradient of y.
-template <auto F>
+// F(m, y, dz * dy) is the gradient of y. Of complex numbers, the operation conjugates y itself or
+// (Plain) takes it as it is.
+template <auto F, bool Plain = false>
 Status SecondOrder(GradientContext& c) {
   GradientMath m(c);
-  const Output y = m.Conj(c.input(0)), dy = m.Conj(c.input(1)), dz = c.grad(0);
-  c.set_input_grad(0, F(m, y, m.Mul(dz, dy)));
+  const Output y = m.Conj(c.input(0)), dy = c.input(1), dz = c.grad(0);
+  c.set_input_grad(0, F(m, y, Plain ? m.Mul(dz, m.Conj(dy)) : m.Mul(m.Conj(dz), dy)));
   c.set_input_grad(1, m.Op(c.node().op_name(), {y, dz}));
   return m.status();
 }
@@ -118,7 +119,8 @@ void RegisterExponentials(OpRegistry& registry) {
   registry.Op("Sigmoid").Shape(UnchangedShape).Gradient(SigmoidGradient).Doc("1 / (1 + exp(-x)).");
   registry.Op("TanhGrad")
       .Shape(MergedInputsShape)
-      .Gradient(SecondOrder<[](M& m, Output y, Output g) { return m.Scale(m.Mul(g, y), -2); }>)
+      .Gradient(SecondOrder<
+                [](M& m, Output y, Output g) { return m.Scale(m.Mul(g, y), -2); }, true>)
       .Doc("dy (1 - y^2): the gradient of Tanh from its output.");
   registry.Op("SigmoidGrad")
       .Shape(MergedInputsShape)

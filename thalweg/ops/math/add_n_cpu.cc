@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/kernel/element_wise.h"
+
+namespace thalweg {
+namespace {
+
+// Added from left to right, in the buffer of the first input where it may be taken.
+Status AddN(Context& ctx) {
+  const Shape shape = ctx.input(0).shape();
+  const DType dtype = ctx.input(0).dtype();
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    if (ctx.input(i).shape() != shape) {
+      return InvalidArgument("all inputs must have one shape, input 0 is ", shape.ToString(),
+                             ", input ", i, " is ", ctx.input(i).shape());
+    }
+  }
+  if (ctx.num_inputs() == 1) {
+    ctx.set_output(0, ctx.input(0));
+    return OkStatus();
+  }
+  const void* first = ctx.input(0).raw_data();
+  ASSIGN_OR_RETURN(Tensor * sum, ctx.TakeOrAllocateOutput({0}, 0, dtype, shape));
+  const auto dense = compute::Broadcast::Dense(shape.num_elements(), 2);
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    RETURN_IF_ERROR(compute::RunBinary(ctx.work(), compute::BinaryOp::kAdd, dtype, dense,
+                                       i == 1 ? first : sum->raw_data(), ctx.input(i).raw_data(),
+                                       sum->mutable_raw_data()));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(add_n, cpu) {
+  for (DType dtype : kNumbers) {
+    registry.AddFunction<AddN>("AddN", kCpu, {{"T", dtype}});
+    registry.AddFunction<AddN>("AccumulateNV2", kCpu, {{"T", dtype}});
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+// out = fold(out, element) over the reduced dimensions, from `start`; `count` elements each.
+template <class V, class F>
+Array<V> Fold(RefCall<V>& r, V start, F fold, int64_t* count) {
+  const Shape& in = r.in[0].shape;
+  std::vector<bool> reduced(static_cast<size_t>(in.rank()), false);
+  for (const V& axis : r.in[1].values) {
+    const auto a = static_cast<int>(std::real(axis));
+    reduced[a < 0 ? a + in.rank() : a] = true;
+  }
+  Dims kept, squeezed;
+  *count = 1;
+  for (int d = 0; d < in.rank(); ++d) {
+    kept.push_back(reduced[d] ? 1 : in.dim(d));
+    if (!reduced[d]) squeezed.push_back(in.dim(d));
+    if (reduced[d]) *count *= in.dim(d);
+  }
+  Array<V> out{Shape(kept)};
+  std::fill(out.values.begin(), out.values.end(), start);
+  ForEachIndex(in, [&](const std::vector<int64_t>& at) {
+    V& to = out.At(at);
+    to = fold(to, r.in[0].At(at));
+  });
+  if (!r.template Attr<bool>("keep_dims")) out.shape = Shape(squeezed);
+  return out;
+}
+
+OpCase Reduction(const char* op, double low = -2, double high = 2) {
+  const auto axes = [](std::vector<double> values) {
+    return In({static_cast<int64_t>(values.size())}, values);
+  };
+  const auto x = [&](std::initializer_list<int64_t> dims) {
+    return In(dims).Range(low, high).Distinct();
+  };
+  OpCase made(op);
+  made.Tolerance(DType::kHalf, 2e-2)
+      .Tolerance(DType::kBfloat16, 2e-1)
+      .Tolerance(DType::kComplex64, 1e-4)
+      .Try({x({7, 31}), axes({0})})
+      .Try({x({7, 31}), axes({1})})
+      .Try({x({7, 31}), axes({-1})}, {{"keep_dims", true}})
+      .Try({x({3, 4, 5}), axes({0, 2})})
+      .Try({x({3, 4, 5}), axes({1})}, {{"keep_dims", true}})
+      .Try({x({2, 3, 2, 3}), axes({3, 1})}, {{"Tidx", DType::kInt64}})
+      .Try({x({5}), In({}, {0})})
+      .Try({x({2, 3}), In({0})})
+      .Try({x({}), In({0})})
+      .Try({x({0, 3}), axes({1})})
+      .Bad({x({2, 3}), axes({2})}, {}, Code::kInvalidArgument, "reduction axis")
+      .Bad({x({2, 3}), axes({-3})}, {}, Code::kInvalidArgument, "reduction axis")
+      .Bad({x({2, 3}), axes({0, -2})}, {}, Code::kInvalidArgument, "twice")
+      .Bad({x({2, 3}), In({1, 1}, {0})}, {}, Code::kInvalidArgument, "a scalar or a vector");
+  return made;
+}
+
+TEST(ReduceTest, Sums) {
+  Reduction("Sum")
+      .Reference([]<class V>(RefCall<V>& r) {
+        int64_t count = 0;
+        r.out = {Fold<V>(r, V(0), [](V a, V b) { return a + b; }, &count)};
+      })
+      .Try({In({0, 3}), In({1}, {0})})
+      .Run();
+  Reduction("Mean")
+      .Reference([]<class V>(RefCall<V>& r) {
+        int64_t count = 0;
+        r.out = {Fold<V>(r, V(0), [](V a, V b) { return a + b; }, &count)};
+        for (V& value : r.out[0].values) value /= static_cast<double>(count);
+      })
+      .Run();
+  Reduction("Prod", 0.5, 1.5)
+      .Reference([]<class V>(RefCall<V>& r) {
+        int64_t count = 0;
+        r.out = {Fold<V>(r, V(1), [](V a, V b) { return a * b; }, &count)};
+      })
+      .Try({In({0, 3}), In({1}, {0})})
+      .Try({In({3, 2}, {0, 1, 2, 3, 4, 0}), In({1}, {0})})
+      .Skip(DType::kInt64, "products of distinct integers leave double's exact range")
+      .Skip(DType::kUint64, "likewise")
+      .Run();
+}
+
+TEST(ReduceTest, Extremes) {
+  const double inf = std::numeric_limits<double>::infinity();
+  Reduction("Max")
+      .Reference([inf](RefCall<double>& r) {
+        int64_t count = 0;
+        r.out = {Fold<double>(r, -inf, [](double a, double b) { return std::max(a, b); }, &count)};
+      })
+      .Run();
+  Reduction("Min")
+      .Reference([inf](RefCall<double>& r) {
+        int64_t count = 0;
+        r.out = {Fold<double>(r, inf, [](double a, double b) { return std::min(a, b); }, &count)};
+      })
+      .Run();
+}
+
+TEST(ReduceTest, Logic) {
+  const auto logic = [](const char* op, bool all) {
+    OpCase(op)
+        .Reference([all](RefCall<double>& r) {
+          int64_t count = 0;
+          r.out = {Fold<double>(
+              r, all, [all](double a, double b) { return all ? a * b : std::max(a, b); }, &count)};
+        })
+        .Try({In({7, 31}), In({1}, {1})})
+        .Try({In({9, 2}), In({1}, {1})}, {{"keep_dims", true}})
+        .Try({In({2, 2}), In({2}, {0, 1})}, {{"Tidx", DType::kInt64}})
+        .Try({In({0, 3}), In({1}, {0})})
+        .Try({In({}, {1}), In({0})})
+        .Bad({In({2}), In({1}, {1})}, {}, Code::kInvalidArgument, "reduction axis")
+        .Run();
+  };
+  logic("All", true);
+  logic("Any", false);
+}
+
+}  // namespace
+}  // namespace thalweg

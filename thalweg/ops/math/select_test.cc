@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+template <class V>
+void Chosen(RefCall<V>& r) {
+  const Shape values = BroadcastShape(r.in[1].shape, r.in[2].shape);
+  r.out = {Array<V>(BroadcastShape(r.in[0].shape, values))};
+  ForEachIndex(r.out[0].shape, [&](const std::vector<int64_t>& at) {
+    r.out[0].At(at) = r.in[0].At(at) != V(0) ? r.in[1].At(at) : r.in[2].At(at);
+  });
+}
+
+template <class V>
+void ChosenRows(RefCall<V>& r) {
+  if (r.in[0].shape.rank() == 1) {
+    Dims dims = r.in[0].shape.dims();
+    dims.resize(r.in[1].shape.rank(), 1);
+    r.in[0].shape = Shape(dims);
+  }
+  Chosen(r);
+}
+
+OpCase& SkipObjects(OpCase& c) {
+  return c.Skip(DType::kString, "see Objects")
+      .Skip(DType::kResource, "see Objects")
+      .Skip(DType::kVariant, "see Objects");
+}
+
+TEST(SelectTest, Select) {
+  OpCase c("Select");
+  SkipObjects(c)
+      .Reference([](auto& r) { ChosenRows(r); })
+      .Try({In({7, 31}), In({7, 31}), In({7, 31})})
+      .Try({In({7}), In({7, 31}), In({7, 31})})
+      .Try({In({}), In({7, 31}), In({7, 31})})
+      .Try({In({}), In({}), In({})})
+      .Try({In({3, 3}), In({3, 3}), In({3, 3})})
+      .Try({In({0, 2}), In({0, 2}), In({0, 2})})
+      .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "one element per row")
+      .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "condition must be")
+      .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument, "one shape")
+      .Run();
+}
+
+TEST(SelectTest, SelectV2) {
+  OpCase c("SelectV2");
+  SkipObjects(c)
+      .Reference([](auto& r) { Chosen(r); })
+      .Try({In({7, 31}), In({7, 31}), In({7, 31})})
+      .Try({In({31}), In({7, 31}), In({})})
+      .Try({In({7, 1}), In({}), In({7, 31})})
+      .Try({In({2, 1, 1}), In({3, 1}), In({4})})
+      .Try({In({}), In({}), In({})})
+      .Try({In({0, 2}), In({2}), In({})})
+      .Bad({In({3}), In({2}), In({2})}, {}, Code::kInvalidArgument, "")
+      .Run();
+}
+
+TEST(SelectTest, Objects) {
+  const std::vector<std::string> words = {"a", "b"};
+  const Tensor text = Tensor::Of<std::string>(words, Shape{2});
+  const bool flags[] = {true, false};
+  const Tensor condition = Tensor::Of<bool>(flags, Shape{2});
+  const Tensor chosen = (*RunOp("SelectV2", {condition, text, Tensor::Scalar("z")}))[0];
+  EXPECT_EQ(chosen.data<std::string>()[0], "a");
+  EXPECT_EQ(chosen.data<std::string>()[1], "z");
+}
+
+TEST(SelectTest, ClipByValue) {
+  OpCase("ClipByValue")
+      .Reference([](RefCall<double>& r) {
+        r.out = {r.in[0]};
+        ForEachIndex(r.in[0].shape, [&](const std::vector<int64_t>& at) {
+          const double low = r.in[1].At(at), high = r.in[2].At(at);
+          r.out[0].At(at) = std::max(std::min(r.in[0].At(at), high), low);
+        });
+      })
+      .Try({In({7, 31}).Range(0, 9), In({}, {3}), In({}, {6})})
+      .Try({In({7, 31}).Range(0, 9), In({7, 31}).Range(0, 4), In({7, 31}).Range(5, 9)})
+      .Try({In({}, {9}), In({}, {3}), In({}, {6})})
+      .Try({In({0}), In({}), In({})})
+      .Bad({In({2, 3}), In({3}), In({})}, {}, Code::kInvalidArgument, "bounds")
+      .Run();
+}
+
+}  // namespace
+}  // namespace thalweg
