@@ -40,8 +40,8 @@ class ReduceCpu : public Kernel {
     ASSIGN_OR_RETURN(const Dims axes, AxesOf(ctx.input(1), shape.rank()));
     ASSIGN_OR_RETURN(const compute::Reduction reduction,
                      compute::Reduction::Make(shape.dims(), axes));
-    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(),
-                                                    Shape(reduction.OutputDims(keep_dims_))));
+    ASSIGN_OR_RETURN(Tensor * y,
+                     ctx.AllocateOutput(0, x.dtype(), Shape(reduction.OutputDims(keep_dims_))));
     return compute::Reduce(ctx.work(), Op, x.dtype(), reduction, x.raw_data(),
                            y->mutable_raw_data());
   }

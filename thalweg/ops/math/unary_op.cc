@@ -119,8 +119,8 @@ void RegisterExponentials(OpRegistry& registry) {
   registry.Op("Sigmoid").Shape(UnchangedShape).Gradient(SigmoidGradient).Doc("1 / (1 + exp(-x)).");
   registry.Op("TanhGrad")
       .Shape(MergedInputsShape)
-      .Gradient(SecondOrder<
-                [](M& m, Output y, Output g) { return m.Scale(m.Mul(g, y), -2); }, true>)
+      .Gradient(
+          SecondOrder<[](M& m, Output y, Output g) { return m.Scale(m.Mul(g, y), -2); }, true>)
       .Doc("dy (1 - y^2): the gradient of Tanh from its output.");
   registry.Op("SigmoidGrad")
       .Shape(MergedInputsShape)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross entropy of softmax(logits): with a distribution, or with one class index per row.
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+namespace {
+
+Status DenseShape(ShapeContext& c) {
+  Result<PartialShape> both = BroadcastShapes(c.input(0), c.input(1));
+  if (!both.ok()) return both.status().WithContext("logits and labels");
+  if (both->known_rank() && both->rank() != 2) {
+    return InvalidArgument("logits and labels must be matrices, got ", c.input(0).ToString(),
+                           " and ", c.input(1).ToString());
+  }
+  const PartialShape matrix = both->known_rank() ? *both : PartialShape::OfRank(2);
+  c.set_output(0, PartialShape{matrix.dim(0)});
+  c.set_output(1, matrix);
+  return OkStatus();
+}
+
+Status SparseShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape logits, c.InputWithRank(0, 2));
+  ASSIGN_OR_RETURN(const PartialShape labels, c.InputWithRank(1, 1));
+  Result<int64_t> rows = MergeDims(logits.dim(0), labels.dim(0));
+  if (!rows.ok()) {
+    return InvalidArgument("logits and labels must have as many rows, got ", logits.ToString(),
+                           " and ", labels.ToString());
+  }
+  logits.set_dim(0, *rows);
+  c.set_output(0, PartialShape{*rows});
+  c.set_output(1, logits);
+  return OkStatus();
+}
+
+// The gradient by the logits: output 1 times the loss's; and of output 1 itself, when asked for:
+// softmax * (g - sum(g * softmax)).
+Output LogitsGradient(GradientContext& c, GradientMath& m) {
+  const Output last = m.Ints({-1});
+  const Output by_loss = m.Mul(m.Op("ExpandDims", {c.grad(0), last}), c.output(1));
+  if (!c.has_grad(1)) return by_loss;
+  const Output grad = c.grad(1), softmax = m.Op("Softmax", {c.input(0)});
+  const Output sums = m.Op("Sum", {m.Mul(grad, softmax), last}, {{"keep_dims", true}});
+  return m.Add(by_loss, m.Mul(m.Sub(grad, sums), softmax));
+}
+
+Status DenseGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output last = m.Ints({-1});
+  c.set_input_grad(0, LogitsGradient(c, m));
+  const Output loss = m.Op("ExpandDims", {c.grad(0), last});
+  Output labels = m.Mul(loss, m.Neg(m.Op("LogSoftmax", {c.input(0)})));
+  if (c.has_grad(1)) labels = m.Sub(labels, c.grad(1));
+  c.set_input_grad(1, labels);
+  return m.status();
+}
+
+Status SparseGradient(GradientContext& c) {
+  GradientMath m(c);
+  c.set_input_grad(0, LogitsGradient(c, m));
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(cross_entropy) {
+  registry.Op("SoftmaxCrossEntropyWithLogits")
+      .Shape(DenseShape)
+      .Gradient(DenseGradient)
+      .Doc("-sum(labels log(softmax(features))) of each row, and its gradient.");
+  registry.Op("SparseSoftmaxCrossEntropyWithLogits")
+      .Shape(SparseShape)
+      .Gradient(SparseGradient)
+      .Doc("-log(softmax(features))[label] of each row, and its gradient.");
+}

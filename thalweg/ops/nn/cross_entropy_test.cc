@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+// Loss and gradient by the logits, with labels(row, class).
+template <class Label>
+void CrossEntropy(RefCall<double>& r, int64_t rows, int64_t classes, Label label) {
+  r.out = {Array<double>(Shape{rows}), Array<double>(Shape{rows, classes})};
+  for (int64_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < classes; ++j) sum += std::exp(r.in[0].At({i, j}));
+    for (int64_t j = 0; j < classes; ++j) {
+      const double log = r.in[0].At({i, j}) - std::log(sum);
+      r.out[0][i] -= label(i, j) * log;
+      r.out[1].At({i, j}) = std::exp(log) - label(i, j);
+    }
+  }
+}
+
+OpCase Tolerant(const char* op) {
+  OpCase made(op);
+  made.Tolerance(DType::kHalf, 1e-2).Tolerance(DType::kBfloat16, 5e-2);
+  return made;
+}
+
+TEST(CrossEntropyTest, Distributions) {
+  const auto reference = [](RefCall<double>& r) {
+    const Shape shape = BroadcastShape(r.in[0].shape, r.in[1].shape);
+    CrossEntropy(r, shape.dim(0), shape.dim(1), [&](int64_t i, int64_t j) {
+      return r.in[1].At({i, j});
+    });
+  };
+  // The gradients hold for labels that sum to one.
+  const std::vector<double> labels = {0.2, 0.3, 0.5, 1, 0, 0};
+  Tolerant("SoftmaxCrossEntropyWithLogits")
+      .Reference(reference)
+      .Try({In({2, 3}), In({2, 3}, labels)})
+      .Try({In({0, 3}), In({0, 3})})
+      .GradOutputs({0})
+      .GradInputs({0})
+      .Bad({In({2, 3}), In({2, 4})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({3}), In({3})}, {}, Code::kInvalidArgument, "matrices")
+      .Run();
+  Tolerant("SoftmaxCrossEntropyWithLogits")
+      .Reference(reference)
+      .Try({In({2, 3}), In({2, 3}, labels)})
+      .GradOutputs({1})
+      .Run();
+  Tolerant("SoftmaxCrossEntropyWithLogits")
+      .Reference(reference)
+      .NoGradient("of repeated operands TensorFlow defines none")
+      .Try({In({7, 31}), In({1, 31}).Range(0, 0.1)})
+      .Try({In({1, 3}), In({2, 3}, labels)})
+      .Run();
+}
+
+TEST(CrossEntropyTest, Classes) {
+  Tolerant("SparseSoftmaxCrossEntropyWithLogits")
+      .Reference([](RefCall<double>& r) {
+        const Shape& shape = r.in[0].shape;
+        CrossEntropy(r, shape.dim(0), shape.dim(1),
+                     [&](int64_t i, int64_t j) { return r.in[1][i] == j ? 1.0 : 0.0; });
+      })
+      .Try({In({7, 31}), In({7}).Range(0, 30)})
+      .Try({In({2, 3}), In({2}, {2, 0})})
+      .Try({In({1, 1}), In({1}, {0})})
+      .Try({In({0, 3}), In({0})})
+      .Bad({In({2, 3}), In({2}, {0, 3})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({2}, {-1, 0})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({3}, {0, 1, 2})}, {}, Code::kInvalidArgument, "rows")
+      .Bad({In({2, 0}), In({2}, {0, 0})}, {}, Code::kInvalidArgument, "")
+      .Run();
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// ImageFormat: which dimension of an image tensor is which. Shared by the shape functions and
+// kernels of this family; private to it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/graph/attr_value.h"
+
+namespace thalweg {
+
+struct ImageFormat {
+  bool channels_first = false;
+  int rows() const { return channels_first ? 2 : 1; }
+  int columns() const { return channels_first ? 3 : 2; }
+  int channels() const { return channels_first ? 1 : 3; }
+};
+
+inline Result<ImageFormat> ParseImageFormat(std::string_view text) {
+  if (text == "NHWC") return ImageFormat{false};
+  if (text == "NCHW") return ImageFormat{true};
+  return Unimplemented("data_format ", text, " has no kernel here; NHWC and NCHW have");
+}
+
+// Strides, dilations, window sizes: four numbers in the order of the format, 1 for batch and
+// channels.
+struct PerDimension {
+  int64_t rows = 1, columns = 1;
+};
+inline Result<PerDimension> ParsePerDimension(const std::vector<int64_t>& values,
+                                              ImageFormat format, std::string_view what) {
+  if (values.size() != 4) {
+    return InvalidArgument(what, " must have 4 elements, got ", values.size());
+  }
+  if (values[0] != 1 || values[format.channels()] != 1) {
+    return Unimplemented(what, " must be 1 in the batch and channel dimensions, got ", values[0],
+                         " and ", values[format.channels()]);
+  }
+  const PerDimension found{values[format.rows()], values[format.columns()]};
+  if (found.rows < 1 || found.columns < 1) {
+    return InvalidArgument(what, " must be positive, got ", found.rows, " and ", found.columns);
+  }
+  return found;
+}
+
+// Padding before and after rows and columns, of padding EXPLICIT.
+struct ExplicitPadding {
+  int64_t rows_before = 0, rows_after = 0, columns_before = 0, columns_after = 0;
+};
+inline Result<ExplicitPadding> ParseExplicitPadding(const std::vector<int64_t>& values,
+                                                    ImageFormat format) {
+  if (values.size() != 8) {
+    return InvalidArgument("explicit_paddings must have 8 elements with padding EXPLICIT, got ",
+                           values.size());
+  }
+  for (int64_t value : values) {
+    if (value < 0) return InvalidArgument("explicit_paddings must not be negative, got ", value);
+  }
+  const auto c = static_cast<size_t>(2 * format.channels());
+  if (values[0] != 0 || values[1] != 0 || values[c] != 0 || values[c + 1] != 0) {
+    return InvalidArgument("explicit_paddings must be 0 in the batch and channel dimensions");
+  }
+  const auto r = static_cast<size_t>(2 * format.rows());
+  const auto w = static_cast<size_t>(2 * format.columns());
+  return ExplicitPadding{values[r], values[r + 1], values[w], values[w + 1]};
+}
+
+// How a window slides over an image, from the attributes of a node.
+struct WindowAttrs {
+  ImageFormat format;
+  PerDimension strides;
+  PerDimension dilations;
+  std::string padding;
+  ExplicitPadding explicit_padding;
+};
+
+// Node: something with Attr<T>(name): a ShapeContext, a KernelConstruction, a Node.
+template <class Source>
+Result<WindowAttrs> ParseWindowAttrs(const Source& source, bool has_dilations, bool has_explicit) {
+  WindowAttrs attrs;
+  ASSIGN_OR_RETURN(const std::string format, source.template Attr<std::string>("data_format"));
+  ASSIGN_OR_RETURN(attrs.format, ParseImageFormat(format));
+  ASSIGN_OR_RETURN(const auto strides, source.template Attr<std::vector<int64_t>>("strides"));
+  ASSIGN_OR_RETURN(attrs.strides, ParsePerDimension(strides, attrs.format, "strides"));
+  if (has_dilations) {
+    ASSIGN_OR_RETURN(const auto dilations, source.template Attr<std::vector<int64_t>>("dilations"));
+    ASSIGN_OR_RETURN(attrs.dilations, ParsePerDimension(dilations, attrs.format, "dilations"));
+  }
+  ASSIGN_OR_RETURN(attrs.padding, source.template Attr<std::string>("padding"));
+  if (attrs.padding == "EXPLICIT" && has_explicit) {
+    ASSIGN_OR_RETURN(const auto paddings,
+                     source.template Attr<std::vector<int64_t>>("explicit_paddings"));
+    ASSIGN_OR_RETURN(attrs.explicit_padding, ParseExplicitPadding(paddings, attrs.format));
+  }
+  return attrs;
+}
+
+}  // namespace thalweg
