@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
-#include <functional>
-#include <queue>
 
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/function.h"
 #include "thalweg/graph/graph_proto.h"
-#include "thalweg/graph/nearest_names.h"
+#include "thalweg/graph/import_plan.h"
 #include "thalweg/graph/op_def_proto.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
@@ -16,34 +13,6 @@ namespace thalweg {
 namespace {
 
 namespace nd = pb::NodeDef;
-
-constexpr int kControlPort = -1;
-constexpr size_t kShownCycle = 10;
-
-// "name", "name:1", "^name".
-struct TensorName {
-  std::string_view node;
-  int port = 0;  // kControlPort for "^name"
-};
-
-std::optional<TensorName> ParseTensorName(std::string_view text) {
-  TensorName name{text};
-  if (text.starts_with('^')) {
-    name = {text.substr(1), kControlPort};
-  } else if (const size_t colon = text.rfind(':'); colon != std::string_view::npos) {
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, name.port);
-    if (error != std::errc() || stop != end || name.port < 0) return std::nullopt;
-    name.node = text.substr(0, colon);
-  }
-  if (name.node.empty()) return std::nullopt;
-  return name;
-}
-
-bool IsMerge(std::string_view op) { return op == "Merge" || op == "RefMerge"; }
-bool IsNextIteration(std::string_view op) {
-  return op == "NextIteration" || op == "RefNextIteration";
-}
 
 std::string FrameText(const Message& debug_info, const Message& frame) {
   namespace fl = pb::GraphDebugInfo::FileLineCol;
@@ -63,7 +32,8 @@ class GraphImporter {
         nodes_(def.Messages(pb::GraphDef::kNode)),
         graph_(graph),
         options_(options),
-        claim_budget_(options.claim_budget) {
+        claim_budget_(options.claim_budget),
+        plan_(nodes_, options) {
     if (!options.prefix.empty()) {
       prefix_ = options.prefix.ends_with('/') ? options.prefix : options.prefix + "/";
     }
@@ -71,10 +41,7 @@ class GraphImporter {
 
   Result<ImportedGraph> Import() {
     RETURN_IF_ERROR(CheckVersions());
-    RETURN_IF_ERROR(IndexNames());
-    RETURN_IF_ERROR(MapInputs());
-    RETURN_IF_ERROR(ResolveInputs());
-    RETURN_IF_ERROR(OrderNodes());
+    RETURN_IF_ERROR(plan_.Make(graph_));
     RETURN_IF_ERROR(ImportFunctions(def_.GetMessage(pb::GraphDef::kLibrary), graph_.library()));
     Status status = MakeNodes();
     ImportedGraph result;
@@ -89,23 +56,9 @@ class GraphImporter {
   }
 
  private:
-  // Where an input comes from: a node of the GraphDef, or an output of the graph.
-  struct Source {
-    int node = -1;    // index in the GraphDef; -1: mapped
-    int port = 0;     // kControlPort for control inputs
-    int mapped = -1;  // index in options_.input_map
-    bool is_back_edge = false;
-  };
-
   int64_t Producer() const;
   Status CheckVersions();
   void MergeVersions();
-  Status IndexNames();
-  Status MapInputs();
-  Status ResolveInputs();
-  Status ResolveInput(int node, std::string_view text, Source* source);
-  Status OrderNodes();
-  Status CycleError(const std::vector<int>& pending) const;
   Status MakeNodes();
   Status MakeNode(int index);
   Status SetAttrs(const Message& def, AttrMap& attrs);
@@ -117,10 +70,6 @@ class GraphImporter {
 
   std::string_view Name(int i) const { return nodes_[i]->GetString(nd::kName); }
   std::string_view Op(int i) const { return nodes_[i]->GetString(nd::kOp); }
-  std::span<const Source> Sources(int i) const {
-    return {sources_.data() + first_source_[i], first_source_[i + 1] - first_source_[i]};
-  }
-  int num_nodes() const { return static_cast<int>(nodes_.size()); }
 
   const Message& def_;
   const std::span<const Message* const> nodes_;
@@ -128,11 +77,7 @@ class GraphImporter {
   const ImportOptions& options_;
   std::string prefix_;
   size_t claim_budget_;
-  std::unordered_map<std::string_view, int> by_name_;
-  std::unordered_map<std::string_view, int> input_map_;
-  std::vector<size_t> first_source_;
-  std::vector<Source> sources_;
-  std::vector<int> order_;
+  ImportPlan plan_;
   std::vector<Node*> made_;   // by index
   std::vector<Node*> added_;  // in the order of creation
 };
@@ -183,158 +128,13 @@ void GraphImporter::MergeVersions() {
   }
 }
 
-Status GraphImporter::IndexNames() {
-  by_name_.reserve(nodes_.size());
-  for (int i = 0; i < num_nodes(); ++i) {
-    if (!by_name_.emplace(Name(i), i).second) {
-      return InvalidArgument("GraphDef: Duplicate node name in graph: '", Name(i), "'");
-    }
-  }
-  return OkStatus();
-}
-
-Status GraphImporter::MapInputs() {
-  for (size_t i = 0; i < options_.input_map.size(); ++i) {
-    const auto& [key, output] = options_.input_map[i];
-    const std::optional<TensorName> name = ParseTensorName(key);
-    if (!name.has_value()) return InvalidArgument("input map: '", key, "' names no tensor");
-    if (output.node == nullptr || &output.node->graph() != &graph_ || output.index < 0 ||
-        (name->port != kControlPort && output.index >= output.node->num_outputs())) {
-      return InvalidArgument("input map: the value of '", key, "' is no output of this graph");
-    }
-    // "name:0" is spelled "name".
-    const std::string_view spelled = name->port == 0 ? name->node : std::string_view(key);
-    if (!input_map_.emplace(spelled, static_cast<int>(i)).second) {
-      return InvalidArgument("input map: '", key, "' is there twice");
-    }
-  }
-  return OkStatus();
-}
-
-Status GraphImporter::ResolveInput(int node, std::string_view text, Source* source) {
-  const std::optional<TensorName> name = ParseTensorName(text);
-  if (!name.has_value()) {
-    return InvalidArgument("Node '", Name(node), "': '", text,
-                           "' is no input: expected \"node\", \"node:output\" or \"^node\"");
-  }
-  source->port = name->port;
-  if (!input_map_.empty()) {
-    auto mapped = input_map_.find(name->port == 0 ? name->node : text);
-    if (mapped != input_map_.end()) {
-      source->mapped = mapped->second;
-      return OkStatus();
-    }
-  }
-  auto found = by_name_.find(name->node);
-  if (found == by_name_.end()) {
-    NearestNames near(name->node);
-    for (const auto& [candidate, index] : by_name_) near.Add(candidate);
-    return InvalidArgument("Node '", Name(node), "': Unknown input node '", text, "'",
-                           near.ToString());
-  }
-  source->node = found->second;
-  source->is_back_edge = name->port >= 0 && IsMerge(Op(node)) && IsNextIteration(Op(source->node));
-  return OkStatus();
-}
-
-Status GraphImporter::ResolveInputs() {
-  first_source_.reserve(nodes_.size() + 1);
-  sources_.reserve(2 * nodes_.size());
-  for (int i = 0; i < num_nodes(); ++i) {
-    first_source_.push_back(sources_.size());
-    bool had_control = false;
-    for (std::string_view text : nodes_[i]->Repeated<std::string_view>(nd::kInput)) {
-      Source& source = sources_.emplace_back();
-      RETURN_IF_ERROR(ResolveInput(i, text, &source));
-      if (source.port != kControlPort && had_control) {
-        return InvalidArgument("Node '", Name(i), "': Control dependencies must come after ",
-                               "regular dependencies, '", text, "' comes late");
-      }
-      had_control = source.port == kControlPort;
-    }
-  }
-  first_source_.push_back(sources_.size());
-  return OkStatus();
-}
-
-// Sources first, otherwise as the GraphDef has them.
-Status GraphImporter::OrderNodes() {
-  const int n = num_nodes();
-  std::vector<int> pending(n, 0);
-  std::vector<int> first_reader(n + 1, 0);
-  bool in_order = true;
-  for (int i = 0; i < n; ++i) {
-    for (const Source& source : Sources(i)) {
-      if (source.node < 0 || source.is_back_edge) continue;
-      in_order &= source.node < i;
-      ++pending[i];
-      ++first_reader[source.node + 1];
-    }
-  }
-  order_.reserve(n);
-  if (in_order) {
-    for (int i = 0; i < n; ++i) order_.push_back(i);
-    return OkStatus();
-  }
-  for (int i = 0; i < n; ++i) first_reader[i + 1] += first_reader[i];
-  std::vector<int> readers(first_reader[n]);
-  std::vector<int> next = first_reader;
-  for (int i = 0; i < n; ++i) {
-    for (const Source& source : Sources(i)) {
-      if (source.node >= 0 && !source.is_back_edge) readers[next[source.node]++] = i;
-    }
-  }
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int i = 0; i < n; ++i) {
-    if (pending[i] == 0) ready.push(i);
-  }
-  while (!ready.empty()) {
-    const int i = ready.top();
-    ready.pop();
-    order_.push_back(i);
-    for (int r = first_reader[i]; r < first_reader[i + 1]; ++r) {
-      if (--pending[readers[r]] == 0) ready.push(readers[r]);
-    }
-  }
-  return static_cast<int>(order_.size()) == n ? OkStatus() : CycleError(pending);
-}
-
-// Every node with pending > 0 has a source with pending > 0: walking up must end in a cycle.
-Status GraphImporter::CycleError(const std::vector<int>& pending) const {
-  std::vector<int> path;
-  std::vector<int> place(pending.size(), -1);
-  int i = static_cast<int>(
-      std::find_if(pending.begin(), pending.end(), [](int p) { return p > 0; }) - pending.begin());
-  while (place[i] < 0) {
-    place[i] = static_cast<int>(path.size());
-    path.push_back(i);
-    for (const Source& source : Sources(i)) {
-      if (source.node >= 0 && !source.is_back_edge && pending[source.node] > 0) {
-        i = source.node;
-        break;
-      }
-    }
-  }
-  path.erase(path.begin(), path.begin() + place[i]);
-  std::string text = StrCat("'", Name(path[0]), "'");
-  for (size_t shown = 1; shown < path.size(); ++shown) {
-    if (shown == kShownCycle) {
-      text.append(StrCat(" <- ... (", path.size() - shown, " more)"));
-      break;
-    }
-    text.append(StrCat(" <- '", Name(path[shown]), "'"));
-  }
-  return InvalidArgument("GraphDef: the nodes ", text, " <- '", Name(path[0]),
-                         "' form a cycle; only a NextIteration that feeds a Merge may close one");
-}
-
 AttrValue GraphImporter::PrefixedClass(const AttrValue& value) const {
   Result<std::vector<std::string>> groups = value.Get<std::vector<std::string>>();
   if (!groups.ok()) return value;
   constexpr std::string_view kLocation = "loc:@";
   for (std::string& group : *groups) {
     if (group.starts_with(kLocation) &&
-        by_name_.contains(std::string_view(group).substr(kLocation.size()))) {
+        plan_.FindNode(std::string_view(group).substr(kLocation.size())) >= 0) {
       group.insert(kLocation.size(), prefix_);
     }
   }
@@ -408,9 +208,9 @@ Status GraphImporter::MakeNode(int index) {
   Status status = SetAttrs(def, spec.attrs);
   if (!status.ok()) return status.WithContext(StrCat(spec.op, " '", spec.name, "'"));
   if (spec.name.empty()) return InvalidArgument("GraphDef: node ", index, " has no name");
-  const std::span<const Source> sources = Sources(index);
+  const std::span<const ImportPlan::Source> sources = plan_.Sources(index);
   spec.inputs.reserve(sources.size());
-  for (const Source& source : sources) {
+  for (const ImportPlan::Source& source : sources) {
     if (source.port == kControlPort) {
       spec.control_inputs.push_back(
           source.node >= 0 ? made_[source.node] : options_.input_map[source.mapped].second.node);
@@ -431,10 +231,10 @@ Status GraphImporter::MakeNode(int index) {
 Status GraphImporter::MakeNodes() {
   made_.assign(nodes_.size(), nullptr);
   added_.reserve(nodes_.size());
-  for (int index : order_) RETURN_IF_ERROR(MakeNode(index));
-  for (int index : order_) {
-    if (!IsMerge(Op(index))) continue;
-    const std::span<const Source> sources = Sources(index);
+  for (int index : plan_.order()) RETURN_IF_ERROR(MakeNode(index));
+  for (int index : plan_.order()) {
+    if (made_[index]->control() != Node::Control::kMerge) continue;
+    const std::span<const ImportPlan::Source> sources = plan_.Sources(index);
     for (size_t i = 0; i < sources.size(); ++i) {
       if (!sources[i].is_back_edge) continue;
       RETURN_IF_ERROR(graph_.SetBackEdge(made_[index], static_cast<int>(i),
@@ -450,21 +250,20 @@ Status GraphImporter::CollectReturns(ImportedGraph& result) {
     if (!name.has_value() || name->port == kControlPort) {
       return InvalidArgument("return output '", text, "' names no tensor");
     }
-    auto mapped = input_map_.find(name->port == 0 ? name->node : std::string_view(text));
-    if (mapped != input_map_.end()) {
-      result.return_outputs.push_back(options_.input_map[mapped->second].second);
+    if (const int mapped = plan_.FindMapped(*name, text); mapped >= 0) {
+      result.return_outputs.push_back(options_.input_map[mapped].second);
       continue;
     }
-    auto found = by_name_.find(name->node);
-    if (found == by_name_.end() || name->port >= made_[found->second]->num_outputs()) {
+    const int found = plan_.FindNode(name->node);
+    if (found < 0 || name->port >= made_[found]->num_outputs()) {
       return NotFound("return output '", text, "' is not in the GraphDef");
     }
-    result.return_outputs.push_back({made_[found->second], name->port});
+    result.return_outputs.push_back({made_[found], name->port});
   }
   for (const std::string& name : options_.return_nodes) {
-    auto found = by_name_.find(name);
-    if (found == by_name_.end()) return NotFound("return node '", name, "' is not in the GraphDef");
-    result.return_nodes.push_back(made_[found->second]);
+    const int found = plan_.FindNode(name);
+    if (found < 0) return NotFound("return node '", name, "' is not in the GraphDef");
+    result.return_nodes.push_back(made_[found]);
   }
   return OkStatus();
 }

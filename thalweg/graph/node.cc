@@ -38,7 +38,7 @@ std::string Output::ToString() const {
 DType Output::dtype() const { return node == nullptr ? DType::kInvalid : node->output_type(index); }
 
 const PartialShape& Output::shape() const {
-  static const PartialShape kUnknown;
+  static const PartialShape kUnknown = PartialShape::Unknown();
   return node == nullptr ? kUnknown : node->output_shape(index);
 }
 
