@@ -340,6 +340,27 @@ TW_EXPORT TwCode tw_session_reset(TwSession* session, const char* const* contain
 TW_EXPORT TwBuffer* tw_session_explain_placement(TwSession* session, const char* node,
                                                  TwStatus* status);
 
+/* ---- Checkpoints (format V2) ---- */
+typedef struct TwSaver TwSaver;
+typedef struct TwSaverOptions {
+  size_t struct_size;
+  int32_t max_to_keep;                  /* newest checkpoints kept, 0: all; default 5 */
+  double keep_checkpoint_every_n_hours; /* one in so many hours is kept for good; default 10000 */
+  const char* scope;                    /* of the nodes; NULL: "save" */
+} TwSaverOptions;
+/* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
+TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
+                                int32_t n, const TwSaverOptions* options, TwStatus* status);
+TW_EXPORT void tw_saver_free(TwSaver* saver);
+/* Writes PATH, or PATH-STEP for a step that is not negative, and the file "checkpoint" beside it;
+ * what it wrote. */
+TW_EXPORT TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path,
+                                  int64_t global_step, TwStatus* status);
+TW_EXPORT TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char* path,
+                                  TwStatus* status);
+/* The newest checkpoint of a directory. */
+TW_EXPORT TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

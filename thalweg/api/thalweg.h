@@ -660,4 +660,44 @@ class Session {
   internal::Handle<TwSession, &tw_session_free> handle_;
 };
 
+// Saves variables to checkpoints and restores them; keeps the newest `max_to_keep`.
+class Saver {
+ public:
+  static Result<Saver> Create(Graph& graph,
+                              const std::vector<std::pair<std::string, Variable>>& variables,
+                              int max_to_keep = 5) {
+    std::vector<const char*> names;
+    std::vector<TwOutput> handles;
+    for (const auto& [name, variable] : variables) {
+      names.push_back(name.c_str());
+      handles.push_back(variable.handle.c());
+    }
+    if (!graph.status().ok()) return graph.status();
+    const TwSaverOptions options = {sizeof(TwSaverOptions), max_to_keep, 10000.0, nullptr};
+    internal::StatusHolder status;
+    TwSaver* made = tw_saver_new(graph.c(), names.data(), handles.data(),
+                                 static_cast<int32_t>(handles.size()), &options, status.c);
+    if (made == nullptr) return status.Take();
+    return Saver(made);
+  }
+  // Writes PATH-STEP (PATH for a negative step) and returns its name.
+  Result<std::string> Save(const Session& session, const std::string& path, int64_t step = -1) {
+    internal::StatusHolder status;
+    const internal::Handle<TwBuffer, &tw_buffer_free> written(
+        tw_saver_save(handle_.get(), session.c(), path.c_str(), step, status.c));
+    if (written == nullptr) return status.Take();
+    return std::string(static_cast<const char*>(tw_buffer_data(written.get())),
+                       tw_buffer_size(written.get()));
+  }
+  Status Restore(const Session& session, const std::string& path) {
+    internal::StatusHolder status;
+    tw_saver_restore(handle_.get(), session.c(), path.c_str(), status.c);
+    return status.Take();
+  }
+
+ private:
+  explicit Saver(TwSaver* adopted) : handle_(adopted) {}
+  internal::Handle<TwSaver, &tw_saver_free> handle_;
+};
+
 }  // namespace tw

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/api/handles.h"
+#include "thalweg/training/saver.h"
+
+using namespace thalweg;       // NOLINT: the file is glue for this namespace
+using namespace thalweg::api;  // NOLINT
+
+struct TwSaver {
+  thalweg::Saver saver;
+};
+
+extern "C" {
+
+TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
+                      int32_t n, const TwSaverOptions* options, TwStatus* status) {
+  return GuardPointer<TwSaver>(status, [&]() -> Result<TwSaver*> {
+    SaverOptions wanted;
+    const TwSaverOptions given =
+        CopyOptions(options, TwSaverOptions{sizeof(TwSaverOptions), wanted.max_to_keep,
+                                            wanted.keep_checkpoint_every_n_hours, nullptr});
+    wanted.max_to_keep = given.max_to_keep;
+    wanted.keep_checkpoint_every_n_hours = given.keep_checkpoint_every_n_hours;
+    if (given.scope != nullptr) wanted.scope = given.scope;
+    ASSIGN_OR_RETURN(const std::vector<Output> handles, UnwrapAll(variables, n, "variable"));
+    std::vector<Saver::NamedVariable> named;
+    for (size_t i = 0; i < handles.size(); ++i) named.emplace_back(names[i], handles[i]);
+    ASSIGN_OR_RETURN(Saver saver, Saver::Create(graph->graph.get(), named, std::move(wanted)));
+    return std::make_unique<TwSaver>(TwSaver{std::move(saver)}).release();
+  });
+}
+
+void tw_saver_free(TwSaver* saver) { delete saver; }
+
+TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path, int64_t global_step,
+                        TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    const std::optional<int64_t> step = global_step < 0 ? std::nullopt : std::optional(global_step);
+    ASSIGN_OR_RETURN(std::string written, saver->saver.Save(*session->session, path, step));
+    return NewBuffer(std::move(written));
+  });
+}
+
+TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char* path, TwStatus* status) {
+  return Guard(status, [&] { return saver->saver.Restore(*session->session, path); });
+}
+
+TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    PosixFileSystem fs;
+    ASSIGN_OR_RETURN(std::string path, LatestCheckpoint(fs, directory));
+    return NewBuffer(std::move(path));
+  });
+}
+
+}  // extern "C"

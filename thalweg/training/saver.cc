@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/training/saver.h"
+
+#include <chrono>
+#include <set>
+
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/text_format.h"
+#include "thalweg/training/variable_nodes.h"
+
+namespace thalweg {
+namespace {
+
+namespace State = pb::CheckpointState;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void RemoveCheckpoint(FileSystem& fs, const std::string& path) {
+  const Result<std::vector<std::string>> names = fs.List(ParentDirectory(path));
+  if (!names.ok()) return;
+  const std::string base = BaseName(path);
+  for (const std::string& name : *names) {
+    if (name == base + ".index" || name == base + ".meta" || name.starts_with(base + ".data-")) {
+      fs.RemoveFile(ParentDirectory(path) + "/" + name).IgnoreError();
+    }
+  }
+}
+
+}  // namespace
+
+Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& variables,
+                            SaverOptions options) {
+  if (variables.empty()) return InvalidArgument("no variables to save");
+  if (options.max_to_keep < 0)
+    return InvalidArgument("max_to_keep must not be negative, got ", options.max_to_keep);
+  std::set<std::string_view> names;
+  for (const auto& [name, handle] : variables) {
+    if (!names.insert(name).second)
+      return InvalidArgument("two variables would be saved as '", name, "'");
+    RETURN_IF_ERROR(VariableOf(handle).status());
+  }
+  Saver saver(std::move(options));
+  saver.next_preserved_ = Now() + saver.options_.keep_checkpoint_every_n_hours * 3600;
+  RETURN_IF_ERROR(saver.AddNodes(graph, variables));
+  return saver;
+}
+
+Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables) {
+  GraphBuilder b = GraphBuilder(graph).Scope(options_.scope);
+  const Output default_name = b.Const(Tensor::Scalar("model"), "filename/input");
+  const Output given =
+      b.Op("PlaceholderWithDefault", {default_name}, {{"shape", PartialShape(Dims())}}, "filename");
+  filename_ = b.Op("PlaceholderWithDefault", {given}, {{"shape", PartialShape(Dims())}}, "Const");
+  std::vector<std::string> names;
+  std::vector<DType> dtypes;
+  std::vector<Output> values;
+  for (const auto& [name, handle] : variables) {
+    ASSIGN_OR_RETURN(const VariableNodes variable, VariableOf(handle));
+    names.push_back(name);
+    dtypes.push_back(variable.dtype());
+    values.push_back(variable.is_resource()
+                         ? b.ColocatedWith(*handle.node)
+                               .Op("ReadVariableOp", {handle}, {{"dtype", variable.dtype()}})
+                         : handle);
+  }
+  const std::vector<std::string> whole(names.size());
+  const auto arguments = [&](const char* op) {
+    return std::vector<Output>{filename_, b.Const(names, StrCat(op, "/tensor_names")),
+                               b.Const(whole, StrCat(op, "/shape_and_slices"))};
+  };
+  std::vector<Output> saved = arguments("SaveV2");
+  saved.insert(saved.end(), values.begin(), values.end());
+  Node* save = b.OpNode("SaveV2", std::move(saved), {{"dtypes", dtypes}}, "SaveV2");
+  if (!b.ok()) return b.status();
+  save_tensor_ = b.WithControls({save}).Op("Identity", {filename_}, {}, "control_dependency");
+  Node* restored = b.OpNode("RestoreV2", arguments("RestoreV2"), {{"dtypes", dtypes}}, "RestoreV2");
+  if (!b.ok()) return b.status();
+  std::vector<Node*> assigns;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Output& handle = variables[i].second;
+    const bool resource = handle.node->op_name() == "VarHandleOp";
+    const Output value{restored, static_cast<int>(i)};
+    assigns.push_back(
+        b.ColocatedWith(*handle.node)
+            .OpNode(resource ? "AssignVariableOp" : "Assign", {handle, value}, {}, "Assign"));
+  }
+  restore_op_ = b.Group(assigns, "restore_all");
+  return b.status();
+}
+
+Result<std::string> Saver::Save(Session& session, const std::string& path,
+                                std::optional<int64_t> global_step) {
+  const std::string prefix = global_step ? StrCat(path, "-", *global_step) : path;
+  RETURN_IF_ERROR(session.Run({{filename_.ToString(), Tensor::Scalar(prefix)}},
+                              {save_tensor_.ToString()}, {}, nullptr));
+  Retain(prefix);
+  RETURN_IF_ERROR(WriteState(prefix));
+  return prefix;
+}
+
+// Drops what is too old, but for one every keep_checkpoint_every_n_hours.
+void Saver::Retain(std::string path) {
+  std::erase_if(kept_, [&](const Kept& kept) { return kept.path == path; });
+  kept_.push_back({std::move(path), Now()});
+  if (options_.max_to_keep == 0) return;
+  while (kept_.size() > static_cast<size_t>(options_.max_to_keep)) {
+    const Kept oldest = kept_.front();
+    kept_.erase(kept_.begin());
+    if (oldest.saved_at > next_preserved_) {
+      next_preserved_ += options_.keep_checkpoint_every_n_hours * 3600;
+      last_preserved_ = oldest.saved_at;
+    } else {
+      RemoveCheckpoint(fs_, oldest.path);
+    }
+  }
+}
+
+// Paths are relative to the directory, so that it can be moved as a whole.
+Status Saver::WriteState(const std::string& newest) {
+  OwnedMessage state(State::Descriptor());
+  state->SetString(State::kModelCheckpointPath, BaseName(newest));
+  std::vector<double> times;
+  for (const Kept& kept : kept_) {
+    const bool beside = ParentDirectory(kept.path) == ParentDirectory(newest);
+    const std::string name = beside ? BaseName(kept.path) : kept.path;
+    const std::string_view one[] = {name};
+    state->Append<std::string_view>(State::kAllModelCheckpointPaths, one);
+    times.push_back(kept.saved_at);
+  }
+  state->Append<double>(State::kAllModelCheckpointTimestamps, times);
+  if (last_preserved_ > 0) state->SetDouble(State::kLastPreservedTimestamp, last_preserved_);
+  ASSIGN_OR_RETURN(const std::string text, PrintText(*state));
+  return WriteFileAtomically(fs_, ParentDirectory(newest) + "/checkpoint", text);
+}
+
+Status Saver::Restore(Session& session, const std::string& path) {
+  ASSIGN_OR_RETURN(const bool there, FileExists(fs_, path + ".index"));
+  if (!there) return NotFound("there is no checkpoint '", path, "': no file '", path, ".index'");
+  return session.Run({{filename_.ToString(), Tensor::Scalar(path)}}, {}, {restore_op_->name()},
+                     nullptr);
+}
+
+std::vector<std::string> Saver::last_checkpoints() const {
+  std::vector<std::string> paths;
+  for (const Kept& kept : kept_) paths.push_back(kept.path);
+  return paths;
+}
+
+Result<std::string> LatestCheckpoint(FileSystem& fs, const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(fs, directory + "/checkpoint"));
+  Result<OwnedMessage> state = ParseText(State::Descriptor(), text);
+  if (!state.ok()) return state.status().WithContext(directory + "/checkpoint");
+  const std::string name((*state)->GetString(State::kModelCheckpointPath));
+  if (name.empty()) return NotFound(directory, "/checkpoint names no checkpoint");
+  return name.front() == '/' ? name : StrCat(directory, "/", name);
+}
+
+}  // namespace thalweg

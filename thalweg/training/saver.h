@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Saver: saves variables to checkpoints of format V2 and restores them, keeping the newest few
+// (papers B4.3).
+//
+//   ASSIGN_OR_RETURN(Saver saver, Saver::Create(&graph, {{"w", w.handle}, {"b", b.handle}}, {}));
+//   ASSIGN_OR_RETURN(std::string path, saver.Save(session, "/models/m", step));    // "/models/m-7"
+//   ASSIGN_OR_RETURN(std::string newest, LatestCheckpoint(fs, "/models"));
+//   RETURN_IF_ERROR(saver.Restore(session, newest));
+//
+// Create adds the nodes "save/Const", "save/control_dependency" and "save/restore_all" under the
+// names that MetaGraphs give them. Save also keeps the file "checkpoint" beside the models, which
+// names the newest and those kept. Errors: those of the files; a checkpoint that cannot be deleted
+// is only no longer listed. Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+#include "thalweg/graph/graph.h"
+#include "thalweg/session/session.h"
+
+namespace thalweg {
+
+struct SaverOptions {
+  int max_to_keep = 5;  // 0: all
+  // One checkpoint every so many hours is kept for good.
+  double keep_checkpoint_every_n_hours = 10000.0;
+  std::string scope = "save";
+};
+
+class Saver {
+ public:
+  using NamedVariable = std::pair<std::string, Output>;  // name in the checkpoint, handle
+
+  // InvalidArgument for a handle that is no variable, or a name given twice.
+  static Result<Saver> Create(Graph* graph, const std::vector<NamedVariable>& variables,
+                              SaverOptions options);
+
+  // Writes PATH or PATH-STEP and returns its name.
+  Result<std::string> Save(Session& session, const std::string& path,
+                           std::optional<int64_t> global_step);
+  Status Restore(Session& session, const std::string& path);
+  // Oldest first.
+  std::vector<std::string> last_checkpoints() const;
+
+  // The nodes, as a SaverDef names them.
+  Output filename() const { return filename_; }
+  Output save_tensor() const { return save_tensor_; }
+  Node* restore_op() const { return restore_op_; }
+
+ private:
+  struct Kept {
+    std::string path;
+    double saved_at;  // seconds since 1970
+  };
+  explicit Saver(SaverOptions options) : options_(std::move(options)) {}
+  Status AddNodes(Graph* graph, const std::vector<NamedVariable>& variables);
+  void Retain(std::string path);
+  Status WriteState(const std::string& newest);
+
+  SaverOptions options_;
+  PosixFileSystem fs_;
+  Output filename_;
+  Output save_tensor_;
+  Node* restore_op_ = nullptr;
+  std::vector<Kept> kept_;  // oldest first
+  double next_preserved_ = 0;
+  double last_preserved_ = 0;
+};
+
+// The newest checkpoint that the file "checkpoint" of the directory names; NotFound when there is
+// none.
+Result<std::string> LatestCheckpoint(FileSystem& fs, const std::string& directory);
+
+}  // namespace thalweg
