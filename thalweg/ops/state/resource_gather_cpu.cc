@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/rows.h"
+#include "thalweg/kernel/variable.h"
+
+namespace thalweg {
+namespace {
+
+class ResourceGatherCpu : public Kernel {
+ public:
+  ResourceGatherCpu(int64_t batch_dims, DType dtype) : batch_dims_(batch_dims), dtype_(dtype) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(const int64_t batch_dims, c.Attr<int64_t>("batch_dims"));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ResourceGatherCpu>(batch_dims, c.output_type(0)));
+  }
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const Tensor params, variable->Read());
+    if (params.dtype() != dtype_) {
+      return InvalidArgument("variable '", variable->name(), "' has type ", params.dtype(),
+                             ", this node says ", dtype_);
+    }
+    return GatherOutput(ctx, params, ctx.input(1), batch_dims_, batch_dims_);
+  }
+
+ private:
+  const int64_t batch_dims_;
+  const DType dtype_;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(resource_gather, cpu) { registry.Add<ResourceGatherCpu>("ResourceGather", kCpu); }

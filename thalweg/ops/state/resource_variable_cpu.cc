@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/variable.h"
+#include "thalweg/ops/state/variable_slot.h"
+
+namespace thalweg {
+namespace {
+
+class VarHandleCpu : public Kernel {
+ public:
+  VarHandleCpu(VariableSlot slot, ResourceHandle::Place place)
+      : slot_(std::move(slot)), place_(std::move(place)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(VariableSlot slot, VariableSlot::Make(c));
+    ResourceHandle::Place place;
+    place.device = c.device().full_name();
+    place.container = slot.container().empty() ? std::string(ResourceManager::kDefaultContainer)
+                                               : slot.container();
+    place.name = slot.name();
+    place.type_name = "tensorflow::Var";
+    return std::unique_ptr<Kernel>(
+        std::make_unique<VarHandleCpu>(std::move(slot), std::move(place)));
+  }
+
+  // The handle is made again only when the variable is another one (its container was reset).
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(RefPtr<Variable> variable, slot_.Get(*ctx.step().resources));
+    MutexLock lock(mutex_);
+    if (variable.get() != variable_) {
+      variable_ = variable.get();
+      handle_ = Tensor::Scalar(ResourceHandle(place_, RefPtr<Resource>::Adopt(variable.release())));
+    }
+    ctx.set_output(0, handle_);
+    return OkStatus();
+  }
+
+ private:
+  const VariableSlot slot_;
+  const ResourceHandle::Place place_;
+  Mutex mutex_;
+  Tensor handle_ GUARDED_BY(mutex_);
+  Variable* variable_ GUARDED_BY(mutex_) = nullptr;  // kept alive by handle_
+};
+
+class ReadVariableCpu : public Kernel {
+ public:
+  explicit ReadVariableCpu(const KernelConstruction& c) : dtype_(c.output_type(0)) {}
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(Tensor value, variable->Read());
+    if (value.dtype() != dtype_) {
+      return InvalidArgument("Trying to read variable '", variable->name(),
+                             "' with wrong dtype: ", "expected ", dtype_, ", got ", value.dtype());
+    }
+    ctx.set_output(0, std::move(value));
+    return OkStatus();
+  }
+
+ private:
+  const DType dtype_;
+};
+
+Status VarIsInitialized(Context& ctx) {
+  const Result<RefPtr<Variable>> variable = ctx.variable(0);
+  if (!variable.ok() && variable.status().code() != Code::kNotFound) return variable.status();
+  ctx.set_output(0, Tensor::Scalar(variable.ok() && (*variable)->initialized()));
+  return OkStatus();
+}
+
+template <class Out>
+Status ShapeOfVariable(Context& ctx) {
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(const Tensor value, variable->Read());
+  const Shape shape = value.shape();
+  ASSIGN_OR_RETURN(Tensor * out,
+                   ctx.AllocateOutput(0, kDTypeOf<Out>, Shape{int64_t{shape.rank()}}));
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape.dim(i) > std::numeric_limits<Out>::max()) {
+      return InvalidArgument("dimension ", shape.dim(i), " does not fit into ", kDTypeOf<Out>);
+    }
+    out->mutable_data<Out>()[i] = static_cast<Out>(shape.dim(i));
+  }
+  return OkStatus();
+}
+
+class DestroyResourceCpu : public Kernel {
+ public:
+  explicit DestroyResourceCpu(bool ignore) : ignore_lookup_error_(ignore) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(const bool ignore, c.Attr<bool>("ignore_lookup_error"));
+    return std::unique_ptr<Kernel>(std::make_unique<DestroyResourceCpu>(ignore));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& handle = ctx.input(0);
+    if (handle.dtype() != DType::kResource || handle.num_elements() != 1) {
+      return InvalidArgument("expected one resource handle, got ", handle.dtype(), handle.shape());
+    }
+    const ResourceHandle::Place* place = handle.scalar<ResourceHandle>().place();
+    if (place == nullptr) return FailedPrecondition("the resource handle was never set");
+    Resource* resource = handle.scalar<ResourceHandle>().resource();
+    if (resource != nullptr && dynamic_cast<Variable*>(resource) == nullptr) {
+      return Unimplemented("only variables can be destroyed, '", place->name, "' is ",
+                           resource->DebugString());
+    }
+    Status status = ctx.step().resources->Delete<Variable>(place->container, place->name);
+    if (status.code() == Code::kNotFound && ignore_lookup_error_) return OkStatus();
+    return status;
+  }
+
+ private:
+  const bool ignore_lookup_error_;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(resource_variable, cpu) {
+  registry.Add<VarHandleCpu>("VarHandleOp", kCpu).Cost(KernelCost::kCheap);
+  registry.Add<ReadVariableCpu>("ReadVariableOp", kCpu).Cost(KernelCost::kCheap);
+  registry.AddFunction<VarIsInitialized>("VarIsInitializedOp", kCpu).Cost(KernelCost::kCheap);
+  registry.Add<DestroyResourceCpu>("DestroyResourceOp", kCpu).Cost(KernelCost::kCheap);
+  registry
+      .AddFunction<ShapeOfVariable<int32_t>>("VariableShape", kCpu, {{"out_type", DType::kInt32}})
+      .Cost(KernelCost::kCheap);
+  registry
+      .AddFunction<ShapeOfVariable<int64_t>>("VariableShape", kCpu, {{"out_type", DType::kInt64}})
+      .Cost(KernelCost::kCheap);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/testing/graph_runner.h"
+#include "thalweg/testing/registries.h"
+
+namespace thalweg {
+namespace {
+
+class ResourceVariableTest : public testing::Test {
+ protected:
+  ResourceVariableTest()
+      : graph_(AllRegistries().ops),
+        b_(&graph_),
+        machine_(compute::BestIsaLevel(), false),
+        runner_(*AllRegistries().kernels, machine_) {
+    handle_ = b_.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", Shape{2}}}, "weights");
+    read_ = b_.Op("ReadVariableOp", {handle_}, {{"dtype", DType::kFloat}});
+    assign_ = b_.OpNode("AssignVariableOp", {handle_, b_.Const(Tensor::Vector<float>({1, 2}))});
+  }
+  Result<Tensor> Fetch(Output output) {
+    ASSIGN_OR_RETURN(std::vector<Tensor> got, runner_.Run({}, {output}));
+    return got[0];
+  }
+
+  Graph graph_;
+  GraphBuilder b_;
+  TestMachine machine_;
+  GraphRunner runner_;
+  Output handle_, read_;
+  Node* assign_ = nullptr;
+};
+
+TEST_F(ResourceVariableTest, ReadsWhatWasAssigned) {
+  ASSERT_TRUE(b_.ok()) << b_.status().ToString();
+  EXPECT_EQ(read_.shape(), (PartialShape{2}));
+  const Output is_initialized = b_.Op("VarIsInitializedOp", {handle_});
+  EXPECT_FALSE(Fetch(is_initialized)->scalar<bool>());
+  const Status status = Fetch(read_).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_NE(status.message().find("'weights'"), std::string_view::npos) << status.ToString();
+  ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
+  EXPECT_TRUE(Fetch(is_initialized)->scalar<bool>());
+  EXPECT_EQ(Fetch(read_)->data<float>()[1], 2.0f);
+  EXPECT_EQ(Fetch(b_.Op("VariableShape", {handle_}))->data<int32_t>()[0], 2);
+}
+
+TEST_F(ResourceVariableTest, DestroyedMeansNew) {
+  ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
+  ASSERT_TRUE(runner_.Run({}, {}, {b_.OpNode("DestroyResourceOp", {handle_})}).ok());
+  EXPECT_EQ(Fetch(read_).status().code(), Code::kFailedPrecondition);
+  ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
+  runner_.resources().ResetAll();
+  EXPECT_EQ(Fetch(read_).status().code(), Code::kFailedPrecondition);
+}
+
+TEST_F(ResourceVariableTest, TypesAndShapesAreCheckedWhenTheNodeIsMade) {
+  b_.Op("ReadVariableOp", {handle_}, {{"dtype", DType::kInt32}});
+  EXPECT_EQ(b_.status().code(), Code::kInvalidArgument);
+  GraphBuilder other(&graph_);
+  other.OpNode("AssignVariableOp", {handle_, other.Const(Tensor::Vector<float>({1, 2, 3}))});
+  EXPECT_EQ(other.status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(ResourceVariableTest, WhatIsNoVariableIsRefused) {
+  const Output fed = b_.Op("Placeholder", {}, {{"dtype", DType::kResource}});
+  const Output read = b_.Op("ReadVariableOp", {fed}, {{"dtype", DType::kFloat}});
+  Result<std::vector<Tensor>> got = runner_.Run({{fed, Tensor::Scalar(ResourceHandle())}}, {read});
+  EXPECT_EQ(got.status().code(), Code::kFailedPrecondition);
+  got = runner_.Run({{fed, *Tensor::AllocateHost(DType::kResource, Shape{0})}}, {read});
+  EXPECT_EQ(got.status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace thalweg

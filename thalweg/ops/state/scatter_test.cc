@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/kernel/variable.h"
+#include "thalweg/testing/graph_runner.h"
+#include "thalweg/testing/op_case.h"
+#include "thalweg/testing/registries.h"
+
+namespace thalweg {
+namespace {
+
+template <class F>
+OpCase RowsCase(const std::string& op, F f) {
+  OpCase made(op);
+  made.Reference([f](auto& r) {
+        r.out = {r.in[0]};
+        const int64_t inner = r.in[0].size() / r.in[0].shape.dim(0);
+        for (int64_t i = 0; i < r.in[1].size(); ++i) {
+          for (int64_t k = 0; k < inner; ++k) {
+            auto& target = r.out[0][static_cast<int64_t>(std::real(r.in[1][i])) * inner + k];
+            target = f(target, r.in[2].size() == 1 ? r.in[2][0] : r.in[2][i * inner + k]);
+          }
+        }
+      })
+      .Try({In({5, 3}), In({4}, {3, 0, 3, 1}), In({4, 3}).Range(1, 2)},
+           {{"Tindices", DType::kInt32}})
+      .Try({In({5}), In({2, 1}, {4, 2}), In({}).Range(1, 2)}, {{"Tindices", DType::kInt64}})
+      .Bad({In({5}), In({1}, {5}), In({1}, {1})}, {{"Tindices", DType::kInt32}},
+           Code::kInvalidArgument, "indices[0] = 5 is not in [0, 5)")
+      .Bad({In({5, 2}), In({1}, {1}), In({3}, {1, 1, 1})}, {{"Tindices", DType::kInt32}},
+           Code::kInvalidArgument, "Must have updates.shape");
+  return made;
+}
+
+TEST(ScatterTest, CombinesRowsInOrder) {
+  for (const std::string prefix : {"", "Resource"}) {
+    RowsCase(prefix + "ScatterAdd", [](auto a, auto b) { return a + b; }).Run();
+    RowsCase(prefix + "ScatterSub", [](auto a, auto b) { return a - b; }).Run();
+    RowsCase(prefix + "ScatterMul", [](auto a, auto b) { return a * b; }).Run();
+    RowsCase(prefix + "ScatterMin", [](auto a, auto b) {
+      return std::real(b) < std::real(a) ? b : a;
+    }).Run();
+    RowsCase(prefix + "ScatterMax", [](auto a, auto b) {
+      return std::real(a) < std::real(b) ? b : a;
+    }).Run();
+    RowsCase(prefix + "ScatterUpdate", [](auto, auto b) { return b; })
+        .Types({{prefix.empty() ? "T" : "dtype", DType::kFloat}})
+        .Types({{prefix.empty() ? "T" : "dtype", DType::kBool}})
+        .Run();
+  }
+}
+
+TEST(ScatterTest, DividesFloats) {
+  for (const std::string prefix : {"", "Resource"}) {
+    RowsCase(prefix + "ScatterDiv", [](auto a, auto b) { return a / b; })
+        .Types({{prefix.empty() ? "T" : "dtype", DType::kDouble}})
+        .Types({{prefix.empty() ? "T" : "dtype", DType::kComplex64}})
+        .Run();
+  }
+}
+
+TEST(ScatterTest, IntegersAreNotDividedByZero) {
+  OpCase("ScatterDiv")
+      .Types({{"T", DType::kInt32}})
+      .Reference([](RefCall<double>& r) {
+        r.out = {Array<double>(Shape{2}, {2, 7})};
+      })
+      .Try({In({2}, {6, 7}), In({1}, {0}), In({1}, {3})}, {{"Tindices", DType::kInt32}})
+      .Bad({In({2}, {6, 7}), In({1}, {0}), In({1}, {0})}, {{"Tindices", DType::kInt32}},
+           Code::kInvalidArgument, "division by zero")
+      .Run();
+}
+
+TEST(ScatterTest, ElementsAndSlicesByIndicesOfSeveralDimensions) {
+  const auto reference = [](double sign) {
+    return [sign](RefCall<double>& r) {
+      r.out = {r.in[0]};
+      for (int64_t i = 0; i < 2; ++i) {
+        const auto at = static_cast<int64_t>(r.in[1][2 * i] * 3 + r.in[1][2 * i + 1]);
+        r.out[0][at] = sign == 0 ? r.in[2][i] : r.out[0][at] + sign * r.in[2][i];
+      }
+    };
+  };
+  const std::vector<In> inputs = {In({2, 3}), In({2, 2}, {1, 2, 0, 1}), In({2})};
+  const std::pair<const char*, double> ops[] = {
+      {"ScatterNdUpdate", 0}, {"ScatterNdAdd", 1}, {"ScatterNdSub", -1}};
+  for (const auto& [op, sign] : ops) {
+    OpCase(op)
+        .Types({{"T", DType::kDouble}})
+        .Types({{"T", DType::kInt16}})
+        .Reference(reference(sign))
+        .Try(inputs, {{"Tindices", DType::kInt32}})
+        .Bad({In({2, 3}), In({1, 2}, {2, 0}), In({1})}, {{"Tindices", DType::kInt32}},
+             Code::kInvalidArgument, "does not index into")
+        .Run();
+  }
+}
+
+TEST(ScatterTest, ABadIndexChangesNothing) {
+  Graph graph(AllRegistries().ops);
+  GraphBuilder b(&graph);
+  TestMachine machine(compute::BestIsaLevel(), false);
+  GraphRunner runner(*AllRegistries().kernels, machine);
+  const Output v = b.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", Shape{2}}});
+  const Output assigned = b.Op("Assign", {v, b.Const(Tensor::Vector<float>({1, 2}))});
+  const Output scattered = b.Op("ScatterAdd", {v, b.Const(Tensor::Vector<int32_t>({0, 2})),
+                                               b.Const(Tensor::Vector<float>({10, 10}))});
+  const Output read = b.Op("Identity", {v});
+  ASSERT_TRUE(runner.Run({}, {}, {assigned.node}).ok());
+  EXPECT_EQ(runner.Run({}, {}, {scattered.node}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ((*runner.Run({}, {read}))[0].data<float>()[0], 1.0f);
+}
+
+}  // namespace
+}  // namespace thalweg
