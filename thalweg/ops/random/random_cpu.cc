@@ -117,7 +117,7 @@ class RandomShuffleCpu : public RandomKernel {
     ASSIGN_OR_RETURN(Tensor order, ctx.AllocateTemporary(DType::kInt64, Shape{rows}));
     int64_t* from = order.mutable_data<int64_t>();
     std::iota(from, from + rows, 0);
-    const auto blocks = static_cast<uint64_t>((rows + 3) / 4);
+    const auto blocks = static_cast<uint64_t>((rows - 1 + 3) / 4);  // one number a swap
     compute::PhiloxNumbers numbers(stream().Reserve(blocks));
     for (int64_t i = 0; i < rows - 1; ++i) {
       std::swap(from[i], from[i + numbers.Next() % static_cast<uint32_t>(rows - i)]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
+#include <type_traits>
 
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/rows.h"
@@ -95,6 +96,11 @@ constexpr bool kOrdered = true;
 template <class T>
 constexpr bool kOrdered<std::complex<T>> = false;
 
+// The types that the schemas of ScatterMin and ScatterMax allow; their resource forms allow more.
+template <class T>
+constexpr bool kOrderedByReference =
+    !std::is_integral_v<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+
 }  // namespace
 }  // namespace thalweg
 
@@ -106,7 +112,9 @@ THALWEG_KERNEL(scatter, cpu) {
   ForEachType<NumberTypes>([&]<class T>() {
     for (const Named& row : kRows) {
       if (row.combine >= Combine::kMin && !kOrdered<T>) continue;
-      registry.Add<ScatterCpu>(row.name, kCpu, {{"T", kDTypeOf<T>}});
+      if (row.combine < Combine::kMin || kOrderedByReference<T>) {
+        registry.Add<ScatterCpu>(row.name, kCpu, {{"T", kDTypeOf<T>}});
+      }
       registry.Add<ScatterCpu>(StrCat("Resource", row.name), kCpu, {{"dtype", kDTypeOf<T>}});
     }
     registry.Add<ScatterNdCpu>("ScatterNdAdd", kCpu, {{"T", kDTypeOf<T>}});
