@@ -78,8 +78,7 @@ bool Core::RunShared(StepState& step, Runner& runner) {
 // The caller's part of a step: all of it, if nobody comes to help.
 template <bool kParallel, bool kTrace>
 void Core::Call(StepState& step) {
-  std::unique_ptr<Tensor[]> registers = step.TakeRegisters();
-  NodeRunner<kParallel, kTrace> runner(step, registers.get(), 0);
+  NodeRunner<kParallel, kTrace> runner(step, step.registers(), 0);
   runner.StartRoot();
   runner.RunReady();
   while (!step.queue().finished()) {
@@ -91,7 +90,6 @@ void Core::Call(StepState& step) {
     }
     step.SetCallerIdle(false);
   }
-  step.GiveRegisters(std::move(registers));
 }
 
 template <bool kTrace>

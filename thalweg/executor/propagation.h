@@ -216,7 +216,7 @@ class Propagation {
       FrameRun& frame = *iteration.frame;
       bool made = false;
       {
-        MutexLock lock(frame.mutex);
+        StepLock<kParallel> lock(frame.mutex);
         following = iteration.next.load(std::memory_order_relaxed);
         if (following == nullptr) {
           if (frame.live >= frame.code->parallel_iterations) {
@@ -260,7 +260,7 @@ class Propagation {
     }
     Iteration* first;
     {
-      MutexLock lock(frame.mutex);
+      StepLock<kParallel> lock(frame.mutex);
       first = step_.NewIteration(frame);
     }
     StartIteration(*first);
@@ -282,7 +282,9 @@ class Propagation {
     if (amount == 0 || AddOutstanding(iteration, -amount) != 0) return;
     Iteration* ended = &iteration;
     while (ended != nullptr) {
-      if (ended->frame == nullptr) return step_.queue().Finish();
+      if (ended->frame == nullptr) {
+        return kParallel ? step_.queue().Finish() : step_.queue().FinishAlone();
+      }
       ended = EndIteration(*ended);
     }
   }
@@ -296,7 +298,7 @@ class Propagation {
     std::vector<FrameRun::Parked> parked;
     Iteration* made = nullptr;
     {
-      MutexLock lock(frame.mutex);
+      StepLock<kParallel> lock(frame.mutex);
       parked.swap(frame.parked);
       if (!parked.empty() && !stopped) {
         Iteration* newest = frame.newest;
@@ -321,7 +323,11 @@ class Propagation {
       if (ended.next_sent[next] == 0) DeadToMerge(*following, frame.code->nexts[next].merge);
     }
     DrainSections();
-    step_.Recycle(&ended);
+    StepState::Sweep(ended);
+    {
+      StepLock<kParallel> lock(frame.mutex);
+      frame.free.emplace_back(&ended);
+    }
     return AddOutstanding(*following, -1) == 0 ? following : nullptr;
   }
 
@@ -333,7 +339,11 @@ class Propagation {
       sections_.push_back({&parent, frame.code->exits[exit].section, true});
     }
     DrainSections();
-    step_.Recycle(&last);
+    StepState::Sweep(last);
+    {
+      StepLock<kParallel> lock(frame.mutex);
+      frame.free.emplace_back(&last);
+    }
     step_.Recycle(&frame);
     return AddOutstanding(parent, -1) == 0 ? &parent : nullptr;
   }

@@ -45,7 +45,9 @@ class ReadyQueue {
     size_.fetch_add(1, std::memory_order_release);
     if (parked_) wake_.NotifyOne();
   }
-  // The step is over.
+  // The step is over, says its caller.
+  void FinishAlone() { finished_.store(true, std::memory_order_relaxed); }
+  // The step is over, says any thread.
   void Finish() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     finished_.store(true, std::memory_order_release);
@@ -79,11 +81,10 @@ class ReadyQueue {
     parked_ = false;
   }
 
-  // For the next step. Returns when whoever called Finish() has let go of the lock.
-  void Reset() EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    finished_.store(false, std::memory_order_relaxed);
-  }
+  // For the next step.
+  void Reset() { finished_.store(false, std::memory_order_relaxed); }
+  // Returns when whoever called Finish() has let go of the lock.
+  void AwaitFinisher() EXCLUDES(mutex_) { MutexLock lock(mutex_); }
 
  private:
   std::atomic<int32_t> size_{0};

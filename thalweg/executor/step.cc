@@ -22,7 +22,6 @@ void Sweep(Tensor* values, uint32_t count) {
 StepState::StepState(const Plan& plan) : plan_(plan) {
   root_.code = &plan.frames[0];
   MakeBlock(&root_);
-  free_iterations_.resize(plan.frames.size());
   free_frames_.resize(plan.frames.size());
 }
 
@@ -85,19 +84,23 @@ void StepState::Fail(Status status) {
     MutexLock lock(mutex_);
     if (!error_.ok()) return;
     error_ = status;
+    failed_.store(true, std::memory_order_release);
   }
   args_->contexts[0]->cancellation->Cancel(std::move(status));
 }
 
 Status StepState::End() {
   Status status;
-  {
+  if (help_ != nullptr) queue_.AwaitFinisher();
+  queue_.Reset();
+  if (failed_.load(std::memory_order_acquire)) {
     MutexLock lock(mutex_);
     status = std::exchange(error_, OkStatus());
+    failed_.store(false, std::memory_order_relaxed);
   }
-  queue_.Reset();
-  if (skipped_.exchange(false, std::memory_order_relaxed) && status.ok()) {
-    status = cancellation_->Reason();
+  if (skipped_.load(std::memory_order_relaxed)) {
+    skipped_.store(false, std::memory_order_relaxed);
+    if (status.ok()) status = cancellation_->Reason();
   }
   for (size_t f = 0; f < plan_.fetches.size() && status.ok(); ++f) {
     const FetchCode& fetch = plan_.fetches[f];
@@ -119,22 +122,17 @@ Status StepState::End() {
     }
     args_->fetches[f] = std::move(value);
   }
-  Sweep(root_.slots, root_.code->num_slots);
+  Sweep(root_);
   args_ = nullptr;
   return status;
 }
 
 Iteration* StepState::NewIteration(FrameRun& frame) {
   std::unique_ptr<Iteration> iteration;
-  {
-    MutexLock lock(mutex_);
-    auto& free = free_iterations_[frame.number];
-    if (!free.empty()) {
-      iteration = std::move(free.back());
-      free.pop_back();
-    }
-  }
-  if (iteration == nullptr) {
+  if (!frame.free.empty()) {
+    iteration = std::move(frame.free.back());
+    frame.free.pop_back();
+  } else {
     iteration = std::make_unique<Iteration>();
     iteration->code = frame.code;
     iteration->frame_number = frame.number;
@@ -158,10 +156,8 @@ Iteration* StepState::NewIteration(FrameRun& frame) {
   return iteration.release();
 }
 
-void StepState::Recycle(Iteration* iteration) {
-  Sweep(iteration->slots, iteration->code->num_slots);
-  MutexLock lock(mutex_);
-  free_iterations_[iteration->frame_number].emplace_back(iteration);
+void StepState::Sweep(Iteration& iteration) {
+  thalweg::Sweep(iteration.slots, iteration.code->num_slots);
 }
 
 FrameRun* StepState::NewFrame(uint32_t number, Iteration* parent) {
@@ -193,9 +189,14 @@ FrameRun* StepState::NewFrame(uint32_t number, Iteration* parent) {
 }
 
 void StepState::Recycle(FrameRun* frame) {
-  Sweep(frame->invariants.data(), frame->code->num_invariants);
+  thalweg::Sweep(frame->invariants.data(), frame->code->num_invariants);
   MutexLock lock(mutex_);
   free_frames_[frame->number].emplace_back(frame);
+}
+
+Tensor* StepState::registers() {
+  if (registers_ == nullptr) registers_ = std::make_unique<Tensor[]>(plan_.max_registers);
+  return registers_.get();
 }
 
 std::unique_ptr<Tensor[]> StepState::TakeRegisters() {

@@ -68,6 +68,24 @@ struct FrameRun {
     Tensor value;
   };
   std::vector<Parked> parked GUARDED_BY(mutex);  // for the iteration after `newest`
+  std::vector<std::unique_ptr<Iteration>> free GUARDED_BY(mutex);
+};
+
+// Locks only where other threads take part.
+template <bool kParallel>
+class SCOPED_CAPABILITY StepLock {
+ public:
+  explicit StepLock(Mutex& mutex) ACQUIRE(mutex) NO_THREAD_SAFETY_ANALYSIS : mutex_(mutex) {
+    if constexpr (kParallel) mutex_.Lock();
+  }
+  StepLock(const StepLock&) = delete;
+  StepLock& operator=(const StepLock&) = delete;
+  ~StepLock() RELEASE() NO_THREAD_SAFETY_ANALYSIS {
+    if constexpr (kParallel) mutex_.Unlock();
+  }
+
+ private:
+  Mutex& mutex_;
 };
 
 class StepState : public DoneSink {
@@ -94,10 +112,12 @@ class StepState : public DoneSink {
   void Fail(Status status) EXCLUDES(mutex_);
 
   Iteration* NewIteration(FrameRun& frame) REQUIRES(frame.mutex);
-  void Recycle(Iteration* iteration) EXCLUDES(mutex_);
+  static void Sweep(Iteration& iteration);
   FrameRun* NewFrame(uint32_t number, Iteration* parent) EXCLUDES(mutex_);
   void Recycle(FrameRun* frame) EXCLUDES(mutex_);
-  // As many registers as any unit needs, all empty.
+  // As many registers as any unit needs, all empty. The caller's:
+  Tensor* registers();
+  // A helper's:
   std::unique_ptr<Tensor[]> TakeRegisters() EXCLUDES(mutex_);
   void GiveRegisters(std::unique_ptr<Tensor[]> registers) EXCLUDES(mutex_);
 
@@ -131,7 +151,9 @@ class StepState : public DoneSink {
   const CancellationManager* cancellation_ = nullptr;
   Iteration root_;
   ReadyQueue queue_;
+  std::unique_ptr<Tensor[]> registers_;
   std::atomic<bool> skipped_{false};
+  std::atomic<bool> failed_{false};
   HelpFunction help_ = nullptr;  // null: the caller is alone
   int most_helpers_ = 0;
   std::shared_ptr<void> keep_alive_;
@@ -142,7 +164,6 @@ class StepState : public DoneSink {
   std::atomic<bool> caller_idle_{false};
   Mutex mutex_;
   Status error_ GUARDED_BY(mutex_);
-  std::vector<std::vector<std::unique_ptr<Iteration>>> free_iterations_ GUARDED_BY(mutex_);
   std::vector<std::vector<std::unique_ptr<FrameRun>>> free_frames_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Tensor[]>> free_registers_ GUARDED_BY(mutex_);
 };
