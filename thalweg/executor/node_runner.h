@@ -113,8 +113,8 @@ class NodeRunner : public Propagation<kParallel> {
     step_context_ = step_.args().contexts[static_cast<size_t>(unit.device)];
     tag_ = iteration.tag;
     context_.Bind(step_context_, tag_);
-    context_.SetBase(kSlots, iteration.slots);
-    context_.SetBase(kInvariants, iteration.invariants);
+    context_.SetBase(kSlots, iteration.bases[kSlots]);
+    context_.SetBase(kInvariants, iteration.bases[kInvariants]);
   }
 
   void EndUnit(int64_t ended) {
@@ -150,7 +150,7 @@ class NodeRunner : public Propagation<kParallel> {
   static void Sweep(Tensor* values, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       // An inline scalar owns nothing.
-      if (values[i].kind() != Tensor::Kind::kInline && !values[i].empty()) values[i] = Tensor();
+      if (values[i].kind() > Tensor::Kind::kInline) values[i] = Tensor();
     }
   }
 
@@ -163,7 +163,7 @@ class NodeRunner : public Propagation<kParallel> {
   const Operand* OperandsOf(const Instr& instr) const {
     return reinterpret_cast<const Operand*>(plan_.words.data() + instr.words);
   }
-  Tensor* At(Operand operand) { return this->PlaceOf(*current_, operand); }
+  [[gnu::always_inline]] Tensor* At(Operand operand) const { return this->PlaceOf(*current_, operand); }
 
   Outcome RunCode(uint32_t from, uint32_t to) {
     const Instr* const code = plan_.code.data();
@@ -186,14 +186,14 @@ class NodeRunner : public Propagation<kParallel> {
           return Outcome::kSuspended;
         case Opcode::kForward: {
           Tensor value = this->Consume(*current_, operands[0]);
-          if (operands[1].v != kNone) *At(operands[1]) = std::move(value);
+          if (operands[1].v != kNone) Put(*At(operands[1]), std::move(value));
           break;
         }
         case Opcode::kReadReference: {
           Result<Tensor> value = ReadReference(*At(operands[0]));
           if (!value.ok()) return Fail(instr, value.status());
           this->Drop(*current_, operands[0]);
-          *At(operands[1]) = *std::move(value);
+          Put(*At(operands[1]), *std::move(value));
           break;
         }
         case Opcode::kRelease:
@@ -222,7 +222,7 @@ class NodeRunner : public Propagation<kParallel> {
   bool CallKernel(const Instr& instr, const Operand* operands) {
     instr_ = &instr;
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
-    for (uint32_t o = 0; o < instr.outputs; ++o) *At(operands[instr.inputs + o]) = Tensor();
+    for (uint32_t o = 0; o < instr.outputs; ++o) Clear(*At(operands[instr.inputs + o]));
     int64_t start = 0;
     if constexpr (kTrace) start = NowNanos();
     Status status = instr.kernel->Compute(context_);
@@ -280,7 +280,7 @@ class NodeRunner : public Propagation<kParallel> {
     const bool side = predicate.scalar<bool>();
     Tensor data = this->Consume(*current_, operands[0]);
     this->Drop(*current_, operands[1]);
-    if (operands[2 + side].v != kNone) *At(operands[2 + side]) = std::move(data);
+    if (operands[2 + side].v != kNone) Put(*At(operands[2 + side]), std::move(data));
     EmitSides(operands, pc, side, !side);
     return true;
   }
@@ -338,7 +338,7 @@ class NodeRunner : public Propagation<kParallel> {
     Tensor* const outer = registers_;
     Tensor* const inner = outer + loop.window;
     for (uint32_t e = 0; e < loop.num_enters; ++e) {
-      inner[e] = this->Consume(*current_, operands[e]);
+      Put(inner[e], this->Consume(*current_, operands[e]));
     }
     const uint64_t outer_tag = tag_;
     if (unit_registers_ == nullptr) unit_registers_ = outer;
@@ -378,7 +378,7 @@ class NodeRunner : public Propagation<kParallel> {
       if (leave.to == kNone) continue;
       Tensor value = this->Consume(*current_, {leave.from});
       const Operand to{leave.to};
-      *(to.base() == kRegisters ? outer + to.index() : At(to)) = std::move(value);
+      Put(*(to.base() == kRegisters ? outer + to.index() : At(to)), std::move(value));
     }
     return Outcome::kDone;
   }
@@ -386,16 +386,16 @@ class NodeRunner : public Propagation<kParallel> {
   void MoveVariables(const LoopCode& loop) {
     if (loop.staging == kNone) {
       for (const LoopCode::Move& move : loop.moves) {
-        registers_[move.to] = this->Consume(*current_, {move.from});
+        Put(registers_[move.to], this->Consume(*current_, {move.from}));
       }
       return;
     }
     Tensor* staged = registers_ + loop.staging;
     for (const LoopCode::Move& move : loop.moves) {
-      *staged++ = this->Consume(*current_, {move.from});
+      Put(*staged++, this->Consume(*current_, {move.from}));
     }
     staged = registers_ + loop.staging;
-    for (const LoopCode::Move& move : loop.moves) registers_[move.to] = std::move(*staged++);
+    for (const LoopCode::Move& move : loop.moves) Put(registers_[move.to], std::move(*staged++));
   }
 
   // --- Errors and traces

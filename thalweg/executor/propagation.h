@@ -89,24 +89,16 @@ class Propagation {
 
   // A reader of a shared slot has what it needs.
   void DropReader(Iteration& iteration, uint32_t slot) {
-    if (FetchSub(iteration.readers[slot], 1u) == 1) iteration.slots[slot] = Tensor();
+    if (FetchSub(iteration.readers[slot], 1u) == 1) Clear(iteration.slots()[slot]);
   }
 
-  Tensor* PlaceOf(Iteration& iteration, Operand operand) {
-    switch (operand.base()) {
-      case kSlots:
-        return iteration.slots + operand.index();
-      case kConstants:
-        return const_cast<Tensor*>(plan_.constants.data()) + operand.index();
-      case kInvariants:
-        return iteration.invariants + operand.index();
-      default:
-        return registers_ + operand.index();
-    }
+  [[gnu::always_inline]] Tensor* PlaceOf(const Iteration& iteration, Operand operand) const {
+    Tensor* base = operand.base() == kRegisters ? registers_ : iteration.bases[operand.base()];
+    return base + operand.index();
   }
 
   // The value for a reader that keeps it: moved at its last use.
-  Tensor Consume(Iteration& iteration, Operand operand) {
+  [[gnu::always_inline]] Tensor Consume(Iteration& iteration, Operand operand) {
     Tensor* place = PlaceOf(iteration, operand);
     if (!operand.last()) return *place;
     if (!operand.shared()) return std::move(*place);
@@ -116,12 +108,12 @@ class Propagation {
   }
 
   // The end of a use without the use.
-  void Drop(Iteration& iteration, Operand operand) {
+  [[gnu::always_inline]] void Drop(Iteration& iteration, Operand operand) {
     if (!operand.last()) return;
     if (operand.shared()) {
       DropReader(iteration, operand.index());
     } else {
-      *PlaceOf(iteration, operand) = Tensor();
+      Clear(*PlaceOf(iteration, operand));
     }
   }
 
@@ -185,9 +177,9 @@ class Propagation {
   void ToMerge(Iteration& iteration, uint32_t merge, uint32_t input, Tensor value) {
     if ((FetchOr(iteration.merges[merge], kFiredMark) & kFiredMark) != 0) return;
     const MergeCode& code = iteration.code->merges[merge];
-    if (code.slot != kNone) iteration.slots[code.slot] = std::move(value);
+    if (code.slot != kNone) Put(iteration.slots()[code.slot], std::move(value));
     if (code.index_slot != kNone) {
-      iteration.slots[code.index_slot] = Tensor::Scalar(static_cast<int32_t>(input));
+      Put(iteration.slots()[code.index_slot], Tensor::Scalar(static_cast<int32_t>(input)));
     }
     sections_.push_back({&iteration, code.section, false});
   }
@@ -205,7 +197,7 @@ class Propagation {
       return;
     }
     const ExitCode& code = frame.code->exits[exit];
-    if (code.slot != kNone) frame.parent->slots[code.slot] = std::move(value);
+    if (code.slot != kNone) Put(frame.parent->slots()[code.slot], std::move(value));
     sections_.push_back({frame.parent, code.section, false});
   }
 

@@ -13,7 +13,7 @@ namespace {
 
 void Sweep(Tensor* values, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
-    if (!values[i].empty()) values[i] = Tensor();
+    if (!values[i].empty()) Clear(values[i]);
   }
 }
 
@@ -45,8 +45,10 @@ void StepState::MakeBlock(Iteration* iteration) {
   iteration->block = std::make_unique<std::byte[]>(bytes);
   std::byte* base = iteration->block.get();
   static_assert(alignof(AsyncState) <= 16 && alignof(Tensor) <= 16);
-  iteration->slots = reinterpret_cast<Tensor*>(base + slots);
-  std::uninitialized_default_construct_n(iteration->slots, code.num_slots);
+  iteration->bases[kSlots] = reinterpret_cast<Tensor*>(base + slots);
+  std::uninitialized_default_construct_n(iteration->slots(), code.num_slots);
+  // Kernels get constants and feeds as inputs only, never to write.
+  iteration->bases[kConstants] = const_cast<Tensor*>(plan_.constants.data());
   iteration->async = reinterpret_cast<AsyncState*>(base + async);
   std::uninitialized_default_construct_n(iteration->async, code.num_async);
   iteration->pending = reinterpret_cast<uint32_t*>(base + pending);
@@ -71,8 +73,7 @@ void StepState::ResetCounters(Iteration* iteration, bool first) {
 void StepState::Begin(const Executor::Step* args) {
   args_ = args;
   cancellation_ = args->contexts[0]->cancellation;
-  // Kernels get feeds as inputs only, never to write.
-  root_.invariants = const_cast<Tensor*>(args->feeds.data());
+  root_.bases[kInvariants] = const_cast<Tensor*>(args->feeds.data());
   ResetCounters(&root_, true);
   help_ = nullptr;
   next_thread_.store(1, std::memory_order_relaxed);
@@ -107,7 +108,7 @@ Status StepState::End() {
     const Operand operand{fetch.operand};
     Tensor value;
     if (fetch.from_slot) {
-      Tensor& slot = root_.slots[operand.index()];
+      Tensor& slot = root_.slots()[operand.index()];
       value = fetch.last ? std::move(slot) : slot;
     } else {
       value = operand.base() == kConstants ? plan_.constants[operand.index()]
@@ -140,7 +141,7 @@ Iteration* StepState::NewIteration(FrameRun& frame) {
   }
   ResetCounters(iteration.get(), frame.started == 0);
   iteration->frame = &frame;
-  iteration->invariants = frame.invariants.data();
+  iteration->bases[kInvariants] = frame.invariants.data();
   iteration->tag = frame.tag + (frame.started++ & 0xffffffffu);
   if (frame.has_dead_invariant) {
     // Before anybody can signal: the mark must be there when the last signal comes.
@@ -157,7 +158,7 @@ Iteration* StepState::NewIteration(FrameRun& frame) {
 }
 
 void StepState::Sweep(Iteration& iteration) {
-  thalweg::Sweep(iteration.slots, iteration.code->num_slots);
+  thalweg::Sweep(iteration.slots(), iteration.code->num_slots);
 }
 
 FrameRun* StepState::NewFrame(uint32_t number, Iteration* parent) {

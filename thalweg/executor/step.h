@@ -11,6 +11,8 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "thalweg/base/mutex.h"
@@ -37,16 +39,35 @@ struct Iteration {
   uint64_t tag = 0;
   std::atomic<int64_t> outstanding{0};
   std::atomic<Iteration*> next{nullptr};
-  // Parts of `block`. Counters are touched through atomic_ref in parallel steps.
-  Tensor* slots = nullptr;
+  // Parts of `block`, as are the slots. Counters are touched through atomic_ref in parallel steps.
   uint32_t* pending = nullptr;  // with kDeadMark
   uint32_t* readers = nullptr;
   uint32_t* merges = nullptr;  // arrivals that can still come, with kFiredMark
   AsyncState* async = nullptr;
   uint8_t* next_sent = nullptr;
-  Tensor* invariants = nullptr;  // the frame's; in the root the feeds
+  // Where operands lie: the slots; the plan's constants; the frame's invariants, in the root the feeds.
+  Tensor* bases[3] = {};
   std::unique_ptr<std::byte[]> block;
+
+  Tensor* slots() const { return bases[kSlots]; }
 };
+
+// Handles in slots and registers are mostly empty or inline scalars: these ways around the general assignment have the one
+// branch that matters, and are inlined.
+[[gnu::always_inline]] inline void Clear(Tensor& value) {
+  if (value.kind() > Tensor::Kind::kInline) [[unlikely]] {
+    value = Tensor();
+  } else {
+    new (&value) Tensor();
+  }
+}
+[[gnu::always_inline]] inline void Put(Tensor& place, Tensor&& value) {
+  if (place.kind() > Tensor::Kind::kInline) [[unlikely]] {
+    place = std::move(value);
+  } else {
+    new (&place) Tensor(std::move(value));
+  }
+}
 
 inline constexpr uint32_t kDeadMark = 1u << 31;
 inline constexpr uint32_t kFiredMark = 1u << 31;
