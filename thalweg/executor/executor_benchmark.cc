@@ -2,7 +2,10 @@
 // What the executor itself costs, with kernels that do next to nothing. One line a case:
 //   name  median  (10th .. 90th percentile)  unit
 // Run: build/release/bin/executor_benchmark [part of a name] [--cpu]
-// With --cpu it measures the calling thread's processor time: for cases of one thread on a machine that others use.
+// With --cpu it measures the calling thread's processor time: for cases of one thread on a machine
+// that others use.
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,8 +14,6 @@
 #include <random>
 #include <string_view>
 #include <thread>
-
-#include <time.h>
 
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/executor/test_program.h"
@@ -149,13 +150,15 @@ void Mixed(Benchmark& b, int threads, ThreadPool& pool) {
   const Tensor zero = Tensor::Scalar<int64_t>(0);
   // 20 x 50 us over threads + 1; 100 would be ideal.
   b.Case(StrCat("chain_mixed/", threads + 1, "_threads"), 10.0 * 1000 / (threads + 1),
-         "% of the ideal time", [&] { run.Run({&zero, 1}); });
+         "% of the ideal time", [&] {
+           run.Run({&zero, 1});
+         });
 }
 
 Value Counter(TestProgram& p, Value limit, const TestProgram::Body& body) {
   return p.While(
-      "loop", {p.Const(0)}, [&](const auto& v) { return p.Less(v[0], p.Enter(limit, "loop", true)); },
-      body)[0];
+      "loop", {p.Const(0)},
+      [&](const auto& v) { return p.Less(v[0], p.Enter(limit, "loop", true)); }, body)[0];
 }
 
 void Loops(Benchmark& b, bool structured) {
@@ -168,8 +171,9 @@ void Loops(Benchmark& b, bool structured) {
     const Value limit = p.Feed(), one = p.Const(1);
     p.Fetch(Counter(p, limit, [&](const auto& v) { return std::vector<Value>{p.Add(v[0], one)}; }));
     Prepared run(p, options);
-    b.Case(StrCat("while_count", suffix), kTrips, "ns an iteration",
-           [&] { run.Run({&limit_value, 1}); });
+    b.Case(StrCat("while_count", suffix), kTrips, "ns an iteration", [&] {
+      run.Run({&limit_value, 1});
+    });
   }
   {
     TestProgram p;
@@ -180,8 +184,9 @@ void Loops(Benchmark& b, bool structured) {
       return std::vector<Value>{p.Add(x, one)};
     }));
     Prepared run(p, options);
-    b.Case(StrCat("while_body_10", suffix), kTrips, "ns an iteration",
-           [&] { run.Run({&limit_value, 1}); });
+    b.Case(StrCat("while_body_10", suffix), kTrips, "ns an iteration", [&] {
+      run.Run({&limit_value, 1});
+    });
   }
   {
     TestProgram p;
@@ -199,8 +204,9 @@ void Loops(Benchmark& b, bool structured) {
     }));
     Prepared run(p, options);
     const Tensor trips = Tensor::Scalar<int64_t>(100);
-    b.Case(StrCat("while_nested/100x100", suffix), kTrips, "ns an inner iteration",
-           [&] { run.Run({&trips, 1}); });
+    b.Case(StrCat("while_nested/100x100", suffix), kTrips, "ns an inner iteration", [&] {
+      run.Run({&trips, 1});
+    });
   }
   if (!structured) return;
   TestProgram p;

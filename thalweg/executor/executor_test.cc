@@ -569,6 +569,89 @@ TEST_P(ExecutorTest, StepsOfOnePlanRunAtTheSameTime) {
   for (std::thread& caller : callers) caller.join();
 }
 
+// The receive ends only when the heavy node at the end of a chain beside it has run.
+TEST_P(ExecutorTest, NoNodeWaitsForAGateThatIsNotUpstreamOfIt) {
+  TestProgram p;
+  Notification ran;
+  const Value x = p.Feed();
+  std::thread sender;
+  const Value received = p.CallAsync({}, [&](Context& ctx, Done done) {
+    ctx.set_output(0, Tensor::Scalar<int64_t>(1));
+    sender = std::thread([&ran, d = std::make_shared<Done>(std::move(done))] {
+      ran.Wait();
+      std::move (*d)(OkStatus());
+    });
+  });
+  Value chain = x;
+  for (int i = 0; i < 10; ++i) chain = p.Add(chain, x);
+  const Value heavy = p.Call({chain}, [&](Context& ctx) {
+    ran.Notify();
+    ctx.set_output(0, ctx.input(0));
+    return OkStatus();
+  });
+  p.last().heavy = true;
+  p.Fetch(p.Add(p.Add(received, chain), heavy));
+  EXPECT_THAT(*Run(p, {1}), ElementsAre(23));
+  sender.join();
+}
+
+// A reader that may work in place gets the buffer only when it is the last.
+TEST_P(ExecutorTest, TakeNeverSucceedsWhileAnotherReaderExists) {
+  TestProgram p;
+  const Value x = p.Feed();
+  const Value buffer = p.Call({x}, [](Context& ctx) -> Status {
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt64, Shape{100}));
+    std::fill_n(out->mutable_data<int64_t>(), 100, ctx.input(0).scalar<int64_t>());
+    return OkStatus();
+  });
+  std::atomic<int> taken{0};
+  const auto poison = [&taken](Context& ctx) -> Status {
+    const int64_t value = ctx.input(0).data<int64_t>()[99];
+    const void* before = ctx.input(0).raw_data();
+    ASSIGN_OR_RETURN(Tensor * out, ctx.TakeOrAllocateOutput({0}, 0, DType::kInt64, Shape{100}));
+    taken += out->raw_data() == before;
+    std::fill_n(out->mutable_data<int64_t>(), 100, value + 1);
+    return OkStatus();
+  };
+  Value sum = x;
+  for (int i = 0; i < 8; ++i) {
+    Value v = p.Call({buffer}, poison);
+    p.last().heavy = i % 2 == 0;
+    for (int k = 0; k < 3; ++k) v = p.Call({v}, poison);
+    sum = p.Add(sum, v);
+  }
+  p.Fetch(sum);
+  const auto h = Make(p);
+  for (int64_t round = 0; round < 5; ++round) {
+    EXPECT_THAT(*h->Run({round}), ElementsAre(round + 8 * (round + 4)));
+    EXPECT_EQ(h->bytes_in_use(), 0);
+  }
+  // A chain of its own works in place throughout, except where the buffer is shared.
+  EXPECT_GE(taken, GetParam().plain ? 0 : 5 * 24);
+  EXPECT_LE(taken, 5 * 25);
+}
+
+TEST_P(ExecutorTest, ANodeThatReadsAValueTwiceDoesNotTakeIt) {
+  TestProgram p;
+  const Value buffer = p.Call({p.Feed()}, [](Context& ctx) -> Status {
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt64, Shape{100}));
+    std::fill_n(out->mutable_data<int64_t>(), 100, ctx.input(0).scalar<int64_t>());
+    return OkStatus();
+  });
+  p.Fetch(p.Call({buffer, buffer}, [](Context& ctx) -> Status {
+    EXPECT_TRUE(ctx.TakeInput(0).empty());
+    EXPECT_TRUE(ctx.TakeInput(1).empty());
+    ctx.set_output(0,
+                   Tensor::Scalar(ctx.input(0).scalar<int64_t>() + ctx.input(1).scalar<int64_t>()));
+    return OkStatus();
+  }));
+  if (!GetParam().plain) {
+    const auto h = Make(p);
+    EXPECT_THAT(*h->Run({3}), ElementsAre(6));
+    EXPECT_EQ(h->bytes_in_use(), 0);
+  }
+}
+
 TEST_P(ExecutorTest, ANestedRunInAKernelKeepsItsOwnValues) {
   TestProgram inner;
   inner.Fetch(Count(inner, inner.Feed(), inner.Feed()));

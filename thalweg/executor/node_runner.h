@@ -163,7 +163,9 @@ class NodeRunner : public Propagation<kParallel> {
   const Operand* OperandsOf(const Instr& instr) const {
     return reinterpret_cast<const Operand*>(plan_.words.data() + instr.words);
   }
-  [[gnu::always_inline]] Tensor* At(Operand operand) const { return this->PlaceOf(*current_, operand); }
+  [[gnu::always_inline]] Tensor* At(Operand operand) const {
+    return this->PlaceOf(*current_, operand);
+  }
 
   Outcome RunCode(uint32_t from, uint32_t to) {
     const Instr* const code = plan_.code.data();

@@ -45,15 +45,16 @@ struct Iteration {
   uint32_t* merges = nullptr;  // arrivals that can still come, with kFiredMark
   AsyncState* async = nullptr;
   uint8_t* next_sent = nullptr;
-  // Where operands lie: the slots; the plan's constants; the frame's invariants, in the root the feeds.
+  // Where operands lie: the slots; the plan's constants; the frame's invariants, in the root the
+  // feeds.
   Tensor* bases[3] = {};
   std::unique_ptr<std::byte[]> block;
 
   Tensor* slots() const { return bases[kSlots]; }
 };
 
-// Handles in slots and registers are mostly empty or inline scalars: these ways around the general assignment have the one
-// branch that matters, and are inlined.
+// Handles in slots and registers are mostly empty or inline scalars: these ways around the general
+// assignment have the one branch that matters, and are inlined.
 [[gnu::always_inline]] inline void Clear(Tensor& value) {
   if (value.kind() > Tensor::Kind::kInline) [[unlikely]] {
     value = Tensor();

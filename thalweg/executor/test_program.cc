@@ -198,6 +198,8 @@ Harness::Harness(Program program, const Make& make, WorkQueue* queue)
 
 Harness::~Harness() = default;
 
+int64_t Harness::bytes_in_use() const { return services_->allocator->Stats().bytes_in_use; }
+
 Status Harness::RunStep(std::span<const Tensor> feeds, std::span<Tensor> fetches,
                         CancellationManager& cancellation, StepTrace* trace) {
   StepContext context;
