@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a small convolutional net on handwritten digits, saves it, restores it, and tests it: `./dev demo`.
+
+    python demo.py [SEED] [FOLDER]      FOLDER gets the checkpoint; build/demo without it
+"""
+import os
+import sys
+import time
+
+import numpy as np
+import thalweg as tf
+
+import digits
+
+
+class Net:
+    """Images in, ten scores out: two convolutions, a pool, two dense layers; some 80,000 weights."""
+
+    def __init__(self, seed):
+        self.random = np.random.RandomState(seed)
+        self.images = tf.placeholder(tf.float32, [None, 8, 8, 1], name="images")
+        self.labels = tf.placeholder(tf.int32, [None], name="labels")
+        x = tf.nn.relu(self.convolution(self.images, 16, "conv1"))
+        x = tf.nn.relu(self.convolution(x, 32, "conv2"))
+        x = tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+        x = tf.nn.relu(self.dense(tf.reshape(x, [-1, 4 * 4 * 32]), 128, "dense1"))
+        self.scores = self.dense(x, 10, "dense2")
+        self.loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=self.scores))
+        self.rate = tf.placeholder(tf.float32, [], name="rate")
+        self.step = tf.train.AdamOptimizer(self.rate).minimize(self.loss)
+        right = tf.equal(tf.cast(tf.argmax(self.scores, 1), tf.int32), self.labels)
+        self.accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
+
+    def weights(self, shape, inputs, name):
+        initial = self.random.standard_normal(shape) * np.sqrt(2.0 / inputs)
+        return tf.Variable(initial.astype(np.float32), name=name)
+
+    def convolution(self, x, channels, name):
+        fan_in = 9 * int(x.shape[-1])
+        w = self.weights([3, 3, int(x.shape[-1]), channels], fan_in, name + "/weights")
+        b = tf.Variable(np.zeros(channels, np.float32), name=name + "/bias")
+        return tf.nn.bias_add(tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME"), b)
+
+    def dense(self, x, n, name):
+        w = self.weights([int(x.shape[-1]), n], int(x.shape[-1]), name + "/weights")
+        return tf.matmul(x, w) + tf.Variable(np.zeros(n, np.float32), name=name + "/bias")
+
+
+def moved(images, random):
+    """The batch, moved by up to one pixel each way: the test images are not centred alike either."""
+    down, right = random.randint(0, 3, 2)
+    padded = np.pad(images, [(0, 0), (1, 1), (1, 1), (0, 0)])
+    return np.ascontiguousarray(padded[:, down:down + 8, right:right + 8])
+
+
+def train(net, session, part, validation, seed, epochs, show=lambda line: None):
+    random = np.random.RandomState(seed)
+    for epoch in range(epochs):
+        started, losses = time.time(), []
+        rate = 2e-3 * (1 - epoch / epochs)
+        for images, labels in part.batches(64, seed=1000 * seed + epoch):
+            loss, _ = session.run([net.loss, net.step], {net.images: moved(images, random), net.labels: labels, net.rate: rate})
+            losses.append(loss)
+        accuracy = session.run(net.accuracy, {net.images: validation.images, net.labels: validation.labels})
+        show(f"epoch {epoch + 1:2d}  loss {np.mean(losses):.4f}  validation accuracy {accuracy:.3f}  {time.time() - started:.2f} s")
+
+
+def test_accuracy(seed, epochs=30, shuffled=False):
+    """Accuracy on the test part of a net trained from this seed; with `shuffled`, on labels that mean nothing."""
+    part, validation, test = digits.load()
+    if shuffled:
+        part = part.with_shuffled_labels(seed)
+    with tf.Graph().as_default(), tf.Session() as session:
+        net = Net(seed)
+        session.run(tf.global_variables_initializer())
+        train(net, session, part, validation, seed, epochs)
+        return float(session.run(net.accuracy, {net.images: test.images, net.labels: test.labels}))
+
+
+def main(seed, folder):
+    part, validation, test = digits.load()
+    print(f"handwritten digits: {len(part.labels)} to train on, {len(validation.labels)} to validate, {len(test.labels)} to test")
+    os.makedirs(folder, exist_ok=True)
+    net = Net(seed)
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        train(net, session, part, validation, seed, epochs=30, show=lambda line: print(line, flush=True))
+        path = saver.save(session, os.path.join(folder, "digits.ckpt"))
+    with tf.Session() as session:  # a new one: all that it knows comes from the file
+        saver.restore(session, path)
+        accuracy = session.run(net.accuracy, {net.images: test.images, net.labels: test.labels})
+    here = os.path.dirname(os.path.abspath(__file__))
+    print(f"checkpoint: {path}\nprogram: {os.path.abspath(__file__)}\ndata: {os.path.relpath(digits.FOLDER, here)} beside it; "
+          f"the same net in C++: {os.path.join(os.path.dirname(here), 'cpp', 'convnet_digits.cc')}")
+    print(f"test accuracy: {accuracy:.4f}")
+
+
+if __name__ == "__main__":
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 0, sys.argv[2] if len(sys.argv) > 2 else os.path.join(root, "build", "demo"))
