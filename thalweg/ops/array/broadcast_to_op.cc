@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+namespace {
+
+Status BroadcastToShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
+  const PartialShape to = c.InputAsShape(1);
+  const PartialShape& from = c.input(0);
+  if (from.known_rank() && to.known_rank()) {
+    if (from.rank() > to.rank()) {
+      return InvalidArgument("a value of shape ", from,
+                             " cannot be broadcast to the lower rank of ", to);
+    }
+    for (int i = 1; i <= from.rank(); ++i) {
+      const int64_t have = from.dim(from.rank() - i), want = to.dim(to.rank() - i);
+      if (have > 1 && want >= 0 && have != want) {
+        return InvalidArgument("a value of shape ", from, " cannot be broadcast to shape ", to);
+      }
+    }
+  }
+  c.set_output(0, to);
+  return OkStatus();
+}
+
+Status BroadcastToGradient(GradientContext& c) {
+  GraphBuilder& b = c.b();
+  const Output x = c.input(0), grad = c.grad(0);
+  const Output from = b.Op("Shape", {x}, {{"out_type", c.input(1).dtype()}});
+  Node* axes = b.OpNode("BroadcastGradientArgs", {from, c.input(1)});
+  if (axes == nullptr) return b.status();
+  const Output sum = b.Op("Sum", {grad, {axes, 0}});
+  c.set_input_grad(0, b.Op("Reshape", {sum, from}));
+  return b.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(broadcast_to) {
+  registry.Op("BroadcastTo")
+      .Shape(BroadcastToShape)
+      .Gradient(BroadcastToGradient)
+      .Doc(
+          "Repeats the value along dimensions of size one, or that it lacks in front, to fill a "
+          "shape.");
+}
