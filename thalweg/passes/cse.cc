@@ -21,7 +21,8 @@ size_t HashAttr(const AttrValue& value) {
   if (value.kind() == AttrValue::Kind::kTensor) {
     const Tensor tensor = *value.Get<Tensor>();
     Mix(hash, static_cast<size_t>(tensor.dtype()));
-    for (int64_t d : tensor.shape().dims()) Mix(hash, static_cast<size_t>(d));
+    const Shape shape = tensor.shape();
+    for (int64_t d : shape.dims()) Mix(hash, static_cast<size_t>(d));
     if (IsPlain(tensor.dtype())) {
       Mix(hash, HashText({static_cast<const char*>(tensor.raw_data()),
                           std::min<size_t>(tensor.bytes(), 256)}));
