@@ -18,7 +18,9 @@ size_t HashText(std::string_view text) { return std::hash<std::string_view>()(te
 // Equal values hash alike; large tensors are told apart by their first bytes only.
 size_t HashAttr(const AttrValue& value) {
   size_t hash = static_cast<size_t>(value.kind());
-  if (value.kind() == AttrValue::Kind::kTensor) {
+  if (value.kind() == AttrValue::Kind::kType) {
+    Mix(hash, static_cast<size_t>(*value.Get<DType>()));
+  } else if (value.kind() == AttrValue::Kind::kTensor) {
     const Tensor tensor = *value.Get<Tensor>();
     Mix(hash, static_cast<size_t>(tensor.dtype()));
     const Shape shape = tensor.shape();
@@ -77,17 +79,18 @@ bool MayMerge(const Node& node) {
   return true;
 }
 
-Expression MakeExpression(const Node& node, const GraphCopier& copier) {
+Expression MakeExpression(const Node& node, const std::vector<Node*>& stands_for) {
   Expression e{&node, {}, {}, HashText(node.op_name())};
-  for (const Output& input : node.inputs()) e.inputs.push_back(copier.Map(input));
+  for (const Output& input : node.inputs()) {
+    e.inputs.push_back({stands_for[input.node->id()], input.index});
+  }
   if (node.op().def.is_commutative) {
     std::sort(e.inputs.begin(), e.inputs.end(), [](const Output& a, const Output& b) {
       return std::make_tuple(a.node->id(), a.index) < std::make_tuple(b.node->id(), b.index);
     });
   }
   for (const Node* before : node.control_inputs()) {
-    const Node* now = copier.Map(before);
-    if (now != nullptr) e.controls.push_back(now);
+    e.controls.push_back(stands_for[before->id()]);
   }
   std::sort(e.controls.begin(), e.controls.end(),
             [](const Node* a, const Node* b) { return a->id() < b->id(); });
@@ -104,19 +107,25 @@ Expression MakeExpression(const Node& node, const GraphCopier& copier) {
 }  // namespace
 
 Result<StepGraph> MergeCommonSubexpressions(const StepGraph& step) {
-  GraphCopier copier(step);
+  const std::vector<Node*> nodes = step.graph->Nodes();
+  std::vector<Node*> stands_for = nodes;  // by id: the first of the equal nodes
   std::unordered_map<Expression, Node*, ExpressionHash> first;
-  for (const Node* node : step.graph->Nodes()) {
-    if (!MayMerge(*node)) {
+  first.reserve(nodes.size());
+  bool merged = false;
+  for (Node* node : nodes) {
+    if (!MayMerge(*node)) continue;
+    Node* const same = first.emplace(MakeExpression(*node, stands_for), node).first->second;
+    stands_for[node->id()] = same;
+    merged |= same != node;
+  }
+  if (!merged) return step;
+  GraphCopier copier(step);
+  for (const Node* node : nodes) {
+    const Node* const same = stands_for[node->id()];
+    if (same == node) {
       copier.Copy(*node);
-      continue;
-    }
-    Expression e = MakeExpression(*node, copier);
-    const auto found = first.find(e);
-    if (found != first.end()) {
-      copier.Replace(*node, found->second);
     } else {
-      first.emplace(std::move(e), copier.Copy(*node));
+      copier.Replace(*node, copier.Map(same));
     }
   }
   return copier.Finish();

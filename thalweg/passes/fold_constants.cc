@@ -19,6 +19,7 @@ class Folder {
     guarded_.resize(nodes.size());
     impure_.resize(nodes.size());
     for (const Node* node : nodes) Look(*node);
+    if (!folded_) return step_;
     for (const Node* node : nodes) {
       if (IsKnown(*node)) continue;  // made when somebody reads it
       for (const Output& input : node->inputs()) RETURN_IF_ERROR(MakeConstant(input));
@@ -54,7 +55,10 @@ class Folder {
       return;
     }
     if (!MayFold(node)) return;
-    if (FoldShape(node)) return;
+    if (FoldShape(node)) {
+      folded_ = true;
+      return;
+    }
     std::vector<Tensor> inputs;
     for (const Output& input : node.inputs()) {
       if (!IsKnown(*input.node)) return;
@@ -66,6 +70,7 @@ class Folder {
       if (output.empty() || static_cast<int64_t>(output.bytes()) > limit_) return;
     }
     values_[id] = *std::move(outputs);
+    folded_ = true;
   }
 
   bool MayFold(const Node& node) const {
@@ -140,6 +145,7 @@ class Folder {
   Evaluator& evaluator_;
   const int64_t limit_;
   GraphCopier copier_;
+  bool folded_ = false;
   std::vector<std::vector<Tensor>> values_;  // by id; empty where unknown
   std::vector<bool> guarded_;                // may be dead, or runs in a loop
   std::vector<bool> impure_;                 // running it is seen by others

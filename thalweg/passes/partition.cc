@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -281,6 +282,12 @@ class Partitioner {
 Result<std::vector<StepPartition>> PartitionByDevice(const StepGraph& step,
                                                      const std::vector<int>& device_of_node,
                                                      const std::vector<Device*>& devices) {
+  const std::set<int> used(device_of_node.begin(), device_of_node.end());
+  if (used.size() == 1) {
+    StepPartition whole{.device = *used.begin(), .step = step, .fetches = {}};
+    for (size_t i = 0; i < step.fetches.size(); ++i) whole.fetches.push_back(static_cast<int>(i));
+    return std::vector<StepPartition>{std::move(whole)};
+  }
   ASSIGN_OR_RETURN(StepFrames frames, StepFrames::Find(step));
   return Partitioner(step, device_of_node, devices, std::move(frames)).Run();
 }

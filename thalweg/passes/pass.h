@@ -4,8 +4,9 @@
 //   ASSIGN_OR_RETURN(StepGraph step, Prune(*user_graph, signature...));
 //   ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
 //
-// A pass never changes its input: it makes a new Graph. In every StepGraph the nodes' ids are a
-// topological order, back edges of loops excepted, so a pass is one loop over Nodes().
+// A pass never changes its input: it makes a new Graph, or gives back the same one where nothing is
+// to be done. In every StepGraph the nodes' ids are a topological order, back edges of loops
+// excepted, so a pass is one loop over Nodes().
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one Run of a tiny step costs: session_benchmark [SECONDS]; session_benchmark soak [RUNS].
-// Prints nanoseconds a call, the median of 9 samples.
+// session_benchmark [SECONDS]: what one Run of a tiny step costs; nanoseconds a call, the median
+// of 9. session_benchmark soak [RUNS]: resident memory over many runs. session_benchmark compile
+// [NODES]: the first and the second Run of a chain.
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,6 +61,22 @@ void Soak(int64_t runs) {
   }
 }
 
+void Compile(int nodes) {
+  SessionFixture f({.threads = 0});
+  const Output x = f.Placeholder();
+  Output y = x;
+  double start = Now();
+  for (int i = 0; i < nodes; ++i) y = f.b.Op("Neg", {y}, {}, StrCat("n", i));
+  std::printf("build   %8.3f us a node\n", (Now() - start) / nodes * 1e6);
+  const Tensor value = Tensor::Scalar(2.0f);
+  Tensor out;
+  for (const char* what : {"first", "second"}) {
+    start = Now();
+    CHECK(f.session->Run({}, {{x}, {y}, {}}, {&value, 1}, {&out, 1}).ok());
+    std::printf("%-7s %8.3f us a node\n", what, (Now() - start) / nodes * 1e6);
+  }
+}
+
 void Latency(double seconds) {
   SessionFixture f({.threads = 0});
   const Output x = f.Placeholder();
@@ -91,6 +108,8 @@ void Latency(double seconds) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "soak") == 0) {
     thalweg::Soak(argc > 2 ? std::atoll(argv[2]) : 1'000'000);
+  } else if (argc > 1 && std::strcmp(argv[1], "compile") == 0) {
+    thalweg::Compile(argc > 2 ? std::atoi(argv[2]) : 10'000);
   } else {
     thalweg::Latency(argc > 1 ? std::atof(argv[1]) : 1.0);
   }

@@ -97,13 +97,14 @@ Status StepCompiler::Check(const Signature& signature) const {
 
 Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   const PassOptions& passes = options_.passes;
+  const Graph* const before = step.graph.get();
   if (passes.fold_constants) {
     ASSIGN_OR_RETURN(step, FoldConstants(step, evaluator_, passes.fold_limit_bytes));
   }
   if (passes.cse) {
     ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
   }
-  if (passes.prune && (passes.fold_constants || passes.cse)) {
+  if (passes.prune && step.graph.get() != before) {
     ASSIGN_OR_RETURN(step, Prune(step));
   }
   return step;
