@@ -98,6 +98,11 @@ TwCode tw_environment_reset(TwEnvironment* environment, const char* const* conta
   });
 }
 
+TwCode tw_environment_load_library(TwEnvironment*, const char* path, TwStatus* status) {
+  return Report(status,
+                Unimplemented("operations from a shared object (", path, ") cannot be loaded yet"));
+}
+
 TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status) {
   return GuardPointer<TwGraph>(status, [&]() -> Result<TwGraph*> {
     const std::shared_ptr<Environment>& shared = environment->environment;

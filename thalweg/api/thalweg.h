@@ -267,11 +267,11 @@ class Environment {
     c.threads = options.threads;
     c.cpu_devices = options.cpu_devices;
     c.memory_limit = options.memory_limit;
-    return Create(c);
+    return CreateFrom(c);
   }
   static Result<Environment> Create() { return Create(Options()); }
   // All that the C ABI offers: the host's threads, its log ...
-  static Result<Environment> Create(const TwEnvironmentOptions& options) {
+  static Result<Environment> CreateFrom(const TwEnvironmentOptions& options) {
     internal::StatusHolder status;
     TwEnvironment* made = tw_environment_new(&options, status.c);
     if (made == nullptr) return status.Take();

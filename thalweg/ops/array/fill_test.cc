@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "thalweg/ops/array/element_types.h"
+#include "thalweg/ops/array/test_element_types.h"
 
 namespace thalweg {
 namespace {

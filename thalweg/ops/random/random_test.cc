@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "thalweg/graph/graph_builder.h"
-#include "thalweg/ops/random/digests.h"
+#include "thalweg/ops/random/test_digests.h"
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/kernel_call.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "thalweg/ops/random/digests.h"
+#include "thalweg/ops/random/test_digests.h"
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {

@@ -5,28 +5,19 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "thalweg/api/registries.h"
 #include "thalweg/base/file_system.h"
-#include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/training/optimizer.h"
 #include "thalweg/training/saver.h"
 
 namespace thalweg {
-
-// Of the library all_ops.
-void RegisterAllOps(OpRegistry& registry);
-void RegisterAllCpuKernels(KernelRegistry& registry);
-
 namespace {
 
 // Minimises (w - 2)^2 from w = [1, 5]; the gradient is 2 (w - 2).
 class TrainingTest : public testing::TestWithParam<bool> {
  protected:
   TrainingTest() {
-    Registries registries;
-    RegisterAllOps(*registries.ops);
-    RegisterAllCpuKernels(*registries.kernels);
-    registries.devices = {MakeCpuDevices};
-    environment_ = *Environment::Create({.threads = 0}, registries);
+    environment_ = *Environment::Create({.threads = 0}, MakeRegistries());
     graph_ = std::make_shared<Graph>(environment_->shared_ops());
     GraphBuilder b(graph_.get());
     w_ = *AddVariable(b, "w", b.Const(Tensor::Vector<float>({1, 5})), GetParam());
