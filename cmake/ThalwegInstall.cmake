@@ -1,11 +1,11 @@
-# What `./dev install PREFIX` installs: libthalweg.so, two headers, a CMake package (find_package(thalweg), target
+# What `./dev install PREFIX` installs: libthalweg.so, three headers, a CMake package (find_package(thalweg), target
 # thalweg::thalweg) and a pkg-config file. In the tree the same target and the same #include lines work.
 
 set(CMAKE_INSTALL_LIBDIR lib)  # also below /usr: one place to look
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(headers c_api.h thalweg.h)
+set(headers c_api.h kernel_api.h thalweg.h)
 foreach(header ${headers})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/include/thalweg/${header}
     CONTENT "#include \"@PROJECT_SOURCE_DIR@/thalweg/api/${header}\"\n" @ONLY)

@@ -23,7 +23,7 @@ THIRD_PARTY = (
     ("gtest", re.compile(r"(gtest|gmock)/")), ("benchmark", re.compile(r"benchmark/")))
 IS_TEST = re.compile(r"_(test|benchmark|fuzz)\.|^(test|fuzz)_")
 LEAVES = ("ops/", "devices/")
-INSTALLED = ("c_api.h", "thalweg.h")  # headers of api/ that are included as they are installed: thalweg/c_api.h
+INSTALLED = ("c_api.h", "kernel_api.h", "thalweg.h")  # headers of api/ that are included as they are installed: thalweg/c_api.h
 TOP = 99  # the level of testing/
 
 

@@ -152,9 +152,12 @@ TEST(ApiTest, OperationListsNameWhatIsImplemented) {
   tw_buffer_free(some);
 }
 
-TEST(ApiTest, OperationsFromASharedObjectAreNotThereYet) {
+TEST(ApiTest, AnUnusableLibraryIsNamed) {
   tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
-  EXPECT_EQ(environment.LoadLibrary("/nowhere.so").code(), 12);
+  const tw::Status absent = environment.LoadLibrary("/nowhere.so");
+  EXPECT_EQ(absent.code(), 5);
+  EXPECT_NE(absent.message().find("/nowhere.so"), std::string::npos);
+  EXPECT_NE(environment.LoadLibrary("libm.so.6").message().find("tw_register"), std::string::npos);
 }
 
 }  // namespace

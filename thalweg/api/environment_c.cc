@@ -2,6 +2,7 @@
 #include "thalweg/api/handles.h"
 #include "thalweg/api/host_environment.h"
 #include "thalweg/api/registries.h"
+#include "thalweg/api/user_library.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
@@ -98,9 +99,8 @@ TwCode tw_environment_reset(TwEnvironment* environment, const char* const* conta
   });
 }
 
-TwCode tw_environment_load_library(TwEnvironment*, const char* path, TwStatus* status) {
-  return Report(status,
-                Unimplemented("operations from a shared object (", path, ") cannot be loaded yet"));
+TwCode tw_environment_load_library(TwEnvironment* environment, const char* path, TwStatus* status) {
+  return Guard(status, [&] { return LoadUserLibrary(*environment->environment, path); });
 }
 
 TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status) {
