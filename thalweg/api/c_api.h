@@ -82,6 +82,8 @@ TW_EXPORT int64_t tw_tensor_num_elements(const TwTensor* tensor);
 TW_EXPORT size_t tw_tensor_bytes(const TwTensor* tensor); /* 0 for strings, resources, variants */
 /* NULL for strings, resources, variants. Write only before the tensor is fed or shared. */
 TW_EXPORT void* tw_tensor_data(const TwTensor* tensor);
+/* 1 when somebody else (a variable, a constant, the memory's owner) can see the bytes as well. */
+TW_EXPORT int32_t tw_tensor_is_shared(const TwTensor* tensor);
 TW_EXPORT const char* tw_tensor_string(const TwTensor* tensor, int64_t i, size_t* size);
 TW_EXPORT TwCode tw_tensor_set_string(TwTensor* tensor, int64_t i, const char* text, size_t size);
 /* The TensorProto of the tensor, and back. */

@@ -64,6 +64,8 @@ void* tw_tensor_data(const TwTensor* tensor) {
   return const_cast<void*>(tensor->tensor.raw_data());
 }
 
+int32_t tw_tensor_is_shared(const TwTensor* tensor) { return !tensor->tensor.IsSoleOwner(); }
+
 const char* tw_tensor_string(const TwTensor* tensor, int64_t i, size_t* size) {
   const Tensor& t = tensor->tensor;
   if (t.dtype() != DType::kString || i < 0 || i >= t.num_elements()) return nullptr;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the extension share: the objects that Python sees, and how values and errors
+// cross the border. Only the C ABI is used; every function here is called with the GIL held.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL thalweg_numpy
+#ifndef THALWEG_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include <memory>
+#include <vector>
+
+#include "thalweg/api/c_api.h"
+
+namespace thalweg_python {
+
+struct EnvironmentObject {
+  PyObject_HEAD TwEnvironment* environment;
+};
+
+// Base classes of thalweg.Graph, Operation and Tensor. `graph` is a GraphObject, owned.
+struct GraphObject {
+  PyObject_HEAD TwGraph* graph;
+};
+struct OperationObject {
+  PyObject_HEAD PyObject* graph;
+  TwNode* node;
+};
+struct TensorObject {
+  PyObject_HEAD PyObject* graph;
+  TwOutput output;
+};
+// Keeps a tensor's memory alive for the array that shows it; also an opaque value (a resource).
+struct MemoryObject {
+  PyObject_HEAD TwTensor* tensor;
+};
+
+extern PyTypeObject* environment_type;
+extern PyTypeObject* graph_type;
+extern PyTypeObject* operation_type;
+extern PyTypeObject* tensor_type;
+extern PyTypeObject* memory_type;
+extern PyTypeObject* session_type;
+extern PyTypeObject* callable_type;
+extern PyTypeObject* partial_run_type;
+
+// Functions of the Python part that the extension calls; None until set_hooks.
+struct Hooks {
+  PyObject* operation_class;  // what MakeOperation and MakeTensor make
+  PyObject* tensor_class;
+  PyObject* make_error;    // (code, message, graph or None) -> exception
+  PyObject* expand_fetch;  // object -> (list of fetches, function of the list of their values)
+  PyObject* expand_feeds;  // dict -> dict whose keys are tensors and names
+};
+extern Hooks hooks;
+
+inline bool IsTensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_type); }
+inline bool IsOperation(PyObject* object) { return PyObject_TypeCheck(object, operation_type); }
+inline TwOutput OutputOf(PyObject* tensor) {
+  return reinterpret_cast<TensorObject*>(tensor)->output;
+}
+inline TwNode* NodeOf(PyObject* operation) {
+  return reinterpret_cast<OperationObject*>(operation)->node;
+}
+inline TwGraph* GraphOf(PyObject* graph) { return reinterpret_cast<GraphObject*>(graph)->graph; }
+
+// The session of a Session; null with a Python error when it is closed.
+TwSession* OpenSession(PyObject* session);
+
+// New references, null with a Python error.
+PyObject* MakeOperation(PyObject* graph, TwNode* node);
+PyObject* MakeTensor(PyObject* graph, TwOutput output);
+// None for an output without a node.
+PyObject* MakeTensorOrNone(PyObject* graph, TwOutput output);
+
+// ---- Errors ----
+struct StatusDeleter {
+  void operator()(TwStatus* s) const { tw_status_free(s); }
+};
+using StatusPtr = std::unique_ptr<TwStatus, StatusDeleter>;
+inline StatusPtr NewStatus() { return StatusPtr(tw_status_new()); }
+// Raises the exception of the code; always null. `graph` (may be null) is where its node is found.
+PyObject* Raise(const TwStatus* status, PyObject* graph);
+// As Raise; a graph's refusal of a node is a ValueError, as TF1 programs expect.
+PyObject* RaiseRefusal(const TwStatus* status, PyObject* graph);
+// The bytes of a buffer, which is freed; null with the status' error when there is none.
+PyObject* BytesOrRaise(TwBuffer* buffer, const TwStatus* status, PyObject* graph);
+
+// ---- Values (convert.cc) ----
+struct TensorDeleter {
+  void operator()(TwTensor* t) const { tw_tensor_free(t); }
+};
+using TensorPtr = std::unique_ptr<TwTensor, TensorDeleter>;
+// A tensor of `dtype` (0: the value's own) from an array, a number, a string, nested lists of
+// them or a MemoryObject. With `share` a large aligned array is not copied; it lives until the
+// tensor's last user is done and must not change meanwhile. Null with a Python error.
+TensorPtr TensorFromPython(PyObject* value, TwDataType dtype, bool share);
+// An array, a numpy scalar, bytes; memory that nobody else uses is not copied. Null with an error.
+PyObject* TensorToPython(TensorPtr tensor);
+// Drops the arrays whose tensors have gone since.
+void ReleaseSharedArrays();
+// The numpy type number of an element type, -1 when there is none; and back (0: none).
+int NumpyType(TwDataType dtype);
+TwDataType TypeOfNumpy(int numpy_type);
+
+// A name for messages: "float32", "int32_ref".
+const char* TypeName(TwDataType dtype);
+
+// Adds the types and functions of a file to the module; false with a Python error.
+bool AddGraphTypes(PyObject* module);
+bool AddSessionTypes(PyObject* module);
+bool AddTrainingTypes(PyObject* module);
+bool AddMemoryType(PyObject* module);
+PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
+
+// add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.
+PyObject* GraphAddNode(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* GraphGradients(PyObject* self, PyObject* args);
+PyObject* GraphImport(PyObject* self, PyObject* args);
+// The tensors of a sequence (None: an output without a node, when allowed); false with an error.
+bool OutputsOf(PyObject* sequence, bool allow_none, std::vector<TwOutput>* outputs);
+PyObject* GradientToPython(PyObject* graph, const TwGradient& gradient);
+
+// ---- Interrupts (interrupt.cc) ----
+// While one lives on the main thread, Ctrl-C cancels the run that uses `options`.
+class InterruptScope {
+ public:
+  explicit InterruptScope(TwRunOptions* options);
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+  // True once Ctrl-C has cancelled the run.
+  bool interrupted() const;
+};
+bool OnMainThread();
+// Remembers the main thread, makes the pipe. False with a Python error.
+bool InitInterrupts();
+
+}  // namespace thalweg_python

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: Apache-2.0
+// Session, prepared callables and partial runs.
+#include <array>
+#include <cstring>
+
+#include "core.h"
+#include "signature.h"
+
+namespace thalweg_python {
+namespace {
+
+// Requests that a session remembers; beyond it the older half goes.
+constexpr size_t kMaxPrepared = 256;
+constexpr TwCode kCancelled = 1;
+
+// A request with its plan in the core.
+struct Prepared {
+  Key key;
+  uint64_t hash = 0;
+  Request request;
+  TwCallable* callable = nullptr;
+  ~Prepared() { tw_callable_free(callable); }
+};
+using PreparedPtr = std::shared_ptr<Prepared>;
+
+struct SessionState {
+  TwSession* session = nullptr;
+  std::vector<PreparedPtr> prepared;     // the most recent first
+  TwRunOptions* main_options = nullptr;  // of plain runs of the main thread
+  bool main_options_used = false;
+  int64_t runs = 0;  // that are under way
+};
+
+struct SessionObject {
+  PyObject_HEAD PyObject* graph;
+  SessionState* state;
+};
+struct CallableObject {
+  PyObject_HEAD PyObject* session;
+  PreparedPtr* prepared;
+};
+struct PartialRunObject {
+  PyObject_HEAD PyObject* session;
+  TwPartialRun* run;
+};
+
+SessionObject* AsSession(PyObject* self) { return reinterpret_cast<SessionObject*>(self); }
+
+// Frees tensors that nobody took.
+class TensorArray {
+ public:
+  explicit TensorArray(size_t size) : size_(size) {
+    if (size > few_.size()) many_.resize(size);
+  }
+  ~TensorArray() {
+    for (size_t i = 0; i < size_; ++i) tw_tensor_free(data()[i]);
+  }
+  TensorArray(const TensorArray&) = delete;
+  TensorArray& operator=(const TensorArray&) = delete;
+  TwTensor** data() { return size_ > few_.size() ? many_.data() : few_.data(); }
+  // The caller has taken all.
+  void Forget() { size_ = 0; }
+
+ private:
+  size_t size_;
+  std::array<TwTensor*, 8> few_{};
+  std::vector<TwTensor*> many_;
+};
+
+struct OptionsDeleter {
+  void operator()(TwRunOptions* o) const { tw_run_options_free(o); }
+};
+using OptionsPtr = std::unique_ptr<TwRunOptions, OptionsDeleter>;
+
+// ---- Running ----
+
+bool LongOf(PyObject* object, const char* name, long long* value) {
+  PyObject* attribute = PyObject_GetAttrString(object, name);
+  if (attribute == nullptr) return false;
+  *value = PyLong_AsLongLong(attribute);
+  Py_DECREF(attribute);
+  return !PyErr_Occurred();
+}
+
+// Fills the core's options from a RunOptions message.
+bool FillOptions(PyObject* given, TwRunOptions* options) {
+  long long timeout = 0;
+  long long trace = 0;
+  long long partitions = 0;
+  if (!LongOf(given, "timeout_in_ms", &timeout) || !LongOf(given, "trace_level", &trace) ||
+      !LongOf(given, "output_partition_graphs", &partitions)) {
+    return false;
+  }
+  if (timeout != 0) tw_run_options_timeout_ms(options, timeout);
+  tw_run_options_trace_level(options, static_cast<int32_t>(trace));
+  tw_run_options_output_partition_graphs(options, partitions != 0);
+  return true;
+}
+
+// A run's options: the caller's, the main thread's own so that Ctrl-C can cancel, or none.
+class OptionsOfRun {
+ public:
+  explicit OptionsOfRun(SessionState* state) : state_(state) {}
+  ~OptionsOfRun() {
+    if (shared_) state_->main_options_used = false;
+  }
+  OptionsOfRun(const OptionsOfRun&) = delete;
+  OptionsOfRun& operator=(const OptionsOfRun&) = delete;
+
+  bool Choose(PyObject* given) {
+    if (given != nullptr && given != Py_None) {
+      own_.reset(tw_run_options_new());
+      return FillOptions(given, own_.get());
+    }
+    if (!OnMainThread()) return true;
+    if (state_->main_options_used) {  // a signal handler runs a step inside a step
+      own_.reset(tw_run_options_new());
+      return true;
+    }
+    if (state_->main_options == nullptr) state_->main_options = tw_run_options_new();
+    shared_ = state_->main_options_used = true;
+    return true;
+  }
+  TwRunOptions* get() const { return shared_ ? state_->main_options : own_.get(); }
+  // Options that were cancelled stay so.
+  void Cancelled() {
+    if (!shared_) return;
+    tw_run_options_free(state_->main_options);
+    state_->main_options = nullptr;
+  }
+
+ private:
+  SessionState* state_;
+  OptionsPtr own_;
+  bool shared_ = false;
+};
+
+TwStatus* ThreadStatus() {
+  thread_local StatusPtr status = NewStatus();
+  return status.get();
+}
+
+// Calls run() without the GIL; on the main thread Ctrl-C cancels it.
+template <class F>
+bool RunUnlocked(PyObject* self, OptionsOfRun* options, F&& run) {
+  SessionState* state = AsSession(self)->state;
+  TwCode code = TW_OK;
+  bool interrupted = false;
+  ++state->runs;
+  if (OnMainThread() && options->get() != nullptr) {
+    const InterruptScope scope(options->get());
+    Py_BEGIN_ALLOW_THREADS;
+    code = run();
+    Py_END_ALLOW_THREADS;
+    interrupted = scope.interrupted();
+  } else {
+    Py_BEGIN_ALLOW_THREADS;
+    code = run();
+    Py_END_ALLOW_THREADS;
+  }
+  --state->runs;
+  if (interrupted) {
+    options->Cancelled();
+    if (PyErr_CheckSignals() != 0) return false;
+  }
+  if (code == TW_OK) return true;
+  Raise(ThreadStatus(), AsSession(self)->graph);
+  return false;
+}
+
+bool GiveMetadata(TwBuffer* buffer, PyObject* metadata) {
+  if (buffer == nullptr) return true;
+  PyObject* bytes = BytesOrRaise(buffer, nullptr, nullptr);
+  if (bytes == nullptr) return false;
+  PyObject* done = PyObject_CallMethod(metadata, "ParseFromString", "O", bytes);
+  Py_DECREF(bytes);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+bool CheckOpen(PyObject* self) {
+  if (AsSession(self)->state->session != nullptr) return true;
+  PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
+  return false;
+}
+
+// Runs with the feeds' values in order.
+PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
+                      PyObject* options, PyObject* metadata) {
+  SessionState* state = AsSession(self)->state;
+  const Request& request = prepared->request;
+  TensorArray results(request.fetches.size());
+  OptionsOfRun chosen(state);
+  if (!chosen.Choose(options)) return nullptr;
+  const bool wants_metadata = metadata != nullptr && metadata != Py_None;
+  TwBuffer* buffer = nullptr;
+  const bool ran = RunUnlocked(self, &chosen, [&] {
+    return tw_callable_run(prepared->callable, chosen.get(), values->data(), results.data(),
+                           wants_metadata ? &buffer : nullptr, ThreadStatus());
+  });
+  if (!ran) {
+    tw_buffer_free(buffer);
+    return nullptr;
+  }
+  if (!GiveMetadata(buffer, metadata)) return nullptr;
+  PyObject* made = request.Build(results.data());
+  results.Forget();
+  return made;
+}
+
+PreparedPtr FindPrepared(SessionState* state, const Key& key, uint64_t hash) {
+  std::vector<PreparedPtr>& all = state->prepared;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->hash != hash || !(all[i]->key == key)) continue;
+    if (i > 0) std::swap(all[i], all[i / 2]);
+    return all[i / 2];
+  }
+  return nullptr;
+}
+
+bool Compile(PyObject* self, Prepared* prepared) {
+  const Request& r = prepared->request;
+  const StatusPtr status = NewStatus();
+  TwSession* session = AsSession(self)->state->session;
+  Py_BEGIN_ALLOW_THREADS;
+  prepared->callable = tw_session_make_callable(
+      session, r.feeds.data(), static_cast<int32_t>(r.feeds.size()), r.fetches.data(),
+      static_cast<int32_t>(r.fetches.size()), r.targets.data(),
+      static_cast<int32_t>(r.targets.size()), status.get());
+  Py_END_ALLOW_THREADS;
+  if (prepared->callable == nullptr) Raise(status.get(), AsSession(self)->graph);
+  return prepared->callable != nullptr;
+}
+
+PreparedPtr Prepare(PyObject* self, PyObject* fetches, PyObject* feed_dict, Key key,
+                    uint64_t hash) {
+  SessionState* state = AsSession(self)->state;
+  auto prepared = std::make_shared<Prepared>();
+  PyObject* graph = AsSession(self)->graph;
+  if (!prepared->request.AddFetches(graph, fetches) ||
+      !prepared->request.AddFeeds(graph, feed_dict) || !Compile(self, prepared.get())) {
+    return nullptr;
+  }
+  prepared->key = std::move(key);
+  prepared->hash = hash;
+  if (state->prepared.size() >= kMaxPrepared) state->prepared.resize(kMaxPrepared / 2);
+  state->prepared.insert(state->prepared.begin(), prepared);
+  return prepared;
+}
+
+bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values) {
+  Py_ssize_t position = 0;
+  PyObject* name = nullptr;
+  PyObject* value = nullptr;
+  for (size_t i = 0; PyDict_Next(feed_dict, &position, &name, &value); ++i) {
+    // A conversion may run Python code that changes the dict.
+    if (i >= request.feeds.size()) {
+      PyErr_SetString(PyExc_RuntimeError, "feed_dict changed while it was read");
+      return false;
+    }
+    Py_INCREF(value);
+    values[i] = request.FeedValue(i, value).release();
+    Py_DECREF(value);
+    if (values[i] == nullptr) return false;
+  }
+  return true;
+}
+
+// feed_dict with tensors and names only as keys; null with an error. A new reference.
+PyObject* PlainFeeds(PyObject* feed_dict) {
+  if (PyDict_Check(feed_dict) && !HasOtherKeys(feed_dict)) return Py_NewRef(feed_dict);
+  return PyObject_CallOneArg(hooks.expand_feeds, feed_dict);
+}
+
+PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* options,
+              PyObject* metadata) {
+  Key key;
+  if (!key.AddFetches(fetches) || !key.AddFeeds(feed_dict)) return nullptr;
+  const uint64_t hash = key.hash();
+  PreparedPtr prepared = FindPrepared(AsSession(self)->state, key, hash);
+  if (!prepared) prepared = Prepare(self, fetches, feed_dict, std::move(key), hash);
+  if (!prepared) return nullptr;
+  TensorArray values(prepared->request.feeds.size());
+  if (feed_dict != nullptr && !FillValues(prepared->request, feed_dict, values.data())) {
+    return nullptr;
+  }
+  return RunPrepared(self, prepared, &values, options, metadata);
+}
+
+// The four arguments of Session.run, by place or name.
+bool RunArguments(PyObject* const* args, Py_ssize_t nargs, PyObject* names, PyObject** given) {
+  static const char* const kNames[] = {"fetches", "feed_dict", "options", "run_metadata"};
+  if (nargs > 4) {
+    PyErr_Format(PyExc_TypeError, "run takes at most 4 arguments, got %zd", nargs);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < nargs; ++i) given[i] = args[i];
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+    int place = 0;
+    while (place < 4 && std::strcmp(kNames[place], name) != 0) ++place;
+    if (place == 4 || given[place] != nullptr) {
+      PyErr_Format(PyExc_TypeError, "run got an unexpected argument '%s'", name);
+      return false;
+    }
+    given[place] = args[nargs + i];
+  }
+  if (given[0] != nullptr) return true;
+  PyErr_SetString(PyExc_TypeError, "run needs the argument 'fetches'");
+  return false;
+}
+
+PyObject* SessionRun(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
+  PyObject* given[4] = {};
+  ReleaseSharedArrays();
+  if (!RunArguments(args, nargs, names, given) || !CheckOpen(self)) return nullptr;
+  PyObject* feeds = nullptr;
+  if (given[1] != nullptr && given[1] != Py_None) {
+    feeds = PlainFeeds(given[1]);
+    if (feeds == nullptr) return nullptr;
+  }
+  PyObject* made = Run(self, given[0], feeds, given[2], given[3]);
+  Py_XDECREF(feeds);
+  ReleaseSharedArrays();
+  return made;
+}
+
+// ---- Session ----
+
+PyObject* SessionNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* environment = nullptr;
+  PyObject* graph = nullptr;
+  TwSessionOptions options;
+  tw_session_options_init(&options);
+  long long timeout = 0;
+  const char* const names[] = {"environment",   "graph",          "strict_placement",
+                               "prune",         "fold_constants", "merge_common_subexpressions",
+                               "log_placement", "timeout_ms",     nullptr};
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "O!O!|pppppL", const_cast<char**>(names), environment_type, &environment,
+          graph_type, &graph, &options.strict_placement, &options.prune, &options.fold_constants,
+          &options.merge_common_subexpressions, &options.log_placement, &timeout)) {
+    return nullptr;
+  }
+  options.timeout_ms = timeout;
+  const StatusPtr status = NewStatus();
+  TwSession* session =
+      tw_session_new(reinterpret_cast<EnvironmentObject*>(environment)->environment, GraphOf(graph),
+                     &options, status.get());
+  if (session == nullptr) return Raise(status.get(), graph);
+  auto* self = reinterpret_cast<SessionObject*>(type->tp_alloc(type, 0));
+  if (self == nullptr) {
+    tw_session_free(session);
+    return nullptr;
+  }
+  self->graph = Py_NewRef(graph);
+  self->state = new SessionState;
+  self->state->session = session;
+  return reinterpret_cast<PyObject*>(self);
+}
+
+int SessionTraverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(AsSession(self)->graph);
+  return 0;
+}
+
+// Ends what runs, drops what is prepared. The handle itself goes with the last run.
+void CloseState(SessionState* state) {
+  TwSession* session = state->session;
+  if (session == nullptr) return;
+  state->session = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  tw_session_close(session, nullptr);
+  Py_END_ALLOW_THREADS;
+  state->prepared.clear();
+  Py_BEGIN_ALLOW_THREADS;
+  tw_session_free(session);
+  Py_END_ALLOW_THREADS;
+  ReleaseSharedArrays();
+}
+
+void SessionDealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  SessionState* state = AsSession(self)->state;
+  if (state != nullptr) {
+    CloseState(state);
+    tw_run_options_free(state->main_options);
+    delete state;
+  }
+  Py_CLEAR(AsSession(self)->graph);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* SessionClose(PyObject* self, PyObject*) {
+  CloseState(AsSession(self)->state);
+  Py_RETURN_NONE;
+}
+
+PyObject* SessionClosed(PyObject* self, void*) {
+  return PyBool_FromLong(AsSession(self)->state->session == nullptr);
+}
+
+PyObject* SessionGraph(PyObject* self, void*) { return Py_NewRef(AsSession(self)->graph); }
+
+PyObject* SessionNumPrepared(PyObject* self, void*) {
+  return PyLong_FromSize_t(AsSession(self)->state->prepared.size());
+}
+
+PyObject* SessionReset(PyObject* self, PyObject* args) {
+  if (!PyArg_ParseTuple(args, "") || !CheckOpen(self)) return nullptr;
+  const StatusPtr status = NewStatus();
+  if (tw_session_reset(AsSession(self)->state->session, nullptr, 0, status.get()) != TW_OK) {
+    return Raise(status.get(), AsSession(self)->graph);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* SessionExplain(PyObject* self, PyObject* node) {
+  const char* name = PyUnicode_AsUTF8(node);
+  if (name == nullptr || !CheckOpen(self)) return nullptr;
+  const StatusPtr status = NewStatus();
+  PyObject* bytes = BytesOrRaise(
+      tw_session_explain_placement(AsSession(self)->state->session, name, status.get()),
+      status.get(), AsSession(self)->graph);
+  if (bytes == nullptr) return nullptr;
+  PyObject* text = PyUnicode_FromEncodedObject(bytes, "utf-8", nullptr);
+  Py_DECREF(bytes);
+  return text;
+}
+
+// ---- Callable ----
+
+PyObject* SessionPrepare(PyObject* self, PyObject* args) {
+  PyObject* fetches = nullptr;
+  PyObject* feed_list = nullptr;
+  if (!PyArg_ParseTuple(args, "OO!", &fetches, &PyList_Type, &feed_list) || !CheckOpen(self)) {
+    return nullptr;
+  }
+  auto prepared = std::make_shared<Prepared>();
+  PyObject* graph = AsSession(self)->graph;
+  if (!prepared->request.AddFetches(graph, fetches)) return nullptr;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(feed_list); ++i) {
+    if (!prepared->request.AddFeed(graph, PyList_GET_ITEM(feed_list, i))) return nullptr;
+  }
+  if (!Compile(self, prepared.get())) return nullptr;
+  auto* callable = reinterpret_cast<CallableObject*>(callable_type->tp_alloc(callable_type, 0));
+  if (callable == nullptr) return nullptr;
+  callable->session = Py_NewRef(self);
+  callable->prepared = new PreparedPtr(std::move(prepared));
+  return reinterpret_cast<PyObject*>(callable);
+}
+
+PyObject* CallableCall(PyObject* self, PyObject* args, PyObject* kwargs) {
+  auto* callable = reinterpret_cast<CallableObject*>(self);
+  const PreparedPtr prepared = *callable->prepared;
+  const Request& request = prepared->request;
+  PyObject* options = kwargs == nullptr ? nullptr : PyDict_GetItemString(kwargs, "options");
+  PyObject* metadata = kwargs == nullptr ? nullptr : PyDict_GetItemString(kwargs, "run_metadata");
+  ReleaseSharedArrays();
+  if (!CheckOpen(callable->session)) return nullptr;
+  if (static_cast<size_t>(PyTuple_GET_SIZE(args)) != request.feeds.size()) {
+    PyErr_Format(PyExc_ValueError, "Expected %zd feed values, got %zd", request.feeds.size(),
+                 PyTuple_GET_SIZE(args));
+    return nullptr;
+  }
+  TensorArray values(request.feeds.size());
+  for (size_t i = 0; i < request.feeds.size(); ++i) {
+    PyObject* value = PyTuple_GET_ITEM(args, static_cast<Py_ssize_t>(i));
+    values.data()[i] = request.FeedValue(i, value).release();
+    if (values.data()[i] == nullptr) return nullptr;
+  }
+  return RunPrepared(callable->session, prepared, &values, options, metadata);
+}
+
+int OwnerTraverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<CallableObject*>(self)->session);
+  return 0;
+}
+
+void CallableDealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  auto* callable = reinterpret_cast<CallableObject*>(self);
+  delete callable->prepared;
+  Py_CLEAR(callable->session);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// ---- Partial runs ----
+
+PyObject* SessionPartialRun(PyObject* self, PyObject* args) {
+  PyObject* fetches = nullptr;
+  PyObject* feed_list = nullptr;
+  if (!PyArg_ParseTuple(args, "OO!", &fetches, &PyList_Type, &feed_list) || !CheckOpen(self)) {
+    return nullptr;
+  }
+  Request request;
+  if (!request.AddFetches(AsSession(self)->graph, fetches)) return nullptr;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(feed_list); ++i) {
+    if (!request.AddFeed(AsSession(self)->graph, PyList_GET_ITEM(feed_list, i))) return nullptr;
+  }
+  const StatusPtr status = NewStatus();
+  TwPartialRun* run = tw_session_partial_run_new(
+      AsSession(self)->state->session, request.feeds.data(),
+      static_cast<int32_t>(request.feeds.size()), request.fetches.data(),
+      static_cast<int32_t>(request.fetches.size()), request.targets.data(),
+      static_cast<int32_t>(request.targets.size()), status.get());
+  if (run == nullptr) return Raise(status.get(), AsSession(self)->graph);
+  auto* made = reinterpret_cast<PartialRunObject*>(partial_run_type->tp_alloc(partial_run_type, 0));
+  if (made == nullptr) {
+    tw_partial_run_free(run);
+    return nullptr;
+  }
+  made->session = Py_NewRef(self);
+  made->run = run;
+  return reinterpret_cast<PyObject*>(made);
+}
+
+PyObject* PartialRunRun(PyObject* self, PyObject* args) {
+  auto* partial = reinterpret_cast<PartialRunObject*>(self);
+  PyObject* fetches = nullptr;
+  PyObject* feed_dict = nullptr;
+  if (!PyArg_ParseTuple(args, "OO!", &fetches, &PyDict_Type, &feed_dict) ||
+      !CheckOpen(partial->session)) {
+    return nullptr;
+  }
+  Request request;
+  PyObject* graph = AsSession(partial->session)->graph;
+  if (!request.AddFetches(graph, fetches) || !request.AddFeeds(graph, feed_dict)) return nullptr;
+  TensorArray values(request.feeds.size());
+  TensorArray results(request.fetches.size());
+  if (!FillValues(request, feed_dict, values.data())) return nullptr;
+  TwStatus* status = ThreadStatus();
+  TwCode code = TW_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  code = tw_partial_run(partial->run, request.feeds.data(), values.data(),
+                        static_cast<int32_t>(request.feeds.size()), request.fetches.data(),
+                        static_cast<int32_t>(request.fetches.size()), results.data(), status);
+  Py_END_ALLOW_THREADS;
+  if (code != TW_OK) return Raise(status, graph);
+  PyObject* made = request.Build(results.data());
+  results.Forget();
+  return made;
+}
+
+void PartialRunDealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  auto* partial = reinterpret_cast<PartialRunObject*>(self);
+  if (partial->run != nullptr) tw_partial_run_free(partial->run);
+  Py_CLEAR(partial->session);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef session_methods[] = {
+    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(SessionRun)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "run($self, fetches, feed_dict=None, options=None, run_metadata=None)\n--\n\n"
+     "Runs what the fetches need and returns their values in the structure of `fetches`: tensors, "
+     "operations (None), names, and lists, tuples and dicts of them. `feed_dict` maps tensors or "
+     "their names to values."},
+    {"close", SessionClose, METH_NOARGS, "Cancels what runs, frees what the session holds."},
+    {"_prepare", SessionPrepare, METH_VARARGS, "_prepare(fetches, feed_list): a callable."},
+    {"_partial_run", SessionPartialRun, METH_VARARGS, "_partial_run(fetches, feed_list)"},
+    {"_reset", SessionReset, METH_VARARGS, "Drops all variables and queues."},
+    {"explain_placement", SessionExplain, METH_O, "Where a node would run and why, as text."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef session_members[] = {
+    {"graph", SessionGraph, nullptr, "The graph that is run.", nullptr},
+    {"_closed", SessionClosed, nullptr, nullptr, nullptr},
+    {"_num_prepared", SessionNumPrepared, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMethodDef partial_run_methods[] = {
+    {"run", PartialRunRun, METH_VARARGS, "run(fetches, feed_dict)"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+TwSession* OpenSession(PyObject* session) {
+  return CheckOpen(session) ? AsSession(session)->state->session : nullptr;
+}
+
+bool AddSessionTypes(PyObject* module) {
+  static PyType_Slot session_slots[] = {{Py_tp_new, reinterpret_cast<void*>(SessionNew)},
+                                        {Py_tp_dealloc, reinterpret_cast<void*>(SessionDealloc)},
+                                        {Py_tp_traverse, reinterpret_cast<void*>(SessionTraverse)},
+                                        {Py_tp_methods, session_methods},
+                                        {Py_tp_getset, session_members},
+                                        {0, nullptr}};
+  static PyType_Slot callable_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(CallableDealloc)},
+                                         {Py_tp_traverse, reinterpret_cast<void*>(OwnerTraverse)},
+                                         {Py_tp_call, reinterpret_cast<void*>(CallableCall)},
+                                         {0, nullptr}};
+  static PyType_Slot partial_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(PartialRunDealloc)},
+                                        {Py_tp_traverse, reinterpret_cast<void*>(OwnerTraverse)},
+                                        {Py_tp_methods, partial_run_methods},
+                                        {0, nullptr}};
+  constexpr unsigned kFlags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+  static PyType_Spec session_spec = {"thalweg._core.Session", sizeof(SessionObject), 0,
+                                     kFlags | Py_TPFLAGS_BASETYPE, session_slots};
+  static PyType_Spec callable_spec = {"thalweg._core.Callable", sizeof(CallableObject), 0,
+                                      kFlags | Py_TPFLAGS_DISALLOW_INSTANTIATION, callable_slots};
+  static PyType_Spec partial_spec = {"thalweg._core.PartialRun", sizeof(PartialRunObject), 0,
+                                     kFlags | Py_TPFLAGS_DISALLOW_INSTANTIATION, partial_slots};
+  session_type = AddType(module, &session_spec);
+  callable_type = AddType(module, &callable_spec);
+  partial_run_type = AddType(module, &partial_spec);
+  return session_type != nullptr && callable_type != nullptr && partial_run_type != nullptr;
+}
+
+}  // namespace thalweg_python

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thalweg: a virtual machine for tensor dataflow graphs.
+
+    import thalweg as tw
+    x = tw.placeholder(tw.float32, [None, 784])
+    y = tw.nn.relu(tw.matmul(x, tw.Variable(tw.random_uniform([784, 100], -1, 1))))
+    with tw.Session() as sess:
+        sess.run(tw.global_variables_initializer())
+        sess.run(y, feed_dict={x: images})
+
+Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded.
+"""
+import importlib
+
+# Modules that are public under their own name.
+_MODULES = "errors losses layers metrics nn raw_ops messages initializers math train summary compat".split()
+
+# Where each public name lives; "name=other" is `other` there.
+_PLACES = {
+    "dtypes": "DType as_dtype bfloat16 bool complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 "
+              "qint8 qint16 qint32 quint8 quint16 resource string uint8 uint16 uint32 uint64 variant",
+    "shapes": "Dimension TensorShape dimension_value",
+    "tensor": "IndexedSlices Operation Tensor",
+    "graph": "Graph GraphKeys add_to_collection add_to_collections colocate_with control_dependencies device "
+             "get_collection get_collection_ref get_default_graph get_seed import_graph_def name_scope reset_default_graph "
+             "set_random_seed",
+    "ops": "constant convert_to_tensor group no_op",
+    "session": "InteractiveSession Session get_default_session",
+    "messages": "AttrValue ConfigProto GPUOptions GraphDef GraphOptions HistogramProto MetaGraphDef NodeDef OptimizerOptions "
+                "RunMetadata RunOptions Summary Event make_ndarray make_tensor_proto",
+    "variables": "Variable VariableAggregation VariableSynchronization assign assign_add assign_sub "
+                 "disable_resource_variables enable_resource_variables global_variables is_variable_initialized "
+                 "local_variables local_variables_initializer model_variables moving_average_variables "
+                 "report_uninitialized_variables scatter_add scatter_sub scatter_update trainable_variables "
+                 "variables_initializer global_variables_initializer",
+    "variable_scope": "AUTO_REUSE VariableScope get_variable get_variable_scope variable_scope",
+    "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "
+                "random_normal_initializer random_uniform_initializer truncated_normal_initializer "
+                "variance_scaling_initializer zeros_initializer",
+    "gradients": "AggregationMethod UnconnectedGradients clip_by_global_norm clip_by_norm clip_by_value global_norm gradients",
+    "control_flow": "Assert case cond while_loop",
+    "random_ops": "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
+    "array_ops": "boolean_mask broadcast_to concat expand_dims fill gather gather_nd identity newaxis one_hot ones ones_like "
+                 "pad placeholder placeholder_with_default rank reshape reverse sequence_mask shape shape_n size slice=slice_ "
+                 "split squeeze stack stop_gradient strided_slice tile transpose tuple=tuple_ unique unstack where zeros "
+                 "zeros_like matrix_transpose guarantee_const",
+    "math_ops": "abs=abs_ accumulate_n add add_n argmax argmin cast count_nonzero cumprod cumsum div divide equal linspace "
+                "logical_xor matmul multiply not_equal pow=pow_ range=range_ reduce_all reduce_any reduce_logsumexp reduce_max "
+                "reduce_mean reduce_min reduce_prod reduce_sum round=round_ saturate_cast scalar_mul sigmoid subtract tanh "
+                "tensordot to_bfloat16 to_double to_float to_int32 to_int64 truediv unsorted_segment_sum",
+    "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
+    "framework": "load_op_library",
+}
+
+# Functions that are one operation with TF1's own arguments.
+_OPERATIONS = dict(
+    acos="Acos", acosh="Acosh", asin="Asin", asinh="Asinh", atan="Atan", atan2="Atan2", atanh="Atanh", ceil="Ceil",
+    check_numerics="CheckNumerics", cos="Cos", cosh="Cosh", diag="Diag", digamma="Digamma", div_no_nan="DivNoNan",
+    dynamic_partition="DynamicPartition", dynamic_stitch="DynamicStitch", erf="Erf", erfc="Erfc", exp="Exp", expm1="Expm1",
+    floor="Floor", floor_div="FloorDiv", floordiv="FloorDiv", floormod="FloorMod", mod="FloorMod", greater="Greater",
+    greater_equal="GreaterEqual", invert_permutation="InvertPermutation", is_finite="IsFinite", is_inf="IsInf", is_nan="IsNan",
+    less="Less", less_equal="LessEqual", lgamma="Lgamma", log="Log", log1p="Log1p", logical_and="LogicalAnd",
+    logical_not="LogicalNot", logical_or="LogicalOr", maximum="Maximum", minimum="Minimum", negative="Neg",
+    reciprocal="Reciprocal", rint="Rint", rsqrt="Rsqrt", segment_max="SegmentMax", segment_mean="SegmentMean",
+    segment_min="SegmentMin", segment_prod="SegmentProd", segment_sum="SegmentSum", sign="Sign", sin="Sin", sinh="Sinh",
+    sqrt="Sqrt", square="Square", squared_difference="SquaredDifference", tan="Tan")
+
+_found = {}
+for _module, _names in _PLACES.items():
+    for _name in _names.split():
+        _public, _, _other = _name.partition("=")
+        _found[_public] = (_module, _other or _public)
+
+__version__ = "0.1.0"
+VERSION = __version__
+
+
+def __getattr__(name):
+    if name in _found:
+        module, attribute = _found[name]
+        value = getattr(importlib.import_module("thalweg." + module), attribute)
+    elif name in _OPERATIONS:
+        from thalweg import raw_ops
+        value = raw_ops.function(_OPERATIONS[name], name)
+    elif name in _MODULES:
+        value = importlib.import_module("thalweg." + name)
+    else:
+        raise AttributeError(f"module 'thalweg' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted([*_found, *_OPERATIONS, *_MODULES, "__version__"])

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element types: tw.float32, tw.int64_ref ... and as_dtype."""
+import numpy as np
+
+_NAMES = ("float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 "
+          "quint16 uint16 complex128 float16 resource variant uint32 uint64").split()
+_REF = 100
+# What numpy shows for types that it does not have: quantised ones as their integers, bfloat16 as its bits.
+_SHOWN_AS = {"string": "object", "resource": "object", "variant": "object", "qint8": "int8", "quint8": "uint8",
+             "qint32": "int32", "qint16": "int16", "quint16": "uint16", "bfloat16": "uint16"}
+
+
+class DType:
+    """The type of a tensor's elements."""
+
+    __slots__ = ("_number", "name", "_numpy")
+
+    def __init__(self, number):
+        self._number = number
+        base = _NAMES[number % _REF - 1]
+        self.name = base + "_ref" if number > _REF else base
+        self._numpy = None
+
+    @property
+    def as_datatype_enum(self):
+        return self._number
+
+    @property
+    def as_numpy_dtype(self):
+        if self._numpy is None:
+            base = self.base_dtype.name
+            self._numpy = np.dtype(_SHOWN_AS.get(base, base)).type
+        return self._numpy
+
+    @property
+    def base_dtype(self):
+        return _BY_NUMBER[self._number % _REF]
+
+    @property
+    def real_dtype(self):
+        return {"complex64": float32, "complex128": float64}.get(self.base_dtype.name, self.base_dtype)
+
+    @property
+    def _is_ref_dtype(self):
+        return self._number > _REF
+
+    @property
+    def _as_ref(self):
+        return self if self._is_ref_dtype else _BY_NUMBER[self._number + _REF]
+
+    @property
+    def is_floating(self):
+        return self.base_dtype.name in ("float16", "bfloat16", "float32", "float64")
+
+    @property
+    def is_complex(self):
+        return self.base_dtype.name in ("complex64", "complex128")
+
+    @property
+    def is_integer(self):
+        return self.base_dtype.name.startswith(("int", "uint"))
+
+    @property
+    def is_unsigned(self):
+        return self.base_dtype.name.startswith("uint")
+
+    @property
+    def is_quantized(self):
+        return self.base_dtype.name.startswith(("qint", "quint"))
+
+    @property
+    def is_bool(self):
+        return self.base_dtype.name == "bool"
+
+    @property
+    def is_numpy_compatible(self):
+        return self.base_dtype.name not in ("resource", "variant")
+
+    @property
+    def size(self):
+        return 1 if self.base_dtype.name in ("string", "resource", "variant") else np.dtype(self.as_numpy_dtype).itemsize
+
+    def _limit(self, end):
+        if self.base_dtype.name == "bfloat16":
+            return {"min": -3.3895313892515355e38, "max": 3.3895313892515355e38}[end]
+        if self.is_floating:
+            return getattr(np.finfo(self.as_numpy_dtype), end)
+        if self.is_integer or self.is_quantized:
+            return getattr(np.iinfo(self.as_numpy_dtype), end)
+        if self.is_bool:
+            return end == "max"
+        raise TypeError(f"Cannot find {end} value of {self}.")
+
+    @property
+    def min(self):
+        return self._limit("min")
+
+    @property
+    def max(self):
+        return self._limit("max")
+
+    @property
+    def limits(self):
+        return self.min, self.max
+
+    def is_compatible_with(self, other):
+        return as_dtype(other)._number in (self._number, self.base_dtype._number)
+
+    def __eq__(self, other):
+        if other is self:
+            return True
+        if other is None:
+            return False
+        try:
+            return self._number == as_dtype(other)._number
+        except TypeError:
+            return False
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return self._number
+
+    def __repr__(self):
+        return f"tf.{self.name}"
+
+    def __str__(self):
+        return f"<dtype: {self.name!r}>"
+
+    def __reduce__(self):
+        return as_dtype, (self.name,)
+
+
+_BY_NUMBER = {n: DType(n) for base in range(1, len(_NAMES) + 1) for n in (base, base + _REF)}
+_BY_NAME = {t.name: t for t in _BY_NUMBER.values()}
+_BY_NAME.update(half=_BY_NAME["float16"], float=_BY_NAME["float32"], double=_BY_NAME["float64"])
+_BY_CLASS = {float: _BY_NAME["float32"], int: _BY_NAME["int32"], bool: _BY_NAME["bool"], str: _BY_NAME["string"],
+             bytes: _BY_NAME["string"], object: _BY_NAME["string"]}
+globals().update((name, _BY_NAME[name]) for name in _NAMES)
+half, double = _BY_NAME["float16"], _BY_NAME["float64"]
+
+
+def as_dtype(value):
+    """The DType for a DType, its number or name, a numpy type or a Python class."""
+    if type(value) is DType:
+        return value
+    found = None
+    if isinstance(value, type) and value in _BY_CLASS:
+        return _BY_CLASS[value]
+    if isinstance(value, str):
+        found = _BY_NAME.get(value)
+    elif isinstance(value, int):
+        found = _BY_NUMBER.get(value)
+    if found is None and value is not None:
+        try:
+            numpy_type = np.dtype(value)
+        except TypeError:
+            numpy_type = None
+        if numpy_type is not None:
+            found = _BY_NAME["string"] if numpy_type.kind in "OSU" else _BY_NAME.get(numpy_type.name)
+    if found is None:
+        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    return found

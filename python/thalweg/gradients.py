@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gradients, clipping, and IndexedSlices as dense tensors."""
+import warnings
+
+from thalweg import ops
+from thalweg.graph import name_scope
+from thalweg.ops import apply, convert_to_tensor
+from thalweg.tensor import IndexedSlices, Tensor
+
+
+class AggregationMethod:
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+class UnconnectedGradients:
+    NONE, ZERO = "none", "zero"
+
+
+def _source(x):
+    """What the core differentiates for: of a variable, the variable itself."""
+    return x._ref_tensor if hasattr(x, "_ref_tensor") else convert_to_tensor(x)
+
+
+def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
+              aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE,
+              explain_unconnected=False):
+    """The derivative of sum(ys) for each of xs: None for one that ys do not depend on, or, with `explain_unconnected`, an
+    error that shows where the path breaks."""
+    ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    ys = [convert_to_tensor(y) for y in ys]
+    sources = [_source(x) for x in xs]
+    stops = [] if stop_gradients is None else stop_gradients if isinstance(stop_gradients, (list, tuple)) else [stop_gradients]
+    given = []
+    if grad_ys is not None:
+        grad_ys = grad_ys if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+        if len(grad_ys) != len(ys):
+            raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+        given = [None if g is None else convert_to_tensor(g, dtype=y.dtype.base_dtype) for g, y in zip(grad_ys, ys)]
+    g = ys[0].graph
+    g._check_not_finalized()
+    state = g._state
+    scope = g.unique_name(name)
+    first = g._num_nodes()
+    found = g._gradients(ys, sources, given, [_source(s) for s in stops], not explain_unconnected,
+                         bool(colocate_gradients_with_ops), scope)
+    if state.context is not None:
+        state.context.adopt(g, first)
+    made = [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
+    if UnconnectedGradients.ZERO == unconnected_gradients:
+        with name_scope(scope + "/"):
+            made = [apply("ZerosLike", [x]) if m is None else m for m, x in zip(made, xs)]
+    return made
+
+
+def densify(slices):
+    """IndexedSlices as a tensor; large ones get a warning, once for each line."""
+    if not isinstance(slices, IndexedSlices):
+        return slices
+    if slices.dense_shape is None:
+        raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {slices}")
+    rows = slices.dense_shape[0]
+    static = slices.values.shape
+    if static.ndims is None or not static[1:].is_fully_defined() or static[1:].num_elements() > 10**8:
+        warnings.warn("Converting sparse IndexedSlices to a dense Tensor of unknown shape. This may consume a large amount "
+                      "of memory.", stacklevel=3)
+    return apply("UnsortedSegmentSum", [slices.values, slices.indices, rows])
+
+
+def _norms(tensors):
+    from thalweg.math_ops import reduce_sum
+    halves = [apply("L2Loss", [t.values if isinstance(t, IndexedSlices) else t]) for t in tensors if t is not None]
+    total = reduce_sum(apply("Pack", [halves], {"axis": 0}))
+    return apply("Sqrt", [apply("Mul", [total, ops.constant(2.0, total.dtype.base_dtype)])])
+
+
+def global_norm(t_list, name=None):
+    """The square root of the sum of squares of all elements."""
+    with name_scope(name, "global_norm", t_list) as scope:
+        return apply("Identity", [_norms(t_list)], name=scope)
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """(The tensors scaled so that their common norm is at most clip_norm, the norm as it was.)"""
+    if not isinstance(t_list, (list, tuple)) or isinstance(t_list, str):
+        raise TypeError("t_list should be a sequence")
+    norm = global_norm(t_list) if use_norm is None else use_norm
+    with name_scope(name, "clip_by_global_norm", list(t_list) + [clip_norm]):
+        one = ops.constant(1.0, norm.dtype.base_dtype)
+        limit = convert_to_tensor(clip_norm, dtype=norm.dtype.base_dtype)
+        # A norm that is not finite makes every value NaN, so that it is noticed.
+        inverse = apply("RealDiv", [one, norm])
+        scale = limit * apply("Minimum", [inverse, apply("RealDiv", [one, limit])])
+        scale = apply("Select", [apply("IsFinite", [norm]), scale, norm - norm])
+        clipped = []
+        for t in t_list:
+            if t is None:
+                clipped.append(None)
+            elif isinstance(t, IndexedSlices):
+                clipped.append(IndexedSlices(t.values * scale, t.indices, t.dense_shape))
+            else:
+                clipped.append(apply("Mul", [t, scale]))
+        return clipped, norm
+
+
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """Values below the minimum and above the maximum become these."""
+    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
+        values = t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
+        kind = values.dtype.base_dtype
+        low = apply("Minimum", [values, _as(clip_value_max, kind)])
+        clipped = apply("Maximum", [low, _as(clip_value_min, kind)], name=scope)
+        return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped
+
+
+def _as(value, dtype):
+    return value if isinstance(value, Tensor) else convert_to_tensor(value, dtype=dtype)
+
+
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """Scaled so that the norm is at most clip_norm."""
+    from thalweg.math_ops import reduce_sum
+    with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
+        values = t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
+        limit = _as(clip_norm, values.dtype.base_dtype)
+        squares = reduce_sum(values * values, axes, keepdims=True)
+        positive = apply("Greater", [squares, ops.constant(0, values.dtype.base_dtype)])
+        safe = apply("Select", [positive, squares, apply("OnesLike", [squares])])
+        norm = apply("Select", [positive, apply("Sqrt", [safe]), squares])
+        clipped = apply("RealDiv", [values * limit, apply("Maximum", [norm, limit])], name=scope)
+        return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers with their variables: tw.layers."""
+from thalweg import array_ops, init_ops, math_ops, nn
+from thalweg.ops import convert_to_tensor
+from thalweg.variable_scope import get_variable, variable_scope
+
+
+def _pair(value):
+    return [value, value] if isinstance(value, int) else list(value)
+
+
+def _finish(x, activation, activity_regularizer):
+    if activity_regularizer is not None:
+        from thalweg import graph
+        graph.add_to_collection(graph.GraphKeys.REGULARIZATION_LOSSES, activity_regularizer(x))
+    return x if activation is None else activation(x)
+
+
+def _weights(name, shape, x, initializer, regularizer, constraint, trainable):
+    return get_variable(name, shape, x.dtype.base_dtype, initializer, regularizer=regularizer, trainable=trainable,
+                        constraint=constraint)
+
+
+def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None,
+          bias_initializer=init_ops.zeros_initializer(), kernel_regularizer=None, bias_regularizer=None,
+          activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
+    """activation(inputs * kernel + bias)."""
+    x = convert_to_tensor(inputs)
+    size = x.shape[-1].value
+    if size is None:
+        raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
+    with variable_scope(name, "dense", reuse=reuse):
+        kernel = _weights("kernel", [size, units], x, kernel_initializer, kernel_regularizer, kernel_constraint, trainable)
+        if x.shape.ndims > 2:
+            y = math_ops.tensordot(x, kernel, [[x.shape.ndims - 1], [0]])
+        else:
+            y = math_ops.matmul(x, kernel)
+        if use_bias:
+            bias = _weights("bias", [units], x, bias_initializer, bias_regularizer, bias_constraint, trainable)
+            y = nn.bias_add(y, bias)
+        return _finish(y, activation, activity_regularizer)
+
+
+def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
+           dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer=None,
+           bias_initializer=init_ops.zeros_initializer(), kernel_regularizer=None, bias_regularizer=None,
+           activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
+    """activation(convolution of the inputs with `filters` kernels + bias)."""
+    x = convert_to_tensor(inputs)
+    layout = {"channels_last": "NHWC", "channels_first": "NCHW"}[data_format]
+    channels = x.shape[-1 if layout == "NHWC" else 1].value
+    if channels is None:
+        raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
+    with variable_scope(name, "conv2d", reuse=reuse):
+        kernel = _weights("kernel", [*_pair(kernel_size), channels, filters], x, kernel_initializer, kernel_regularizer,
+                          kernel_constraint, trainable)
+        y = nn.conv2d(x, kernel, _pair(strides), padding.upper(), data_format=layout, dilations=_pair(dilation_rate))
+        if use_bias:
+            bias = _weights("bias", [filters], x, bias_initializer, bias_regularizer, bias_constraint, trainable)
+            y = nn.bias_add(y, bias, data_format=layout)
+        return _finish(y, activation, activity_regularizer)
+
+
+def _pooling(pool, inputs, pool_size, strides, padding, data_format, name):
+    layout = {"channels_last": "NHWC", "channels_first": "NCHW"}[data_format]
+    return pool(inputs, _pair(pool_size), _pair(strides), padding.upper(), data_format=layout, name=name)
+
+
+def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The largest value of each window."""
+    return _pooling(nn.max_pool, inputs, pool_size, strides, padding, data_format, name or "max_pooling2d")
+
+
+def average_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The mean of each window."""
+    return _pooling(nn.avg_pool, inputs, pool_size, strides, padding, data_format, name or "average_pooling2d")
+
+
+def flatten(inputs, name=None, data_format="channels_last"):
+    """Each example as one row."""
+    x = convert_to_tensor(inputs)
+    if data_format == "channels_first" and (x.shape.ndims or 0) > 2:
+        x = array_ops.transpose(x, [0, *range(2, x.shape.ndims), 1])
+    rest = x.shape[1:]
+    size = rest.num_elements() if rest.is_fully_defined() else -1
+    if size == -1:
+        return array_ops.reshape(x, array_ops.stack([array_ops.shape(x)[0], -1]), name=name or "flatten")
+    return array_ops.reshape(x, [-1, size], name=name or "flatten")
+
+
+def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
+    """Dropout while training; `training` may be a tensor."""
+    from thalweg.control_flow import smart_cond
+    x = convert_to_tensor(inputs)
+    return smart_cond(training, lambda: nn.dropout(x, rate=rate, noise_shape=noise_shape, seed=seed, name=name),
+                      lambda: array_ops.identity(x))
+
+
+def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
+                        beta_initializer=init_ops.zeros_initializer(), gamma_initializer=init_ops.ones_initializer(),
+                        moving_mean_initializer=init_ops.zeros_initializer(),
+                        moving_variance_initializer=init_ops.ones_initializer(), training=False, trainable=True, name=None,
+                        reuse=None, **_):
+    """Normalises by the mean and variance of the batch, or when not training by their moving averages, whose updates are
+    in the collection UPDATE_OPS."""
+    from thalweg import graph
+    from thalweg.control_flow import smart_cond
+    x = convert_to_tensor(inputs)
+    axis %= x.shape.ndims
+    size = [x.shape[axis].value]
+    others = [i for i in range(x.shape.ndims) if i != axis]
+    if axis != x.shape.ndims - 1:
+        raise NotImplementedError("batch_normalization works on the last axis")
+    with variable_scope(name, "batch_normalization", reuse=reuse):
+        gamma = get_variable("gamma", size, initializer=gamma_initializer, trainable=trainable) if scale else None
+        beta = get_variable("beta", size, initializer=beta_initializer, trainable=trainable) if center else None
+        mean = get_variable("moving_mean", size, initializer=moving_mean_initializer, trainable=False)
+        variance = get_variable("moving_variance", size, initializer=moving_variance_initializer, trainable=False)
+        batch_mean, batch_variance = nn.moments(x, others)
+        used = smart_cond(training, lambda: [array_ops.identity(batch_mean), array_ops.identity(batch_variance)],
+                          lambda: [array_ops.identity(mean), array_ops.identity(variance)])
+        if training is not False:
+            rate = smart_cond(training, lambda: array_ops.ones([]) * (1 - momentum), lambda: array_ops.zeros([]))
+            for variable, now in ((mean, used[0]), (variance, used[1])):
+                update = variable.assign_sub((variable - now) * rate)
+                graph.add_to_collection(graph.GraphKeys.UPDATE_OPS, getattr(update, "op", update))
+        return nn.batch_normalization(x, used[0], used[1], beta, gamma, epsilon)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses as one number, also in the collection "losses": tw.losses."""
+from thalweg import array_ops, dtypes, graph, math_ops, nn, ops
+from thalweg.graph import GraphKeys, name_scope
+from thalweg.ops import apply, convert_to_tensor
+
+
+class Reduction:
+    NONE, SUM, MEAN = "none", "weighted_sum", "weighted_mean"
+    SUM_OVER_BATCH_SIZE, SUM_OVER_NONZERO_WEIGHTS = "weighted_sum_over_batch_size", "weighted_sum_by_nonzero_weights"
+    SUM_BY_NONZERO_WEIGHTS = SUM_OVER_NONZERO_WEIGHTS
+
+
+def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """The losses times their weights, reduced to one number."""
+    with name_scope(scope, "weighted_loss", [losses, weights]):
+        losses = convert_to_tensor(losses)
+        dtype = losses.dtype.base_dtype
+        plain = isinstance(weights, (int, float))
+        weights = math_ops.cast(convert_to_tensor(weights, dtype=dtype if plain else None), dtype)
+        weighted = losses * weights
+        if reduction == Reduction.NONE:
+            loss = weighted
+        else:
+            total = math_ops.reduce_sum(weighted)
+            if reduction == Reduction.SUM:
+                loss = total
+            elif reduction == Reduction.MEAN:
+                loss = _safe_divide(total, math_ops.reduce_sum(apply("OnesLike", [losses]) * weights))
+            elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+                loss = _safe_divide(total, math_ops.cast(array_ops.size(losses), dtype))
+            else:
+                present = apply("OnesLike", [losses]) * math_ops.cast(
+                    apply("NotEqual", [weights, ops.constant(0, dtype)]), dtype)
+                loss = _safe_divide(total, math_ops.reduce_sum(present))
+        if loss_collection is not None:
+            graph.add_to_collection(loss_collection, loss)
+        return loss
+
+
+def _safe_divide(total, count):
+    """0 where nothing counts."""
+    return apply("DivNoNan", [total, count], name="value")
+
+
+def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                       reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Mean of (labels - predictions) ** 2."""
+    with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as name:
+        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        predictions.shape.assert_is_compatible_with(labels.shape)
+        losses = apply("SquaredDifference", [predictions, labels])
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Mean of |labels - predictions|."""
+    with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as name:
+        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        losses = apply("Abs", [predictions - labels])
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
+                          loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Cross entropy with distributions."""
+    with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as name:
+        logits = convert_to_tensor(logits)
+        labels = math_ops.cast(convert_to_tensor(onehot_labels), logits.dtype.base_dtype)
+        if label_smoothing > 0:
+            classes = math_ops.cast(array_ops.shape(labels)[1], logits.dtype.base_dtype)
+            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+        losses = nn.softmax_cross_entropy_with_logits_v2(array_ops.stop_gradient(labels), logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                                 reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Cross entropy with class numbers."""
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as name:
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        if labels.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims and labels.shape[-1].value == 1:
+            labels = array_ops.squeeze(labels, [-1])
+        losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
+                          loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Cross entropy of independent classes."""
+    with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as name:
+        logits = convert_to_tensor(logits)
+        labels = math_ops.cast(convert_to_tensor(multi_class_labels), logits.dtype.base_dtype)
+        if label_smoothing > 0:
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection=GraphKeys.LOSSES,
+             reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Cross entropy of probabilities."""
+    with name_scope(scope, "log_loss", [predictions, labels, weights]) as name:
+        p = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        losses = -(labels * apply("Log", [p + epsilon])) - (1 - labels) * apply("Log", [1 - p + epsilon])
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def add_loss(loss, loss_collection=GraphKeys.LOSSES):
+    if loss_collection:
+        graph.add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
+    return graph.get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope=None):
+    return graph.get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(scope=None, name="total_regularization_loss"):
+    found = get_regularization_losses(scope)
+    return math_ops.add_n(found, name=name) if found else ops.constant(0.0)
+
+
+def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
+    """The sum of all losses of the collections."""
+    found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
+    return math_ops.add_n(found, name=name)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic, comparisons, reductions, matrices: where TF1's function is more than one operation."""
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.graph import name_scope
+from thalweg.ops import apply, constant, convert_to_tensor
+from thalweg.tensor import IndexedSlices, Tensor
+
+
+def cast(x, dtype, name=None):
+    """x with elements of another type."""
+    wanted = dtypes.as_dtype(dtype).base_dtype
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(cast(x.values, wanted, name), x.indices, x.dense_shape)
+    x = convert_to_tensor(x, name="x")
+    if x.dtype.base_dtype is wanted:
+        return x
+    return apply("Cast", [x], {"DstT": wanted}, name=name or "Cast")
+
+
+def _caster(name, dtype):
+    def convert(x, name=name):
+        return cast(x, dtype, name=name)
+    convert.__doc__ = f"x as {dtype.name}."
+    return convert
+
+
+to_float = _caster("ToFloat", dtypes.float32)
+to_double = _caster("ToDouble", dtypes.float64)
+to_int32 = _caster("ToInt32", dtypes.int32)
+to_int64 = _caster("ToInt64", dtypes.int64)
+to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
+
+
+def saturate_cast(value, dtype, name=None):
+    """cast, with values beyond the new type's range at its ends."""
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    value = convert_to_tensor(value, name="value")
+    if value.dtype.min < dtype.min:
+        value = apply("Maximum", [value, constant(dtype.min, value.dtype.base_dtype)])
+    if value.dtype.max > dtype.max:
+        value = apply("Minimum", [value, constant(dtype.max, value.dtype.base_dtype)])
+    return cast(value, dtype, name=name)
+
+
+def truediv(x, y, name=None):
+    """x / y as real numbers: integers are converted first."""
+    with name_scope(name, "truediv", [x, y]) as scope:
+        if not isinstance(y, Tensor):
+            x = convert_to_tensor(x, name="x")
+            y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+        elif not isinstance(x, Tensor):
+            x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
+        if x.dtype.base_dtype is not y.dtype.base_dtype:
+            raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
+        base = x.dtype.base_dtype
+        if base.is_integer:
+            wanted = dtypes.float32 if base.size < 4 else dtypes.float64
+            x, y = cast(x, wanted), cast(y, wanted)
+        return apply("RealDiv", [x, y], name=scope)
+
+
+def divide(x, y, name=None):
+    """x / y by Python's rules."""
+    return truediv(x, y, name)
+
+
+def div(x, y, name=None):
+    """x / y: of integers rounded down, of real numbers exact."""
+    x = convert_to_tensor(x, name="x")
+    y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+    return apply("RealDiv" if x.dtype.is_floating or x.dtype.is_complex else "FloorDiv", [x, y], name=name or "div")
+
+
+def logical_xor(x, y, name="LogicalXor"):
+    """True where just one of the two is."""
+    either = apply("LogicalOr", [x, y])
+    both = apply("LogicalAnd", [x, y])
+    return apply("LogicalAnd", [either, apply("LogicalNot", [both])], name=name)
+
+
+def add_n(inputs, name=None):
+    """The sum of tensors of one shape."""
+    if not inputs or not isinstance(inputs, (list, tuple)):
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    inputs = [convert_to_tensor(i) for i in inputs]
+    if len(inputs) == 1:
+        return apply("Identity", inputs, name=name) if name else inputs[0]
+    return apply("AddN", [inputs], name=name)
+
+
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    return add_n(inputs, name=name)
+
+
+def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
+           b_is_sparse=False, name=None):
+    """The product of matrices, or of the matrices in the last two dimensions."""
+    if transpose_a and adjoint_a or transpose_b and adjoint_b:
+        raise ValueError("Only one of transpose and adjoint can be True.")
+    with name_scope(name, "MatMul", [a, b]) as scope:
+        a = convert_to_tensor(a, dtype=_dtype_beside(a, b), name="a")
+        b = convert_to_tensor(b, dtype=a.dtype.base_dtype if not isinstance(b, Tensor) else None, name="b")
+        rank_a, rank_b = a.shape.ndims, b.shape.ndims
+        if (rank_a is None or rank_a > 2) and (rank_b is None or rank_b > 2):
+            if a.dtype.is_complex:
+                a = apply("Conj", [a]) if transpose_a else a
+                b = apply("Conj", [b]) if transpose_b else b
+            return apply("BatchMatMulV2", [a, b],
+                         {"adj_x": transpose_a or adjoint_a, "adj_y": transpose_b or adjoint_b}, name=scope)
+        if a.dtype.is_complex:
+            a = apply("Conj", [a]) if adjoint_a else a
+            b = apply("Conj", [b]) if adjoint_b else b
+        return apply("MatMul", [a, b], {"transpose_a": transpose_a or adjoint_a, "transpose_b": transpose_b or adjoint_b},
+                     name=scope)
+
+
+def _dtype_beside(value, other):
+    """The type that a plain value takes from the tensor beside it."""
+    return None if isinstance(value, Tensor) or not isinstance(other, Tensor) else other.dtype.base_dtype
+
+
+def tensordot(a, b, axes, name=None):
+    """Sum of products over pairs of dimensions; static shapes."""
+    from thalweg.array_ops import reshape, transpose
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    dims_a, dims_b = a.shape.as_list(), b.shape.as_list()
+    if isinstance(axes, int):
+        axes = list(range(len(dims_a) - axes, len(dims_a))), list(range(axes))
+    axes_a, axes_b = [[i] if isinstance(i, int) else list(i) for i in axes]
+    free_a = [i for i in range(len(dims_a)) if i not in [x % len(dims_a) for x in axes_a]]
+    free_b = [i for i in range(len(dims_b)) if i not in [x % len(dims_b) for x in axes_b]]
+    inner = int(np.prod([dims_a[i] for i in axes_a], dtype=np.int64))
+    left = reshape(transpose(a, free_a + axes_a), [-1, inner])
+    right = reshape(transpose(b, axes_b + free_b), [inner, -1])
+    return reshape(matmul(left, right), [dims_a[i] for i in free_a] + [dims_b[i] for i in free_b], name=name)
+
+
+def range_(start, limit=None, delta=1, dtype=None, name="range"):
+    """start, start + delta ... below limit."""
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        given = [start, limit, delta]
+        if dtype is None:
+            kinds = [v.dtype.base_dtype if isinstance(v, Tensor) else dtypes.as_dtype(np.asarray(v).dtype) for v in given]
+            order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+            plain = [k if isinstance(v, Tensor) else {dtypes.int64: dtypes.int32, dtypes.float64: dtypes.float32}.get(k, k)
+                     for k, v in zip(kinds, given)]
+            dtype = max(plain, key=order.index)
+        given = [cast(convert_to_tensor(v, dtype=None if isinstance(v, Tensor) else dtype), dtype) for v in given]
+        return apply("Range", given, name=scope)
+
+
+def _reduction(op):
+    def reduce(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+        axis = reduction_indices if axis is None else axis
+        keepdims = bool(keep_dims if keepdims is None else keepdims)
+        x = convert_to_tensor(input_tensor, name="input_tensor")
+        if axis is None:
+            rank = x.shape.ndims
+            if rank is not None:
+                axis = constant(np.arange(rank, dtype=np.int32), name="Const")
+            else:
+                axis = range_(0, apply("Rank", [x]), 1)
+        return apply(op, [x, axis], {"keep_dims": keepdims}, name=name)
+    reduce.__doc__ = f"{op} over the dimensions `axis` (all of them for None)."
+    return reduce
+
+
+reduce_sum, reduce_mean, reduce_prod = _reduction("Sum"), _reduction("Mean"), _reduction("Prod")
+reduce_max, reduce_min = _reduction("Max"), _reduction("Min")
+reduce_all, reduce_any = _reduction("All"), _reduction("Any")
+
+
+def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+    """log(sum(exp(x))) without overflow."""
+    from thalweg.array_ops import reshape, stop_gradient
+    axis = reduction_indices if axis is None else axis
+    with name_scope(name, "ReduceLogSumExp", [input_tensor]):
+        largest = reduce_max(input_tensor, axis, keepdims=True)
+        finite = stop_gradient(apply("Select", [apply("IsFinite", [largest]), largest, apply("ZerosLike", [largest])]))
+        result = apply("Log", [reduce_sum(apply("Exp", [apply("Sub", [input_tensor, finite])]), axis, keepdims=True)])
+        result = result + finite
+        if keepdims or keep_dims:
+            return result
+        if axis is None:
+            return reshape(result, [])
+        return apply("Squeeze", [result], {"squeeze_dims": [axis] if isinstance(axis, int) else list(axis)})
+
+
+def count_nonzero(input_tensor, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
+                  keep_dims=None):
+    """How many elements are not zero."""
+    x = convert_to_tensor(input_tensor)
+    zero = constant(0, x.dtype.base_dtype)
+    return reduce_sum(cast(apply("NotEqual", [x, zero]), dtype), axis, keepdims, name, reduction_indices, keep_dims)
+
+
+def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):  # noqa: A002
+    """Where the largest value along `axis` (0) is."""
+    axis = dimension if axis is None else axis
+    return apply("ArgMax", [input, 0 if axis is None else axis], {"output_type": output_type}, name=name)
+
+
+def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):  # noqa: A002
+    """Where the smallest value along `axis` (0) is."""
+    axis = dimension if axis is None else axis
+    return apply("ArgMin", [input, 0 if axis is None else axis], {"output_type": output_type}, name=name)
+
+
+def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Sums of what came before along `axis`."""
+    return apply("Cumsum", [x, axis], {"exclusive": exclusive, "reverse": reverse}, name=name)
+
+
+def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Products of what came before along `axis`."""
+    return apply("Cumprod", [x, axis], {"exclusive": exclusive, "reverse": reverse}, name=name)
+
+
+def abs_(x, name=None):
+    """Magnitudes."""
+    x = convert_to_tensor(x, name="x")
+    if x.dtype.is_complex:
+        return apply("ComplexAbs", [x], {"Tout": x.dtype.real_dtype}, name=name)
+    return apply("Abs", [x], name=name)
+
+
+def pow_(x, y, name=None):
+    """x to the power of y."""
+    return apply("Pow", [x, y], name=name)
+
+
+def equal(x, y, name=None):
+    """True where x == y."""
+    return apply("Equal", [x, y], name=name)
+
+
+def not_equal(x, y, name=None):
+    """True where x != y."""
+    return apply("NotEqual", [x, y], name=name)
+
+
+def round_(x, name=None):
+    """To the nearest integer, halves to even ones."""
+    x = convert_to_tensor(x, name="x")
+    return x if x.dtype.is_integer else apply("Round", [x], name=name)
+
+
+def sigmoid(x, name=None):
+    return apply("Sigmoid", [x], name=name)
+
+
+def tanh(x, name=None):
+    return apply("Tanh", [x], name=name)
+
+
+def add(x, y, name=None):
+    """x + y."""
+    return apply("Add", [x, y], name=name)
+
+
+def subtract(x, y, name=None):
+    """x - y."""
+    return apply("Sub", [x, y], name=name)
+
+
+def multiply(x, y, name=None):
+    """x * y, element by element."""
+    return apply("Mul", [x, y], name=name)
+
+
+def scalar_mul(scalar, x):
+    """x times a number."""
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(scalar * x.values, x.indices, x.dense_shape)
+    return scalar * x
+
+
+def log_sigmoid(x, name=None):
+    """log(1 / (1 + exp(-x)))."""
+    return apply("Neg", [apply("Softplus", [apply("Neg", [x])])], name=name or "LogSigmoid")
+
+
+def linspace(start, stop, num, name=None):
+    """num values from start to stop."""
+    return apply("LinSpace", [start, stop, num], name=name)
+
+
+def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+    return apply("UnsortedSegmentSum", [data, segment_ids, num_segments], name=name)
+
+
+def reduced_shape(input_shape, axes):
+    """The shape of a reduction with keepdims: ones at `axes`."""
+    from thalweg.array_ops import fill, shape, size
+    rank = size(input_shape)
+    axes = apply("FloorMod", [apply("Add", [axes, rank]), rank])
+    return apply("DynamicStitch", [[range_(rank), axes], [input_shape, fill(shape(axes), 1)]])

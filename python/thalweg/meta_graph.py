@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MetaGraphDef: a graph with its collections, as files beside checkpoints have it."""
+from thalweg import graph as graph_module
+from thalweg import messages
+from thalweg.graph import GraphKeys
+from thalweg.variables import Variable
+
+
+def _collection(items):
+    """A CollectionDef, or None for items that have no message."""
+    made = messages.CollectionDef()
+    if all(isinstance(i, Variable) for i in items):
+        made.bytes_list.value.extend(i.to_proto().SerializeToString() for i in items)
+    elif all(hasattr(i, "graph") and isinstance(getattr(i, "name", None), str) for i in items):
+        made.node_list.value.extend(i.name for i in items)
+    elif all(isinstance(i, bool) or isinstance(i, int) for i in items):
+        made.int64_list.value.extend(int(i) for i in items)
+    elif all(isinstance(i, float) for i in items):
+        made.float_list.value.extend(items)
+    elif all(isinstance(i, (str, bytes)) for i in items):
+        made.bytes_list.value.extend(i.encode() if isinstance(i, str) else i for i in items)
+    else:
+        return None
+    return made
+
+
+def export_meta_graph(filename=None, graph=None, saver=None, **_):
+    """The MetaGraphDef of a graph, also written to `filename`."""
+    graph = graph or graph_module.get_default_graph()
+    made = messages.MetaGraphDef()
+    made.meta_info_def.tensorflow_version = "1.15.0"
+    made.graph_def.ParseFromString(graph._export(False))
+    for name in graph.get_all_collection_keys():
+        items = graph.get_collection(name)
+        definition = _collection(items) if items else None
+        if definition is not None:
+            made.collection_def[name] = definition
+    if filename is not None:
+        write_bytes(filename, made.SerializeToString())
+    return made
+
+
+def write(filename, graph, saver=None):
+    write_bytes(filename, export_meta_graph(graph=graph, saver=saver).SerializeToString())
+
+
+def write_bytes(filename, data):
+    with open(filename, "wb") as f:
+        f.write(data)
+
+
+def _restored(graph, definition, prefix):
+    """Items of a collection as objects of the graph."""
+    kind = definition.WhichOneof("kind")
+    if kind == "node_list":
+        return [graph.as_graph_element(prefix + n) for n in definition.node_list.value]
+    return list(getattr(definition, kind).value) if kind else []
+
+
+def _variable(graph, data, prefix):
+    proto = messages.VariableDef.FromString(data)
+    handle = graph.get_tensor_by_name(prefix + proto.variable_name)
+    value = graph.get_tensor_by_name(prefix + proto.snapshot_name)
+    made = Variable._of(handle, graph.get_operation_by_name(prefix + proto.initializer_name), value)
+    made._trainable = proto.trainable
+    return made
+
+
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **_):
+    """Adds the graph and its collections to the default graph; gives a Saver of its variables."""
+    from thalweg.saver import Saver
+    given = meta_graph_or_file
+    if not isinstance(given, messages.Message):
+        with open(given, "rb") as f:
+            given = messages.MetaGraphDef.FromString(f.read())
+    graph = graph_module.get_default_graph()
+    if clear_devices:
+        for node in given.graph_def.node:
+            node.device = ""
+    graph_module.import_graph_def(given.graph_def, name=import_scope or "")
+    prefix = import_scope + "/" if import_scope else ""
+    variables = {}
+    for name in sorted(given.collection_def):
+        definition = given.collection_def[name]
+        if definition.WhichOneof("kind") == "bytes_list" and name in (
+                GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.LOCAL_VARIABLES,
+                GraphKeys.MODEL_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES, GraphKeys.GLOBAL_STEP):
+            items = []
+            for data in definition.bytes_list.value:
+                if data not in variables:
+                    variables[data] = _variable(graph, data, prefix)
+                items.append(variables[data])
+        else:
+            items = _restored(graph, definition, prefix)
+        for item in items:
+            graph.add_to_collection(name, item)
+    return Saver(name="save") if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None

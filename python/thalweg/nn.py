@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Neural networks: tw.nn."""
+from thalweg import array_ops, dtypes, math_ops, ops, random_ops
+from thalweg.graph import name_scope
+from thalweg.ops import apply, convert_to_tensor
+from thalweg.tensor import Tensor
+
+_SIMPLE = {"relu": "Relu", "relu6": "Relu6", "elu": "Elu", "selu": "Selu", "softplus": "Softplus",
+           "softsign": "Softsign", "l2_loss": "L2Loss", "sigmoid": "Sigmoid", "tanh": "Tanh"}
+
+
+def __getattr__(name):
+    if name in _SIMPLE:
+        from thalweg import raw_ops
+        made = globals()[name] = raw_ops.function(_SIMPLE[name], name)
+        return made
+    if name == "rnn_cell" or name in ("dynamic_rnn", "static_rnn", "bidirectional_dynamic_rnn"):
+        raise AttributeError(f"thalweg.nn.{name} is not there yet")
+    raise AttributeError(f"module 'thalweg.nn' has no attribute '{name}'")
+
+
+def _pair(value, data_format):
+    """Strides or sizes as the four numbers of the layout."""
+    if value is None:
+        return None
+    values = [value] if isinstance(value, int) else list(value)
+    if len(values) == 4:
+        return values
+    values = values * 2 if len(values) == 1 else values
+    return [1, 1, *values] if data_format.startswith("NC") else [1, *values, 1]
+
+
+def _padding(padding):
+    """(name, flat list of explicit paddings)."""
+    if isinstance(padding, str):
+        return padding.upper(), None
+    return "EXPLICIT", [int(p) for pair in padding for p in pair]
+
+
+def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True, data_format="NHWC",  # noqa: A002
+           dilations=None, name=None, filters=None):
+    """2-D convolution; filters are [height, width, in, out]."""
+    filters = filter if filters is None else filters
+    padding, explicit = _padding(padding)
+    return apply("Conv2D", [input, filters],
+                 {"strides": _pair(strides, data_format), "padding": padding, "explicit_paddings": explicit,
+                  "data_format": data_format, "dilations": _pair(dilations, data_format)}, name=name or "Conv2D")
+
+
+def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data_format=None):  # noqa: A002
+    """Each channel with its own filters."""
+    data_format = data_format or "NHWC"
+    return apply("DepthwiseConv2dNative", [input, filter],
+                 {"strides": strides, "padding": padding, "data_format": data_format,
+                  "dilations": _pair(rate, data_format)}, name=name or "depthwise")
+
+
+def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME",  # noqa: A002
+                     data_format="NHWC", name=None, input=None, filters=None, dilations=None):  # noqa: A002
+    """The gradient of conv2d as an operation of its own."""
+    value = input if value is None else value
+    filters = filter if filters is None else filters
+    return apply("Conv2DBackpropInput", [output_shape, filters, value],
+                 {"strides": _pair(strides, data_format), "padding": padding, "data_format": data_format,
+                  "dilations": _pair(dilations, data_format)}, name=name or "conv2d_transpose")
+
+
+def max_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):  # noqa: A002
+    """The largest value of each window."""
+    return apply("MaxPool", [value if input is None else input],
+                 {"ksize": _pair(ksize, data_format), "strides": _pair(strides, data_format), "padding": padding.upper(),
+                  "data_format": data_format}, name=name or "MaxPool")
+
+
+def avg_pool(value, ksize, strides, padding, data_format="NHWC", name=None, input=None):  # noqa: A002
+    """The mean of each window."""
+    return apply("AvgPool", [value if input is None else input],
+                 {"ksize": _pair(ksize, data_format), "strides": _pair(strides, data_format), "padding": padding.upper(),
+                  "data_format": data_format}, name=name or "AvgPool")
+
+
+def bias_add(value, bias, data_format=None, name=None):
+    """value + bias along the channels."""
+    return apply("BiasAdd", [value, bias], {"data_format": data_format}, name=name or "BiasAdd")
+
+
+def xw_plus_b(x, weights, biases, name=None):
+    """x * weights + biases."""
+    with name_scope(name, "xw_plus_b", [x, weights, biases]) as scope:
+        return bias_add(math_ops.matmul(x, weights), biases, name=scope)
+
+
+def leaky_relu(features, alpha=0.2, name=None):
+    return apply("LeakyRelu", [features], {"alpha": alpha}, name=name)
+
+
+def _last_dimension(op, logits, axis, name):
+    """Applies an operation that works on the last dimension of a matrix along any axis of any tensor."""
+    logits = convert_to_tensor(logits)
+    rank = logits.shape.ndims
+    axis = -1 if axis is None else axis
+    if rank == 2 and axis in (-1, 1):
+        return apply(op, [logits], name=name)
+    if rank is None or axis == -1 or axis == rank - 1:
+        if rank is not None and rank < 2:
+            return array_ops.squeeze(apply(op, [array_ops.expand_dims(logits, 0)]), 0, name=name)
+        return apply(op, [logits], name=name)
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    return array_ops.transpose(apply(op, [array_ops.transpose(logits, order)]), order, name=name or op)
+
+
+def softmax(logits, axis=None, name=None, dim=None):
+    """exp(x) / sum(exp(x)) along `axis`, the last one."""
+    return _last_dimension("Softmax", logits, dim if axis is None else axis, name)
+
+
+def log_softmax(logits, axis=None, name=None, dim=None):
+    """log(softmax(x))."""
+    return _last_dimension("LogSoftmax", logits, dim if axis is None else axis, name)
+
+
+def _only_named(_sentinel, labels, logits, function):
+    if _sentinel is not None:
+        raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., ...)")
+    if labels is None or logits is None:
+        raise ValueError("Both labels and logits must be provided.")
+
+
+def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
+    """Cross entropy of softmax(logits) with distributions; gradients go to the labels as well."""
+    axis = -1 if (dim if axis is None else axis) is None else (dim if axis is None else axis)
+    with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, dtype=logits.dtype.base_dtype, name="labels")
+        rank = logits.shape.ndims
+        if rank == 2 and axis in (-1, 1):
+            return apply("SoftmaxCrossEntropyWithLogits", [logits, labels], name=scope).loss
+        if rank is None:
+            raise ValueError("logits must have a known rank")
+        order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+        logits, labels = array_ops.transpose(logits, order), array_ops.transpose(labels, order)
+        classes = logits.shape[-1].value
+        flat = [array_ops.reshape(t, [-1, classes]) for t in (logits, labels)]
+        loss = apply("SoftmaxCrossEntropyWithLogits", flat).loss
+        return array_ops.reshape(loss, array_ops.shape(logits)[:-1], name=scope)
+
+
+def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None):
+    """As _v2, but the labels are constants to gradients."""
+    _only_named(_sentinel, labels, logits, "softmax_cross_entropy_with_logits")
+    labels = array_ops.stop_gradient(convert_to_tensor(labels, dtype=getattr(logits, "dtype", None)))
+    return softmax_cross_entropy_with_logits_v2(labels, logits, axis=dim if axis is None else axis, name=name)
+
+
+def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+    """Cross entropy of softmax(logits) with class numbers."""
+    _only_named(_sentinel, labels, logits, "sparse_softmax_cross_entropy_with_logits")
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        if logits.shape.ndims == 0:
+            raise ValueError(f"Logits cannot be scalars - received shape {logits.shape}.")
+        if labels.shape.ndims is not None and logits.shape.ndims is not None and \
+                labels.shape.ndims != logits.shape.ndims - 1:
+            raise ValueError(f"Rank mismatch: Rank of labels (received {labels.shape.ndims}) should equal rank of logits "
+                             f"minus 1 (received {logits.shape.ndims}).")
+        if logits.shape.ndims in (None, 2):
+            return apply("SparseSoftmaxCrossEntropyWithLogits", [logits, labels], name=scope).loss
+        classes = array_ops.shape(logits)[-1]
+        loss = apply("SparseSoftmaxCrossEntropyWithLogits",
+                     [array_ops.reshape(logits, array_ops.stack([-1, classes])), array_ops.reshape(labels, [-1])]).loss
+        return array_ops.reshape(loss, array_ops.shape(labels), name=scope)
+
+
+def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+    """Cross entropy of sigmoid(logits) with probabilities."""
+    _only_named(_sentinel, labels, logits, "sigmoid_cross_entropy_with_logits")
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, dtype=logits.dtype.base_dtype, name="labels")
+        logits.shape.assert_is_compatible_with(labels.shape)
+        zeros = apply("ZerosLike", [logits])
+        positive = apply("GreaterEqual", [logits, zeros])
+        capped = apply("Select", [positive, logits, zeros])
+        negative = apply("Select", [positive, apply("Neg", [logits]), logits])
+        return apply("Add", [capped - logits * labels, apply("Log1p", [apply("Exp", [negative])])], name=scope)
+
+
+def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None, targets=None):
+    """As sigmoid_cross_entropy_with_logits with a weight for positive targets."""
+    labels = targets if labels is None else labels
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits)
+        weight = 1 + (pos_weight - 1) * labels
+        tail = apply("Log1p", [apply("Exp", [-apply("Abs", [logits])])]) + apply("Relu", [-logits])
+        return apply("Add", [(1 - labels) * logits, weight * tail], name=scope)
+
+
+def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
+    """Sets a share of the elements to zero and scales the others up."""
+    if rate is None:
+        if keep_prob is None:
+            raise ValueError("You must provide a rate to dropout.")
+        rate = 1 - keep_prob
+    with name_scope(name, "dropout", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        if not x.dtype.is_floating:
+            raise ValueError(f"x has to be a floating point tensor since it's going to be scaled. Got {x.dtype!r}.")
+        if not isinstance(rate, Tensor):
+            if not 0 <= rate < 1:
+                raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate:g}")
+            if rate == 0:
+                return x
+            rate = ops.constant(rate, x.dtype.base_dtype)
+        shape = array_ops.shape(x) if noise_shape is None else noise_shape
+        chance = random_ops.random_uniform(shape, dtype=x.dtype.base_dtype, seed=seed)
+        kept = math_ops.cast(apply("GreaterEqual", [chance, rate]), x.dtype.base_dtype)
+        result = apply("Mul", [x * (1 / (1 - rate)), kept], name=scope)
+        result.set_shape(x.shape)
+        return result
+
+
+def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
+    """(mean, variance) over `axes`."""
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    with name_scope(name, "moments", [x]):
+        x = convert_to_tensor(x)
+        mean = math_ops.reduce_mean(x, axes, keepdims=True, name="mean")
+        difference = apply("SquaredDifference", [x, array_ops.stop_gradient(mean)])
+        variance = math_ops.reduce_mean(difference, axes, keepdims=True, name="variance")
+        if keep:
+            return mean, variance
+        axes = [axes] if isinstance(axes, int) else list(axes)
+        return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
+
+
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    """(x - mean) / sqrt(variance) * scale + offset."""
+    with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
+        inverse = apply("Rsqrt", [variance + variance_epsilon])
+        inverse = inverse if scale is None else inverse * scale
+        shift = -mean * inverse if offset is None else offset - mean * inverse
+        return x * inverse + shift
+
+
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+    """x / its norm along `axis`."""
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        x = convert_to_tensor(x)
+        squares = math_ops.reduce_sum(x * x, dim if axis is None else axis, keepdims=True)
+        return apply("Mul", [x, apply("Rsqrt", [apply("Maximum", [squares, ops.constant(epsilon, x.dtype.base_dtype)])])],
+                     name=scope)
+
+
+def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
+    """Rows of an embedding."""
+    if isinstance(params, (list, tuple)):
+        if len(params) != 1:
+            raise NotImplementedError("embeddings in several parts are not there yet")
+        params = params[0]
+    found = array_ops.gather(params, ids, name=name or "embedding_lookup")
+    if max_norm is not None:
+        from thalweg.gradients import clip_by_norm
+        found = clip_by_norm(found, max_norm, axes=[-1])
+    return found
+
+
+def in_top_k(predictions, targets, k, name=None):
+    """Whether the target is among the k best."""
+    return apply("InTopKV2", [predictions, targets, k], name=name or "in_top_k")
+
+
+def top_k(input, k=1, sorted=True, name=None):  # noqa: A002
+    """(values, indices) of the k largest."""
+    return apply("TopKV2", [input, k], {"sorted": sorted}, name=name or "TopKV2")
+
+
+def zero_fraction(value, name=None):
+    """The share of zeros."""
+    value = convert_to_tensor(value)
+    return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, ops.constant(0, value.dtype.base_dtype)]),
+                                              dtypes.float32), name=name)

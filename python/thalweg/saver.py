@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saver: variables to checkpoint files and back. The files and their retention are the core's work."""
+import os
+import re
+
+from thalweg import _core, errors, graph, variables
+from thalweg.graph import GraphKeys
+
+
+def _named(var_list):
+    """{name in the checkpoint: variable} of a list or dict of variables."""
+    if var_list is None:
+        var_list = list(dict.fromkeys(graph.get_collection(GraphKeys.GLOBAL_VARIABLES) +
+                                      graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)))
+    if isinstance(var_list, dict):
+        return dict(var_list)
+    named = {}
+    for v in var_list:
+        if not isinstance(v, variables.Variable):
+            raise TypeError(f"Variable to save is not a Variable: {v}")
+        if v.op.name in named:
+            raise ValueError(f"At least two variables have the same name: {v.op.name}")
+        named[v.op.name] = v
+    return named
+
+
+class Saver:
+    """Saver().save(sess, "dir/model", global_step=10); Saver().restore(sess, tw.train.latest_checkpoint("dir"))."""
+
+    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
+                 name=None, restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False,
+                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+        self._var_list, self._name, self._pad = var_list, name, pad_step_number
+        self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
+        self._last, self._core = [], None
+        if not defer_build:
+            self.build()
+
+    def build(self):
+        """Adds the nodes that save and restore."""
+        if self._core is not None:
+            return
+        named = _named(self._var_list)
+        if not named:
+            if self._allow_empty:
+                return
+            raise ValueError("No variables to save")
+        target = next(iter(named.values())).graph
+        target._check_not_finalized()
+        names = sorted(named)
+        scope = target.unique_name(self._name or "save")
+        self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope)
+
+    @property
+    def last_checkpoints(self):
+        """Those that are kept, oldest first."""
+        return list(self._last)
+
+    def set_last_checkpoints(self, last_checkpoints):
+        self._last = list(last_checkpoints)
+
+    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
+             write_state=True, strip_default_attrs=False, save_debug_info=False):
+        """Writes the variables of the session; gives the name of the checkpoint."""
+        self.build()
+        if self._core is None:
+            return None
+        if not hasattr(sess, "graph"):
+            raise TypeError("'sess' must be a Session; %s" % sess)
+        step = -1
+        if global_step is not None:
+            step = int(global_step if isinstance(global_step, int) or hasattr(global_step, "__index__") else
+                       sess.run(global_step))
+        save_path = os.fspath(save_path)
+        if self._pad and step >= 0:
+            save_path, step = f"{save_path}-{step:08d}", -1
+        folder = os.path.dirname(save_path)
+        if folder and not os.path.isdir(folder):
+            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
+        written = self._core.save(sess, save_path, step).decode()
+        self._last = ([p for p in self._last if p != written] + [written])[-self._max_to_keep or None:]
+        if write_meta_graph:
+            from thalweg import meta_graph
+            meta_graph.write(f"{written}.{meta_graph_suffix}", sess.graph, saver=self)
+        return written
+
+    def restore(self, sess, save_path):
+        """Sets the variables of the session to what the checkpoint holds."""
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        if self._core is None:
+            return
+        save_path = os.fspath(save_path)
+        if not checkpoint_exists(save_path):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        self._core.restore(sess, save_path)
+
+
+def checkpoint_exists(checkpoint_prefix):
+    """Whether there is a checkpoint of this name."""
+    return os.path.exists(checkpoint_prefix + ".index")
+
+
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+    """The newest checkpoint of a directory, or None."""
+    try:
+        path = _core.Saver.latest_checkpoint(os.fspath(checkpoint_dir)).decode()
+    except errors.NotFoundError:
+        return None
+    return path if checkpoint_exists(path) else None
+
+
+class CheckpointState:
+    """What the file "checkpoint" says."""
+
+    def __init__(self, model_checkpoint_path, all_model_checkpoint_paths):
+        self.model_checkpoint_path, self.all_model_checkpoint_paths = model_checkpoint_path, all_model_checkpoint_paths
+
+
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+    """What the file "checkpoint" of a directory says, or None."""
+    path = os.path.join(checkpoint_dir, latest_filename or "checkpoint")
+    try:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+    except OSError:
+        return None
+
+    def paths(field):
+        found = re.findall(rf'^{field}: "(.*)"$', text, re.MULTILINE)
+        return [os.path.join(checkpoint_dir, p) for p in found]  # an absolute path stays
+    newest = paths("model_checkpoint_path")
+    return CheckpointState(newest[0], paths("all_model_checkpoint_paths")) if newest else None

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session: runs a graph. The work of `run` is done by the extension; this is what surrounds it."""
+import threading
+
+from thalweg import _core
+from thalweg import errors
+from thalweg import graph as graph_module
+from thalweg.tensor import IndexedSlices, Tensor
+
+
+class _Default(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_default = _Default()
+
+
+def get_default_session():
+    return _default.stack[-1] if _default.stack else None
+
+
+def _options(config):
+    """Keyword arguments of the core's session and (threads, devices) of its environment, from a ConfigProto."""
+    if config is None:
+        return {}, (-1, 1)
+    threads = max(config.intra_op_parallelism_threads, config.inter_op_parallelism_threads) or -1
+    optimizer = config.graph_options.optimizer_options
+    fold = not optimizer.HasField("opt_level") or optimizer.opt_level >= 0
+    given = dict(log_placement=config.log_device_placement, fold_constants=fold, merge_common_subexpressions=fold,
+                 timeout_ms=config.operation_timeout_in_ms)
+    return given, (threads, max(config.device_count.get("CPU", 1), 1))
+
+
+class Session(_core.Session):
+    """with tw.Session() as sess: sess.run(fetches, feed_dict={placeholder: value})."""
+
+    def __new__(cls, target="", graph=None, config=None):
+        if target:
+            raise errors.UnimplementedError(None, None, f"Sessions of other processes ('{target}') are not there yet.")
+        graph = graph_module.get_default_graph() if graph is None else graph
+        if not isinstance(graph, graph_module.Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        given, size = _options(config)
+        return _core.Session.__new__(cls, graph_module.environment(*size), graph, **given)
+
+    def __init__(self, target="", graph=None, config=None):
+        self._config = config
+        self._partial_runs = {}
+        self._contexts = []
+
+    def as_default(self):
+        return _DefaultSession(self)
+
+    def __enter__(self):
+        scopes = self.graph.as_default(), self.as_default()
+        for scope in scopes:
+            scope.__enter__()
+        self._contexts.append(scopes)
+        return self
+
+    def __exit__(self, *error):
+        graph_scope, session_scope = self._contexts.pop()
+        session_scope.__exit__(None, None, None)
+        graph_scope.__exit__(None, None, None)
+        self.close()
+
+    def list_devices(self):
+        return [DeviceAttributes(name, kind) for name, kind in graph_module.environment(*_options(self._config)[1]).devices()]
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        """A function of the values of `feed_list` that runs `fetches`: names and plan are worked out now."""
+        prepared = self._prepare(fetches, [self._feed(f) for f in feed_list or []])
+        if accept_options:
+            return lambda *values, options=None, run_metadata=None: prepared(*values, options=options,
+                                                                             run_metadata=run_metadata)
+        return prepared
+
+    def _feed(self, key):
+        return key if isinstance(key, (str, Tensor)) else self.graph.as_graph_element(key, allow_operation=False)
+
+    def partial_run_setup(self, fetches, feeds=None):
+        """Names all that partial_run will feed and fetch; gives the handle of the step."""
+        run = self._partial_run(fetches, [self._feed(f) for f in feeds or []])
+        handle = f"partial_run_{id(run)}"
+        self._partial_runs[handle] = run
+        return handle
+
+    def partial_run(self, handle, fetches, feed_dict=None):
+        run = self._partial_runs.get(handle)
+        if run is None:
+            raise ValueError(f"No partial run of the handle {handle!r}; partial_run_setup() gives one.")
+        return run.run(fetches, _expand_feeds(feed_dict or {}))
+
+    def close(self):
+        self._partial_runs.clear()
+        super().close()
+
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        graph_module.environment(*_options(config)[1]).reset(list(containers or []))
+
+    def __reduce__(self):
+        raise TypeError("A Session cannot be pickled.")
+
+
+class DeviceAttributes:
+    """A device of a session."""
+
+    def __init__(self, name, device_type):
+        self.name, self.device_type = name, device_type
+
+    def __repr__(self):
+        return f"_DeviceAttributes({self.name}, {self.device_type})"
+
+
+class _DefaultSession:
+    def __init__(self, session):
+        self._session = session
+
+    def __enter__(self):
+        _default.stack.append(self._session)
+        return self._session
+
+    def __exit__(self, *error):
+        if not _default.stack or _default.stack[-1] is not self._session:
+            raise AssertionError("Nesting violated for default stack of Session objects")
+        _default.stack.pop()
+
+
+class InteractiveSession(Session):
+    """A Session that is the default one from the start."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._scope = self.as_default()
+        self._scope.__enter__()
+        self._graph_scope = self.graph.as_default() if graph is not None else None
+        if self._graph_scope is not None:
+            self._graph_scope.__enter__()
+
+    def close(self):
+        if self._scope is not None:
+            if self._graph_scope is not None:
+                self._graph_scope.__exit__(None, None, None)
+            if self in _default.stack:
+                _default.stack.remove(self)
+            self._scope = self._graph_scope = None
+        super().close()
+
+
+def _expand_fetch(fetch):
+    """(parts, function of the list of their values) of a fetch that is no tensor, operation, name, list or dict."""
+    if isinstance(fetch, bytes):
+        return [fetch.decode()], lambda values: values[0]
+    parts = getattr(fetch, "_fetch_parts", None)
+    if parts is not None:
+        return parts()
+    if isinstance(fetch, IndexedSlices):
+        names = [n for n in ("values", "indices", "dense_shape") if getattr(fetch, n) is not None]
+        from thalweg.sparse import IndexedSlicesValue
+        return [getattr(fetch, n) for n in names], lambda values: IndexedSlicesValue(**dict(zip(names, values)))
+    convert = getattr(fetch, "_as_graph_element", None)
+    if convert is not None:
+        return [convert()], lambda values: values[0]
+    if hasattr(fetch, "items"):
+        keys = list(fetch)
+        return [fetch[k] for k in keys], lambda values: type(fetch)(zip(keys, values))
+    raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or Tensor. "
+                    f"(Can not convert a {type(fetch).__name__} into a Tensor or Operation.)")
+
+
+def _expand_feeds(feed_dict):
+    """feed_dict with tensors and names as keys."""
+    plain = {}
+    for key, value in feed_dict.items():
+        parts = getattr(key, "_feed_parts", None)
+        if isinstance(key, (Tensor, str)):
+            plain[key] = value
+        elif isinstance(key, bytes):
+            plain[key.decode()] = value
+        elif parts is not None:
+            plain.update(parts(value))
+        elif hasattr(key, "_as_graph_element"):
+            plain[key._as_graph_element()] = value
+        elif isinstance(key, tuple) and isinstance(value, (tuple, list)) and len(key) == len(value):
+            plain.update(_expand_feeds(dict(zip(key, value))))
+        else:
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: Can not convert a {type(key).__name__} into a "
+                            "Tensor.")
+    return plain
+

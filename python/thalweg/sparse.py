@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SparseTensor: indices, values and shape that are fed and fetched together."""
+import collections
+
+from thalweg import dtypes, ops
+from thalweg.shapes import TensorShape
+
+SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"], defaults=[None])
+
+
+class SparseTensor:
+    """values[i] is at indices[i]; everything else is zero."""
+
+    def __init__(self, indices, values, dense_shape):
+        self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
+        self.values = ops.convert_to_tensor(values, name="values")
+        self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
+
+    @classmethod
+    def from_value(cls, value):
+        return value if isinstance(value, SparseTensor) else cls(*value)
+
+    dtype = property(lambda self: self.values.dtype)
+    op = property(lambda self: self.values.op)
+    graph = property(lambda self: self.values.graph)
+
+    def get_shape(self):
+        static = self.dense_shape.shape
+        return TensorShape([None] * static[0].value if static.ndims == 1 and static[0].value is not None else None)
+
+    shape = property(get_shape)
+
+    def _fetch_parts(self):
+        return [self.indices, self.values, self.dense_shape], lambda values: SparseTensorValue(*values)
+
+    def _feed_parts(self, value):
+        return dict(zip((self.indices, self.values, self.dense_shape), value))
+
+    def eval(self, feed_dict=None, session=None):
+        from thalweg.tensor import _session
+        return _session(session, self.values, "evaluate tensor").run(self, feed_dict)
+
+    def __repr__(self):
+        return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training: tw.train. Optimizers are the core's; learning-rate schedules and the global step are made here."""
+from thalweg import dtypes, graph, math_ops, ops, variables
+from thalweg.gradients import gradients
+from thalweg.graph import GraphKeys, name_scope
+from thalweg.ops import apply, convert_to_tensor
+from thalweg.tensor import IndexedSlices, Tensor
+
+_LATER = {"saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
+          "meta_graph": "export_meta_graph import_meta_graph"}
+
+
+def __getattr__(name):
+    import importlib
+    for module, names in _LATER.items():
+        if name in names.split():
+            return getattr(importlib.import_module("thalweg." + module), name)
+    if name in ("Example", "Features", "Feature", "Int64List", "FloatList", "BytesList", "SequenceExample", "FeatureList",
+                "FeatureLists", "ClusterDef", "JobDef", "ServerDef"):
+        from thalweg import messages
+        return getattr(messages, name)
+    raise AttributeError(f"module 'thalweg.train' has no attribute '{name}'")
+
+
+class Optimizer:
+    """Base of the optimizers: compute_gradients, apply_gradients, minimize."""
+
+    GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
+    _kind = None
+
+    def __init__(self, use_locking, name, use_nesterov=False, **parameters):
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking, self._name, self._nesterov, self._parameters = use_locking, name, use_nesterov, parameters
+        self._in_graph = {}  # graph -> (the core's optimizer, its variables so far)
+
+    def get_name(self):
+        return self._name
+
+    def _core_of(self, g):
+        from thalweg import _core
+        made = self._in_graph.get(g)
+        if made is None:
+            core = _core.Optimizer(self._kind, self._name, bool(self._use_locking), bool(self._nesterov))
+            for name, value in self._parameters.items():
+                if callable(value):
+                    value = value()
+                if not isinstance(value, (int, float)):
+                    value = math_ops.cast(convert_to_tensor(value), dtypes.float32)
+                core.set(name, value)
+            made = self._in_graph[g] = (core, [])
+        return made
+
+    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
+                          colocate_gradients_with_ops=False, grad_loss=None):
+        """List of (gradient or None, variable)."""
+        if callable(loss):
+            loss = loss()
+        if var_list is None:
+            var_list = variables.trainable_variables() + graph.get_collection("trainable_resource_variables")
+        var_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
+        if not var_list:
+            raise ValueError("No variables to optimize.")
+        found = gradients(loss, var_list, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops)
+        return list(zip(found, var_list))
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """An operation that has run when every variable is updated and global_step is one higher."""
+        pairs = [(g, v) for g, v in grads_and_vars]
+        if not pairs:
+            raise ValueError("No variables provided.")
+        if all(g is None for g, _ in pairs):
+            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
+        target = pairs[0][1].graph
+        with target.control_dependencies(None):
+            core, known = self._core_of(target)
+        given = []
+        for g, _ in pairs:
+            if isinstance(g, IndexedSlices):
+                given.append((g.values, g.indices, g.dense_shape))
+            else:
+                given.append(None if g is None else convert_to_tensor(g))
+        step = None if global_step is None else getattr(global_step, "_ref_tensor", global_step)
+        with name_scope(name, self._name) as scope:
+            update = core.apply_gradients(target, given, [v._ref_tensor for _, v in pairs], step, scope[:-1])
+        for row in core.created(target)[len(known):]:
+            handle, initializer, value, primary, slot = row
+            made = variables.Variable._of(handle, initializer, value)
+            known.append((made, primary, slot))
+            target.add_to_collection(GraphKeys.GLOBAL_VARIABLES, made)
+        target.add_to_collection(GraphKeys.TRAIN_OP, update)
+        return update
+
+    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
+                 colocate_gradients_with_ops=False, name=None, grad_loss=None):
+        """compute_gradients and apply_gradients."""
+        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops,
+                                       grad_loss)
+        if all(g is None for g, _ in pairs):
+            raise ValueError("No gradients provided for any variable, check your graph for ops that do not support "
+                             f"gradients, between variables {[str(v) for _, v in pairs]} and loss {loss}.")
+        return self.apply_gradients(pairs, global_step=global_step, name=name)
+
+    def _made(self):
+        return [row for _, known in self._in_graph.values() for row in known]
+
+    def get_slot(self, var, name):
+        """The slot of this name of a variable, or None."""
+        return next((made for made, primary, slot in self._made() if slot == name and primary == var._ref_tensor), None)
+
+    def get_slot_names(self):
+        return sorted({slot for _, primary, slot in self._made() if primary is not None})
+
+    def variables(self):
+        """The optimizer's own variables."""
+        return [made for made, _, _ in self._made()]
+
+
+class GradientDescentOptimizer(Optimizer):
+    """v -= learning_rate * g."""
+    _kind = "GradientDescent"
+
+    def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
+        super().__init__(use_locking, name, learning_rate=learning_rate)
+
+
+class MomentumOptimizer(Optimizer):
+    """Gradients with momentum, plain or Nesterov's."""
+    _kind = "Momentum"
+
+    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+        super().__init__(use_locking, name, use_nesterov, learning_rate=learning_rate, momentum=momentum)
+
+
+class AdagradOptimizer(Optimizer):
+    """Rates that fall with the sum of squared gradients."""
+    _kind = "Adagrad"
+
+    def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
+        if initial_accumulator_value <= 0.0:
+            raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+        super().__init__(use_locking, name, learning_rate=learning_rate,
+                         initial_accumulator_value=initial_accumulator_value)
+
+
+class AdadeltaOptimizer(Optimizer):
+    """Rates from moving averages of squared gradients and steps."""
+    _kind = "Adadelta"
+
+    def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"):
+        super().__init__(use_locking, name, learning_rate=learning_rate, rho=rho, epsilon=epsilon)
+
+
+class RMSPropOptimizer(Optimizer):
+    """Rates from a moving average of squared gradients."""
+    _kind = "RMSProp"
+
+    def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
+                 name="RMSProp"):
+        self._kind = "CenteredRMSProp" if centered else "RMSProp"
+        super().__init__(use_locking, name, learning_rate=learning_rate, decay=decay, momentum=momentum, epsilon=epsilon)
+
+
+class AdamOptimizer(Optimizer):
+    """Moving averages of gradients and their squares, corrected for their start."""
+    _kind = "Adam"
+
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
+        super().__init__(use_locking, name, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
+
+
+class FtrlOptimizer(Optimizer):
+    """Follow the regularised leader."""
+    _kind = "Ftrl"
+
+    def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1,
+                 l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False, name="Ftrl",
+                 accum_name=None, linear_name=None, l2_shrinkage_regularization_strength=0.0):
+        super().__init__(use_locking, name, learning_rate=learning_rate, learning_rate_power=learning_rate_power,
+                         initial_accumulator_value=initial_accumulator_value,
+                         l1_regularization_strength=l1_regularization_strength,
+                         l2_regularization_strength=l2_regularization_strength)
+
+
+class ProximalGradientDescentOptimizer(Optimizer):
+    """Gradient descent with L1 and L2 penalties."""
+    _kind = "ProximalGradientDescent"
+
+    def __init__(self, learning_rate, l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
+                 name="ProximalGradientDescent"):
+        super().__init__(use_locking, name, learning_rate=learning_rate,
+                         l1_regularization_strength=l1_regularization_strength,
+                         l2_regularization_strength=l2_regularization_strength)
+
+
+class ProximalAdagradOptimizer(Optimizer):
+    """Adagrad with L1 and L2 penalties."""
+    _kind = "ProximalAdagrad"
+
+    def __init__(self, learning_rate, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
+                 l2_regularization_strength=0.0, use_locking=False, name="ProximalAdagrad"):
+        super().__init__(use_locking, name, learning_rate=learning_rate,
+                         initial_accumulator_value=initial_accumulator_value,
+                         l1_regularization_strength=l1_regularization_strength,
+                         l2_regularization_strength=l2_regularization_strength)
+
+
+# ---- the global step ----
+def get_global_step(graph_=None):
+    """The variable that counts steps, or None."""
+    found = (graph_ or graph.get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    return found[0] if found else None
+
+
+def create_global_step(graph_=None):
+    """Makes the variable that counts steps."""
+    from thalweg.variable_scope import get_variable
+    target = graph_ or graph.get_default_graph()
+    if get_global_step(target) is not None:
+        raise ValueError('"global_step" already exists.')
+    with target.as_default(), target.name_scope(None):
+        from thalweg.init_ops import zeros_initializer
+        return get_variable("global_step", shape=[], dtype=dtypes.int64, initializer=zeros_initializer(), trainable=False,
+                            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
+
+
+def get_or_create_global_step(graph_=None):
+    """The variable that counts steps, made when there is none."""
+    found = get_global_step(graph_)
+    return create_global_step(graph_) if found is None else found
+
+
+def global_step(sess, global_step_tensor):
+    return int(sess.run(global_step_tensor))
+
+
+# ---- learning rates that change ----
+def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+    """learning_rate * decay_rate ** (global_step / decay_steps)."""
+    with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
+        rate = convert_to_tensor(learning_rate, name="learning_rate")
+        kind = rate.dtype.base_dtype
+        power = math_ops.cast(global_step, kind) / _number(decay_steps, kind)
+        if staircase:
+            power = apply("Floor", [power])
+        return apply("Mul", [rate, apply("Pow", [_number(decay_rate, kind), power])], name=scope)
+
+
+def _number(value, kind):
+    return math_ops.cast(value, kind) if isinstance(value, Tensor) else ops.constant(float(value), kind)
+
+
+def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
+        rate = convert_to_tensor(learning_rate, name="learning_rate")
+        kind = rate.dtype.base_dtype
+        power = math_ops.cast(global_step, kind) / _number(decay_steps, kind)
+        if staircase:
+            power = apply("Floor", [power])
+        return apply("RealDiv", [rate, 1 + _number(decay_rate, kind) * power], name=scope)
+
+
+def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    with name_scope(name, "NaturalExpDecay", [learning_rate, global_step]) as scope:
+        rate = convert_to_tensor(learning_rate, name="learning_rate")
+        kind = rate.dtype.base_dtype
+        power = math_ops.cast(global_step, kind) / _number(decay_steps, kind)
+        if staircase:
+            power = apply("Floor", [power])
+        return apply("Mul", [rate, apply("Exp", [-_number(decay_rate, kind) * power])], name=scope)
+
+
+def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False, name=None):
+    """From learning_rate to end_learning_rate within decay_steps."""
+    with name_scope(name, "PolynomialDecay", [learning_rate, global_step]) as scope:
+        rate = convert_to_tensor(learning_rate, name="learning_rate")
+        kind = rate.dtype.base_dtype
+        step, total, end = math_ops.cast(global_step, kind), _number(decay_steps, kind), _number(end_learning_rate, kind)
+        if cycle:
+            total = total * apply("Maximum", [ops.constant(1.0, kind), apply("Ceil", [step / total])])
+        else:
+            step = apply("Minimum", [step, total])
+        left = apply("Pow", [1 - step / total, _number(power, kind)])
+        return apply("Add", [(rate - end) * left, end], name=scope)
+
+
+def piecewise_constant(x, boundaries, values, name=None):
+    """values[i] up to boundaries[i], then the last one."""
+    if len(boundaries) != len(values) - 1:
+        raise ValueError("The length of boundaries should be 1 less than the length of values")
+    with name_scope(name, "PiecewiseConstant", [x, *boundaries, *values]):
+        x = convert_to_tensor(x)
+        result = convert_to_tensor(values[0])
+        for boundary, value in zip(boundaries, values[1:]):
+            passed = apply("Greater", [x, convert_to_tensor(boundary, dtype=x.dtype.base_dtype)])
+            result = apply("Select", [passed, convert_to_tensor(value, dtype=result.dtype.base_dtype), result])
+        return result
+
+
+class ExponentialMovingAverage:
+    """Averages of variables in which older values count less."""
+
+    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
+        self._decay, self._num_updates, self.name, self._averages = decay, num_updates, name, {}
+
+    def apply(self, var_list=None):
+        """An operation that updates the averages."""
+        var_list = variables.trainable_variables() if var_list is None else var_list
+        decay = ops.constant(float(self._decay))
+        if self._num_updates is not None:
+            count = math_ops.cast(self._num_updates, dtypes.float32)
+            decay = apply("Minimum", [decay, (1.0 + count) / (10.0 + count)])
+        updates = []
+        for v in var_list:
+            if v not in self._averages:
+                with name_scope(None):
+                    self._averages[v] = variables.Variable(v.initialized_value(), trainable=False,
+                                                           name=f"{v.op.name}/{self.name}")
+                graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
+            average = self._averages[v]
+            difference = average._as_tensor() - v._as_tensor()
+            updates.append(average.assign_sub(difference * math_ops.cast(1.0 - decay, average._dtype)))
+        return ops.group(*updates, name=self.name)
+
+    def average(self, var):
+        return self._averages.get(var)
+
+    def average_name(self, var):
+        return f"{var.op.name}/{self.name}"
+
+    def variables_to_restore(self, moving_avg_variables=None):
+        return {self.average_name(v): v for v in moving_avg_variables or variables.trainable_variables()}
+
+
+def write_graph(graph_or_graph_def, logdir, name, as_text=True):
+    """Writes the graph's GraphDef to a file."""
+    import os
+    os.makedirs(logdir, exist_ok=True)
+    path = os.path.join(logdir, name)
+    if isinstance(graph_or_graph_def, graph.Graph):
+        data = graph_or_graph_def._export(as_text)
+    else:
+        data = str(graph_or_graph_def).encode() if as_text else graph_or_graph_def.SerializeToString()
+    with open(path, "wb") as f:
+        f.write(data)
+    return path

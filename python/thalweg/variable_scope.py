@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variable_scope and get_variable: variables by name, made once and shared."""
+import enum
+
+from thalweg import dtypes, graph, init_ops
+from thalweg.graph import GraphKeys
+from thalweg.shapes import as_shape
+from thalweg.variables import Variable
+
+
+class _ReuseMode(enum.Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
+
+
+class VariableScope:
+    """Defaults of get_variable within a scope."""
+
+    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
+                 custom_getter=None, name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None):
+        self.name, self.reuse, self.initializer, self.regularizer = name, reuse, initializer, regularizer
+        self.custom_getter, self.dtype, self.use_resource, self.constraint = custom_getter, dtype, use_resource, constraint
+        self.original_name_scope, self.caching_device, self.partitioner = name_scope, caching_device, partitioner
+
+    def reuse_variables(self):
+        self.reuse = True
+
+    def set_initializer(self, initializer):
+        self.initializer = initializer
+
+    def set_dtype(self, dtype):
+        self.dtype = dtype
+
+    def set_regularizer(self, regularizer):
+        self.regularizer = regularizer
+
+    def set_use_resource(self, use_resource):
+        self.use_resource = use_resource
+
+    def get_collection(self, name):
+        return graph.get_collection(name, self.name + "/" if self.name else None)
+
+    def trainable_variables(self):
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self):
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def _copy(self, **changes):
+        made = VariableScope.__new__(VariableScope)
+        made.__dict__.update(self.__dict__, **{k: v for k, v in changes.items() if v is not None})
+        return made
+
+
+class _Store:
+    """The variables of a graph by name, and the scope its code is in."""
+
+    def __init__(self):
+        self.variables = {}
+        self.scope = VariableScope(False)
+        self.scope_counts = {}
+
+
+def _store():
+    g = graph.get_default_graph()
+    made = g.__dict__.get("_variable_store")
+    if made is None:
+        made = g._variable_store = _Store()
+    return made
+
+
+def get_variable_scope():
+    """The scope that code is in now."""
+    return _store().scope
+
+
+class variable_scope:
+    """with tw.variable_scope("layer", reuse=tw.AUTO_REUSE): names of variables, and of operations, begin with "layer/"."""
+
+    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,
+                 caching_device=None, partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
+                 constraint=None, auxiliary_name_scope=True):
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        self._given, self._default_name = name_or_scope, default_name
+        self._reuse = reuse
+        self._auxiliary = auxiliary_name_scope
+        self._changes = dict(initializer=initializer, regularizer=regularizer, caching_device=caching_device,
+                             partitioner=partitioner, custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,
+                             constraint=constraint)
+
+    def _unique(self, store, prefix):
+        """The default name, with _1, _2 ... when this scope has had one."""
+        full = f"{store.scope.name}/{prefix}" if store.scope.name else prefix
+        count = store.scope_counts.get(full, 0)
+        return prefix if count == 0 else f"{prefix}_{count}"
+
+    def __enter__(self):
+        store = _store()
+        old = store.scope
+        g = graph.get_default_graph()
+        if isinstance(self._given, VariableScope):
+            made = self._given._copy(**self._changes)
+            made.reuse = self._reuse if self._reuse is not None else self._given.reuse
+            scope_name = made.name.split("/")[-1] if made.name else None
+        else:
+            part = self._given if self._given is not None else self._unique(store, self._default_name)
+            made = old._copy(**self._changes)
+            made.name = f"{old.name}/{part}" if old.name and part else old.name or part
+            made.reuse = self._reuse if self._reuse is not None else old.reuse
+            store.scope_counts[made.name] = store.scope_counts.get(made.name, 0) + 1
+            scope_name = part
+        self._old, self._store = old, store
+        self._counts = {k: v for k, v in store.scope_counts.items() if k.startswith(made.name + "/")}
+        for k in self._counts:
+            store.scope_counts[k] = 0
+        self._names = g.name_scope(scope_name) if self._auxiliary and scope_name else None
+        if self._names is not None:
+            made.original_name_scope = self._names.__enter__()
+        store.scope = made
+        return made
+
+    def __exit__(self, *error):
+        self._store.scope = self._old
+        self._store.scope_counts.update(self._counts)
+        if self._names is not None:
+            self._names.__exit__(*error)
+
+
+def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
+                 caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
+                 constraint=None, synchronization=None, aggregation=None):
+    """The variable of this name in the current scope: made, or the one that is there where the scope reuses."""
+    scope = get_variable_scope()
+    getter = custom_getter or scope.custom_getter
+    arguments = dict(shape=shape, dtype=dtype or scope.dtype, initializer=initializer or scope.initializer,
+                     regularizer=regularizer or scope.regularizer, trainable=trainable, collections=collections,
+                     validate_shape=validate_shape, constraint=constraint or scope.constraint,
+                     use_resource=scope.use_resource if use_resource is None else use_resource, reuse=scope.reuse)
+    full_name = f"{scope.name}/{name}" if scope.name else name
+    if getter is not None:
+        return getter(_get, name=full_name, **arguments)
+    return _get(full_name, **arguments)
+
+
+def _get(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=None, collections=None,
+         validate_shape=True, constraint=None, use_resource=None, reuse=False, **_):
+    store = _store()
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    found = store.variables.get(name)
+    if found is not None:
+        if reuse is False or reuse is None:
+            raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+                             f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at: {found.op.site}")
+        if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
+            raise ValueError(f"Trying to share variable {name}, but specified shape {as_shape(shape)} and found shape "
+                             f"{found.shape}.")
+        if not dtype.is_compatible_with(found._dtype):
+            raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+                             f"{found._dtype.name}.")
+        return found
+    if reuse is True:
+        raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+                         "reuse=tf.AUTO_REUSE in VarScope?")
+    value = _first_value(name, shape, dtype, initializer)
+    with graph.get_default_graph().name_scope(None):
+        made = Variable(value, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
+                        dtype=None if initializer is not None and shape is None else dtype, use_resource=use_resource,
+                        constraint=constraint)
+    store.variables[name] = made
+    if regularizer is not None:
+        with graph.colocate_with(made.op), graph.name_scope(name + "/Regularizer/"):
+            loss = regularizer(made)
+        if loss is not None:
+            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def _first_value(name, shape, dtype, initializer):
+    if initializer is None:
+        if dtype.is_floating:
+            initializer = init_ops.glorot_uniform_initializer()
+        elif dtype.is_integer or dtype.is_bool or dtype.is_unsigned:
+            initializer = init_ops.zeros_initializer()
+        else:
+            raise ValueError(f"An initializer for variable {name} of {dtype!r} is required")
+    if not callable(initializer):
+        return initializer
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if shape is None or not as_shape(shape).is_fully_defined():
+        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was {as_shape(shape)}.")
+    return lambda: initializer(as_shape(shape).as_list(), dtype=dtype)
