@@ -154,6 +154,31 @@ TwDataType OwnType(PyObject* value, PyArrayObject* array) {
   return type == NPY_INT64 ? kInt32 : TypeOfNumpy(type);
 }
 
+// Whether an array kept its values when it became whole numbers or truth values; true for other
+// types. False with a Python error.
+bool CheckKept(PyArrayObject* given, PyObject* converted, TwDataType dtype) {
+  const int type = PyArray_TYPE(reinterpret_cast<PyArrayObject*>(converted));
+  const bool exact = PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type);
+  const bool parts = PyArray_ISCOMPLEX(given) && !PyTypeNum_ISCOMPLEX(type);
+  if (PyArray_CanCastSafely(PyArray_TYPE(given), type) || !(exact || parts)) return true;
+  PyObject* equal = PyObject_RichCompare(reinterpret_cast<PyObject*>(given), converted, Py_EQ);
+  if (equal == nullptr) return false;
+  PyObject* all = PyArray_Check(equal) ? PyArray_All(reinterpret_cast<PyArrayObject*>(equal),
+                                                     NPY_RAVEL_AXIS, nullptr)
+                                       : Py_NewRef(equal);
+  Py_DECREF(equal);
+  if (all == nullptr) return false;
+  const int kept = PyObject_IsTrue(all);
+  Py_DECREF(all);
+  if (kept == 0) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "Expected %s, got values of type %S that are none: cast them to say what is meant.",
+        TypeName(dtype), reinterpret_cast<PyObject*>(PyArray_DESCR(given)));
+  }
+  return kept > 0;
+}
+
 TensorPtr FromArrayLike(PyObject* value, TwDataType dtype, bool share) {
   PyObject* any = PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr);
   if (any == nullptr) return nullptr;
@@ -176,7 +201,8 @@ TensorPtr FromArrayLike(PyObject* value, TwDataType dtype, bool share) {
       auto* contiguous = reinterpret_cast<PyArrayObject*>(ready);
       // A fresh array is ours alone, so sharing it is always safe.
       const bool fresh = ready != value && PyArray_BASE(contiguous) == nullptr;
-      tensor = FromContiguous(contiguous, dtype, share || fresh);
+      if (CheckKept(array, ready, dtype))
+        tensor = FromContiguous(contiguous, dtype, share || fresh);
       Py_DECREF(ready);
     }
   }
@@ -199,6 +225,27 @@ TensorPtr FromNumber(PyObject* value, TwDataType dtype) {
       std::memcpy(data, &narrow, sizeof narrow);
     }
     return tensor;
+  }
+  if (PyLong_CheckExact(value) && dtype <= kInt64) {
+    const long number = PyLong_AsLong(value);
+    if (number == -1 && PyErr_Occurred()) {
+      PyErr_Clear();  // too large for 64 bits: numpy says so
+      return nullptr;
+    }
+    const bool small = number >= INT32_MIN && number <= INT32_MAX;
+    if (dtype == 0) dtype = small ? kInt32 : kInt64;
+    if (dtype == kInt64 || (dtype == kInt32 && small) || dtype == kFloat) {
+      TensorPtr tensor = NewTensor(dtype, nullptr, 0);
+      if (!tensor) return nullptr;
+      void* data = tw_tensor_data(tensor.get());
+      const auto narrow = static_cast<int32_t>(number);
+      const auto real = static_cast<float>(number);
+      if (dtype == kInt64) std::memcpy(data, &number, sizeof number);
+      if (dtype == kInt32) std::memcpy(data, &narrow, sizeof narrow);
+      if (dtype == kFloat) std::memcpy(data, &real, sizeof real);
+      return tensor;
+    }
+    return nullptr;
   }
   if (PyBool_Check(value) && (dtype == 0 || dtype == kBool)) {
     TensorPtr tensor = NewTensor(kBool, nullptr, 0);

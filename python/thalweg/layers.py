@@ -2,7 +2,7 @@
 """Layers with their variables: tw.layers."""
 from thalweg import array_ops, init_ops, math_ops, nn
 from thalweg.ops import convert_to_tensor
-from thalweg.variable_scope import get_variable, variable_scope
+from thalweg.variable_scopes import get_variable, variable_scope
 
 
 def _pair(value):

@@ -260,7 +260,7 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
         params = params[0]
     found = array_ops.gather(params, ids, name=name or "embedding_lookup")
     if max_norm is not None:
-        from thalweg.gradients import clip_by_norm
+        from thalweg.gradient_ops import clip_by_norm
         found = clip_by_norm(found, max_norm, axes=[-1])
     return found
 

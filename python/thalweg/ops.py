@@ -107,7 +107,7 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
         if convert is not None:
             value = convert()
         elif isinstance(value, IndexedSlices):
-            from thalweg.gradients import densify
+            from thalweg.gradient_ops import densify
             value = densify(value)
         elif isinstance(value, (list, tuple)) and any(_has_tensor(v) for v in value):
             from thalweg.array_ops import stack

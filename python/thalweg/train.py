@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: tw.train. Optimizers are the core's; learning-rate schedules and the global step are made here."""
 from thalweg import dtypes, graph, math_ops, ops, variables
-from thalweg.gradients import gradients
+from thalweg.gradient_ops import gradients
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.tensor import IndexedSlices, Tensor
@@ -86,7 +86,7 @@ class Optimizer:
         for row in core.created(target)[len(known):]:
             handle, initializer, value, primary, slot = row
             made = variables.Variable._of(handle, initializer, value)
-            known.append((made, primary, slot))
+            known.append((made, primary, slot.removesuffix("_slot")))
             target.add_to_collection(GraphKeys.GLOBAL_VARIABLES, made)
         target.add_to_collection(GraphKeys.TRAIN_OP, update)
         return update
@@ -214,7 +214,7 @@ def get_global_step(graph_=None):
 
 def create_global_step(graph_=None):
     """Makes the variable that counts steps."""
-    from thalweg.variable_scope import get_variable
+    from thalweg.variable_scopes import get_variable
     target = graph_ or graph.get_default_graph()
     if get_global_step(target) is not None:
         raise ValueError('"global_step" already exists.')

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cond and while_loop."""
+import numpy as np
+import pytest
+import thalweg as tw
+
+
+def test_cond_runs_one_branch_only(run):
+    counts = [tw.Variable(0), tw.Variable(0)]
+    x = tw.placeholder(tw.float32, [])
+
+    def branch(i, value):
+        def go():
+            with tw.control_dependencies([counts[i].assign_add(1)]):
+                return tw.identity(value)
+        return go
+    y = tw.cond(x > 0, branch(0, x * 2), branch(1, tw.constant(-1.0)))
+    with tw.Session() as sess:
+        sess.run(tw.global_variables_initializer())
+        assert [sess.run(y, {x: v}) for v in (3, -3, 4)] == [6, -1, 8]
+        assert sess.run(counts) == [2, 1]
+
+
+def test_cond_structures_and_nesting(run):
+    x = tw.placeholder(tw.float32, [])
+    y = tw.cond(x > 0, lambda: (x, [x + 1]), lambda: (x * 2, [tw.constant(5.0)]))
+    z = tw.cond(x > 0, lambda: tw.cond(x > 5, lambda: x * 100, lambda: tw.constant(-1.0)), lambda: x)
+    assert run([y, z], {x: 7}) == [(7, [8]), 700] and run([y, z], {x: 3})[1] == -1 and run([y, z], {x: -3}) == [(-6, [5]), -3]
+    with pytest.raises(ValueError):
+        tw.cond(x > 0, lambda: (x, x), lambda: x)
+    with pytest.raises(ValueError, match="same type"):
+        tw.cond(x > 0, lambda: x, lambda: tw.constant(1))
+    with pytest.raises(TypeError):
+        tw.cond(True, lambda: x, lambda: x)
+
+
+def test_gradient_through_cond(run):
+    x = tw.placeholder(tw.float32, [])
+    [g] = tw.gradients(tw.cond(x > 0, lambda: x * x, lambda: 3 * x), x)
+    assert run(g, {x: 5}) == 10 and run(g, {x: -5}) == 3
+
+
+def test_case(run):
+    x = tw.placeholder(tw.int32, [])
+    y = tw.case([(x < 0, lambda: tw.constant("minus")), (x > 0, lambda: tw.constant("plus"))], lambda: tw.constant("zero"))
+    assert [run(y, {x: v}) for v in (-1, 0, 1)] == [b"minus", b"zero", b"plus"]
+
+
+def test_while_loop(run):
+    n = tw.placeholder(tw.int32, [])
+    i, total = tw.while_loop(lambda i, t: i < n, lambda i, t: (i + 1, t + i), [0, 0])
+    assert [run([i, total], {n: v}) for v in (0, 1, 10)] == [[0, 0], [1, 0], [10, 45]]
+    assert run(tw.while_loop(lambda v: v < 100, lambda v: v * 2, [3])) == 192
+    assert run(tw.while_loop(lambda v: v < 100, lambda v: v * 2, [3], maximum_iterations=2)) == 12
+
+
+@pytest.mark.parametrize("parallel_iterations", [1, 10])
+def test_nested_loops_and_conditions(run, parallel_iterations):
+    x = tw.placeholder(tw.float32, [])
+
+    def outer(i, t):
+        def inner(j, u):
+            return j + 1, tw.cond(tw.equal(j % 2, 0), lambda: u + x, lambda: u * 2)
+        return i + 1, tw.while_loop(lambda j, u: j < i, inner, [0, t], parallel_iterations=parallel_iterations)[1]
+    got = tw.while_loop(lambda i, t: i < 5, outer, [0, x], parallel_iterations=parallel_iterations)[1]
+    want = 3.0
+    for i in range(5):
+        for j in range(i):
+            want = want + 3 if j % 2 == 0 else want * 2
+    assert run(got, {x: 3}) == want
+
+
+def test_what_a_loop_closes_over_is_computed_once(run):
+    count = tw.Variable(0)
+    outside = count.assign_add(1) * 10
+    total = tw.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + outside), [0, 0])[1]
+    with tw.Session() as sess:
+        sess.run(count.initializer)
+        assert sess.run(total) == 50 and sess.run(count) == 1
+
+
+def test_assignments_in_a_loop_happen_in_every_iteration(run):
+    v = tw.Variable(0)
+
+    def body(i):
+        with tw.control_dependencies([v.assign_add(i)]):
+            return i + 1
+    loop = tw.while_loop(lambda i: i < 5, body, [0])
+    with tw.Session() as sess:
+        sess.run(v.initializer)
+        assert sess.run(loop) == 5 and sess.run(v) == 10
+
+
+def test_shape_invariants(run):
+    loop = tw.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, tw.concat([t, t], 0)), [0, tw.ones([1])],
+                         shape_invariants=[tw.TensorShape([]), tw.TensorShape([None])])
+    assert loop[1].shape.as_list() == [None] and run(loop[1]).shape == (8,)
+    assert tw.while_loop(lambda i: i < 3, lambda i: i + 1, [0]).shape.as_list() == []
+
+
+def test_structures_of_loop_variables(run):
+    got = tw.while_loop(lambda i, p: i < 3, lambda i, p: (i + 1, {"a": p["a"] + 1, "b": [p["b"][0] * 2]}),
+                        [0, {"a": tw.constant(1.0), "b": [tw.constant(1)]}])
+    assert run(got) == [3, {"a": 4.0, "b": [8]}]
+
+
+def test_wrong_loops():
+    with pytest.raises((TypeError, ValueError)):
+        tw.while_loop(lambda i: i < 3, lambda i: tw.to_float(i), [0])
+    with pytest.raises(ValueError):
+        tw.while_loop(lambda i: i < 3, lambda i: (i, i), [0])
+    with pytest.raises(ValueError, match="No loop variables"):
+        tw.while_loop(lambda: True, lambda: [], [])
+
+
+def test_assert(run):
+    x = tw.placeholder(tw.float32, [])
+    with tw.control_dependencies([tw.Assert(x > 0, ["x must be positive", x])]):
+        y = tw.identity(x)
+    assert run(y, {x: 1}) == 1
+    with pytest.raises(tw.errors.InvalidArgumentError, match="x must be positive"):
+        run(y, {x: -1})
+
+
+def test_a_loop_in_two_sessions_on_threads():
+    loop = tw.while_loop(lambda i: i < 1000, lambda i: i + 1, [0])
+    with tw.Session() as a, tw.Session() as b:
+        np.testing.assert_array_equal([a.run(loop), b.run(loop)], [1000, 1000])

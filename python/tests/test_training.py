@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables, gradients, optimizers, savers."""
+import os
+
+import numpy as np
+import pytest
+import thalweg as tw
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_variables(use_resource):
+    v = tw.Variable([1.0, 2.0], name="v", use_resource=use_resource)
+    assert v.name == "v:0" and v.shape.as_list() == [2] and v.dtype.base_dtype is tw.float32
+    up, down = v.assign_add([1, 1]), v.assign_sub([10, 10])
+    with tw.Session() as sess:
+        with pytest.raises(tw.errors.FailedPreconditionError):
+            sess.run(v)
+        assert sess.run(tw.report_uninitialized_variables()).tolist() == [b"v"]
+        sess.run(tw.global_variables_initializer())
+        assert sess.run(v * 2).tolist() == [2, 4]
+        sess.run(up)
+        assert sess.run(v).tolist() == [2, 3]
+        sess.run(down.op if hasattr(down, "op") else down)
+        v.load([5, 6], sess)
+        assert v.eval(sess).tolist() == [5, 6] and sess.run(v[1]) == 6
+        assert sess.run(v, {v: [0, 0]}).tolist() == [0, 0]
+
+
+def test_get_variable_shares():
+    with tw.variable_scope("a"):
+        first = tw.get_variable("w", [2, 3])
+        with tw.variable_scope("b"):
+            assert tw.get_variable("w", [1]).name == "a/b/w:0"
+    with tw.variable_scope("a", reuse=True):
+        assert tw.get_variable("w", [2, 3]) is first
+        with pytest.raises(ValueError, match="does not exist"):
+            tw.get_variable("new", [1])
+        with pytest.raises(ValueError, match="specified shape"):
+            tw.get_variable("w", [3, 2])
+    with tw.variable_scope("a"), pytest.raises(ValueError, match="already exists"):
+        tw.get_variable("w", [2, 3])
+    with tw.variable_scope("a", reuse=tw.AUTO_REUSE):
+        assert tw.get_variable("w") is first and tw.get_variable("x", []).name == "a/x:0"
+    assert first.name == "a/w:0" and tw.add(first, 1.0).name == "Add:0"
+
+
+def test_names_of_layers():
+    x = tw.placeholder(tw.float32, [None, 4])
+    tw.layers.dense(x, 3)
+    tw.layers.dense(x, 3)
+    tw.layers.dense(x, 2, name="out")
+    tw.layers.dense(x, 2, name="out", reuse=True)
+    assert [v.name for v in tw.trainable_variables()] == ["dense/kernel:0", "dense/bias:0", "dense_1/kernel:0",
+                                                         "dense_1/bias:0", "out/kernel:0", "out/bias:0"]
+
+
+def test_gradients(run):
+    x, y = tw.placeholder(tw.float32, []), tw.placeholder(tw.float32, [])
+    z = x * x * y + tw.exp(x)
+    gx, gy, none = tw.gradients(z, [x, y, tw.constant(1.0)])
+    assert none is None
+    np.testing.assert_allclose(run([gx, gy], {x: 2, y: 3}), [12 + np.exp(2), 4], rtol=1e-6)
+    [scaled] = tw.gradients([z], [y], grad_ys=[tw.constant(10.0)])
+    assert run(scaled, {x: 2, y: 3}) == 40
+    u = x * 3
+    [stopped] = tw.gradients(u * x, [x], stop_gradients=[u])
+    assert run(stopped, {x: 2}) == 6
+    [second] = tw.gradients(tw.gradients(x * x * x, x), x)
+    assert run(second, {x: 2}) == 12
+    [zero] = tw.gradients(x, [y], unconnected_gradients=tw.UnconnectedGradients.ZERO)
+    assert run(zero, {y: 1}) == 0
+    with pytest.raises((ValueError, tw.errors.OpError)):
+        tw.gradients(x, [y], explain_unconnected=True)
+
+
+def test_the_gradient_of_a_gather_is_sparse(run):
+    table = tw.Variable(np.arange(12.0).reshape(4, 3))
+    [g] = tw.gradients(tw.reduce_sum(tw.nn.embedding_lookup(table, [1, 1, 3]) * 2), [table])
+    assert isinstance(g, tw.IndexedSlices)
+    got = run(g)
+    assert got.indices.tolist() == [1, 1, 3] and got.values.tolist() == [[2] * 3] * 3
+    np.testing.assert_array_equal(run(tw.convert_to_tensor(g)), np.array([0, 4, 0, 2])[:, None] * np.ones(3))
+
+
+def test_clipping(run):
+    a, b = np.array([3.0, 4.0], np.float32), np.array([12.0], np.float32)
+    clipped, norm = tw.clip_by_global_norm([tw.constant(a), None, tw.constant(b)], 6.5)
+    assert clipped[1] is None
+    got = run([clipped[0], clipped[2], norm])
+    np.testing.assert_allclose(got[0], a / 2, rtol=1e-6)
+    np.testing.assert_allclose(got[1], b / 2, rtol=1e-6)
+    assert got[2] == 13 and run(tw.clip_by_global_norm([tw.constant(a)], 100.0)[0][0]).tolist() == [3, 4]
+
+
+OPTIMIZERS = {
+    "GradientDescent": (lambda: tw.train.GradientDescentOptimizer(0.1), []),
+    "Momentum": (lambda: tw.train.MomentumOptimizer(0.05, 0.8), ["momentum"]),
+    "Nesterov": (lambda: tw.train.MomentumOptimizer(0.05, 0.8, use_nesterov=True), ["momentum"]),
+    "Adagrad": (lambda: tw.train.AdagradOptimizer(0.5), ["accumulator"]),
+    "Adadelta": (lambda: tw.train.AdadeltaOptimizer(20.0), ["accum", "accum_update"]),
+    "RMSProp": (lambda: tw.train.RMSPropOptimizer(0.02), ["momentum", "rms"]),
+    "CenteredRMSProp": (lambda: tw.train.RMSPropOptimizer(0.02, centered=True), ["mg", "momentum", "rms"]),
+    "Adam": (lambda: tw.train.AdamOptimizer(0.1), ["m", "v"]),
+    "Ftrl": (lambda: tw.train.FtrlOptimizer(1.0), ["accum", "linear"]),
+    "ProximalGradientDescent": (lambda: tw.train.ProximalGradientDescentOptimizer(0.1), []),
+    "ProximalAdagrad": (lambda: tw.train.ProximalAdagradOptimizer(0.5), ["accumulator"]),
+}
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_optimizers_find_the_minimum(kind, use_resource):
+    make, slots = OPTIMIZERS[kind]
+    v = tw.Variable([2.0, -3.0], use_resource=use_resource)
+    loss = tw.reduce_sum(tw.square(v - [1.0, 1.0]))
+    optimizer, steps = make(), tw.train.get_or_create_global_step()
+    train = optimizer.minimize(loss, global_step=steps)
+    assert optimizer.get_slot_names() == slots and all(optimizer.get_slot(v, s).shape == [2] for s in slots)
+    assert set(optimizer.variables()) <= set(tw.global_variables())
+    with tw.Session() as sess:
+        sess.run(tw.global_variables_initializer())
+        for _ in range(300):
+            sess.run(train)
+        assert sess.run(loss) < 0.01 and sess.run(steps) == 300
+
+
+def test_one_step_of_adam_and_momentum_in_numbers(run):
+    for make, want in [(lambda: tw.train.AdamOptimizer(0.1), 1 - 0.1), (lambda: tw.train.MomentumOptimizer(0.1, 0.9), 1 - 0.2)]:
+        v = tw.Variable(1.0)
+        train = make().minimize(v * v)
+        with tw.Session() as sess:
+            sess.run(tw.global_variables_initializer())
+            sess.run(train)
+            np.testing.assert_allclose(sess.run(v), want, rtol=1e-5)
+
+
+def test_wrong_use_of_optimizers():
+    v, optimizer = tw.Variable(1.0), tw.train.GradientDescentOptimizer(0.1)
+    with pytest.raises(ValueError, match="No gradients provided for any variable"):
+        optimizer.minimize(tw.constant(1.0), var_list=[v])
+    with pytest.raises(ValueError, match="No variables"):
+        optimizer.apply_gradients([])
+
+
+def test_learning_rates(run):
+    step = tw.placeholder(tw.int64, [])
+    rates = [tw.train.exponential_decay(0.1, step, 10, 0.5), tw.train.exponential_decay(0.1, step, 10, 0.5, staircase=True),
+             tw.train.polynomial_decay(1.0, step, 10, 0.0), tw.train.piecewise_constant(step, [5, 20], [1.0, 2.0, 3.0]),
+             tw.train.inverse_time_decay(1.0, step, 10, 2.0)]
+    np.testing.assert_allclose(run(rates, {step: 15}), [0.1 * 0.5 ** 1.5, 0.05, 0, 2, 0.25], rtol=1e-5)
+
+
+def test_a_rate_that_the_graph_computes():
+    v, rate = tw.Variable(1.0), tw.placeholder(tw.float32, [])
+    train = tw.train.GradientDescentOptimizer(rate).minimize(3 * v)
+    with tw.Session() as sess:
+        sess.run(v.initializer)
+        sess.run(train, {rate: 0.1})
+        np.testing.assert_allclose(sess.run(v), 0.7, rtol=1e-6)
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_saver(tmp_path, use_resource):
+    w = tw.Variable(np.arange(6.0).reshape(2, 3), name="w", use_resource=use_resource)
+    n = tw.Variable(7, name="n", use_resource=use_resource)
+    saver = tw.train.Saver(max_to_keep=2)
+    with tw.Session() as sess:
+        sess.run(tw.global_variables_initializer())
+        paths = [saver.save(sess, str(tmp_path / "model"), global_step=s) for s in (1, 2, 3)]
+        sess.run([w.assign(w * 0), n.assign(0)])
+        saver.restore(sess, paths[-1])
+        assert sess.run(n) == 7 and sess.run(w).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert paths[-1] == str(tmp_path / "model-3") == tw.train.latest_checkpoint(str(tmp_path))
+    assert saver.last_checkpoints == paths[1:]
+    assert not os.path.exists(paths[0] + ".index") and os.path.exists(paths[1] + ".index")
+    state = tw.train.get_checkpoint_state(str(tmp_path))
+    assert state.model_checkpoint_path == paths[-1] and list(state.all_model_checkpoint_paths) == paths[1:]
+    with tw.Graph().as_default():
+        saver = tw.train.import_meta_graph(paths[-1] + ".meta")
+        with tw.Session() as sess:
+            saver.restore(sess, paths[-1])
+            assert sess.run("n/read:0" if not use_resource else "n/Read/ReadVariableOp:0") == 7
+        assert [v.name for v in tw.trainable_variables()] == ["w:0", "n:0"]
+
+
+def test_saver_by_other_names_and_wrong_use(tmp_path):
+    v = tw.Variable(3.0, name="v")
+    path = str(tmp_path / "m")
+    with tw.Session() as sess:
+        sess.run(v.initializer)
+        assert tw.train.Saver({"other": v}).save(sess, path) == path
+        with pytest.raises(ValueError, match="not a valid checkpoint"):
+            tw.train.Saver().restore(sess, str(tmp_path / "none"))
+        with pytest.raises(tw.errors.NotFoundError, match="v"):
+            tw.train.Saver().restore(sess, path)
+        with pytest.raises(ValueError, match="Parent directory"):
+            tw.train.Saver().save(sess, str(tmp_path / "no" / "m"))
+    assert tw.train.latest_checkpoint(str(tmp_path / "empty")) is None
+    with tw.Graph().as_default(), pytest.raises(ValueError, match="No variables to save"):
+        tw.train.Saver()
+
+
+def test_moving_averages():
+    v = tw.Variable(0.0)
+    averages = tw.train.ExponentialMovingAverage(0.5)
+    update = averages.apply([v])
+    with tw.Session() as sess:
+        sess.run(tw.global_variables_initializer())
+        sess.run(v.assign(8.0))
+        sess.run(update)
+        assert sess.run(averages.average(v)) == 4
+
+
+def test_sparse_updates():
+    v = tw.Variable(np.zeros((3, 2), np.float32))
+    train = tw.train.GradientDescentOptimizer(1.0).minimize(tw.reduce_sum(tw.gather(v, [2, 2, 0])))
+    with tw.Session() as sess:
+        sess.run(v.initializer)
+        sess.run(train)
+        assert sess.run(v).tolist() == [[-1, -1], [0, 0], [-2, -2]]
+        sess.run(tw.scatter_update(v, [1], [[5.0, 6.0]]))
+        assert sess.run(v)[1].tolist() == [5, 6]
