@@ -3,9 +3,6 @@
 #define THALWEG_IMPORTS_NUMPY
 #include "core.h"
 
-// A library without the function loads all the same; asking for it is an error.
-#pragma weak tw_environment_load_library
-
 namespace thalweg_python {
 
 PyTypeObject* environment_type = nullptr;
@@ -128,10 +125,6 @@ PyObject* EnvironmentReset(PyObject* self, PyObject* containers) {
 PyObject* EnvironmentLoadLibrary(PyObject* self, PyObject* path) {
   const char* text = PyUnicode_AsUTF8(path);
   if (text == nullptr) return nullptr;
-  if (&tw_environment_load_library == nullptr) {
-    PyErr_SetString(PyExc_NotImplementedError, "this build cannot load operations at run time");
-    return nullptr;
-  }
   const StatusPtr status = NewStatus();
   if (tw_environment_load_library(EnvironmentOf(self), text, status.get()) != TW_OK) {
     return Raise(status.get(), nullptr);

@@ -81,6 +81,10 @@ void StepState::Begin(const Executor::Step* args) {
 }
 
 void StepState::Fail(Status status) {
+  // A kernel that gave up because the step was cancelled ends it for the same reason.
+  if (status.code() == Code::kCancelled && cancellation_->IsCancelled()) {
+    status = cancellation_->Reason();
+  }
   {
     MutexLock lock(mutex_);
     if (!error_.ok()) return;

@@ -127,9 +127,7 @@ Status Saver::WriteState(const std::string& newest) {
   std::vector<double> times;
   for (const Kept& kept : kept_) {
     const bool beside = ParentDirectory(kept.path) == ParentDirectory(newest);
-    const std::string name = beside ? BaseName(kept.path) : kept.path;
-    const std::string_view one[] = {name};
-    state->Append<std::string_view>(State::kAllModelCheckpointPaths, one);
+    state->AddString(State::kAllModelCheckpointPaths, beside ? BaseName(kept.path) : kept.path);
     times.push_back(kept.saved_at);
   }
   state->Append<double>(State::kAllModelCheckpointTimestamps, times);
