@@ -15,6 +15,10 @@
 #include "thalweg/compute/conv/conv2d.h"
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/gemm/gemm.h"
+#include "thalweg/compute/optimizer/optimizer.h"
+#include "thalweg/compute/pool/pool2d.h"
+#include "thalweg/compute/reduce/reduce.h"
+#include "thalweg/compute/softmax/softmax.h"
 #include "thalweg/compute/work.h"
 
 namespace thalweg::compute {
@@ -218,6 +222,51 @@ void ElementwiseRows(Bench& bench) {
   }
 }
 
+void RowRows(Bench& bench) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{10000, 1000}, {1000000, 10}}) {
+    const int64_t n = rows * columns;
+    std::vector<float> x(n, 0.5f), y(n), loss(rows);
+    const std::vector<int64_t> dims = {rows, columns};
+    const auto bytes = static_cast<double>(n) * 4;
+    bench.Bytes(Label("softmax", {rows, columns}), 2 * bytes, [&] {
+      Softmax(bench.work(), DType::kFloat, rows, columns, x.data(), y.data()).IgnoreError();
+    });
+    for (const int64_t axis : {0, 1}) {
+      const std::vector<int64_t> axes = {axis};
+      const Reduction reduction = *Reduction::Make(dims, axes);
+      bench.Bytes(Label(axis == 0 ? "sum of columns" : "sum of rows", {rows, columns}), bytes, [&] {
+        Reduce(bench.work(), ReduceOp::kSum, DType::kFloat, reduction, x.data(), y.data())
+            .IgnoreError();
+      });
+    }
+  }
+  const int64_t n = 10000000;
+  std::vector<float> var(n), m(n), v(n, 1.0f), grad(n, 0.1f);
+  Update update{.rule = UpdateRule::kAdam,
+                .var = var.data(),
+                .slots = {m.data(), v.data()},
+                .grad = grad.data()};
+  update.scalars = AdamScalars(DType::kFloat, 0.001, 0.9, 0.999, 1e-8, 0.5, 0.9);
+  bench.Bytes(Label("Adam", {n}), 28.0 * n,
+              [&] { RunUpdate(bench.work(), DType::kFloat, n, update).IgnoreError(); });
+}
+
+void PoolRows(Bench& bench) {
+  const Window w = *MakeWindow(112, 3, 2, 1, Padding::kSame);
+  const Pool2DShape s{8, w, w, 64};
+  std::vector<float> x(s.batch * s.InPixels() * 64, 0.5f), dx(x.size()),
+      y(s.batch * s.OutPixels() * 64);
+  const double bytes = 4.0 * static_cast<double>(x.size() + y.size());
+  bench.Bytes("max pool 3x3/2 8x112x112x64", bytes,
+              [&] { MaxPool(bench.work(), DType::kFloat, s, x.data(), y.data()).IgnoreError(); });
+  bench.Bytes(
+      "max pool gradient 3x3/2 8x112x112x64", bytes + 4.0 * static_cast<double>(x.size()), [&] {
+        MaxPoolGrad(bench.work(), DType::kFloat, s, x.data(), y.data(), dx.data()).IgnoreError();
+      });
+  bench.Bytes("average pool 3x3/2 8x112x112x64", bytes,
+              [&] { AvgPool(bench.work(), DType::kFloat, s, x.data(), y.data()).IgnoreError(); });
+}
+
 }  // namespace
 }  // namespace thalweg::compute
 
@@ -232,6 +281,8 @@ int main(int argc, char** argv) {
     BatchedRows(bench);
     ConvRows(bench);
     ElementwiseRows(bench);
+    RowRows(bench);
+    PoolRows(bench);
   }
   return 0;
 }

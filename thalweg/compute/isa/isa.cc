@@ -3,18 +3,21 @@
 
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
+#include "thalweg/compute/optimizer/kernels.h"
 #include "thalweg/compute/reduce/kernels.h"
+#include "thalweg/compute/softmax/kernels.h"
 
 namespace thalweg::compute {
 namespace {
 
-#define THALWEG_TABLE(ENUM, LEVEL)                                                    \
-  {                                                                                   \
-    IsaLevel::ENUM, &LEVEL::kGemmFloat, &LEVEL::kGemmDouble,                          \
-        {&LEVEL::kEwFloatKernels, &LEVEL::kEwDoubleKernels, &LEVEL::kEwInt32Kernels,  \
-         &LEVEL::kEwInt64Kernels, &LEVEL::kEwUint32Kernels, &LEVEL::kEwUint64Kernels, \
-         &kEwBoolKernels,         &kEwComplex64Kernels,     &kEwComplex128Kernels},   \
-        &LEVEL::kHalfKernels, &kReduceTables[static_cast<int>(IsaLevel::ENUM)]        \
+#define THALWEG_TABLE(ENUM, LEVEL)                                                                 \
+  {                                                                                                \
+    IsaLevel::ENUM, &LEVEL::kGemmFloat, &LEVEL::kGemmDouble,                                       \
+        {&LEVEL::kEwFloatKernels, &LEVEL::kEwDoubleKernels, &LEVEL::kEwInt32Kernels,               \
+         &LEVEL::kEwInt64Kernels, &LEVEL::kEwUint32Kernels, &LEVEL::kEwUint64Kernels,              \
+         &kEwBoolKernels,         &kEwComplex64Kernels,     &kEwComplex128Kernels},                \
+        &LEVEL::kHalfKernels, &kReduceTables[static_cast<int>(IsaLevel::ENUM)],                    \
+        &LEVEL::kSoftmaxFloat, &LEVEL::kSoftmaxDouble, &LEVEL::kUpdateFloat, &LEVEL::kUpdateDouble \
   }
 #define THALWEG_REDUCE(LEVEL)                                                                \
   {                                                                                          \

@@ -30,6 +30,10 @@ struct GemmKernels;
 struct EwKernels;
 struct HalfKernels;
 struct ReduceTables;
+template <class T>
+struct SoftmaxKernels;
+template <class T>
+struct UpdateKernels;
 
 struct IsaTable {
   IsaLevel level;
@@ -38,6 +42,10 @@ struct IsaTable {
   const EwKernels* ew[9];  // by EwType
   const HalfKernels* half;
   const ReduceTables* reduce;
+  const SoftmaxKernels<float>* softmax_float;
+  const SoftmaxKernels<double>* softmax_double;
+  const UpdateKernels<float>* update_float;
+  const UpdateKernels<double>* update_double;
 };
 
 // The table of `level`, or of the best level below it that the CPU can run.
