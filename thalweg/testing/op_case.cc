@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/graph/graph_proto.h"
 #include "thalweg/testing/op_case_node.h"
 #include "thalweg/testing/op_gradient.h"
 #include "thalweg/testing/registries.h"
@@ -191,6 +192,7 @@ class OpCaseRun {
     std::string problem = CompareWithReference((*node)->node(), *inputs, outputs);
     if (problem.empty()) problem = CompareRuns(**node, *inputs, outputs);
     if (problem.empty()) problem = CheckShapes(attrs, *inputs, **node, outputs);
+    if (problem.empty()) problem = CheckRoundTrip(**node);
     if (problem.empty() && WantsGradient(types)) problem = RunGradient(attrs, *inputs);
     if (problem.empty()) problem = machine_.device.allocator().Damage() + machine_.work.Damage();
     if (problem.empty() && Flag("perf") != nullptr) Time(**node, *inputs, types, attempt);
@@ -294,6 +296,18 @@ class OpCaseRun {
       }
     }
     return "";
+  }
+
+  // The graph as a GraphDef and back is the same node.
+  std::string CheckRoundTrip(const CaseNode& node) {
+    const Result<std::string> bytes = ExportGraphDefBytes(node.graph());
+    if (!bytes.ok()) return bytes.status().ToString();
+    Graph copy(ops_);
+    const Result<ImportedGraph> imported = ImportGraphDefBytes(*bytes, copy);
+    if (!imported.ok()) return StrCat("its GraphDef is refused: ", imported.status().ToString());
+    const Result<std::string> again = ExportGraphDefBytes(copy);
+    if (!again.ok()) return again.status().ToString();
+    return *again == *bytes ? "" : "its GraphDef differs after import and export";
   }
 
   // Differences need precision: double kernels, or float ones where there are no others.

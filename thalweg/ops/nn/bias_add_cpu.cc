@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/reduce/reduce.h"
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/ops/nn/data_format.h"
 
 namespace thalweg {
 namespace {
@@ -9,8 +10,9 @@ template <class K>
 Result<std::unique_ptr<Kernel>> MakeWithFormat(const KernelConstruction& c) {
   auto kernel = std::make_unique<K>();
   if (c.node().FindAttr("data_format") != nullptr) {
-    ASSIGN_OR_RETURN(const std::string format, c.Attr<std::string>("data_format"));
-    kernel->channels_first = format == "NCHW";
+    ASSIGN_OR_RETURN(const std::string text, c.Attr<std::string>("data_format"));
+    ASSIGN_OR_RETURN(const ImageFormat format, ParseImageFormat(text));
+    kernel->channels_first = format.channels_first;
   }
   return std::unique_ptr<Kernel>(std::move(kernel));
 }

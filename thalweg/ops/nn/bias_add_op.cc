@@ -3,6 +3,7 @@
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/nn/data_format.h"
 
 namespace thalweg {
 namespace {
@@ -10,8 +11,9 @@ namespace {
 template <class Source>
 Result<bool> ChannelsFirst(const Source& source) {
   if (source.FindAttr("data_format") == nullptr) return false;  // BiasAddV1
-  ASSIGN_OR_RETURN(const std::string format, source.template Attr<std::string>("data_format"));
-  return format == "NCHW";
+  ASSIGN_OR_RETURN(const std::string text, source.template Attr<std::string>("data_format"));
+  ASSIGN_OR_RETURN(const ImageFormat format, ParseImageFormat(text));
+  return format.channels_first;
 }
 
 Status BiasAddShape(ShapeContext& c) {

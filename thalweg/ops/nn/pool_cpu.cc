@@ -161,7 +161,10 @@ class AvgPoolGradCpu : public PoolKernel {
 
 THALWEG_KERNEL(pool, cpu) {
   for (DType dtype : kReals) {
-    registry.Add<Made<PoolCpu<compute::MaxPool>>>("MaxPool", kCpu, {{"T", dtype}});
+    // The schema of MaxPool knows no unsigned numbers of 32 and 64 bits.
+    if (dtype != DType::kUint32 && dtype != DType::kUint64) {
+      registry.Add<Made<PoolCpu<compute::MaxPool>>>("MaxPool", kCpu, {{"T", dtype}});
+    }
     registry.Add<Made<MaxPoolGradCpu>>("MaxPoolGrad", kCpu, {{"T", dtype}});
     registry.Add<Made<MaxPoolGradGradCpu>>("MaxPoolGradGrad", kCpu, {{"T", dtype}});
   }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/reduce/scan.h"
+#include "thalweg/kernel/element_wise.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+class CumulativeCpu : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<CumulativeCpu>();
+    ASSIGN_OR_RETURN(kernel->shape_.exclusive, c.Attr<bool>("exclusive"));
+    ASSIGN_OR_RETURN(kernel->shape_.reverse, c.Attr<bool>("reverse"));
+    kernel->op_ = c.node().op_name() == "Cumsum" ? compute::ScanOp::kSum : compute::ScanOp::kProd;
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& x = ctx.input(0);
+    const Shape shape = x.shape();
+    ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(1), "axis"));
+    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, shape.rank(), "axis"));
+    compute::ScanShape scan = shape_;
+    for (int d = 0; d < axis; ++d) scan.outer *= shape.dim(d);
+    scan.size = shape.dim(axis);
+    for (int d = axis + 1; d < shape.rank(); ++d) scan.inner *= shape.dim(d);
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), shape));
+    return compute::Scan(ctx.work(), op_, x.dtype(), scan, x.raw_data(), y->mutable_raw_data());
+  }
+
+ private:
+  compute::ScanShape shape_;
+  compute::ScanOp op_ = compute::ScanOp::kSum;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(cumulative, cpu) {
+  for (const char* op : {"Cumsum", "Cumprod"}) {
+    for (DType dtype : kNumbers) registry.Add<CumulativeCpu>(op, kCpu, {{"T", dtype}});
+  }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+template <class V>
+void Scanned(RefCall<V>& r, bool product) {
+  const Shape& shape = r.in[0].shape;
+  auto axis = static_cast<int>(std::real(r.in[1][0]));
+  if (axis < 0) axis += shape.rank();
+  const bool exclusive = r.template Attr<bool>("exclusive");
+  const bool reverse = r.template Attr<bool>("reverse");
+  r.out = {Array<V>(shape)};
+  ForEachIndex(shape, [&](const std::vector<int64_t>& at) {
+    V sum = product ? 1 : 0;
+    std::vector<int64_t> place = at;
+    for (int64_t i = 0; i < shape.dim(axis); ++i) {
+      const int64_t ahead = reverse ? i - at[axis] : at[axis] - i;
+      if (ahead < 0 || (exclusive && ahead == 0)) continue;
+      place[axis] = i;
+      sum = product ? sum * r.in[0].At(place) : sum + r.in[0].At(place);
+    }
+    r.out[0].At(at) = sum;
+  });
+}
+
+void Cumulative(const char* op, bool product) {
+  const auto x = [&](std::initializer_list<int64_t> dims) {
+    return product ? In(dims).Range(0.6, 1.8) : In(dims);
+  };
+  const AttrMap exclusive = {{"exclusive", true}}, reverse = {{"reverse", true}};
+  OpCase(op)
+      .Reference([product](auto& r) { Scanned(r, product); })
+      .Tolerance(DType::kHalf, 1e-2)
+      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kComplex64, 1e-4)
+      .Try({x({7, 31}), In({}, {1})})
+      .Try({x({7, 31}), In({}, {0})}, exclusive)
+      .Try({x({2, 9, 3}), In({}, {-2})}, reverse)
+      .Try({x({5}), In({}, {0})}, {{"exclusive", true}, {"reverse", true}})
+      .Try({x({5}), In({}, {0})}, {{"Tidx", DType::kInt64}})
+      .Try({x({0, 3}), In({}, {1})})
+      .Bad({x({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument, "axis")
+      .Bad({x({2, 3}), In({1}, {0})}, {}, Code::kInvalidArgument, "")
+      .Trivial("integer products of ones")
+      .Run();
+}
+
+TEST(CumulativeTest, Sums) { Cumulative("Cumsum", false); }
+TEST(CumulativeTest, Products) { Cumulative("Cumprod", true); }
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segment reductions: rows that share a number are combined. Sorted segments are as many as the
+// last number says; of unsorted ones the number of segments is an input, and negative numbers drop
+// the row.
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// shape without its first `count` dimensions; both known.
+PartialShape Rest(const PartialShape& shape, int count) {
+  Dims dims;
+  for (int d = count; d < shape.rank(); ++d) dims.push_back(shape.dim(d));
+  return PartialShape(dims);
+}
+
+Status SortedShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape ids, c.InputWithRank(1, 1));
+  ASSIGN_OR_RETURN(const PartialShape data, c.InputWithRankAtLeast(0, 1));
+  if (!data.known_rank()) return OkStatus();
+  if (!MergeDims(ids.dim(0), data.dim(0)).ok()) {
+    return InvalidArgument("segment_ids must have one element per row of data: ", ids.ToString(),
+                           " against ", data.ToString());
+  }
+  c.set_output(0, PartialShape{PartialShape::kUnknownDim}.Concatenate(Rest(data, 1)));
+  return OkStatus();
+}
+
+Status UnsortedShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(2, 0).status());
+  const PartialShape &data = c.input(0), &ids = c.input(1);
+  if (!data.known_rank() || !ids.known_rank()) return OkStatus();
+  if (ids.rank() > data.rank()) {
+    return InvalidArgument("segment_ids must not have more dimensions than data: ", ids.ToString(),
+                           " against ", data.ToString());
+  }
+  for (int d = 0; d < ids.rank(); ++d) {
+    if (MergeDims(ids.dim(d), data.dim(d)).ok()) continue;
+    return InvalidArgument("data must begin with the shape of segment_ids: ", data.ToString(),
+                           " against ", ids.ToString());
+  }
+  const Tensor num = c.InputValue(2);
+  int64_t segments = PartialShape::kUnknownDim;
+  if (!num.empty()) {
+    segments = IntAt(num, 0);
+    if (segments < 0) return InvalidArgument("num_segments must not be negative, got ", segments);
+  }
+  c.set_output(0, PartialShape{segments}.Concatenate(Rest(data, ids.rank())));
+  return OkStatus();
+}
+
+Status SegmentSumGradient(GradientContext& c) {
+  GradientMath m(c);
+  c.set_input_grad(0, m.Op("GatherV2", {c.grad(0), c.input(1), m.Number(m.Ints({0}), 0)}));
+  return m.status();
+}
+
+// Ones as high as ids and, behind, of size one in the other dimensions of `data`.
+Output Column(GradientMath& m, Output ids, Output data) {
+  const Output data_rank = m.Op("Rank", {data}), ids_rank = m.Op("Rank", {ids});
+  const Output rest = m.Op("Reshape", {m.Sub(data_rank, ids_rank), m.Ints({1})});
+  const Output ones = m.Op("Fill", {rest, m.Number(data_rank, 1)});
+  return m.Op("ConcatV2", {m.Shape(ids), ones, m.Number(data_rank, 0)});
+}
+
+Status SegmentMeanGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output data = c.input(0), ids = c.input(1);
+  const Output ones = m.Op("Fill", {Column(m, ids, data), m.Number(data, 1)});
+  const Output scaled = m.Div(c.grad(0), m.Op("SegmentSum", {ones, ids}));
+  c.set_input_grad(0, m.Op("GatherV2", {scaled, ids, m.Number(m.Ints({0}), 0)}));
+  return m.status();
+}
+
+// Rows of dropped ids get zeros.
+Output GatheredOrZero(GradientMath& m, Output rows, Output ids, Output data) {
+  if (!m.status().ok()) return {};
+  const Output zero = m.Number(ids, 0);
+  const Output gathered =
+      m.Op("GatherV2", {rows, m.Op("Maximum", {ids, zero}), m.Number(m.Ints({0}), 0)});
+  const Output kept = m.Op("GreaterEqual", {ids, zero});
+  const Output column = m.Op("Reshape", {kept, Column(m, ids, data)});
+  return m.Where(column, gathered, m.Number(rows, 0));
+}
+
+Status UnsortedSumGradient(GradientContext& c) {
+  GradientMath m(c);
+  c.set_input_grad(0, GatheredOrZero(m, c.grad(0), c.input(1), c.input(0)));
+  return m.status();
+}
+
+// Elements that are equal to the extremum share its gradient.
+Status ExtremumGradient(GradientContext& c) {
+  GradientMath m(c);
+  const bool sorted = c.node().num_inputs() == 2;
+  const Output data = c.input(0), ids = c.input(1), grad = c.grad(0);
+  const auto spread = [&](Output rows) {
+    return sorted ? m.Op("GatherV2", {rows, ids, m.Number(m.Ints({0}), 0)})
+                  : GatheredOrZero(m, rows, ids, data);
+  };
+  const Output equal = m.Op("Equal", {spread(c.output(0)), data});
+  const Output chosen =
+      m.status().ok() ? m.Op("Cast", {equal}, {{"DstT", data.dtype()}}) : Output();
+  const Output count = sorted ? m.Op("SegmentSum", {chosen, ids})
+                              : m.Op("UnsortedSegmentSum", {chosen, ids, c.input(2)});
+  const Output share = m.Op("DivNoNan", {grad, count});
+  c.set_input_grad(0, m.Mul(spread(share), chosen));
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(segment) {
+  const auto sorted = [&](const char* op, GradientFn gradient, const char* doc) {
+    registry.Op(op).Shape(SortedShape).Gradient(gradient).Doc(doc);
+  };
+  sorted("SegmentSum", SegmentSumGradient, "Sums of the rows of each segment.");
+  sorted("SegmentMean", SegmentMeanGradient, "Means of the rows of each segment.");
+  sorted("SegmentMax", ExtremumGradient, "The largest elements of each segment.");
+  sorted("SegmentMin", ExtremumGradient, "The smallest elements of each segment.");
+  registry.Op("SegmentProd")
+      .Shape(SortedShape)
+      .NotDifferentiable("TensorFlow defines none")
+      .Doc("Products of the rows of each segment.");
+  const auto unsorted = [&](const char* op, GradientFn gradient, const char* doc) {
+    registry.Op(op).Shape(UnsortedShape).Gradient(gradient).Doc(doc);
+  };
+  unsorted("UnsortedSegmentSum", UnsortedSumGradient, "Sums of the rows with each number.");
+  unsorted("UnsortedSegmentMax", ExtremumGradient, "The largest elements with each number.");
+  unsorted("UnsortedSegmentMin", ExtremumGradient, "The smallest elements with each number.");
+}

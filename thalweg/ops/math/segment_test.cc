@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+enum class Fold { kSum, kMean, kProd, kMax, kMin };
+
+template <class V>
+V Combined(Fold fold, V a, V b) {
+  if constexpr (std::is_same_v<V, double>) {
+    if (fold == Fold::kMax) return std::max(a, b);
+    if (fold == Fold::kMin) return std::min(a, b);
+  }
+  return fold == Fold::kProd ? a * b : a + b;
+}
+
+template <class V>
+void Segments(RefCall<V>& r, Fold fold, int64_t segments) {
+  const Array<V>&data = r.in[0], &ids = r.in[1];
+  const int64_t inner = ids.size() == 0 ? 1 : data.size() / ids.size();
+  Dims dims = {segments};
+  for (int d = ids.shape.rank(); d < data.shape.rank(); ++d) dims.push_back(data.shape.dim(d));
+  Array<V> out{Shape(dims)};
+  std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
+  if (fold == Fold::kProd) std::fill(out.values.begin(), out.values.end(), V(1));
+  for (int64_t i = 0; i < ids.size(); ++i) {
+    const auto id = static_cast<int64_t>(std::real(ids[i]));
+    if (id < 0) continue;
+    const bool first = counts[id]++ == 0;
+    for (int64_t k = 0; k < inner; ++k) {
+      V& to = out[id * inner + k];
+      const V& from = data[i * inner + k];
+      to = first ? from : Combined(fold, to, from);
+    }
+  }
+  for (int64_t id = 0; fold == Fold::kMean && id < segments; ++id) {
+    for (int64_t k = 0; k < inner && counts[id] > 0; ++k) {
+      out[id * inner + k] /= static_cast<double>(counts[id]);
+    }
+  }
+  r.out = {out};
+}
+
+void SortedSegments(const char* op, Fold fold) {
+  const auto x = [fold](std::initializer_list<int64_t> dims) {
+    return fold == Fold::kMean ? In(dims) : In(dims).Distinct();
+  };
+  const AttrMap int64 = {{"Tindices", DType::kInt64}}, int32 = {{"Tindices", DType::kInt32}};
+  OpCase(op)
+      .Reference([fold](auto& r) {
+        const int64_t count = r.in[1].size();
+        const auto last = count == 0 ? -1 : static_cast<int64_t>(std::real(r.in[1][count - 1]));
+        Segments(r, fold, last + 1);
+      })
+      .Tolerance(DType::kHalf, 1e-2)
+      .Tolerance(DType::kBfloat16, 6e-2)
+      .ShapesFromValues("the last id says how many segments there are")
+      .Try({x({5, 63}), In({5}, {0, 0, 1, 3, 3})}, int32)
+      .Try({x({3}), In({3}, {1, 1, 1})}, int64)
+      .Try({x({0, 2}), In({0})}, int32)
+      .Bad({x({3}), In({3}, {1, 0, 1})}, int32, Code::kInvalidArgument, "not increasing")
+      .Bad({x({3}), In({3}, {-1, 0, 1})}, int32, Code::kInvalidArgument, "not increasing")
+      .Bad({x({3}), In({2}, {0, 1})}, int32, Code::kInvalidArgument, "one element per row")
+      .Run();
+}
+
+TEST(SegmentTest, Sorted) {
+  SortedSegments("SegmentSum", Fold::kSum);
+  SortedSegments("SegmentProd", Fold::kProd);
+  SortedSegments("SegmentMax", Fold::kMax);
+  SortedSegments("SegmentMin", Fold::kMin);
+  SortedSegments("SegmentMean", Fold::kMean);
+}
+
+void UnsortedSegments(const char* op, Fold fold) {
+  const auto x = [](std::initializer_list<int64_t> dims) { return In(dims).Distinct(); };
+  const AttrMap int64 = {{"Tindices", DType::kInt64}}, int32 = {{"Tindices", DType::kInt32}};
+  OpCase(op)
+      .Reference(
+          [fold](auto& r) { Segments(r, fold, static_cast<int64_t>(std::real(r.in[2][0]))); })
+      .Tolerance(DType::kHalf, 1e-2)
+      .Tolerance(DType::kBfloat16, 6e-2)
+      .Try({x({5, 63}), In({5}, {2, 0, 1, 2, 0}), In({}, {3})}, int32)
+      .Try({x({2, 3, 2}), In({2, 3}, {1, -1, 0, 1, 1, 0}), In({}, {2})}, int64)
+      .Try({x({3}), In({3}, {0, 0, 0}), In({}, {1})}, int32)
+      .Try({x({0, 2}), In({0}), In({}, {0})}, int32)
+      .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {2})}, int32, Code::kInvalidArgument, "segment id")
+      .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {-1})}, int32, Code::kInvalidArgument, "negative")
+      .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument, "begin with")
+      .Run();
+}
+
+TEST(SegmentTest, Unsorted) {
+  UnsortedSegments("UnsortedSegmentSum", Fold::kSum);
+  UnsortedSegments("UnsortedSegmentMax", Fold::kMax);
+  UnsortedSegments("UnsortedSegmentMin", Fold::kMin);
+}
+
+}  // namespace
+}  // namespace thalweg

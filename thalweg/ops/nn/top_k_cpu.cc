@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "thalweg/kernel/element_wise.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+template <class T>
+auto Comparable(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+
+// The k largest of a row, largest first, the earlier of equal ones first.
+template <class T, class I>
+void Largest(const T* row, int64_t columns, int64_t k, std::vector<int64_t>& order, T* values,
+             I* places) {
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::partial_sort(order.begin(), order.begin() + k, order.begin() + columns,
+                    [row](int64_t a, int64_t b) {
+                      const auto x = Comparable(row[a]), y = Comparable(row[b]);
+                      return x > y || (!(y > x) && a < b);
+                    });
+  for (int64_t i = 0; i < k; ++i) {
+    values[i] = row[order[i]];
+    places[i] = static_cast<I>(order[i]);
+  }
+}
+
+template <class T, class I>
+class TopKCpu : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<TopKCpu>();
+    if (c.node().num_inputs() == 1) {
+      ASSIGN_OR_RETURN(kernel->k_, c.Attr<int64_t>("k"));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& x = ctx.input(0);
+    const Shape shape = x.shape();
+    int64_t k = k_;
+    if (ctx.num_inputs() == 2) {
+      ASSIGN_OR_RETURN(k, IntScalar(ctx.input(1), "k"));
+    }
+    if (k < 0) return InvalidArgument("k must not be negative, got ", k);
+    if (shape.rank() < 1 || shape.dim(shape.rank() - 1) < k) {
+      return InvalidArgument("input must have at least k = ", k, " columns, got ",
+                             shape.ToString());
+    }
+    Dims dims = shape.dims();
+    dims[shape.rank() - 1] = k;
+    ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
+    ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, kDTypeOf<I>, Shape(dims)));
+    const int64_t columns = shape.dim(shape.rank() - 1);
+    if (values->num_elements() == 0) return OkStatus();
+    const T* in = x.data<T>();
+    T* out = values->mutable_data<T>();
+    I* at = places->mutable_data<I>();
+    const int64_t grain = std::max<int64_t>(1, 16384 / columns);
+    return compute::ForBlocks(
+        ctx.work(), x.num_elements() / columns, grain, [&](int64_t row, int64_t end) {
+          std::vector<int64_t> order(static_cast<size_t>(columns));
+          for (; row < end; ++row) {
+            Largest(in + row * columns, columns, k, order, out + row * k, at + row * k);
+          }
+        });
+  }
+
+ private:
+  int64_t k_ = 0;
+};
+
+// False for a target that is no class, or a row with a prediction that is not finite.
+bool IsInTop(const float* row, int64_t classes, int64_t target, int64_t k) {
+  if (target < 0 || target >= classes || !std::isfinite(row[target])) return false;
+  int64_t better = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    if (!std::isfinite(row[i])) return false;
+    if (row[i] > row[target]) ++better;
+  }
+  return better < k;
+}
+
+class InTopKCpu : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<InTopKCpu>();
+    if (c.node().num_inputs() == 2) {
+      ASSIGN_OR_RETURN(kernel->k_, c.Attr<int64_t>("k"));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor &predictions = ctx.input(0), &targets = ctx.input(1);
+    int64_t k = k_;
+    if (ctx.num_inputs() == 3) {
+      ASSIGN_OR_RETURN(k, IntScalar(ctx.input(2), "k"));
+    }
+    if (predictions.rank() != 2 || targets.rank() != 1 || predictions.dim(0) != targets.dim(0)) {
+      return InvalidArgument("predictions and targets must have as many rows, got ",
+                             predictions.shape(), " and ", targets.shape());
+    }
+    const int64_t rows = predictions.dim(0), classes = predictions.dim(1);
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kBool, Shape{rows}));
+    const float* data = predictions.data<float>();
+    bool* to = out->mutable_data<bool>();
+    for (int64_t row = 0; row < rows; ++row) {
+      to[row] = IsInTop(data + row * classes, classes, IntAt(targets, row), k);
+    }
+    return OkStatus();
+  }
+
+ private:
+  int64_t k_ = 0;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(top_k, cpu) {
+  ForEachType<RealTypes>([&]<class T> {
+    registry.Add<TopKCpu<T, int32_t>>("TopK", kCpu, {{"T", kDTypeOf<T>}});
+    ForEachType<Types<int32_t, int64_t, int16_t>>([&]<class I> {
+      registry.Add<TopKCpu<T, I>>("TopKV2", kCpu,
+                                  {{"T", kDTypeOf<T>}, {"index_type", kDTypeOf<I>}});
+    });
+  });
+  for (const char* op : {"InTopK", "InTopKV2"}) {
+    for (DType dtype : {DType::kInt32, DType::kInt64}) {
+      registry.Add<InTopKCpu>(op, kCpu, {{"T", dtype}});
+    }
+  }
+}

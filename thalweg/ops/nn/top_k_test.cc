@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+void Largest(RefCall<double>& r, int64_t k) {
+  const Shape& in = r.in[0].shape;
+  const int64_t columns = in.dim(in.rank() - 1);
+  Dims dims = in.dims();
+  dims[in.rank() - 1] = k;
+  r.out = {Array<double>(Shape(dims)), Array<double>(Shape(dims))};
+  for (int64_t row = 0; row * k < r.out[0].size(); ++row) {
+    std::vector<int64_t> order(static_cast<size_t>(columns));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return r.in[0][row * columns + a] > r.in[0][row * columns + b];
+    });
+    for (int64_t i = 0; i < k; ++i) {
+      r.out[0][row * k + i] = r.in[0][row * columns + order[i]];
+      r.out[1][row * k + i] = static_cast<double>(order[i]);
+    }
+  }
+}
+
+TEST(TopKTest, Largest) {
+  OpCase("TopKV2")
+      .Reference([](RefCall<double>& r) { Largest(r, static_cast<int64_t>(r.in[1][0])); })
+      .Try({In({7, 31}).Distinct(), In({}, {5})})
+      .Try({In({2, 3, 4}).Distinct(), In({}, {4})})
+      .Try({In({5}, {1, 3, 3, 0, 3}), In({}, {4})})
+      .Try({In({3, 4}), In({}, {0})})
+      .Try({In({0, 4}), In({}, {2})})
+      .NoGradient("below, without ties")
+      .Bad({In({2, 3}), In({}, {4})}, {}, Code::kInvalidArgument, "at least k")
+      .Bad({In({2, 3}), In({}, {-1})}, {}, Code::kInvalidArgument, "negative")
+      .Bad({In({}), In({}, {1})}, {}, Code::kInvalidArgument, "")
+      .Run();
+  OpCase("TopKV2")
+      .Reference([](RefCall<double>& r) { Largest(r, static_cast<int64_t>(r.in[1][0])); })
+      .Types({{"T", DType::kDouble}})
+      .Try({In({7, 31}).Distinct(), In({}, {5})})
+      .Try({In({2, 3, 4}).Distinct(), In({}, {4})})
+      .Run();
+  OpCase("TopK")
+      .Reference([](RefCall<double>& r) { Largest(r, r.Attr<int64_t>("k")); })
+      .Try({In({7, 31}).Distinct()}, {{"k", 5}})
+      .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument, "at least k")
+      .Run();
+}
+
+void InTop(RefCall<double>& r, int64_t k) {
+  const int64_t rows = r.in[0].shape.dim(0), classes = r.in[0].shape.dim(1);
+  r.out = {Array<double>(Shape{rows})};
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto target = static_cast<int64_t>(r.in[1][row]);
+    if (target < 0 || target >= classes) continue;
+    int64_t better = 0;
+    for (int64_t i = 0; i < classes; ++i)
+      better += r.in[0].At({row, i}) > r.in[0].At({row, target});
+    r.out[0][row] = better < k;
+  }
+}
+
+TEST(TopKTest, InTopK) {
+  OpCase("InTopKV2")
+      .Reference([](RefCall<double>& r) { InTop(r, static_cast<int64_t>(r.in[2][0])); })
+      .Try({In({9, 7}).Distinct(), In({9}).Range(0, 6), In({}, {3})})
+      .Try({In({3, 2}), In({3}, {0, 2, -1}), In({}, {1})})
+      .Try({In({0, 2}), In({0}), In({}, {1})})
+      .Bad({In({3, 2}), In({2}, {0, 1}), In({}, {1})}, {}, Code::kInvalidArgument, "rows")
+      .Run();
+  OpCase("InTopK")
+      .Reference([](RefCall<double>& r) { InTop(r, r.Attr<int64_t>("k")); })
+      .Try({In({9, 7}).Distinct(), In({9}).Range(0, 6)}, {{"k", 3}})
+      .Run();
+  const float row[] = {1, 2, std::nanf("")};
+  const Tensor predictions = Tensor::Of<float>(row, Shape{1, 3});
+  const Tensor in = (*RunOp("InTopK", {predictions, Tensor::Vector<int32_t>({1})}, {{"k", 3}}))[0];
+  EXPECT_FALSE(in.data<bool>()[0]);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thalweg/compute/optimizer/optimizer.h"
+#include "thalweg/compute/optimizer/proximal.h"
+#include "thalweg/kernel/element_wise.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+using compute::ProximalRule;
+using compute::UpdateRule;
+
+// What the arguments of an operation are called, in the order of compute/.
+struct UpdateArgs {
+  std::vector<std::string_view> slots;
+  std::vector<std::string_view> scalars;
+  std::string_view grad = "grad";
+};
+
+Result<double> NumberOf(const Tensor& tensor, std::string_view what) {
+  if (tensor.rank() != 0) {
+    return InvalidArgument(what, " must be a scalar, got shape ", tensor.shape());
+  }
+  switch (tensor.dtype()) {
+    case DType::kFloat:
+      return tensor.scalar<float>();
+    case DType::kDouble:
+      return tensor.scalar<double>();
+    case DType::kHalf:
+      return static_cast<float>(tensor.scalar<Half>());
+    case DType::kBfloat16:
+      return static_cast<float>(tensor.scalar<Bfloat16>());
+    case DType::kInt64:
+      return static_cast<double>(tensor.scalar<int64_t>());
+    default:
+      return Unimplemented(what, " of type ", tensor.dtype());
+  }
+}
+
+// The variables of one update, opened for writing in the order of their addresses, so that two
+// updates cannot wait for each other.
+class OpenVariables {
+ public:
+  // Pointers to the tensors, in the order of `inputs`.
+  Result<std::vector<Tensor*>> Open(Context& ctx, const std::vector<int>& inputs,
+                                    bool use_locking) {
+    for (int i : inputs) {
+      ASSIGN_OR_RETURN(RefPtr<Variable> variable, ctx.variable(i));
+      variables_.push_back(std::move(variable));
+    }
+    std::vector<size_t> order(inputs.size());
+    for (size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::ranges::sort(order, {}, [&](size_t k) { return variables_[k].get(); });
+    for (size_t k = 1; k < order.size(); ++k) {
+      if (variables_[order[k]].get() == variables_[order[k - 1]].get()) {
+        return InvalidArgument("variable ", variables_[order[k]]->name(), " is given twice");
+      }
+    }
+    std::vector<Tensor*> tensors(inputs.size());
+    for (size_t k : order) {
+      updates_.push_back(std::make_unique<Variable::Update>(*variables_[k], use_locking));
+      ASSIGN_OR_RETURN(tensors[k], updates_.back()->Writable(ctx.allocator()));
+    }
+    return tensors;
+  }
+  void Commit() {
+    for (const auto& update : updates_) update->Commit();
+  }
+
+ private:
+  std::vector<RefPtr<Variable>> variables_;
+  std::vector<std::unique_ptr<Variable::Update>> updates_;
+};
+
+class UpdateKernel : public Kernel {
+ public:
+  Status Read(const KernelConstruction& c, const UpdateArgs& args) {
+    ASSIGN_OR_RETURN(use_locking_, c.Attr<bool>("use_locking"));
+    if (c.node().FindAttr("update_slots") != nullptr) {
+      ASSIGN_OR_RETURN(const bool update_slots, c.Attr<bool>("update_slots"));
+      if (!update_slots) return Unimplemented("update_slots = false has no kernel");
+    }
+    if (c.node().FindAttr("multiply_linear_by_lr") != nullptr) {
+      ASSIGN_OR_RETURN(const bool multiply, c.Attr<bool>("multiply_linear_by_lr"));
+      if (multiply) return Unimplemented("multiply_linear_by_lr = true has no kernel");
+    }
+    variables_.push_back(0);
+    for (std::string_view slot : args.slots) {
+      ASSIGN_OR_RETURN(const auto range, c.node().InputRange(slot));
+      variables_.push_back(range.first);
+    }
+    for (std::string_view scalar : args.scalars) {
+      ASSIGN_OR_RETURN(const auto range, c.node().InputRange(scalar));
+      scalars_.push_back({range.first, std::string(scalar)});
+    }
+    ASSIGN_OR_RETURN(const auto grad, c.node().InputRange(args.grad));
+    grad_ = grad.first;
+    const Result<std::pair<int, int>> indices = c.node().InputRange("indices");
+    if (indices.ok()) indices_ = indices->first;
+    return OkStatus();
+  }
+
+  Status Compute(Context& ctx) override {
+    std::vector<double> scalars;
+    for (const auto& [input, name] : scalars_) {
+      ASSIGN_OR_RETURN(const double value, NumberOf(ctx.input(input), name));
+      scalars.push_back(value);
+    }
+    OpenVariables open;
+    ASSIGN_OR_RETURN(const std::vector<Tensor*> tensors, open.Open(ctx, variables_, use_locking_));
+    const Tensor& grad = ctx.input(grad_);
+    const Shape shape = tensors[0]->shape();
+    for (size_t k = 0; k < tensors.size(); ++k) {
+      if (tensors[k]->dtype() != grad.dtype() || tensors[k]->shape() != shape) {
+        return InvalidArgument("variables and gradient must agree: var is ", grad.dtype(),
+                               shape.ToString(), ", slot ", k, " is ", tensors[k]->dtype(),
+                               tensors[k]->shape());
+      }
+    }
+    RETURN_IF_ERROR(indices_ ? RunSparse(ctx, tensors, grad, scalars)
+                             : RunDense(ctx, tensors, grad, scalars));
+    open.Commit();
+    if (ctx.num_outputs() == 1) ctx.set_output(0, ctx.input(0));
+    return OkStatus();
+  }
+
+ protected:
+  struct Rows {
+    const int64_t* indices;
+    int64_t count, inner;
+  };
+  // `rows` is null for a dense update of n elements.
+  virtual Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
+                     const std::vector<Tensor*>& tensors, const Tensor& grad,
+                     const std::vector<double>& scalars) = 0;
+
+ private:
+  Status RunDense(Context& ctx, const std::vector<Tensor*>& tensors, const Tensor& grad,
+                  const std::vector<double>& scalars) {
+    if (grad.shape() != tensors[0]->shape()) {
+      return InvalidArgument("the gradient must have the shape of var, ", tensors[0]->shape(),
+                             ", got ", grad.shape());
+    }
+    return Run(ctx, grad.dtype(), grad.num_elements(), nullptr, tensors, grad, scalars);
+  }
+
+  Status RunSparse(Context& ctx, const std::vector<Tensor*>& tensors, const Tensor& grad,
+                   const std::vector<double>& scalars) {
+    const Tensor& given = ctx.input(*indices_);
+    const Shape var = tensors[0]->shape();
+    if (given.rank() != 1 || var.rank() < 1) {
+      return InvalidArgument("indices must be a vector and var have rows, got ", given.shape(),
+                             " and ", var.ToString());
+    }
+    Dims expected = var.dims();
+    expected[0] = given.num_elements();
+    if (grad.shape() != Shape(expected)) {
+      return InvalidArgument("the gradient must have one row per index, ",
+                             Shape(expected).ToString(), ", got ", grad.shape());
+    }
+    ASSIGN_OR_RETURN(const Tensor indices,
+                     CheckedIndices(ctx.allocator(), given, var.dim(0), "indices"));
+    const int64_t count = given.num_elements();
+    if (count == 0) return OkStatus();
+    const Rows rows{indices.data<int64_t>(), count, grad.num_elements() / count};
+    return Run(ctx, grad.dtype(), grad.num_elements(), &rows, tensors, grad, scalars);
+  }
+
+  bool use_locking_ = false;
+  std::vector<int> variables_;  // inputs: var, then slots
+  std::vector<std::pair<int, std::string>> scalars_;
+  int grad_ = 0;
+  std::optional<int> indices_;
+};
+
+// Rules of compute/optimizer/optimizer.h.
+template <UpdateRule Rule>
+class PlainUpdate : public UpdateKernel {
+ public:
+  static UpdateArgs Args();
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<PlainUpdate>();
+    RETURN_IF_ERROR(kernel->Read(c, Args()));
+    if (c.node().FindAttr("use_nesterov") != nullptr) {
+      ASSIGN_OR_RETURN(const bool nesterov, c.Attr<bool>("use_nesterov"));
+      if (nesterov && Rule == UpdateRule::kMomentum) kernel->rule_ = UpdateRule::kNesterov;
+      if (nesterov && Rule == UpdateRule::kAdam) kernel->rule_ = UpdateRule::kAdamNesterov;
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+ protected:
+  Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
+             const std::vector<Tensor*>& tensors, const Tensor& grad,
+             const std::vector<double>& scalars) override {
+    compute::Update update{.rule = rule_,
+                           .var = tensors[0]->mutable_raw_data(),
+                           .slots = {},
+                           .grad = grad.raw_data(),
+                           .scalars = {}};
+    for (size_t k = 1; k < tensors.size(); ++k) {
+      update.slots[k - 1] = tensors[k]->mutable_raw_data();
+    }
+    if (Rule == UpdateRule::kAdam) {
+      update.scalars = compute::AdamScalars(dtype, scalars[0], scalars[1], scalars[2], scalars[3],
+                                            scalars[4], scalars[5]);
+    } else {
+      std::ranges::copy(scalars, update.scalars.value);
+    }
+    if (rows == nullptr) return compute::RunUpdate(ctx.work(), dtype, n, update);
+    return compute::RunSparseUpdate(ctx.work(), dtype, {rows->indices, rows->count, rows->inner},
+                                    update);
+  }
+
+ private:
+  UpdateRule rule_ = Rule;
+};
+
+template <UpdateRule Rule>
+UpdateArgs PlainUpdate<Rule>::Args() {
+  switch (Rule) {
+    case UpdateRule::kGradientDescent:
+      return {{}, {"alpha"}, "delta"};
+    case UpdateRule::kMomentum:
+      return {{"accum"}, {"lr", "momentum"}};
+    case UpdateRule::kAdagrad:
+      return {{"accum"}, {"lr"}};
+    case UpdateRule::kAdagradV2:
+      return {{"accum"}, {"lr", "epsilon"}};
+    case UpdateRule::kAdadelta:
+      return {{"accum", "accum_update"}, {"lr", "rho", "epsilon"}};
+    case UpdateRule::kRmsProp:
+      return {{"ms", "mom"}, {"lr", "rho", "momentum", "epsilon"}};
+    case UpdateRule::kCenteredRmsProp:
+      return {{"ms", "mom", "mg"}, {"lr", "rho", "momentum", "epsilon"}};
+    default:
+      return {{"m", "v"}, {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}};
+  }
+}
+
+// Rules of compute/optimizer/proximal.h.
+template <ProximalRule Rule, bool Shrinkage = false>
+class PenalisedUpdate : public UpdateKernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<PenalisedUpdate>();
+    UpdateArgs args;
+    switch (Rule) {
+      case ProximalRule::kGradientDescent:
+        args = {{}, {"alpha", "l1", "l2"}};
+        // The dense forms call the gradient delta.
+        if (c.node().op_name().find("Sparse") == std::string::npos) args.grad = "delta";
+        break;
+      case ProximalRule::kAdagrad:
+        args = {{"accum"}, {"lr", "l1", "l2"}};
+        break;
+      case ProximalRule::kFtrl:
+        args = {{"accum", "linear"}, {"lr", "l1", "l2", "lr_power"}};
+        if (Shrinkage) args.scalars.push_back("l2_shrinkage");
+        break;
+      case ProximalRule::kDualAveraging:
+        args = {{"gradient_accumulator", "gradient_squared_accumulator"},
+                {"lr", "l1", "l2", "global_step"}};
+        break;
+    }
+    RETURN_IF_ERROR(kernel->Read(c, args));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+ protected:
+  Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
+             const std::vector<Tensor*>& tensors, const Tensor& grad,
+             const std::vector<double>& scalars) override {
+    compute::ProximalUpdate update{.rule = Rule,
+                                   .var = tensors[0]->mutable_raw_data(),
+                                   .slots = {},
+                                   .grad = grad.raw_data(),
+                                   .scalars = {}};
+    for (size_t k = 1; k < tensors.size(); ++k) {
+      update.slots[k - 1] = tensors[k]->mutable_raw_data();
+    }
+    update.scalars.lr = scalars[0];
+    update.scalars.l1 = scalars[1];
+    update.scalars.l2 = scalars[2];
+    if (Rule == ProximalRule::kFtrl) update.scalars.lr_power = scalars[3];
+    if (Shrinkage) update.scalars.l2_shrinkage = scalars[4];
+    if (Rule == ProximalRule::kDualAveraging) update.scalars.step = scalars[3];
+    if (rows == nullptr) return compute::RunProximal(ctx.work(), dtype, n, update);
+    return compute::RunSparseProximal(ctx.work(), dtype, rows->indices, rows->count, rows->inner,
+                                      update);
+  }
+};
+
+template <class K>
+void AddUpdate(KernelRegistry& registry, std::string_view rule, DTypeList types,
+               bool has_sparse = true) {
+  for (DType dtype : types) {
+    registry.Add<K>(StrCat("Apply", rule), kCpu, {{"T", dtype}});
+    registry.Add<K>(StrCat("ResourceApply", rule), kCpu, {{"T", dtype}});
+    if (!has_sparse) continue;
+    registry.Add<K>(StrCat("SparseApply", rule), kCpu, {{"T", dtype}});
+    registry.Add<K>(StrCat("ResourceSparseApply", rule), kCpu, {{"T", dtype}});
+  }
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(apply, cpu) {
+  const DTypeList kFloatAndDouble = {DType::kFloat, DType::kDouble};
+  AddUpdate<PlainUpdate<UpdateRule::kGradientDescent>>(registry, "GradientDescent", kFloats, false);
+  AddUpdate<PlainUpdate<UpdateRule::kMomentum>>(registry, "Momentum", kFloats);
+  AddUpdate<PlainUpdate<UpdateRule::kAdagrad>>(registry, "Adagrad", kFloats);
+  AddUpdate<PlainUpdate<UpdateRule::kAdagradV2>>(registry, "AdagradV2", kFloats);
+  AddUpdate<PlainUpdate<UpdateRule::kAdadelta>>(registry, "Adadelta", kFloats);
+  AddUpdate<PlainUpdate<UpdateRule::kRmsProp>>(registry, "RMSProp", kFloats);
+  AddUpdate<PlainUpdate<UpdateRule::kCenteredRmsProp>>(registry, "CenteredRMSProp", kFloats);
+  AddUpdate<PlainUpdate<UpdateRule::kAdam>>(registry, "Adam", kFloats, false);
+  AddUpdate<PenalisedUpdate<ProximalRule::kGradientDescent>>(registry, "ProximalGradientDescent",
+                                                             kFloatAndDouble);
+  AddUpdate<PenalisedUpdate<ProximalRule::kAdagrad>>(registry, "ProximalAdagrad", kFloatAndDouble);
+  AddUpdate<PenalisedUpdate<ProximalRule::kFtrl>>(registry, "Ftrl", kFloats);
+  AddUpdate<PenalisedUpdate<ProximalRule::kFtrl, true>>(registry, "FtrlV2", kFloats);
+  AddUpdate<PenalisedUpdate<ProximalRule::kDualAveraging>>(registry, "AdagradDA", kFloatAndDouble);
+}
