@@ -93,9 +93,8 @@ Status MeanGradient(GradientContext& c) {
     c.set_input_grad(0, m.Div(spread, m.Number(x, static_cast<double>(in / out))));
     return m.status();
   }
-  const Output one = m.Ints({1});
   const Output in_size = m.Op("Size", {x});
-  const Output out_size = m.Op("Maximum", {m.Op("Size", {c.output(0)}), one});
+  const Output out_size = m.Op("Maximum", {m.Op("Size", {c.output(0)}), m.Number(in_size, 1)});
   const Output count = m.Op("FloorDiv", {in_size, out_size});
   c.set_input_grad(0, m.Div(spread, m.Op("Cast", {count}, {{"DstT", x.dtype()}})));
   return m.status();
