@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch normalisation: moments per channel, normalising, and the sums and values of the gradient.
+// Element (o, c, i) of a tensor lies at (o * channels + c) * inner + i: NHWC is inner = 1.
+//
+//   ChannelMoments(work, dtype, shape, x, mean, variance);             // variance over n, not n -
+//   1 ScaleChannels(work, dtype, shape, x, factor, term, y);             // y = x * factor[c] +
+//   term[c]
+//
+// Types: float; half and bfloat16 through float. Others are Unimplemented. Sums are taken in
+// double, in fixed blocks, so that bits do not depend on threads.
+#pragma once
+
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+struct ChannelShape {
+  int64_t outer = 1, channels = 1, inner = 1;
+  int64_t per_channel() const { return outer * inner; }
+};
+
+// Over nothing, both are 0.
+Status ChannelMoments(Work& work, DType dtype, const ChannelShape& shape, const void* x,
+                      double* mean, double* variance);
+Status ScaleChannels(Work& work, DType dtype, const ChannelShape& shape, const void* x,
+                     const float* factor, const float* term, void* y);
+// sum[c] = sum of dy; dot[c] = sum of dy * (x - mean[c]).
+Status ChannelGradSums(Work& work, DType dtype, const ChannelShape& shape, const void* dy,
+                       const void* x, const float* mean, double* sum, double* dot);
+// dx = factor[c] * (dy - term[c] - (x - mean[c]) * slope[c]).
+Status CentredGrad(Work& work, DType dtype, const ChannelShape& shape, const void* dy,
+                   const void* x, const float* mean, const float* factor, const float* term,
+                   const float* slope, void* dx);
+
+}  // namespace thalweg::compute

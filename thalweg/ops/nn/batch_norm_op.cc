@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// FusedBatchNorm, its versions V2 and V3, and their gradients.
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/nn/data_format.h"
+
+namespace thalweg {
+namespace {
+
+Result<ImageFormat> FormatOf(const Node& node) {
+  ASSIGN_OR_RETURN(const std::string format, node.Attr<std::string>("data_format"));
+  return ParseImageFormat(format);
+}
+
+// x with its channels merged with those of the vectors [begin, end).
+Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin, int end) {
+  ASSIGN_OR_RETURN(const ImageFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRank(image, 4));
+  int64_t channels = x.dim(format.channels());
+  for (int i = begin; i < end; ++i) {
+    ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(i, 1));
+    if (vector.dim(0) == 0) continue;  // moments to be computed
+    Result<int64_t> merged = MergeDims(channels, vector.dim(0));
+    if (!merged.ok()) {
+      return InvalidArgument("input ", i, " must have one element per channel: x is ", x.ToString(),
+                             ", it is ", vector.ToString());
+    }
+    channels = *merged;
+  }
+  x.set_dim(format.channels(), channels);
+  return x;
+}
+
+Status BatchNormShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const ImageFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 0, 1, 5));
+  c.set_output(0, x);
+  for (int i = 1; i < 5; ++i) c.set_output(i, PartialShape{x.dim(format.channels())});
+  if (c.num_outputs() == 6) c.set_output(5, PartialShape{0});
+  return OkStatus();
+}
+
+Status BatchNormGradShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const ImageFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 1, 2, 5));
+  ASSIGN_OR_RETURN(const PartialShape grad, c.InputWithRank(0, 4));
+  ASSIGN_OR_RETURN(const PartialShape image, x.MergeWith(grad));
+  c.set_output(0, image);
+  for (int i : {1, 2}) c.set_output(i, PartialShape{image.dim(format.channels())});
+  for (int i : {3, 4}) c.set_output(i, PartialShape{0});
+  return OkStatus();
+}
+
+Status BatchNormGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Node& node = c.node();
+  ASSIGN_OR_RETURN(const bool training, node.Attr<bool>("is_training"));
+  AttrMap attrs;
+  for (const char* name : {"epsilon", "data_format", "is_training"}) {
+    attrs.Set(name, *node.FindAttr(name));
+  }
+  // Inference normalises with the moments given.
+  std::vector<Output> inputs = {c.grad(0), c.input(0), c.input(1),
+                                training ? c.output(3) : c.input(3),
+                                training ? c.output(4) : c.input(4)};
+  std::string op = "FusedBatchNormGrad";
+  if (node.op_name() == "FusedBatchNormV2") op += "V2";
+  if (node.op_name() == "FusedBatchNormV3") {
+    op += "V3";
+    inputs.push_back(c.output(5));
+  }
+  Node* grads = c.b().OpNode(op, inputs, attrs);
+  for (int i = 0; i < 3; ++i) c.set_input_grad(i, Output{grads, i});
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(batch_norm) {
+  for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}) {
+    registry.Op(op)
+        .Shape(BatchNormShape)
+        .Gradient(BatchNormGradient)
+        .Doc("scale * (x - mean) / sqrt(variance + epsilon) + offset, by channel.");
+  }
+  for (const char* op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
+    registry.Op(op)
+        .Shape(BatchNormGradShape)
+        .NotDifferentiable("second derivatives of batch normalisation are not supported")
+        .Doc("The gradients of FusedBatchNorm by x, scale and offset.");
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+// Element sums by channel and what follows from them.
+struct Channels {
+  int dim;
+  int64_t n;
+  double count;
+  explicit Channels(const RefCall<double>& r, const Shape& x)
+      : dim(r.Attr<std::string>("data_format") == "NCHW" ? 1 : 3),
+        n(x.dim(dim)),
+        count(static_cast<double>(x.num_elements()) / static_cast<double>(n)) {}
+};
+
+void Forward(RefCall<double>& r) {
+  const Array<double>& x = r.in[0];
+  const Channels ch(r, x.shape);
+  const bool training = r.Attr<bool>("is_training");
+  const double epsilon = r.Attr<float>("epsilon"), f = r.Attr<float>("exponential_avg_factor");
+  Array<double> mean(Shape{ch.n}), variance(Shape{ch.n});
+  ForEachIndex(x.shape, [&](const auto& at) { mean[at[ch.dim]] += x.At(at) / ch.count; });
+  ForEachIndex(x.shape, [&](const auto& at) {
+    variance[at[ch.dim]] += std::pow(x.At(at) - mean[at[ch.dim]], 2) / ch.count;
+  });
+  if (!training) {
+    mean = r.in[3];
+    variance = r.in[4];
+  }
+  Array<double> y(x.shape), running_mean = mean, running_variance = variance;
+  ForEachIndex(x.shape, [&](const auto& at) {
+    const int64_t c = at[ch.dim];
+    y.At(at) = (x.At(at) - mean[c]) / std::sqrt(variance[c] + epsilon) * r.in[1][c] + r.in[2][c];
+  });
+  for (int64_t c = 0; training && c < ch.n; ++c) {
+    running_variance[c] *= ch.count / std::max(1.0, ch.count - 1);
+    if (f == 1) continue;
+    running_mean[c] = f * running_mean[c] + (1 - f) * r.in[3][c];
+    running_variance[c] = f * running_variance[c] + (1 - f) * r.in[4][c];
+  }
+  r.out = {y, running_mean, running_variance, mean, variance};
+  if (r.node->num_outputs() == 6) r.out.emplace_back(Shape{0});
+}
+
+TEST(BatchNormTest, Forward) {
+  const auto vector = [](int64_t n) { return In({n}).Range(0.5, 2); };
+  const AttrMap inference = {{"is_training", false}}, first = {{"data_format", "NCHW"}};
+  const AttrMap average = {{"exponential_avg_factor", 0.25f}};
+  for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}) {
+    OpCase(op)
+        .Reference(Forward)
+        .Tolerance(DType::kHalf, 1e-2)
+        .Tolerance(DType::kBfloat16, 5e-2)
+        .GradOutputs({0})
+        .GradInputs({0, 1, 2})
+        .GradStep(1e-2, 2e-2)
+        .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({0}), In({0})})
+        .Try({In({2, 7, 3, 5}), vector(7), In({7}), In({0}), In({0})}, first)
+        .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({7}), vector(7)}, inference)
+        .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({7}), vector(7)}, average)
+        .Bad({In({2, 3, 5, 7}), vector(6), In({7}), In({0}), In({0})}, {}, Code::kInvalidArgument,
+             "per channel")
+        .Bad({In({2, 3, 5, 7}), vector(7), In({7}), In({0}), In({0})}, inference,
+             Code::kInvalidArgument, "mean")
+        .Bad({In({3, 5, 7}), vector(7), In({7}), In({0}), In({0})}, {}, Code::kInvalidArgument, "")
+        .Run();
+  }
+}
+
+void Backward(RefCall<double>& r) {
+  const Array<double>&dy = r.in[0], &x = r.in[1], &mean = r.in[3], &variance = r.in[4];
+  const Channels ch(r, x.shape);
+  const bool training = r.Attr<bool>("is_training");
+  const double epsilon = r.Attr<float>("epsilon");
+  Array<double> dx(x.shape), dscale(Shape{ch.n}), doffset(Shape{ch.n});
+  const auto normal = [&](const std::vector<int64_t>& at) {
+    const int64_t c = at[ch.dim];
+    return (x.At(at) - mean[c]) / std::sqrt(variance[c] + epsilon);
+  };
+  ForEachIndex(x.shape, [&](const auto& at) {
+    doffset[at[ch.dim]] += dy.At(at);
+    dscale[at[ch.dim]] += dy.At(at) * normal(at);
+  });
+  ForEachIndex(x.shape, [&](const auto& at) {
+    const int64_t c = at[ch.dim];
+    const double pull = training ? (doffset[c] + normal(at) * dscale[c]) / ch.count : 0;
+    dx.At(at) = r.in[2][c] / std::sqrt(variance[c] + epsilon) * (dy.At(at) - pull);
+  });
+  r.out = {dx, dscale, doffset, Array<double>(Shape{0}), Array<double>(Shape{0})};
+}
+
+TEST(BatchNormTest, Backward) {
+  const auto vector = [](int64_t n) { return In({n}).Range(0.5, 2); };
+  for (const char* op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
+    const auto inputs = [&](In dy, In x, int64_t n) {
+      std::vector<In> made = {dy, x, vector(n), In({n}), vector(n)};
+      if (std::string_view(op).ends_with("V3")) made.push_back(In({0}));
+      return made;
+    };
+    OpCase(op)
+        .Reference(Backward)
+        .Tolerance(DType::kHalf, 1e-2)
+        .Tolerance(DType::kBfloat16, 5e-2)
+        .Try(inputs(In({2, 3, 5, 7}), In({2, 3, 5, 7}), 7))
+        .Try(inputs(In({2, 7, 3, 5}), In({2, 7, 3, 5}), 7), {{"data_format", "NCHW"}})
+        .Try(inputs(In({2, 3, 5, 7}), In({2, 3, 5, 7}), 7), {{"is_training", false}})
+        .Bad(inputs(In({2, 3, 5, 7}), In({2, 3, 4, 7}), 7), {}, Code::kInvalidArgument, "")
+        .Run();
+  }
+}
+
+}  // namespace
+}  // namespace thalweg
