@@ -127,6 +127,14 @@ TEST_F(PassesTest, PruneKeepsControlDependenciesAndTargets) {
               UnorderedElementsAre("x/feed_0", "first", "one", "x", "y"));
 }
 
+TEST_F(PassesTest, PruneForgetsAFeedThatOnlyAControlEdgeLeadsFrom) {
+  const Output x = b.Op("Neg", {Float(1, "one")}, {}, "x");
+  const Output y = b.WithControls({x.node}).Op("Neg", {Float(2, "two")}, {}, "y");
+  const StepGraph step = Pruned({.feeds = {x}, .fetches = {y}, .targets = {}});
+  EXPECT_EQ(step.feeds[0].node, nullptr);
+  EXPECT_NE(step.graph->FindNode("x"), nullptr);
+}
+
 TEST_F(PassesTest, PruneDropsControlEdgesFromFedPlaceholders) {
   const Output p = Placeholder("p");
   const Output y = b.WithControls({p.node}).Op("Neg", {p}, {}, "y");

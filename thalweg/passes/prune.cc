@@ -23,7 +23,12 @@ class Pruner {
     RETURN_IF_ERROR(Sort());
     RETURN_IF_ERROR(MakeFeeds());
     for (const Node* node : order_) copier_.Copy(*node);
-    return copier_.Finish();
+    ASSIGN_OR_RETURN(StepGraph step, copier_.Finish());
+    for (size_t i = 0; i < step.feeds.size(); ++i) {
+      // Its node may be there all the same, for a control edge.
+      if (!read_feeds_.contains(from_.feeds[i])) step.feeds[i] = Output();
+    }
+    return step;
   }
 
  private:
