@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/graph/graph_text.h"
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/fold_constants.h"
 #include "thalweg/passes/prune.h"
@@ -287,6 +288,53 @@ TEST_F(PassesTest, MergeLeavesStateReferencesAndFeedsAlone) {
   for (size_t i = 0; i < step.fetches.size(); i += 2) {
     EXPECT_FALSE(step.fetches[i] == step.fetches[i + 1]) << step.fetches[i].ToString();
   }
+}
+
+// A small training-like step through all passes, as text.
+TEST_F(PassesTest, PassesAsText) {
+  const Output x = Placeholder("x");
+  const Output w =
+      b.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{}}}, "w");
+  const Output scale =
+      b.Op("Neg", {b.Op("Add", {Float(1, "one"), Float(2, "two")}, {}, "three")}, {}, "scale");
+  const Output left = b.Op("Mul", {x, w}, {}, "left");
+  const Output right = b.Op("Mul", {x, w}, {}, "right");
+  const Output a = b.Op("Mul", {x, scale}, {}, "a");
+  const Output again = b.Op("Mul", {x, scale}, {}, "again");
+  const Output sum = b.Op("AddN", {left, right, a, again}, {}, "sum");
+  b.Op("Neg", {sum}, {}, "unused");
+  const GraphTextOptions plain{.shapes = false};
+  const StepGraph pruned = Pruned({.feeds = {x}, .fetches = {sum}, .targets = {}});
+  EXPECT_EQ(GraphText(*pruned.graph, plain), R"(x:0 float32 = Placeholder()
+w:0 float32& = VariableV2() {shape: <unknown>}
+one:0 float32 = Const() {value: float32[] 1}
+two:0 float32 = Const() {value: float32[] 2}
+three:0 float32 = Add(one, two)
+scale:0 float32 = Neg(three)
+left:0 float32 = Mul(x, w)
+right:0 float32 = Mul(x, w)
+a:0 float32 = Mul(x, scale)
+again:0 float32 = Mul(x, scale)
+sum:0 float32 = AddN(left, right, a, again)
+)");
+  const StepGraph folded = Folded(pruned);
+  EXPECT_EQ(GraphText(*folded.graph, plain), R"(x:0 float32 = Placeholder()
+w:0 float32& = VariableV2() {shape: <unknown>}
+left:0 float32 = Mul(x, w)
+right:0 float32 = Mul(x, w)
+scale:0 float32 = Const() {value: float32[] -3}
+a:0 float32 = Mul(x, scale)
+again:0 float32 = Mul(x, scale)
+sum:0 float32 = AddN(left, right, a, again)
+)");
+  EXPECT_EQ(GraphText(*Merged(folded).graph, plain), R"(x:0 float32 = Placeholder()
+w:0 float32& = VariableV2() {shape: <unknown>}
+left:0 float32 = Mul(x, w)
+right:0 float32 = Mul(x, w)
+scale:0 float32 = Const() {value: float32[] -3}
+a:0 float32 = Mul(x, scale)
+sum:0 float32 = AddN(left, right, a, a)
+)");
 }
 
 TEST_F(PassesTest, LoopsSurviveEveryPass) {
