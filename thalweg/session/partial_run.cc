@@ -28,7 +28,7 @@ Result<std::unique_ptr<PartialRun>> PartialRun::Start(SessionCore& core,
     }
   }
   ASSIGN_OR_RETURN(run->plan_, core.CompilePartial(signature));
-  RETURN_IF_ERROR(run->FindFeedsOfFetches());
+  run->FindFeedsOfFetches();
   {
     MutexLock lock(run->mutex_);
     run->fed_.resize(feeds.size());
@@ -68,7 +68,7 @@ bool PartialRun::IsOver() {
 }
 
 // Asking for a fetch before its feeds are there would wait for ever.
-Status PartialRun::FindFeedsOfFetches() {
+void PartialRun::FindFeedsOfFetches() {
   const Signature& signature = plan_->signature;
   std::unordered_map<Output, int, OutputHash> feed_of;
   for (size_t i = 0; i < signature.feeds.size(); ++i) {
@@ -100,7 +100,6 @@ Status PartialRun::FindFeedsOfFetches() {
     }
     needs_.push_back(std::move(needs));
   }
-  return OkStatus();
 }
 
 Status PartialRun::CheckCall(std::span<const Session::NamedTensor> feeds,

@@ -2,8 +2,8 @@
 // PartialRun: one step whose feeds come, and whose fetches go, in several calls. The step runs on a
 // thread of its own, since it waits between the calls; feeds and fetches meet it in a rendezvous.
 //
-//   ASSIGN_OR_RETURN(auto run, PartialRun::Start(core, names...));
-//   RETURN_IF_ERROR(run->Feed(...)); ...
+//   ASSIGN_OR_RETURN(auto run, PartialRun::Start(core, feeds, fetches, targets, options));
+//   RETURN_IF_ERROR(run->Continue({{"a:0", value}}, {"y:0"}, &outputs)); ...
 //
 // Ownership: the destructor cancels the step and joins the thread. Threads: all calls from any
 // thread; calls of Continue() wait for each other's fetches only where they ask for them.
@@ -42,7 +42,7 @@ class PartialRun {
   void Cancel(Status reason) { cancellation_.Cancel(std::move(reason)); }
 
  private:
-  Status FindFeedsOfFetches();
+  void FindFeedsOfFetches();
   Status CheckCall(std::span<const Session::NamedTensor> feeds,
                    std::span<const std::string> fetches, std::vector<int>* feed_numbers,
                    std::vector<int>* fetch_numbers) REQUIRES(mutex_);
