@@ -97,7 +97,7 @@ OPTIMIZERS = {
     "Momentum": (lambda: tw.train.MomentumOptimizer(0.05, 0.8), ["momentum"]),
     "Nesterov": (lambda: tw.train.MomentumOptimizer(0.05, 0.8, use_nesterov=True), ["momentum"]),
     "Adagrad": (lambda: tw.train.AdagradOptimizer(0.5), ["accumulator"]),
-    "Adadelta": (lambda: tw.train.AdadeltaOptimizer(20.0), ["accum", "accum_update"]),
+    "Adadelta": (lambda: tw.train.AdadeltaOptimizer(1.0, epsilon=1e-4), ["accum", "accum_update"]),
     "RMSProp": (lambda: tw.train.RMSPropOptimizer(0.02), ["momentum", "rms"]),
     "CenteredRMSProp": (lambda: tw.train.RMSPropOptimizer(0.02, centered=True), ["mg", "momentum", "rms"]),
     "Adam": (lambda: tw.train.AdamOptimizer(0.1), ["m", "v"]),

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run.h"
+
+namespace thalweg_python {
+namespace {
+
+// Requests that a session remembers; beyond it the older half goes.
+constexpr size_t kMaxPrepared = 256;
+
+struct OptionsDeleter {
+  void operator()(TwRunOptions* o) const { tw_run_options_free(o); }
+};
+using OptionsPtr = std::unique_ptr<TwRunOptions, OptionsDeleter>;
+
+// ---- Running ----
+
+bool LongOf(PyObject* object, const char* name, long long* value) {
+  PyObject* attribute = PyObject_GetAttrString(object, name);
+  if (attribute == nullptr) return false;
+  *value = PyLong_AsLongLong(attribute);
+  Py_DECREF(attribute);
+  return !PyErr_Occurred();
+}
+
+// Fills the core's options from a RunOptions message.
+bool FillOptions(PyObject* given, TwRunOptions* options) {
+  long long timeout = 0;
+  long long trace = 0;
+  long long partitions = 0;
+  if (!LongOf(given, "timeout_in_ms", &timeout) || !LongOf(given, "trace_level", &trace) ||
+      !LongOf(given, "output_partition_graphs", &partitions)) {
+    return false;
+  }
+  if (timeout != 0) tw_run_options_timeout_ms(options, timeout);
+  tw_run_options_trace_level(options, static_cast<int32_t>(trace));
+  tw_run_options_output_partition_graphs(options, partitions != 0);
+  return true;
+}
+
+// A run's options: the caller's, the main thread's own so that Ctrl-C can cancel, or none.
+class OptionsOfRun {
+ public:
+  explicit OptionsOfRun(SessionState* state) : state_(state) {}
+  ~OptionsOfRun() {
+    if (shared_) state_->main_options_used = false;
+  }
+  OptionsOfRun(const OptionsOfRun&) = delete;
+  OptionsOfRun& operator=(const OptionsOfRun&) = delete;
+
+  bool Choose(PyObject* given) {
+    if (given != nullptr && given != Py_None) {
+      own_.reset(tw_run_options_new());
+      return FillOptions(given, own_.get());
+    }
+    if (!OnMainThread()) return true;
+    if (state_->main_options_used) {  // a signal handler runs a step inside a step
+      own_.reset(tw_run_options_new());
+      return true;
+    }
+    if (state_->main_options == nullptr) state_->main_options = tw_run_options_new();
+    shared_ = state_->main_options_used = true;
+    return true;
+  }
+  TwRunOptions* get() const { return shared_ ? state_->main_options : own_.get(); }
+  // Options that were cancelled stay so.
+  void Cancelled() {
+    if (!shared_) return;
+    tw_run_options_free(state_->main_options);
+    state_->main_options = nullptr;
+  }
+
+ private:
+  SessionState* state_;
+  OptionsPtr own_;
+  bool shared_ = false;
+};
+
+// Calls run() without the GIL; on the main thread Ctrl-C cancels it.
+template <class F>
+bool RunUnlocked(PyObject* self, OptionsOfRun* options, F&& run) {
+  TwCode code = TW_OK;
+  bool interrupted = false;
+  if (OnMainThread() && options->get() != nullptr) {
+    const InterruptScope scope(options->get());
+    Py_BEGIN_ALLOW_THREADS;
+    code = run();
+    Py_END_ALLOW_THREADS;
+    interrupted = scope.interrupted();
+  } else {
+    Py_BEGIN_ALLOW_THREADS;
+    code = run();
+    Py_END_ALLOW_THREADS;
+  }
+  if (interrupted) {
+    options->Cancelled();
+    if (PyErr_CheckSignals() != 0) return false;
+  }
+  if (code == TW_OK) return true;
+  Raise(ThreadStatus(), AsSession(self)->graph);
+  return false;
+}
+
+bool GiveMetadata(TwBuffer* buffer, PyObject* metadata) {
+  if (buffer == nullptr) return true;
+  PyObject* bytes = BytesOrRaise(buffer, nullptr, nullptr);
+  if (bytes == nullptr) return false;
+  PyObject* done = PyObject_CallMethod(metadata, "ParseFromString", "O", bytes);
+  Py_DECREF(bytes);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
+
+PreparedPtr FindPrepared(SessionState* state, const Key& key, uint64_t hash) {
+  std::vector<PreparedPtr>& all = state->prepared;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i]->hash != hash || !(all[i]->key == key)) continue;
+    if (i > 0) std::swap(all[i], all[i / 2]);
+    return all[i / 2];
+  }
+  return nullptr;
+}
+
+PreparedPtr Prepare(PyObject* self, PyObject* fetches, PyObject* feed_dict, Key key,
+                    uint64_t hash) {
+  SessionState* state = AsSession(self)->state;
+  auto prepared = std::make_shared<Prepared>();
+  PyObject* graph = AsSession(self)->graph;
+  if (!prepared->request.AddFetches(graph, fetches) ||
+      !prepared->request.AddFeeds(graph, feed_dict) || !Compile(self, prepared.get())) {
+    return nullptr;
+  }
+  prepared->key = std::move(key);
+  prepared->hash = hash;
+  if (state->prepared.size() >= kMaxPrepared) state->prepared.resize(kMaxPrepared / 2);
+  state->prepared.insert(state->prepared.begin(), prepared);
+  return prepared;
+}
+
+}  // namespace
+
+TwStatus* ThreadStatus() {
+  thread_local StatusPtr status = NewStatus();
+  return status.get();
+}
+
+bool CheckOpen(PyObject* self) {
+  if (AsSession(self)->state->session != nullptr) return true;
+  PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
+  return false;
+}
+
+PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
+                      PyObject* options, PyObject* metadata) {
+  SessionState* state = AsSession(self)->state;
+  const Request& request = prepared->request;
+  TensorArray results(request.fetches.size());
+  OptionsOfRun chosen(state);
+  if (!chosen.Choose(options)) return nullptr;
+  const bool wants_metadata = metadata != nullptr && metadata != Py_None;
+  TwBuffer* buffer = nullptr;
+  const bool ran = RunUnlocked(self, &chosen, [&] {
+    return tw_callable_run(prepared->callable, chosen.get(), values->data(), results.data(),
+                           wants_metadata ? &buffer : nullptr, ThreadStatus());
+  });
+  if (!ran) {
+    tw_buffer_free(buffer);
+    return nullptr;
+  }
+  if (!GiveMetadata(buffer, metadata)) return nullptr;
+  PyObject* made = request.Build(results.data());
+  results.Forget();
+  return made;
+}
+
+bool Compile(PyObject* self, Prepared* prepared) {
+  const Request& r = prepared->request;
+  const StatusPtr status = NewStatus();
+  TwSession* session = AsSession(self)->state->session;
+  Py_BEGIN_ALLOW_THREADS;
+  prepared->callable = tw_session_make_callable(
+      session, r.feeds.data(), static_cast<int32_t>(r.feeds.size()), r.fetches.data(),
+      static_cast<int32_t>(r.fetches.size()), r.targets.data(),
+      static_cast<int32_t>(r.targets.size()), status.get());
+  Py_END_ALLOW_THREADS;
+  if (prepared->callable == nullptr) Raise(status.get(), AsSession(self)->graph);
+  return prepared->callable != nullptr;
+}
+
+bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values) {
+  Py_ssize_t position = 0;
+  PyObject* name = nullptr;
+  PyObject* value = nullptr;
+  for (size_t i = 0; PyDict_Next(feed_dict, &position, &name, &value); ++i) {
+    // A conversion may run Python code that changes the dict.
+    if (i >= request.feeds.size()) {
+      PyErr_SetString(PyExc_RuntimeError, "feed_dict changed while it was read");
+      return false;
+    }
+    Py_INCREF(value);
+    values[i] = request.FeedValue(i, value).release();
+    Py_DECREF(value);
+    if (values[i] == nullptr) return false;
+  }
+  return true;
+}
+
+PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* options,
+              PyObject* metadata) {
+  Key key;
+  if (!key.AddFetches(fetches) || !key.AddFeeds(feed_dict)) return nullptr;
+  const uint64_t hash = key.hash();
+  PreparedPtr prepared = FindPrepared(AsSession(self)->state, key, hash);
+  if (!prepared) prepared = Prepare(self, fetches, feed_dict, std::move(key), hash);
+  if (!prepared) return nullptr;
+  TensorArray values(prepared->request.feeds.size());
+  if (feed_dict != nullptr && !FillValues(prepared->request, feed_dict, values.data())) {
+    return nullptr;
+  }
+  return RunPrepared(self, prepared, &values, options, metadata);
+}
+
+}  // namespace thalweg_python

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a session: find or make the prepared callable, convert the feeds, run, build the
+// results. `self` is a Session everywhere.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "core.h"
+#include "signature.h"
+
+namespace thalweg_python {
+
+// A request with its plan in the core.
+struct Prepared {
+  Key key;
+  uint64_t hash = 0;
+  Request request;
+  TwCallable* callable = nullptr;
+  ~Prepared() { tw_callable_free(callable); }
+};
+using PreparedPtr = std::shared_ptr<Prepared>;
+
+struct SessionState {
+  TwSession* session = nullptr;
+  std::vector<PreparedPtr> prepared;     // the most recent first
+  TwRunOptions* main_options = nullptr;  // of plain runs of the main thread
+  bool main_options_used = false;
+};
+
+struct SessionObject {
+  PyObject_HEAD PyObject* graph;
+  SessionState* state;
+};
+inline SessionObject* AsSession(PyObject* self) { return reinterpret_cast<SessionObject*>(self); }
+
+// Frees tensors that nobody took.
+class TensorArray {
+ public:
+  explicit TensorArray(size_t size) : size_(size) {
+    if (size > few_.size()) many_.resize(size);
+  }
+  ~TensorArray() {
+    for (size_t i = 0; i < size_; ++i) tw_tensor_free(data()[i]);
+  }
+  TensorArray(const TensorArray&) = delete;
+  TensorArray& operator=(const TensorArray&) = delete;
+  TwTensor** data() { return size_ > few_.size() ? many_.data() : few_.data(); }
+  // The caller has taken all.
+  void Forget() { size_ = 0; }
+
+ private:
+  size_t size_;
+  std::array<TwTensor*, 8> few_{};
+  std::vector<TwTensor*> many_;
+};
+
+// False with a Python error when the session is closed.
+bool CheckOpen(PyObject* self);
+// The status that calls of this thread share.
+TwStatus* ThreadStatus();
+// Makes the plan of a request; false with a Python error.
+bool Compile(PyObject* self, Prepared* prepared);
+// Converts the values of a dict whose keys are the request's feeds in order; false with an error.
+bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values);
+// Runs with the feeds' values in order; the results in the structure of the fetches, or null.
+PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
+                      PyObject* options, PyObject* metadata);
+// The same from what Session.run was given; feed_dict is null or has tensors and names as keys.
+PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* options,
+              PyObject* metadata);
+
+}  // namespace thalweg_python
