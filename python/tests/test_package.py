@@ -87,3 +87,14 @@ def test_sparse_tensors_are_fed_and_fetched_whole(run):
 def test_errors_have_their_codes():
     assert tw.errors.InvalidArgumentError(None, None, "m").error_code == 3 and tw.errors.OutOfRangeError.error_code == 11
     assert issubclass(tw.errors.NotFoundError, tw.errors.OpError) and str(tw.errors.AbortedError(None, None, "why")) == "why"
+
+
+def test_files_and_programs(tmp_path):
+    path = str(tmp_path / "a" / "b")
+    tw.gfile.MakeDirs(path)
+    with tw.gfile.GFile(path + "/f", "w") as f:
+        f.write("grüße")
+    assert tw.gfile.GFile(path + "/f").read() == "grüße" and tw.gfile.Exists(path) and tw.gfile.Glob(path + "/*") == [path + "/f"]
+    with pytest.raises(SystemExit) as ended:
+        tw.app.run(lambda argv: len(argv), argv=["program", "x"])
+    assert ended.value.code == 2

@@ -220,3 +220,14 @@ def test_sparse_updates():
         assert sess.run(v).tolist() == [[-1, -1], [0, 0], [-2, -2]]
         sess.run(tw.scatter_update(v, [1], [[5.0, 6.0]]))
         assert sess.run(v)[1].tolist() == [5, 6]
+
+
+def test_metrics_over_batches():
+    labels, predictions = tw.placeholder(tw.int64, [None]), tw.placeholder(tw.int64, [None])
+    accuracy, update = tw.metrics.accuracy(labels, predictions)
+    error, update_error = tw.metrics.mean_squared_error(tw.to_float(labels), tw.to_float(predictions))
+    with tw.Session() as sess:
+        sess.run(tw.local_variables_initializer())
+        for p in ([1, 2, 3], [1, 0, 0], [1, 2, 0]):
+            sess.run([update, update_error], {labels: [1, 2, 3], predictions: p})
+        assert sess.run(accuracy) == np.float32(6 / 9) and abs(sess.run(error) - (0 + 13 + 9) / 9) < 1e-5

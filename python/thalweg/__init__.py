@@ -13,7 +13,8 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = "errors losses layers metrics nn raw_ops messages initializers math train summary compat".split()
+_MODULES = ("app compat errors gfile initializers layers logging losses math messages metrics nn raw_ops "
+            "train").split()
 
 # Where each public name lives; "name=other" is `other` there.
 _PLACES = {

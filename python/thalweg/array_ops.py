@@ -275,7 +275,10 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
     count = mask.shape.ndims
     if count is None or count == 0:
         raise ValueError("mask cannot be scalar, and its number of dimensions must be known.")
-    with name_scope(name, "boolean_mask", [tensor, mask]):
+    with name_scope(name, "boolean_mask", [tensor, mask]) as scope:
+        if axis == 0 and count == 1:
+            chosen = apply("Cast", [mask], {"DstT": dtypes.int32})
+            return identity(apply("DynamicPartition", [tensor, chosen], {"num_partitions": 2})[1], name=scope)
         dims = shape(tensor)
         flat = reshape(tensor, concat([dims[:axis], [-1], dims[axis + count:]], 0))
         rows = squeeze(where(reshape(mask, [-1])), axis=[1])

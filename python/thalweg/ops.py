@@ -73,10 +73,10 @@ def schema_of(op):
 
 def _loaded_schema(op):
     """The schema of an operation that came with load_op_library."""
-    from thalweg import messages
+    from thalweg import attributes, messages
     for definition in messages.OpList.FromString(graph_module.environment().op_list(False)).op:
         if definition.name == op:
-            return Schema(op, messages.schema_text(definition))
+            return Schema(op, attributes.schema_text(definition))
     raise ValueError(f"Op type not registered '{op}'")
 
 
@@ -306,8 +306,8 @@ def _attr_row(schema, key, value):
             return key, kind, list(value)
         if kind == "S":
             return key, kind, [value] if isinstance(value, (str, bytes)) else list(value)
-        from thalweg import messages
-        return key, "p", messages.attr_of_value(kind, value).SerializeToString()
+        from thalweg import attributes
+        return key, "p", attributes.attr_of_value(kind, value).SerializeToString()
     except TypeError as error:
         raise TypeError(f"Attribute '{key}' of {schema.op}: {error}") from None
 

@@ -23,8 +23,8 @@ class Operation(_core.Operation):
 
     def get_attr(self, name):
         """The attribute as a Python value: a number, bytes, DType, TensorShapeProto, TensorProto or a list of them."""
-        from thalweg import messages
-        return messages.value_of_attr(messages.AttrValue.FromString(self._attr(name)))
+        from thalweg import attributes, messages
+        return attributes.value_of_attr(messages.AttrValue.FromString(self._attr(name)))
 
     def values(self):
         return tuple(self.outputs)
