@@ -67,7 +67,8 @@ struct SessionOptions {
   bool soft_placement = true;
   // Log where each node of a new plan goes, at INFO.
   bool log_placement = false;
-  // A graph that grows after the first Run is an error instead of one warning.
+  // A graph that grows after the first Run is an error; else it is one warning once it grows again
+  // and again.
   bool strict_graph = false;
   // True: variables, queues and tables are the environment's, shared by container and name with
   // other such sessions. False: this session has its own, gone when it closes.

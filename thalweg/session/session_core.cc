@@ -5,6 +5,7 @@ namespace thalweg {
 namespace {
 
 constexpr std::string_view kClosed = "Session has been closed.";
+constexpr int kGrowthsBeforeWarning = 5;
 
 std::vector<Device*> DevicesOf(const Environment& environment) {
   std::vector<Device*> devices;
@@ -83,11 +84,14 @@ void SessionCore::ForgetStaleKernels() {
   kernels_.Clear();
 }
 
-// A program that adds nodes in its training loop runs slower with every step and never says why.
+// A program that adds nodes in its training loop runs slower with every step and never says why. A
+// saver or a measure that is built late is none of those: it takes several growths.
 Status SessionCore::CheckGrowth() {
   const int nodes = graph_->num_nodes();
-  if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes;
-  if (nodes == nodes_at_first_run_ || (warned_of_growth_ && !options_.strict_graph)) {
+  if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes_at_last_run_ = nodes;
+  if (nodes != std::exchange(nodes_at_last_run_, nodes)) ++growths_;
+  if (nodes == nodes_at_first_run_ ||
+      (growths_ != kGrowthsBeforeWarning && !options_.strict_graph)) {
     return OkStatus();
   }
   const Node* first = graph_->Nodes()[nodes_at_first_run_];
@@ -100,7 +104,7 @@ Status SessionCore::CheckGrowth() {
                               "; build the whole graph before the first Run, or switch "
                               "strict_graph off");
   }
-  warned_of_growth_ = true;
+  ++growths_;  // past the number: said once
   environment_->logger().Warning(what, "; in a loop this makes every Run slower (said once)");
   return OkStatus();
 }

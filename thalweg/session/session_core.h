@@ -71,7 +71,8 @@ class SessionCore {
   bool closed_ GUARDED_BY(mutex_) = false;
   uint64_t kernels_reset_count_ GUARDED_BY(mutex_) = 0;
   int nodes_at_first_run_ GUARDED_BY(mutex_) = -1;
-  bool warned_of_growth_ GUARDED_BY(mutex_) = false;
+  int nodes_at_last_run_ GUARDED_BY(mutex_) = -1;
+  int growths_ GUARDED_BY(mutex_) = 0;  // between runs, so far
 };
 
 }  // namespace thalweg
