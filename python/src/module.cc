@@ -241,7 +241,8 @@ bool FillModule(PyObject* module) {
 }  // namespace
 }  // namespace thalweg_python
 
-PyMODINIT_FUNC PyInit__core() {
+PyMODINIT_FUNC
+PyInit__core() {  // NOLINT(bugprone-reserved-identifier): the name that Python looks for
   import_array();
   PyObject* module = PyModule_Create(&thalweg_python::definition);
   if (module != nullptr && !thalweg_python::FillModule(module)) Py_CLEAR(module);
