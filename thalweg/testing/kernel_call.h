@@ -37,7 +37,7 @@ class KernelCall : private DoneSink {
       const DType dtype = i < input_types.size() ? input_types[i] : inputs[i].dtype();
       sources.push_back(b.Op("Placeholder", {}, {{"dtype", dtype}}));
     }
-    node_ = b.OpNode(op, std::move(sources), std::move(attrs));
+    node_ = b.OpNode(op, std::move(sources), std::move(attrs), "under_test");
     made_ = b.status();
     values_ = std::move(inputs);
     num_inputs_ = static_cast<int>(values_.size());

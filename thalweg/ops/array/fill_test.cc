@@ -14,7 +14,6 @@ TEST(FillTest, RepeatsTheValue) {
         r.out = {Array<V>(Shape(dims))};
         for (V& value : r.out[0].values) value = r.in[1][0];
       })
-      .NoGradient("needs ops/math")
       .Try({In({2}, {3, 400}), In({}, {1})})
       .Try({In({0}, {}), In({}, {2})})
       .Try({In({1}, {0}), In({}, {3})}, {{"index_type", DType::kInt64}})

@@ -28,7 +28,6 @@ void SliceReference(RefCall<V>& r) {
 TEST(SliceTest, TakesABlock) {
   EveryElementType("Slice")
       .Reference([]<class V>(RefCall<V>& r) { SliceReference(r); })
-      .NoGradient("needs ops/math")
       .Try({In({5, 6}), In({2}, {1, 2}), In({2}, {3, -1})}, {{"Index", DType::kInt32}})
       .Try({In({3, 4, 5}), In({3}, {0, 1, 0}), In({3}, {2, 2, 5})}, {{"Index", DType::kInt64}})
       .Try({In({64, 64}), In({2}, {16, 0}), In({2}, {32, 64})}, {{"Index", DType::kInt32}})

@@ -42,7 +42,6 @@ void StridedReference(RefCall<V>& r) {
 TEST(StridedSliceTest, StepsInBothDirections) {
   EveryElementType("StridedSlice")
       .Reference([]<class V>(RefCall<V>& r) { StridedReference(r); })
-      .NoGradient("needs ops/math")
       .Try({In({5, 6}), In({2}, {1, -1}), In({2}, {-1, -7}), In({2}, {2, -2})},
            {{"Index", DType::kInt32}})
       .Try({In({4, 5, 6}), In({3}, {0, 1, 2}), In({3}, {4, 4, 5}), In({3}, {1, 1, 1})},

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/rows.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+using compute::Combine;
+
+class NdKernel : public Kernel {
+ public:
+  explicit NdKernel(bool ignore) : ignore_(ignore) {}
+
+ protected:
+  bool ignore_bad_indices() const { return ignore_; }
+
+ private:
+  const bool ignore_;
+};
+
+template <class K>
+Result<std::unique_ptr<Kernel>> CreateWithPolicy(const KernelConstruction& c) {
+  ASSIGN_OR_RETURN(const std::string policy, c.Attr<std::string>("bad_indices_policy"));
+  ASSIGN_OR_RETURN(const bool ignore, IgnoresBadIndices(policy));
+  return std::unique_ptr<Kernel>(std::make_unique<K>(ignore));
+}
+
+class GatherNdCpu : public NdKernel {
+ public:
+  using NdKernel::NdKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithPolicy<GatherNdCpu>(c);
+  }
+  Status Compute(Context& ctx) override {
+    return GatherNdOutput(ctx, ctx.input(0), ctx.input(1), ignore_bad_indices());
+  }
+};
+
+// Elements without a sum, such as texts, are put in their places instead.
+Combine SumOrAssign(DType dtype) {
+  return IsPlain(dtype) && dtype != DType::kBool ? Combine::kAdd : Combine::kAssign;
+}
+
+class ScatterNdCpu : public NdKernel {
+ public:
+  using NdKernel::NdKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithPolicy<ScatterNdCpu>(c);
+  }
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
+    const DType dtype = ctx.input(1).dtype();
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
+    RETURN_IF_ERROR(
+        compute::FillZeros(ctx.work(), dtype, out->mutable_raw_data(), out->num_elements()));
+    return CombineIntoNdRows(ctx, SumOrAssign(dtype), *out, ctx.input(0), ctx.input(1),
+                             ignore_bad_indices());
+  }
+};
+
+template <Combine kCombine>
+class TensorScatterCpu : public NdKernel {
+ public:
+  using NdKernel::NdKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithPolicy<TensorScatterCpu>(c);
+  }
+  Status Compute(Context& ctx) override {
+    Tensor target = ctx.TakeInput(0);
+    if (target.empty()) {
+      ASSIGN_OR_RETURN(target, ctx.input(0).Clone(ctx.allocator()));
+    }
+    RETURN_IF_ERROR(
+        CombineIntoNdRows(ctx, kCombine, target, ctx.input(1), ctx.input(2), ignore_bad_indices()));
+    ctx.set_output(0, std::move(target));
+    return OkStatus();
+  }
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(gather_nd, cpu) {
+  registry.Add<GatherNdCpu>("GatherNd", kCpu);
+  registry.Add<ScatterNdCpu>("ScatterNd", kCpu);
+  registry.Add<TensorScatterCpu<Combine::kAssign>>("TensorScatterUpdate", kCpu);
+  ForEachType<NumberTypes>([&]<class T>() {
+    registry.Add<TensorScatterCpu<Combine::kAdd>>("TensorScatterAdd", kCpu, {{"T", kDTypeOf<T>}});
+  });
+}

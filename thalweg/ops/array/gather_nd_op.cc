@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// indices[:-1] + params[k:], where k is the size of the last dimension of
+// indices.
+Result<PartialShape> SlicesShape(const PartialShape& params, const PartialShape& indices) {
+  if (!indices.known_rank() || !params.known_rank()) return PartialShape::Unknown();
+  if (indices.rank() == 0) return InvalidArgument("indices must be at least a vector");
+  const int64_t depth = indices.dim(indices.rank() - 1);
+  if (depth < 0) return PartialShape::Unknown();
+  if (depth > params.rank()) {
+    return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth,
+                           " vs. ", params.rank());
+  }
+  Dims dims(indices.dims());
+  dims.resize(indices.rank() - 1);
+  for (int i = static_cast<int>(depth); i < params.rank(); ++i) dims.push_back(params.dim(i));
+  return PartialShape::Make(dims);
+}
+
+Status GatherNdShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape shape, SlicesShape(c.input(0), c.input(1)));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+Status ScatterNdShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(2, 1).status());
+  const Tensor value = c.InputValue(2);
+  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
+  const PartialShape shape = c.InputAsShape(2);
+  ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(shape, c.input(0)));
+  if (!slices.IsCompatibleWith(c.input(1))) {
+    return InvalidArgument("updates must have shape indices[:-1] + shape[k:] = ", slices, ", got ",
+                           c.input(1));
+  }
+  c.set_output(0, shape);
+  return OkStatus();
+}
+
+Status TensorScatterShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(c.input(0), c.input(1)));
+  const PartialShape& updates = c.input(2);
+  const bool scalar = updates.known_rank() && updates.rank() == 0;
+  if (!scalar && !slices.IsCompatibleWith(updates)) {
+    return InvalidArgument("updates must have shape indices[:-1] + tensor.shape[k:] = ", slices,
+                           ", got ", updates);
+  }
+  c.set_output(0, c.input(0));
+  return OkStatus();
+}
+
+Status GatherNdGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  GraphBuilder& b = c.b();
+  Output indices = c.input(1);
+  if (indices.dtype() == DType::kInt16) {
+    indices = b.Op("Cast", {indices}, {{"DstT", DType::kInt32}});
+  }
+  if (!b.ok()) return b.status();
+  const Output shape = b.Op("Shape", {c.input(0)}, {{"out_type", indices.dtype()}});
+  c.set_input_grad(0, b.Op("ScatterNd", {indices, c.grad(0), shape}));
+  return b.status();
+}
+
+Status ScatterNdGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  c.set_input_grad(1, c.b().Op("GatherNd", {c.grad(0), c.input(0)}));
+  return c.b().status();
+}
+
+Status TensorScatterAddGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  c.set_input_grad(0, c.grad(0));
+  c.set_input_grad(2, c.b().Op("GatherNd", {c.grad(0), c.input(1)}));
+  return c.b().status();
+}
+
+// What was overwritten gets nothing.
+Status TensorScatterUpdateGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  GraphBuilder& b = c.b();
+  const Output updates = b.Op("GatherNd", {c.grad(0), c.input(1)});
+  c.set_input_grad(
+      0, b.Op("TensorScatterUpdate", {c.grad(0), c.input(1), b.Op("ZerosLike", {updates})}));
+  c.set_input_grad(2, updates);
+  return b.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(gather_nd) {
+  registry.Op("GatherNd")
+      .Shape(GatherNdShape)
+      .Gradient(GatherNdGradient)
+      .Doc(
+          "The elements or slices of params that the last dimension of "
+          "indices names.");
+  registry.Op("ScatterNd")
+      .Shape(ScatterNdShape)
+      .Gradient(ScatterNdGradient)
+      .Doc("Zeros of a shape with updates added where indices say.");
+  registry.Op("TensorScatterAdd")
+      .Shape(TensorScatterShape)
+      .Gradient(TensorScatterAddGradient)
+      .Doc("A tensor with updates added where indices say.");
+  registry.Op("TensorScatterUpdate")
+      .Shape(TensorScatterShape)
+      .Gradient(TensorScatterUpdateGradient)
+      .Doc("A tensor with updates put where indices say.");
+}
