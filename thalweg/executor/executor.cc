@@ -78,7 +78,7 @@ bool Core::RunShared(StepState& step, Runner& runner) {
 // The caller's part of a step: all of it, if nobody comes to help.
 template <bool kParallel, bool kTrace>
 void Core::Call(StepState& step) {
-  NodeRunner<kParallel, kTrace> runner(step, step.registers(), 0);
+  NodeRunner<kParallel, kTrace> runner(step, step.scratch(), 0);
   runner.StartRoot();
   runner.RunReady();
   while (!step.queue().finished()) {
@@ -95,15 +95,15 @@ void Core::Call(StepState& step) {
 template <bool kTrace>
 void Core::Help(void* object, uint64_t) {
   StepState& step = *static_cast<StepState*>(object);
-  std::unique_ptr<Tensor[]> registers = step.TakeRegisters();
+  std::unique_ptr<Scratch> scratch = step.TakeScratch();
   {
-    NodeRunner<true, kTrace> runner(step, registers.get(), step.NewThreadNumber());
+    NodeRunner<true, kTrace> runner(step, *scratch, step.NewThreadNumber());
     do {
       while (RunShared(step, runner)) {
       }
     } while (step.LeaveHelp());
   }
-  step.GiveRegisters(std::move(registers));
+  step.GiveScratch(std::move(scratch));
   step.Release();
 }
 

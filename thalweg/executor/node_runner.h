@@ -24,10 +24,9 @@ class NodeRunner : public Propagation<kParallel> {
       Base::step_;
 
  public:
-  NodeRunner(StepState& step, Tensor* registers, int thread) : Base(step), thread_(thread) {
-    registers_ = registers;
+  NodeRunner(StepState& step, Scratch& scratch, int thread) : Base(step, scratch), thread_(thread) {
     context_.SetBase(kConstants, const_cast<Tensor*>(plan_.constants.data()));
-    context_.SetBase(kRegisters, registers);
+    context_.SetBase(kRegisters, registers_);
   }
 
   void StartRoot() {

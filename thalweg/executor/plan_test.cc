@@ -58,6 +58,21 @@ TEST(PlanTest, HeavyAndAsyncNodesStandAlone) {
   EXPECT_TRUE(plan.is_parallel);
 }
 
+TEST(PlanTest, ALongStripIsCutByCostWhereThreadsCanHelp) {
+  for (const int threads : {0, 2}) {
+    TestProgram p;
+    Value v = p.Feed();
+    for (int i = 0; i < 100; ++i) {
+      v = p.Add(v, v);
+      p.last().micros = 1;
+    }
+    p.Fetch(v);
+    const Plan plan = Compiled(p, {.threads = threads});
+    EXPECT_EQ(plan.frames[0].units.size(), threads == 0 ? 1u : 5u);
+    EXPECT_EQ(plan.is_parallel, threads != 0);
+  }
+}
+
 TEST(PlanTest, ALoopOfCheapNodesIsOneInstruction) {
   TestProgram p;
   const Value start = p.Feed(), limit = p.Feed();
@@ -181,6 +196,7 @@ TEST(UnitsTest, TheUnitGraphHasNoCycle) {
           break;
         default:
           values.push_back(p.Add(a, b));
+          p.last().micros = static_cast<float>(below(10));
           break;
       }
     }

@@ -48,6 +48,7 @@ struct ProgramNode {
   std::shared_ptr<Kernel> kernel;
   Tensor constant;                     // of a constant
   bool heavy = false;                  // worth a thread of its own: more than about 2 us
+  float micros = 0;                    // an estimate of its work
   bool runs_when_dead = false;         // called also when dead, with empty inputs: Send
   bool may_be_dead = false;            // an output left empty is dead instead of an error: Recv
   bool ignores_dead_controls = false;  // ControlTrigger

@@ -20,11 +20,13 @@ int64_t EstimateElements(const PartialShape& shape) {
   return elements;
 }
 
-// About 2 us of element-wise work.
-constexpr int64_t kLightElements = 16384;
+// Element-wise work in a microsecond, roughly.
+constexpr float kElementsPerMicro = 8192;
+constexpr float kHeavyMicros = 2;
 
-bool IsHeavy(const Node& node, const KernelEntry& kernel) {
-  if (kernel.cost != KernelCost::kBySize) return kernel.cost == KernelCost::kExpensive;
+float EstimateMicros(const Node& node, const KernelEntry& kernel) {
+  if (kernel.cost == KernelCost::kCheap) return 0.01f;
+  if (kernel.cost == KernelCost::kExpensive) return 10;
   int64_t elements = 0;
   for (const Output& input : node.inputs()) {
     if (input.node != nullptr) elements = std::max(elements, EstimateElements(input.shape()));
@@ -32,7 +34,7 @@ bool IsHeavy(const Node& node, const KernelEntry& kernel) {
   for (int i = 0; i < node.num_outputs(); ++i) {
     elements = std::max(elements, EstimateElements(node.output_shape(i)));
   }
-  return elements > kLightElements;
+  return 0.02f + static_cast<float>(elements) / kElementsPerMicro;
 }
 
 class Builder {
@@ -125,7 +127,8 @@ class Builder {
     out->ignores_dead_controls = op == "ControlTrigger";
     Device& device = *spec_.devices[out->device];
     ASSIGN_OR_RETURN(const KernelEntry* entry, spec_.kernels->Find(node, device.type()));
-    out->heavy = IsHeavy(node, *entry);
+    out->micros = EstimateMicros(node, *entry);
+    out->heavy = out->micros > kHeavyMicros;
     ASSIGN_OR_RETURN(out->kernel, spec_.make_kernel(node, device));
     return OkStatus();
   }

@@ -19,7 +19,13 @@ namespace thalweg {
 template <bool kParallel>
 class Propagation {
  public:
-  explicit Propagation(StepState& step) : step_(step), plan_(step.plan()) {}
+  Propagation(StepState& step, Scratch& scratch)
+      : step_(step),
+        plan_(step.plan()),
+        registers_(scratch.registers.get()),
+        ready_(scratch.ready),
+        sections_(scratch.sections),
+        variables_(scratch.variables) {}
 
  protected:
   // One read-modify-write; returns the old value.
@@ -165,7 +171,7 @@ class Propagation {
   // Sections wait here instead of on the stack: a chain of a million Merges must not recurse.
   void DrainSections() {
     while (!sections_.empty()) {
-      const PendingSection section = sections_.back();
+      const Scratch::PendingSection section = sections_.back();
       sections_.pop_back();
       EmitRange(*section.iteration, section.section.begin, section.section.end, section.dead);
     }
@@ -240,11 +246,11 @@ class Propagation {
     FrameRun& frame = *step_.NewFrame(number, &iteration);
     const FrameCode& code = *frame.code;
     AddOutstanding(iteration, 1);
-    std::vector<Tensor> variables(code.enters.size());
+    variables_.resize(code.enters.size());
     for (size_t e = 0; e < code.enters.size(); ++e) {
       Tensor value = Consume(iteration, {words[e]});
       if (!code.enters[e].is_constant) {
-        variables[e] = std::move(value);
+        variables_[e] = std::move(value);
         continue;
       }
       frame.has_dead_invariant |= value.empty();
@@ -258,13 +264,14 @@ class Propagation {
     StartIteration(*first);
     for (size_t e = 0; e < code.enters.size(); ++e) {
       for (const EnterCode::Target& target : code.enters[e].targets) {
-        if (variables[e].empty()) {
+        if (variables_[e].empty()) {
           DeadToMerge(*first, target.merge);
         } else {
-          ToMerge(*first, target.merge, target.input, variables[e]);
+          ToMerge(*first, target.merge, target.input, variables_[e]);
         }
       }
     }
+    variables_.clear();
     DrainSections();
     Leave(*first, 1);
   }
@@ -340,23 +347,18 @@ class Propagation {
     return AddOutstanding(parent, -1) == 0 ? &parent : nullptr;
   }
 
-  struct PendingSection {
-    Iteration* iteration;
-    Section section;
-    bool dead;
-  };
-
  protected:
   StepState& step_;
   const Plan& plan_;
-  Tensor* registers_ = nullptr;
+  Tensor* registers_;
   Iteration* current_ = nullptr;  // of the unit that runs
   int64_t gained_ = 0;            // units of it that became ready and stay on this thread
-  std::vector<Activation> ready_;
+  std::vector<Activation>& ready_;
   Activation kept_;
 
  private:
-  std::vector<PendingSection> sections_;
+  std::vector<Scratch::PendingSection>& sections_;
+  std::vector<Tensor>& variables_;
 };
 
 }  // namespace thalweg

@@ -23,6 +23,7 @@ StepState::StepState(const Plan& plan) : plan_(plan) {
   root_.code = &plan.frames[0];
   MakeBlock(&root_);
   free_frames_.resize(plan.frames.size());
+  scratch_.registers = std::make_unique<Tensor[]>(plan.max_registers);
 }
 
 StepState::~StepState() = default;
@@ -199,22 +200,23 @@ void StepState::Recycle(FrameRun* frame) {
   free_frames_[frame->number].emplace_back(frame);
 }
 
-Tensor* StepState::registers() {
-  if (registers_ == nullptr) registers_ = std::make_unique<Tensor[]>(plan_.max_registers);
-  return registers_.get();
+std::unique_ptr<Scratch> StepState::TakeScratch() {
+  {
+    MutexLock lock(mutex_);
+    if (!free_scratch_.empty()) {
+      std::unique_ptr<Scratch> scratch = std::move(free_scratch_.back());
+      free_scratch_.pop_back();
+      return scratch;
+    }
+  }
+  auto scratch = std::make_unique<Scratch>();
+  scratch->registers = std::make_unique<Tensor[]>(plan_.max_registers);
+  return scratch;
 }
 
-std::unique_ptr<Tensor[]> StepState::TakeRegisters() {
+void StepState::GiveScratch(std::unique_ptr<Scratch> scratch) {
   MutexLock lock(mutex_);
-  if (free_registers_.empty()) return std::make_unique<Tensor[]>(plan_.max_registers);
-  std::unique_ptr<Tensor[]> registers = std::move(free_registers_.back());
-  free_registers_.pop_back();
-  return registers;
-}
-
-void StepState::GiveRegisters(std::unique_ptr<Tensor[]> registers) {
-  MutexLock lock(mutex_);
-  free_registers_.push_back(std::move(registers));
+  free_scratch_.push_back(std::move(scratch));
 }
 
 void StepState::Open(HelpFunction help, int most, std::shared_ptr<void> keep_alive) {

@@ -110,6 +110,19 @@ class SCOPED_CAPABILITY StepLock {
   Mutex& mutex_;
 };
 
+// What one thread works with; kept from step to step, so that a step allocates nothing.
+struct Scratch {
+  struct PendingSection {
+    Iteration* iteration;
+    Section section;
+    bool dead;
+  };
+  std::unique_ptr<Tensor[]> registers;  // as many as any unit needs, all empty
+  std::vector<Activation> ready;        // the thread's stack
+  std::vector<PendingSection> sections;
+  std::vector<Tensor> variables;  // of a frame that starts
+};
+
 class StepState : public DoneSink {
  public:
   explicit StepState(const Plan& plan);
@@ -137,11 +150,11 @@ class StepState : public DoneSink {
   static void Sweep(Iteration& iteration);
   FrameRun* NewFrame(uint32_t number, Iteration* parent) EXCLUDES(mutex_);
   void Recycle(FrameRun* frame) EXCLUDES(mutex_);
-  // As many registers as any unit needs, all empty. The caller's:
-  Tensor* registers();
-  // A helper's:
-  std::unique_ptr<Tensor[]> TakeRegisters() EXCLUDES(mutex_);
-  void GiveRegisters(std::unique_ptr<Tensor[]> registers) EXCLUDES(mutex_);
+  // The caller's.
+  Scratch& scratch() { return scratch_; }
+  // A helper's.
+  std::unique_ptr<Scratch> TakeScratch() EXCLUDES(mutex_);
+  void GiveScratch(std::unique_ptr<Scratch> scratch) EXCLUDES(mutex_);
 
   void OnDone(uint64_t token, Status status) override;
 
@@ -173,7 +186,7 @@ class StepState : public DoneSink {
   const CancellationManager* cancellation_ = nullptr;
   Iteration root_;
   ReadyQueue queue_;
-  std::unique_ptr<Tensor[]> registers_;
+  Scratch scratch_;
   std::atomic<bool> skipped_{false};
   std::atomic<bool> failed_{false};
   HelpFunction help_ = nullptr;  // null: the caller is alone
@@ -187,7 +200,7 @@ class StepState : public DoneSink {
   Mutex mutex_;
   Status error_ GUARDED_BY(mutex_);
   std::vector<std::vector<std::unique_ptr<FrameRun>>> free_frames_ GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Tensor[]>> free_registers_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Scratch>> free_scratch_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -219,6 +219,39 @@ void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
   }
 }
 
+// A strip with more work than this is cut along its order, so that other threads can have a part of
+// it.
+constexpr float kStripMicros = 20;
+// What is left of a strip is worth a thread only above this.
+constexpr float kShareMicros = 5;
+
+void CutLongStrips(const Lowered& lowered, Units* units) {
+  for (std::vector<UnitNodes>& frame : units->units) {
+    for (size_t u = 0; u < frame.size(); ++u) {
+      if (frame[u].cls != UnitClass::kStrip) continue;
+      float micros = 0;
+      size_t keep = 0;
+      for (const int node : frame[u].nodes) {
+        const LNode& n = lowered.nodes[node];
+        if (n.kind == LKind::kKernel) micros += lowered.program->nodes[n.origin].micros;
+        if (micros > kStripMicros && keep > 0) break;
+        ++keep;
+      }
+      if (keep == frame[u].nodes.size()) {
+        // The last piece of what was cut.
+        if (frame[u].is_piece && micros > kShareMicros) frame[u].cls = UnitClass::kHeavy;
+        continue;
+      }
+      UnitNodes rest{.is_piece = true};
+      rest.nodes.assign(frame[u].nodes.begin() + static_cast<int64_t>(keep), frame[u].nodes.end());
+      frame[u].nodes.resize(keep);
+      frame[u].cls = UnitClass::kHeavy;
+      for (const int node : rest.nodes) units->unit_of[node] = static_cast<int>(frame.size());
+      frame.push_back(std::move(rest));
+    }
+  }
+}
+
 }  // namespace
 
 Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
@@ -244,6 +277,7 @@ Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
     FrameUnits(lowered, loops, options, static_cast<int>(f), &units).Form(nodes[f], &arrivals);
   }
   PutLeadingNodesFirst(lowered, &units);
+  if (options.threads > 0) CutLongStrips(lowered, &units);
   return units;
 }
 

@@ -21,6 +21,7 @@ namespace thalweg {
 struct UnitNodes {
   UnitClass cls = UnitClass::kStrip;
   std::vector<int> nodes;  // in the order of their code
+  bool is_piece = false;   // cut from a longer strip
 };
 
 struct Units {
