@@ -253,16 +253,18 @@ TEST_P(ExecutorTest, ZeroTripLoopsReturnTheirInputs) {
 }
 
 TEST_P(ExecutorTest, LoopVariablesMoveOverTogether) {
-  TestProgram p;
-  const Value a = p.Feed(), b = p.Feed(), n = p.Feed(), one = p.Const(1), zero = p.Const(0);
-  const std::vector<Value> out = p.While(
-      "swap", {zero, a, b, a},
-      [&](const auto& v) { return p.Less(v[0], p.Enter(n, "swap", true)); },
-      [&](const auto& v) {
-        return std::vector<Value>{p.Add(v[0], one), v[2], v[1], p.Add(v[1], v[2])};
-      });
-  for (const Value& value : out) p.Fetch(value);
-  EXPECT_THAT(*Run(p, {3, 4, 5}), ElementsAre(5, 4, 3, 7));
+  for (const bool raw : {false, true}) {
+    TestProgram p;
+    const Value a = p.Feed(), b = p.Feed(), n = p.Feed(), one = p.Const(1), zero = p.Const(0);
+    const std::vector<Value> out = p.While(
+        "swap", {zero, a, b, a, n}, [&](const auto& v) { return p.Less(v[0], v[4]); },
+        [&](const auto& v) {
+          return std::vector<Value>{p.Add(v[0], one), v[2], v[1], p.Add(v[1], v[2]), v[4]};
+        },
+        10, raw);
+    for (const Value& value : out) p.Fetch(value);
+    EXPECT_THAT(*Run(p, {3, 4, 5}), ElementsAre(5, 4, 3, 7, 5));
+  }
 }
 
 // i from 0 to n; inner j from 0 to i; sums up j.
@@ -627,7 +629,10 @@ TEST_P(ExecutorTest, TakeNeverSucceedsWhileAnotherReaderExists) {
     EXPECT_EQ(h->bytes_in_use(), 0);
   }
   // A chain of its own works in place throughout, except where the buffer is shared.
-  EXPECT_GE(taken, GetParam().plain ? 0 : 5 * 24);
+  if (!GetParam().plain) {
+    // With one thread the last of the eight readers gets the buffer itself.
+    EXPECT_GE(taken, 5 * (GetParam().threads == 0 ? 25 : 24));
+  }
   EXPECT_LE(taken, 5 * 25);
 }
 

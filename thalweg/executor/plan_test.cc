@@ -109,12 +109,13 @@ TEST(PlanTest, ASwapNeedsStagingAndAPassThroughNoMove) {
   p.Fetch(p.While(
       "loop", {zero, a, b, limit}, [&](const auto& v) { return p.Less(v[0], v[3]); },
       [&](const auto& v) {
-        // The nodes between are the executor's own to see through, so write the sides themselves.
         return std::vector<Value>{p.Add(v[0], one), v[2], v[1], v[3]};
-      })[1]);
+      },
+      10, true)[1]);
   const Plan plan = Compiled(p);
   ASSERT_EQ(plan.loops.size(), 1u);
-  EXPECT_EQ(plan.loops[0].moves.size(), 4u);
+  EXPECT_EQ(plan.loops[0].moves.size(), 3u);
+  EXPECT_NE(plan.loops[0].staging, kNone);
 }
 
 TEST(PlanTest, AMillionNodesCompile) {

@@ -164,7 +164,8 @@ Value TestProgram::LoopCond(Value value) {
 }
 
 std::vector<Value> TestProgram::While(const std::string& frame, const std::vector<Value>& initial,
-                                      const Condition& condition, const Body& body, int parallel) {
+                                      const Condition& condition, const Body& body, int parallel,
+                                      bool raw) {
   std::vector<Value> merges, inside, exits;
   for (const Value& value : initial) {
     merges.push_back(Merge({Enter(value, frame, false, parallel), Value::Feed(0)}));
@@ -173,7 +174,7 @@ std::vector<Value> TestProgram::While(const std::string& frame, const std::vecto
   for (const Value& merge : merges) {
     const Sides sides = Switch(merge, predicate);
     exits.push_back(Exit(sides.no));
-    inside.push_back(Identity(sides.yes));
+    inside.push_back(raw ? sides.yes : Identity(sides.yes));
   }
   const std::vector<Value> next = body(inside);
   for (size_t i = 0; i < merges.size(); ++i) {

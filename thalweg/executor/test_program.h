@@ -53,11 +53,13 @@ class TestProgram {
   Value NextIteration(Value value);
   Value LoopCond(Value value);
 
-  // The shape that a front end gives a while loop. `body` gets the variables of an iteration.
+  // The shape that a front end gives a while loop. `body` gets the variables of an iteration; with
+  // `raw` straight from the Switches, without an Identity behind each.
   using Condition = std::function<Value(const std::vector<Value>&)>;
   using Body = std::function<std::vector<Value>(const std::vector<Value>&)>;
   std::vector<Value> While(const std::string& frame, const std::vector<Value>& initial,
-                           const Condition& condition, const Body& body, int parallel = 10);
+                           const Condition& condition, const Body& body, int parallel = 10,
+                           bool raw = false);
 
   Program& program() { return program_; }
   Program Take() { return std::move(program_); }
