@@ -148,10 +148,6 @@ inline constexpr bool kIsVector = false;
 template <class T>
 inline constexpr bool kIsVector<std::vector<T>> = true;
 
-std::string_view Article(Kind kind) {
-  return kind == Kind::kInt || kind == Kind::kEmptyList ? "an " : "a ";
-}
-
 }  // namespace
 
 struct AttrValue::Payload {
@@ -242,8 +238,8 @@ Result<T> AttrValue::Get() const {
     if constexpr (kIsVector<T>) {
       if (kind_ == Kind::kEmptyList) return T();
     }
-    return InvalidArgument("expected ", Article(kKindOf<T>), AttrKindName(kKindOf<T>), ", got ",
-                           Article(kind_), AttrKindName(kind_));
+    return InvalidArgument("expected ", AttrKindPhrase(kKindOf<T>), ", got ",
+                           AttrKindPhrase(kind_));
   }
   if constexpr (std::is_same_v<T, float>) {
     const auto bits = static_cast<uint32_t>(bits_);
@@ -354,6 +350,10 @@ bool operator==(const AttrValue& a, const AttrValue& b) {
         }
       },
       a.payload_->value, b.payload_->value);
+}
+
+std::string AttrKindPhrase(AttrValue::Kind kind) {
+  return StrCat(kind == Kind::kInt || kind == Kind::kEmptyList ? "an " : "a ", AttrKindName(kind));
 }
 
 std::string_view AttrKindName(AttrValue::Kind kind) {

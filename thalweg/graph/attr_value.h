@@ -131,5 +131,7 @@ class AttrValue {
 
 // "int", "list of types" ...
 std::string_view AttrKindName(AttrValue::Kind kind);
+// "an int", "a list of types" ...
+std::string AttrKindPhrase(AttrValue::Kind kind);
 
 }  // namespace thalweg

@@ -304,7 +304,7 @@ Status NodeMaker::CompleteAttrs() {
   }
   for (const AttrDef& attr : def_->attrs) {
     if (!attr.default_value.has_value() && node_->attrs_.Find(attr.name) == nullptr) {
-      return InvalidArgument("attribute '", attr.name, "' (a ", AttrKindName(attr.kind),
+      return InvalidArgument("attribute '", attr.name, "' (", AttrKindPhrase(attr.kind),
                              ") is missing: it has no default and no input fixes it");
     }
   }

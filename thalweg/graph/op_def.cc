@@ -26,8 +26,8 @@ Status CheckReference(const OpDef& def, const ArgDef& arg, std::string_view attr
                            "', which the operation does not have");
   }
   if (found->kind != kind) {
-    return InvalidArgument("argument '", arg.name, "' needs attribute '", attr, "' to be a ",
-                           AttrKindName(kind), ", it is a ", AttrKindName(found->kind));
+    return InvalidArgument("argument '", arg.name, "' needs attribute '", attr, "' to be ",
+                           AttrKindPhrase(kind), ", it is ", AttrKindPhrase(found->kind));
   }
   return OkStatus();
 }
@@ -99,7 +99,7 @@ Status CheckAttrValue(const AttrDef& attr, const AttrValue& value) {
   const bool empty_list = value.kind() == Kind::kEmptyList && attr.kind >= Kind::kStringList &&
                           attr.kind <= Kind::kFunctionList;
   if (value.kind() != attr.kind && !empty_list) {
-    return InvalidArgument("attribute '", attr.name, "' must be a ", AttrKindName(attr.kind),
+    return InvalidArgument("attribute '", attr.name, "' must be ", AttrKindPhrase(attr.kind),
                            "; got the ", AttrKindName(value.kind()), " ", value.ToString());
   }
   if (attr.has_minimum && attr.kind == Kind::kInt) {

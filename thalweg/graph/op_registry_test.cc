@@ -122,7 +122,7 @@ TEST(OpRegistry, DefineRefusesBadSchemas) {
   def.inputs[0].type_attr = "T";
   EXPECT_THAT(message(def), HasSubstr("attribute 'T', which the operation does not have"));
   def.attrs.push_back({.name = "T", .kind = AttrValue::Kind::kInt});
-  EXPECT_THAT(message(def), HasSubstr("needs attribute 'T' to be a type, it is a int"));
+  EXPECT_THAT(message(def), HasSubstr("needs attribute 'T' to be a type, it is an int"));
   def.attrs[0] = {.name = "T", .kind = AttrValue::Kind::kType, .default_value = AttrValue(1)};
   EXPECT_THAT(message(def), HasSubstr("default: attribute 'T' must be a type; got the int 1"));
   def.attrs[0].default_value.reset();
