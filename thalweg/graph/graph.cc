@@ -138,13 +138,14 @@ Status Graph::AddControlInput(Node* node, Node* before) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto& present = node->control_inputs_;
   if (std::find(present.begin(), present.end(), before) != present.end()) return OkStatus();
-  // Ordinary edges lead from older to newer nodes, so most additions need no search.
+  // Edges lead from older to newer nodes, back edges and those of this function apart: a path from
+  // `node` to an older `before` must pass a newer source of such an edge.
   const bool is_late = before->id_ >= node->id_;
-  if ((is_late || has_late_edges_) && Reaches(node, before)) {
+  if ((is_late || node->id_ <= latest_source_) && Reaches(node, before)) {
     return InvalidArgument(node->Label(), ": a control input from ", before->Label(),
                            " would close a cycle");
   }
-  has_late_edges_ |= is_late;
+  if (is_late) latest_source_ = std::max(latest_source_, before->id_);
   node->control_inputs_.push_back(before);
   return OkStatus();
 }

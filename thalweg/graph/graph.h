@@ -210,7 +210,7 @@ class Graph {
   std::unordered_map<std::string_view, Node*> by_name_;
   mutable std::unordered_map<std::string, int> next_suffix_;
   std::unordered_set<std::string> scopes_;
-  bool has_late_edges_ = false;  // AddControlInput has made an edge from a later node
+  int latest_source_ = -1;  // of control edges that lead from newer to older nodes
   std::vector<std::unique_ptr<std::string>> sites_;
   std::unordered_map<std::string_view, uint32_t> site_ids_;
   std::unordered_map<const Node*, std::string> wire_extras_;

@@ -307,6 +307,9 @@ TEST_F(GraphTest, ControlInputsCloseNoCycle) {
   EXPECT_TRUE(graph_.AddControlInput(a, c).ok());
   EXPECT_EQ(a->control_inputs().size(), 1u);
   EXPECT_THAT(std::string(graph_.AddControlInput(c, b).message()), HasSubstr("close a cycle"));
+  Node* d = Add({.name = "d", .op = "NoOp", .control_inputs = {b}});
+  EXPECT_TRUE(graph_.AddControlInput(d, c).ok());
+  EXPECT_THAT(std::string(graph_.AddControlInput(c, d).message()), HasSubstr("close a cycle"));
 }
 
 TEST_F(GraphTest, FindsOutputs) {

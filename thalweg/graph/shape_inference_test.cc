@@ -88,6 +88,9 @@ TEST_F(ShapeInferenceTest, ValuesOfConstants) {
   EXPECT_EQ(Value(b_.Op("Identity", {Ints({1, 2})})), "int32[2] 1 2");
   EXPECT_EQ(Value(b_.Op("Shape", {Placeholder({2, 3})})), "int32[2] 2 3");
   EXPECT_EQ(Value(b_.Op("Shape", {Placeholder({2, -1})})), "");
+  EXPECT_EQ(Value(b_.Op("Shape", {Placeholder({int64_t{1} << 40})})), "");
+  EXPECT_EQ(Value(b_.Op("Shape", {Placeholder({int64_t{1} << 40})}, {{"out_type", DType::kInt64}})),
+            "int64[1] 1099511627776");
   EXPECT_EQ(Value(b_.Op("Cast", {Ints({7})}, {{"DstT", DType::kInt64}})), "int64[1] 7");
   EXPECT_EQ(Value(b_.Op("Range", {Int(0), b_.Op("Rank", {Placeholder({4, -1, 2})}), Int(1)})),
             "int32[3] 0 1 2");

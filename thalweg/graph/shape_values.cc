@@ -321,10 +321,14 @@ class Evaluator {
   int visits_ = 0;
 };
 
+// Empty when a number is unknown or does not fit (a dimension beyond int32).
 template <class T>
 Tensor TensorOf(const Numbers& numbers) {
   std::vector<T> values;
-  for (const Number& number : numbers.values) values.push_back(static_cast<T>(*number));
+  for (const Number& number : numbers.values) {
+    if (!number.has_value() || *number != static_cast<T>(*number)) return Tensor();
+    values.push_back(static_cast<T>(*number));
+  }
   if (numbers.is_scalar) return Tensor::Scalar(values[0]);
   return Tensor::Of<T>(values, Shape{static_cast<int64_t>(values.size())});
 }
@@ -341,9 +345,6 @@ Tensor ConstantValue(const Output& output) {
   if (source.node->op_name() == "Const") return ConstOf(*source.node);
   const MaybeNumbers numbers = Evaluator().Evaluate(source);
   if (!numbers.has_value()) return Tensor();
-  for (const Number& number : numbers->values) {
-    if (!number.has_value()) return Tensor();
-  }
   if (source.dtype() == DType::kInt32) return TensorOf<int32_t>(*numbers);
   if (source.dtype() == DType::kInt64) return TensorOf<int64_t>(*numbers);
   return Tensor();
