@@ -4,6 +4,7 @@
 // median, 10th and 90th percentile of one step. A step is a call of a prepared callable, or with
 // the variant `names` a run by names.
 #include <sched.h>
+#include <thalweg/c_api.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +17,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <thalweg/c_api.h>
 
 namespace {
 
