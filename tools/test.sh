@@ -11,6 +11,7 @@ if [[ -n $filter ]]; then
   ctest+=(-R "$filter")
   pytest+=(-k "$filter")
 fi
+export THALWEG_COUNTS=${THALWEG_COUNTS:-$PWD/build/counts-$$.jsonl}
 export PYTHONPATH=$PWD/build/release/python
 
 counted() { python3 tools/counted.py "$1" "${least[@]}" -- "${@:2}" || failed=1; }
