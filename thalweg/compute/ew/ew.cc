@@ -10,9 +10,9 @@
 namespace thalweg::compute {
 namespace {
 
-constexpr int64_t kGrain = 32768;      // elements of a shard
-constexpr int64_t kShortRow = 96;      // rows below this are gathered into tiles
-constexpr int64_t kGatherTile = 1024;  // elements of such a tile
+constexpr int64_t kGrain = kDirectElements;  // elements of a shard
+constexpr int64_t kShortRow = 96;            // rows below this are gathered into tiles
+constexpr int64_t kGatherTile = 1024;        // elements of such a tile
 
 bool IsPredicate(UnaryOp op) {
   return op == UnaryOp::kIsFinite || op == UnaryOp::kIsInf || op == UnaryOp::kIsNan;
@@ -217,6 +217,18 @@ bool HasBinary(BinaryOp op, DType dtype) {
 DType UnaryResult(UnaryOp op, DType dtype) { return IsPredicate(op) ? DType::kBool : dtype; }
 DType BinaryResult(BinaryOp op, DType dtype) { return IsComparison(op) ? DType::kBool : dtype; }
 
+UnaryFn DirectUnary(const IsaTable& isa, UnaryOp op, DType dtype) {
+  const StorageType type = StorageTypeOf(dtype);
+  if (!type.ok || type.widen != nullptr) return nullptr;
+  return KernelsOf(isa, type.compute).unary[static_cast<int>(op)];
+}
+
+BinaryFn DirectBinary(const IsaTable& isa, BinaryOp op, DType dtype) {
+  const StorageType type = StorageTypeOf(dtype);
+  if (!type.ok || type.widen != nullptr) return nullptr;
+  return KernelsOf(isa, type.compute).binary[static_cast<int>(op)].vv;
+}
+
 Status RunUnary(Work& work, UnaryOp op, DType dtype, int64_t n, const void* a, void* out) {
   const StorageType type = StorageTypeOf(dtype);
   const UnaryFn fn =
@@ -229,6 +241,13 @@ Status RunUnary(Work& work, UnaryOp op, DType dtype, int64_t n, const void* a, v
     call.Run(static_cast<char*>(out) + begin * out_size,
              static_cast<const char*>(a) + begin * type.size, end - begin);
   });
+}
+
+Status StatusOfFlags(uint32_t flags) {
+  if (flags & kDivisionByZero) return InvalidArgument("Integer division by zero");
+  if (flags & kNegativeExponent)
+    return InvalidArgument("Integers to negative integer powers are not allowed");
+  return OkStatus();
 }
 
 Status RunBinary(Work& work, BinaryOp op, DType dtype, const Broadcast& broadcast, const void* a,
@@ -248,10 +267,7 @@ Status RunBinary(Work& work, BinaryOp op, DType dtype, const Broadcast& broadcas
                    : broadcast.inner() < kShortRow ? RunShortRows
                                                    : RunLongRows;
   RETURN_IF_ERROR(run(work, call, broadcast, x, y, o, flags));
-  if (flags & kDivisionByZero) return InvalidArgument("Integer division by zero");
-  if (flags & kNegativeExponent)
-    return InvalidArgument("Integers to negative integer powers are not allowed");
-  return OkStatus();
+  return StatusOfFlags(flags);
 }
 
 }  // namespace thalweg::compute

@@ -30,6 +30,13 @@ bool HasBinary(BinaryOp op, DType dtype);
 DType UnaryResult(UnaryOp op, DType dtype);
 DType BinaryResult(BinaryOp op, DType dtype);
 
+// The loop itself, where elements are computed as they are stored: for small tensors, in the
+// caller's thread, without anything around it. Null otherwise. Flags of a binary loop: kernels.h.
+UnaryFn DirectUnary(const IsaTable& isa, UnaryOp op, DType dtype);
+BinaryFn DirectBinary(const IsaTable& isa, BinaryOp op, DType dtype);
+Status StatusOfFlags(uint32_t flags);
+inline constexpr int64_t kDirectElements = 32768;  // what one shard would take
+
 Status RunUnary(Work& work, UnaryOp op, DType dtype, int64_t n, const void* a, void* out);
 Status RunBinary(Work& work, BinaryOp op, DType dtype, const Broadcast& broadcast, const void* a,
                  const void* b, void* out);

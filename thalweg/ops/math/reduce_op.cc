@@ -116,21 +116,19 @@ Status ExtremumGradient(GradientContext& c) {
 // before and behind each element.
 Status ProdGradient(GradientContext& c) {
   GradientMath m(c);
-  const Output x = c.input(0), shape = m.Shape(x), rank = m.Op("Size", {shape});
+  const Output x = c.input(0), rank = m.Op("Rank", {x});
+  const Output zero = m.Number(rank, 0), one = m.Number(rank, 1);
   const Output given =
       m.Op("Reshape", {m.Op("Cast", {c.input(1)}, {{"DstT", DType::kInt32}}), m.Ints({-1})});
   const Output reduced = m.Op("FloorMod", {m.Add(given, rank), rank});
-  const Output zero = m.Number(rank, 0);
-  const Output all = m.Op("Range", {zero, rank, m.Number(rank, 1)});
-  const Output other = m.Op("ListDiff", {all, reduced});
-  const Output order = m.Op("ConcatV2", {reduced, other, zero});
-  const auto size = [&](Output dims) {
-    const Output picked = m.Op("GatherV2", {shape, dims, zero});
-    return m.Op("Prod", {picked, m.Ints({0})}, {{"keep_dims", true}});
-  };
-  const Output flat = m.Op("ConcatV2", {size(reduced), size(other), zero});
+  // 1 for a reduced dimension, 0 for others; the order that puts the ones first.
+  const Output ones = m.Op("Fill", {m.Shape(reduced), one});
+  const Output mask = m.Op("UnsortedSegmentSum", {ones, reduced, rank});
+  const Output order{c.b().OpNode("TopKV2", {mask, rank}), 1};
+  const Output kept = m.Op("Size", {c.output(0)});
+  const Output folded = m.Op("FloorDiv", {m.Op("Size", {x}), m.Op("Maximum", {kept, one})});
   const Output ordered = m.Op("Transpose", {x, order});
-  const Output matrix = m.Op("Reshape", {ordered, flat});
+  const Output matrix = m.Op("Reshape", {ordered, m.Op("Pack", {folded, kept})});
   const Output before = m.Op("Cumprod", {matrix, zero}, {{"exclusive", true}});
   const Output behind = m.Op("Cumprod", {matrix, zero}, {{"exclusive", true}, {"reverse", true}});
   const Output others = m.Op("Reshape", {m.Conj(m.Mul(before, behind)), m.Shape(ordered)});
