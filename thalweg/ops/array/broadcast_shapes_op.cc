@@ -18,7 +18,7 @@ Status BroadcastArgsShape(ShapeContext& c) {
 }  // namespace
 }  // namespace thalweg
 
-THALWEG_OP(broadcast_args) {
+THALWEG_OP(broadcast_shapes) {
   registry.Op("BroadcastArgs")
       .Shape(BroadcastArgsShape)
       .NotDifferentiable("it computes with shapes")

@@ -29,7 +29,7 @@ Status BroadcastArgs(Context& ctx) {
 }  // namespace
 }  // namespace thalweg
 
-THALWEG_KERNEL(broadcast_args, cpu) {
+THALWEG_KERNEL(broadcast_shapes, cpu) {
   registry.AddFunction<BroadcastArgs<int32_t>>("BroadcastArgs", kCpu, {{"T", DType::kInt32}});
   registry.AddFunction<BroadcastArgs<int64_t>>("BroadcastArgs", kCpu, {{"T", DType::kInt64}});
 }
