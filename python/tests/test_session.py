@@ -214,8 +214,14 @@ def test_ctrl_c_cancels_the_step_and_keeps_the_session():
 
 
 def test_close_ends_a_step_of_another_thread():
-    forever = endless()
+    turns = tw.Variable(0)
+
+    def count(i):
+        with tw.control_dependencies([tw.assign_add(turns, 1)]):
+            return tw.identity(i)
+    forever = tw.while_loop(lambda i: i < 1, count, [tw.constant(0)])
     sess = tw.Session()
+    sess.run(tw.global_variables_initializer())
     outcome = []
 
     def go():
@@ -225,10 +231,14 @@ def test_close_ends_a_step_of_another_thread():
             outcome.append(error)
     thread = threading.Thread(target=go)
     thread.start()
-    time.sleep(0.05)  # either order is right; this one is likely
+    deadline = time.monotonic() + 20
+    while sess.run(turns) == 0 and time.monotonic() < deadline:
+        pass
+    assert sess.run(turns) > 0, "the step did not start"
     sess.close()
     thread.join(20)
     assert not thread.is_alive()
+    assert len(outcome) == 1
     with pytest.raises(RuntimeError, match="closed Session"):
         sess.run(forever)
 
