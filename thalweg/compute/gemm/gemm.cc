@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "thalweg/compute/ew/storage.h"
 #include "thalweg/compute/gemm/gemm_plain.h"
 #include "thalweg/compute/gemm/pack.h"
 #include "thalweg/compute/gemm/product.h"
@@ -11,6 +12,9 @@
 
 namespace thalweg::compute {
 namespace {
+
+// Of a, against a transposed b: fewer take less as dot products than packing b does.
+constexpr int64_t kDotRows = 6;
 
 // c = sums plus the epilogue; sums null: nothing was summed.
 template <class T>
@@ -28,19 +32,27 @@ void FinishRows(const GemmShape& s, const T* sums, T* c, const GemmEpilogue& epi
   }
 }
 
-// y = matrix * x where rows of the matrix are contiguous: one dot product per row.
+// y[x][row] = rows of the matrix times each of `count` vectors: rows are read once.
 template <class T>
 Status DotRows(Work& work, int64_t rows, int64_t k, const T* matrix, int64_t stride, const T* x,
-               int64_t x_stride, T* y) {
-  Scratch<T> dense(work, x_stride == 1 ? 0 : k);
+               int64_t x_step, int64_t x_stride, int64_t count, T* y) {
+  Scratch<T> dense(work, x_step == 1 ? 0 : k * count);
   if (!dense) return OutOfScratch();
-  if (x_stride != 1) {
-    for (int64_t i = 0; i < k; ++i) dense[i] = x[i * x_stride];
+  if (x_step != 1) {
+    for (int64_t v = 0; v < count; ++v) {
+      for (int64_t i = 0; i < k; ++i) dense[v * k + i] = x[v * x_stride + i * x_step];
+    }
     x = dense.get();
+    x_stride = k;
   }
   const GemmKernels<T>& kernels = GemmKernelsOf<T>(work.isa());
-  return ForBlocks(work, rows, std::max<int64_t>(1, 65536 / k), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = kernels.dot(k, matrix + i * stride, x);
+  const int64_t grain = std::max<int64_t>(1, 65536 / (k * count));
+  return ForBlocks(work, rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t v = 0; v < count; ++v) {
+        y[v * rows + i] = kernels.dot(k, matrix + i * stride, x + v * x_stride);
+      }
+    }
   });
 }
 
@@ -56,41 +68,59 @@ Status SumRows(Work& work, int64_t n, int64_t k, const T* x, int64_t x_stride, c
   });
 }
 
+// One column, or few rows times a transposed b: dot products, nothing is packed.
 template <class T>
 Status VectorGemm(Work& work, const GemmShape& s, const T* a, const T* b, T* c,
                   const GemmEpilogue& epilogue) {
   const bool ta = s.a != Transpose::kNo, tb = s.b != Transpose::kNo;
   Scratch<T> y(work, s.m * s.n);
   if (!y) return OutOfScratch();
-  if (s.m == 1) {
-    const int64_t x_stride = ta ? s.a_stride : 1;
-    RETURN_IF_ERROR(tb ? DotRows(work, s.n, s.k, b, s.b_stride, a, x_stride, y.get())
-                       : SumRows(work, s.n, s.k, a, x_stride, b, s.b_stride, y.get()));
+  if (s.n > 1) {
+    RETURN_IF_ERROR(DotRows(work, s.n, s.k, b, s.b_stride, a, ta ? s.a_stride : 1,
+                            ta ? 1 : s.a_stride, s.m, y.get()));
   } else {
-    const int64_t x_stride = tb ? 1 : s.b_stride;
-    RETURN_IF_ERROR(ta ? SumRows(work, s.m, s.k, b, x_stride, a, s.a_stride, y.get())
-                       : DotRows(work, s.m, s.k, a, s.a_stride, b, x_stride, y.get()));
+    const int64_t x_step = tb ? 1 : s.b_stride;
+    RETURN_IF_ERROR(ta ? SumRows(work, s.m, s.k, b, x_step, a, s.a_stride, y.get())
+                       : DotRows(work, s.m, s.k, a, s.a_stride, b, x_step, 0, 1, y.get()));
   }
   FinishRows(s, y.get(), c, epilogue);
   return OkStatus();
 }
 
+// Rows at this distance share so few sets of a cache that they drive each other out.
 template <class T>
-Status PackedGemm(Work& work, const GemmShape& s, const T* a, const T* b, T* c,
-                  const GemmEpilogue& epilogue) {
-  const bool ta = s.a != Transpose::kNo, tb = s.b != Transpose::kNo;
+bool CollidesInCache(const GemmShape& s) {
+  const int64_t distance = s.a_stride * static_cast<int64_t>(sizeof(T)) % 4096;
+  return s.m > 8 && (distance < 256 || distance > 4096 - 256);
+}
+
+// Where b is described; pack_b of the product reads it.
+template <class T>
+void SetB(const GemmShape& s, const Matrix<T>& b, Product<T>* p) {
+  const bool tb = s.b != Transpose::kNo;
+  p->n = s.n;
+  p->k = s.k;
+  p->pack_b = tb ? PackTransposed<T> : PackRows<T>;
+  p->b_context = &b;
+  p->b_direct = tb ? nullptr : b.data;
+  p->b_direct_stride = b.stride;
+}
+
+// b or, when not null, packed.
+template <class T>
+Status TiledGemm(Work& work, const GemmShape& s, const T* a, const T* b, const T* packed, T* c,
+                 const GemmEpilogue& epilogue) {
+  const bool ta = s.a != Transpose::kNo;
   const Matrix<T> a_matrix{a, s.a_stride}, b_matrix{b, s.b_stride};
   Product<T> p;
+  SetB(s, b_matrix, &p);
+  p.b_packed = packed;
   p.m = s.m;
-  p.n = s.n;
-  p.k = s.k;
   p.fill_a = ta ? FillColumns<T> : FillRows<T>;
   p.a_context = &a_matrix;
   p.a_k_major = ta;
-  p.pack_b = tb ? PackTransposed<T> : PackRows<T>;
-  p.b_context = &b_matrix;
-  p.b_direct = tb ? nullptr : b;
-  p.b_direct_stride = s.b_stride;
+  p.a_direct = ta || CollidesInCache<T>(s) ? nullptr : a;
+  p.a_direct_stride = s.a_stride;
   p.c = c;
   p.c_stride = s.c_stride;
   p.bias = static_cast<const T*>(epilogue.bias);
@@ -104,8 +134,8 @@ Status PackedGemm(Work& work, const GemmShape& s, const T* a, const T* b, T* c,
 }
 
 template <class T>
-Status FloatGemm(Work& work, const GemmShape& s, const void* a, const void* b, void* c,
-                 const GemmEpilogue& epilogue) {
+Status FloatGemm(Work& work, const GemmShape& s, const void* a, const void* b, const void* packed,
+                 void* c, const GemmEpilogue& epilogue) {
   const T* at = static_cast<const T*>(a);
   const T* bt = static_cast<const T*>(b);
   T* ct = static_cast<T*>(c);
@@ -113,45 +143,56 @@ Status FloatGemm(Work& work, const GemmShape& s, const void* a, const void* b, v
     FinishRows<T>(s, nullptr, ct, epilogue);
     return OkStatus();
   }
-  return s.m == 1 || s.n == 1 ? VectorGemm(work, s, at, bt, ct, epilogue)
-                              : PackedGemm(work, s, at, bt, ct, epilogue);
+  const bool dots = s.n == 1 || (s.b != Transpose::kNo && s.m <= kDotRows);
+  return packed == nullptr && dots
+             ? VectorGemm(work, s, at, bt, ct, epilogue)
+             : TiledGemm(work, s, at, bt, static_cast<const T*>(packed), ct, epilogue);
 }
 
-// Rows of a stored half or bfloat16 matrix as floats without gaps.
-template <class H>
-void Widen(const H* from, int64_t rows, int64_t cols, int64_t stride, float* to) {
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < cols; ++j) to[i * cols + j] = static_cast<float>(from[i * stride + j]);
-  }
+// Rows of a stored half or bfloat16 matrix as floats without gaps, and back.
+constexpr int64_t kConvertGrain = 32768;
+Status Widen(Work& work, const StorageType& type, const void* from, int64_t rows, int64_t cols,
+             int64_t stride, float* to) {
+  if (cols == 0) return OkStatus();
+  const int64_t grain = std::max<int64_t>(1, kConvertGrain / cols);
+  return ForBlocks(work, rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      type.widen(*work.isa().half, to + i * cols,
+                 static_cast<const char*>(from) + i * stride * type.size, cols);
+    }
+  });
 }
 
-template <class H>
-Status HalfGemm(Work& work, const GemmShape& s, const void* a, const void* b, void* c,
-                const GemmEpilogue& epilogue) {
-  const int64_t a_rows = s.a == Transpose::kNo ? s.m : s.k,
-                a_cols = s.a == Transpose::kNo ? s.k : s.m;
-  const int64_t b_rows = s.b == Transpose::kNo ? s.k : s.n,
-                b_cols = s.b == Transpose::kNo ? s.n : s.k;
-  const bool residual = epilogue.residual != nullptr;
-  Scratch<float> a_wide(work, s.m * s.k), b_wide(work, s.k * s.n), c_wide(work, s.m * s.n);
-  Scratch<float> bias_wide(work, epilogue.bias != nullptr ? s.n : 0),
+Status HalfGemm(Work& work, DType dtype, const GemmShape& s, const void* a, const void* b,
+                const void* packed, void* c, const GemmEpilogue& epilogue) {
+  const StorageType type = StorageTypeOf(dtype);
+  const bool ta = s.a != Transpose::kNo, tb = s.b != Transpose::kNo;
+  const bool bias = epilogue.bias != nullptr, residual = epilogue.residual != nullptr;
+  const bool wide_b = packed == nullptr;
+  Scratch<float> a_wide(work, s.m * s.k), b_wide(work, wide_b ? s.k * s.n : 0),
+      c_wide(work, s.m * s.n), bias_wide(work, bias ? s.n : 0),
       residual_wide(work, residual ? s.m * s.n : 0);
   if (!a_wide || !b_wide || !c_wide || !bias_wide || !residual_wide) return OutOfScratch();
-  Widen(static_cast<const H*>(a), a_rows, a_cols, s.a_stride, a_wide.get());
-  Widen(static_cast<const H*>(b), b_rows, b_cols, s.b_stride, b_wide.get());
-  if (epilogue.bias != nullptr)
-    Widen(static_cast<const H*>(epilogue.bias), 1, s.n, s.n, bias_wide.get());
-  if (residual)
-    Widen(static_cast<const H*>(epilogue.residual), s.m, s.n, s.c_stride, residual_wide.get());
-  const GemmEpilogue wide{epilogue.bias != nullptr ? bias_wide.get() : nullptr,
+  RETURN_IF_ERROR(Widen(work, type, a, ta ? s.k : s.m, ta ? s.m : s.k, s.a_stride, a_wide.get()));
+  if (wide_b) {
+    RETURN_IF_ERROR(Widen(work, type, b, tb ? s.n : s.k, tb ? s.k : s.n, s.b_stride, b_wide.get()));
+  }
+  if (bias) RETURN_IF_ERROR(Widen(work, type, epilogue.bias, 1, s.n, s.n, bias_wide.get()));
+  if (residual) {
+    RETURN_IF_ERROR(
+        Widen(work, type, epilogue.residual, s.m, s.n, s.c_stride, residual_wide.get()));
+  }
+  const GemmEpilogue wide{bias ? bias_wide.get() : nullptr,
                           residual ? residual_wide.get() : nullptr, epilogue.relu};
   RETURN_IF_ERROR(FloatGemm<float>(work, GemmShape::Dense(s.m, s.n, s.k, s.a, s.b), a_wide.get(),
-                                   b_wide.get(), c_wide.get(), wide));
-  H* out = static_cast<H*>(c);
-  for (int64_t i = 0; i < s.m; ++i) {
-    for (int64_t j = 0; j < s.n; ++j) out[i * s.c_stride + j] = H(c_wide[i * s.n + j]);
-  }
-  return OkStatus();
+                                   b_wide.get(), packed, c_wide.get(), wide));
+  return ForBlocks(
+      work, s.m, std::max<int64_t>(1, kConvertGrain / s.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          type.narrow(*work.isa().half, static_cast<char*>(c) + i * s.c_stride * type.size,
+                      c_wide.get() + i * s.n, s.n);
+        }
+      });
 }
 
 }  // namespace
@@ -161,15 +202,69 @@ Status Gemm(Work& work, DType dtype, const GemmShape& shape, const void* a, cons
   if (shape.m == 0 || shape.n == 0) return OkStatus();
   switch (dtype) {
     case DType::kFloat:
-      return FloatGemm<float>(work, shape, a, b, c, epilogue);
+      return FloatGemm<float>(work, shape, a, b, nullptr, c, epilogue);
     case DType::kDouble:
-      return FloatGemm<double>(work, shape, a, b, c, epilogue);
+      return FloatGemm<double>(work, shape, a, b, nullptr, c, epilogue);
     case DType::kHalf:
-      return HalfGemm<Half>(work, shape, a, b, c, epilogue);
     case DType::kBfloat16:
-      return HalfGemm<Bfloat16>(work, shape, a, b, c, epilogue);
+      return HalfGemm(work, dtype, shape, a, b, nullptr, c, epilogue);
     default:
       return PlainGemm(work, dtype, shape, a, b, c, epilogue);
+  }
+}
+
+DType PackedType(DType dtype) {
+  const bool half = dtype == DType::kHalf || dtype == DType::kBfloat16;
+  if (half || dtype == DType::kFloat) return DType::kFloat;
+  return dtype == DType::kDouble ? DType::kDouble : DType::kInvalid;
+}
+
+Result<int64_t> PackedSize(const IsaTable& isa, DType dtype, int64_t n, int64_t k) {
+  if (PackedType(dtype) == DType::kInvalid) {
+    return Unimplemented("packed matrices of elements of type ", dtype);
+  }
+  const int64_t elements = dtype == DType::kDouble ? PackedElements<double>(isa, n, k)
+                                                   : PackedElements<float>(isa, n, k);
+  if (elements < 0) return InvalidArgument("a matrix of ", k, " x ", n, " is too large to pack");
+  return elements;
+}
+
+Status PackGemm(Work& work, DType dtype, const GemmShape& s, const void* b, void* packed) {
+  if (s.n == 0 || s.k == 0) return OkStatus();
+  const bool tb = s.b != Transpose::kNo;
+  if (dtype == DType::kDouble) {
+    const Matrix<double> matrix{static_cast<const double*>(b), s.b_stride};
+    Product<double> p;
+    SetB(s, matrix, &p);
+    return PackWhole(work, p, static_cast<double*>(packed));
+  }
+  const bool half = dtype != DType::kFloat;
+  Scratch<float> wide(work, half ? s.n * s.k : 0);
+  if (!wide) return OutOfScratch();
+  Matrix<float> matrix{static_cast<const float*>(b), s.b_stride};
+  if (half) {
+    const int64_t rows = tb ? s.n : s.k, cols = tb ? s.k : s.n;
+    RETURN_IF_ERROR(Widen(work, StorageTypeOf(dtype), b, rows, cols, s.b_stride, wide.get()));
+    matrix = {wide.get(), cols};
+  }
+  Product<float> p;
+  SetB(s, matrix, &p);
+  return PackWhole(work, p, static_cast<float*>(packed));
+}
+
+Status PackedGemm(Work& work, DType dtype, const GemmShape& shape, const void* a,
+                  const void* packed, void* c, const GemmEpilogue& epilogue) {
+  if (shape.m == 0 || shape.n == 0) return OkStatus();
+  switch (dtype) {
+    case DType::kFloat:
+      return FloatGemm<float>(work, shape, a, nullptr, packed, c, epilogue);
+    case DType::kDouble:
+      return FloatGemm<double>(work, shape, a, nullptr, packed, c, epilogue);
+    case DType::kHalf:
+    case DType::kBfloat16:
+      return HalfGemm(work, dtype, shape, a, nullptr, packed, c, epilogue);
+    default:
+      return Unimplemented("packed matrix product of elements of type ", dtype);
   }
 }
 

@@ -2,14 +2,15 @@
 // Gemm: c = op(a) * op(b) for row-major matrices, with an epilogue in the same pass.
 //
 //   GemmShape shape = GemmShape::Dense(m, n, k);                      // a is [m, k], b is [k, n],
-//   c is [m, n] RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c));
+//   // c is [m, n]
+//   RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c));
 //   RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c, {.bias = bias, .relu = true}));
 //
 // Types: float, double (own packed kernels); half, bfloat16 (computed in float); int32, int64
-// (wrapping), complex64, complex128 (plain loops). Any other is Unimplemented. Sizes: m, n, k >= 0;
-// k == 0 gives zeros (plus the epilogue). c must not overlap a, b or the epilogue's inputs, except
-// that residual may be c itself.
-// Bits do not depend on the number of threads; they are the same at kAvx2 and kAvx512.
+// (wrapping), complex64, complex128 (blocked loops). Any other is Unimplemented. Sizes: m, n, k >=
+// 0; k == 0 gives zeros (plus the epilogue). c must not overlap a, b or the epilogue's inputs,
+// except that residual may be c itself. Bits do not depend on the number of threads; they are the
+// same at kAvx2 and kAvx512.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,22 @@ struct GemmEpilogue {
 
 Status Gemm(Work& work, DType dtype, const GemmShape& shape, const void* a, const void* b, void* c,
             const GemmEpilogue& epilogue = {});
+
+// b packed once for many products, in a form that depends on the instruction set level:
+//
+//   ASSIGN_OR_RETURN(int64_t size, PackedSize(work.isa(), dtype, n, k));   // elements of
+//   PackedType RETURN_IF_ERROR(PackGemm(work, dtype, shape, b, packed));              // m and a's
+//   part unused RETURN_IF_ERROR(PackedGemm(work, dtype, shape, a, packed, c));         // b's part
+//   unused
+//
+// half and bfloat16 are packed as float. PackedGemm has Gemm's bits, but where Gemm goes other
+// ways: n == 1, and few rows against a transposed b. kInvalid and Unimplemented: the type does not
+// pack.
+DType PackedType(DType dtype);
+Result<int64_t> PackedSize(const IsaTable& isa, DType dtype, int64_t n, int64_t k);
+Status PackGemm(Work& work, DType dtype, const GemmShape& shape, const void* b, void* packed);
+Status PackedGemm(Work& work, DType dtype, const GemmShape& shape, const void* a,
+                  const void* packed, void* c, const GemmEpilogue& epilogue = {});
 
 // One product per entry of the offsets (in elements): c + i * m * c_stride = a + a_offsets[i] times
 // b + b_offsets[i]. Offsets may repeat: that is broadcasting.

@@ -17,10 +17,9 @@ constexpr int kRows = 5;
 template <class T>
 constexpr int kCols = 2 * kLanes<T>;
 
-// Bias, residual, relu and the partial columns of the last panel. Rare: once per tile, not once per
-// k.
-template <class T, int R>
-__attribute__((noinline)) void Finish(const GemmTile<T>& t, const T (*sum)[kCols<T>]) {
+// A tile whose columns are not whole vectors. Rare: the last panel only.
+template <class T, int R, int V>
+__attribute__((noinline)) void FinishPartial(const GemmTile<T>& t, const T (*sum)[V * kLanes<T>]) {
   for (int r = 0; r < R; ++r) {
     T* c = t.c + r * t.c_stride;
     for (int64_t j = 0; j < t.cols; ++j) {
@@ -34,41 +33,70 @@ __attribute__((noinline)) void Finish(const GemmTile<T>& t, const T (*sum)[kCols
   }
 }
 
-template <class T, int R, bool RowMajor>
-void Tile(const GemmTile<T>& t) {
+template <class T, int R, int V>
+inline __attribute__((always_inline)) void Finish(const GemmTile<T>& t, Vec<T> (&acc)[R][V]) {
   constexpr int L = kLanes<T>;
-  Vec<T> acc[R][2] = {};
-  const T* a = t.a;
-  const T* b = t.b;
-  const int64_t a_step = RowMajor ? 1 : t.a_stride;
-  for (int64_t k = 0; k < t.k; ++k) {
-    const Vec<T> b0 = Load(b);
-    const Vec<T> b1 = Load(b + L);
+  if (t.cols < V * L) {
+    alignas(64) T sum[R][V * L];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const Vec<T> x = a[RowMajor ? r * kGemmTileStride : r] - Vec<T>{};
-      acc[r][0] = Fma(x, b0, acc[r][0]);
-      acc[r][1] = Fma(x, b1, acc[r][1]);
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) Store(sum[r] + v * L, acc[r][v]);
     }
-    a += a_step;
-    b += t.b_stride;
-  }
-  if (t.cols < kCols<T> || t.bias != nullptr || t.residual != nullptr || t.relu) {
-    alignas(64) T sum[R][kCols<T>];
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      Store(sum[r], acc[r][0]);
-      Store(sum[r] + L, acc[r][1]);
-    }
-    Finish<T, R>(t, sum);
+    FinishPartial<T, R, V>(t, sum);
     return;
   }
-  T* c = t.c;
+  const auto each = [&](const auto& change) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r, c += t.c_stride) {
-    Store(c, t.accumulate ? Load(c) + acc[r][0] : acc[r][0]);
-    Store(c + L, t.accumulate ? Load(c + L) + acc[r][1] : acc[r][1]);
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) change(acc[r][v], r, v * L);
+    }
+  };
+  if (t.accumulate) {
+    each([&](Vec<T>& x, int r, int j) { x = Load(t.c + r * t.c_stride + j) + x; });
   }
+  if (t.bias != nullptr) each([&](Vec<T>& x, int, int j) { x = x + Load(t.bias + j); });
+  if (t.residual != nullptr) {
+    each([&](Vec<T>& x, int r, int j) { x = x + Load(t.residual + r * t.c_stride + j); });
+  }
+  if (t.relu) each([&](Vec<T>& x, int, int) { x = x < Vec<T>{} ? Vec<T>{} : x; });
+  each([&](Vec<T>& x, int r, int j) { Store(t.c + r * t.c_stride + j, x); });
+}
+
+// V vectors of columns; from three on they span panels that lie t.panel_stride apart.
+template <class T, int R, bool RowMajor, int V>
+void Tile(const GemmTile<T>& t) {
+  constexpr int L = kLanes<T>;
+  constexpr bool kPrefetch = V == 2 && R >= 4;
+  Vec<T> acc[R][V] = {};
+  const T* b = t.b;
+  // Three rows a pointer: their distances are index and twice the index, which addresses can hold.
+  constexpr int kPointers = RowMajor ? (R + 2) / 3 : 1;
+  const T* a[kPointers];
+#pragma GCC unroll 8
+  for (int p = 0; p < kPointers; ++p) a[p] = t.a + 3 * p * (RowMajor ? t.a_stride : 0);
+  const int64_t stride = t.a_stride;
+  const T* next = t.prefetch;
+  for (int64_t k = 0; k < t.k; ++k) {
+    Vec<T> column[V];
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) column[v] = Load(b + v / 2 * t.panel_stride + v % 2 * L);
+    if (kPrefetch) {
+      __builtin_prefetch(next, 0, 2);
+      next += t.prefetch_step;
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Vec<T> x = (RowMajor ? a[r / 3][r % 3 * stride] : a[0][r]) - Vec<T>{};
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) acc[r][v] = Fma(x, column[v], acc[r][v]);
+    }
+#pragma GCC unroll 8
+    for (int p = 0; p < kPointers; ++p) a[p] += RowMajor ? 1 : stride;
+    b += t.b_stride;
+  }
+  Finish<T, R, V>(t, acc);
 }
 
 template <class T>
@@ -117,32 +145,48 @@ T Dot(int64_t n, const T* a, const T* b) {
 }
 
 #if defined(__AVX512F__)
-#define THALWEG_TILES(T, M)                                                             \
-  {                                                                                     \
-    nullptr, Tile<T, 1, M>, Tile<T, 2, M>, Tile<T, 3, M>, Tile<T, 4, M>, Tile<T, 5, M>, \
-        Tile<T, 6, M>, Tile<T, 7, M>, Tile<T, 8, M>, Tile<T, 9, M>, Tile<T, 10, M>,     \
-        Tile<T, 11, M>, Tile<T, 12, M>, Tile<T, 13, M>, Tile<T, 14, M>                  \
+#define THALWEG_TILES(T, M, V)                                                                    \
+  {                                                                                               \
+    nullptr, Tile<T, 1, M, V>, Tile<T, 2, M, V>, Tile<T, 3, M, V>, Tile<T, 4, M, V>,              \
+        Tile<T, 5, M, V>, Tile<T, 6, M, V>, Tile<T, 7, M, V>, Tile<T, 8, M, V>, Tile<T, 9, M, V>, \
+        Tile<T, 10, M, V>, Tile<T, 11, M, V>, Tile<T, 12, M, V>, Tile<T, 13, M, V>,               \
+        Tile<T, 14, M, V>                                                                         \
   }
-#elif defined(__AVX2__)
-#define THALWEG_TILES(T, M)                                                             \
-  {                                                                                     \
-    nullptr, Tile<T, 1, M>, Tile<T, 2, M>, Tile<T, 3, M>, Tile<T, 4, M>, Tile<T, 5, M>, \
-        Tile<T, 6, M>                                                                   \
+#define THALWEG_WIDE(T) \
+  { nullptr, Tile<T, 1, true, 8>, Tile<T, 2, true, 4>, Tile<T, 3, true, 4> }
+constexpr int kWidePanels[kGemmWideRows + 1] = {0, 4, 2, 2};
+#else
+#if defined(__AVX2__)
+#define THALWEG_TILES(T, M, V)                                                       \
+  {                                                                                  \
+    nullptr, Tile<T, 1, M, V>, Tile<T, 2, M, V>, Tile<T, 3, M, V>, Tile<T, 4, M, V>, \
+        Tile<T, 5, M, V>, Tile<T, 6, M, V>                                           \
   }
 #else
-#define THALWEG_TILES(T, M) \
-  { nullptr, Tile<T, 1, M>, Tile<T, 2, M>, Tile<T, 3, M>, Tile<T, 4, M>, Tile<T, 5, M> }
+#define THALWEG_TILES(T, M, V)                                                       \
+  {                                                                                  \
+    nullptr, Tile<T, 1, M, V>, Tile<T, 2, M, V>, Tile<T, 3, M, V>, Tile<T, 4, M, V>, \
+        Tile<T, 5, M, V>                                                             \
+  }
 #endif
+#define THALWEG_WIDE(T) \
+  { nullptr, Tile<T, 1, true, 8>, Tile<T, 2, true, 4>, Tile<T, 3, true, 2> }
+constexpr int kWidePanels[kGemmWideRows + 1] = {0, 4, 2, 1};
+#endif
+#define THALWEG_TABLE(T)                                                                   \
+  {                                                                                        \
+    kRows, kCols<T>,                                                                       \
+        {{THALWEG_TILES(T, true, 1), THALWEG_TILES(T, true, 2)},                           \
+         {THALWEG_TILES(T, false, 1), THALWEG_TILES(T, false, 2)}},                        \
+        {kWidePanels[0], kWidePanels[1], kWidePanels[2], kWidePanels[3]}, THALWEG_WIDE(T), \
+        Axpy<T>, Dot<T>                                                                    \
+  }
 
 }  // namespace
 
 namespace THALWEG_LEVEL {
-const GemmKernels<float> kGemmFloat = {
-    kRows,       kCols<float>, THALWEG_TILES(float, true), THALWEG_TILES(float, false),
-    Axpy<float>, Dot<float>};
-const GemmKernels<double> kGemmDouble = {
-    kRows,        kCols<double>, THALWEG_TILES(double, true), THALWEG_TILES(double, false),
-    Axpy<double>, Dot<double>};
+const GemmKernels<float> kGemmFloat = THALWEG_TABLE(float);
+const GemmKernels<double> kGemmDouble = THALWEG_TABLE(double);
 }  // namespace THALWEG_LEVEL
 
 }  // namespace thalweg::compute

@@ -9,35 +9,41 @@ namespace thalweg::compute {
 
 // The depth of one pass over k. Every level uses the same, so that sums associate alike.
 inline constexpr int64_t kGemmDepth = 256;
-// The row stride of a row-major A tile: a constant (addresses become immediates) that spreads rows
-// over cache sets.
+// The row stride of a copied row-major tile of A: it spreads rows over cache sets.
 inline constexpr int64_t kGemmTileStride = kGemmDepth + 16;
 inline constexpr int kGemmMaxRows = 14;
+inline constexpr int kGemmWideRows = 3;
 
 // c[0:rows, 0:cols] (+)= a * b, then bias, residual and relu when `last`.
 template <class T>
 struct GemmTile {
   int64_t k;
-  const T* a;        // row-major with kGemmTileStride, or k-major with a_stride
-  int64_t a_stride;  // k-major only
-  const T* b;        // nr columns a step
-  int64_t b_stride;
+  const T* a;
+  int64_t a_stride;  // from row to row, or, of a k-major a, from step to step
+  const T* b;        // one panel of columns, or several of which each begins panel_stride later
+  int64_t b_stride;  // from step to step
+  int64_t panel_stride;
+  const T* prefetch;  // what the next tiles need of b, prefetch_step a step
+  int64_t prefetch_step;
   T* c;
   int64_t c_stride;
-  int64_t cols;     // 1..nr
+  int64_t cols;     // 1 to all that the tile computes
   bool accumulate;  // add to c instead of overwriting it
   bool relu;
-  const T* bias;      // nr columns, or null
+  const T* bias;      // cols of them, or null
   const T* residual;  // laid out like c, or null
 };
 
 template <class T>
 struct GemmKernels {
+  using TileFn = void (*)(const GemmTile<T>&);
   int rows;  // of the largest tile
-  int cols;  // of every tile
-  // [r]: a tile with r rows, 1 <= r <= rows.
-  void (*row_major[kGemmMaxRows + 1])(const GemmTile<T>&);
-  void (*k_major[kGemmMaxRows + 1])(const GemmTile<T>&);
+  int cols;  // of a panel: two vectors
+  // [k-major][whole panel][r]: r rows of half a panel or a whole one, 1 <= r <= rows.
+  TileFn tile[2][2][kGemmMaxRows + 1];
+  // [r]: few row-major rows of several panels at once, which keeps more sums in flight.
+  int wide_panels[kGemmWideRows + 1];
+  TileFn wide[kGemmWideRows + 1];
   // y[0:n] (+)= sum over k of x[k * x_stride] * b[k * b_stride + 0:n].
   void (*axpy)(int64_t n, int64_t k, const T* x, int64_t x_stride, const T* b, int64_t b_stride,
                T* y, bool accumulate);

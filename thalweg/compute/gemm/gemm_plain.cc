@@ -44,25 +44,46 @@ struct Plain {
       b_rows = rows.get();
       b_stride = s.n;
     }
-    const int64_t grain = std::clamp<int64_t>(65536 / std::max<int64_t>(1, s.k * s.n), 1, s.m);
+    const int64_t rows_wanted = 65536 / std::max<int64_t>(1, s.k * s.n);
+    const int64_t grain = std::clamp<int64_t>((rows_wanted + kRows - 1) / kRows * kRows, kRows,
+                                              std::max<int64_t>(s.m, kRows));
     return ForShards(work, (s.m + grain - 1) / grain, [&](int64_t shard) {
-      Scratch<Sum> sums(work, s.n);
-      if (!sums) return false;
       const int64_t end = std::min(s.m, (shard + 1) * grain);
-      for (int64_t i = shard * grain; i < end; ++i) {
-        std::fill(sums.get(), sums.get() + s.n, Sum(0));
-        for (int64_t k = 0; k < s.k; ++k) {
-          const T v = s.a == Transpose::kNo ? a[i * s.a_stride + k] : a[k * s.a_stride + i];
-          const Sum x = static_cast<Sum>(s.a == Transpose::kConjugate ? S::Conjugate(v) : v);
-          for (int64_t j = 0; j < s.n; ++j) S::MultiplyAdd(x, b_rows[k * b_stride + j], sums[j]);
+      for (int64_t j = 0; j < s.n; j += kCols) {
+        for (int64_t i = shard * grain; i < end; i += kRows) {
+          RunBlock(s, i, std::min(kRows, end - i), j, std::min(kCols, s.n - j), a, b_rows, b_stride,
+                   c, epilogue);
         }
-        Finish(s, i, sums.get(), c, epilogue);
       }
       return true;
     });
   }
 
  private:
+  // A block of c: its sums stay in the first-level cache, and a row of b serves kRows of them.
+  static constexpr int64_t kRows = 4, kCols = 256;
+
+  static void RunBlock(const GemmShape& s, int64_t i, int64_t rows, int64_t j, int64_t cols,
+                       const T* a, const Sum* b, int64_t b_stride, T* c,
+                       const GemmEpilogue& epilogue) {
+    Sum sums[kRows][kCols] = {};
+    for (int64_t k = 0; k < s.k; ++k) {
+      Sum x[kRows] = {};
+      for (int64_t r = 0; r < rows; ++r) x[r] = Element(s, a, i + r, k);
+      const Sum* from = b + k * b_stride + j;
+      for (int64_t l = 0; l < cols; ++l) {
+        const Sum y = from[l];
+        for (int64_t r = 0; r < kRows; ++r) S::MultiplyAdd(x[r], y, sums[r][l]);
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) Finish(s, i + r, j, cols, sums[r], c, epilogue);
+  }
+
+  static Sum Element(const GemmShape& s, const T* a, int64_t i, int64_t k) {
+    const T v = s.a == Transpose::kNo ? a[i * s.a_stride + k] : a[k * s.a_stride + i];
+    return static_cast<Sum>(s.a == Transpose::kConjugate ? S::Conjugate(v) : v);
+  }
+
   static void TransposeB(const GemmShape& s, const T* b, Sum* rows) {
     for (int64_t j = 0; j < s.n; ++j) {
       for (int64_t k = 0; k < s.k; ++k) {
@@ -72,16 +93,16 @@ struct Plain {
     }
   }
 
-  static void Finish(const GemmShape& s, int64_t i, const Sum* sums, T* c,
+  static void Finish(const GemmShape& s, int64_t i, int64_t j, int64_t cols, const Sum* sums, T* c,
                      const GemmEpilogue& epilogue) {
     const T* bias = static_cast<const T*>(epilogue.bias);
     const T* residual = static_cast<const T*>(epilogue.residual);
-    for (int64_t j = 0; j < s.n; ++j) {
-      Sum sum = sums[j];
-      if (bias != nullptr) sum += static_cast<Sum>(bias[j]);
-      if (residual != nullptr) sum += static_cast<Sum>(residual[i * s.c_stride + j]);
+    for (int64_t l = 0; l < cols; ++l) {
+      Sum sum = sums[l];
+      if (bias != nullptr) sum += static_cast<Sum>(bias[j + l]);
+      if (residual != nullptr) sum += static_cast<Sum>(residual[i * s.c_stride + j + l]);
       const T v = static_cast<T>(sum);
-      c[i * s.c_stride + j] = epilogue.relu ? S::Relu(v) : v;
+      c[i * s.c_stride + j + l] = epilogue.relu ? S::Relu(v) : v;
     }
   }
 };

@@ -154,6 +154,16 @@ TEST(GemmTest, IntegersWrap) {
   }
 }
 
+TEST(GemmTest, BlocksOfIntegers) {
+  const GemmShape shape = GemmShape::Dense(11, 600, 70, kNo, kYes);
+  Case<int64_t> t(shape, 1000.0);
+  TestWork work(BestIsaLevel(), 2);
+  ASSERT_TRUE(Gemm(work, DType::kInt64, shape, t.a.data(), t.b.data(), t.c.data()).ok());
+  for (int64_t i = 0; i < 11 * 600; ++i) {
+    ASSERT_EQ(t.c[i], static_cast<int64_t>(t.Expected<__int128>(i / 600, i % 600))) << i;
+  }
+}
+
 TEST(GemmTest, ComplexAdjoint) {
   using C = std::complex<float>;
   const std::vector<C> a = {{1, 2}, {3, -1}};
@@ -183,7 +193,7 @@ TEST(GemmTest, OtherTypesAreUnimplemented) {
 }
 
 TEST(GemmTest, RefusedScratchAndCancelAreErrors) {
-  Case<float> t(GemmShape::Dense(64, 64, 64));
+  Case<float> t(GemmShape::Dense(64, 64, 64, kNo, kYes));  // b is packed
   TestWork work;
   work.refuse_scratch = true;
   EXPECT_EQ(Gemm(work, DType::kFloat, t.shape, t.a.data(), t.b.data(), t.c.data()).code(),
@@ -192,6 +202,64 @@ TEST(GemmTest, RefusedScratchAndCancelAreErrors) {
   work.cancel = true;
   EXPECT_EQ(Gemm(work, DType::kFloat, t.shape, t.a.data(), t.b.data(), t.c.data()).code(),
             Code::kCancelled);
+}
+
+// The two ways to one product agree to the last bit where both go through tiles.
+template <class T>
+void CheckPacked(IsaLevel level, const GemmShape& shape) {
+  Case<T> t(shape);
+  TestWork work(level, 2);
+  const auto size = PackedSize(work.isa(), kDTypeOf<T>, shape.n, shape.k);
+  ASSERT_TRUE(size.ok());
+  const std::vector<T> bias = RandomValues<T>(shape.n, -1, 1, 9), residual = t.c;
+  std::vector<double> packed(static_cast<size_t>(*size) + 1, -7.0);  // enough for both types
+  std::vector<T> expected = t.c;
+  ASSERT_TRUE(PackGemm(work, kDTypeOf<T>, shape, t.b.data(), packed.data()).ok());
+  const GemmEpilogue epilogue{bias.data(), residual.data(), true};
+  ASSERT_TRUE(
+      PackedGemm(work, kDTypeOf<T>, shape, t.a.data(), packed.data(), t.c.data(), epilogue).ok());
+  ASSERT_TRUE(
+      Gemm(work, kDTypeOf<T>, shape, t.a.data(), t.b.data(), expected.data(), epilogue).ok());
+  const bool dots = shape.n == 1 || (shape.b == kYes && shape.m <= 6);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(ToDouble(t.c[i]), ToDouble(expected[i]), dots ? 1e-2 : 0.0)
+        << IsaLevelName(level) << " m=" << shape.m << " n=" << shape.n << " k=" << shape.k << " at "
+        << i;
+  }
+}
+
+TEST(PackedGemmTest, AgreesWithGemm) {
+  const int64_t sizes[][3] = {{1, 1, 1},    {1, 300, 300}, {2, 131, 257}, {3, 200, 40},
+                              {4, 33, 700}, {20, 65, 600}, {70, 9, 30},   {130, 140, 300}};
+  for (IsaLevel level : TestLevels()) {
+    for (const auto& s : sizes) {
+      for (Transpose b : {kNo, kYes}) {
+        CheckPacked<float>(level, GemmShape::Dense(s[0], s[1], s[2], kNo, b));
+        CheckPacked<double>(level, GemmShape::Dense(s[0], s[1], s[2], kYes, b));
+      }
+    }
+  }
+  CheckPacked<Half>(BestIsaLevel(), GemmShape::Dense(5, 40, 30));
+  CheckPacked<Bfloat16>(BestIsaLevel(), GemmShape::Dense(5, 40, 30, kYes, kYes));
+}
+
+TEST(PackedGemmTest, TypesThatDoNotPackAndSizesThatOverflow) {
+  const IsaTable& isa = GetIsaTable(BestIsaLevel());
+  EXPECT_EQ(PackedType(DType::kInt32), DType::kInvalid);
+  EXPECT_EQ(PackedType(DType::kBfloat16), DType::kFloat);
+  EXPECT_EQ(PackedSize(isa, DType::kInt32, 4, 4).status().code(), Code::kUnimplemented);
+  EXPECT_EQ(PackedSize(isa, DType::kFloat, int64_t{1} << 40, int64_t{1} << 40).status().code(),
+            Code::kInvalidArgument);
+}
+
+// Rows of a that are a power of two apart are copied before they are used; others are read in
+// place.
+TEST(GemmTest, BothWaysToReadA) {
+  for (IsaLevel level : TestLevels()) {
+    for (int64_t stride : {1023, 1024, 1030, 1100}) {
+      CheckReal<float>(level, 2, {40, 50, 300, kNo, kNo, stride, 50, 50}, 1e-6);
+    }
+  }
 }
 
 TEST(BatchedGemmTest, OffsetsBroadcast) {

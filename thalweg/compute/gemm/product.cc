@@ -7,16 +7,16 @@ namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kPackedBytes = int64_t{16} << 20;  // of b, at most; larger products go in blocks
-constexpr int64_t kTileRows = 140;   // of a, so that a tile stays in the second-level cache
-constexpr int64_t kDirectRows = 64;  // of a; fewer do not pay for packing b
-constexpr double kShardFlops = 2e6;  // some 25 us of one core
+constexpr int64_t kTileRows = 280;     // of a shard, so that its a stays in the second-level cache
+constexpr int64_t kLeastStrips = 8;    // of a shard that b has to reach through the caches
+constexpr int64_t kDirectRows = 64;    // of a; fewer do not pay for packing b
+constexpr double kShardFlops = 2.5e6;  // some 25 us of one core
 constexpr int64_t kMaxShards = 64;
-constexpr int64_t kColumnShards =
-    16;  // below so many, columns are cut too, at the price of filling tiles of a again
+constexpr int64_t kEnoughShards = 8;  // rows alone are cut then: a shard of columns reads all of a
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// How one block of columns and depth is cut into shards.
+// How one block of columns and depth is cut into shards: rows first, then columns, never depth.
 struct Split {
   int64_t rows;  // a shard
   int64_t row_shards;
@@ -29,15 +29,15 @@ Split ChooseSplit(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
       2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const int64_t wanted =
       std::clamp<int64_t>(static_cast<int64_t>(std::min(flops / kShardFlops, 1e9)), 1, kMaxShards);
-  const int64_t most_rows = kTileRows / mr * mr;
-  const int64_t least_rows = 4 * mr;
   Split s;
-  s.rows = std::clamp(CeilDiv(CeilDiv(m, wanted), mr) * mr, least_rows, most_rows);
-  s.row_shards = CeilDiv(m, s.rows);
+  s.row_shards = std::clamp(wanted, CeilDiv(m, kTileRows), CeilDiv(m, kLeastStrips * mr));
   s.rows = CeilDiv(m, s.row_shards);
+  s.row_shards = CeilDiv(m, s.rows);
   const int64_t panels = CeilDiv(n, nr);
-  const int64_t col_wanted = std::min(CeilDiv(std::min(wanted, kColumnShards), s.row_shards),
-                                      std::max<int64_t>(panels / 4, 1));
+  // Few rows: what is read is b alone, and every core should read its part.
+  const int64_t enough = m <= kLeastStrips * mr ? 2 * kEnoughShards : kEnoughShards;
+  const int64_t col_wanted =
+      std::min(CeilDiv(std::min(wanted, enough), s.row_shards), std::max<int64_t>(panels / 2, 1));
   s.panels = CeilDiv(panels, col_wanted);
   s.col_shards = CeilDiv(panels, s.panels);
   return s;
@@ -62,37 +62,73 @@ struct Block {
   }
 };
 
+// The rows of a shard for one pass over the depth.
 template <class T>
-void RunTiles(const Block<T>& block, int64_t row, int64_t rows, int64_t panel_begin,
-              int64_t panel_end, int64_t depth0, int64_t depth, const T* a) {
+struct Rows {
+  int64_t first, count;
+  const T* a;  // of the first row
+  int64_t stride;
+};
+
+// What one call of a tile computes: rows [begin, begin + count) of `rows`, all of its panels.
+template <class T>
+GemmTile<T> MakeTile(const Block<T>& block, const Rows<T>& rows, int64_t depth0, int64_t depth,
+                     int64_t panel, int64_t panels) {
   const Product<T>& p = block.p;
-  const int64_t nr = block.nr();
   const bool last = block.k0 + depth0 + depth == p.k;
+  const int64_t nr = block.nr(), col = block.n0 + panel * nr;
   GemmTile<T> tile;
   tile.k = depth;
-  tile.a_stride = rows;
+  tile.a = rows.a;
+  tile.a_stride = rows.stride;
+  tile.b = block.Panel(panel, depth0, &tile.b_stride);
+  tile.panel_stride = block.packed != nullptr ? block.k * nr : nr;
+  tile.prefetch = tile.b;
+  tile.prefetch_step = 0;
+  tile.c = p.c + rows.first * p.c_stride + col;
   tile.c_stride = p.c_stride;
+  tile.cols = std::min(panels * nr, block.n - panel * nr);
   tile.accumulate = p.accumulate || block.k0 + depth0 > 0;
   tile.relu = last && p.relu;
-  const int64_t strips = CeilDiv(rows, block.kernels.rows);
-  for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
-    const int64_t col = block.n0 + panel * nr;
-    tile.b = block.Panel(panel, depth0, &tile.b_stride);
-    tile.cols = std::min(nr, block.n - panel * nr);
-    tile.bias = last && p.bias != nullptr ? p.bias + col : nullptr;
+  tile.bias = last && p.bias != nullptr ? p.bias + col : nullptr;
+  tile.residual =
+      last && p.residual != nullptr ? p.residual + rows.first * p.c_stride + col : nullptr;
+  return tile;
+}
+
+template <class T>
+void RunTiles(const Block<T>& block, const Rows<T>& rows, int64_t panel, int64_t panel_end,
+              int64_t depth0, int64_t depth) {
+  const GemmKernels<T>& kernels = block.kernels;
+  const int64_t nr = block.nr();
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const bool k_major = block.p.a_k_major;
+  if (!k_major && rows.count <= kGemmWideRows) {
+    const int64_t wide = kernels.wide_panels[rows.count];
+    for (; panel + wide <= panel_end && (panel + wide) * nr <= block.n; panel += wide) {
+      kernels.wide[rows.count](MakeTile(block, rows, depth0, depth, panel, wide));
+    }
+  }
+  const int64_t strips = CeilDiv(rows.count, kernels.rows);
+  for (; panel < panel_end; ++panel) {
+    GemmTile<T> tile = MakeTile(block, rows, depth0, depth, panel, 1);
+    T* const c = tile.c;
+    const T* const residual = tile.residual;
+    const T* next = nullptr;
+    int64_t step = 0;
+    if (panel + 1 < panel_end) next = block.Panel(panel + 1, depth0, &step);
+    const auto* tiles = kernels.tile[k_major][tile.cols > nr / 2];
     for (int64_t strip = 0; strip < strips; ++strip) {
-      const int64_t begin = rows * strip / strips;
-      const int64_t count = rows * (strip + 1) / strips - begin;
-      const int64_t offset = (row + begin) * p.c_stride + col;
-      tile.c = p.c + offset;
-      tile.residual = last && p.residual != nullptr ? p.residual + offset : nullptr;
-      if (p.a_k_major) {
-        tile.a = a + begin;
-        block.kernels.k_major[count](tile);
-      } else {
-        tile.a = a + begin * kGemmTileStride;
-        block.kernels.row_major[count](tile);
-      }
+      const int64_t begin = rows.count * strip / strips;
+      const int64_t count = rows.count * (strip + 1) / strips - begin;
+      tile.a = rows.a + (k_major ? begin : begin * rows.stride);
+      tile.c = c + begin * tile.c_stride;
+      tile.residual = residual == nullptr ? nullptr : residual + begin * tile.c_stride;
+      // A step of a panel is one or two cache lines; each of the first strips fetches one of them.
+      const bool fetch = next != nullptr && strip * kLine < nr;
+      tile.prefetch = fetch ? next + strip * kLine : tile.b;
+      tile.prefetch_step = fetch ? step : 0;
+      tiles[count](tile);
     }
   }
 }
@@ -121,12 +157,19 @@ Status RunBlock(Work& work, const Block<T>& block) {
     const int64_t panel = shard % split.col_shards * split.panels;
     const int64_t panel_end = std::min(panel + split.panels, panels);
     if (rows <= 0) return true;
-    Scratch<T> a(work, rows * kGemmTileStride);
+    const bool direct = p.a_direct != nullptr;
+    Scratch<T> a(work, direct ? 0 : rows * kGemmTileStride);
     if (!a) return false;
     for (int64_t depth0 = 0; depth0 < block.k; depth0 += kGemmDepth) {
       const int64_t depth = std::min(kGemmDepth, block.k - depth0);
-      p.fill_a(p.a_context, row, rows, block.k0 + depth0, depth, a.get());
-      RunTiles(block, row, rows, panel, panel_end, depth0, depth, a.get());
+      Rows<T> shard_rows{row, rows, a.get(), p.a_k_major ? rows : kGemmTileStride};
+      if (direct) {
+        shard_rows.a = p.a_direct + row * p.a_direct_stride + block.k0 + depth0;
+        shard_rows.stride = p.a_direct_stride;
+      } else {
+        p.fill_a(p.a_context, row, rows, block.k0 + depth0, depth, a.get());
+      }
+      RunTiles(block, shard_rows, panel, panel_end, depth0, depth);
     }
     return true;
   });
@@ -137,6 +180,9 @@ Status RunBlock(Work& work, const Block<T>& block) {
 template <class T>
 Status RunProduct(Work& work, const Product<T>& p) {
   const GemmKernels<T>& kernels = GemmKernelsOf<T>(work.isa());
+  if (p.b_packed != nullptr) {
+    return RunBlock(work, Block<T>{p, kernels, 0, p.n, 0, p.k, p.b_packed, nullptr});
+  }
   const int64_t nr = kernels.cols;
   constexpr int64_t kElements = kPackedBytes / sizeof(T);
   const bool direct = p.b_direct != nullptr && p.m <= kDirectRows;
@@ -166,7 +212,26 @@ Status RunProduct(Work& work, const Product<T>& p) {
   return OkStatus();
 }
 
-template Status RunProduct<float>(Work&, const Product<float>&);
-template Status RunProduct<double>(Work&, const Product<double>&);
+template <class T>
+int64_t PackedElements(const IsaTable& isa, int64_t n, int64_t k) {
+  const int64_t nr = GemmKernelsOf<T>(isa).cols;
+  int64_t elements;
+  if (__builtin_mul_overflow(CeilDiv(n, nr) * nr, k, &elements)) return -1;
+  return elements;
+}
+
+template <class T>
+Status PackWhole(Work& work, const Product<T>& p, T* packed) {
+  const GemmKernels<T>& kernels = GemmKernelsOf<T>(work.isa());
+  return PackBlock(work, Block<T>{p, kernels, 0, p.n, 0, p.k, packed, nullptr}, packed);
+}
+
+#define THALWEG_INSTANTIATE(T)                                \
+  template Status RunProduct<T>(Work&, const Product<T>&);    \
+  template Status PackWhole<T>(Work&, const Product<T>&, T*); \
+  template int64_t PackedElements<T>(const IsaTable&, int64_t, int64_t);
+THALWEG_INSTANTIATE(float)
+THALWEG_INSTANTIATE(double)
+#undef THALWEG_INSTANTIATE
 
 }  // namespace thalweg::compute

@@ -24,6 +24,9 @@ struct Product {
                  T* tile);
   const void* a_context = nullptr;
   bool a_k_major = false;
+  // When not null, row-major a as it lies in memory; used instead of copies.
+  const T* a_direct = nullptr;
+  int64_t a_direct_stride = 0;
 
   // Writes b[k0 : k0 + depth, col : col + cols] to `panel`, row-major with stride `width`, the rest
   // of a row zero.
@@ -33,6 +36,8 @@ struct Product {
   // When not null, b as it lies in memory; used without packing where few rows of a meet it.
   const T* b_direct = nullptr;
   int64_t b_direct_stride = 0;
+  // When not null, the whole of b as PackWhole left it; pack_b is not called then.
+  const T* b_packed = nullptr;
 
   T* c = nullptr;
   int64_t c_stride = 0;
@@ -45,6 +50,13 @@ struct Product {
 // Needs m, n, k >= 1.
 template <class T>
 Status RunProduct(Work& work, const Product<T>& product);
+
+// Writes b to `packed`, PackedElements of them, by pack_b of a product that has n and k.
+template <class T>
+Status PackWhole(Work& work, const Product<T>& product, T* packed);
+// Of one instruction set level. -1 when it overflows.
+template <class T>
+int64_t PackedElements(const IsaTable& isa, int64_t n, int64_t k);
 
 template <class T>
 const GemmKernels<T>& GemmKernelsOf(const IsaTable& isa);
