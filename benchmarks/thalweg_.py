@@ -18,8 +18,11 @@ variants = set(a.variant.split("+"))
 rng = np.random.RandomState(0)
 
 
-def session():
-    return tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=a.threads, inter_op_parallelism_threads=a.threads))
+def session(optimizers=True):
+    config = tf.ConfigProto(intra_op_parallelism_threads=a.threads, inter_op_parallelism_threads=a.threads)
+    if not optimizers:  # equal nodes stay as many as they are
+        config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    return tf.Session(config=config)
 
 
 def stepper(s, fetch, feed=None):
@@ -39,11 +42,11 @@ def noop_chain():
     for _ in range(common.CHAIN - 1):
         with tf.control_dependencies([last]):
             last = tf.no_op()
-    report(stepper(session(), last), nodes=common.CHAIN)
+    report(stepper(session(optimizers=False), last), nodes=common.CHAIN)
 
 
 def noop_wide():
-    report(stepper(session(), tf.group(*[tf.no_op() for _ in range(common.CHAIN)])), nodes=common.CHAIN)
+    report(stepper(session(optimizers=False), tf.group(*[tf.no_op() for _ in range(common.CHAIN)])), nodes=common.CHAIN)
 
 
 def adding_chain():
@@ -55,12 +58,12 @@ def adding_chain():
 
 
 def add_chain():
-    report(stepper(session(), *adding_chain()), nodes=common.CHAIN)
+    report(stepper(session(optimizers=False), *adding_chain()), nodes=common.CHAIN)
 
 
 def chain_2_callers():
     """Two threads run one plan, each a step; a step of this row is both."""
-    s = session()
+    s = session(optimizers=False)
     step = stepper(s, *adding_chain())
     step()
 
@@ -76,7 +79,7 @@ def identity_chain():
     x = start = tf.placeholder(tf.float32, [])
     for _ in range(common.CHAIN):
         x = tf.identity(x)
-    report(stepper(session(), x, {start: np.float32(0)}), nodes=common.CHAIN)
+    report(stepper(session(optimizers=False), x, {start: np.float32(0)}), nodes=common.CHAIN)
 
 
 def dag_layered():
@@ -86,7 +89,21 @@ def dag_layered():
     for _ in range(common.CHAIN // 100 - 1):
         picks = rng.randint(0, 100, (100, 2))
         layer = [layer[i] + layer[j] for i, j in picks]
-    report(stepper(session(), tf.group(*layer), {start: np.float32(0)}), nodes=common.CHAIN)
+    report(stepper(session(optimizers=False), tf.group(*layer), {start: np.float32(0)}), nodes=common.CHAIN)
+
+
+def chain_mixed():
+    """1,000 nodes: 20 branches of 49 additions and a product of about 50 us."""
+    start = tf.placeholder(tf.float32, [])
+    matrix = tf.constant(np.full((160, 160), .5, "f"))
+    ends = []
+    for _ in range(20):
+        x = start
+        for _ in range(49):
+            x = x + 1.0
+        with tf.control_dependencies([x]):
+            ends.append(tf.matmul(matrix, matrix))
+    report(stepper(session(optimizers=False), tf.group(*ends), {start: np.float32(0)}), nodes=1000)
 
 
 def latency_noop():
@@ -175,8 +192,8 @@ def infer(net, shape):
 
 
 WORKLOADS = dict(
-    {f.__name__: f for f in (noop_chain, noop_wide, add_chain, chain_2_callers, identity_chain, dag_layered, latency_noop,
-                             latency_add, while_count, while_nested, while_cond, while_matmul, eltwise)},
+    {f.__name__: f for f in (noop_chain, noop_wide, add_chain, chain_2_callers, chain_mixed, identity_chain, dag_layered,
+                             latency_noop, latency_add, while_count, while_nested, while_cond, while_matmul, eltwise)},
     mlp=lambda: classify(mlp_net, [128, 784], tf.train.GradientDescentOptimizer(1e-3)),
     lenet=lambda: classify(lenet_net, [64, 28, 28, 1], tf.train.AdamOptimizer(1e-3)),
     mlp_infer_b1=lambda: infer(mlp_net, [1, 784]),

@@ -153,6 +153,31 @@ Workload DagLayered(Builder& b) {
           .values = {Builder::Scalar(kFloat, 0.0f)}};
 }
 
+// 1,000 nodes: 20 branches of 49 additions and a product of about 50 us.
+Workload ChainMixed(Builder& b) {
+  constexpr int kBranches = 20, kCheap = 49;
+  constexpr int64_t kSide[2] = {160, 160};
+  TwTensor* value = Must(tw_tensor_new(kFloat, kSide, 2, status));
+  std::fill_n(static_cast<float*>(tw_tensor_data(value)), kSide[0] * kSide[1], 0.5f);
+  const TwOutput matrix = {b.Node("Const", {}, {},
+                                  [&](TwNodeBuilder* builder) {
+                                    tw_node_builder_attr_type(builder, "dtype", kFloat);
+                                    tw_node_builder_attr_tensor(builder, "value", value);
+                                  }),
+                           0};
+  tw_tensor_free(value);
+  const TwOutput start = b.Placeholder(kFloat), one = b.Constant(kFloat, 1.0f);
+  std::vector<TwNode*> ends;
+  for (int k = 0; k < kBranches; ++k) {
+    TwOutput x = start;
+    for (int i = 0; i < kCheap; ++i) x = b.Op("AddV2", {x, one});
+    ends.push_back(b.Node("MatMul", {matrix, matrix}, {x.node}));
+  }
+  return {.feeds = {start},
+          .targets = {b.Node("NoOp", {}, ends)},
+          .values = {Builder::Scalar(kFloat, 0.0f)}};
+}
+
 Workload LatencyNoop(Builder& b) { return {.targets = {b.Node("NoOp", {})}}; }
 
 Workload LatencyAdd(Builder& b) {
@@ -276,10 +301,11 @@ int Run(const Options& options, Workload (*make)(Builder&)) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, Workload (*)(Builder&)> workloads = {
-      {"noop_chain", NoopChain},   {"noop_wide", NoopWide},
       {"add_chain", AddChain},     {"chain_2_callers", ChainTwoCallers},
-      {"dag_layered", DagLayered}, {"latency_noop", LatencyNoop},
-      {"latency_add", LatencyAdd}, {"while_count", WhileCount}};
+      {"chain_mixed", ChainMixed}, {"dag_layered", DagLayered},
+      {"latency_add", LatencyAdd}, {"latency_noop", LatencyNoop},
+      {"noop_chain", NoopChain},   {"noop_wide", NoopWide},
+      {"while_count", WhileCount}};
   Options options;
   if (argc > 1) options.workload = argv[1];
   for (int i = 2; i + 1 < argc; i += 2) {
