@@ -5,7 +5,6 @@
 // runner, so a step that a kernel runs inside of a step has its own.
 #pragma once
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <span>
@@ -411,11 +410,7 @@ class NodeRunner : public Propagation<kParallel> {
     return Outcome::kFailed;
   }
 
-  static int64_t NowNanos() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
+  int64_t NowNanos() const { return step_.args().trace->NowNanos(); }
 
   void Record(const Instr& instr, int64_t start) {
     records_.push_back({.node = static_cast<int>(instr.node),

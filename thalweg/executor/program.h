@@ -38,6 +38,9 @@ struct Value {
   bool is_feed() const { return node == kFeed; }
 };
 
+// A node with more work than this is worth a thread of its own.
+inline constexpr float kHeavyMicros = 2;
+
 struct ProgramNode {
   std::string name;
   std::string op;
@@ -47,7 +50,7 @@ struct ProgramNode {
   // and for a constant.
   std::shared_ptr<Kernel> kernel;
   Tensor constant;                     // of a constant
-  bool heavy = false;                  // worth a thread of its own: more than about 2 us
+  bool heavy = false;                  // worth a thread of its own
   float micros = 0;                    // an estimate of its work
   bool runs_when_dead = false;         // called also when dead, with empty inputs: Send
   bool may_be_dead = false;            // an output left empty is dead instead of an error: Recv

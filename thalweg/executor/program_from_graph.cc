@@ -22,7 +22,6 @@ int64_t EstimateElements(const PartialShape& shape) {
 
 // Element-wise work in a microsecond, roughly.
 constexpr float kElementsPerMicro = 8192;
-constexpr float kHeavyMicros = 2;
 
 float EstimateMicros(const Node& node, const KernelEntry& kernel) {
   if (kernel.cost == KernelCost::kCheap) return 0.01f;

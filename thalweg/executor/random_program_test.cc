@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "thalweg/base/thread_pool.h"
+#include "thalweg/executor/measured_executor.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/testing/plain_executor.h"
 
@@ -228,19 +229,21 @@ struct Outcome {
   std::map<std::pair<int, uint64_t>, int64_t> calls;
 };
 
-Outcome RunOnce(uint32_t seed, const Harness::Make& make, ThreadPool& pool, bool failures) {
+// On the threads of `queue`, or else of the pool.
+Outcome RunOnce(uint32_t seed, const Harness::Make& make, ThreadPool& pool, bool failures,
+                WorkQueue* queue = nullptr, int rounds = 2) {
   Journal journal;
   Harness harness(RandomProgram(seed, &journal, {.failures = failures, .pool = &pool}).Take(), make,
-                  &pool);
+                  queue == nullptr ? &pool : queue);
   EXPECT_TRUE(harness.made().ok()) << seed << ": " << harness.made().ToString();
   Outcome outcome;
-  // Twice: a step leaves nothing behind.
-  for (int64_t round = 0; round < 2 && harness.made().ok(); ++round) {
+  // Several times: a step leaves nothing behind.
+  for (int round = 0; round < rounds && harness.made().ok(); ++round) {
     {
       MutexLock lock(journal.mutex);
       journal.calls.clear();
     }
-    Result<std::vector<int64_t>> values = harness.Run({static_cast<int64_t>(seed) + round, 7});
+    Result<std::vector<int64_t>> values = harness.Run({static_cast<int64_t>(seed) + round % 2, 7});
     outcome.status = values.status();
     outcome.values = values.ok() ? *values : std::vector<int64_t>();
     EXPECT_EQ(harness.bytes_in_use(), 0) << seed << ": a buffer outlived the step";
@@ -316,6 +319,51 @@ TEST_P(RandomProgramTest, ACancelAtAnyTimeEndsTheStepAndLeavesThePlanWhole) {
     if (after.ok()) {
       ASSERT_EQ(*after, expected.values) << seed;
     }
+  }
+}
+
+// A unit is counted before another thread can see it, and whoever hands one over needs nothing of
+// it any more: here it has always run before the hand-over returns.
+TEST(RandomProgramDelayTest, WhatIsHandedOverMayEndBeforeItsGiverGoesOn) {
+  ThreadPool pool({.threads = 1});
+  HastyQueue hasty(3);
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    const Outcome expected = RunOnce(seed, MakePlainExecutor, pool, false);
+    const Outcome got = RunOnce(seed, Real({.threads = 3}), pool, false, &hasty);
+    ASSERT_EQ(got.status.ToString(), expected.status.ToString()) << seed;
+    ASSERT_EQ(got.values, expected.values) << seed;
+    ASSERT_EQ(got.calls, expected.calls) << seed;
+  }
+}
+
+// Every reading is later than the one before by a random span.
+class ErraticClock : public SystemClock {
+ public:
+  TimePoint Now() const override {
+    MutexLock lock(mutex_);
+    now_ += std::chrono::nanoseconds(random_() % 8000);
+    return now_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  mutable std::mt19937 random_ GUARDED_BY(mutex_);
+  mutable TimePoint now_ GUARDED_BY(mutex_);
+};
+
+TEST(RandomProgramCostTest, MeansTheSameWhateverItsNodesWereMeasuredToCost) {
+  ThreadPool pool({.threads = 1});
+  HastyQueue hasty(2);
+  ErraticClock clock;
+  const auto measured = [&](Program program) {
+    return MakeMeasuredExecutor(std::move(program), {.threads = 2}, &clock);
+  };
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    const Outcome expected = RunOnce(seed, MakePlainExecutor, pool, false);
+    const Outcome got = RunOnce(seed, measured, pool, false, &hasty, 6);
+    ASSERT_EQ(got.status.ToString(), expected.status.ToString()) << seed;
+    ASSERT_EQ(got.values, expected.values) << seed;
+    ASSERT_EQ(got.calls, expected.calls) << seed;
   }
 }
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -66,9 +66,12 @@ class ReadyQueue {
       size_.fetch_sub(1, std::memory_order_relaxed);
       return 2;
     }
-    if (ready_.empty()) return 0;
-    *activation = ready_.front();
-    ready_.pop_front();
+    if (taken_ == ready_.size()) return 0;
+    *activation = ready_[taken_++];
+    if (2 * taken_ >= ready_.size()) {
+      ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(taken_));
+      taken_ = 0;
+    }
     size_.fetch_sub(1, std::memory_order_relaxed);
     return 1;
   }
@@ -77,7 +80,7 @@ class ReadyQueue {
   void Park() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     parked_ = true;
-    while (!finished() && ready_.empty() && ended_.empty()) wake_.Wait(mutex_);
+    while (!finished() && !MayHaveWork()) wake_.Wait(mutex_);
     parked_ = false;
   }
 
@@ -91,7 +94,9 @@ class ReadyQueue {
   std::atomic<bool> finished_{false};
   Mutex mutex_;
   CondVar wake_;
-  std::deque<Activation> ready_ GUARDED_BY(mutex_);
+  // Those before `taken_` have left; half of the memory at most is theirs.
+  std::vector<Activation> ready_ GUARDED_BY(mutex_);
+  size_t taken_ GUARDED_BY(mutex_) = 0;
   std::vector<Ended> ended_ GUARDED_BY(mutex_);
   bool parked_ GUARDED_BY(mutex_) = false;
 };

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepTrace: which node ran when, on which thread, in one step. Given to Executor::Run by who wants
-// to know.
+// to know. Without a clock of its own it uses the system's.
 //
 // Threads: an executor's threads add batches at the same time; read the records after Run() has
 // returned.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
+#include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
 
 namespace thalweg {
@@ -17,12 +19,22 @@ struct NodeRecord {
   int node = 0;             // in Program::nodes
   int thread = 0;           // 0 is the caller's
   uint64_t tag = 0;         // frame and iteration
-  int64_t start_nanos = 0;  // of the steady clock
+  int64_t start_nanos = 0;  // of the trace's clock
   int64_t end_nanos = 0;
 };
 
 class StepTrace {
  public:
+  StepTrace() : clock_(&system_clock_) {}
+  // The clock must outlive the trace.
+  explicit StepTrace(const Clock* clock) : clock_(clock) {}
+  StepTrace(const StepTrace&) = delete;
+  StepTrace& operator=(const StepTrace&) = delete;
+
+  int64_t NowNanos() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(clock_->Now().time_since_epoch())
+        .count();
+  }
   void Add(const std::vector<NodeRecord>& batch) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     records_.insert(records_.end(), batch.begin(), batch.end());
@@ -33,6 +45,8 @@ class StepTrace {
   }
 
  private:
+  const SystemClock system_clock_;
+  const Clock* const clock_;
   Mutex mutex_;
   std::vector<NodeRecord> records_ GUARDED_BY(mutex_);
 };

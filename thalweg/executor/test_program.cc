@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/executor/test_program.h"
 
+#include <thread>
 #include <utility>
 
 namespace thalweg {
@@ -181,6 +182,10 @@ std::vector<Value> TestProgram::While(const std::string& frame, const std::vecto
     program_.nodes[merges[i].node].inputs[1] = NextIteration(next[i]);
   }
   return exits;
+}
+
+void HastyQueue::Schedule(Task task) {
+  std::thread([task] { task.run(task.object, task.argument); }).join();
 }
 
 struct Harness::Services {

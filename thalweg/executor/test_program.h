@@ -69,6 +69,19 @@ class TestProgram {
   Program program_;
 };
 
+// Whatever is scheduled runs on another thread, and has ended before Schedule() returns: who hands
+// work over is delayed until others have done it.
+class HastyQueue : public WorkQueue {
+ public:
+  explicit HastyQueue(int threads) : threads_(threads) {}
+  void Schedule(Task task) override;
+  int Parallelism() const override { return threads_; }
+  int CurrentThreadIndex() const override { return -1; }
+
+ private:
+  const int threads_;
+};
+
 // Everything a step needs, and one call to run one.
 class Harness {
  public:

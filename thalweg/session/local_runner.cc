@@ -4,7 +4,7 @@
 #include <atomic>
 #include <unordered_map>
 
-#include "thalweg/executor/executor.h"
+#include "thalweg/executor/measured_executor.h"
 #include "thalweg/executor/program_from_graph.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/kernel/queue_work.h"
@@ -143,26 +143,25 @@ class LocalPreparedStep : public PreparedStep {
   }
 
   Status RunTraced(Executor::Step run, const StepRequest& request) {
-    StepTrace trace;
+    StepTrace trace(&environment_.clock());
     run.trace = &trace;
     StepStats& stats = *request.stats;
     stats.step_id = request.step_id;
     stats.start_wall_micros = environment_.clock().WallMicros();
     stats.start_nanos = Nanos(environment_.clock());
-    SystemClock records_clock;  // of the executor's records
-    const int64_t zero = Nanos(records_clock);
     const Status status = executor_->Run(run);
     stats.end_nanos = Nanos(environment_.clock());
     stats.devices.clear();
     for (const Device* device : devices_) stats.devices.push_back({device->full_name(), {}});
     for (const NodeRecord& record : trace.TakeRecords()) {
       const ProgramNode& node = executor_->program().nodes[record.node];
-      stats.devices[node.device].nodes.push_back({.node = node.name,
-                                                  .op = node.op,
-                                                  .tag = record.tag,
-                                                  .thread = record.thread,
-                                                  .start_nanos = record.start_nanos - zero,
-                                                  .end_nanos = record.end_nanos - zero});
+      stats.devices[node.device].nodes.push_back(
+          {.node = node.name,
+           .op = node.op,
+           .tag = record.tag,
+           .thread = record.thread,
+           .start_nanos = record.start_nanos - stats.start_nanos,
+           .end_nanos = record.end_nanos - stats.start_nanos});
     }
     return status;
   }
@@ -262,7 +261,8 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   ASSIGN_OR_RETURN(Program program, ProgramFromGraph(spec));
   ASSIGN_OR_RETURN(
       std::unique_ptr<Executor> executor,
-      MakeExecutor(std::move(program), {.threads = environment_.queue().Parallelism()}));
+      MakeMeasuredExecutor(std::move(program), {.threads = environment_.queue().Parallelism()},
+                           &environment_.clock()));
   bool in_order = static_cast<int>(feed_from.size()) == request.num_feeds;
   for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);
   return std::unique_ptr<PreparedStep>(std::make_unique<LocalPreparedStep>(

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/executor/node_costs.h"
+
+#include <algorithm>
+
+namespace thalweg {
+namespace {
+
+// What two readings of the clock add to a record.
+constexpr float kReadingMicros = 0.03f;
+constexpr float kLeastMicros = 0.01f;
+// A measurement within this factor of the line, or of an estimate, changes nothing.
+constexpr float kTolerance = 2;
+// Cheap work that is worth a second thread.
+constexpr float kSharedMicros = 40;
+
+}  // namespace
+
+void NodeCosts::Add(const std::vector<NodeRecord>& records) {
+  struct Sum {
+    int64_t nanos = 0;
+    int64_t calls = 0;
+  };
+  std::vector<Sum> sums(micros_.size());
+  for (const NodeRecord& record : records) {
+    Sum& sum = sums[static_cast<size_t>(record.node)];
+    sum.nanos += record.end_nanos - record.start_nanos;
+    ++sum.calls;
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].calls == 0) continue;
+    const float mean =
+        static_cast<float>(sums[i].nanos) / static_cast<float>(sums[i].calls) / 1000.0f;
+    const float micros = std::max(mean - kReadingMicros, kLeastMicros);
+    micros_[i] = micros_[i] == kNever ? micros : std::min(micros_[i], micros);
+  }
+}
+
+bool NodeCosts::Contradict(const Program& program) const {
+  float estimated = 0, measured = 0;
+  for (size_t i = 0; i < micros_.size(); ++i) {
+    const ProgramNode& node = program.nodes[i];
+    if (micros_[i] == kNever || node.kernel == nullptr || node.kernel->AsAsync() != nullptr) {
+      continue;
+    }
+    if (node.heavy ? micros_[i] * kTolerance < kHeavyMicros
+                   : micros_[i] > kHeavyMicros * kTolerance) {
+      return true;
+    }
+    if (node.heavy) continue;
+    estimated += node.micros;
+    measured += micros_[i];
+  }
+  return measured > kSharedMicros && measured > estimated * kTolerance;
+}
+
+void NodeCosts::Correct(Program* program) const {
+  for (size_t i = 0; i < micros_.size(); ++i) {
+    if (micros_[i] == kNever) continue;
+    program->nodes[i].micros = micros_[i];
+    program->nodes[i].heavy = micros_[i] > kHeavyMicros;
+  }
+}
+
+}  // namespace thalweg

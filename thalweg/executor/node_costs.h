@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// NodeCosts: what the nodes of a program took in traced steps, and whether that contradicts the
+// estimates by which they were told heavy or cheap.
+//
+//   NodeCosts costs(program.nodes.size());
+//   costs.Add(trace.TakeRecords());                  // of one step; several steps
+//   if (costs.Contradict(program)) costs.Correct(&program);
+//
+// Threads: one at a time.
+#pragma once
+
+#include <vector>
+
+#include "thalweg/executor/program.h"
+#include "thalweg/executor/step_trace.h"
+
+namespace thalweg {
+
+class NodeCosts {
+ public:
+  explicit NodeCosts(size_t nodes) : micros_(nodes, kNever) {}
+
+  void Add(const std::vector<NodeRecord>& records);
+  // A node is far on the other side of the line between cheap and heavy, or the cheap ones together
+  // take much longer than was thought, so that strips should be cut.
+  bool Contradict(const Program& program) const;
+  // The estimates of nodes that have run become what was measured.
+  void Correct(Program* program) const;
+
+ private:
+  static constexpr float kNever = -1;
+  // Of one call: the mean of a step, the least of all steps.
+  std::vector<float> micros_;
+};
+
+}  // namespace thalweg
