@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cumsum and Cumprod along one dimension.
+// Cumsum, Cumprod and CumulativeLogsumexp along one dimension.
+#include <limits>
+
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -39,6 +41,24 @@ Status CumprodGradient(GradientContext& c) {
   return m.status();
 }
 
+// Scaled by the output: of positive and of negative gradients apart, as logarithms.
+Status CumulativeLogsumexpGradient(GradientContext& c) {
+  GradientMath m(c);
+  ASSIGN_OR_RETURN(const bool exclusive, c.node().Attr<bool>("exclusive"));
+  ASSIGN_OR_RETURN(const bool reverse, c.node().Attr<bool>("reverse"));
+  const Output x = c.input(0), y = c.output(0), grad = c.grad(0), zero = m.Number(grad, 0);
+  const auto part = [&](const char* sign, Output size) {
+    const Output log = m.Op("Log", {size});
+    const Output least = m.Number(grad, -std::numeric_limits<double>::infinity());
+    const Output kept = m.Where(m.Op(sign, {grad, zero}), m.Sub(log, y), least);
+    const Output sum = m.Op("CumulativeLogsumexp", {kept, c.input(1)},
+                            {{"exclusive", exclusive}, {"reverse", !reverse}});
+    return m.Op("Exp", {m.Add(sum, x)});
+  };
+  c.set_input_grad(0, m.Sub(part("Greater", grad), part("Less", m.Neg(grad))));
+  return m.status();
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -51,4 +71,10 @@ THALWEG_OP(cumulative) {
       .Shape(CumulativeShape)
       .Gradient(CumprodGradient)
       .Doc("Products of the elements so far, the element itself with them unless exclusive.");
+  registry.Op("CumulativeLogsumexp")
+      .Shape(CumulativeShape)
+      .Gradient(CumulativeLogsumexpGradient)
+      .Doc(
+          "log(sum(exp(x))) of the elements so far, the element itself with them unless "
+          "exclusive.");
 }

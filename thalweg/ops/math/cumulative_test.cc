@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "thalweg/testing/op_case.h"
 
 namespace thalweg {
@@ -51,6 +54,43 @@ void Cumulative(const char* op, bool product) {
 
 TEST(CumulativeTest, Sums) { Cumulative("Cumsum", false); }
 TEST(CumulativeTest, Products) { Cumulative("Cumprod", true); }
+
+// exp, then sums, then log; nothing is so large that this would fail.
+TEST(CumulativeTest, LogsOfSumsOfExponentials) {
+  const AttrMap exclusive = {{"exclusive", true}}, reverse = {{"reverse", true}};
+  OpCase("CumulativeLogsumexp")
+      .Reference([](RefCall<double>& r) {
+        for (double& x : r.in[0].values) x = std::exp(x);
+        Scanned(r, false);
+        for (double& y : r.out[0].values) y = std::log(y);
+      })
+      .Tolerance(DType::kHalf, 4e-3)
+      .Try({In({7, 31}), In({}, {1})})
+      .Try({In({2, 9, 3}).Range(-30, 30), In({}, {-2})}, reverse)
+      .Try({In({5}), In({}, {0})}, {{"Tidx", DType::kInt64}})
+      .Try({In({0, 3}), In({}, {1})})
+      .Bad({In({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument, "axis")
+      .Run();
+  OpCase("CumulativeLogsumexp")
+      .Reference([](RefCall<double>& r) {
+        for (double& x : r.in[0].values) x = std::exp(x);
+        Scanned(r, false);
+        for (double& y : r.out[0].values) y = std::log(y);
+      })
+      .NoGradient("the first element is -infinity, of which there are no differences")
+      .Tolerance(DType::kHalf, 4e-3)
+      .Try({In({7, 31}), In({}, {0})}, exclusive)
+      .Try({In({5}), In({}, {0})}, {{"exclusive", true}, {"reverse", true}})
+      .Run();
+}
+
+TEST(CumulativeTest, LogsOfInfiniteSums) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::Vector<float>({-inf, -inf, 1000, -inf, inf, inf, 2});
+  const Tensor y = (*RunOp("CumulativeLogsumexp", {x, Tensor::Scalar(0)}))[0];
+  const float want[] = {-inf, -inf, 1000, 1000, inf, inf, inf};
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(y.data<float>()[i], want[i]) << i;
+}
 
 }  // namespace
 }  // namespace thalweg

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions along some dimensions: Sum, Mean, Prod, Max, Min, All, Any.
+// Reductions along some dimensions: Sum, Mean, Prod, EuclideanNorm, Max, Min, All, Any.
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -112,6 +112,16 @@ Status ExtremumGradient(GradientContext& c) {
   return m.status();
 }
 
+// x / |x|, which is not defined where the norm is zero.
+Status EuclideanNormGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output kept = KeptShape(c, m);
+  const Output norm = m.Op("Reshape", {c.output(0), kept});
+  const Output grad = m.Op("Reshape", {c.grad(0), kept});
+  c.set_input_grad(0, m.Div(c.input(0), m.Div(norm, grad)));
+  return m.status();
+}
+
 // The product of all other elements, without dividing: reduced dimensions first, then the products
 // before and behind each element.
 Status ProdGradient(GradientContext& c) {
@@ -146,6 +156,7 @@ THALWEG_OP(reduce) {
   };
   add("Sum", SumGradient, "Sums along the given dimensions.");
   add("Mean", MeanGradient, "Means along the given dimensions.");
+  add("EuclideanNorm", EuclideanNormGradient, "Roots of the sums of squares.");
   add("Prod", ProdGradient, "Products along the given dimensions.");
   add("Max", ExtremumGradient, "The largest elements along the given dimensions.");
   add("Min", ExtremumGradient, "The smallest elements along the given dimensions.");

@@ -91,6 +91,32 @@ TEST(ReduceTest, Sums) {
       .Run();
 }
 
+TEST(ReduceTest, EuclideanNorms) {
+  Reduction("EuclideanNorm", 0.5, 3)
+      .Reference([]<class V>(RefCall<V>& r) {
+        int64_t count = 0;
+        r.out = {Fold<V>(
+            r, V(0), [](V a, V b) { return a + V(std::norm(b)); }, &count)};
+        for (V& value : r.out[0].values) {
+          const bool whole = IsInteger(r.in_type(0));
+          value = whole ? std::floor(std::sqrt(std::real(value))) : std::sqrt(std::real(value));
+        }
+      })
+      .GradInputs({0})
+      .Skip(DType::kInt8, "the sums wrap, see below")
+      .Skip(DType::kUint8, "likewise")
+      .Skip(DType::kInt16, "likewise")
+      .Skip(DType::kUint16, "likewise")
+      .Run();
+  // Sums of squares of integers wrap before the root is taken.
+  const Tensor wrapped = (*RunOp(
+      "EuclideanNorm", {Tensor::Vector<int8_t>({100, 100}), Tensor::Vector<int32_t>({0})}))[0];
+  EXPECT_EQ(wrapped.scalar<int8_t>(), 5);
+  const Tensor large = Tensor::Vector<Half>({Half(1000.0f), Half(1.0f)});
+  const Tensor norm = (*RunOp("EuclideanNorm", {large, Tensor::Vector<int32_t>({0})}))[0];
+  EXPECT_EQ(static_cast<float>(norm.scalar<Half>()), 1000);
+}
+
 TEST(ReduceTest, Extremes) {
   const double inf = std::numeric_limits<double>::infinity();
   Reduction("Max")

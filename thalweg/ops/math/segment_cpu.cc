@@ -184,6 +184,7 @@ THALWEG_KERNEL(segment, cpu) {
     registry.AddFunction<Sorted<SegmentOp::kSum>>("SegmentSum", kCpu, {{"T", dtype}});
     registry.AddFunction<Sorted<SegmentOp::kMean>>("SegmentMean", kCpu, {{"T", dtype}});
     registry.AddFunction<Sorted<SegmentOp::kProd>>("SegmentProd", kCpu, {{"T", dtype}});
+    registry.AddFunction<Unsorted<SegmentOp::kProd>>("UnsortedSegmentProd", kCpu, {{"T", dtype}});
     registry.AddFunction<Unsorted<SegmentOp::kSum>>("UnsortedSegmentSum", kCpu, {{"T", dtype}});
   }
   for (DType dtype : kReals) {

@@ -92,6 +92,25 @@ Status UnsortedSumGradient(GradientContext& c) {
   return m.status();
 }
 
+// The product of the other rows of the segment: the product divided by the row, or, where the row
+// is the only zero, the product of those that are not.
+Status UnsortedProdGradient(GradientContext& c) {
+  GradientMath m(c);
+  const Output data = c.input(0), ids = c.input(1), segments = c.input(2);
+  const Output is_zero = m.Op("Equal", {data, m.Number(data, 0)});
+  if (!m.status().ok()) return m.status();
+  const Output zeros = m.Op("UnsortedSegmentSum",
+                            {m.Op("Cast", {is_zero}, {{"DstT", DType::kInt32}}), ids, segments});
+  const Output others = m.Where(is_zero, m.Number(data, 1), data);
+  const Output product = m.Op("UnsortedSegmentProd", {others, ids, segments});
+  const Output several = m.Op("Greater", {zeros, m.Number(zeros, 1)});
+  const Output grad = m.Where(several, m.Number(data, 0), c.grad(0));
+  const auto spread = [&](Output rows) { return GatheredOrZero(m, rows, ids, data); };
+  const Output partial = m.Where(is_zero, spread(product), m.Div(spread(c.output(0)), others));
+  c.set_input_grad(0, m.Mul(spread(grad), m.Conj(partial)));
+  return m.status();
+}
+
 // Elements that are equal to the extremum share its gradient.
 Status ExtremumGradient(GradientContext& c) {
   GradientMath m(c);
@@ -130,6 +149,7 @@ THALWEG_OP(segment) {
     registry.Op(op).Shape(UnsortedShape).Gradient(gradient).Doc(doc);
   };
   unsorted("UnsortedSegmentSum", UnsortedSumGradient, "Sums of the rows with each number.");
+  unsorted("UnsortedSegmentProd", UnsortedProdGradient, "Products of the rows with each number.");
   unsorted("UnsortedSegmentMax", ExtremumGradient, "The largest elements with each number.");
   unsorted("UnsortedSegmentMin", ExtremumGradient, "The smallest elements with each number.");
 }

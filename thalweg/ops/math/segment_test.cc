@@ -97,8 +97,17 @@ void UnsortedSegments(const char* op, Fold fold) {
 
 TEST(SegmentTest, Unsorted) {
   UnsortedSegments("UnsortedSegmentSum", Fold::kSum);
+  UnsortedSegments("UnsortedSegmentProd", Fold::kProd);
   UnsortedSegments("UnsortedSegmentMax", Fold::kMax);
   UnsortedSegments("UnsortedSegmentMin", Fold::kMin);
+}
+
+TEST(SegmentTest, ProductsWithZeros) {
+  OpCase("UnsortedSegmentProd")
+      .Reference([](auto& r) { Segments(r, Fold::kProd, 3); })
+      .Try({In({6}, {0, 2, 3, 0, 0, 5}), In({6}, {0, 0, 0, 1, 1, 2}), In({}, {3})},
+           {{"Tindices", DType::kInt64}})
+      .Run();
 }
 
 }  // namespace
