@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "thalweg/compute/move/element.h"
@@ -150,6 +151,17 @@ constexpr bool kIsComplex = false;
 template <class T>
 constexpr bool kIsComplex<std::complex<T>> = true;
 
+// Truth values: a sum is true when a term is, a difference when the two differ. Texts: a sum is one
+// after the other.
+template <class T, class Run>
+Status CombineOthers(Work& work, const CombineShape& shape, const int64_t* indices,
+                     const void* updates, void* target, const Run& run) {
+  return ForRows(work, shape, indices, static_cast<const T*>(updates), static_cast<T*>(target),
+                 [&](T* to, const T* from, int64_t step, int64_t n) {
+                   for (int64_t i = 0; i < n; ++i) run(to[i], from[i * step]);
+                 });
+}
+
 template <class F>
 Status WithNumber(DType dtype, Combine combine, F&& f) {
   Status status = Unimplemented("elements of type ", dtype, " cannot be combined this way");
@@ -204,6 +216,18 @@ Status CombineRows(Work& work, DType dtype, Combine combine, const CombineShape&
                        }
                      });
     });
+  }
+  if (dtype == DType::kString && combine == Combine::kAdd) {
+    return CombineOthers<std::string>(work, shape, indices, updates, target,
+                                      [](std::string& a, const std::string& b) { a += b; });
+  }
+  if (dtype == DType::kBool && combine == Combine::kAdd) {
+    return CombineOthers<bool>(work, shape, indices, updates, target,
+                               [](bool& a, bool b) { a = a || b; });
+  }
+  if (dtype == DType::kBool && combine == Combine::kSub) {
+    return CombineOthers<bool>(work, shape, indices, updates, target,
+                               [](bool& a, bool b) { a = a != b; });
   }
   return WithNumber(dtype, combine, [&]<class T>() -> Status {
     if (combine == Combine::kDiv) {

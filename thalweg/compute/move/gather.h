@@ -9,8 +9,9 @@
 //   CombineRows(work, dtype, Combine::kAdd, {...}, indices, updates, target);
 //
 // `indices` are int64, already checked against the number of rows (CheckIndices). Element types:
-// all for GatherRows and kAssign, numbers for the arithmetic, real numbers for kMin and kMax;
-// others are Unimplemented. Half and bfloat16 are combined in float.
+// all for GatherRows and kAssign, numbers for the arithmetic, real numbers for kMin and kMax, bool
+// for kAdd (or) and kSub (exclusive or), string for kAdd; others are Unimplemented. Half and
+// bfloat16 are combined in float.
 #pragma once
 
 #include <cstdint>

@@ -172,7 +172,7 @@ TEST(CombineRowsTest, EdgesOfIntegersAndTypes) {
   EXPECT_EQ(CombineElements(work, DType::kComplex64, Combine::kMin, 1, &c, &c).code(),
             Code::kUnimplemented);
   std::string text;
-  EXPECT_EQ(CombineElements(work, DType::kString, Combine::kAdd, 1, &text, &text).code(),
+  EXPECT_EQ(CombineElements(work, DType::kString, Combine::kSub, 1, &text, &text).code(),
             Code::kUnimplemented);
 }
 

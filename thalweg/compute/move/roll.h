@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// RollElements: out[(i + shift) mod dims] = in[i] for every index i.
+//
+//   RollElements(work, dtype, {3, 4}, {0, 1}, in, out);   // the rows' elements one to the right
+//
+// Every shift is in [0, dims[d]) (0 where the dimension is empty). Element types: all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+Status RollElements(Work& work, DType dtype, std::span<const int64_t> dims,
+                    std::span<const int64_t> shifts, const void* in, void* out);
+
+}  // namespace thalweg::compute
