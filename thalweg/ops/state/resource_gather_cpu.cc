@@ -6,6 +6,15 @@
 namespace thalweg {
 namespace {
 
+// The value of the variable, which must have the type that the node says.
+Result<Tensor> ReadAs(Context& ctx, DType dtype) {
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(Tensor value, variable->Read());
+  if (value.dtype() == dtype) return value;
+  return InvalidArgument("variable '", variable->name(), "' has type ", value.dtype(),
+                         ", this node says ", dtype);
+}
+
 class ResourceGatherCpu : public Kernel {
  public:
   ResourceGatherCpu(int64_t batch_dims, DType dtype) : batch_dims_(batch_dims), dtype_(dtype) {}
@@ -16,12 +25,7 @@ class ResourceGatherCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
-    ASSIGN_OR_RETURN(const Tensor params, variable->Read());
-    if (params.dtype() != dtype_) {
-      return InvalidArgument("variable '", variable->name(), "' has type ", params.dtype(),
-                             ", this node says ", dtype_);
-    }
+    ASSIGN_OR_RETURN(const Tensor params, ReadAs(ctx, dtype_));
     return GatherOutput(ctx, params, ctx.input(1), batch_dims_, batch_dims_);
   }
 
@@ -30,7 +34,23 @@ class ResourceGatherCpu : public Kernel {
   const DType dtype_;
 };
 
+class ResourceGatherNdCpu : public Kernel {
+ public:
+  explicit ResourceGatherNdCpu(const KernelConstruction& c) : dtype_(c.output_type(0)) {}
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const Tensor params, ReadAs(ctx, dtype_));
+    return GatherNdOutput(ctx, params, ctx.input(1), false);
+  }
+
+ private:
+  const DType dtype_;
+};
+
 }  // namespace
 }  // namespace thalweg
 
-THALWEG_KERNEL(resource_gather, cpu) { registry.Add<ResourceGatherCpu>("ResourceGather", kCpu); }
+THALWEG_KERNEL(resource_gather, cpu) {
+  registry.Add<ResourceGatherCpu>("ResourceGather", kCpu);
+  registry.Add<ResourceGatherNdCpu>("ResourceGatherNd", kCpu);
+}

@@ -50,6 +50,36 @@ Status ResourceGatherGradient(GradientContext& c) {
   return b.status();
 }
 
+Status ResourceGatherNdShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
+  ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRankAtLeast(1, 1));
+  const HandleShape* handle = c.input_handle_shape(0);
+  if (handle == nullptr || !handle->shape.known_rank() || !indices.known_rank()) return OkStatus();
+  const PartialShape& params = handle->shape;
+  const int64_t depth = indices.dim(indices.rank() - 1);
+  if (depth < 0) return OkStatus();
+  if (depth > params.rank()) {
+    return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth,
+                           " vs. ", params.rank());
+  }
+  Dims dims(indices.dims());
+  dims.resize(indices.rank() - 1);
+  for (int i = static_cast<int>(depth); i < params.rank(); ++i) dims.push_back(params.dim(i));
+  ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+// What was read gets the gradients, among zeros.
+Status ResourceGatherNdGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  GraphBuilder& b = c.b();
+  const Output indices = c.input(1);
+  const Output shape = b.Op("VariableShape", {c.input(0)}, {{"out_type", indices.dtype()}});
+  c.set_input_grad(0, b.Op("ScatterNd", {indices, c.grad(0), shape}));
+  return b.status();
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -58,4 +88,8 @@ THALWEG_OP(resource_gather) {
       .Shape(ResourceGatherShape)
       .Gradient(ResourceGatherGradient)
       .Doc("The rows of a variable that indices name.");
+  registry.Op("ResourceGatherNd")
+      .Shape(ResourceGatherNdShape)
+      .Gradient(ResourceGatherNdGradient)
+      .Doc("The elements or slices of a variable that indices name.");
 }

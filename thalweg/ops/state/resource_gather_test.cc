@@ -28,5 +28,28 @@ TEST(ResourceGatherTest, PicksRowsOfAVariable) {
       .Run();
 }
 
+TEST(ResourceGatherTest, PicksSlicesOfAVariable) {
+  OpCase("ResourceGatherNd")
+      .Types({{"dtype", DType::kDouble}})
+      .Types({{"dtype", DType::kInt16}})
+      .Reference([](RefCall<double>& r) {
+        auto slices = r.in[0];
+        slices.shape = Shape{2, 2};
+        slices.values.resize(4);
+        for (int64_t i = 0; i < 2; ++i) {
+          const auto row = static_cast<int64_t>(r.in[1][2 * i] * 3 + r.in[1][2 * i + 1]);
+          for (int64_t k = 0; k < 2; ++k) slices[i * 2 + k] = r.in[0][row * 2 + k];
+        }
+        r.out = {slices, r.in[0]};
+      })
+      .Try({In({5, 3, 2}), In({2, 2}, {3, 0, 4, 2})}, {{"Tindices", DType::kInt32}})
+      .Bad({In({5, 3}), In({1, 2}, {5, 0})}, {{"Tindices", DType::kInt64}}, Code::kInvalidArgument,
+           "does not index into")
+      .Bad({In({5}), In({1, 2}, {0, 0})}, {{"Tindices", DType::kInt64}}, Code::kInvalidArgument,
+           "innermost dimension")
+      .NoGradient("the harness differentiates tensors, not variables")
+      .Run();
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -86,6 +86,9 @@ Status ShapeOfVariable(Context& ctx) {
   return OkStatus();
 }
 
+// Reads share the buffer always: there is no copying to be turned off.
+Status DisableCopyOnRead(Context& ctx) { return ctx.variable(0).status(); }
+
 class DestroyResourceCpu : public Kernel {
  public:
   explicit DestroyResourceCpu(bool ignore) : ignore_lookup_error_(ignore) {}
@@ -123,6 +126,7 @@ THALWEG_KERNEL(resource_variable, cpu) {
   registry.Add<ReadVariableCpu>("ReadVariableOp", kCpu).Cost(KernelCost::kCheap);
   registry.AddFunction<VarIsInitialized>("VarIsInitializedOp", kCpu).Cost(KernelCost::kCheap);
   registry.Add<DestroyResourceCpu>("DestroyResourceOp", kCpu).Cost(KernelCost::kCheap);
+  registry.AddFunction<DisableCopyOnRead>("DisableCopyOnRead", kCpu).Cost(KernelCost::kCheap);
   registry
       .AddFunction<ShapeOfVariable<int32_t>>("VariableShape", kCpu, {{"out_type", DType::kInt32}})
       .Cost(KernelCost::kCheap);

@@ -90,6 +90,10 @@ THALWEG_OP(resource_variable) {
       .Shape(IsInitializedShape)
       .NotDifferentiable("a condition is no number")
       .Doc("Whether anything was assigned to the variable yet.");
+  registry.Op("DisableCopyOnRead")
+      .Shape(HandleOnly)
+      .NotDifferentiable("it gives nothing")
+      .Doc("Nothing: a read of a variable here never copies it.");
   registry.Op("DestroyResourceOp")
       .Shape(HandleOnly)
       .NotDifferentiable(kWhy)

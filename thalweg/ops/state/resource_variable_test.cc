@@ -55,6 +55,15 @@ TEST_F(ResourceVariableTest, DestroyedMeansNew) {
   EXPECT_EQ(Fetch(read_).status().code(), Code::kFailedPrecondition);
 }
 
+TEST_F(ResourceVariableTest, ReadsNeverCopyAnyway) {
+  ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
+  EXPECT_TRUE(runner_.Run({}, {}, {b_.OpNode("DisableCopyOnRead", {handle_})}).ok());
+  const Output fed = b_.Op("Placeholder", {}, {{"dtype", DType::kResource}});
+  Node* const disable = b_.OpNode("DisableCopyOnRead", {fed});
+  EXPECT_EQ(runner_.Run({{fed, Tensor::Scalar(ResourceHandle())}}, {}, {disable}).status().code(),
+            Code::kFailedPrecondition);
+}
+
 TEST_F(ResourceVariableTest, TypesAndShapesAreCheckedWhenTheNodeIsMade) {
   b_.Op("ReadVariableOp", {handle_}, {{"dtype", DType::kInt32}});
   EXPECT_EQ(b_.status().code(), Code::kInvalidArgument);

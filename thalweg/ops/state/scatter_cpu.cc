@@ -18,6 +18,10 @@ struct Named {
 constexpr Named kRows[] = {{"ScatterAdd", Combine::kAdd}, {"ScatterSub", Combine::kSub},
                            {"ScatterMul", Combine::kMul}, {"ScatterDiv", Combine::kDiv},
                            {"ScatterMin", Combine::kMin}, {"ScatterMax", Combine::kMax}};
+constexpr Named kNdRows[] = {{"ScatterNdAdd", Combine::kAdd},
+                             {"ScatterNdSub", Combine::kSub},
+                             {"ScatterNdMin", Combine::kMin},
+                             {"ScatterNdMax", Combine::kMax}};
 
 // The resource forms always lock.
 Result<bool> UseLocking(const KernelConstruction& c) {
@@ -29,8 +33,9 @@ Combine CombineOf(std::string_view op) {
   for (const Named& row : kRows) {
     if (op.ends_with(row.name)) return row.combine;
   }
-  if (op == "ScatterNdAdd") return Combine::kAdd;
-  if (op == "ScatterNdSub") return Combine::kSub;
+  for (const Named& row : kNdRows) {
+    if (op.ends_with(row.name)) return row.combine;
+  }
   return Combine::kAssign;
 }
 
@@ -81,7 +86,7 @@ class ScatterNdCpu : public Kernel {
                                         ignore_bad_indices_));
       update.Commit();
     }
-    ctx.set_output(0, ctx.input(0));
+    if (ctx.num_outputs() > 0) ctx.set_output(0, ctx.input(0));
     return OkStatus();
   }
 
@@ -117,7 +122,16 @@ THALWEG_KERNEL(scatter, cpu) {
       }
       registry.Add<ScatterCpu>(StrCat("Resource", row.name), kCpu, {{"dtype", kDTypeOf<T>}});
     }
-    registry.Add<ScatterNdCpu>("ScatterNdAdd", kCpu, {{"T", kDTypeOf<T>}});
-    registry.Add<ScatterNdCpu>("ScatterNdSub", kCpu, {{"T", kDTypeOf<T>}});
+  });
+  registry.Add<ScatterNdCpu>("ResourceScatterNdUpdate", kCpu);
+  ForEachType<PodTypes>([&]<class T>() {
+    for (const Named& row : kNdRows) {
+      if (row.combine >= Combine::kMin && (!kOrdered<T> || std::is_same_v<T, bool>)) continue;
+      // The schemas of the reference forms allow numbers only.
+      if (!std::is_same_v<T, bool>) {
+        registry.Add<ScatterNdCpu>(row.name, kCpu, {{"T", kDTypeOf<T>}});
+      }
+      registry.Add<ScatterNdCpu>(StrCat("Resource", row.name), kCpu, {{"T", kDTypeOf<T>}});
+    }
   });
 }

@@ -37,6 +37,11 @@ Status ResourceScatterShape(ShapeContext& c) {
 // What indices of several dimensions name is looked at when it runs.
 Status NdShape(ShapeContext& c) { return UnchangedShape(c); }
 
+Status ResourceNdShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
+  return c.InputWithRankAtLeast(1, 1).status();
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -54,9 +59,12 @@ THALWEG_OP(scatter) {
         .NotDifferentiable(kWhy)
         .Doc(StrCat(what, " applied to the rows of a variable that indices name, in their order."));
   }
-  for (const char* name : {"ScatterNdUpdate", "ScatterNdAdd", "ScatterNdSub"}) {
-    registry.Op(name).Shape(NdShape).NotDifferentiable(kWhy).Doc(
+  for (const char* name :
+       {"ScatterNdUpdate", "ScatterNdAdd", "ScatterNdSub", "ScatterNdMin", "ScatterNdMax"}) {
+    const std::string doc =
         StrCat(std::string(name).substr(9),
-               " applied to the elements or slices of a variable that indices name."));
+               " applied to the elements or slices of a variable that indices name.");
+    registry.Op(name).Shape(NdShape).NotDifferentiable(kWhy).Doc(doc);
+    registry.Op(StrCat("Resource", name)).Shape(ResourceNdShape).NotDifferentiable(kWhy).Doc(doc);
   }
 }

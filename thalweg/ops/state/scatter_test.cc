@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/kernel/variable.h"
 #include "thalweg/testing/graph_runner.h"
@@ -76,28 +78,48 @@ TEST(ScatterTest, IntegersAreNotDividedByZero) {
 }
 
 TEST(ScatterTest, ElementsAndSlicesByIndicesOfSeveralDimensions) {
-  const auto reference = [](double sign) {
-    return [sign](RefCall<double>& r) {
-      r.out = {r.in[0]};
-      for (int64_t i = 0; i < 2; ++i) {
-        const auto at = static_cast<int64_t>(r.in[1][2 * i] * 3 + r.in[1][2 * i + 1]);
-        r.out[0][at] = sign == 0 ? r.in[2][i] : r.out[0][at] + sign * r.in[2][i];
-      }
-    };
-  };
-  const std::vector<In> inputs = {In({2, 3}), In({2, 2}, {1, 2, 0, 1}), In({2})};
-  const std::pair<const char*, double> ops[] = {
-      {"ScatterNdUpdate", 0}, {"ScatterNdAdd", 1}, {"ScatterNdSub", -1}};
-  for (const auto& [op, sign] : ops) {
-    OpCase(op)
-        .Types({{"T", DType::kDouble}})
-        .Types({{"T", DType::kInt16}})
-        .Reference(reference(sign))
-        .Try(inputs, {{"Tindices", DType::kInt32}})
-        .Bad({In({2, 3}), In({1, 2}, {2, 0}), In({1})}, {{"Tindices", DType::kInt32}},
-             Code::kInvalidArgument, "does not index into")
-        .Run();
+  using Combine = double (*)(double, double);
+  const std::pair<std::string, Combine> ops[] = {
+      {"ScatterNdUpdate", [](double, double b) { return b; }},
+      {"ScatterNdAdd", [](double a, double b) { return a + b; }},
+      {"ScatterNdSub", [](double a, double b) { return a - b; }},
+      {"ScatterNdMin", [](double a, double b) { return std::min(a, b); }},
+      {"ScatterNdMax", [](double a, double b) { return std::max(a, b); }}};
+  for (const auto& [op, combine] : ops) {
+    for (const std::string prefix : {"", "Resource"}) {
+      OpCase(prefix + op)
+          .Types({{"T", DType::kDouble}})
+          .Types({{"T", DType::kHalf}})
+          .Types({{"T", DType::kInt16}})
+          .Reference([combine](RefCall<double>& r) {
+            r.out = {r.in[0]};
+            for (int64_t i = 0; i < 2; ++i) {
+              const auto at = static_cast<int64_t>(r.in[1][2 * i] * 3 + r.in[1][2 * i + 1]);
+              r.out[0][at] = combine(r.out[0][at], r.in[2][i]);
+            }
+          })
+          .Try({In({2, 3}, {1, 5, 1, 5, 1, 5}), In({2, 2}, {1, 2, 0, 2}), In({2}, {3, 4})},
+               {{"Tindices", DType::kInt32}})
+          .Bad({In({2, 3}), In({1, 2}, {2, 0}), In({1})}, {{"Tindices", DType::kInt32}},
+               Code::kInvalidArgument, "does not index into")
+          .Run();
+    }
   }
+}
+
+TEST(ScatterTest, TruthValuesOfResourceVariables) {
+  const auto check = [](const std::string& op, double second) {
+    OpCase(op)
+        .Types({{"T", DType::kBool}})
+        .Reference([=](RefCall<double>& r) {
+          r.out = {Array<double>(Shape{3}, {1, second, 1})};
+        })
+        .Try({In({3}, {0, 1, 1}), In({2, 1}, {0, 1}), In({2}, {1, 1})},
+             {{"Tindices", DType::kInt64}})
+        .Run();
+  };
+  check("ResourceScatterNdAdd", 1);
+  check("ResourceScatterNdSub", 0);
 }
 
 TEST(ScatterTest, ABadIndexChangesNothing) {
