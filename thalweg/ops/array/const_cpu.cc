@@ -24,4 +24,7 @@ class ConstCpu : public Kernel {
 }  // namespace
 }  // namespace thalweg
 
-THALWEG_KERNEL(const, cpu) { registry.Add<ConstCpu>("Const", kCpu).Cost(KernelCost::kCheap); }
+THALWEG_KERNEL(const, cpu) {
+  registry.Add<ConstCpu>("Const", kCpu).Cost(KernelCost::kCheap);
+  registry.Add<ConstCpu>("HostConst", kCpu).Cost(KernelCost::kCheap);
+}

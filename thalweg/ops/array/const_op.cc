@@ -24,4 +24,8 @@ THALWEG_OP(const) {
       .Shape(ConstShape)
       .NotDifferentiable("a constant has no inputs")
       .Doc("A tensor that is part of the graph.");
+  registry.Op("HostConst")
+      .Shape(ConstShape)
+      .NotDifferentiable("a constant has no inputs")
+      .Doc("A tensor that is part of the graph, always in host memory.");
 }

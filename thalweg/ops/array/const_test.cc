@@ -9,10 +9,12 @@ namespace {
 
 TEST(ConstTest, GivesItsValueWithoutACopy) {
   const Tensor value = Tensor::Vector<float>({1, 2, 3});
-  KernelCall call("Const", {}, {{"value", value}, {"dtype", DType::kFloat}});
-  ASSERT_TRUE(call.Run().ok());
-  EXPECT_TRUE(call.output(0).SharesBufferWith(value));
-  EXPECT_EQ(call.node().output_shape(0), (PartialShape{3}));
+  for (const char* op : {"Const", "HostConst"}) {
+    KernelCall call(op, {}, {{"value", value}, {"dtype", DType::kFloat}});
+    ASSERT_TRUE(call.Run().ok());
+    EXPECT_TRUE(call.output(0).SharesBufferWith(value));
+    EXPECT_EQ(call.node().output_shape(0), (PartialShape{3}));
+  }
 }
 
 TEST(ConstTest, RefusesAValueOfAnotherType) {

@@ -38,11 +38,6 @@ class GatherNdCpu : public NdKernel {
   }
 };
 
-// Elements without a sum, such as texts, are put in their places instead.
-Combine SumOrAssign(DType dtype) {
-  return IsPlain(dtype) && dtype != DType::kBool ? Combine::kAdd : Combine::kAssign;
-}
-
 class ScatterNdCpu : public NdKernel {
  public:
   using NdKernel::NdKernel;
@@ -55,7 +50,7 @@ class ScatterNdCpu : public NdKernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
     RETURN_IF_ERROR(
         compute::FillZeros(ctx.work(), dtype, out->mutable_raw_data(), out->num_elements()));
-    return CombineIntoNdRows(ctx, SumOrAssign(dtype), *out, ctx.input(0), ctx.input(1),
+    return CombineIntoNdRows(ctx, Combine::kAdd, *out, ctx.input(0), ctx.input(1),
                              ignore_bad_indices());
   }
 };
@@ -86,7 +81,14 @@ THALWEG_KERNEL(gather_nd, cpu) {
   registry.Add<GatherNdCpu>("GatherNd", kCpu);
   registry.Add<ScatterNdCpu>("ScatterNd", kCpu);
   registry.Add<TensorScatterCpu<Combine::kAssign>>("TensorScatterUpdate", kCpu);
-  ForEachType<NumberTypes>([&]<class T>() {
-    registry.Add<TensorScatterCpu<Combine::kAdd>>("TensorScatterAdd", kCpu, {{"T", kDTypeOf<T>}});
+  ForEachType<PodTypes>([&]<class T>() {
+    const DType dtype = kDTypeOf<T>;
+    registry.Add<TensorScatterCpu<Combine::kAdd>>("ScatterNdNonAliasingAdd", kCpu, {{"T", dtype}});
+    if (dtype == DType::kBool) return;
+    registry.Add<TensorScatterCpu<Combine::kAdd>>("TensorScatterAdd", kCpu, {{"T", dtype}});
+    registry.Add<TensorScatterCpu<Combine::kSub>>("TensorScatterSub", kCpu, {{"T", dtype}});
+    if (IsComplex(dtype)) return;
+    registry.Add<TensorScatterCpu<Combine::kMax>>("TensorScatterMax", kCpu, {{"T", dtype}});
+    registry.Add<TensorScatterCpu<Combine::kMin>>("TensorScatterMin", kCpu, {{"T", dtype}});
   });
 }

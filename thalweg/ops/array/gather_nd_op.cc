@@ -82,6 +82,33 @@ Status TensorScatterAddGradient(GradientContext& c) {
   return c.b().status();
 }
 
+Status TensorScatterSubGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  GraphBuilder& b = c.b();
+  c.set_input_grad(0, c.grad(0));
+  c.set_input_grad(2, b.Op("Neg", {b.Op("GatherNd", {c.grad(0), c.input(1)})}));
+  return b.status();
+}
+
+// Whoever gives the extreme gets the gradient; several share it equally.
+Status TensorScatterExtremeGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  GraphBuilder& b = c.b();
+  const Output tensor = c.input(0), indices = c.input(1), updates = c.input(2);
+  if (!b.ok()) return b.status();
+  const auto is_extreme = [&](Output value, Output extreme) {
+    return b.Op("Cast", {b.Op("Equal", {value, extreme})}, {{"DstT", tensor.dtype()}});
+  };
+  const Output from_tensor = is_extreme(tensor, c.output(0));
+  const Output from_updates = is_extreme(updates, b.Op("GatherNd", {c.output(0), indices}));
+  const Output givers = b.Op("TensorScatterAdd", {from_tensor, indices, from_updates});
+  // At least one, but for NaN.
+  const Output share = b.Op("DivNoNan", {c.grad(0), givers});
+  c.set_input_grad(0, b.Op("Mul", {share, from_tensor}));
+  c.set_input_grad(2, b.Op("Mul", {b.Op("GatherNd", {share, indices}), from_updates}));
+  return b.status();
+}
+
 // What was overwritten gets nothing.
 Status TensorScatterUpdateGradient(GradientContext& c) {
   if (!c.has_grad(0)) return OkStatus();
@@ -111,6 +138,22 @@ THALWEG_OP(gather_nd) {
       .Shape(TensorScatterShape)
       .Gradient(TensorScatterAddGradient)
       .Doc("A tensor with updates added where indices say.");
+  registry.Op("ScatterNdNonAliasingAdd")
+      .Shape(TensorScatterShape)
+      .Gradient(TensorScatterAddGradient)
+      .Doc("A tensor with updates added where indices say.");
+  registry.Op("TensorScatterSub")
+      .Shape(TensorScatterShape)
+      .Gradient(TensorScatterSubGradient)
+      .Doc("A tensor with updates subtracted where indices say.");
+  registry.Op("TensorScatterMax")
+      .Shape(TensorScatterShape)
+      .Gradient(TensorScatterExtremeGradient)
+      .Doc("A tensor with the larger of element and update where indices say.");
+  registry.Op("TensorScatterMin")
+      .Shape(TensorScatterShape)
+      .Gradient(TensorScatterExtremeGradient)
+      .Doc("A tensor with the smaller of element and update where indices say.");
   registry.Op("TensorScatterUpdate")
       .Shape(TensorScatterShape)
       .Gradient(TensorScatterUpdateGradient)

@@ -83,5 +83,45 @@ TEST(TensorScatterTest, AddsAndUpdates) {
       .Run();
 }
 
+TEST(TensorScatterTest, SubtractsAndTakesExtremes) {
+  const auto combined = [](const std::string& op, auto combine) {
+    OpCase made(op);
+    made.Reference([combine]<class V>(
+                       RefCall<V> & r) requires std::is_invocable_r_v<V, decltype(combine), V, V> {
+          r.out = {r.in[0]};
+          for (int64_t i = 0; i < 3; ++i) {
+            V& target = r.out[0][Row(r.in[1], i)];
+            target = combine(target, r.in[2][i]);
+          }
+        })
+        .Try({In({4, 3}).Range(0, 9).Distinct(), In({3, 2}, {3, 1, 0, 2, 3, 1}),
+              In({3}, {5.5, 1.25, 7})},
+             kIndices)
+        .Bad({In({4, 3}), In({1, 2}, {4, 0}), In({1}, {1})}, kIndices, Code::kInvalidArgument,
+             "does not index into");
+    return made;
+  };
+  combined("TensorScatterSub", [](auto a, auto b) { return a - b; }).Run();
+  combined("ScatterNdNonAliasingAdd", [](auto a, auto b) { return a + b; }).Run();
+  combined("TensorScatterMax", [](double a, double b) { return std::max(a, b); }).Run();
+  combined("TensorScatterMin", [](double a, double b) { return std::min(a, b); }).Run();
+}
+
+TEST(ScatterNdTest, SumsOfTruthValuesAndTexts) {
+  const Tensor indices = *Tensor::Vector<int32_t>({0, 0, 1}).Reshaped(Shape{3, 1});
+  const Tensor shape = Tensor::Vector<int32_t>({3});
+  const auto truth =
+      RunOp("ScatterNd", {indices, Tensor::Vector<bool>({true, false, false}), shape});
+  ASSERT_TRUE(truth.ok()) << truth.status().ToString();
+  EXPECT_TRUE((*truth)[0].data<bool>()[0]);
+  EXPECT_FALSE((*truth)[0].data<bool>()[1]);
+  const auto texts = RunOp(
+      "ScatterNd",
+      {indices, Tensor::Of<std::string>(std::vector<std::string>{"a", "b", "c"}, Shape{3}), shape});
+  ASSERT_TRUE(texts.ok()) << texts.status().ToString();
+  EXPECT_EQ((*texts)[0].data<std::string>()[0], "ab");
+  EXPECT_EQ((*texts)[0].data<std::string>()[2], "");
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -19,7 +19,8 @@ Status DeepCopy(Context& ctx) {
 }  // namespace thalweg
 
 THALWEG_KERNEL(identity, cpu) {
-  for (const char* op : {"Identity", "IdentityN", "Snapshot", "StopGradient", "PreventGradient"}) {
+  for (const char* op : {"Copy", "CopyHost", "GuaranteeConst", "Identity", "IdentityN",
+                         "PreventGradient", "Snapshot", "StopGradient"}) {
     registry.AddFunction<Identity>(op, kCpu).Cost(KernelCost::kCheap);
   }
   registry.AddFunction<DeepCopy>("DeepCopy", kCpu);

@@ -43,6 +43,18 @@ THALWEG_OP(identity) {
       .Shape(UnchangedShape)
       .Gradient(PreventGradient)
       .Doc("Its input; asking for a gradient through it is an error.");
+  registry.Op("Copy")
+      .Shape(UnchangedShape)
+      .Gradient(PassGradients)
+      .Doc("Its input, for a debugger to watch; shares the buffer.");
+  registry.Op("CopyHost")
+      .Shape(UnchangedShape)
+      .Gradient(PassGradients)
+      .Doc("Its input in host memory, for a debugger to watch; shares the buffer.");
+  registry.Op("GuaranteeConst")
+      .Shape(UnchangedShape)
+      .Gradient(PassGradients)
+      .Doc("Its input, of which the user says that it never changes.");
   registry.Op("DeepCopy")
       .Shape(UnchangedShape)
       .Gradient(PassGradients)

@@ -8,7 +8,8 @@ namespace thalweg {
 namespace {
 
 TEST(IdentityTest, PassesEveryTypeOn) {
-  for (const char* op : {"Identity", "Snapshot", "DeepCopy", "StopGradient"}) {
+  for (const char* op :
+       {"Copy", "CopyHost", "DeepCopy", "GuaranteeConst", "Identity", "Snapshot", "StopGradient"}) {
     EveryElementType(op)
         .Reference([](auto& r) { r.out = {r.in[0]}; })
         .Try({In({2, 3})})

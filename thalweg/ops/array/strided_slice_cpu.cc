@@ -128,6 +128,41 @@ class StridedSliceGradCpu : public StridedSliceKernel {
   }
 };
 
+// Strides of `value` seen in the shape of the slice's result, 0 where it repeats: those of the
+// slice's own dimensions. InvalidArgument when it does not broadcast.
+Result<Dims> BroadcastStrides(const Shape& value, const StridedSlice& slice) {
+  const Shape result = slice.shape.ToShape();
+  const int missing = result.rank() - value.rank();
+  bool fits = missing >= 0;
+  for (int i = 0; fits && i < value.rank(); ++i) {
+    fits = value.dim(i) == result.dim(missing + i) || value.dim(i) == 1;
+  }
+  if (!fits) {
+    return InvalidArgument("a value of shape ", value,
+                           " does not broadcast to the shape of the slice, ", result);
+  }
+  const Dims packed = compute::ContiguousStrides(value.dims());
+  // The result's dimensions are the slice's but for those of size 1, in the same order.
+  Dims strides;
+  strides.resize(slice.sizes.size(), 0);
+  int at = slice.sizes.size() - 1;
+  for (int i = result.rank() - 1; i >= 0; --i) {
+    if (result.dim(i) == 1) continue;
+    while (at >= 0 && slice.sizes[at] == 1) --at;
+    const int of_value = i - missing;
+    strides[at--] = of_value < 0 || value.dim(of_value) == 1 ? 0 : packed[of_value];
+  }
+  return strides;
+}
+
+Status WriteSlice(Context& ctx, const Tensor& value, const StridedSlice& slice, Tensor& target) {
+  ASSIGN_OR_RETURN(const Dims strides, BroadcastStrides(value.shape(), slice));
+  if (IsEmpty(slice)) return OkStatus();
+  const Region region = RegionOf(target.shape(), slice);
+  return compute::CopyStrided(ctx.work(), value.dtype(), slice.sizes, {value.raw_data(), strides},
+                              {target.mutable_raw_data(), region.strides, region.offset});
+}
+
 class StridedSliceAssignCpu : public StridedSliceKernel {
  public:
   using StridedSliceKernel::StridedSliceKernel;
@@ -145,22 +180,30 @@ class StridedSliceAssignCpu : public StridedSliceKernel {
         return InvalidArgument("variable '", variable->name(), "' has type ", target->dtype(),
                                ", got a value of type ", value.dtype());
       }
-      const Shape shape = target->shape();
-      ASSIGN_OR_RETURN(const StridedSlice slice, SliceOf(ctx, shape, 1));
-      if (!slice.shape.Admits(value.shape())) {
-        return InvalidArgument("the slice of variable '", variable->name(), "' has shape ",
-                               slice.shape, ", got a value of shape ", value.shape());
-      }
-      if (!IsEmpty(slice)) {
-        Region region = RegionOf(shape, slice);
-        RETURN_IF_ERROR(
-            compute::CopyStrided(ctx.work(), value.dtype(), slice.sizes,
-                                 {value.raw_data(), compute::ContiguousStrides(slice.sizes)},
-                                 {target->mutable_raw_data(), region.strides, region.offset}));
-      }
+      ASSIGN_OR_RETURN(const StridedSlice slice, SliceOf(ctx, target->shape(), 1));
+      RETURN_IF_ERROR(WriteSlice(ctx, value, slice, *target));
       update.Commit();
     }
     if (ctx.num_outputs() > 0) ctx.set_output(0, ctx.input(0));
+    return OkStatus();
+  }
+};
+
+class TensorStridedSliceUpdateCpu : public StridedSliceKernel {
+ public:
+  using StridedSliceKernel::StridedSliceKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return CreateWithMasks<TensorStridedSliceUpdateCpu>(c);
+  }
+
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const StridedSlice slice, SliceOf(ctx, ctx.input(0).shape(), 1));
+    Tensor target = ctx.TakeInput(0);
+    if (target.empty()) {
+      ASSIGN_OR_RETURN(target, ctx.input(0).Clone(ctx.allocator()));
+    }
+    RETURN_IF_ERROR(WriteSlice(ctx, ctx.input(4), slice, target));
+    ctx.set_output(0, std::move(target));
     return OkStatus();
   }
 };
@@ -173,4 +216,5 @@ THALWEG_KERNEL(strided_slice, cpu) {
   registry.Add<StridedSliceGradCpu>("StridedSliceGrad", kCpu);
   registry.Add<StridedSliceAssignCpu>("StridedSliceAssign", kCpu);
   registry.Add<StridedSliceAssignCpu>("ResourceStridedSliceAssign", kCpu);
+  registry.Add<TensorStridedSliceUpdateCpu>("TensorStridedSliceUpdate", kCpu);
 }

@@ -58,9 +58,14 @@ Status StridedSliceGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// The value must broadcast to the slice.
 Status StridedSliceAssignShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape slice, SlicedShape(c, c.input(0), 1));
-  RETURN_IF_ERROR(slice.MergeWith(c.input(4)).status());
+  const PartialShape& value = c.input(4);
+  if (slice.known_rank() && value.known_rank()) {
+    ASSIGN_OR_RETURN(const PartialShape both, BroadcastShapes(slice, value));
+    RETURN_IF_ERROR(slice.MergeWith(both).status());
+  }
   c.set_output(0, c.input(0));
   return OkStatus();
 }
@@ -90,6 +95,23 @@ Status StridedSliceGradGradient(GradientContext& c) {
   return c.b().status();
 }
 
+// What was overwritten gets nothing; a value that was repeated gets the sum.
+Status TensorStridedSliceUpdateGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  GraphBuilder& b = c.b();
+  const Output value = c.input(4);
+  const AttrMap masks = MaskAttrs(c.node());
+  const Output begin = c.input(1), end = c.input(2), strides = c.input(3);
+  c.set_input_grad(0, b.Op("TensorStridedSliceUpdate",
+                           {c.grad(0), begin, end, strides, b.Op("ZerosLike", {value})}, masks));
+  const Output sliced = b.Op("StridedSlice", {c.grad(0), begin, end, strides}, masks);
+  const Output shape = b.Op("Shape", {value});
+  Node* const axes = b.OpNode("BroadcastGradientArgs", {shape, b.Op("Shape", {sliced})});
+  if (!b.ok()) return b.status();
+  c.set_input_grad(4, b.Op("Reshape", {b.Op("Sum", {sliced, Output{axes, 0}}), shape}));
+  return b.status();
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -111,4 +133,8 @@ THALWEG_OP(strided_slice) {
       .Shape(NoOutputs)
       .NotDifferentiable("it changes a variable")
       .Doc("Writes value into the variable's [begin:end:strides].");
+  registry.Op("TensorStridedSliceUpdate")
+      .Shape(StridedSliceAssignShape)
+      .Gradient(TensorStridedSliceUpdateGradient)
+      .Doc("A tensor with value in the place of its [begin:end:strides].");
 }

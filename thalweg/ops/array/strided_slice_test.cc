@@ -110,5 +110,34 @@ TEST(StridedSliceAssignTest, WritesIntoAVariable) {
   }
 }
 
+TEST(StridedSliceAssignTest, RepeatsAValueThatIsTooSmall) {
+  const AttrMap attrs = {{"Index", DType::kInt32}, {"new_axis_mask", 2}, {"shrink_axis_mask", 1}};
+  const auto slice = [](In value) {  // x[1, newaxis, 0:4:2, 2:0:-1]
+    return std::vector<In>{In({3, 5, 4}).Range(-2, -1), In({4}, {1, 0, 0, 2}),
+                           In({4}, {2, 0, 4, 0}), In({4}, {1, 1, 2, -1}), std::move(value)};
+  };
+  for (const char* op : {"TensorStridedSliceUpdate", "ResourceStridedSliceAssign"}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      const In values[] = {In({1, 2, 2}), In({2, 1}), In({2}), In({})};
+      EveryElementType(op)
+          .Reference([&]<class V>(RefCall<V>& r) {
+            Array<V> after = r.in[0];
+            for (int64_t i = 0; i < 2; ++i) {
+              for (int64_t j = 0; j < 2; ++j) {
+                const int64_t from[] = {i * 2 + j, i, j, 0};
+                after[20 + i * 2 * 4 + 2 - j] = r.in[4][from[kind]];
+              }
+            }
+            r.out = {after};
+          })
+          .Try(slice(In(values[kind]).Range(1, 2)), attrs)
+          .Bad(slice(In({3})), attrs, Code::kInvalidArgument, "")
+          .Bad(slice(In({1, 1, 1, 1})), attrs, Code::kInvalidArgument, "")
+          .Trivial("truth values may agree by chance")
+          .Run();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/compute/reduce/reduce.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -47,7 +48,38 @@ Status Tile(Context& ctx) {
                               {out->mutable_raw_data(), to_strides});
 }
 
+// The input seen as [multiple, dim, multiple, dim ...], summed over the multiples.
+Status TileGrad(Context& ctx) {
+  const Tensor& dy = ctx.input(0);
+  const Shape outer = dy.shape();
+  ASSIGN_OR_RETURN(const Dims multiples, IntVector(ctx.input(1), "multiples"));
+  if (multiples.size() != outer.rank()) {
+    return InvalidArgument("Expected multiples argument to be a vector of length ", outer.rank(),
+                           " but got length ", multiples.size());
+  }
+  Dims dims, pairs, axes;
+  for (int i = 0; i < outer.rank(); ++i) {
+    if (multiples[i] < 1 || outer.dim(i) % multiples[i] != 0) {
+      return InvalidArgument("dimension ", i, " of size ", outer.dim(i), " is no multiple of ",
+                             "multiples[", i, "] = ", multiples[i]);
+    }
+    dims.push_back(outer.dim(i) / multiples[i]);
+    axes.push_back(pairs.size());
+    pairs.push_back(multiples[i]);
+    pairs.push_back(dims[i]);
+  }
+  ASSIGN_OR_RETURN(const compute::Reduction reduction, compute::Reduction::Make(pairs, axes));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dy.dtype(), Shape(dims)));
+  return compute::Reduce(ctx.work(), compute::ReduceOp::kSum, dy.dtype(), reduction, dy.raw_data(),
+                         out->mutable_raw_data());
+}
+
 }  // namespace
 }  // namespace thalweg
 
-THALWEG_KERNEL(tile, cpu) { registry.AddFunction<Tile>("Tile", kCpu); }
+THALWEG_KERNEL(tile, cpu) {
+  registry.AddFunction<Tile>("Tile", kCpu);
+  ForEachType<NumberTypes>([&]<class T>() {
+    registry.AddFunction<TileGrad>("TileGrad", kCpu, {{"T", kDTypeOf<T>}});
+  });
+}

@@ -41,6 +41,24 @@ Status TileShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status TileGradShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(1, 1));
+  PartialShape x = c.input(0);
+  if (!x.known_rank()) return OkStatus();
+  RETURN_IF_ERROR(MergeDims(vector.dim(0), x.rank()).status());
+  const Tensor multiples = c.InputValue(1);
+  for (int i = 0; i < x.rank(); ++i) {
+    const int64_t multiple = multiples.empty() ? -1 : IntAt(multiples, i);
+    if (!multiples.empty() && (multiple < 1 || (x.dim(i) >= 0 && x.dim(i) % multiple != 0))) {
+      return InvalidArgument("dimension ", i, " of size ", x.dim(i), " is no multiple of ",
+                             "multiples[", i, "] = ", multiple);
+    }
+    if (x.dim(i) > 0) x.set_dim(i, multiple < 0 ? -1 : x.dim(i) / multiple);
+  }
+  c.set_output(0, std::move(x));
+  return OkStatus();
+}
+
 // The gradient seen as [multiple, dim, multiple, dim ...], summed over the multiples.
 Status TileGradient(GradientContext& c) {
   if (!c.has_grad(0)) return OkStatus();
@@ -63,4 +81,8 @@ THALWEG_OP(tile) {
       .Shape(TileShape)
       .Gradient(TileGradient)
       .Doc("A tensor repeated multiples[i] times along each dimension i.");
+  registry.Op("TileGrad")
+      .Shape(TileGradShape)
+      .NotDifferentiable("TensorFlow defines no gradient of it")
+      .Doc("The sum of the tiles of a tensor: the gradient of Tile.");
 }

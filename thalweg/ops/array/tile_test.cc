@@ -31,5 +31,29 @@ TEST(TileTest, RepeatsDimensions) {
       .Run();
 }
 
+TEST(TileGradTest, SumsTiles) {
+  OpCase("TileGrad")
+      .Reference([]<class V>(RefCall<V>& r) {
+        const Shape& outer = r.in[0].shape;
+        Dims dims;
+        for (int i = 0; i < outer.rank(); ++i) {
+          dims.push_back(outer.dim(i) / static_cast<int64_t>(std::real(r.in[1][i])));
+        }
+        r.out = {Array<V>(Shape(dims))};
+        ForEachIndex(outer, [&](const std::vector<int64_t>& at) {
+          std::vector<int64_t> to = at;
+          for (int i = 0; i < dims.size(); ++i) to[static_cast<size_t>(i)] %= dims[i];
+          r.out[0].At(to) += r.in[0].At(at);
+        });
+      })
+      .Try({In({4, 9}), In({2}, {2, 3})})
+      .Try({In({2, 30, 4}), In({3}, {1, 30, 2})})
+      .Try({In({0, 3}), In({2}, {2, 1})})
+      .Bad({In({4, 9}), In({2}, {3, 3})}, {}, Code::kInvalidArgument, "no multiple")
+      .Bad({In({4, 9}), In({2}, {0, 3})}, {}, Code::kInvalidArgument, "no multiple")
+      .Bad({In({4, 9}), In({1}, {2})}, {}, Code::kInvalidArgument, "")
+      .Run();
+}
+
 }  // namespace
 }  // namespace thalweg

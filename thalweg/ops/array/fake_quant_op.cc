@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+namespace {
+
+// The shape of min and max: scalars, or a vector as long as the last dimension of `x`.
+Status CheckRange(ShapeContext& c, const PartialShape& x, int first, bool per_channel) {
+  int64_t channels = PartialShape::kUnknownDim;
+  if (per_channel && x.known_rank()) {
+    if (x.rank() == 0) return InvalidArgument("inputs must have at least one dimension");
+    channels = x.dim(x.rank() - 1);
+  }
+  for (int i = first; i < first + 2; ++i) {
+    ASSIGN_OR_RETURN(const PartialShape range, c.InputWithRank(i, per_channel ? 1 : 0));
+    if (!per_channel) continue;
+    ASSIGN_OR_RETURN(channels, MergeDims(channels, range.dim(0)));
+  }
+  return OkStatus();
+}
+
+template <bool kPerChannel>
+Status VarsShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckRange(c, c.input(0), 1, kPerChannel));
+  return UnchangedShape(c);
+}
+
+Status ArgsGradientShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape both, c.input(0).MergeWith(c.input(1)));
+  c.set_output(0, std::move(both));
+  return OkStatus();
+}
+
+template <bool kPerChannel>
+Status VarsGradientShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape both, c.input(0).MergeWith(c.input(1)));
+  RETURN_IF_ERROR(CheckRange(c, both, 2, kPerChannel));
+  for (int i = 1; i < 3; ++i) {
+    const int64_t channels =
+        both.known_rank() && both.rank() > 0 ? both.dim(both.rank() - 1) : int64_t{-1};
+    c.set_output(i, kPerChannel ? PartialShape{channels} : PartialShape::OfRank(0));
+  }
+  c.set_output(0, std::move(both));
+  return OkStatus();
+}
+
+AttrMap AttrsOf(const Node& node, std::initializer_list<const char*> names) {
+  AttrMap attrs;
+  for (const char* name : names) attrs.Set(name, *node.FindAttr(name));
+  return attrs;
+}
+
+Status ArgsGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  c.set_input_grad(0, c.b().Op("FakeQuantWithMinMaxArgsGradient", {c.grad(0), c.input(0)},
+                               AttrsOf(c.node(), {"min", "max", "num_bits", "narrow_range"})));
+  return c.b().status();
+}
+
+Status VarsGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  Node* const grads =
+      c.b().OpNode(c.node().op_name() + "Gradient", {c.grad(0), c.input(0), c.input(1), c.input(2)},
+                   AttrsOf(c.node(), {"num_bits", "narrow_range"}));
+  if (grads == nullptr) return c.b().status();
+  for (int i = 0; i < 3; ++i) c.set_input_grad(i, Output{grads, i});
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(fake_quant) {
+  constexpr std::string_view kWhy = "TensorFlow defines no second derivative of it";
+  registry.Op("FakeQuantWithMinMaxArgs")
+      .Shape(UnchangedShape)
+      .Gradient(ArgsGradient)
+      .Doc("Numbers put on the grid that an integer type has over a fixed range.");
+  registry.Op("FakeQuantWithMinMaxArgsGradient")
+      .Shape(ArgsGradientShape)
+      .NotDifferentiable(kWhy)
+      .Doc("The gradient of FakeQuantWithMinMaxArgs: it passes inside of the range.");
+  registry.Op("FakeQuantWithMinMaxVars")
+      .Shape(VarsShape<false>)
+      .Gradient(VarsGradient)
+      .Doc("Numbers put on the grid that an integer type has over a range.");
+  registry.Op("FakeQuantWithMinMaxVarsGradient")
+      .Shape(VarsGradientShape<false>)
+      .NotDifferentiable(kWhy)
+      .Doc("The gradients of FakeQuantWithMinMaxVars.");
+  registry.Op("FakeQuantWithMinMaxVarsPerChannel")
+      .Shape(VarsShape<true>)
+      .Gradient(VarsGradient)
+      .Doc("Numbers put on the grid that an integer type has over the range of their channel.");
+  registry.Op("FakeQuantWithMinMaxVarsPerChannelGradient")
+      .Shape(VarsGradientShape<true>)
+      .NotDifferentiable(kWhy)
+      .Doc("The gradients of FakeQuantWithMinMaxVarsPerChannel.");
+}

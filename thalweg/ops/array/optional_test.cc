@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/testing/graph_runner.h"
+#include "thalweg/testing/op_case.h"
+#include "thalweg/testing/registries.h"
+
+namespace thalweg {
+namespace {
+
+const Tensor kNumbers = Tensor::Vector<float>({1, 2, 3});
+const Tensor kText = Tensor::Scalar("a text");
+const std::vector<DType> kTypes = {DType::kFloat, DType::kString};
+
+Result<Tensor> MakeOptional() {
+  ASSIGN_OR_RETURN(std::vector<Tensor> made,
+                   RunOp("OptionalFromValue", {kNumbers, kText}, {{"Toutput_types", kTypes}}));
+  return made[0];
+}
+
+Result<std::vector<Tensor>> GetValue(const Tensor& optional, const std::vector<DType>& types,
+                                     const std::vector<PartialShape>& shapes) {
+  return RunOp("OptionalGetValue", {optional},
+               {{"output_types", types}, {"output_shapes", shapes}});
+}
+
+TEST(OptionalTest, GivesBackWhatItHolds) {
+  const Result<Tensor> optional = MakeOptional();
+  ASSERT_TRUE(optional.ok()) << optional.status().ToString();
+  const auto got = GetValue(*optional, kTypes, {PartialShape{-1}, PartialShape::OfRank(0)});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ((*got)[0].data<float>()[2], 3.0f);
+  EXPECT_EQ((*got)[1].scalar<std::string>(), "a text");
+  EXPECT_TRUE((*RunOp("OptionalHasValue", {*optional}))[0].scalar<bool>());
+}
+
+TEST(OptionalTest, MayHoldNothing) {
+  const auto none = RunOp("OptionalNone", {});
+  ASSERT_TRUE(none.ok()) << none.status().ToString();
+  EXPECT_FALSE((*RunOp("OptionalHasValue", {(*none)[0]}))[0].scalar<bool>());
+  const Status status = GetValue((*none)[0], {DType::kFloat}, {PartialShape::OfRank(0)}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("does not have a value"), std::string_view::npos);
+}
+
+TEST(OptionalTest, RefusesWhatDoesNotMatch) {
+  const Result<Tensor> optional = MakeOptional();
+  ASSERT_TRUE(optional.ok());
+  const PartialShape vector{-1}, scalar = PartialShape::OfRank(0), four{4};
+  EXPECT_EQ(GetValue(*optional, {DType::kFloat}, {vector}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(GetValue(*optional, {DType::kInt32, DType::kString}, {vector, scalar}).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(GetValue(*optional, kTypes, {four, scalar}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(GetValue(*optional, kTypes, {vector}).status().code(), Code::kInvalidArgument);
+  const Result<Tensor> empty = Tensor::AllocateHost(DType::kVariant, Shape());
+  ASSERT_TRUE(empty.ok());
+  EXPECT_EQ(RunOp("OptionalHasValue", {*empty}).status().code(), Code::kInvalidArgument);
+}
+
+// The gradient goes into an optional and out of it again.
+TEST(OptionalTest, GradientsPassThrough) {
+  Graph graph(AllRegistries().ops);
+  GraphBuilder b(&graph);
+  const Output x = b.Const(kNumbers);
+  const Output optional =
+      b.Op("OptionalFromValue", {x}, {{"Toutput_types", std::vector{DType::kFloat}}});
+  const Output value = b.Op("OptionalGetValue", {optional},
+                            {{"output_types", std::vector{DType::kFloat}},
+                             {"output_shapes", std::vector{PartialShape{3}}}});
+  const Output incoming = b.Const(Tensor::Vector<float>({5, 6, 7}));
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  GradientContext of_get(*value.node, b, {{incoming, {}, {}}});
+  ASSERT_TRUE(value.node->op().gradient(of_get).ok());
+  GradientContext of_from(*optional.node, b, {of_get.input_grads()[0]});
+  ASSERT_TRUE(optional.node->op().gradient(of_from).ok());
+  TestMachine machine(compute::BestIsaLevel(), false);
+  GraphRunner runner(*AllRegistries().kernels, machine);
+  const auto got = runner.Run({}, {of_from.input_grads()[0].values});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ((*got)[0].data<float>()[2], 7.0f);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+namespace {
+
+Status CheckAxis(const ShapeContext& c, const PartialShape& x) {
+  if (c.node().FindAttr("axis") == nullptr) return OkStatus();
+  ASSIGN_OR_RETURN(const int64_t axis, c.Attr<int64_t>("axis"));
+  if (axis < -1) return InvalidArgument("Axis must be at least -1. Found ", axis);
+  if (!x.known_rank() || axis < x.rank()) return OkStatus();
+  return InvalidArgument("Shape must be at least rank ", axis + 1, " but is rank ", x.rank());
+}
+
+Status QuantizeShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckAxis(c, c.input(0)));
+  return UnchangedShape(c);
+}
+
+Status GradShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape both, c.input(0).MergeWith(c.input(1)));
+  RETURN_IF_ERROR(CheckAxis(c, both));
+  for (int i = 0; i < 2; ++i) c.set_output(i + 1, c.input(i + 2));
+  c.set_output(0, std::move(both));
+  return OkStatus();
+}
+
+// Steps have no derivative: the gradient passes as if there were none.
+Status StraightThrough(GradientContext& c) {
+  if (c.has_grad(0)) c.set_input_grad(0, c.grad(0));
+  return OkStatus();
+}
+
+AttrMap AxisOf(const Node& node) { return {{"axis", *node.FindAttr("axis")}}; }
+
+// It passes inside of the range only; the ends of the range get zeros.
+Status V4Gradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  Node* const grads =
+      c.b().OpNode("QuantizeAndDequantizeV4Grad", {c.grad(0), c.input(0), c.input(1), c.input(2)},
+                   AxisOf(c.node()));
+  if (grads == nullptr) return c.b().status();
+  for (int i = 0; i < 3; ++i) c.set_input_grad(i, Output{grads, i});
+  return OkStatus();
+}
+
+// The operation is linear in the gradients and the same mask applies.
+Status V4GradGradient(GradientContext& c) {
+  if (!c.has_grad(0)) return OkStatus();
+  c.set_input_grad(0, c.b().Op("QuantizeAndDequantizeV4Grad",
+                               {c.grad(0), c.input(1), c.input(2), c.input(3)}, AxisOf(c.node())));
+  return c.b().status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(quantize_dequantize) {
+  constexpr std::string_view kDoc =
+      "Numbers rounded to what an integer type with a scale can hold.";
+  for (const char* name :
+       {"QuantizeAndDequantize", "QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"}) {
+    registry.Op(name).Shape(QuantizeShape).Gradient(StraightThrough).Doc(kDoc);
+  }
+  registry.Op("QuantizeAndDequantizeV4").Shape(QuantizeShape).Gradient(V4Gradient).Doc(kDoc);
+  registry.Op("QuantizeAndDequantizeV4Grad")
+      .Shape(GradShape)
+      .Gradient(V4GradGradient)
+      .Doc("The gradient of QuantizeAndDequantizeV4: it passes inside of the range.");
+}
