@@ -138,21 +138,30 @@ Result<const BundleReader::Entry*> BundleReader::Require(std::string_view name) 
                   Names().size(), " tensors: ", some, shown > 10 ? ", ..." : "");
 }
 
-Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entry,
-                                       const Shape& shape, Allocator& allocator) const {
+Status BundleReader::CheckSize(const std::string& key, const Entry& entry,
+                               const Shape& shape) const {
   const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
   ASSIGN_OR_RETURN(const uint64_t file_size, shards_[static_cast<size_t>(entry.shard)]->Size());
   if (entry.offset > file_size || entry.size > file_size - entry.offset) {
     return DataLoss(path, ": tensor '", key, "' of ", entry.size, " bytes at ", entry.offset,
                     " lies beyond the file's end at ", file_size);
   }
-  const uint64_t least = entry.dtype == DType::kString
-                             ? static_cast<uint64_t>(shape.num_elements())
-                             : static_cast<uint64_t>(shape.num_elements()) * DTypeSize(entry.dtype);
-  if (IsPlain(entry.dtype) ? entry.size != least : entry.size < least) {
+  const auto elements = static_cast<uint64_t>(shape.num_elements());
+  // A string has at least the byte of its length. Divided, since the product may not fit.
+  const uint64_t each = entry.dtype == DType::kString ? 1 : DTypeSize(entry.dtype);
+  const bool fits = IsPlain(entry.dtype) ? entry.size % each == 0 && entry.size / each == elements
+                                         : entry.size >= elements;
+  if (!fits) {
     return DataLoss(path, ": tensor '", key, "' of type ", entry.dtype, " and shape ", shape,
                     " cannot have ", entry.size, " bytes");
   }
+  return OkStatus();
+}
+
+Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entry,
+                                       const Shape& shape, Allocator& allocator) const {
+  const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
+  RETURN_IF_ERROR(CheckSize(key, entry, shape));
   if (!IsPlain(entry.dtype) && entry.dtype != DType::kString) {
     return Unimplemented("tensor '", key, "' has type ", entry.dtype, ", which cannot be restored");
   }
@@ -211,32 +220,57 @@ Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Ten
   return OkStatus();
 }
 
-// Puts `wanted` (resolved) together from the pieces that the tensor was saved in.
-Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
-                                      const TensorSlice& wanted, Allocator& allocator) const {
+// The pieces that make up `wanted` (resolved). All are known to lie in their files, so that what is
+// allocated for them is there.
+Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view name,
+                                                                const Entry& entry,
+                                                                const TensorSlice& wanted) const {
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
-  ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
-  int64_t covered = 0;
+  const auto asked = static_cast<uint64_t>(shape.num_elements());
+  std::vector<Piece> pieces;
+  uint64_t covered = 0;
   for (const TensorSlice& slice : entry.slices) {
-    ASSIGN_OR_RETURN(const TensorSlice box, slice.Resolve(entry.shape));
-    TensorSlice common;
-    if (!Intersect(box, wanted, &common)) continue;
+    Piece piece;
+    ASSIGN_OR_RETURN(piece.box, slice.Resolve(entry.shape));
+    if (!Intersect(piece.box, wanted, &piece.common)) continue;
+    piece.name = StrCat(name, " slice ", slice.ToString());
     const auto it = entries_.find(SliceKey(name, slice));
     if (it == entries_.end()) {
       return DataLoss("checkpoint '", prefix_, "': slice '", slice.ToString(), "' of tensor '",
                       name, "' is missing");
     }
-    ASSIGN_OR_RETURN(const Shape piece_shape, slice.SliceShape(entry.shape));
-    ASSIGN_OR_RETURN(const Tensor piece, ReadEntry(StrCat(name, " slice ", slice.ToString()),
-                                                   it->second, piece_shape, allocator));
-    CopyBox(piece, box, value, wanted, common);
-    int64_t elements = 1;
-    for (const TensorSlice::Extent& extent : common.extents) elements *= extent.length;
+    piece.entry = &it->second;
+    if (piece.entry->dtype != entry.dtype) {
+      return DataLoss("checkpoint '", prefix_, "': tensor '", name, "' is of type ", entry.dtype,
+                      ", its slice '", slice.ToString(), "' of type ", piece.entry->dtype);
+    }
+    ASSIGN_OR_RETURN(piece.shape, slice.SliceShape(entry.shape));
+    RETURN_IF_ERROR(CheckSize(piece.name, *piece.entry, piece.shape));
+    uint64_t elements = 1;
+    for (const TensorSlice::Extent& e : piece.common.extents)
+      elements *= static_cast<uint64_t>(e.length);
     covered += elements;
+    if (covered > asked) {
+      return DataLoss("checkpoint '", prefix_, "': slices of tensor '", name, "' overlap");
+    }
+    pieces.push_back(std::move(piece));
   }
-  if (covered < shape.num_elements()) {
-    return NotFound("checkpoint '", prefix_, "' holds only ", covered, " of the ",
-                    shape.num_elements(), " elements asked for of tensor '", name, "'");
+  if (covered < asked) {
+    return NotFound("checkpoint '", prefix_, "' holds only ", covered, " of the ", asked,
+                    " elements asked for of tensor '", name, "'");
+  }
+  return pieces;
+}
+
+Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
+                                      const TensorSlice& wanted, Allocator& allocator) const {
+  ASSIGN_OR_RETURN(const std::vector<Piece> pieces, PiecesOf(name, entry, wanted));
+  ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
+  ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
+  for (const Piece& piece : pieces) {
+    ASSIGN_OR_RETURN(const Tensor part,
+                     ReadEntry(piece.name, *piece.entry, piece.shape, allocator));
+    CopyBox(part, piece.box, value, wanted, piece.common);
   }
   return value;
 }

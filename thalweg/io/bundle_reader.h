@@ -49,6 +49,20 @@ class BundleReader {
   Status ParseEntry(const std::string& key, const std::string& bytes);
   Status OpenShards();
   Result<const Entry*> Require(std::string_view name) const;
+  // One of the tensors that a partitioned one was saved in, and what it has in common with what is
+  // wanted.
+  struct Piece {
+    std::string name;  // for messages
+    const Entry* entry = nullptr;
+    Shape shape;
+    TensorSlice box;
+    TensorSlice common;
+  };
+
+  // DataLoss when the bytes are not in the file, or not as many as a tensor of `shape` has.
+  Status CheckSize(const std::string& key, const Entry& entry, const Shape& shape) const;
+  Result<std::vector<Piece>> PiecesOf(std::string_view name, const Entry& entry,
+                                      const TensorSlice& wanted) const;
   Result<Tensor> ReadEntry(const std::string& key, const Entry& entry, const Shape& shape,
                            Allocator& allocator) const;
   Status ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const;

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <random>
 
+#include "thalweg/base/crc32c.h"
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/table.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
@@ -192,6 +198,83 @@ TEST_F(BundleTest, FlippedBitsAndTruncationAreDataLoss) {
     ++accepted;
   }
   EXPECT_LT(accepted, 60);
+}
+
+// An index with right checksums that says what no writer would.
+class ForgedBundleTest : public BundleTest {
+ protected:
+  static std::string EntryOf(DType dtype, int64_t elements, int64_t bytes,
+                             const std::vector<TensorSlice>& slices = {}) {
+    OwnedMessage entry(pb::BundleEntryProto::Descriptor());
+    entry->SetInt(pb::BundleEntryProto::kDtype, static_cast<int64_t>(dtype));
+    ShapeToProto(Shape{elements}, entry->Mutable(pb::BundleEntryProto::kShape));
+    entry->SetInt(pb::BundleEntryProto::kSize, bytes);
+    entry->SetUint(pb::BundleEntryProto::kCrc32c,
+                   MaskCrc32c(Crc32c(std::string(static_cast<size_t>(bytes), '\0'))));
+    for (const TensorSlice& slice : slices)
+      slice.ToProto(entry->Add(pb::BundleEntryProto::kSlices));
+    return *Serialize(*entry);
+  }
+  // What reading "m" says. The data file has 64 zeros.
+  Status Read(const std::map<std::string, std::string>& rows) {
+    OwnedMessage header(pb::BundleHeaderProto::Descriptor());
+    header->SetInt(pb::BundleHeaderProto::kNumShards, 1);
+    auto index = *fs_.OpenForWriting(BundleIndexPath(Path("forged")));
+    TableWriter writer(*index);
+    EXPECT_TRUE(writer.Add("", *Serialize(*header)).ok());
+    for (const auto& [key, value] : rows) EXPECT_TRUE(writer.Add(key, value).ok());
+    EXPECT_TRUE(writer.Finish().ok() && index->Close().ok());
+    auto data = *fs_.OpenForWriting(BundleDataPath(Path("forged"), 0, 1));
+    EXPECT_TRUE(data->Append(std::string(64, '\0')).ok() && data->Close().ok());
+    auto reader = BundleReader::Open(fs_, Path("forged"));
+    return reader.ok() ? (*reader)->Read("m", *allocator_).status() : reader.status();
+  }
+};
+
+TEST_F(ForgedBundleTest, ClaimsAreCheckedBeforeMemoryIsTakenOrWritten) {
+  const TensorSlice all{{{0, 8}}}, tail{{{4, 4}}};
+  const std::string right = EntryOf(DType::kFloat, 8, 32, {all});
+  EXPECT_TRUE(Read({{"m", right}, {SliceKey("m", all), EntryOf(DType::kFloat, 8, 32)}}).ok());
+  // A piece of another type, whose elements are wider.
+  const Status other = Read({{"m", right}, {SliceKey("m", all), EntryOf(DType::kDouble, 8, 64)}});
+  EXPECT_EQ(other.code(), Code::kDataLoss);
+  EXPECT_NE(other.message().find("is of type float32, its slice '0,8' of type float64"),
+            std::string_view::npos)
+      << other.ToString();
+  const Status overlap = Read({{"m", EntryOf(DType::kFloat, 8, 32, {all, tail})},
+                               {SliceKey("m", all), EntryOf(DType::kFloat, 8, 32)},
+                               {SliceKey("m", tail), EntryOf(DType::kFloat, 4, 16)}});
+  EXPECT_EQ(overlap.code(), Code::kDataLoss);
+  EXPECT_NE(overlap.message().find("overlap"), std::string_view::npos) << overlap.ToString();
+  // 2^60 floats are more bytes than the file has, and those of 2^60 elements of 16 bytes are not
+  // none, though their number is in 64 bits.
+  const TensorSlice huge{{{0, int64_t{1} << 60}}};
+  EXPECT_EQ(Read({{"m", EntryOf(DType::kFloat, int64_t{1} << 60, 0, {huge})},
+                  {SliceKey("m", huge), EntryOf(DType::kFloat, int64_t{1} << 60, 0)}})
+                .code(),
+            Code::kDataLoss);
+  EXPECT_EQ(Read({{"m", EntryOf(DType::kComplex128, int64_t{1} << 60, 0)}}).code(),
+            Code::kDataLoss);
+}
+
+TEST_F(ForgedBundleTest, KeysThatDoNotRiseAreDataLoss) {
+  // The writer refuses them, so the second key is changed in a block and its checksum set right.
+  ASSERT_TRUE(
+      Read({{"m", EntryOf(DType::kFloat, 8, 32)}, {"n", EntryOf(DType::kFloat, 8, 32)}}).ok());
+  const std::string path = BundleIndexPath(Path("forged"));
+  std::string bytes = *ReadFile(fs_, path);
+  const size_t n = bytes.find(
+      "\x01" + std::string(1, static_cast<char>(EntryOf(DType::kFloat, 8, 32).size())) + "n");
+  ASSERT_NE(n, std::string::npos);
+  bytes[n + 2] = 'm';
+  const std::string block = bytes.substr(0, bytes.find(std::string("\x01\0\0\0\0", 5)) + 5);
+  const uint32_t crc = MaskCrc32c(Crc32c(block));
+  std::memcpy(bytes.data() + block.size(), &crc, 4);
+  auto file = *fs_.OpenForWriting(path);
+  ASSERT_TRUE(file->Append(bytes).ok() && file->Close().ok());
+  const Status status = BundleReader::Open(fs_, Path("forged")).status();
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_NE(status.message().find("do not rise"), std::string_view::npos) << status.ToString();
 }
 
 TEST(TensorSliceTest, ParsesAndRefuses) {

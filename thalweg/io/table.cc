@@ -142,7 +142,13 @@ Result<TableEntries> ReadTable(const RandomAccessFile& file, const std::string& 
     if (!ReadHandle(reader, &handle)) return DataLoss(path, ": damaged index");
     ASSIGN_OR_RETURN(const std::string block, ReadBlock(file, handle, size, path));
     ASSIGN_OR_RETURN(TableBlockReader rows, TableBlockReader::Open(block));
-    while (rows.Next()) entries.emplace_back(rows.key(), rows.value());
+    while (rows.Next()) {
+      // Also keeps an index that names a block many times from filling the memory.
+      if (!entries.empty() && rows.key() <= entries.back().first) {
+        return DataLoss(path, ": the keys in the block at byte ", handle.offset, " do not rise");
+      }
+      entries.emplace_back(rows.key(), rows.value());
+    }
     RETURN_IF_ERROR(rows.status().WithContext(path));
   }
   RETURN_IF_ERROR(blocks.status().WithContext(path));
