@@ -6,10 +6,12 @@
 
 tools/mutants/table.txt has a line for each tools/mutants/NAME.patch: `NAME TARGET TEST`. TARGET is a googletest program that is
 built and run with the filter TEST; or a fuzzer, NAME_fuzz, which is to find the bug within TEST seconds; or `python`: then
-everything is built and TEST is what pytest runs. The work is done on a copy of the tree in build/mutants; the checkout is not touched. A mutant survives when its test passes; a patch that no longer
+everything is built and TEST is what pytest runs. Mutants of one target follow each other, which saves building. The work is done
+on a copy of the tree in build/mutants; the checkout is not touched. A mutant survives when its test passes; a patch that no longer
 applies, a test that fails without the bug or matches nothing, and a build that fails, are failures too. To make a patch, plant
 the bug, run `git diff -U1 > tools/mutants/NAME.patch`, and take it back.
 """
+import itertools
 import os
 import shutil
 import subprocess
@@ -75,6 +77,12 @@ def test(target, name):
     return status == 0
 
 
+def find_sound(target, names, sound):
+    """One build for all tests of a target that pass without a bug; the others get their message from try_mutant."""
+    if not build(target):
+        sound |= {(target, name) for name in names if test(target, name)}
+
+
 def try_mutant(name, target, test_name, sound):
     """None when the mutant was killed, else what went wrong. `sound` remembers tests that pass without a bug."""
     if (target, test_name) not in sound:
@@ -112,12 +120,14 @@ def main(wanted):
     for name in sorted(patches ^ {row[0] for row in table}):
         print(f"{name}: is in only one of table.txt and *.patch")
         bad += 1
-    for name, target, test_name in table:
-        if wanted not in name or name not in patches:
-            continue
-        problem = try_mutant(name, target, test_name, sound)
-        print(f"{name}: {problem or 'killed by ' + test_name}", flush=True)
-        killed, bad = killed + (problem is None), bad + (problem is not None)
+    rows = sorted((row for row in table if wanted in row[0] and row[0] in patches), key=lambda row: row[1])
+    for target, group in itertools.groupby(rows, key=lambda row: row[1]):
+        group = list(group)
+        find_sound(target, sorted({row[2] for row in group}), sound)
+        for name, target, test_name in group:
+            problem = try_mutant(name, target, test_name, sound)
+            print(f"{name}: {problem or 'killed by ' + test_name}", flush=True)
+            killed, bad = killed + (problem is None), bad + (problem is not None)
     print(f"{killed} passed, {bad} failed")
     return 1 if bad or not killed else 0
 

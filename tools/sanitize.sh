@@ -2,7 +2,7 @@
 # sanitize.sh asan|ubsan|tsan: builds the unit tests with that sanitizer and runs them. tsan covers the rooms with threads.
 set -uo pipefail
 preset=$1
-tsan_rooms="base kernel ops_queue executor session cluster"
+tsan_rooms="base kernel ops_io ops_queue ops_random ops_state executor session api cluster"
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1
