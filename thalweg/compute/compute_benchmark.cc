@@ -14,6 +14,7 @@
 
 #include "thalweg/compute/conv/conv2d.h"
 #include "thalweg/compute/ew/ew.h"
+#include "thalweg/compute/ew/program.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/compute/optimizer/optimizer.h"
 #include "thalweg/compute/pool/pool2d.h"
@@ -237,6 +238,59 @@ void ElementwiseRows(Bench& bench) {
   }
 }
 
+using I = EwInstruction;
+
+// Inputs: x, a vector of its size, one of the size of a row, a number.
+struct Chain {
+  const char* name;
+  std::vector<I> instructions;
+  double tensors;  // read and written
+};
+
+std::vector<Chain> Chains() {
+  const auto u = [](UnaryOp op, int x) { return I::Unary(op, x); };
+  const auto b = [](BinaryOp op, int x, int y) { return I::Binary(op, x, y); };
+  std::vector<Chain> chains = {
+      {"x*a+b", {b(BinaryOp::kMul, 0, 3), b(BinaryOp::kAdd, 4, 1)}, 3},
+      {"relu(x+row)", {b(BinaryOp::kAdd, 0, 2), u(UnaryOp::kRelu, 4)}, 2},
+      {"gelu",
+       {b(BinaryOp::kMul, 0, 3), u(UnaryOp::kErf, 4), b(BinaryOp::kAdd, 5, 3),
+        b(BinaryOp::kMul, 0, 6), b(BinaryOp::kMul, 7, 3)},
+       2},
+      {"tanh(x*a+b)*sigmoid(x)-x*x",
+       {b(BinaryOp::kMul, 0, 3), b(BinaryOp::kAdd, 4, 3), u(UnaryOp::kTanh, 5),
+        u(UnaryOp::kSigmoid, 0), b(BinaryOp::kMul, 6, 7), b(BinaryOp::kMul, 0, 0),
+        b(BinaryOp::kSub, 8, 9)},
+       2},
+      {"20 adds", {}, 3}};
+  for (int i = 0; i < 20; ++i) chains.back().instructions.push_back(b(BinaryOp::kAdd, 3 + i, 1));
+  chains.back().instructions[0] = b(BinaryOp::kAdd, 0, 1);
+  return chains;
+}
+
+void ChainRows(Bench& bench) {
+  for (const Chain& chain : Chains()) {
+    const Result<EwProgram> program =
+        EwProgram::Make(std::vector<DType>(4, DType::kFloat), chain.instructions,
+                        {3 + static_cast<int>(chain.instructions.size())});
+    for (const int64_t rows : {1, 10000}) {
+      const int64_t columns = 1000, n = rows * columns;
+      std::vector<float> x(n, 0.5f), same(n, 0.25f), row(columns, 0.125f), number(1, 0.75f), y(n);
+      const int64_t dims[] = {rows, columns};
+      const EwRun::Input inputs[] = {{x.data(), dims},
+                                     {same.data(), dims},
+                                     {row.data(), std::span(dims).last(1)},
+                                     {number.data(), {}}};
+      bench.Bytes(Label(chain.name, {n}), 4.0 * chain.tensors * static_cast<double>(n), [&] {
+        EwRun run(*program, bench.work().isa(), inputs);
+        run.InferShapes().IgnoreError();
+        void* outputs[] = {y.data()};
+        run.Execute(bench.work(), outputs).IgnoreError();
+      });
+    }
+  }
+}
+
 void RowRows(Bench& bench) {
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{10000, 1000}, {1000000, 10}}) {
     const int64_t n = rows * columns;
@@ -296,6 +350,7 @@ int main(int argc, char** argv) {
     BatchedRows(bench);
     ConvRows(bench);
     ElementwiseRows(bench);
+    ChainRows(bench);
     RowRows(bench);
     PoolRows(bench);
   }

@@ -64,8 +64,6 @@ To Convert(From v) {
   }
 }
 
-using CastFn = void (*)(const void* in, void* out, int64_t n);
-
 template <class From, class To>
 void CastLoop(const void* in, void* out, int64_t n) {
   const From* x = static_cast<const From*>(in);
@@ -90,7 +88,16 @@ CastFn FindCast(DType from, DType to) {
   return fn;
 }
 
+DType DTypeOf(EwType type) {
+  static constexpr DType kTypes[kEwTypes] = {DType::kFloat, DType::kDouble,    DType::kInt32,
+                                             DType::kInt64, DType::kUint32,    DType::kUint64,
+                                             DType::kBool,  DType::kComplex64, DType::kComplex128};
+  return kTypes[type];
+}
+
 }  // namespace
+
+CastFn CastOfTiles(EwType from, EwType to) { return FindCast(DTypeOf(from), DTypeOf(to)); }
 
 Status RunCast(Work& work, DType from, DType to, int64_t n, const void* in, void* out) {
   const CastFn fn = FindCast(from, to);

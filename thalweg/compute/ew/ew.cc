@@ -87,37 +87,6 @@ struct BinaryCall {
   }
 };
 
-template <class T>
-void FillElements(const void* value, int64_t n, void* out) {
-  T v;
-  std::memcpy(&v, value, sizeof v);
-  for (int64_t i = 0; i < n; ++i) std::memcpy(static_cast<char*>(out) + i * sizeof v, &v, sizeof v);
-}
-
-struct Wide16 {
-  uint64_t part[2];
-};
-
-// n elements from `from`, or one element n times.
-void CopyElements(int size, const void* from, int64_t step, int64_t n, void* out) {
-  if (step != 0) {
-    std::memcpy(out, from, static_cast<size_t>(n * size));
-    return;
-  }
-  switch (size) {
-    case 1:
-      return FillElements<uint8_t>(from, n, out);
-    case 2:
-      return FillElements<uint16_t>(from, n, out);
-    case 4:
-      return FillElements<uint32_t>(from, n, out);
-    case 8:
-      return FillElements<uint64_t>(from, n, out);
-    default:
-      return FillElements<Wide16>(from, n, out);
-  }
-}
-
 // One flat dimension.
 Status RunFlat(Work& work, const BinaryCall& call, const Broadcast& broadcast, const char* a,
                const char* b, char* out, std::atomic<uint32_t>& flags) {

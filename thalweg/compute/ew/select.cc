@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "thalweg/compute/ew/ew.h"
+#include "thalweg/compute/ew/storage.h"
 
 namespace thalweg::compute {
 namespace {
@@ -53,7 +54,24 @@ Status SelectAll(Work& work, const Broadcast& broadcast, const bool* c, const vo
                    });
 }
 
+template <class T>
+void SelectRowOf(int64_t n, const bool* c, int64_t c_step, const void* a, int64_t a_step,
+                 const void* b, int64_t b_step, void* out) {
+  SelectRow(n, c, c_step, static_cast<const T*>(a), a_step, static_cast<const T*>(b), b_step,
+            static_cast<T*>(out));
+}
+
 }  // namespace
+
+void SelectTile(int64_t element_size, int64_t n, const void* c, int64_t c_step, const void* a,
+                int64_t a_step, const void* b, int64_t b_step, void* out) {
+  const auto row = element_size == 1   ? SelectRowOf<uint8_t>
+                   : element_size == 2 ? SelectRowOf<uint16_t>
+                   : element_size == 4 ? SelectRowOf<uint32_t>
+                   : element_size == 8 ? SelectRowOf<uint64_t>
+                                       : SelectRowOf<Bytes16>;
+  row(n, static_cast<const bool*>(c), c_step, a, a_step, b, b_step, out);
+}
 
 Status RunSelect(Work& work, size_t element_size, const Broadcast& broadcast, const bool* condition,
                  const void* a, const void* b, void* out) {

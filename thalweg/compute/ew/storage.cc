@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/ew/storage.h"
 
+#include <cstring>
+
 namespace thalweg::compute {
 namespace {
 
@@ -26,7 +28,37 @@ void NarrowBfloat16(const HalfKernels& half, void* out, const void* in, int64_t 
   half.float_to_bfloat16(static_cast<uint16_t*>(out), static_cast<const float*>(in), n);
 }
 
+template <class T>
+void FillElements(const void* value, int64_t n, void* out) {
+  T v;
+  std::memcpy(&v, value, sizeof v);
+  for (int64_t i = 0; i < n; ++i) std::memcpy(static_cast<char*>(out) + i * sizeof v, &v, sizeof v);
+}
+
+struct Wide16 {
+  uint64_t part[2];
+};
+
 }  // namespace
+
+void CopyElements(int size, const void* from, int64_t step, int64_t n, void* out) {
+  if (step != 0) {
+    std::memcpy(out, from, static_cast<size_t>(n * size));
+    return;
+  }
+  switch (size) {
+    case 1:
+      return FillElements<uint8_t>(from, n, out);
+    case 2:
+      return FillElements<uint16_t>(from, n, out);
+    case 4:
+      return FillElements<uint32_t>(from, n, out);
+    case 8:
+      return FillElements<uint64_t>(from, n, out);
+    default:
+      return FillElements<Wide16>(from, n, out);
+  }
+}
 
 StorageType StorageTypeOf(DType dtype) {
   switch (dtype) {

@@ -24,4 +24,15 @@ struct StorageType {
 
 StorageType StorageTypeOf(DType dtype);
 
+// n elements from `from`, or (step 0) one element n times.
+void CopyElements(int size, const void* from, int64_t step, int64_t n, void* out);
+
+// Casts between the types that loops compute in; out may be in where the sizes are equal.
+using CastFn = void (*)(const void* in, void* out, int64_t n);
+CastFn CastOfTiles(EwType from, EwType to);
+
+// out[i] = c ? a : b of elements of 1, 2, 4, 8 or 16 bytes; steps are 0 or 1.
+void SelectTile(int64_t element_size, int64_t n, const void* c, int64_t c_step, const void* a,
+                int64_t a_step, const void* b, int64_t b_step, void* out);
+
 }  // namespace thalweg::compute
