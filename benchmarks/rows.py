@@ -11,6 +11,7 @@ TF = ("tensorflow-2.21", "tf1.py", "")
 TF_ST = ("tensorflow-2.21 st", "tf1.py", "st")
 TF_XLA = ("tensorflow-2.21 xla", "tf1.py", "xla")
 TORCH, TORCH_SCRIPT = ("torch", "torch_.py", ""), ("torch script", "torch_.py", "script")
+TORCH_LAST = ("torch channels_last", "torch_.py", "channels_last")
 JAX, ORT = ("jax", "jax_.py", ""), ("onnxruntime", "ort_.py", "")
 ALL = [TF, TORCH, JAX]
 
@@ -31,6 +32,13 @@ ROWS = [
     Row("eltwise", 1, [PYTHON], [TF, TF_XLA, TORCH, JAX, ORT]),
     Row("mlp", 1, [PYTHON], ALL),
     Row("lenet", 1, [PYTHON], ALL),
+    Row("alexnet", 1, [PYTHON], [*ALL, TORCH_LAST]),
+    Row("resnet50_train", 1, [PYTHON], [*ALL, TORCH_LAST]),
+    Row("resnet50_infer_b1", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
+    Row("resnet50_infer_b8", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
+    Row("lstm", 1, [PYTHON], ALL),
+    Row("transformer", 1, [PYTHON], ALL),
+    Row("widedeep", 1, [PYTHON], ALL),
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
 ]

@@ -13,7 +13,7 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = ("app compat errors gfile initializers layers logging losses math messages metrics nn raw_ops "
+_MODULES = ("app compat errors gfile graph_util initializers layers logging losses math messages metrics nn raw_ops "
             "train").split()
 
 # Where each public name lives; "name=other" is `other` there.
@@ -50,7 +50,7 @@ _PLACES = {
                 "reduce_mean reduce_min reduce_prod reduce_sum round=round_ saturate_cast scalar_mul sigmoid subtract tanh "
                 "tensordot to_bfloat16 to_double to_float to_int32 to_int64 truediv unsorted_segment_sum",
     "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
-    "framework": "load_op_library",
+    "framework": "disable_v2_behavior load_op_library",
 }
 
 # Functions that are one operation with TF1's own arguments.

@@ -20,3 +20,7 @@ def load_op_library(library_filename):
                         for i, c in enumerate(name))
         setattr(module, lower, raw_ops.function(name, lower))
     return module
+
+
+def disable_v2_behavior():
+    """For programs written against TensorFlow 2's compat.v1: what they ask for is how this package always is."""

@@ -8,11 +8,20 @@ from thalweg.tensor import Tensor
 _SIMPLE = {"relu": "Relu", "relu6": "Relu6", "elu": "Elu", "selu": "Selu", "softplus": "Softplus",
            "softsign": "Softsign", "l2_loss": "L2Loss", "sigmoid": "Sigmoid", "tanh": "Tanh"}
 
+_WINDOWS = frozenset(
+    "atrous_conv2d avg_pool1d avg_pool3d conv1d conv2d_backprop_filter conv2d_backprop_input conv3d conv3d_transpose "
+    "depthwise_conv2d depthwise_conv2d_native dilation2d erosion2d fused_batch_norm local_response_normalization max_pool1d "
+    "max_pool2d max_pool3d max_pool_with_argmax separable_conv2d".split())
+
 
 def __getattr__(name):
     if name in _SIMPLE:
         from thalweg import raw_ops
         made = globals()[name] = raw_ops.function(_SIMPLE[name], name)
+        return made
+    if name in _WINDOWS:
+        from thalweg import nn_windows
+        made = globals()[name] = getattr(nn_windows, name)
         return made
     if name == "rnn_cell" or name in ("dynamic_rnn", "static_rnn", "bidirectional_dynamic_rnn"):
         raise AttributeError(f"thalweg.nn.{name} is not there yet")
@@ -47,14 +56,6 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True
                   "data_format": data_format, "dilations": _pair(dilations, data_format)}, name=name or "Conv2D")
 
 
-def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data_format=None):  # noqa: A002
-    """Each channel with its own filters."""
-    data_format = data_format or "NHWC"
-    return apply("DepthwiseConv2dNative", [input, filter],
-                 {"strides": strides, "padding": padding, "data_format": data_format,
-                  "dilations": _pair(rate, data_format)}, name=name or "depthwise")
-
-
 def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME",  # noqa: A002
                      data_format="NHWC", name=None, input=None, filters=None, dilations=None):  # noqa: A002
     """The gradient of conv2d as an operation of its own."""
@@ -79,6 +80,9 @@ def avg_pool(value, ksize, strides, padding, data_format="NHWC", name=None, inpu
                   "data_format": data_format}, name=name or "AvgPool")
 
 
+avg_pool2d = avg_pool
+
+
 def bias_add(value, bias, data_format=None, name=None):
     """value + bias along the channels."""
     return apply("BiasAdd", [value, bias], {"data_format": data_format}, name=name or "BiasAdd")
@@ -92,6 +96,25 @@ def xw_plus_b(x, weights, biases, name=None):
 
 def leaky_relu(features, alpha=0.2, name=None):
     return apply("LeakyRelu", [features], {"alpha": alpha}, name=name)
+
+
+def crelu(features, name=None, axis=-1):
+    """Both halves of relu: of the features and of their negative."""
+    with name_scope(name, "CRelu", [features]) as scope:
+        features = convert_to_tensor(features)
+        return apply("Relu", [array_ops.concat([features, -features], axis)], name=scope)
+
+
+def swish(features):
+    """x * sigmoid(x)."""
+    features = convert_to_tensor(features)
+    return features * apply("Sigmoid", [features])
+
+
+def relu_layer(x, weights, biases, name=None):
+    """relu(x * weights + biases)."""
+    with name_scope(name, "relu_layer", [x, weights, biases]) as scope:
+        return apply("Relu", [xw_plus_b(x, weights, biases)], name=scope)
 
 
 def _last_dimension(op, logits, axis, name):

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every model trains: at a size that takes seconds its loss falls as far as is stated."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# Arguments of a small run, and the share of the first loss that the last may be.
+SMALL = {
+    "alexnet.py": (["--steps", 40, "--batch", 4, "--size", 63, "--width", 64, "--classes", 3], 0.97),
+    "lenet.py": (["--steps", 60, "--batch", 32], 0.4),
+    "lstm_language_model.py": (["--steps", 80, "--units", 64], 0.8),
+    "resnet50.py": (["--steps", 20, "--batch", 4, "--size", 32, "--classes", 2], 0.95),
+    "transformer.py": (["--steps", 120, "--length", 8, "--symbols", 8, "--units", 32], 0.5),
+    "vgg.py": (["--steps", 40, "--batch", 8, "--size", 32, "--width", 64, "--classes", 3], 0.97),
+    "wide_and_deep.py": (["--steps", 200, "--batch", 128], 0.9),
+}
+
+
+def test_every_model_is_listed():
+    names = {os.path.basename(p) for p in glob.glob(os.path.join(HERE, "*.py"))}
+    assert names == set(SMALL) | {"gratings.py", "test_models.py", "training.py"}
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_learns(name):
+    arguments, share = SMALL[name]
+    p = subprocess.run([sys.executable, os.path.join(HERE, name), *map(str, arguments)], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True, timeout=300)
+    assert p.returncode == 0 and p.stderr == "", p.stderr
+    first, last = re.fullmatch(r"loss (\S+) -> (\S+) in \d+ steps, \S+ \w+/s", p.stdout.splitlines()[-1]).groups()
+    assert float(last) < share * float(first), p.stdout
