@@ -17,6 +17,7 @@ def arguments(description, **defaults):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     for name, value in {**defaults, "threads": 0}.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), default=value)
+    tf.set_random_seed(0)  # the same run every time
     return parser.parse_args()
 
 
