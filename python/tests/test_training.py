@@ -150,6 +150,20 @@ def test_learning_rates(run):
     np.testing.assert_allclose(run(rates, {step: 15}), [0.1 * 0.5 ** 1.5, 0.05, 0, 2, 0.25], rtol=1e-5)
 
 
+@pytest.mark.parametrize("make, recorded", [  # of TensorFlow 2.21, from 0.5 at steps 0, 3, 12 and 40
+    (lambda step: tw.train.cosine_decay(0.5, step, 10, 0.1), [0.5, 0.407252, 0.05, 0.05]),
+    (lambda step: tw.train.cosine_decay_restarts(0.5, step, 10, 2.0, 0.9, 0.1), [0.5, 0.407252, 0.445089, 0.36112]),
+    (lambda step: tw.train.cosine_decay_restarts(0.5, step, 10, 1.0), [0.5, 0.396946, 0.452254, 0.5]),
+    (lambda step: tw.train.linear_cosine_decay(0.5, step, 10), [0.5005, 0.278362, 0.0005, 0.0005]),
+    (lambda step: tw.train.natural_exp_decay(0.5, step, 10, 0.3), [0.5, 0.456966, 0.348838, 0.150597]),
+    (lambda step: tw.train.polynomial_decay(0.5, step, 10, cycle=True, power=2.0), [0.5, 0.245051, 0.080084, 0.0001]),
+])
+def test_learning_rates_as_recorded(run, make, recorded):
+    step = tw.placeholder(tw.int32, [])
+    rate = make(step)
+    np.testing.assert_allclose([run(rate, {step: at}) for at in (0, 3, 12, 40)], recorded, rtol=2e-5)
+
+
 def test_a_rate_that_the_graph_computes():
     v, rate = tw.Variable(1.0), tw.placeholder(tw.float32, [])
     train = tw.train.GradientDescentOptimizer(rate).minimize(3 * v)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training: tw.train. Optimizers are the core's; learning-rate schedules and the global step are made here."""
+"""Training: tw.train. Optimizers are the core's; the global step and averages are made here."""
 from thalweg import dtypes, graph, math_ops, ops, variables
 from thalweg.gradient_ops import gradients
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
-from thalweg.tensor import IndexedSlices, Tensor
+from thalweg.tensor import IndexedSlices
 
-_LATER = {"saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
+_LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
+                            "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
+                            "polynomial_decay",
+          "saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
           "meta_graph": "export_meta_graph import_meta_graph"}
 
 
@@ -232,71 +235,6 @@ def get_or_create_global_step(graph_=None):
 
 def global_step(sess, global_step_tensor):
     return int(sess.run(global_step_tensor))
-
-
-# ---- learning rates that change ----
-def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate * decay_rate ** (global_step / decay_steps)."""
-    with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
-        rate = convert_to_tensor(learning_rate, name="learning_rate")
-        kind = rate.dtype.base_dtype
-        power = math_ops.cast(global_step, kind) / _number(decay_steps, kind)
-        if staircase:
-            power = apply("Floor", [power])
-        return apply("Mul", [rate, apply("Pow", [_number(decay_rate, kind), power])], name=scope)
-
-
-def _number(value, kind):
-    return math_ops.cast(value, kind) if isinstance(value, Tensor) else ops.constant(float(value), kind)
-
-
-def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
-    with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
-        rate = convert_to_tensor(learning_rate, name="learning_rate")
-        kind = rate.dtype.base_dtype
-        power = math_ops.cast(global_step, kind) / _number(decay_steps, kind)
-        if staircase:
-            power = apply("Floor", [power])
-        return apply("RealDiv", [rate, 1 + _number(decay_rate, kind) * power], name=scope)
-
-
-def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
-    with name_scope(name, "NaturalExpDecay", [learning_rate, global_step]) as scope:
-        rate = convert_to_tensor(learning_rate, name="learning_rate")
-        kind = rate.dtype.base_dtype
-        power = math_ops.cast(global_step, kind) / _number(decay_steps, kind)
-        if staircase:
-            power = apply("Floor", [power])
-        return apply("Mul", [rate, apply("Exp", [-_number(decay_rate, kind) * power])], name=scope)
-
-
-def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False, name=None):
-    """From learning_rate to end_learning_rate within decay_steps."""
-    with name_scope(name, "PolynomialDecay", [learning_rate, global_step]) as scope:
-        rate = convert_to_tensor(learning_rate, name="learning_rate")
-        kind = rate.dtype.base_dtype
-        step, total, end = math_ops.cast(global_step, kind), _number(decay_steps, kind), _number(end_learning_rate, kind)
-        if cycle:
-            total = total * apply("Maximum", [ops.constant(1.0, kind), apply("Ceil", [step / total])])
-        else:
-            step = apply("Minimum", [step, total])
-        left = apply("Pow", [1 - step / total, _number(power, kind)])
-        return apply("Add", [(rate - end) * left, end], name=scope)
-
-
-def piecewise_constant(x, boundaries, values, name=None):
-    """values[i] up to boundaries[i], then the last one."""
-    if len(boundaries) != len(values) - 1:
-        raise ValueError("The length of boundaries should be 1 less than the length of values")
-    with name_scope(name, "PiecewiseConstant", [x, *boundaries, *values]):
-        x = convert_to_tensor(x)
-        result = convert_to_tensor(values[0])
-        for boundary, value in zip(boundaries, values[1:]):
-            passed = apply("Greater", [x, convert_to_tensor(boundary, dtype=x.dtype.base_dtype)])
-            result = apply("Select", [passed, convert_to_tensor(value, dtype=result.dtype.base_dtype), result])
-        return result
 
 
 class ExponentialMovingAverage:
