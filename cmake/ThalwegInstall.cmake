@@ -1,9 +1,10 @@
-# What `./dev install PREFIX` installs: libthalweg.so, three headers, a CMake package (find_package(thalweg), target
+# What `./dev install PREFIX` installs: libthalweg.so, four headers (ops.h is written from the schemas), a CMake package (find_package(thalweg), target
 # thalweg::thalweg) and a pkg-config file. In the tree the same target and the same #include lines work.
 
 set(CMAKE_INSTALL_LIBDIR lib)  # also below /usr: one place to look
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
 
 set(headers c_api.h kernel_api.h thalweg.h)
 foreach(header ${headers})
@@ -11,6 +12,13 @@ foreach(header ${headers})
     CONTENT "#include \"@PROJECT_SOURCE_DIR@/thalweg/api/${header}\"\n" @ONLY)
   install(FILES ${PROJECT_SOURCE_DIR}/thalweg/api/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/thalweg)
 endforeach()
+set(ops_header ${PROJECT_BINARY_DIR}/generated/include/thalweg/ops.h)
+add_custom_command(OUTPUT ${ops_header}
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/gen_cpp_ops.py ${PROJECT_SOURCE_DIR}/tools/tf_facts/ops.jsonl ${ops_header}
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/gen_cpp_ops.py ${PROJECT_SOURCE_DIR}/tools/tf_facts/ops.jsonl)
+add_custom_target(thalweg_ops_header ALL DEPENDS ${ops_header})
+add_dependencies(thalweg_shared thalweg_ops_header)
+install(FILES ${ops_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/thalweg)
 add_library(thalweg::thalweg ALIAS thalweg_shared)
 target_include_directories(thalweg_shared INTERFACE
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated/include>

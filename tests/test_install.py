@@ -28,8 +28,8 @@ def flags(prefix):
     return [*run("pkg-config", "--cflags", "--libs", "thalweg", env=environment).stdout.split(), f"-Wl,-rpath,{prefix}/lib"]
 
 
-def test_installs_three_headers_and_one_library(prefix):
-    assert sorted(os.listdir(prefix / "include" / "thalweg")) == ["c_api.h", "kernel_api.h", "thalweg.h"]
+def test_installs_four_headers_and_one_library(prefix):
+    assert sorted(os.listdir(prefix / "include" / "thalweg")) == ["c_api.h", "kernel_api.h", "ops.h", "thalweg.h"]
     assert os.path.getsize(prefix / "lib" / "libthalweg.so") < 25e6
 
 

@@ -353,6 +353,20 @@ class Attr {
       : set_([n = S(name), v](TwNodeBuilder* b) {
           tw_node_builder_attr_float_list(b, n.c_str(), v.data(), static_cast<int32_t>(v.size()));
         }) {}
+  Attr(const char* name, const std::vector<DataType>& v)
+      : set_([n = S(name), v](TwNodeBuilder* b) {
+          const std::vector<TwDataType> all(v.begin(), v.end());
+          tw_node_builder_attr_type_list(b, n.c_str(), all.data(), static_cast<int32_t>(v.size()));
+        }) {}
+  Attr(const char* name, const std::vector<std::string>& v)
+      : set_([n = S(name), v](TwNodeBuilder* b) {
+          std::vector<const char*> texts;
+          std::vector<size_t> sizes;
+          for (const std::string& text : v)
+            texts.push_back(text.data()), sizes.push_back(text.size());
+          tw_node_builder_attr_string_list(b, n.c_str(), texts.data(), sizes.data(),
+                                           static_cast<int32_t>(v.size()));
+        }) {}
   // NOLINTEND
   // A shape; -1 for an unknown dimension.
   static Attr Shape(const char* name, const std::vector<int64_t>& dims) {
