@@ -15,8 +15,10 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "gra
 GRAPHS = sorted(f"{release}/{name[:-5]}" for release in os.listdir(FOLDER) for name in os.listdir(os.path.join(FOLDER, release))
                 if name.endswith(".json"))
 
-# Graph: word of the error that says what is missing.
-MISSING = {}
+# Graph, without its release: the operation that has no kernel yet.
+MISSING = {"array_mix": "ResizeBilinear", "convnet": "LRN", "functions_defun": "Twice", "functions_v2": "PartitionedCall",
+           "lstm_classifier": "TensorArrayV3", "math_mix": "Igamma", "queues": "FIFOQueueV2", "string_mix": "ParseExample",
+           "while_raw": "StackV2"}
 
 
 def run(graph, optimise):
@@ -43,8 +45,9 @@ def run(graph, optimise):
 @pytest.mark.parametrize("optimise", [True, False], ids=["passes", "plain"])
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_gives_what_tensorflow_gave(graph, optimise):
-    if graph in MISSING:
-        with pytest.raises(tf.errors.OpError, match=MISSING[graph]):
+    missing = MISSING.get(graph.partition("/")[2])
+    if missing is not None:
+        with pytest.raises(tf.errors.OpError, match=f"no kernel is registered for operation {missing}"):
             run(graph, optimise)
         return
     for name, ours, recorded in run(graph, optimise):

@@ -16,7 +16,7 @@ SMALL = {
     "lenet.py": (["--steps", 60, "--batch", 32], 0.4),
     "lstm_language_model.py": (["--steps", 80, "--units", 64], 0.8),
     "resnet50.py": (["--steps", 15, "--batch", 4, "--size", 64, "--classes", 2], 0.95),
-    "transformer.py": (["--steps", 120, "--length", 8, "--symbols", 8, "--units", 32], 0.5),
+    "transformer.py": (["--steps", 120, "--length", 8, "--symbols", 8, "--units", 32], 0.85),
     "vgg.py": (["--steps", 40, "--batch", 8, "--size", 32, "--width", 64, "--classes", 3], 0.97),
     "wide_and_deep.py": (["--steps", 200, "--batch", 128], 0.9),
 }
