@@ -126,6 +126,11 @@ TW_EXPORT TwCode tw_environment_load_library(TwEnvironment* environment, const c
  * `implemented_only`). */
 TW_EXPORT TwBuffer* tw_environment_op_list(TwEnvironment* environment, int32_t implemented_only,
                                            TwStatus* status);
+/* All kernels as one KernelList message: operation, device type, types. */
+TW_EXPORT TwBuffer* tw_environment_kernel_list(TwEnvironment* environment, TwStatus* status);
+/* Why an operation has no gradient; "" when it has one, NULL when nobody said or it does not exist.
+ */
+TW_EXPORT const char* tw_environment_no_gradient(const TwEnvironment* environment, const char* op);
 
 /* ---- Graph ---- */
 TW_EXPORT TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status);

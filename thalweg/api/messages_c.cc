@@ -82,6 +82,31 @@ TwBuffer* tw_environment_op_list(TwEnvironment* environment, int32_t implemented
   });
 }
 
+TwBuffer* tw_environment_kernel_list(TwEnvironment* environment, TwStatus* status) {
+  return MessageBuffer(pb::KernelList::Descriptor(), status, [&](Message* message) {
+    for (const KernelEntry* entry : environment->environment->kernels().Entries()) {
+      Message* kernel = message->Add(pb::KernelList::kKernel);
+      kernel->SetString(pb::KernelDef::kOp, entry->op);
+      kernel->SetString(pb::KernelDef::kDeviceType, entry->device_type);
+      for (const auto& [attr, dtype] : entry->types) {
+        Message* constraint = kernel->Add(pb::KernelDef::kConstraint);
+        constraint->SetString(pb::KernelDef::AttrConstraint::kName, attr);
+        Message* types = constraint->Mutable(pb::KernelDef::AttrConstraint::kAllowedValues)
+                             ->Mutable(pb::AttrValue::kList);
+        types->AddInt(pb::AttrValue::ListValue::kType, static_cast<int>(dtype));
+      }
+    }
+    return OkStatus();
+  });
+}
+
+const char* tw_environment_no_gradient(const TwEnvironment* environment, const char* op) {
+  const Result<const OpEntry*> entry = environment->environment->ops().Find(op);
+  if (!entry.ok()) return nullptr;
+  if ((*entry)->gradient != nullptr) return "";
+  return (*entry)->not_differentiable.empty() ? nullptr : (*entry)->not_differentiable.c_str();
+}
+
 TwBuffer* tw_graph_export(const TwGraph* graph, int32_t text, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     ASSIGN_OR_RETURN(std::string out, text != 0 ? ExportGraphDefText(*graph->graph)
