@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package as a whole: what an import costs, what a run prints, messages, the examples."""
+import ast
 import os
 import subprocess
 import sys
@@ -98,3 +99,15 @@ def test_files_and_programs(tmp_path):
     with pytest.raises(SystemExit) as ended:
         tw.app.run(lambda argv: len(argv), argv=["program", "x"])
     assert ended.value.code == 2
+
+
+def test_stubs_name_all_that_is_public():
+    folder = os.path.dirname(tw.__file__)
+    with open(os.path.join(folder, "__init__.pyi")) as f:
+        nodes = ast.parse(f.read()).body
+    named = {alias.asname for n in nodes if isinstance(n, ast.ImportFrom) for alias in n.names}
+    named |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    named |= {n.target.id for n in nodes if isinstance(n, ast.AnnAssign)}
+    assert set(dir(tw)) <= named
+    with open(os.path.join(folder, "raw_ops.pyi")) as f:
+        assert {"MatMul", "Conv2D"} <= {n.name for n in ast.parse(f.read()).body if isinstance(n, ast.FunctionDef)}
