@@ -22,17 +22,33 @@ def version():
         return re.search(r"project\(thalweg VERSION ([\d.]+)", f.read())[1]
 
 
+def brought_along():
+    """What the oneDNN component links beyond the C and C++ run time: it finds them beside itself."""
+    component = os.path.join(PACKAGE, "libthalweg_dnnl.so")
+    if not os.path.exists(component):
+        return []
+    listed = subprocess.run(["ldd", component], check=True, capture_output=True, text=True).stdout
+    return re.findall(r"^\s*(lib(?:dnnl|OpenCL|gomp)\S*) => (\S+)", listed, re.M)
+
+
+def stripped(path, scratch):
+    out = os.path.join(scratch, "stripped")
+    subprocess.run(["strip", "--strip-unneeded", "-o", out, path], check=True)
+    return out
+
+
 def files_of_package(scratch):
     """(name in the wheel, bytes) of every file of the package."""
+    for name, path in brought_along():
+        with open(stripped(path, scratch), "rb") as f:
+            yield os.path.join("thalweg", name), f.read()
     for folder, folders, files in os.walk(PACKAGE):
         folders[:] = sorted(d for d in folders if d != "__pycache__")
         for file in sorted(files):
             path = os.path.join(folder, file)
             name = os.path.join("thalweg", os.path.relpath(path, PACKAGE))
             if re.search(r"\.so(\.\d+)*$", file):
-                stripped = os.path.join(scratch, "stripped")
-                subprocess.run(["strip", "--strip-unneeded", "-o", stripped, path], check=True)
-                path = stripped
+                path = stripped(path, scratch)
             with open(path, "rb") as f:
                 yield name, f.read()
 

@@ -105,6 +105,7 @@ typedef struct TwEnvironmentOptions {
    * 2 error. */
   void (*log)(void* log_arg, int32_t severity, const char* line);
   void* log_arg;
+  int32_t strict_kernels; /* 1: the library's own kernels only, no oneDNN */
 } TwEnvironmentOptions;
 TW_EXPORT void tw_environment_options_init(TwEnvironmentOptions* options); /* the defaults */
 TW_EXPORT TwEnvironment* tw_environment_new(const TwEnvironmentOptions* options,

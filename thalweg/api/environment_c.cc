@@ -28,6 +28,7 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
       return InvalidArgument("isa_level is -1, 0, 1 or 2, got ", given.isa_level);
     options.isa = static_cast<compute::IsaLevel>(given.isa_level);
   }
+  options.strict_kernels = given.strict_kernels != 0;
   if (given.schedule != nullptr) {
     hosted->queue = std::make_unique<HostQueue>(given.schedule, given.host, given.host_parallelism);
     options.host_queue = hosted->queue.get();

@@ -12,12 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/base/str_cat.h"
 #include "thalweg/compute/conv/conv2d.h"
+#include "thalweg/compute/conv/depthwise.h"
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/ew/program.h"
 #include "thalweg/compute/gemm/gemm.h"
+#include "thalweg/compute/isa/components.h"
+#include "thalweg/compute/norm/batch_norm.h"
 #include "thalweg/compute/optimizer/optimizer.h"
-#include "thalweg/compute/pool/pool2d.h"
+#include "thalweg/compute/pool/pool.h"
 #include "thalweg/compute/reduce/reduce.h"
 #include "thalweg/compute/softmax/softmax.h"
 #include "thalweg/compute/work.h"
@@ -98,8 +102,10 @@ class Bench {
   }
   Work& work() { return work_; }
   void Flops(const std::string& name, double flops, const std::function<void()>& call) {
-    if (name.find(filter_) == std::string::npos) return;
-    const double seconds = Time(call);
+    if (Wants(name)) PrintFlops(name, flops, Time(call));
+  }
+  bool Wants(const std::string& name) const { return name.find(filter_) != std::string::npos; }
+  void PrintFlops(const std::string& name, double flops, double seconds) const {
     std::printf("%-6s %-44s %9.1f us %8.1f GFLOP/s %5.0f %% of FMA\n", IsaLevelName(level_),
                 name.c_str(), seconds * 1e6, flops / seconds / 1e9,
                 100 * flops / seconds / 1e9 / roof_.gflops);
@@ -204,6 +210,76 @@ void ConvRows(Bench& bench) {
       Conv2DBackwardFilter(bench.work(), DType::kFloat, s, x.data(), y.data(), f.data())
           .IgnoreError();
     });
+  }
+}
+
+struct Layer {
+  Conv2DShape shape;
+  int count;
+};
+
+// The 53 convolutions of ResNet-50, batch 8.
+std::vector<Layer> ResnetLayers() {
+  std::vector<Layer> layers;
+  const auto add = [&](int count, int64_t size, int64_t in, int64_t filter, int64_t stride,
+                       int64_t out) {
+    const Window w = *MakeWindow(size, filter, stride, 1, Padding::kSame);
+    layers.push_back({{8, w, w, in, out}, count});
+  };
+  add(1, 224, 3, 7, 2, 64);
+  int64_t in = 64, size = 56;
+  const int blocks[] = {3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int64_t width = int64_t{64} << stage, out = 4 * width, stride = stage == 0 ? 1 : 2;
+    const int more = blocks[stage] - 1;
+    add(1, size, in, 1, 1, width);
+    add(1, size, width, 3, stride, width);
+    add(1, size, in, 1, stride, out);
+    size /= stride;
+    add(more + 1, size, width, 1, 1, out);
+    add(more, size, out, 1, 1, width);
+    add(more, size, width, 3, 1, width);
+    in = out;
+  }
+  return layers;
+}
+
+// Sums over all layers: the own path beside the component.
+void ResnetRows(Bench& bench) {
+  const std::vector<Layer> layers = ResnetLayers();
+  enum { kForward, kBackwardInput, kBackwardFilter };
+  const char* names[] = {"forward", "backward input", "backward filter"};
+  for (const bool component : {false, true}) {
+    if (component && !(MayUseComponents(bench.work().isa()) && HasConvComponent())) continue;
+    for (const int form : {kForward, kBackwardInput, kBackwardFilter}) {
+      const std::string name = StrCat("resnet-50 ", component ? "onednn " : "own ", names[form]);
+      if (!bench.Wants(name)) continue;
+      double seconds = 0, flops = 0;
+      for (const auto& [s, count] : layers) {
+        ConvPlans own_plans, *plans = component ? &own_plans : nullptr;
+        std::vector<float> x(s.batch * s.InPixels() * s.in_channels, 0.5f),
+            f(s.Taps() * s.in_channels * s.out_channels, 0.25f),
+            y(s.batch * s.OutPixels() * s.out_channels, 0.125f);
+        Work& work = bench.work();
+        const DType t = DType::kFloat;
+        const double time = Time([&, &s = s] {
+          const Status status =
+              form == kForward ? Conv2D(work, t, s, x.data(), f.data(), y.data(), {}, plans)
+              : form == kBackwardInput
+                  ? Conv2DBackwardInput(work, t, s, f.data(), y.data(), x.data(), plans)
+                  : Conv2DBackwardFilter(work, t, s, x.data(), y.data(), f.data(), plans);
+          status.IgnoreError();
+        });
+        const double layer_flops =
+            2.0 * static_cast<double>(y.size()) * static_cast<double>(s.Taps() * s.in_channels);
+        bench.PrintFlops(StrCat(name, Label(" layer", {s.rows.input, s.in_channels, s.rows.size,
+                                                       s.rows.stride, s.out_channels})),
+                         layer_flops, time);
+        seconds += time * count;
+        flops += layer_flops * count;
+      }
+      bench.PrintFlops(name, flops, seconds);
+    }
   }
 }
 
@@ -322,7 +398,7 @@ void RowRows(Bench& bench) {
 
 void PoolRows(Bench& bench) {
   const Window w = *MakeWindow(112, 3, 2, 1, Padding::kSame);
-  const Pool2DShape s{8, w, w, 64};
+  const PoolShape s{8, w, w, 64};
   std::vector<float> x(s.batch * s.InPixels() * 64, 0.5f), dx(x.size()),
       y(s.batch * s.OutPixels() * 64);
   const double bytes = 4.0 * static_cast<double>(x.size() + y.size());
@@ -334,6 +410,45 @@ void PoolRows(Bench& bench) {
       });
   bench.Bytes("average pool 3x3/2 8x112x112x64", bytes,
               [&] { AvgPool(bench.work(), DType::kFloat, s, x.data(), y.data()).IgnoreError(); });
+}
+
+// Batch normalisation of 8x56x56x256 in training: four passes over memory.
+void NormRows(Bench& bench) {
+  const ChannelShape s{8 * 56 * 56, 256, 1};
+  const int64_t n = s.outer * s.channels;
+  std::vector<float> x(n, 0.5f), dy(n, 0.25f), y(n), factor(s.channels, 1.0f);
+  std::vector<double> a(s.channels), b(s.channels);
+  const double bytes = 4.0 * static_cast<double>(n);
+  const DType t = DType::kFloat;
+  const float* f = factor.data();
+  bench.Bytes("batch norm moments", bytes, [&] {
+    ChannelMoments(bench.work(), t, s, x.data(), a.data(), b.data()).IgnoreError();
+  });
+  bench.Bytes("batch norm scale", 2 * bytes,
+              [&] { ScaleChannels(bench.work(), t, s, x.data(), f, f, y.data()).IgnoreError(); });
+  bench.Bytes("batch norm gradient sums", 2 * bytes, [&] {
+    ChannelGradSums(bench.work(), t, s, dy.data(), x.data(), f, a.data(), b.data()).IgnoreError();
+  });
+  bench.Bytes("batch norm gradient", 3 * bytes, [&] {
+    CentredGrad(bench.work(), t, s, dy.data(), x.data(), f, f, f, f, y.data()).IgnoreError();
+  });
+}
+
+void DepthwiseRows(Bench& bench) {
+  const Window w = *MakeWindow(56, 3, 1, 1, Padding::kSame);
+  const DepthwiseShape s{8, w, w, 128, 1};
+  const int64_t n = s.batch * s.InPixels() * s.in_channels;
+  std::vector<float> x(n, 0.5f), y(n, 0.25f), f(9 * 128, 0.5f);
+  const double bytes = 8.0 * static_cast<double>(n);
+  const DType t = DType::kFloat;
+  bench.Bytes("depthwise 3x3 8x56x56x128", bytes,
+              [&] { Depthwise(bench.work(), t, s, x.data(), f.data(), y.data()).IgnoreError(); });
+  bench.Bytes("depthwise 3x3 8x56x56x128 backward input", bytes, [&] {
+    DepthwiseBackwardInput(bench.work(), t, s, f.data(), y.data(), x.data()).IgnoreError();
+  });
+  bench.Bytes("depthwise 3x3 8x56x56x128 backward filter", bytes, [&] {
+    DepthwiseBackwardFilter(bench.work(), t, s, x.data(), y.data(), f.data()).IgnoreError();
+  });
 }
 
 }  // namespace
@@ -349,10 +464,13 @@ int main(int argc, char** argv) {
     GemmRows(bench);
     BatchedRows(bench);
     ConvRows(bench);
+    ResnetRows(bench);
     ElementwiseRows(bench);
     ChainRows(bench);
     RowRows(bench);
     PoolRows(bench);
+    NormRows(bench);
+    DepthwiseRows(bench);
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/thread_pool.h"
+#include "thalweg/compute/isa/components.h"
 
 namespace thalweg {
 namespace {
@@ -17,6 +18,11 @@ int UsableProcessors() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
+const compute::IsaTable& TableOf(const EnvironmentOptions& options) {
+  const compute::IsaLevel level = options.isa.value_or(compute::BestIsaLevel());
+  return options.strict_kernels ? compute::GetStrictIsaTable(level) : compute::GetIsaTable(level);
+}
+
 }  // namespace
 
 Environment::Environment(Token, EnvironmentOptions options, Registries registries)
@@ -25,7 +31,7 @@ Environment::Environment(Token, EnvironmentOptions options, Registries registrie
       clock_(options_.clock != nullptr ? options_.clock : &system_clock_),
       logger_(options_.log_sink != nullptr ? options_.log_sink : &standard_error_,
               options_.log_level),
-      isa_(&compute::GetIsaTable(options_.isa.value_or(compute::BestIsaLevel()))),
+      isa_(&TableOf(options_)),
       allocator_(MakeCpuAllocator(options_.memory_limit)),
       timer_(std::make_unique<Timer>(*clock_)) {
   if (options_.host_queue != nullptr) {

@@ -42,6 +42,9 @@ struct EnvironmentOptions {
   LogLevel log_level = LogLevel::kWarning;
   // The highest instruction set to use; by default the best that the processor has.
   std::optional<compute::IsaLevel> isa;
+  // Own code only: no component (oneDNN for convolutions) is loaded, and AVX2 and AVX-512 give the
+  // same bits everywhere.
+  bool strict_kernels = false;
   // Null: the system's. Must outlive the environment.
   Clock* clock = nullptr;
 

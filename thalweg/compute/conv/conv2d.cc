@@ -2,9 +2,13 @@
 #include "thalweg/compute/conv/conv2d.h"
 
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 
+#include "thalweg/compute/conv/conv2d_component.h"
 #include "thalweg/compute/conv/conv2d_float.h"
 #include "thalweg/compute/conv/conv2d_plain.h"
+#include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/move/transpose_matrix.h"
 
 namespace thalweg::compute {
@@ -25,7 +29,26 @@ struct Operands {
   void* input;
   void* filter;
   void* output;
+  ConvPlans* plans = nullptr;
 };
+
+// What the component does; nullopt for all else.
+std::optional<Status> TryComponent(Work& work, Form form, const Conv2DShape& s, const Operands& o,
+                                   const GemmEpilogue& epilogue) {
+  if (o.plans == nullptr) return std::nullopt;
+  auto* input = static_cast<float*>(o.input);
+  auto* filter = static_cast<float*>(o.filter);
+  auto* output = static_cast<float*>(o.output);
+  switch (form) {
+    case Form::kForward:
+      return ComponentForward(work, *o.plans, s, input, filter, output, epilogue);
+    case Form::kBackwardInput:
+      return ComponentBackwardInput(work, *o.plans, s, filter, output, input);
+    case Form::kBackwardFilter:
+      return ComponentBackwardFilter(work, *o.plans, s, input, output, filter);
+  }
+  return std::nullopt;
+}
 
 template <class T>
 Status RunChannelsLast(Work& work, Form form, const Conv2DShape& s, const Operands& o,
@@ -34,6 +57,12 @@ Status RunChannelsLast(Work& work, Form form, const Conv2DShape& s, const Operan
   T* filter = static_cast<T*>(o.filter);
   T* output = static_cast<T*>(o.output);
   const Sizes sizes(s);
+  if constexpr (std::is_same_v<T, float>) {
+    const bool empty = sizes.input == 0 || sizes.output == 0 || sizes.filter == 0;
+    std::optional<Status> done;
+    if (!empty) done = TryComponent(work, form, s, o, epilogue);
+    if (done.has_value()) return *std::move(done);
+  }
   if (form == Form::kForward) {
     return sizes.output == 0 ? OkStatus() : ConvForward(work, s, input, filter, output, epilogue);
   }
@@ -66,8 +95,8 @@ Status RunTyped(Work& work, Form form, const Conv2DShape& s, const Operands& o,
     RETURN_IF_ERROR(to_last(o.output, s.out_channels, s.OutPixels(), output.get()));
   Conv2DShape last = s;
   last.channels_first = false;
-  RETURN_IF_ERROR(
-      RunChannelsLast<T>(work, form, last, {input.get(), o.filter, output.get()}, epilogue));
+  RETURN_IF_ERROR(RunChannelsLast<T>(work, form, last,
+                                     {input.get(), o.filter, output.get(), o.plans}, epilogue));
   if (form == Form::kForward)
     return to_first(output.get(), s.out_channels, s.OutPixels(), o.output);
   if (form == Form::kBackwardInput)
@@ -96,15 +125,16 @@ Status RunHalf(Work& work, Form form, const Conv2DShape& s, const Operands& o,
   widen(epilogue.bias, bias_size, bias.get());
   widen(epilogue.residual, residual_size, residual.get());
   const GemmEpilogue wide{bias.get(), residual.get(), epilogue.relu};
-  RETURN_IF_ERROR(RunTyped<float>(work, form, s, {input.get(), filter.get(), output.get()}, wide));
+  RETURN_IF_ERROR(
+      RunTyped<float>(work, form, s, {input.get(), filter.get(), output.get(), o.plans}, wide));
   if (form == Form::kForward) narrow(output.get(), sizes.output, o.output);
   if (form == Form::kBackwardInput) narrow(input.get(), sizes.input, o.input);
   if (form == Form::kBackwardFilter) narrow(filter.get(), sizes.filter, o.filter);
   return OkStatus();
 }
 
-Status Run(Work& work, DType dtype, Form form, const Conv2DShape& shape, const Operands& operands,
-           const GemmEpilogue& epilogue) {
+Status RunDense(Work& work, DType dtype, Form form, const Conv2DShape& shape,
+                const Operands& operands, const GemmEpilogue& epilogue) {
   switch (dtype) {
     case DType::kFloat:
       return RunTyped<float>(work, form, shape, operands, epilogue);
@@ -121,27 +151,88 @@ Status Run(Work& work, DType dtype, Form form, const Conv2DShape& shape, const O
   }
 }
 
+// One group's part of an operand: `count` channels of every pixel (or filter tap) from `first` on.
+struct ChannelPart {
+  int64_t outer, channels, inner, first, count;
+
+  Status Copy(Work& work, DType dtype, bool out, void* whole, void* part) const {
+    const Dims dims{outer, count, inner}, dense{count * inner, inner, 1};
+    const Dims strides{channels * inner, inner, 1};
+    if (out) {
+      return CopyStrided(work, dtype, dims, {part, dense}, {whole, strides, first * inner});
+    }
+    return CopyStrided(work, dtype, dims, {whole, strides, first * inner}, {part, dense});
+  }
+};
+
+// Each group by itself, its operands copied together.
+Status RunGroups(Work& work, DType dtype, Form form, const Conv2DShape& s, const Operands& o,
+                 const GemmEpilogue& epilogue) {
+  Conv2DShape one = s;
+  one.groups = 1;
+  one.in_channels = s.in_channels / s.groups;
+  one.out_channels = s.out_channels / s.groups;
+  const Sizes sizes(one);
+  const auto bytes = static_cast<int64_t>(DTypeSize(dtype));
+  Scratch<char> input(work, sizes.input * bytes), filter(work, sizes.filter * bytes),
+      output(work, sizes.output * bytes);
+  if (!input || !filter || !output) return OutOfScratch();
+  const auto image = [&](int64_t channels, int64_t pixels, int64_t first, int64_t count) {
+    return s.channels_first ? ChannelPart{s.batch, channels, pixels, first, count}
+                            : ChannelPart{s.batch * pixels, channels, 1, first, count};
+  };
+  for (int64_t g = 0; g < s.groups; ++g) {
+    const auto in = image(s.in_channels, s.InPixels(), g * one.in_channels, one.in_channels);
+    const auto out = image(s.out_channels, s.OutPixels(), g * one.out_channels, one.out_channels);
+    const ChannelPart taps{s.Taps() * one.in_channels, s.out_channels, 1, g * one.out_channels,
+                           one.out_channels};
+    const auto move = [&](bool back) -> Status {
+      const bool fwd = form == Form::kForward, bwd = form == Form::kBackwardInput;
+      if (bwd == back) RETURN_IF_ERROR(in.Copy(work, dtype, back, o.input, input.get()));
+      if (!(fwd || bwd) == back) {
+        RETURN_IF_ERROR(taps.Copy(work, dtype, back, o.filter, filter.get()));
+      }
+      return fwd == back ? out.Copy(work, dtype, back, o.output, output.get()) : OkStatus();
+    };
+    RETURN_IF_ERROR(move(false));
+    GemmEpilogue part = epilogue;
+    if (epilogue.bias != nullptr) {
+      part.bias = static_cast<const char*>(epilogue.bias) + g * one.out_channels * bytes;
+    }
+    RETURN_IF_ERROR(
+        RunDense(work, dtype, form, one, {input.get(), filter.get(), output.get(), o.plans}, part));
+    RETURN_IF_ERROR(move(true));
+  }
+  return OkStatus();
+}
+
+Status Run(Work& work, DType dtype, Form form, const Conv2DShape& shape, const Operands& operands,
+           const GemmEpilogue& epilogue) {
+  if (shape.groups == 1) return RunDense(work, dtype, form, shape, operands, epilogue);
+  return RunGroups(work, dtype, form, shape, operands, epilogue);
+}
+
 }  // namespace
 
 Status Conv2D(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
-              const void* filter, void* output, const GemmEpilogue& epilogue) {
-  if (shape.channels_first && epilogue.residual != nullptr) {
-    return Unimplemented("a residual added to a convolution with channels first");
+              const void* filter, void* output, const GemmEpilogue& epilogue, ConvPlans* plans) {
+  if ((shape.channels_first || shape.groups != 1) && epilogue.residual != nullptr) {
+    return Unimplemented("a residual added to a convolution with channels first or groups");
   }
   return Run(work, dtype, Form::kForward, shape,
-             {const_cast<void*>(input), const_cast<void*>(filter), output}, epilogue);
+             {const_cast<void*>(input), const_cast<void*>(filter), output, plans}, epilogue);
 }
 
 Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape, const void* filter,
-                           const void* output_grad, void* input_grad) {
+                           const void* output_grad, void* input_grad, ConvPlans* plans) {
   return Run(work, dtype, Form::kBackwardInput, shape,
-             {input_grad, const_cast<void*>(filter), const_cast<void*>(output_grad)}, {});
+             {input_grad, const_cast<void*>(filter), const_cast<void*>(output_grad), plans}, {});
 }
 
 Status Conv2DBackwardFilter(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
-                            const void* output_grad, void* filter_grad) {
+                            const void* output_grad, void* filter_grad, ConvPlans* plans) {
   return Run(work, dtype, Form::kBackwardFilter, shape,
-             {const_cast<void*>(input), filter_grad, const_cast<void*>(output_grad)}, {});
+             {const_cast<void*>(input), filter_grad, const_cast<void*>(output_grad), plans}, {});
 }
 
 }  // namespace thalweg::compute

@@ -12,11 +12,15 @@
 // image operand. Types: float, double; half and bfloat16 through float; int32 by plain loops
 // (wrapping). Others are Unimplemented. Empty sizes are fine: sums over nothing are zero. Bits do
 // not depend on the number of threads. The epilogue has GemmEpilogue's meaning, n being
-// out_channels; its residual has the output's layout and must be null with channels_first.
+// out_channels; its residual has the output's layout and must be null with channels_first or
+// groups. With groups, the filter is [rows, columns, in / groups, out] and part g of the input's
+// channels makes part g of the output's. With plans, float convolutions may be oneDNN's
+// (conv_plans.h): other bits, but still the same for any number of threads.
 #pragma once
 
 #include <cstdint>
 
+#include "thalweg/compute/conv/conv_plans.h"
 #include "thalweg/compute/conv/window.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/compute/work.h"
@@ -28,6 +32,7 @@ struct Conv2DShape {
   Window rows, columns;  // window size = filter size
   int64_t in_channels = 1, out_channels = 1;
   bool channels_first = false;
+  int64_t groups = 1;  // divides both numbers of channels
 
   int64_t InPixels() const { return rows.input * columns.input; }
   int64_t OutPixels() const { return rows.output * columns.output; }
@@ -35,12 +40,13 @@ struct Conv2DShape {
 };
 
 Status Conv2D(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
-              const void* filter, void* output, const GemmEpilogue& epilogue = {});
+              const void* filter, void* output, const GemmEpilogue& epilogue = {},
+              ConvPlans* plans = nullptr);
 
 Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape, const void* filter,
-                           const void* output_grad, void* input_grad);
+                           const void* output_grad, void* input_grad, ConvPlans* plans = nullptr);
 
 Status Conv2DBackwardFilter(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
-                            const void* output_grad, void* filter_grad);
+                            const void* output_grad, void* filter_grad, ConvPlans* plans = nullptr);
 
 }  // namespace thalweg::compute

@@ -3,6 +3,7 @@
 
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
+#include "thalweg/compute/isa/components.h"
 #include "thalweg/compute/optimizer/kernels.h"
 #include "thalweg/compute/reduce/kernels.h"
 #include "thalweg/compute/softmax/kernels.h"
@@ -28,6 +29,9 @@ constexpr ReduceTables kReduceTables[kIsaLevels] = {THALWEG_REDUCE(sse4), THALWE
                                                     THALWEG_REDUCE(avx512)};
 constexpr IsaTable kTables[kIsaLevels] = {THALWEG_TABLE(kSse4, sse4), THALWEG_TABLE(kAvx2, avx2),
                                           THALWEG_TABLE(kAvx512, avx512)};
+// Equal tables at other addresses.
+constexpr IsaTable kStrictTables[kIsaLevels] = {
+    THALWEG_TABLE(kSse4, sse4), THALWEG_TABLE(kAvx2, avx2), THALWEG_TABLE(kAvx512, avx512)};
 #undef THALWEG_TABLE
 #undef THALWEG_REDUCE
 static_assert(sizeof(IsaTable::ew) / sizeof(IsaTable::ew[0]) == kEwTypes);
@@ -53,6 +57,15 @@ IsaLevel BestIsaLevel() {
 const IsaTable& GetIsaTable(IsaLevel level) {
   const IsaLevel best = BestIsaLevel();
   return kTables[static_cast<int>(level < best ? level : best)];
+}
+
+const IsaTable& GetStrictIsaTable(IsaLevel level) {
+  const IsaLevel best = BestIsaLevel();
+  return kStrictTables[static_cast<int>(level < best ? level : best)];
+}
+
+bool MayUseComponents(const IsaTable& isa) {
+  return &isa == &kTables[static_cast<int>(BestIsaLevel())];
 }
 
 }  // namespace thalweg::compute

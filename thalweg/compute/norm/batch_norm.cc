@@ -6,7 +6,10 @@
 namespace thalweg::compute {
 namespace {
 
-constexpr int64_t kGrain = 32768;  // elements of a shard
+constexpr int64_t kGrain = 65536;  // elements of a shard
+constexpr int64_t kRows = 32;      // that are summed in float, while they are in cache
+constexpr int64_t kRun = 1024;     // likewise of one channel's elements in a row
+constexpr int kLanes = 16;
 
 // Calls f.template operator()<T>() for the element type.
 template <class F>
@@ -33,63 +36,205 @@ int64_t OuterGrain(const ChannelShape& s) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.channels * s.inner));
 }
 
-// sums[k * channels + c] = sum over the elements of channel c of what element(index, c, out) adds
-// to out[k], for k < Count. Blocks are added in order.
-template <int Count, class F>
-Status SumChannels(Work& work, const ChannelShape& s, double* sums, const F& element) {
-  const int64_t grain = OuterGrain(s), blocks = (s.outer + grain - 1) / grain;
-  const int64_t width = Count * s.channels;
-  Scratch<double> partial(work, blocks * width);
-  if (!partial) return OutOfScratch();
-  std::fill_n(sums, width, 0.0);
-  RETURN_IF_ERROR(ForBlocks(work, s.outer, grain, [&](int64_t o, int64_t end) {
-    double* own = partial.get() + o / grain * width;
-    std::fill_n(own, width, 0.0);
-    for (; o < end; ++o) {
-      for (int64_t c = 0; c < s.channels; ++c) {
-        const int64_t base = (o * s.channels + c) * s.inner;
-        double out[Count] = {};
-        for (int64_t i = 0; i < s.inner; ++i) element(base + i, c, out);
-        for (int k = 0; k < Count; ++k) own[k * s.channels + c] += out[k];
+// The sum of f(i) for i below n, in lanes.
+template <class F>
+float SumLanes(int64_t n, const F& f) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int l = 0; l < kLanes; ++l) lanes[l] += f(i + l);
+  }
+  for (int l = 0; i < n; ++i, ++l) lanes[l] += f(i);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  }
+  return lanes[0];
+}
+
+// Count, mean and sum of squared distances from it; of two sets together.
+struct Moments {
+  double count = 0, mean = 0, squares = 0;
+  void Merge(double other_count, double other_mean, double other_squares) {
+    if (other_count == 0) return;
+    const double delta = other_mean - mean, all = count + other_count;
+    mean += delta * (other_count / all);
+    squares += other_squares + delta * delta * (count * other_count / all);
+    count = all;
+  }
+};
+
+// Rows of all channels: one pass over memory, two over each piece while it is in cache.
+template <class T>
+void AddRows(const T* x, int64_t rows, int64_t channels, float* sum, float* squares,
+             Moments* moments) {
+  for (int64_t row = 0; row < rows; row += kRows) {
+    const int64_t n = std::min(kRows, rows - row);
+    const T* block = x + row * channels;
+    std::fill_n(sum, channels, 0.0f);
+    for (int64_t r = 0; r < n; ++r) {
+      for (int64_t c = 0; c < channels; ++c) sum[c] += Load(block[r * channels + c]);
+    }
+    for (int64_t c = 0; c < channels; ++c) sum[c] /= static_cast<float>(n);
+    std::fill_n(squares, channels, 0.0f);
+    for (int64_t r = 0; r < n; ++r) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const float centred = Load(block[r * channels + c]) - sum[c];
+        squares[c] += centred * centred;
       }
     }
+    for (int64_t c = 0; c < channels; ++c) {
+      moments[c].Merge(static_cast<double>(n), sum[c], squares[c]);
+    }
+  }
+}
+
+// One channel's elements in a row.
+template <class T>
+void AddRun(const T* x, int64_t size, Moments& moments) {
+  for (int64_t begin = 0; begin < size; begin += kRun) {
+    const int64_t n = std::min(kRun, size - begin);
+    const T* from = x + begin;
+    const float mean =
+        SumLanes(n, [&](int64_t i) { return Load(from[i]); }) / static_cast<float>(n);
+    const float squares = SumLanes(n, [&](int64_t i) {
+      const float centred = Load(from[i]) - mean;
+      return centred * centred;
+    });
+    moments.Merge(static_cast<double>(n), mean, squares);
+  }
+}
+
+// f(first element of the run, channel) for every (outer, channel), and its elements.
+template <class F>
+Status ForRuns(Work& work, const ChannelShape& s, const F& f) {
+  return ForBlocks(work, s.outer, OuterGrain(s), [&](int64_t o, int64_t end) {
+    for (; o < end; ++o) {
+      for (int64_t c = 0; c < s.channels; ++c) f((o * s.channels + c) * s.inner, c);
+    }
+  });
+}
+
+// f(element, channel) for every element.
+template <class F>
+Status ForElements(Work& work, const ChannelShape& s, const F& f) {
+  if (s.inner != 1) {
+    return ForRuns(work, s, [&](int64_t begin, int64_t c) {
+      for (int64_t i = begin; i < begin + s.inner; ++i) f(i, c);
+    });
+  }
+  return ForBlocks(work, s.outer, OuterGrain(s), [&](int64_t o, int64_t end) {
+    for (; o < end; ++o) {
+      const int64_t base = o * s.channels;
+      for (int64_t c = 0; c < s.channels; ++c) f(base + c, c);
+    }
+  });
+}
+
+// Sums of dy and of dy * (x - mean), for rows of all channels.
+template <class T>
+void AddGradRows(const T* dy, const T* x, int64_t rows, int64_t channels, const float* mean,
+                 float* part, double* total) {
+  for (int64_t row = 0; row < rows; row += kRows) {
+    std::fill_n(part, 2 * channels, 0.0f);
+    for (int64_t r = row; r < std::min(rows, row + kRows); ++r) {
+      const T *g = dy + r * channels, *v = x + r * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        part[c] += Load(g[c]);
+        part[channels + c] += Load(g[c]) * (Load(v[c]) - mean[c]);
+      }
+    }
+    for (int64_t i = 0; i < 2 * channels; ++i) total[i] += static_cast<double>(part[i]);
+  }
+}
+
+template <class T>
+void AddGradRun(const T* dy, const T* x, int64_t size, float mean, double* sum, double* dot) {
+  for (int64_t begin = 0; begin < size; begin += kRun) {
+    const int64_t n = std::min(kRun, size - begin);
+    const T *g = dy + begin, *v = x + begin;
+    *sum += SumLanes(n, [&](int64_t i) { return Load(g[i]); });
+    *dot += SumLanes(n, [&](int64_t i) { return Load(g[i]) * (Load(v[i]) - mean); });
+  }
+}
+
+template <class T>
+Status MomentsAs(Work& work, const ChannelShape& s, const T* x, double* mean, double* variance) {
+  const int64_t grain = OuterGrain(s), blocks = (s.outer + grain - 1) / grain;
+  Scratch<Moments> partial(work, blocks * s.channels);
+  if (!partial) return OutOfScratch();
+  RETURN_IF_ERROR(ForShards(work, blocks, [&](int64_t block) {
+    Moments* own = partial.get() + block * s.channels;
+    std::fill_n(own, s.channels, Moments());
+    const int64_t begin = block * grain, end = std::min(s.outer, begin + grain);
+    if (s.inner == 1) {
+      Scratch<float> sums(work, 2 * s.channels);
+      if (!sums) return false;
+      AddRows(x + begin * s.channels, end - begin, s.channels, sums.get(), sums.get() + s.channels,
+              own);
+      return true;
+    }
+    for (int64_t o = begin; o < end; ++o) {
+      for (int64_t c = 0; c < s.channels; ++c) {
+        AddRun(x + (o * s.channels + c) * s.inner, s.inner, own[c]);
+      }
+    }
+    return true;
   }));
-  for (int64_t b = 0; b < blocks; ++b) {
-    for (int64_t i = 0; i < width; ++i) sums[i] += partial[b * width + i];
+  for (int64_t c = 0; c < s.channels; ++c) {
+    Moments all;
+    for (int64_t b = 0; b < blocks; ++b) {
+      const Moments& part = partial[b * s.channels + c];
+      all.Merge(part.count, part.mean, part.squares);
+    }
+    mean[c] = all.mean;
+    variance[c] = all.squares / std::max(1.0, all.count);
   }
   return OkStatus();
 }
 
-// f(index, c) for every element.
-template <class F>
-Status ForElements(Work& work, const ChannelShape& s, const F& f) {
-  return ForBlocks(work, s.outer, OuterGrain(s), [&](int64_t o, int64_t end) {
-    for (; o < end; ++o) {
+template <class T>
+Status GradSumsAs(Work& work, const ChannelShape& s, const T* dy, const T* x, const float* mean,
+                  double* sum, double* dot) {
+  const int64_t grain = OuterGrain(s), blocks = (s.outer + grain - 1) / grain;
+  const int64_t width = 2 * s.channels;
+  Scratch<double> partial(work, blocks * width);
+  if (!partial) return OutOfScratch();
+  RETURN_IF_ERROR(ForShards(work, blocks, [&](int64_t block) {
+    double* own = partial.get() + block * width;
+    std::fill_n(own, width, 0.0);
+    const int64_t begin = block * grain, end = std::min(s.outer, begin + grain);
+    if (s.inner == 1) {
+      Scratch<float> part(work, width);
+      if (!part) return false;
+      AddGradRows(dy + begin * s.channels, x + begin * s.channels, end - begin, s.channels, mean,
+                  part.get(), own);
+      return true;
+    }
+    for (int64_t o = begin; o < end; ++o) {
       for (int64_t c = 0; c < s.channels; ++c) {
-        const int64_t base = (o * s.channels + c) * s.inner;
-        for (int64_t i = 0; i < s.inner; ++i) f(base + i, c);
+        const int64_t at = (o * s.channels + c) * s.inner;
+        AddGradRun(dy + at, x + at, s.inner, mean[c], own + c, own + s.channels + c);
       }
     }
-  });
+    return true;
+  }));
+  std::fill_n(sum, s.channels, 0.0);
+  std::fill_n(dot, s.channels, 0.0);
+  for (int64_t b = 0; b < blocks; ++b) {
+    for (int64_t c = 0; c < s.channels; ++c) {
+      sum[c] += partial[b * width + c];
+      dot[c] += partial[b * width + s.channels + c];
+    }
+  }
+  return OkStatus();
 }
 
 }  // namespace
 
 Status ChannelMoments(Work& work, DType dtype, const ChannelShape& s, const void* x, double* mean,
                       double* variance) {
-  return ForFloat(dtype, [&]<class T> {
-    const T* in = static_cast<const T*>(x);
-    const auto n = static_cast<double>(std::max<int64_t>(1, s.per_channel()));
-    RETURN_IF_ERROR(SumChannels<1>(
-        work, s, mean, [&](int64_t i, int64_t, double* out) { out[0] += Load(in[i]); }));
-    for (int64_t c = 0; c < s.channels; ++c) mean[c] /= n;
-    RETURN_IF_ERROR(SumChannels<1>(work, s, variance, [&](int64_t i, int64_t c, double* out) {
-      const double centred = Load(in[i]) - mean[c];
-      out[0] += centred * centred;
-    }));
-    for (int64_t c = 0; c < s.channels; ++c) variance[c] /= n;
-    return OkStatus();
-  });
+  return ForFloat(
+      dtype, [&]<class T> { return MomentsAs(work, s, static_cast<const T*>(x), mean, variance); });
 }
 
 Status ScaleChannels(Work& work, DType dtype, const ChannelShape& s, const void* x,
@@ -105,18 +250,7 @@ Status ScaleChannels(Work& work, DType dtype, const ChannelShape& s, const void*
 Status ChannelGradSums(Work& work, DType dtype, const ChannelShape& s, const void* dy,
                        const void* x, const float* mean, double* sum, double* dot) {
   return ForFloat(dtype, [&]<class T> {
-    const T* grad = static_cast<const T*>(dy);
-    const T* in = static_cast<const T*>(x);
-    Scratch<double> sums(work, 2 * s.channels);
-    if (!sums) return OutOfScratch();
-    RETURN_IF_ERROR(SumChannels<2>(work, s, sums.get(), [&](int64_t i, int64_t c, double* out) {
-      const double g = Load(grad[i]);
-      out[0] += g;
-      out[1] += g * (Load(in[i]) - mean[c]);
-    }));
-    std::copy_n(sums.get(), s.channels, sum);
-    std::copy_n(sums.get() + s.channels, s.channels, dot);
-    return OkStatus();
+    return GradSumsAs(work, s, static_cast<const T*>(dy), static_cast<const T*>(x), mean, sum, dot);
   });
 }
 

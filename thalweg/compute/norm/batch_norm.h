@@ -2,12 +2,12 @@
 // Batch normalisation: moments per channel, normalising, and the sums and values of the gradient.
 // Element (o, c, i) of a tensor lies at (o * channels + c) * inner + i: NHWC is inner = 1.
 //
-//   ChannelMoments(work, dtype, shape, x, mean, variance);             // variance over n, not n -
-//   1 ScaleChannels(work, dtype, shape, x, factor, term, y);             // y = x * factor[c] +
-//   term[c]
+//   ChannelMoments(work, dtype, shape, x, mean, variance);   // variance over n, not n - 1
+//   ScaleChannels(work, dtype, shape, x, factor, term, y);   // y = x * factor[c] + term[c]
 //
-// Types: float; half and bfloat16 through float. Others are Unimplemented. Sums are taken in
-// double, in fixed blocks, so that bits do not depend on threads.
+// Types: float; half and bfloat16 through float. Others are Unimplemented. Sums are taken
+// in float over small pieces and in double over these, in fixed blocks, so that bits do not depend
+// on threads. Each function reads its tensors once.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -4,7 +4,7 @@
 
 #include "thalweg/compute/norm/batch_norm.h"
 #include "thalweg/kernel/element_wise.h"
-#include "thalweg/ops/nn/data_format.h"
+#include "thalweg/ops/nn/slide.h"
 
 namespace thalweg {
 namespace {
@@ -13,7 +13,7 @@ class BatchNormKernel : public Kernel {
  public:
   Status Read(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const std::string format, c.Attr<std::string>("data_format"));
-    ASSIGN_OR_RETURN(format_, ParseImageFormat(format));
+    ASSIGN_OR_RETURN(format_, ParseSlideFormat(format));
     ASSIGN_OR_RETURN(epsilon_, c.Attr<float>("epsilon"));
     ASSIGN_OR_RETURN(training_, c.Attr<bool>("is_training"));
     if (c.node().FindAttr("exponential_avg_factor") != nullptr) {
@@ -24,15 +24,15 @@ class BatchNormKernel : public Kernel {
 
  protected:
   Result<compute::ChannelShape> ShapeOf(const Tensor& x) const {
-    if (x.rank() != 4) return InvalidArgument("x must have 4 dimensions, got ", x.shape());
+    if (x.rank() != format_.rank) {
+      return InvalidArgument("x must have ", format_.rank, " dimensions, got ", x.shape());
+    }
     compute::ChannelShape s;
     s.channels = x.dim(format_.channels());
-    if (format_.channels_first) {
-      s.outer = x.dim(0);
-      s.inner = x.dim(2) * x.dim(3);
-    } else {
-      s.outer = x.dim(0) * x.dim(1) * x.dim(2);
-    }
+    int64_t pixels = 1;
+    for (int d = 0; d < format_.spatial_count(); ++d) pixels *= x.dim(format_.spatial(d));
+    s.outer = format_.channels_first ? x.dim(0) : x.dim(0) * pixels;
+    s.inner = format_.channels_first ? pixels : 1;
     return s;
   }
   static Status CheckVector(const Tensor& v, int64_t channels, const char* name) {
@@ -45,7 +45,7 @@ class BatchNormKernel : public Kernel {
     return t->mutable_data<float>();
   }
 
-  ImageFormat format_;
+  SlideFormat format_;
   float epsilon_ = 0;
   float average_ = 1;
   bool training_ = true;

@@ -3,20 +3,20 @@
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/ops/nn/data_format.h"
+#include "thalweg/ops/nn/slide.h"
 
 namespace thalweg {
 namespace {
 
-Result<ImageFormat> FormatOf(const Node& node) {
+Result<SlideFormat> FormatOf(const Node& node) {
   ASSIGN_OR_RETURN(const std::string format, node.Attr<std::string>("data_format"));
-  return ParseImageFormat(format);
+  return ParseSlideFormat(format);
 }
 
 // x with its channels merged with those of the vectors [begin, end).
 Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin, int end) {
-  ASSIGN_OR_RETURN(const ImageFormat format, FormatOf(c.node()));
-  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRank(image, 4));
+  ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRank(image, format.rank));
   int64_t channels = x.dim(format.channels());
   for (int i = begin; i < end; ++i) {
     ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(i, 1));
@@ -33,7 +33,7 @@ Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin, int end)
 }
 
 Status BatchNormShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const ImageFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
   ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 0, 1, 5));
   c.set_output(0, x);
   for (int i = 1; i < 5; ++i) c.set_output(i, PartialShape{x.dim(format.channels())});
@@ -42,9 +42,9 @@ Status BatchNormShape(ShapeContext& c) {
 }
 
 Status BatchNormGradShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const ImageFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
   ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 1, 2, 5));
-  ASSIGN_OR_RETURN(const PartialShape grad, c.InputWithRank(0, 4));
+  ASSIGN_OR_RETURN(const PartialShape grad, c.InputWithRank(0, format.rank));
   ASSIGN_OR_RETURN(const PartialShape image, x.MergeWith(grad));
   c.set_output(0, image);
   for (int i : {1, 2}) c.set_output(i, PartialShape{image.dim(format.channels())});

@@ -14,7 +14,7 @@ struct Channels {
   int64_t n;
   double count;
   explicit Channels(const RefCall<double>& r, const Shape& x)
-      : dim(r.Attr<std::string>("data_format") == "NCHW" ? 1 : 3),
+      : dim(r.Attr<std::string>("data_format")[1] == 'C' ? 1 : x.rank() - 1),
         n(x.dim(dim)),
         count(static_cast<double>(x.num_elements()) / static_cast<double>(n)) {}
 };
@@ -46,6 +46,24 @@ void Forward(RefCall<double>& r) {
   }
   r.out = {y, running_mean, running_variance, mean, variance};
   if (r.node->num_outputs() == 6) r.out.emplace_back(Shape{0});
+}
+
+TEST(BatchNormTest, Volumes) {
+  const auto vector = [](int64_t n) { return In({n}).Range(0.5, 2); };
+  OpCase("FusedBatchNormV3")
+      .Reference(Forward)
+      .Tolerance(DType::kHalf, 1e-2)
+      .Tolerance(DType::kBfloat16, 5e-2)
+      .GradOutputs({0})
+      .GradInputs({0, 1, 2})
+      .GradStep(1e-2, 2e-2)
+      .Try({In({2, 3, 4, 5, 3}), vector(3), vector(3), vector(3), vector(3)},
+           {{"data_format", "NDHWC"}, {"exponential_avg_factor", 0.25f}})
+      .Try({In({2, 3, 3, 4, 5}), vector(3), vector(3), vector(3), vector(3)},
+           {{"data_format", "NCDHW"}, {"exponential_avg_factor", 0.25f}})
+      .Bad({In({2, 3, 4, 3}), vector(3), vector(3), vector(3), vector(3)},
+           {{"data_format", "NDHWC"}}, Code::kInvalidArgument, "")
+      .Run();
 }
 
 TEST(BatchNormTest, Forward) {

@@ -15,14 +15,9 @@ Result<compute::Conv2DShape> SizesOf(const WindowAttrs& attrs, const Shape& imag
                            " and ", filter.ToString());
   }
   const int64_t in = image.dim(attrs.format.channels());
-  if (filter.dim(2) != in) {
-    if (filter.dim(2) > 0 && in % filter.dim(2) == 0) {
-      return Unimplemented("grouped convolution: the input has ", in,
-                           " channels, the filter expects ", filter.dim(2));
-    }
-    return InvalidArgument("the input has ", in, " channels, the filter expects ", filter.dim(2));
-  }
+  ASSIGN_OR_RETURN(const int64_t groups, GroupsOf(in, filter.dim(2), filter.dim(3)));
   compute::Conv2DShape sizes;
+  sizes.groups = groups;
   sizes.batch = image.dim(0);
   sizes.in_channels = in;
   sizes.out_channels = filter.dim(3);
@@ -51,6 +46,7 @@ class ConvKernel : public Kernel {
 
  protected:
   const WindowAttrs attrs_;
+  compute::ConvPlans plans_;  // locks for itself
 };
 
 template <class K>
@@ -69,7 +65,7 @@ class Conv2DCpu : public ConvKernel {
     ASSIGN_OR_RETURN(const auto sizes, SizesOf(attrs_, image.shape(), filter.shape()));
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, image.dtype(), OutputShape(sizes)));
     return compute::Conv2D(ctx.work(), image.dtype(), sizes, image.raw_data(), filter.raw_data(),
-                           y->mutable_raw_data());
+                           y->mutable_raw_data(), {}, &plans_);
   }
 };
 
@@ -90,7 +86,7 @@ class Conv2DBackpropInputCpu : public ConvKernel {
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, grad.dtype(), image));
     return compute::Conv2DBackwardInput(ctx.work(), grad.dtype(), sizes, filter.raw_data(),
-                                        grad.raw_data(), dx->mutable_raw_data());
+                                        grad.raw_data(), dx->mutable_raw_data(), &plans_);
   }
 };
 
@@ -106,7 +102,7 @@ class Conv2DBackpropFilterCpu : public ConvKernel {
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(Tensor * df, ctx.AllocateOutput(0, grad.dtype(), filter));
     return compute::Conv2DBackwardFilter(ctx.work(), grad.dtype(), sizes, image.raw_data(),
-                                         grad.raw_data(), df->mutable_raw_data());
+                                         grad.raw_data(), df->mutable_raw_data(), &plans_);
   }
 };
 

@@ -13,8 +13,8 @@ Status Conv2DShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   const int64_t in = image.dim(attrs.format.channels()), expected = filter.dim(2);
-  if (in >= 0 && expected >= 0 && in != expected) {
-    return InvalidArgument("the input has ", in, " channels, the filter expects ", expected);
+  if (in >= 0 && expected >= 0 && filter.dim(3) >= 0) {
+    RETURN_IF_ERROR(GroupsOf(in, expected, filter.dim(3)).status());
   }
   ASSIGN_OR_RETURN(const PartialShape out,
                    SlidShape(attrs, image, {filter.dim(0), filter.dim(1)}, filter.dim(3)));

@@ -58,10 +58,12 @@ struct Conv {
       const int64_t n = at[0], oy = at[h], ox = at[h + 1], oc = at[first ? 1 : 3];
       ForEachIndex(filter, [&](const std::vector<int64_t>& tap) {
         if (tap[3] != oc) return;
+        const int64_t groups = image.dim(first ? 1 : 3) / filter.dim(2);
+        const int64_t group = oc / (filter.dim(3) / groups);
         const int64_t y = oy * strides[h] - pad_rows + tap[0] * dilations[h];
         const int64_t x = ox * strides[h + 1] - pad_columns + tap[1] * dilations[h + 1];
         if (y < 0 || x < 0 || y >= image.dim(h) || x >= image.dim(h + 1)) return;
-        f(At(n, y, x, tap[2]), tap, at);
+        f(At(n, y, x, group * filter.dim(2) + tap[2]), tap, at);
       });
     });
   }
@@ -108,6 +110,8 @@ TEST(Conv2DTest, Forward) {
       .Try({In({1, 4, 5, 2}), In({2, 3, 2, 3})},
            WithExplicit(Attrs(2, 1, "EXPLICIT"), {0, 0, 2, 1, 0, 3, 0, 0}))
       .Try({In({1, 4, 4, 3}), In({1, 1, 3, 2})}, Attrs(1, 1, "VALID"))
+      .Try({In({2, 5, 4, 6}), In({3, 2, 2, 9})}, Attrs(1, 1, "SAME"))
+      .Try({In({2, 4, 5, 4}), In({3, 2, 2, 6})}, Attrs(2, 1, "VALID", true))
       .Try({In({0, 4, 4, 3}), In({2, 2, 3, 2})}, Attrs(1, 1, "VALID"))
       .Bad({In({1, 4, 4, 3}), In({2, 2, 4, 2})}, Attrs(1, 1, "SAME"), Code::kInvalidArgument,
            "channels")

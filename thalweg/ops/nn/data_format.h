@@ -68,6 +68,21 @@ inline Result<ExplicitPadding> ParseExplicitPadding(const std::vector<int64_t>& 
   return ExplicitPadding{values[r], values[r + 1], values[w], values[w + 1]};
 }
 
+// The groups of a convolution: a filter that expects a part of the input's channels.
+inline Result<int64_t> GroupsOf(int64_t in, int64_t expected, int64_t out) {
+  if (in == expected) return int64_t{1};
+  if (expected <= 0 || in % expected != 0) {
+    return InvalidArgument("the input has ", in, " channels, the filter expects ", expected,
+                           ": not a divisor");
+  }
+  if (in == 0) return InvalidArgument("the input has 0 channels, the filter expects ", expected);
+  if (out % (in / expected) != 0) {
+    return InvalidArgument("the number of groups, ", in / expected,
+                           ", must divide the output channels, ", out);
+  }
+  return in / expected;
+}
+
 // How a window slides over an image, from the attributes of a node.
 struct WindowAttrs {
   ImageFormat format;

@@ -1,101 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "thalweg/compute/move/gather.h"
-#include "thalweg/compute/move/strided_copy.h"
-#include "thalweg/compute/pool/pool2d.h"
 #include "thalweg/kernel/element_wise.h"
-#include "thalweg/ops/nn/window_kernel.h"
-#include "thalweg/tensor/integers.h"
+#include "thalweg/ops/nn/pool_kernel.h"
 
 namespace thalweg {
 namespace {
 
-// What all kernels here read from the node, and the sizes for one image shape.
-class PoolKernel : public Kernel {
- public:
-  Status Read(const KernelConstruction& c) {
-    const bool has_explicit = c.node().FindAttr("explicit_paddings") != nullptr;
-    ASSIGN_OR_RETURN(attrs_, ParseWindowAttrs(c, false, has_explicit));
-    ASSIGN_OR_RETURN(const auto ksize, c.Attr<std::vector<int64_t>>("ksize"));
-    ASSIGN_OR_RETURN(window_, ParsePerDimension(ksize, attrs_.format, "ksize"));
-    return OkStatus();
-  }
-
- protected:
-  Result<compute::Pool2DShape> SizesOf(const Shape& image) const {
-    if (image.rank() != 4) {
-      return InvalidArgument("the image must have 4 dimensions, got ", image.ToString());
-    }
-    compute::Pool2DShape sizes;
-    sizes.batch = image.dim(0);
-    sizes.channels = image.dim(attrs_.format.channels());
-    ASSIGN_OR_RETURN(const Windows windows, MakeWindows(attrs_, image, window_));
-    sizes.rows = windows.rows;
-    sizes.columns = windows.columns;
-    return sizes;
-  }
-
-  Shape OutputShape(const compute::Pool2DShape& s) const {
-    if (attrs_.format.channels_first) {
-      return Shape{s.batch, s.channels, s.rows.output, s.columns.output};
-    }
-    return Shape{s.batch, s.rows.output, s.columns.output, s.channels};
-  }
-
-  Status CheckOutputShape(const compute::Pool2DShape& sizes, const Tensor& tensor,
-                          const char* what) const {
-    if (tensor.shape() == OutputShape(sizes)) return OkStatus();
-    return InvalidArgument(what, " must have the shape of the output, ",
-                           OutputShape(sizes).ToString(), ", got ", tensor.shape());
-  }
-
-  // The tensor with channels last; a copy when they are first.
-  Result<Tensor> ChannelsLast(Context& ctx, const Tensor& t) const {
-    if (!attrs_.format.channels_first) return t;
-    const int64_t n = t.dim(0), c = t.dim(1), h = t.dim(2), w = t.dim(3);
-    ASSIGN_OR_RETURN(Tensor copy, ctx.AllocateTemporary(t.dtype(), Shape{n, h, w, c}));
-    RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), t.dtype(), Dims{n, h, w, c},
-                                         {t.raw_data(), Dims{c * h * w, w, 1, h * w}},
-                                         {copy.mutable_raw_data(), Dims{h * w * c, w * c, c, 1}}));
-    return copy;
-  }
-
-  // Runs `fill(data)`, which writes channels last, into output 0 of `shape` in the node's format.
-  template <class F>
-  Status WriteOutput(Context& ctx, DType dtype, const Shape& shape, F&& fill) const {
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
-    if (!attrs_.format.channels_first) return fill(out->mutable_raw_data());
-    const int64_t n = shape.dim(0), c = shape.dim(1), h = shape.dim(2), w = shape.dim(3);
-    ASSIGN_OR_RETURN(Tensor last, ctx.AllocateTemporary(dtype, Shape{n, h, w, c}));
-    RETURN_IF_ERROR(fill(last.mutable_raw_data()));
-    return compute::CopyStrided(ctx.work(), dtype, Dims{n, c, h, w},
-                                {last.raw_data(), Dims{h * w * c, 1, w * c, c}},
-                                {out->mutable_raw_data(), Dims{c * h * w, h * w, w, 1}});
-  }
-
-  WindowAttrs attrs_;
-  PerDimension window_;
-};
-
-template <class K>
-struct Made : K {
-  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    auto kernel = std::make_unique<Made<K>>();
-    RETURN_IF_ERROR(kernel->Read(c));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-};
-
-using PoolFn = Status (*)(compute::Work&, DType, const compute::Pool2DShape&, const void*, void*);
-
-template <PoolFn F>
-class PoolCpu : public PoolKernel {
+class MaxPoolCpu : public PoolKernel {
   Status Compute(Context& ctx) override {
     const Tensor& image = ctx.input(0);
     const DType dtype = image.dtype();
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(image.shape()));
-    ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, image));
-    return WriteOutput(ctx, dtype, OutputShape(sizes), [&](void* out) {
-      return F(ctx.work(), dtype, sizes, last.raw_data(), out);
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape(), true));
+    ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, p.format, image));
+    return WriteOutput(ctx, p.format, 0, dtype, p.output, [&](void* out) {
+      return compute::MaxPool(ctx.work(), dtype, p.sizes, last.raw_data(), out);
+    });
+  }
+};
+
+class AvgPoolCpu : public PoolKernel {
+  Status Compute(Context& ctx) override {
+    const Tensor& image = ctx.input(0);
+    const DType dtype = image.dtype();
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape()));
+    ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, p.format, image));
+    return WriteOutput(ctx, p.format, 0, dtype, p.output, [&](void* out) {
+      return compute::AvgPool(ctx.work(), dtype, p.sizes, last.raw_data(), out);
     });
   }
 };
@@ -104,13 +36,13 @@ class MaxPoolGradCpu : public PoolKernel {
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &grad = ctx.input(2);
     const DType dtype = image.dtype();
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(image.shape()));
-    RETURN_IF_ERROR(CheckOutputShape(sizes, ctx.input(1), "orig_output"));
-    RETURN_IF_ERROR(CheckOutputShape(sizes, grad, "grad"));
-    ASSIGN_OR_RETURN(const Tensor image_last, ChannelsLast(ctx, image));
-    ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, grad));
-    return WriteOutput(ctx, dtype, image.shape(), [&](void* out) {
-      return compute::MaxPoolGrad(ctx.work(), dtype, sizes, image_last.raw_data(),
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape()));
+    RETURN_IF_ERROR(CheckOutputShape(p, ctx.input(1), "orig_output"));
+    RETURN_IF_ERROR(CheckOutputShape(p, grad, "grad"));
+    ASSIGN_OR_RETURN(const Tensor image_last, ChannelsLast(ctx, p.format, image));
+    ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, p.format, grad));
+    return WriteOutput(ctx, p.format, 0, dtype, image.shape(), [&](void* out) {
+      return compute::MaxPoolGrad(ctx.work(), dtype, p.sizes, image_last.raw_data(),
                                   grad_last.raw_data(), out);
     });
   }
@@ -121,21 +53,20 @@ class MaxPoolGradGradCpu : public PoolKernel {
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &grad = ctx.input(2);
     const DType dtype = image.dtype();
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(image.shape()));
-    RETURN_IF_ERROR(CheckOutputShape(sizes, ctx.input(1), "orig_output"));
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape()));
+    RETURN_IF_ERROR(CheckOutputShape(p, ctx.input(1), "orig_output"));
     if (grad.shape() != image.shape()) {
       return InvalidArgument("grad must have the shape of orig_input, ", image.shape(), ", got ",
                              grad.shape());
     }
-    ASSIGN_OR_RETURN(const Tensor image_last, ChannelsLast(ctx, image));
-    ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, grad));
-    const Shape out_shape = OutputShape(sizes);
-    ASSIGN_OR_RETURN(Tensor places, ctx.AllocateTemporary(DType::kInt64, out_shape));
-    RETURN_IF_ERROR(compute::MaxPoolPlaces(ctx.work(), dtype, sizes, true, image_last.raw_data(),
+    ASSIGN_OR_RETURN(const Tensor image_last, ChannelsLast(ctx, p.format, image));
+    ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, p.format, grad));
+    ASSIGN_OR_RETURN(Tensor places, ctx.AllocateTemporary(DType::kInt64, p.output));
+    RETURN_IF_ERROR(compute::MaxPoolPlaces(ctx.work(), dtype, p.sizes, true, image_last.raw_data(),
                                            nullptr, places.mutable_data<int64_t>()));
-    return WriteOutput(ctx, dtype, out_shape, [&](void* out) {
+    return WriteOutput(ctx, p.format, 0, dtype, p.output, [&](void* out) {
       const compute::GatherShape gather{.rows = image.num_elements(),
-                                        .count = out_shape.num_elements()};
+                                        .count = p.output.num_elements()};
       return compute::GatherRows(ctx.work(), dtype, gather, grad_last.raw_data(),
                                  places.data<int64_t>(), out);
     });
@@ -147,13 +78,80 @@ class AvgPoolGradCpu : public PoolKernel {
     const Tensor& grad = ctx.input(1);
     const DType dtype = grad.dtype();
     ASSIGN_OR_RETURN(const Shape image, ShapeOf(ctx.input(0), "orig_input_shape"));
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(image));
-    RETURN_IF_ERROR(CheckOutputShape(sizes, grad, "grad"));
-    ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, grad));
-    return WriteOutput(ctx, dtype, image, [&](void* out) {
-      return compute::AvgPoolGrad(ctx.work(), dtype, sizes, grad_last.raw_data(), out);
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image));
+    RETURN_IF_ERROR(CheckOutputShape(p, grad, "grad"));
+    ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, p.format, grad));
+    return WriteOutput(ctx, p.format, 0, dtype, image, [&](void* out) {
+      return compute::AvgPoolGrad(ctx.work(), dtype, p.sizes, grad_last.raw_data(), out);
     });
   }
+};
+
+class MaxPoolWithArgmaxCpu : public PoolKernel {
+ public:
+  Status Read(const KernelConstruction& c) {
+    RETURN_IF_ERROR(PoolKernel::Read(c));
+    ASSIGN_OR_RETURN(include_batch_, c.Attr<bool>("include_batch_in_index"));
+    return OkStatus();
+  }
+
+ private:
+  Status Compute(Context& ctx) override {
+    const Tensor& image = ctx.input(0);
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape()));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, image.dtype(), p.output));
+    if (places_type_ == DType::kInt64) {
+      ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, DType::kInt64, p.output));
+      return Find(ctx, p, out, places->mutable_data<int64_t>());
+    }
+    if (image.num_elements() > std::numeric_limits<int32_t>::max()) {
+      return InvalidArgument("argmax of type int32 cannot count ", image.num_elements(),
+                             " elements");
+    }
+    ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemporary(DType::kInt64, p.output));
+    RETURN_IF_ERROR(Find(ctx, p, out, wide.mutable_data<int64_t>()));
+    ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, DType::kInt32, p.output));
+    for (int64_t i = 0; i < wide.num_elements(); ++i) {
+      places->mutable_data<int32_t>()[i] = static_cast<int32_t>(wide.data<int64_t>()[i]);
+    }
+    return OkStatus();
+  }
+  Status Find(Context& ctx, const Pooling& p, Tensor* out, int64_t* places) const {
+    const Tensor& image = ctx.input(0);
+    return compute::MaxPoolPlaces(ctx.work(), image.dtype(), p.sizes, include_batch_,
+                                  image.raw_data(), out->mutable_raw_data(), places);
+  }
+
+ protected:
+  bool include_batch_ = false;
+  DType places_type_ = DType::kInt64;
+};
+
+class MaxPoolWithSmallArgmaxCpu : public MaxPoolWithArgmaxCpu {
+ public:
+  MaxPoolWithSmallArgmaxCpu() { places_type_ = DType::kInt32; }
+};
+
+class MaxPoolGradWithArgmaxCpu : public PoolKernel {
+ public:
+  Status Read(const KernelConstruction& c) {
+    RETURN_IF_ERROR(PoolKernel::Read(c));
+    ASSIGN_OR_RETURN(include_batch_, c.Attr<bool>("include_batch_in_index"));
+    return OkStatus();
+  }
+
+ private:
+  Status Compute(Context& ctx) override {
+    const Tensor &image = ctx.input(0), &grad = ctx.input(1), &places = ctx.input(2);
+    ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape()));
+    RETURN_IF_ERROR(CheckOutputShape(p, grad, "grad"));
+    RETURN_IF_ERROR(CheckOutputShape(p, places, "argmax"));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, image.dtype(), image.shape()));
+    return compute::MaxPoolGradOfPlaces(ctx.work(), image.dtype(), p.sizes, include_batch_,
+                                        places.data<int64_t>(), grad.raw_data(),
+                                        out->mutable_raw_data());
+  }
+  bool include_batch_ = false;
 };
 
 }  // namespace
@@ -161,15 +159,32 @@ class AvgPoolGradCpu : public PoolKernel {
 
 THALWEG_KERNEL(pool, cpu) {
   for (DType dtype : kReals) {
-    // The schema of MaxPool knows no unsigned numbers of 32 and 64 bits.
+    // The schemas of MaxPool and MaxPoolV2 know no unsigned numbers of 32 and 64 bits.
     if (dtype != DType::kUint32 && dtype != DType::kUint64) {
-      registry.Add<Made<PoolCpu<compute::MaxPool>>>("MaxPool", kCpu, {{"T", dtype}});
+      registry.Add<Made<MaxPoolCpu>>("MaxPool", kCpu, {{"T", dtype}});
+      registry.Add<Made<MaxPoolCpu>>("MaxPoolV2", kCpu, {{"T", dtype}});
     }
-    registry.Add<Made<MaxPoolGradCpu>>("MaxPoolGrad", kCpu, {{"T", dtype}});
-    registry.Add<Made<MaxPoolGradGradCpu>>("MaxPoolGradGrad", kCpu, {{"T", dtype}});
+    for (const char* version : {"", "V2"}) {
+      registry.Add<Made<MaxPoolGradCpu>>(StrCat("MaxPoolGrad", version), kCpu, {{"T", dtype}});
+      registry.Add<Made<MaxPoolGradGradCpu>>(StrCat("MaxPoolGradGrad", version), kCpu,
+                                             {{"T", dtype}});
+    }
+    registry.Add<Made<MaxPoolWithArgmaxCpu>>("MaxPoolWithArgmax", kCpu,
+                                             {{"T", dtype}, {"Targmax", DType::kInt64}});
+    registry.Add<Made<MaxPoolWithSmallArgmaxCpu>>("MaxPoolWithArgmax", kCpu,
+                                                  {{"T", dtype}, {"Targmax", DType::kInt32}});
+    registry.Add<Made<MaxPoolGradWithArgmaxCpu>>("MaxPoolGradWithArgmax", kCpu,
+                                                 {{"T", dtype}, {"Targmax", DType::kInt64}});
   }
   for (DType dtype : kFloats) {
-    registry.Add<Made<PoolCpu<compute::AvgPool>>>("AvgPool", kCpu, {{"T", dtype}});
+    registry.Add<Made<AvgPoolCpu>>("AvgPool", kCpu, {{"T", dtype}});
     registry.Add<Made<AvgPoolGradCpu>>("AvgPoolGrad", kCpu, {{"T", dtype}});
+    registry.Add<Made<AvgPoolCpu>>("AvgPool3D", kCpu, {{"T", dtype}});
+    registry.Add<Made<AvgPoolGradCpu>>("AvgPool3DGrad", kCpu, {{"T", dtype}});
+  }
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBfloat16}) {
+    registry.Add<Made<MaxPoolCpu>>("MaxPool3D", kCpu, {{"T", dtype}});
+    registry.Add<Made<MaxPoolGradCpu>>("MaxPool3DGrad", kCpu, {{"T", dtype}, {"TInput", dtype}});
+    registry.Add<Made<MaxPoolGradGradCpu>>("MaxPool3DGradGrad", kCpu, {{"T", dtype}});
   }
 }

@@ -81,6 +81,21 @@ class TopKCpu : public Kernel {
   int64_t k_ = 0;
 };
 
+// Exact; recall_target and the like are permissions that need not be used.
+template <class T>
+class ApproxTopKCpu : public TopKCpu<T, int32_t> {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(const int64_t dimension, c.Attr<int64_t>("reduction_dimension"));
+    ASSIGN_OR_RETURN(const bool is_max, c.Attr<bool>("is_max_k"));
+    if (dimension != -1 || !is_max) {
+      return Unimplemented("only the largest elements along dimension -1, got is_max_k ", is_max,
+                           " and reduction_dimension ", dimension);
+    }
+    return TopKCpu<T, int32_t>::Create(c);
+  }
+};
+
 // False for a target that is no class, or a row with a prediction that is not finite.
 bool IsInTop(const float* row, int64_t classes, int64_t target, int64_t k) {
   if (target < 0 || target >= classes || !std::isfinite(row[target])) return false;
@@ -136,6 +151,9 @@ THALWEG_KERNEL(top_k, cpu) {
       registry.Add<TopKCpu<T, I>>("TopKV2", kCpu,
                                   {{"T", kDTypeOf<T>}, {"index_type", kDTypeOf<I>}});
     });
+  });
+  ForEachType<Types<float, Half, Bfloat16>>([&]<class T> {
+    registry.Add<ApproxTopKCpu<T>>("ApproxTopK", kCpu, {{"T", kDTypeOf<T>}});
   });
   for (const char* op : {"InTopK", "InTopKV2"}) {
     for (DType dtype : {DType::kInt32, DType::kInt64}) {

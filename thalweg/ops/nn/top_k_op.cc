@@ -55,6 +55,12 @@ Status TopKGradient(GradientContext& c) {
   return m.status();
 }
 
+// The kernels reduce the last dimension; others stay unknown.
+Status ApproxTopKShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const int64_t dimension, c.Attr<int64_t>("reduction_dimension"));
+  return dimension == -1 ? TopKShape(c) : OkStatus();
+}
+
 Status InTopKShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape predictions, c.InputWithRank(0, 2));
   ASSIGN_OR_RETURN(const PartialShape targets, c.InputWithRank(1, 1));
@@ -77,6 +83,10 @@ THALWEG_OP(top_k) {
         .Gradient(TopKGradient)
         .Doc("The k largest elements of each row, largest first, and where they are.");
   }
+  registry.Op("ApproxTopK")
+      .Shape(ApproxTopKShape)
+      .Gradient(TopKGradient)
+      .Doc("TopK for those who can do with less than all of the largest: here it is exact.");
   for (const char* op : {"InTopK", "InTopKV2"}) {
     registry.Op(op)
         .Shape(InTopKShape)

@@ -55,6 +55,16 @@ TEST(TopKTest, Largest) {
       .Run();
 }
 
+TEST(TopKTest, Approximate) {
+  OpCase("ApproxTopK")
+      .Reference([](RefCall<double>& r) { Largest(r, r.Attr<int64_t>("k")); })
+      .NoGradient("that of TopKV2; no kernel of double to test it with")
+      .Try({In({7, 31}).Distinct()}, {{"k", 5}})
+      .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument, "at least k")
+      .Bad({In({2, 3})}, {{"k", 1}, {"is_max_k", false}}, Code::kUnimplemented, "is_max_k")
+      .Run();
+}
+
 void InTop(RefCall<double>& r, int64_t k) {
   const int64_t rows = r.in[0].shape.dim(0), classes = r.in[0].shape.dim(1);
   r.out = {Array<double>(Shape{rows})};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/pool/pool2d.h"
+#include "thalweg/compute/pool/pool.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ constexpr Sizes kCases[] = {
     {1, 1, 1, 1, 1, 1, 1, 1, Padding::kValid},
 };
 
-Pool2DShape MakeShape(const Sizes& z) {
+PoolShape MakeShape(const Sizes& z) {
   const auto rows = MakeWindow(z.height, z.window_h, z.stride_h, 1, z.padding, 1, 1);
   const auto columns = MakeWindow(z.width, z.window_w, z.stride_w, 1, z.padding, 2, 0);
   EXPECT_TRUE(rows.ok() && columns.ok());
@@ -33,7 +33,7 @@ Pool2DShape MakeShape(const Sizes& z) {
 // Everything from the definition, in double.
 struct Reference {
   template <class T>
-  Reference(const Pool2DShape& s, const std::vector<T>& x, const std::vector<T>& dy)
+  Reference(const PoolShape& s, const std::vector<T>& x, const std::vector<T>& dy)
       : max(dy.size(), -INFINITY),
         avg(dy.size()),
         places(dy.size(), -1),
@@ -79,7 +79,7 @@ void ExpectNear(const std::vector<T>& actual, const std::vector<double>& expecte
 
 template <class T>
 void CheckAll(IsaLevel level, const Sizes& sizes, double low, double high, double tolerance) {
-  const Pool2DShape s = MakeShape(sizes);
+  const PoolShape s = MakeShape(sizes);
   const auto x = RandomValues<T>(s.batch * s.InPixels() * s.channels, low, high, 1);
   const auto dy = RandomValues<T>(s.batch * s.OutPixels() * s.channels, low, high, 2);
   const Reference reference(s, x, dy);
@@ -117,7 +117,7 @@ TEST(Pool2DTest, AgreesWithTheDefinition) {
 }
 
 TEST(Pool2DTest, TheFirstOfEqualPlacesGetsTheGradient) {
-  const Pool2DShape s = MakeShape({1, 2, 2, 1, 2, 2, 2, 2, Padding::kValid});
+  const PoolShape s = MakeShape({1, 2, 2, 1, 2, 2, 2, 2, Padding::kValid});
   const std::vector<float> x = {5, 5, 5, 5}, dy = {3};
   std::vector<float> dx(4);
   TestWork work;
@@ -126,7 +126,7 @@ TEST(Pool2DTest, TheFirstOfEqualPlacesGetsTheGradient) {
 }
 
 TEST(Pool2DTest, PlacesWithinTheImage) {
-  const Pool2DShape s = MakeShape({2, 2, 2, 1, 2, 2, 2, 2, Padding::kValid});
+  const PoolShape s = MakeShape({2, 2, 2, 1, 2, 2, 2, 2, Padding::kValid});
   const std::vector<float> x = {1, 2, 3, 4, 9, 1, 1, 1};
   std::vector<int64_t> places(2);
   TestWork work;
@@ -136,7 +136,7 @@ TEST(Pool2DTest, PlacesWithinTheImage) {
 
 TEST(Pool2DTest, EmptyAndMissingTypes) {
   TestWork work;
-  Pool2DShape s = MakeShape({0, 4, 4, 3, 2, 2, 2, 2, Padding::kValid});
+  PoolShape s = MakeShape({0, 4, 4, 3, 2, 2, 2, 2, Padding::kValid});
   EXPECT_TRUE(MaxPool(work, DType::kFloat, s, nullptr, nullptr).ok());
   EXPECT_TRUE(AvgPoolGrad(work, DType::kFloat, s, nullptr, nullptr).ok());
   s = MakeShape({2, 4, 4, 0, 2, 2, 2, 2, Padding::kValid});

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions by the component: nullopt when it does not take this one. Channels last, no groups,
+// no empty sizes. Private to compute/conv.
+#pragma once
+
+#include <optional>
+
+#include "thalweg/compute/conv/conv2d.h"
+
+namespace thalweg::compute {
+
+std::optional<Status> ComponentForward(Work& work, ConvPlans& plans, const Conv2DShape& shape,
+                                       float* input, const float* filter, float* output,
+                                       const GemmEpilogue& epilogue);
+std::optional<Status> ComponentBackwardInput(Work& work, ConvPlans& plans, const Conv2DShape& shape,
+                                             const float* filter, float* output_grad,
+                                             float* input_grad);
+std::optional<Status> ComponentBackwardFilter(Work& work, ConvPlans& plans,
+                                              const Conv2DShape& shape, float* input,
+                                              float* output_grad, float* filter_grad);
+
+}  // namespace thalweg::compute

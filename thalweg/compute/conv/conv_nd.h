@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions over up to three spatial dimensions and their gradients: blocks of patches copied
+// out of the volume (im2col, a bounded block at a time) and matrix products. Two dimensions have a
+// faster path in conv2d.h.
+//
+//   ConvNdShape shape{.batch = 2, .windows = {planes, rows, columns}, .in_channels = 3,
+//                     .out_channels = 8};
+//   RETURN_IF_ERROR(ConvNd(work, DType::kFloat, shape, input, filter, output));
+//
+// Layouts: [batch, planes, rows, columns, channels] and [planes, rows, columns, in, out]. Types:
+// float, double; half and bfloat16 through float. Others are Unimplemented. Empty sizes are fine.
+// Bits do not depend on the number of threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "thalweg/compute/conv/window.h"
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+struct ConvNdShape {
+  int64_t batch = 1;
+  std::array<Window, 3> windows{};  // one that is not given has one place
+  int64_t in_channels = 1, out_channels = 1;
+
+  int64_t InPixels() const { return windows[0].input * windows[1].input * windows[2].input; }
+  int64_t OutPixels() const { return windows[0].output * windows[1].output * windows[2].output; }
+  int64_t Taps() const { return windows[0].size * windows[1].size * windows[2].size; }
+};
+
+Status ConvNd(Work& work, DType dtype, const ConvNdShape& shape, const void* input,
+              const void* filter, void* output);
+Status ConvNdBackwardInput(Work& work, DType dtype, const ConvNdShape& shape, const void* filter,
+                           const void* output_grad, void* input_grad);
+Status ConvNdBackwardFilter(Work& work, DType dtype, const ConvNdShape& shape, const void* input,
+                            const void* output_grad, void* filter_grad);
+
+}  // namespace thalweg::compute

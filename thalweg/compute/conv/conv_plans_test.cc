@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/conv/conv_plans.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "thalweg/compute/conv/conv2d.h"
+#include "thalweg/compute/isa/components.h"
+#include "thalweg/compute/test_work.h"
+
+namespace thalweg::compute {
+namespace {
+
+struct Layer {
+  int64_t batch, size, in, filter, out, stride;
+  Padding padding;
+};
+
+// Large enough for the component; odd batches, bands of rows, strides that leave a rest.
+constexpr Layer kLayers[] = {
+    {1, 19, 48, 3, 64, 1, Padding::kSame},  {1, 23, 32, 3, 80, 2, Padding::kSame},
+    {1, 30, 64, 1, 64, 1, Padding::kValid}, {3, 15, 64, 3, 64, 1, Padding::kSame},
+    {5, 9, 256, 3, 256, 1, Padding::kSame}, {6, 16, 64, 3, 96, 2, Padding::kValid},
+    {2, 31, 64, 1, 128, 2, Padding::kSame}, {2, 61, 3, 7, 64, 2, Padding::kSame},
+};
+
+Conv2DShape ShapeOf(const Layer& l) {
+  const Window w = *MakeWindow(l.size, l.filter, l.stride, 1, l.padding);
+  return {l.batch, w, w, l.in, l.out};
+}
+
+struct Results {
+  std::vector<float> y, dx, df;
+  bool operator==(const Results&) const = default;
+};
+
+Results RunAll(const Conv2DShape& s, int threads, ConvPlans* plans) {
+  const auto x = RandomValues(s.batch * s.InPixels() * s.in_channels);
+  const auto f = RandomValues(s.Taps() * s.in_channels * s.out_channels, -1, 1, 2);
+  const auto g = RandomValues(s.batch * s.OutPixels() * s.out_channels, -1, 1, 3);
+  const auto bias = RandomValues(s.out_channels, -1, 1, 4);
+  Results r{std::vector<float>(g.size()), std::vector<float>(x.size()),
+            std::vector<float>(f.size())};
+  TestWork work(BestIsaLevel(), threads);
+  const DType t = DType::kFloat;
+  EXPECT_TRUE(
+      Conv2D(work, t, s, x.data(), f.data(), r.y.data(), {.bias = bias.data(), .relu = true}, plans)
+          .ok());
+  EXPECT_TRUE(Conv2DBackwardInput(work, t, s, f.data(), g.data(), r.dx.data(), plans).ok());
+  EXPECT_TRUE(Conv2DBackwardFilter(work, t, s, x.data(), g.data(), r.df.data(), plans).ok());
+  return r;
+}
+
+void ExpectClose(const std::vector<float>& a, const std::vector<float>& b, const char* what) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 3e-3) << what << " at " << i;
+}
+
+TEST(ConvPlansTest, AgreeWithTheOwnPathAndDoNotDependOnThreads) {
+  if (!HasConvComponent()) GTEST_SKIP() << "libthalweg_dnnl.so is not there";
+  for (const Layer& layer : kLayers) {
+    SCOPED_TRACE(testing::Message() << "in " << layer.in << " size " << layer.size);
+    const Conv2DShape s = ShapeOf(layer);
+    ConvPlans plans;
+    const Results own = RunAll(s, 2, nullptr), one = RunAll(s, 1, &plans);
+    ExpectClose(own.y, one.y, "output");
+    ExpectClose(own.dx, one.dx, "input gradient");
+    ExpectClose(own.df, one.df, "filter gradient");
+    EXPECT_TRUE(one == RunAll(s, 3, &plans));
+  }
+}
+
+TEST(ConvPlansTest, ComponentTakesResnetLayers) {
+  if (!HasConvComponent()) GTEST_SKIP() << "libthalweg_dnnl.so is not there";
+  const Conv2DShape s = ShapeOf(kLayers[3]);
+  ConvPlans plans;
+  EXPECT_FALSE(RunAll(s, 1, &plans) == RunAll(s, 1, nullptr)) << "bits of the own path";
+}
+
+TEST(ConvPlansTest, StrictTablesAndLowerLevelsUseNone) {
+  ThalwegDnnlConv conv{};
+  conv.batch = conv.in_channels = conv.out_channels = 16;
+  for (int d : {0, 1}) {
+    conv.input[d] = conv.output[d] = 8;
+    conv.filter[d] = conv.stride[d] = conv.dilation[d] = 1;
+  }
+  ConvPlans plans;
+  const IsaLevel best = BestIsaLevel();
+  EXPECT_EQ(plans.Find(GetStrictIsaTable(best), conv), nullptr);
+  EXPECT_EQ(GetStrictIsaTable(best).level, best);
+  if (best != IsaLevel::kSse4) {
+    EXPECT_EQ(plans.Find(GetIsaTable(IsaLevel::kSse4), conv), nullptr);
+  }
+  EXPECT_EQ(plans.Find(GetIsaTable(best), conv) != nullptr, HasConvComponent());
+}
+
+TEST(ConvPlansTest, RefusedScratchIsAnError) {
+  const Conv2DShape s = ShapeOf(kLayers[3]);
+  const std::vector<float> x(s.batch * s.InPixels() * s.in_channels),
+      f(s.Taps() * s.in_channels * s.out_channels);
+  std::vector<float> y(s.batch * s.OutPixels() * s.out_channels);
+  TestWork work;
+  work.refuse_scratch = true;
+  ConvPlans plans;
+  EXPECT_EQ(Conv2D(work, DType::kFloat, s, x.data(), f.data(), y.data(), {}, &plans).code(),
+            Code::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace thalweg::compute

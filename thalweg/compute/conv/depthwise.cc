@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/conv/depthwise.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace thalweg::compute {
+namespace {
+
+constexpr int64_t kGrain = 32768;  // products of a shard
+constexpr int64_t kMostGroups = 4;
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
+template <class T>
+using Value = std::conditional_t<kIsHalf<T>, float, T>;
+
+template <class T>
+Value<T> Load(T value) {
+  return static_cast<Value<T>>(value);
+}
+
+int64_t PixelGrain(const DepthwiseShape& s) {
+  return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.Taps() * s.out_channels()));
+}
+
+// sum[c * multiplier + m] += x[c] * f[c * multiplier + m].
+template <class T>
+void MultiplyAdd(const DepthwiseShape& s, const T* x, const T* f, Value<T>* sum) {
+  if (s.multiplier == 1) {
+    for (int64_t c = 0; c < s.in_channels; ++c) sum[c] += Load(x[c]) * Load(f[c]);
+    return;
+  }
+  for (int64_t c = 0; c < s.in_channels; ++c) {
+    const Value<T> value = Load(x[c]);
+    for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i)
+      sum[i] += value * Load(f[i]);
+  }
+}
+
+template <class T>
+Status Forward(Work& work, const DepthwiseShape& s, const T* x, const T* f, T* y) {
+  const int64_t out = s.out_channels(), pixels = s.batch * s.OutPixels(), grain = PixelGrain(s);
+  return ForShards(work, (pixels + grain - 1) / grain, [&](int64_t shard) {
+    Scratch<Value<T>> sum(work, out);
+    if (!sum) return false;
+    for (int64_t p = shard * grain; p < std::min(pixels, (shard + 1) * grain); ++p) {
+      const int64_t place = p % s.OutPixels();
+      const int64_t row0 = place / s.columns.output * s.rows.stride - s.rows.pad_before;
+      const int64_t column0 = place % s.columns.output * s.columns.stride - s.columns.pad_before;
+      std::fill_n(sum.get(), out, Value<T>(0));
+      for (int64_t tap = 0; tap < s.Taps(); ++tap) {
+        const int64_t row = row0 + tap / s.columns.size * s.rows.dilation;
+        const int64_t column = column0 + tap % s.columns.size * s.columns.dilation;
+        if (row < 0 || row >= s.rows.input || column < 0 || column >= s.columns.input) continue;
+        const int64_t pixel = p / s.OutPixels() * s.InPixels() + row * s.columns.input + column;
+        MultiplyAdd(s, x + pixel * s.in_channels, f + tap * out, sum.get());
+      }
+      for (int64_t c = 0; c < out; ++c) y[p * out + c] = T(sum[c]);
+    }
+    return true;
+  });
+}
+
+// sum[c] += the filters of channel c times their outputs' gradients.
+template <class T>
+void MultiplyBack(const DepthwiseShape& s, const T* dy, const T* f, Value<T>* sum) {
+  for (int64_t c = 0; c < s.in_channels; ++c) {
+    Value<T> own = 0;
+    for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i)
+      own += Load(dy[i]) * Load(f[i]);
+    sum[c] += own;
+  }
+}
+
+// The output place that sees input place `in` through tap `tap`; -1 for none.
+int64_t Seer(const Window& w, int64_t in, int64_t tap) {
+  const int64_t at = in + w.pad_before - tap * w.dilation;
+  if (at < 0 || at % w.stride != 0 || at / w.stride >= w.output) return -1;
+  return at / w.stride;
+}
+
+template <class T>
+Status BackwardInput(Work& work, const DepthwiseShape& s, const T* f, const T* dy, T* dx) {
+  const int64_t in = s.in_channels, out = s.out_channels();
+  const int64_t pixels = s.batch * s.InPixels(), grain = PixelGrain(s);
+  return ForShards(work, (pixels + grain - 1) / grain, [&](int64_t shard) {
+    Scratch<Value<T>> sum(work, in);
+    if (!sum) return false;
+    for (int64_t p = shard * grain; p < std::min(pixels, (shard + 1) * grain); ++p) {
+      const int64_t place = p % s.InPixels();
+      std::fill_n(sum.get(), in, Value<T>(0));
+      for (int64_t tap = 0; tap < s.Taps(); ++tap) {
+        const int64_t row = Seer(s.rows, place / s.columns.input, tap / s.columns.size);
+        const int64_t column = Seer(s.columns, place % s.columns.input, tap % s.columns.size);
+        if (row < 0 || column < 0) continue;
+        const int64_t pixel = p / s.InPixels() * s.OutPixels() + row * s.columns.output + column;
+        MultiplyBack(s, dy + pixel * out, f + tap * out, sum.get());
+      }
+      for (int64_t c = 0; c < in; ++c) dx[p * in + c] = T(sum[c]);
+    }
+    return true;
+  });
+}
+
+// One tap over images [begin, end): a sum for each row in `row_sum`, added up in double.
+template <class T>
+void SumTap(const DepthwiseShape& s, int64_t tap, int64_t begin, int64_t end, const T* x,
+            const T* dy, Value<T>* row_sum, double* total) {
+  const int64_t in = s.in_channels, out = s.out_channels();
+  for (int64_t r = begin * s.rows.output; r < end * s.rows.output; ++r) {
+    const int64_t row = r % s.rows.output * s.rows.stride - s.rows.pad_before +
+                        tap / s.columns.size * s.rows.dilation;
+    if (row < 0 || row >= s.rows.input) continue;
+    std::fill_n(row_sum, out, Value<T>(0));
+    for (int64_t o = 0; o < s.columns.output; ++o) {
+      const int64_t column =
+          o * s.columns.stride - s.columns.pad_before + tap % s.columns.size * s.columns.dilation;
+      if (column < 0 || column >= s.columns.input) continue;
+      const int64_t pixel = (r / s.rows.output * s.rows.input + row) * s.columns.input + column;
+      MultiplyAdd(s, x + pixel * in, dy + (r * s.columns.output + o) * out, row_sum);
+    }
+    for (int64_t c = 0; c < out; ++c) total[c] += static_cast<double>(row_sum[c]);
+  }
+}
+
+template <class T>
+Status BackwardFilter(Work& work, const DepthwiseShape& s, const T* x, const T* dy, T* df) {
+  const int64_t out = s.out_channels(), taps = s.Taps();
+  const int64_t groups = std::clamp<int64_t>(s.batch, 1, kMostGroups);
+  Scratch<double> totals(work, groups * taps * out);
+  if (!totals) return OutOfScratch();
+  RETURN_IF_ERROR(ForShards(work, groups * taps, [&](int64_t shard) {
+    const int64_t group = shard / taps;
+    double* total = totals.get() + shard * out;
+    std::fill_n(total, out, 0.0);
+    Scratch<Value<T>> row_sum(work, out);
+    if (!row_sum) return false;
+    SumTap(s, shard % taps, s.batch * group / groups, s.batch * (group + 1) / groups, x, dy,
+           row_sum.get(), total);
+    return true;
+  }));
+  for (int64_t i = 0; i < taps * out; ++i) {
+    double sum = 0;
+    for (int64_t group = 0; group < groups; ++group) sum += totals[group * taps * out + i];
+    df[i] = T(static_cast<Value<T>>(sum));
+  }
+  return OkStatus();
+}
+
+template <class F>
+Status ForType(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::kFloat:
+      return f(float{});
+    case DType::kDouble:
+      return f(double{});
+    case DType::kHalf:
+      return f(Half{});
+    case DType::kBfloat16:
+      return f(Bfloat16{});
+    default:
+      return Unimplemented("depthwise convolution of elements of type ", dtype);
+  }
+}
+
+}  // namespace
+
+Status Depthwise(Work& work, DType dtype, const DepthwiseShape& shape, const void* input,
+                 const void* filter, void* output) {
+  if (shape.out_channels() == 0) return OkStatus();
+  return ForType(dtype, [&]<class T>(T) {
+    return Forward(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
+                   static_cast<T*>(output));
+  });
+}
+
+Status DepthwiseBackwardInput(Work& work, DType dtype, const DepthwiseShape& shape,
+                              const void* filter, const void* output_grad, void* input_grad) {
+  if (shape.in_channels == 0) return OkStatus();
+  return ForType(dtype, [&]<class T>(T) {
+    if (shape.multiplier == 0) {
+      std::fill_n(static_cast<T*>(input_grad), shape.batch * shape.InPixels() * shape.in_channels,
+                  T(0));
+      return OkStatus();
+    }
+    return BackwardInput(work, shape, static_cast<const T*>(filter),
+                         static_cast<const T*>(output_grad), static_cast<T*>(input_grad));
+  });
+}
+
+Status DepthwiseBackwardFilter(Work& work, DType dtype, const DepthwiseShape& shape,
+                               const void* input, const void* output_grad, void* filter_grad) {
+  if (shape.out_channels() == 0) return OkStatus();
+  return ForType(dtype, [&]<class T>(T) {
+    return BackwardFilter(work, shape, static_cast<const T*>(input),
+                          static_cast<const T*>(output_grad), static_cast<T*>(filter_grad));
+  });
+}
+
+}  // namespace thalweg::compute

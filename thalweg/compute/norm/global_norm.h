@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalisation with given moments, and its gradients by everything:
+//
+//   y = (x - mean) / sqrt(variance + epsilon) * gamma + beta      (gamma null: 1)
+//
+// x is [rows, channels], the others vectors of channels. Types: float, double; half through float.
+// Others are Unimplemented. Sums are taken in double, in fixed blocks.
+#pragma once
+
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+struct GlobalNormInputs {
+  int64_t rows = 0, channels = 0;
+  const void* x;
+  const void* mean;
+  const void* variance;
+  const void* gamma = nullptr;
+  double epsilon = 0;
+};
+struct GlobalNormGrads {
+  void* x;
+  void* mean;
+  void* variance;
+  void* beta;
+  void* gamma;  // zeros without gamma
+};
+
+Status GlobalNorm(Work& work, DType dtype, const GlobalNormInputs& in, const void* beta, void* y);
+Status GlobalNormGrad(Work& work, DType dtype, const GlobalNormInputs& in, const void* dy,
+                      const GlobalNormGrads& out);
+
+}  // namespace thalweg::compute

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/pool/dilation2d.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+namespace thalweg::compute {
+namespace {
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
+
+// Halves are compared and added as floats.
+template <class T>
+using Value = std::conditional_t<kIsHalf<T>, float, T>;
+
+// Integers wrap.
+template <class V>
+V Add(V a, V b) {
+  if constexpr (std::is_integral_v<V>) {
+    using U = std::make_unsigned_t<V>;
+    return static_cast<V>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+
+template <class T>
+Value<T> Least() {
+  if constexpr (std::is_same_v<T, Half>) return -65504.0f;
+  if constexpr (std::is_same_v<T, Bfloat16>) return -0x1.fep127f;
+  return std::numeric_limits<Value<T>>::lowest();
+}
+
+template <class T>
+struct Winner {
+  Value<T> value;
+  int64_t pixel = -1, tap = -1;  // in the image, in the filter; -1: nothing inside
+};
+
+// The window of one output place and channel.
+template <class T>
+Winner<T> FindWinner(const Dilation2DShape& s, int64_t row, int64_t column, int64_t channel,
+                     const T* image, const T* filter) {
+  Winner<T> best{Least<T>()};
+  for (int64_t r = 0; r < s.rows.size; ++r) {
+    const int64_t y = row * s.rows.stride - s.rows.pad_before + r * s.rows.dilation;
+    if (y < 0 || y >= s.rows.input) continue;
+    for (int64_t c = 0; c < s.columns.size; ++c) {
+      const int64_t x = column * s.columns.stride - s.columns.pad_before + c * s.columns.dilation;
+      if (x < 0 || x >= s.columns.input) continue;
+      const int64_t pixel = y * s.columns.input + x, tap = r * s.columns.size + c;
+      const auto value = Add(static_cast<Value<T>>(image[pixel * s.channels + channel]),
+                             static_cast<Value<T>>(filter[tap * s.channels + channel]));
+      if (best.pixel < 0) best.pixel = pixel, best.tap = tap;
+      if (value > best.value) best = {value, pixel, tap};
+    }
+  }
+  return best;
+}
+
+// body(output element, winner) for the windows of one image and the channels [first, last).
+template <class T, class Body>
+void ForWinners(const Dilation2DShape& s, int64_t image, int64_t first, int64_t last, const T* x,
+                const T* filter, const Body& body) {
+  const T* plane = x + image * s.rows.input * s.columns.input * s.channels;
+  for (int64_t row = 0; row < s.rows.output; ++row) {
+    for (int64_t column = 0; column < s.columns.output; ++column) {
+      const int64_t place = (image * s.rows.output + row) * s.columns.output + column;
+      for (int64_t c = first; c < last; ++c) {
+        body(place * s.channels + c, c, FindWinner(s, row, column, c, plane, filter));
+      }
+    }
+  }
+}
+
+template <class T>
+Status Forward(Work& work, const Dilation2DShape& s, const T* x, const T* filter, T* y) {
+  return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
+    ForWinners(s, image, 0, s.channels, x, filter,
+               [&](int64_t at, int64_t, const Winner<T>& winner) { y[at] = T(winner.value); });
+  });
+}
+
+template <class T>
+void AddTo(T& to, T value) {
+  to = T(Add(static_cast<Value<T>>(to), static_cast<Value<T>>(value)));
+}
+
+template <class T>
+Status BackwardInput(Work& work, const Dilation2DShape& s, const T* x, const T* filter, const T* dy,
+                     T* dx) {
+  const int64_t size = s.rows.input * s.columns.input * s.channels;
+  return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
+    T* plane = dx + image * size;
+    std::fill_n(plane, size, T(0));
+    ForWinners(s, image, 0, s.channels, x, filter,
+               [&](int64_t at, int64_t c, const Winner<T>& winner) {
+                 if (winner.pixel >= 0) AddTo(plane[winner.pixel * s.channels + c], dy[at]);
+               });
+  });
+}
+
+// Each channel's filter by itself, over all images in order.
+template <class T>
+Status BackwardFilter(Work& work, const Dilation2DShape& s, const T* x, const T* filter,
+                      const T* dy, T* df) {
+  const int64_t taps = s.rows.size * s.columns.size;
+  return ForBlocks(work, s.channels, 1, [&](int64_t c, int64_t) {
+    for (int64_t tap = 0; tap < taps; ++tap) df[tap * s.channels + c] = T(0);
+    for (int64_t image = 0; image < s.batch; ++image) {
+      ForWinners(s, image, c, c + 1, x, filter, [&](int64_t at, int64_t, const Winner<T>& winner) {
+        if (winner.tap >= 0) AddTo(df[winner.tap * s.channels + c], dy[at]);
+      });
+    }
+  });
+}
+
+// f(T{}) for the T of dtype.
+template <class F>
+Status Dispatch(DType dtype, const F& f) {
+  Status status = Unimplemented("dilation of elements of type ", dtype);
+  ForEachType<RealTypes>([&]<class T>() {
+    if (dtype == kDTypeOf<T>) status = f(T{});
+  });
+  return status;
+}
+
+}  // namespace
+
+Status Dilation2D(Work& work, DType dtype, const Dilation2DShape& shape, const void* input,
+                  const void* filter, void* output) {
+  return Dispatch(dtype, [&]<class T>(T) {
+    return Forward(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
+                   static_cast<T*>(output));
+  });
+}
+
+Status Dilation2DBackwardInput(Work& work, DType dtype, const Dilation2DShape& shape,
+                               const void* input, const void* filter, const void* output_grad,
+                               void* input_grad) {
+  return Dispatch(dtype, [&]<class T>(T) {
+    return BackwardInput(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
+                         static_cast<const T*>(output_grad), static_cast<T*>(input_grad));
+  });
+}
+
+Status Dilation2DBackwardFilter(Work& work, DType dtype, const Dilation2DShape& shape,
+                                const void* input, const void* filter, const void* output_grad,
+                                void* filter_grad) {
+  return Dispatch(dtype, [&]<class T>(T) {
+    return BackwardFilter(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
+                          static_cast<const T*>(output_grad), static_cast<T*>(filter_grad));
+  });
+}
+
+}  // namespace thalweg::compute

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/pool/pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <type_traits>
+
+namespace thalweg::compute {
+namespace {
+
+constexpr int64_t kGrain = 16384;   // input elements that a shard looks at
+constexpr int64_t kChannels = 256;  // taken together
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
+
+// Halves are compared and added as floats.
+template <class T>
+using Value = std::conditional_t<kIsHalf<T>, float, T>;
+
+// Integers wrap.
+template <class T>
+T Sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return T(static_cast<Value<T>>(a) + static_cast<Value<T>>(b));
+  }
+}
+
+template <class T>
+T Least() {
+  if constexpr (std::is_same_v<T, Half>) {
+    return T(-65504.0f);
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    return T(-0x1.fep127f);
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
+// The taps of one output position that lie inside the input: input places begin, begin + step, ...
+// below end.
+struct Span {
+  Span(const Window& w, int64_t out) {
+    const int64_t first = out * w.stride - w.pad_before;
+    const int64_t skipped = first < 0 ? (-first + w.dilation - 1) / w.dilation : 0;
+    begin = first + skipped * w.dilation;
+    end = std::min(w.input, first + (w.size - 1) * w.dilation + 1);
+    step = w.dilation;
+  }
+  int64_t count() const { return end > begin ? (end - begin + step - 1) / step : 0; }
+  int64_t begin, end, step;
+};
+
+// What one output position sees of its image.
+struct View {
+  Span planes, rows, columns;
+  int64_t count() const { return planes.count() * rows.count() * columns.count(); }
+};
+
+// Calls body(output pixel, image, view) for output pixels [begin, end) counted over the batch.
+template <class Body>
+void ForWindows(const PoolShape& s, int64_t begin, int64_t end, const Body& body) {
+  for (int64_t p = begin; p < end; ++p) {
+    const int64_t place = p % s.OutPixels(), row = place / s.columns.output;
+    body(p, p / s.OutPixels(),
+         View{Span(s.planes, row / s.rows.output), Span(s.rows, row % s.rows.output),
+              Span(s.columns, place % s.columns.output)});
+  }
+}
+
+// body(first pixel of the row) for every row of the image in view.
+template <class Body>
+void ForRows(const PoolShape& s, int64_t image, const Span& planes, const Span& rows,
+             const Body& body) {
+  for (int64_t d = planes.begin; d < planes.end; d += planes.step) {
+    for (int64_t r = rows.begin; r < rows.end; r += rows.step) {
+      body(((image * s.planes.input + d) * s.rows.input + r) * s.columns.input);
+    }
+  }
+}
+
+template <class Body>
+void ForPixels(const PoolShape& s, int64_t image, const View& view, const Body& body) {
+  ForRows(s, image, view.planes, view.rows, [&](int64_t row) {
+    for (int64_t c = view.columns.begin; c < view.columns.end; c += view.columns.step) {
+      body(row + c);
+    }
+  });
+}
+
+// Windows may be far larger than the image.
+int64_t SaturatedWindow(const PoolShape& s) {
+  return std::min(s.planes.size, s.planes.input) * std::min(s.rows.size, s.rows.input) *
+         std::min(s.columns.size, s.columns.input);
+}
+
+int64_t PixelGrain(const PoolShape& s) {
+  return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, SaturatedWindow(s) * s.channels));
+}
+
+// to[i] = max(to[i], from[i]); NaN in `from` loses.
+template <class T>
+void MaximumInto(const T* from, int64_t n, T* to) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] = static_cast<Value<T>>(from[i]) > static_cast<Value<T>>(to[i]) ? from[i] : to[i];
+  }
+}
+
+// One row of outputs: first the maximum down the rows in view, which are contiguous and long, then
+// along that row.
+template <class T>
+void MaxPoolRow(const PoolShape& s, int64_t out_row, const T* x, T* buffer, T* y) {
+  const int64_t in_length = s.columns.input * s.channels, c = s.channels;
+  const int64_t image = out_row / (s.planes.output * s.rows.output);
+  const int64_t place = out_row % (s.planes.output * s.rows.output);
+  std::fill_n(buffer, in_length, Least<T>());
+  ForRows(s, image, Span(s.planes, place / s.rows.output), Span(s.rows, place % s.rows.output),
+          [&](int64_t row) { MaximumInto(x + row * c, in_length, buffer); });
+  for (int64_t o = 0; o < s.columns.output; ++o) {
+    const Span span(s.columns, o);
+    T* to = y + (out_row * s.columns.output + o) * c;
+    if (span.count() == 0) {
+      std::fill_n(to, c, Least<T>());
+      continue;
+    }
+    std::copy_n(buffer + span.begin * c, c, to);
+    for (int64_t at = span.begin + span.step; at < span.end; at += span.step) {
+      MaximumInto(buffer + at * c, c, to);
+    }
+  }
+}
+
+template <class T>
+Status MaxPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
+  const int64_t in_length = s.columns.input * s.channels;
+  const int64_t rows = s.batch * s.planes.output * s.rows.output;
+  const int64_t looked =
+      std::min(s.planes.size, s.planes.input) * std::min(s.rows.size, s.rows.input) * in_length;
+  const int64_t grain = std::max<int64_t>(1, 8 * kGrain / std::max<int64_t>(1, looked));
+  if (s.columns.output * s.channels == 0) return OkStatus();
+  return ForShards(work, (rows + grain - 1) / grain, [&](int64_t shard) {
+    Scratch<T> buffer(work, in_length);
+    if (!buffer) return false;
+    for (int64_t r = shard * grain; r < std::min(rows, (shard + 1) * grain); ++r) {
+      MaxPoolRow(s, r, static_cast<const T*>(in), buffer.get(), static_cast<T*>(out));
+    }
+    return true;
+  });
+}
+
+// Channels [channel, channel + count) of one window: the largest values and their pixels; false
+// when it sees nothing.
+template <class T>
+bool FindPlaces(const PoolShape& s, int64_t image, const View& view, int64_t channel, int64_t count,
+                const T* x, Value<T>* best, int64_t* pixel_of) {
+  bool first = true;
+  ForPixels(s, image, view, [&](int64_t pixel) {
+    const T* from = x + pixel * s.channels + channel;
+    for (int64_t c = 0; c < count; ++c) {
+      const auto v = static_cast<Value<T>>(from[c]);
+      const bool better = first || v > best[c];
+      best[c] = better ? v : best[c];
+      pixel_of[c] = better ? pixel : pixel_of[c];
+    }
+    first = false;
+  });
+  return !first;
+}
+
+template <class T>
+Status MaxPoolPlacesAs(Work& work, const PoolShape& s, bool include_batch, const void* in,
+                       void* out, int64_t* places) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  return ForBlocks(work, s.batch * s.OutPixels(), PixelGrain(s), [&](int64_t begin, int64_t end) {
+    Value<T> best[kChannels];
+    int64_t pixel_of[kChannels];
+    ForWindows(s, begin, end, [&](int64_t p, int64_t image, const View& view) {
+      const int64_t base = include_batch ? 0 : image * s.InPixels();
+      for (int64_t channel = 0; channel < s.channels; channel += kChannels) {
+        const int64_t count = std::min(kChannels, s.channels - channel);
+        const bool found = FindPlaces(s, image, view, channel, count, x, best, pixel_of);
+        for (int64_t c = 0; c < count; ++c) {
+          const int64_t at = p * s.channels + channel + c;
+          places[at] = found ? (pixel_of[c] - base) * s.channels + channel + c : 0;
+          if (y != nullptr) y[at] = found ? T(best[c]) : Least<T>();
+        }
+      }
+    });
+  });
+}
+
+// Images and blocks of channels are independent.
+template <class T>
+Status MaxPoolGradAs(Work& work, const PoolShape& s, const void* in, const void* out_grad,
+                     void* in_grad) {
+  const T* x = static_cast<const T*>(in);
+  const T* dy = static_cast<const T*>(out_grad);
+  T* dx = static_cast<T*>(in_grad);
+  constexpr int64_t kBlock = 64;
+  const int64_t blocks = (s.channels + kBlock - 1) / kBlock;
+  return ForBlocks(work, s.batch * blocks, 1, [&](int64_t shard, int64_t) {
+    Value<T> best[kBlock];
+    int64_t pixel_of[kBlock];
+    const int64_t image = shard / blocks, channel = shard % blocks * kBlock;
+    const int64_t count = std::min(kBlock, s.channels - channel);
+    for (int64_t p = image * s.InPixels(); p < (image + 1) * s.InPixels(); ++p) {
+      std::fill_n(dx + p * s.channels + channel, count, T(0));
+    }
+    ForWindows(s, image * s.OutPixels(), (image + 1) * s.OutPixels(),
+               [&](int64_t p, int64_t, const View& view) {
+                 if (!FindPlaces(s, image, view, channel, count, x, best, pixel_of)) return;
+                 for (int64_t c = 0; c < count; ++c) {
+                   T& to = dx[pixel_of[c] * s.channels + channel + c];
+                   to = Sum(to, dy[p * s.channels + channel + c]);
+                 }
+               });
+  });
+}
+
+template <class T>
+Status MaxPoolGradOfPlacesAs(Work& work, const PoolShape& s, bool include_batch,
+                             const int64_t* places, const void* out_grad, void* in_grad) {
+  const T* dy = static_cast<const T*>(out_grad);
+  T* dx = static_cast<T*>(in_grad);
+  const int64_t in_size = s.InPixels() * s.channels, out_size = s.OutPixels() * s.channels;
+  std::atomic<int64_t> bad{-1};
+  RETURN_IF_ERROR(ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
+    std::fill_n(dx + image * in_size, in_size, T(0));
+    const int64_t base = include_batch ? image * in_size : 0;
+    for (int64_t i = image * out_size; i < (image + 1) * out_size; ++i) {
+      if (places[i] < base || places[i] - base >= in_size) {
+        bad = i;
+        return;
+      }
+      T& to = dx[image * in_size + places[i] - base];
+      to = Sum(to, dy[i]);
+    }
+  }));
+  if (bad < 0) return OkStatus();
+  return InvalidArgument("argmax must lie inside its image of ", in_size, " elements, got ",
+                         places[bad]);
+}
+
+template <class T>
+Status AvgPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  return ForBlocks(work, s.batch * s.OutPixels(), PixelGrain(s), [&](int64_t begin, int64_t end) {
+    Value<T> sum[kChannels];
+    ForWindows(s, begin, end, [&](int64_t p, int64_t image, const View& view) {
+      const auto divisor = static_cast<Value<T>>(view.count());
+      for (int64_t channel = 0; channel < s.channels; channel += kChannels) {
+        const int64_t count = std::min(kChannels, s.channels - channel);
+        std::fill_n(sum, count, Value<T>(0));
+        ForPixels(s, image, view, [&](int64_t pixel) {
+          const T* from = x + pixel * s.channels + channel;
+          for (int64_t c = 0; c < count; ++c) sum[c] += static_cast<Value<T>>(from[c]);
+        });
+        for (int64_t c = 0; c < count; ++c) y[p * s.channels + channel + c] = T(sum[c] / divisor);
+      }
+    });
+  });
+}
+
+template <class T>
+Status AvgPoolGradAs(Work& work, const PoolShape& s, const void* out_grad, void* in_grad) {
+  const T* dy = static_cast<const T*>(out_grad);
+  T* dx = static_cast<T*>(in_grad);
+  constexpr int64_t kBlock = 64;
+  const int64_t blocks = (s.channels + kBlock - 1) / kBlock;
+  return ForShards(work, s.batch * blocks, [&](int64_t shard) {
+    const int64_t image = shard / blocks, channel = shard % blocks * kBlock;
+    const int64_t count = std::min(kBlock, s.channels - channel);
+    // Sums of halves are kept in float until all are in.
+    Scratch<Value<T>> sums(work, s.InPixels() * count);
+    if (!sums) return false;
+    std::fill_n(sums.get(), s.InPixels() * count, Value<T>(0));
+    ForWindows(s, image * s.OutPixels(), (image + 1) * s.OutPixels(),
+               [&](int64_t p, int64_t, const View& view) {
+                 const auto divisor = static_cast<Value<T>>(view.count());
+                 const T* from = dy + p * s.channels + channel;
+                 ForPixels(s, 0, view, [&](int64_t pixel) {
+                   Value<T>* to = sums.get() + pixel * count;
+                   for (int64_t c = 0; c < count; ++c)
+                     to[c] += static_cast<Value<T>>(from[c]) / divisor;
+                 });
+               });
+    for (int64_t p = 0; p < s.InPixels(); ++p) {
+      T* to = dx + (image * s.InPixels() + p) * s.channels + channel;
+      for (int64_t c = 0; c < count; ++c) to[c] = T(sums[p * count + c]);
+    }
+    return true;
+  });
+}
+
+// f.template operator()<T>() for the T of dtype.
+template <class List, class F>
+Status Dispatch(const char* what, DType dtype, F&& f) {
+  Status status = Unimplemented(what, " of elements of type ", dtype);
+  ForEachType<List>([&]<class T>() {
+    if (dtype == kDTypeOf<T>) status = f.template operator()<T>();
+  });
+  return status;
+}
+
+}  // namespace
+
+Status MaxPool(Work& work, DType dtype, const PoolShape& shape, const void* in, void* out) {
+  return Dispatch<RealTypes>("maximum pooling", dtype,
+                             [&]<class T>() { return MaxPoolAs<T>(work, shape, in, out); });
+}
+
+Status MaxPoolPlaces(Work& work, DType dtype, const PoolShape& shape, bool include_batch,
+                     const void* in, void* out, int64_t* places) {
+  return Dispatch<RealTypes>("maximum pooling", dtype, [&]<class T>() {
+    return MaxPoolPlacesAs<T>(work, shape, include_batch, in, out, places);
+  });
+}
+
+Status MaxPoolGrad(Work& work, DType dtype, const PoolShape& shape, const void* in,
+                   const void* out_grad, void* in_grad) {
+  return Dispatch<RealTypes>("gradient of maximum pooling", dtype, [&]<class T>() {
+    return MaxPoolGradAs<T>(work, shape, in, out_grad, in_grad);
+  });
+}
+
+Status MaxPoolGradOfPlaces(Work& work, DType dtype, const PoolShape& shape, bool include_batch,
+                           const int64_t* places, const void* out_grad, void* in_grad) {
+  return Dispatch<RealTypes>("gradient of maximum pooling", dtype, [&]<class T>() {
+    return MaxPoolGradOfPlacesAs<T>(work, shape, include_batch, places, out_grad, in_grad);
+  });
+}
+
+Status AvgPool(Work& work, DType dtype, const PoolShape& shape, const void* in, void* out) {
+  return Dispatch<FloatTypes>("average pooling", dtype,
+                              [&]<class T>() { return AvgPoolAs<T>(work, shape, in, out); });
+}
+
+Status AvgPoolGrad(Work& work, DType dtype, const PoolShape& shape, const void* out_grad,
+                   void* in_grad) {
+  return Dispatch<FloatTypes>("gradient of average pooling", dtype, [&]<class T>() {
+    return AvgPoolGradAs<T>(work, shape, out_grad, in_grad);
+  });
+}
+
+}  // namespace thalweg::compute

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// DepthwiseConv2dNative and the two operations that compute its gradients.
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/nn/conv_attrs.h"
+
+namespace thalweg {
+namespace {
+
+Status DepthwiseShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(Slide slide, ParseConv(c, 4));
+  ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
+  ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
+  Result<int64_t> in = MergeDims(image.dim(slide.format.channels()), filter.dim(2));
+  if (!in.ok()) {
+    return InvalidArgument("the input has ", image.dim(slide.format.channels()),
+                           " channels, the filter expects ", filter.dim(2));
+  }
+  const int64_t multiplier = filter.dim(3);
+  int64_t out = PartialShape::kUnknownDim;
+  if (*in >= 0 && multiplier >= 0 && __builtin_mul_overflow(*in, multiplier, &out)) {
+    return InvalidArgument("too many output channels: ", *in, " times ", multiplier);
+  }
+  RETURN_IF_ERROR(SetWindow(filter, &slide));
+  ASSIGN_OR_RETURN(const PartialShape shape, SlidShape(slide, image, out));
+  c.set_output(0, shape);
+  return OkStatus();
+}
+
+template <int Input>
+Status SizesShape(ShapeContext& c) {
+  RETURN_IF_ERROR(ParseConv(c, 4).status());
+  RETURN_IF_ERROR(c.InputWithRank(1 - Input, 4).status());
+  RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
+  const PartialShape sizes = c.InputAsShape(Input);
+  if (sizes.known_rank() && sizes.rank() != 4) {
+    return InvalidArgument("the sizes must have 4 elements, got ", sizes.rank());
+  }
+  c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(4));
+  return OkStatus();
+}
+
+constexpr char kInputGrad[] = "DepthwiseConv2dNativeBackpropInput";
+constexpr char kFilterGrad[] = "DepthwiseConv2dNativeBackpropFilter";
+
+Status DepthwiseGradient(GradientContext& c) {
+  GradientMath m(c);
+  const AttrMap attrs = SharedConvAttrs(c.node());
+  const Output image = c.input(0), filter = c.input(1), grad = c.grad(0);
+  c.set_input_grad(0, m.Op(kInputGrad, {m.Shape(image), filter, grad}, attrs));
+  c.set_input_grad(1, m.Op(kFilterGrad, {image, m.Shape(filter), grad}, attrs));
+  return m.status();
+}
+
+Status InputGradGradient(GradientContext& c) {
+  GradientMath m(c);
+  const AttrMap attrs = SharedConvAttrs(c.node());
+  const Output filter = c.input(1), out_grad = c.input(2), grad = c.grad(0);
+  c.set_input_grad(1, m.Op(kFilterGrad, {grad, m.Shape(filter), out_grad}, attrs));
+  c.set_input_grad(2, m.Op("DepthwiseConv2dNative", {grad, filter}, attrs));
+  return m.status();
+}
+
+Status FilterGradGradient(GradientContext& c) {
+  GradientMath m(c);
+  const AttrMap attrs = SharedConvAttrs(c.node());
+  const Output image = c.input(0), out_grad = c.input(2), grad = c.grad(0);
+  c.set_input_grad(0, m.Op(kInputGrad, {m.Shape(image), grad, out_grad}, attrs));
+  c.set_input_grad(2, m.Op("DepthwiseConv2dNative", {image, grad}, attrs));
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(depthwise_conv) {
+  registry.Op("DepthwiseConv2dNative")
+      .Shape(DepthwiseShape)
+      .Gradient(DepthwiseGradient)
+      .Doc("Convolves each channel with filters of its own, [rows, columns, in, multiplier].");
+  registry.Op(kInputGrad)
+      .Shape(SizesShape<0>)
+      .Gradient(InputGradGradient)
+      .Doc("The gradient of DepthwiseConv2dNative by its input.");
+  registry.Op(kFilterGrad)
+      .Shape(SizesShape<1>)
+      .Gradient(FilterGradGradient)
+      .Doc("The gradient of DepthwiseConv2dNative by its filter.");
+}

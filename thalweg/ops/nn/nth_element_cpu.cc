@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "thalweg/kernel/element_wise.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+template <class T>
+auto Comparable(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+
+// A total order: NaN, which compares with nothing, is the largest.
+template <class T>
+bool Less(T a, T b) {
+  const auto x = Comparable(a), y = Comparable(b);
+  return x < y || (y != y && x == x);
+}
+
+template <class T>
+class NthElementCpu : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<NthElementCpu>();
+    ASSIGN_OR_RETURN(kernel->reverse_, c.Attr<bool>("reverse"));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& x = ctx.input(0);
+    ASSIGN_OR_RETURN(int64_t n, IntScalar(ctx.input(1), "n"));
+    if (n < 0) return InvalidArgument("n must not be negative, got ", n);
+    if (x.rank() < 1) return InvalidArgument("input must be at least a vector, got a scalar");
+    const int64_t columns = x.dim(x.rank() - 1);
+    if (columns <= n) {
+      return InvalidArgument("input must have more than n = ", n, " columns, got ", x.shape());
+    }
+    if (reverse_) n = columns - 1 - n;
+    Dims dims = x.shape().dims();
+    dims.resize(x.rank() - 1);
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
+    const T* from = x.data<T>();
+    T* to = y->mutable_data<T>();
+    const int64_t grain = std::max<int64_t>(1, 16384 / columns);
+    return compute::ForBlocks(ctx.work(), y->num_elements(), grain, [&](int64_t row, int64_t end) {
+      std::vector<T> own(static_cast<size_t>(columns));
+      for (; row < end; ++row) {
+        std::copy_n(from + row * columns, columns, own.begin());
+        std::nth_element(own.begin(), own.begin() + n, own.end(), Less<T>);
+        to[row] = own[static_cast<size_t>(n)];
+      }
+    });
+  }
+
+ private:
+  bool reverse_ = false;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(nth_element, cpu) {
+  ForEachType<RealTypes>([&]<class T> {
+    registry.Add<NthElementCpu<T>>("NthElement", kCpu, {{"T", kDTypeOf<T>}});
+  });
+}
