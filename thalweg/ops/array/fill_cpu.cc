@@ -3,6 +3,7 @@
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/optional_value.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -18,10 +19,40 @@ Status Fill(Context& ctx) {
                                out->num_elements());
 }
 
+// Of optionals: optionals of zeros, and none where there is none. OptionalValue bounds the depth.
+Result<Tensor> ZerosOf(Context& ctx, const Tensor& x) {
+  ASSIGN_OR_RETURN(Tensor zeros, Tensor::Allocate(ctx.allocator(), x.dtype(), x.shape()));
+  if (x.dtype() != DType::kVariant) {
+    RETURN_IF_ERROR(
+        compute::FillZeros(ctx.work(), x.dtype(), zeros.mutable_raw_data(), zeros.num_elements()));
+    return zeros;
+  }
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    const auto* const optional = x.data<Variant>()[i].As<OptionalValue>();
+    if (optional == nullptr) return Unimplemented("zeros like this variant are not known");
+    auto value = std::make_shared<const OptionalValue>();
+    if (optional->has_value()) {
+      std::vector<Tensor> components;
+      for (const Tensor& component : optional->components()) {
+        ASSIGN_OR_RETURN(Tensor zero, ZerosOf(ctx, component));
+        components.push_back(std::move(zero));
+      }
+      value = std::make_shared<const OptionalValue>(std::move(components));
+    }
+    zeros.mutable_data<Variant>()[i] = Variant(std::move(value));
+  }
+  return zeros;
+}
+
 Status ZerosLike(Context& ctx) {
   const Tensor& x = ctx.input(0);
-  if (x.dtype() == DType::kResource || x.dtype() == DType::kVariant) {
-    return Unimplemented("zeros like a ", x.dtype(), " have no meaning here");
+  if (x.dtype() == DType::kResource) {
+    return Unimplemented("zeros like a resource have no meaning here");
+  }
+  if (x.dtype() == DType::kVariant) {
+    ASSIGN_OR_RETURN(Tensor zeros, ZerosOf(ctx, x));
+    ctx.set_output(0, std::move(zeros));
+    return OkStatus();
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.TakeOrAllocateOutput({0}, 0, x.dtype(), x.shape()));
   return compute::FillZeros(ctx.work(), out->dtype(), out->mutable_raw_data(), out->num_elements());

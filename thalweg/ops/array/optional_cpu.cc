@@ -28,7 +28,12 @@ Status OptionalNone(Context& ctx) {
 Status OptionalFromValue(Context& ctx) {
   std::vector<Tensor> components;
   for (int i = 0; i < ctx.num_inputs(); ++i) components.push_back(ctx.input(i));
-  return SetOptional(ctx, std::make_shared<const OptionalValue>(std::move(components)));
+  auto value = std::make_shared<const OptionalValue>(std::move(components));
+  if (value->depth() > OptionalValue::kMaxDepth) {
+    return InvalidArgument("optionals may be nested ", OptionalValue::kMaxDepth,
+                           " deep, these are nested ", value->depth());
+  }
+  return SetOptional(ctx, std::move(value));
 }
 
 Status OptionalHasValue(Context& ctx) {

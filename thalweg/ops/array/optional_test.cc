@@ -59,6 +59,35 @@ TEST(OptionalTest, RefusesWhatDoesNotMatch) {
   EXPECT_EQ(RunOp("OptionalHasValue", {*empty}).status().code(), Code::kInvalidArgument);
 }
 
+TEST(OptionalTest, AreNestedToADepth) {
+  Result<Tensor> optional = MakeOptional();
+  int depth = 1;
+  while (optional.ok() && depth < 1000) {
+    Result<std::vector<Tensor>> outer = RunOp(
+        "OptionalFromValue", {*optional}, {{"Toutput_types", std::vector<DType>{DType::kVariant}}});
+    optional = outer.ok() ? Result<Tensor>((*outer)[0]) : Result<Tensor>(outer.status());
+    ++depth;
+  }
+  EXPECT_EQ(depth, 65);
+  EXPECT_EQ(optional.status().code(), Code::kInvalidArgument);
+}
+
+TEST(OptionalTest, ZerosLikeAnOptional) {
+  const Result<Tensor> optional = MakeOptional();
+  ASSERT_TRUE(optional.ok());
+  const auto zeros = RunOp("ZerosLike", {*optional});
+  ASSERT_TRUE(zeros.ok()) << zeros.status().ToString();
+  const auto got = GetValue((*zeros)[0], kTypes, {PartialShape{3}, PartialShape::OfRank(0)});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ((*got)[0].data<float>()[2], 0.0f);
+  EXPECT_EQ((*got)[1].scalar<std::string>(), "");
+  const auto none = RunOp("ZerosLike", {(*RunOp("OptionalNone", {}))[0]});
+  ASSERT_TRUE(none.ok()) << none.status().ToString();
+  EXPECT_FALSE((*RunOp("OptionalHasValue", {(*none)[0]}))[0].scalar<bool>());
+  EXPECT_EQ(RunOp("ZerosLike", {*Tensor::AllocateHost(DType::kVariant, Shape())}).status().code(),
+            Code::kUnimplemented);
+}
+
 // The gradient goes into an optional and out of it again.
 TEST(OptionalTest, GradientsPassThrough) {
   Graph graph(AllRegistries().ops);

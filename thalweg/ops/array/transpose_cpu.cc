@@ -102,6 +102,9 @@ THALWEG_KERNEL(transpose, cpu) {
       RealTypes{}, Types<bool, std::string, ResourceHandle, Variant>{}))>([&]<class T>() {
     registry.AddFunction<Transpose>("ConjugateTranspose", kCpu, {{"T", kDTypeOf<T>}});
   });
+  for (DType dtype : {DType::kFloat8E5m2, DType::kFloat8E4m3fn}) {
+    registry.AddFunction<Transpose>("ConjugateTranspose", kCpu, {{"T", dtype}});
+  }
   ForEachType<ComplexTypes>([&]<class T>() {
     registry.AddFunction<ConjugateTranspose<T>>("ConjugateTranspose", kCpu, {{"T", kDTypeOf<T>}});
   });

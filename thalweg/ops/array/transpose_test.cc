@@ -48,6 +48,8 @@ TEST(TransposeTest, CountsDimensionsFromTheEnd) {
 
 TEST(ConjugateTransposeTest, OrdersDimensionsAnewAndConjugates) {
   OpCase("ConjugateTranspose")
+      .Skip(DType::kFloat8E5m2, "moved as the other types of one byte; cases have no such numbers")
+      .Skip(DType::kFloat8E4m3fn, "likewise")
       .Skip(DType::kString, "the harness compares numbers")
       .Skip(DType::kResource, "the harness compares numbers")
       .Skip(DType::kVariant, "the harness compares numbers")
