@@ -34,11 +34,11 @@ Status FakeQuant(Work& work, const FakeQuantGrid* grids, int64_t rows, int64_t c
                  const float* x, float* y) {
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, channels));
   const auto run = [&](const FakeQuantGrid& grid, int64_t begin, int64_t n, int64_t step) {
-    const float inverse = 1.0f / grid.scale;
-    const float zero = std::floor(-grid.low * inverse + 0.5f);
+    // In this order of operations the bits are TensorFlow's.
+    const float zero = std::floor(-grid.low * (1.0f / grid.scale) + 0.5f);
     for (int64_t i = begin; i < begin + n * step; i += step) {
       const float shifted = Clamped(x[i], grid.low, grid.high) - grid.low;
-      y[i] = grid.empty ? 0.0f : std::floor(shifted * inverse - zero + 0.5f) * grid.scale;
+      y[i] = grid.empty ? 0.0f : std::floor(shifted / grid.scale - zero + 0.5f) * grid.scale;
     }
   };
   if (channels == 1) {

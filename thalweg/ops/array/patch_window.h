@@ -31,12 +31,19 @@ struct PatchWindow {
   bool same = false;
 
   int rank() const { return sizes.size(); }
-  PatchPlaces PlacesAlong(int d, int64_t size) const {
+  // InvalidArgument when the window is larger than the dimension by a stride or more.
+  Result<PatchPlaces> PlacesAlong(int d, int64_t size) const {
     const int64_t reach = (sizes[d] - 1) * rates[d] + 1;
-    if (!same) return {size < reach ? 0 : (size - reach) / strides[d] + 1, 0};
+    if (!same) {
+      const int64_t count = (size - reach + strides[d]) / strides[d];
+      if (count >= 0) return PatchPlaces{count, 0};
+      return InvalidArgument("Computed output size would be negative: ", count,
+                             " [input_size: ", size, ", effective_filter_size: ", reach,
+                             ", stride: ", strides[d], "]");
+    }
     const int64_t count = size == 0 ? 0 : (size - 1) / strides[d] + 1;
     const int64_t missing = count == 0 ? 0 : (count - 1) * strides[d] + reach - size;
-    return {count, missing > 0 ? missing / 2 : 0};
+    return PatchPlaces{count, missing > 0 ? missing / 2 : 0};
   }
 };
 

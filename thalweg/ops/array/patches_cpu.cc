@@ -24,8 +24,11 @@ class PatchesCpu : public Kernel {
       return InvalidArgument("input must be ", rank + 2, "-dimensional, got shape ", from);
     }
     Dims dims = from.dims();
+    Dims before;
     for (int d = 0; d < rank; ++d) {
-      dims[d + 1] = window_.PlacesAlong(d, from.dim(d + 1)).count;
+      ASSIGN_OR_RETURN(const PatchPlaces places, window_.PlacesAlong(d, from.dim(d + 1)));
+      dims[d + 1] = places.count;
+      before.push_back(places.before);
       if (__builtin_mul_overflow(dims[rank + 1], window_.sizes[d], &dims[rank + 1])) {
         return InvalidArgument("patches of this size are too large");
       }
@@ -37,13 +40,14 @@ class PatchesCpu : public Kernel {
       RETURN_IF_ERROR(
           compute::FillZeros(ctx.work(), x.dtype(), out->mutable_raw_data(), out->num_elements()));
     }
-    return CopyTaps(ctx, x, from, to, out->mutable_raw_data());
+    return CopyTaps(ctx, x, to, before, out->mutable_raw_data());
   }
 
  private:
   // One tap of the window at a time: what it sees in every patch.
-  Status CopyTaps(Context& ctx, const Tensor& x, const Shape& from, const Shape& to,
+  Status CopyTaps(Context& ctx, const Tensor& x, const Shape& to, const Dims& before,
                   void* out) const {
+    const Shape from = x.shape();
     const int rank = window_.rank();
     const Dims in_strides = compute::ContiguousStrides(from.dims());
     const Dims out_strides = compute::ContiguousStrides(to.dims());
@@ -59,8 +63,7 @@ class PatchesCpu : public Kernel {
       int64_t rest = tap;
       for (int d = rank - 1; d >= 0; --d) {
         const int64_t stride = window_.strides[d];
-        const int64_t shift = rest % window_.sizes[d] * window_.rates[d] -
-                              window_.PlacesAlong(d, from.dim(d + 1)).before;
+        const int64_t shift = rest % window_.sizes[d] * window_.rates[d] - before[d];
         rest /= window_.sizes[d];
         // Patches in which the tap is inside.
         const int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;

@@ -12,7 +12,10 @@ Status PatchesShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape x, c.InputWithRank(0, window.rank() + 2));
   int64_t depth = x.dim(window.rank() + 1);
   for (int d = 0; d < window.rank(); ++d) {
-    if (x.dim(d + 1) >= 0) x.set_dim(d + 1, window.PlacesAlong(d, x.dim(d + 1)).count);
+    if (x.dim(d + 1) >= 0) {
+      ASSIGN_OR_RETURN(const PatchPlaces places, window.PlacesAlong(d, x.dim(d + 1)));
+      x.set_dim(d + 1, places.count);
+    }
     if (depth >= 0 && __builtin_mul_overflow(depth, window.sizes[d], &depth)) {
       return InvalidArgument("patches of this size are too large");
     }

@@ -68,7 +68,7 @@ TEST(PatchesTest, OfImages) {
   Check("ExtractImagePatches", x, {{1, 2, 3, 1}, one, {1, 2, 2, 1}, true, {2, 5, 6, 18}}, types);
   Check("ExtractImagePatches", x, {{1, 2, 2, 1}, {1, 7, 1, 1}, {1, 3, 1, 1}, false, {2, 1, 5, 12}},
         types);
-  Check("ExtractImagePatches", x, {{1, 6, 2, 1}, one, one, false, {2, 0, 5, 36}}, types);
+  Check("ExtractImagePatches", x, {{1, 7, 2, 1}, {1, 3, 1, 1}, one, false, {2, 0, 5, 42}}, types);
   Check("ExtractImagePatches", x, {one, one, one, true, {2, 5, 6, 3}}, types);
 }
 
@@ -96,6 +96,8 @@ TEST(PatchesTest, Refusals) {
       .Bad({In({1, 3, 3, 1})}, attrs(one, {1, 0, 1, 1}, one), Code::kOutOfRange, "strides")
       .Bad({In({1, 3, 3, 1})}, attrs(one, one, {1, 1, -1, 1}), Code::kOutOfRange, "rates")
       .Bad({In({1, 3, 3, 1})}, attrs({1, 1, 1, 1, 1}, one, one), Code::kInvalidArgument, "entries")
+      .Bad({In({1, 3, 3, 1})}, attrs({1, 1, 5, 1}, one, one), Code::kInvalidArgument,
+           "output size would be negative")
       .Bad({In({3, 3, 1})}, attrs(one, one, one), Code::kInvalidArgument, "")
       .Run();
 }
