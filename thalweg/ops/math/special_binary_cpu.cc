@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/ew/special.h"
+#include "thalweg/kernel/element_wise.h"
+
+namespace thalweg {
+namespace {
+
+using compute::Broadcast;
+using compute::SpecialBinary;
+
+// Calls run(broadcast, output) with an output of the inputs' type and common shape.
+template <class F>
+Status Broadcasting(Context& ctx, F run) {
+  const Shape a = ctx.input(0).shape(), b = ctx.input(1).shape();
+  ASSIGN_OR_RETURN(const Broadcast broadcast, Broadcast::Make({a.dims(), b.dims()}));
+  ASSIGN_OR_RETURN(Tensor * out,
+                   ctx.AllocateOutput(0, ctx.input(0).dtype(), Shape(broadcast.output_dims())));
+  return run(broadcast, out->mutable_raw_data());
+}
+
+template <SpecialBinary Op>
+Status Special(Context& ctx) {
+  return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
+    return compute::RunSpecial(ctx.work(), Op, ctx.input(0).dtype(), broadcast,
+                               ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
+  });
+}
+
+Status NextAfter(Context& ctx) {
+  return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
+    return compute::RunNextAfter(ctx.work(), ctx.input(0).dtype(), broadcast,
+                                 ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
+  });
+}
+
+Status ComplexXlog1py(Context& ctx) {
+  return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
+    return compute::RunComplexXlog1py(ctx.work(), ctx.input(0).dtype(), broadcast,
+                                      ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
+  });
+}
+
+Status Betainc(Context& ctx) {
+  const Tensor &a = ctx.input(0), &b = ctx.input(1), &x = ctx.input(2);
+  Shape shape;
+  for (int i = 0; i < 3; ++i) {
+    const Shape given = ctx.input(i).shape();
+    if (given.IsScalar()) continue;
+    if (!shape.IsScalar() && shape != given) {
+      return InvalidArgument("a, b and x must be scalars or have one shape, got ", a.shape(), ", ",
+                             b.shape(), " and ", x.shape());
+    }
+    shape = given;
+  }
+  const Shape a_shape = a.shape(), b_shape = b.shape(), x_shape = x.shape();
+  ASSIGN_OR_RETURN(const Broadcast broadcast,
+                   Broadcast::Make({a_shape.dims(), b_shape.dims(), x_shape.dims()}));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
+  return compute::RunBetainc(ctx.work(), x.dtype(), broadcast, a.raw_data(), b.raw_data(),
+                             x.raw_data(), out->mutable_raw_data());
+}
+
+template <SpecialBinary Op>
+void Add(KernelRegistry& registry, std::string_view name, DTypeList types) {
+  for (DType dtype : types) registry.AddFunction<Special<Op>>(name, kCpu, {{"T", dtype}});
+}
+
+constexpr DTypeList kWide = {DType::kFloat, DType::kDouble};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(special_binary, cpu) {
+  Add<SpecialBinary::kIgamma>(registry, "Igamma", kWide);
+  Add<SpecialBinary::kIgammaGradA>(registry, "IgammaGradA", kWide);
+  Add<SpecialBinary::kIgammac>(registry, "Igammac", kWide);
+  Add<SpecialBinary::kPolygamma>(registry, "Polygamma", kWide);
+  Add<SpecialBinary::kXlog1py>(registry, "Xlog1py", kFloats);
+  Add<SpecialBinary::kZeta>(registry, "Zeta", kWide);
+  for (DType dtype : kWide) {
+    registry.AddFunction<Betainc>("Betainc", kCpu, {{"T", dtype}});
+    registry.AddFunction<NextAfter>("NextAfter", kCpu, {{"T", dtype}});
+  }
+  for (DType dtype : {DType::kComplex64, DType::kComplex128}) {
+    registry.AddFunction<ComplexXlog1py>("Xlog1py", kCpu, {{"T", dtype}});
+  }
+}
