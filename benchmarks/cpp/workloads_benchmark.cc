@@ -277,6 +277,7 @@ int Run(const Options& options, Workload (*make)(Builder&)) {
   TwSessionOptions session_options;
   tw_session_options_init(&session_options);
   session_options.fold_constants = session_options.merge_common_subexpressions = 0;
+  session_options.fuse_elementwise = 0;
   TwSession* session =
       Must(tw_session_new(builder.environment(), builder.graph(), &session_options, status));
   const Step one =

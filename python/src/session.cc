@@ -70,11 +70,13 @@ PyObject* SessionNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   long long timeout = 0;
   const char* const names[] = {"environment",   "graph",          "strict_placement",
                                "prune",         "fold_constants", "merge_common_subexpressions",
-                               "log_placement", "timeout_ms",     nullptr};
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O!O!|pppppL", const_cast<char**>(names), environment_type, &environment,
-          graph_type, &graph, &options.strict_placement, &options.prune, &options.fold_constants,
-          &options.merge_common_subexpressions, &options.log_placement, &timeout)) {
+                               "log_placement", "timeout_ms",     "fuse_elementwise",
+                               nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|pppppLp", const_cast<char**>(names),
+                                   environment_type, &environment, graph_type, &graph,
+                                   &options.strict_placement, &options.prune,
+                                   &options.fold_constants, &options.merge_common_subexpressions,
+                                   &options.log_placement, &timeout, &options.fuse_elementwise)) {
     return nullptr;
   }
   options.timeout_ms = timeout;

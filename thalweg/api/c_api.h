@@ -284,9 +284,10 @@ typedef struct TwSessionOptions {
   int32_t strict_placement; /* an op that cannot run where it was put is an error, not moved */
   int32_t prune, fold_constants, merge_common_subexpressions; /* passes: 1 on (default), 0 off */
   int32_t log_placement;
-  int32_t share_resources; /* 1: variables, queues and tables are the environment's, shared by
-                              container and name */
-  int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
+  int32_t share_resources;  /* 1: variables, queues and tables are the environment's, shared by
+                               container and name */
+  int64_t timeout_ms;       /* of every run that does not set its own; 0: none */
+  int32_t fuse_elementwise; /* a pass, as above */
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */

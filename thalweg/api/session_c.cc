@@ -76,6 +76,7 @@ void tw_session_options_init(TwSessionOptions* options) {
   *options = TwSessionOptions{};
   options->struct_size = sizeof(TwSessionOptions);
   options->prune = options->fold_constants = options->merge_common_subexpressions = 1;
+  options->fuse_elementwise = 1;
 }
 
 TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
@@ -88,6 +89,7 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.passes.prune = given.prune != 0;
     wanted.passes.fold_constants = given.fold_constants != 0;
     wanted.passes.cse = given.merge_common_subexpressions != 0;
+    wanted.passes.fuse_elementwise = given.fuse_elementwise != 0;
     wanted.soft_placement = given.strict_placement == 0;
     wanted.log_placement = given.log_placement != 0;
     wanted.share_resources = given.share_resources != 0;

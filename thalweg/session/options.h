@@ -57,9 +57,14 @@ struct PassOptions {
   bool fold_constants = true;                    // compute once what depends on constants alone
   int64_t fold_limit_bytes = int64_t{10} << 20;  // of one folded tensor
   bool cse = true;                               // merge equal stateless nodes
+  bool fuse_elementwise = true;                  // one node for a tree of element-wise ones
 
   static PassOptions None() {
-    return {.prune = false, .fold_constants = false, .fold_limit_bytes = 0, .cse = false};
+    return {.prune = false,
+            .fold_constants = false,
+            .fold_limit_bytes = 0,
+            .cse = false,
+            .fuse_elementwise = false};
   }
 };
 

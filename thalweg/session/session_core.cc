@@ -46,7 +46,8 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                 {.passes = options.passes,
                  .log_placement = options.log_placement,
                  .logger = environment_->logger(),
-                 .devices = DevicesOf(*environment_)}),
+                 .devices = DevicesOf(*environment_),
+                 .kernels = &environment_->kernels()}),
       plans_(options.plan_cache_size) {
   environment_->SessionOpened();
 }

@@ -7,6 +7,7 @@
 
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/fold_constants.h"
+#include "thalweg/passes/fuse_elementwise.h"
 #include "thalweg/passes/graph_copier.h"
 #include "thalweg/passes/prune.h"
 
@@ -106,6 +107,11 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   }
   if (passes.prune && step.graph.get() != before) {
     ASSIGN_OR_RETURN(step, Prune(step));
+  }
+  const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
+                                   [](const Device* device) { return device->type() == kCpu; });
+  if (passes.fuse_elementwise && all_cpu) {
+    ASSIGN_OR_RETURN(step, FuseElementwise(step, *options_.kernels));
   }
   return step;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "thalweg/kernel/evaluator.h"
+#include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/passes/place.h"
 #include "thalweg/session/partition_runner.h"
 #include "thalweg/session/session.h"
@@ -43,6 +44,7 @@ class StepCompiler {
     bool log_placement = false;
     Logger logger;
     std::vector<Device*> devices;
+    const KernelRegistry* kernels = nullptr;
   };
   // All outlive the compiler.
   StepCompiler(const Graph& graph, Placer& placer, Evaluator& evaluator, PartitionRunner& runner,

@@ -149,6 +149,8 @@ Status CheckTypes(const EwInstruction& instruction, const std::vector<DType>& ty
 
 }  // namespace
 
+bool EwProgram::Takes(DType dtype) { return StorageTypeOf(dtype).ok; }
+
 Result<EwProgram> EwProgram::Make(std::vector<DType> inputs,
                                   std::vector<EwInstruction> instructions,
                                   std::vector<int> outputs) {

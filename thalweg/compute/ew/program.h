@@ -58,6 +58,8 @@ class EwProgram {
   static constexpr int kMostInputs = 40;
   static constexpr int kMostInstructions = 64;
 
+  // Whether values may have this type.
+  static bool Takes(DType dtype);
   // InvalidArgument for operands that do not exist yet, types that do not fit and unused outputs;
   // Unimplemented for an operation that the type does not have.
   static Result<EwProgram> Make(std::vector<DType> inputs, std::vector<EwInstruction> instructions,

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operations are instructions of an element-wise program, and which.
+//
+//   if (const int count = FusableInstructions(node); count >= 0) {
+//     result = EmitInstructions(node, operands, next, &instructions);
+//   }
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "thalweg/compute/ew/program.h"
+#include "thalweg/graph/graph.h"
+
+namespace thalweg {
+
+// How many instructions compute the node; 0 for one that passes its input on, -1 for any other
+// node. It looks at operation, attributes, types and what is known of shapes.
+int FusableInstructions(const Node& node);
+
+// Appends them; `next` is the number of the next value. Gives back the value that is the node's.
+int EmitInstructions(const Node& node, std::span<const int> operands, int next,
+                     std::vector<compute::EwInstruction>* instructions);
+
+}  // namespace thalweg
