@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eigen as compute/linalg uses it: row-major views of plain memory, no threads, no assertions (the
+// callers have checked every size), no exception beyond Guarded. Included by *_linalg.cc only.
+#pragma once
+
+#define EIGEN_NO_DEBUG
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_MPL2_ONLY
+#define EIGEN_NO_IO
+
+#include <Eigen/Core>
+#include <complex>
+#include <limits>
+#include <new>
+
+#include "thalweg/compute/linalg/kernels.h"
+
+#ifndef THALWEG_LINALG_TYPE
+#error "compiled once per element type, see CMakeLists.txt"
+#endif
+
+namespace thalweg::compute {
+
+template <class T>
+using RowMatrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic, ::Eigen::RowMajor>;
+
+template <class T>
+::Eigen::Map<const RowMatrix<T>> In(const void* data, int64_t rows, int64_t columns) {
+  return {static_cast<const T*>(data), rows, columns};
+}
+template <class T>
+::Eigen::Map<RowMatrix<T>> Out(void* data, int64_t rows, int64_t columns) {
+  return {static_cast<T*>(data), rows, columns};
+}
+
+template <class T>
+constexpr T NotANumber() {
+  using Real = typename ::Eigen::NumTraits<T>::Real;
+  return T(std::numeric_limits<Real>::quiet_NaN());
+}
+
+// f() says whether it found an answer.
+template <class F>
+LinalgResult Guarded(F&& f) {
+  try {
+    return f() ? LinalgResult::kOk : LinalgResult::kFailed;
+  } catch (const std::bad_alloc&) {
+    return LinalgResult::kOutOfMemory;
+  }
+}
+
+}  // namespace thalweg::compute

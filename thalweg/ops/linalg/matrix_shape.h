@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape functions that operations on matrices share, and their vocabulary of gradients.
+#pragma once
+
+#include <initializer_list>
+#include <numeric>
+#include <vector>
+
+#include "thalweg/graph/gradient_math.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+
+// Shape of input i, [..., rows, columns]; unknown rank stays unknown.
+inline Result<PartialShape> MatrixInput(const ShapeContext& c, int i) {
+  return c.InputWithRankAtLeast(i, 2);
+}
+
+inline Result<PartialShape> SquareInput(const ShapeContext& c, int i) {
+  ASSIGN_OR_RETURN(const PartialShape shape, MatrixInput(c, i));
+  if (!shape.known_rank()) return shape;
+  Dims dims = shape.dims();
+  const int rank = shape.rank();
+  const Result<int64_t> n = MergeDims(dims[rank - 2], dims[rank - 1]);
+  if (!n.ok()) {
+    return InvalidArgument("input ", i, " must be square matrices, got shape ", shape.ToString());
+  }
+  dims[rank - 2] = dims[rank - 1] = *n;
+  return PartialShape(dims);
+}
+
+// The dimensions of a matrix shape but the last two, then `last`.
+inline PartialShape WithLast(const PartialShape& matrix, std::initializer_list<int64_t> last) {
+  if (!matrix.known_rank()) return PartialShape::Unknown();
+  Dims dims = matrix.dims();
+  dims.resize(matrix.rank() - 2);
+  for (int64_t dim : last) dims.push_back(dim);
+  return PartialShape(dims);
+}
+
+// -1 when not known: rows and columns of a matrix shape.
+inline int64_t RowsOf(const PartialShape& matrix) {
+  return matrix.known_rank() ? matrix.dim(matrix.rank() - 2) : PartialShape::kUnknownDim;
+}
+inline int64_t ColumnsOf(const PartialShape& matrix) {
+  return matrix.known_rank() ? matrix.dim(matrix.rank() - 1) : PartialShape::kUnknownDim;
+}
+
+// Output 0 is a matrix of the shape of the square input 0.
+inline Status SquareShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape shape, SquareInput(c, 0));
+  c.set_output(0, shape);
+  return OkStatus();
+}
+
+// Matrix products and parts as nodes, for gradient functions.
+class MatrixMath : public GradientMath {
+ public:
+  explicit MatrixMath(GradientContext& c) : GradientMath(c), c_(c), b_(c.b()) {}
+
+  Output Product(Output a, Output b, bool adj_a = false, bool adj_b = false) {
+    return Op("BatchMatMulV2", {a, b}, {{"adj_x", adj_a}, {"adj_y", adj_b}});
+  }
+  Output Solve(Output a, Output rhs, bool adjoint) {
+    return Op("MatrixSolve", {a, rhs}, {{"adjoint", adjoint}});
+  }
+  // Conjugate transpose of the last two dimensions.
+  Output Adjoint(Output a) {
+    if (!b_.ok()) return Output();
+    if (a.shape().known_rank()) {
+      std::vector<int32_t> order(static_cast<size_t>(a.shape().rank()));
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[order.size() - 2], order[order.size() - 1]);
+      return Op("ConjugateTranspose", {a, Ints(order)});
+    }
+    const Output rank = Op("Rank", {a});
+    const Output order = Op("Range", {Int(0), Sub(rank, Int(2)), Int(1)});
+    const Output last = Op("Pack", {Sub(rank, Int(1)), Sub(rank, Int(2))}, {{"N", 2}});
+    return Op("ConjugateTranspose", {a, Op("ConcatV2", {order, last, Int(0)}, {{"N", 2}})});
+  }
+  // The part with the diagonal and `below` and `above` lines beside it (-1: all), zero elsewhere.
+  Output Band(Output a, int64_t below, int64_t above) {
+    return Op("MatrixBandPart",
+              {a, b_.Const(Tensor::Scalar(below)), b_.Const(Tensor::Scalar(above))});
+  }
+  Output Lower(Output a) { return Band(a, -1, 0); }
+  Output Upper(Output a) { return Band(a, 0, -1); }
+  Output DiagonalOf(Output a) { return Op("MatrixDiagPart", {a}); }
+  Output Diagonal(Output vector) { return Op("MatrixDiag", {vector}); }
+  Output Column(Output vector) { return Op("ExpandDims", {vector, Int(-1)}); }
+  Output Row(Output vector) { return Op("ExpandDims", {vector, Int(-2)}); }
+  // Scalars [...] against matrices [..., n, n].
+  Output AsMatrices(Output scalars) { return Column(Column(scalars)); }
+  // 1 / (x_j - x_i) off the diagonal, zero on it and where the two are equal.
+  Output DifferencesReciprocal(Output x) {
+    const Output difference = Sub(Row(x), Column(x));
+    const Output is_zero = Op("Equal", {difference, Op("ZerosLike", {difference})});
+    const Output safe = Where(is_zero, Op("OnesLike", {difference}), difference);
+    return Where(is_zero, Op("ZerosLike", {difference}), Reciprocal(safe));
+  }
+  // For y = f(a, b) that repeats leading dimensions: gradients of inputs 0 and 1, summed over those
+  // along which each was repeated.
+  void SetLeadingBroadcast(Output grad0, Output grad1) {
+    const Output x0 = c_.input(0), x1 = c_.input(1);
+    if (!b_.ok()) return;
+    if (x0.shape().known_rank() && x1.shape().known_rank() && x0.shape().rank() == 2 &&
+        x1.shape().rank() == 2) {
+      c_.set_input_grad(0, grad0);
+      c_.set_input_grad(1, grad1);
+      return;
+    }
+    Node* axes = b_.OpNode("BroadcastGradientArgs", {Leading(x0), Leading(x1)});
+    c_.set_input_grad(0, Op("Reshape", {Op("Sum", {grad0, {axes, 0}}), Shape(x0)}));
+    c_.set_input_grad(1, Op("Reshape", {Op("Sum", {grad1, {axes, 1}}), Shape(x1)}));
+  }
+  // The leading dimensions of a tensor of matrices as a vector.
+  Output Leading(Output x) {
+    return Op("StridedSlice", {Shape(x), Ints({0}), Ints({-2}), Ints({1})});
+  }
+  Output Int(int32_t value) { return b_.Const(Tensor::Scalar(value)); }
+
+ private:
+  GradientContext& c_;
+  GraphBuilder& b_;
+};
+
+}  // namespace thalweg

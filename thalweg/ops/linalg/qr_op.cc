@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/ops/linalg/matrix_shape.h"
+
+namespace thalweg {
+namespace {
+
+Status QrShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape a, MatrixInput(c, 0));
+  ASSIGN_OR_RETURN(const bool full, c.Attr<bool>("full_matrices"));
+  const int64_t m = RowsOf(a), n = ColumnsOf(a);
+  const int64_t small = m < 0 || n < 0 ? PartialShape::kUnknownDim : std::min(m, n);
+  const int64_t p = full ? m : small;
+  c.set_output(0, WithLast(a, {m, p}));
+  c.set_output(1, WithLast(a, {p, n}));
+  return OkStatus();
+}
+
+// x r^-H
+Output DivideByAdjoint(MatrixMath& m, Output x, Output r) {
+  return m.Adjoint(m.Op("MatrixTriangularSolve", {r, m.Adjoint(x)}, {{"lower", false}}));
+}
+
+// Of a = q r with r square (Walter and Lehmann 2012; complex: with the phases of r's diagonal
+// fixed).
+Output TallGradient(MatrixMath& m, Output q, Output r, Output grad_q, Output grad_r) {
+  const Output qdq = m.Product(q, grad_q, true);
+  const Output rdr = m.Product(r, grad_r, false, true);
+  const Output anti_q = m.Sub(qdq, m.Adjoint(qdq));
+  const Output anti_r = m.Sub(rdr, m.Adjoint(rdr));
+  const Output below = m.Band(m.Add(anti_q, anti_r), -1, 0);
+  const Output strict = m.Sub(below, m.Band(below, 0, 0));
+  const Output first = m.Product(q, m.Add(grad_r, DivideByAdjoint(m, strict, r)));
+  const Output second = DivideByAdjoint(m, m.Sub(grad_q, m.Product(q, qdq)), r);
+  return m.Add(first, second);
+}
+
+Status QrGradient(GradientContext& c) {
+  MatrixMath m(c);
+  ASSIGN_OR_RETURN(const bool full, c.node().Attr<bool>("full_matrices"));
+  const Output a = c.input(0), q = c.output(0), r = c.output(1);
+  const int64_t rows = RowsOf(a.shape()), columns = ColumnsOf(a.shape());
+  if (rows < 0 || columns < 0) {
+    return Unimplemented("the gradient of Qr needs to know rows and columns, got ", a.shape());
+  }
+  if (full && rows > columns) {
+    return Unimplemented("the gradient of Qr with full_matrices of more rows than columns, got ",
+                         a.shape());
+  }
+  if (IsComplex(a.dtype())) return Unimplemented("the gradient of Qr of complex matrices");
+  if (rows >= columns) {
+    c.set_input_grad(0, TallGradient(m, q, r, c.grad(0), c.grad(1)));
+    return m.status();
+  }
+  // a = [x y] = q [u v]: x = q u is square, y = q v.
+  const auto split = [&](Output whole, int part) {
+    Node* parts = c.b().OpNode(
+        "SplitV", {whole, c.b().Const(std::vector<int64_t>{rows, columns - rows}), m.Int(-1)},
+        {{"num_split", 2}});
+    return parts == nullptr ? Output() : Output{parts, part};
+  };
+  const Output y = split(a, 1), u = split(r, 0);
+  const Output grad_u = split(c.grad(1), 0), grad_v = split(c.grad(1), 1);
+  const Output grad_q = m.Add(c.grad(0), m.Product(y, grad_v, false, true));
+  const Output grad_x = TallGradient(m, q, u, grad_q, grad_u);
+  c.set_input_grad(0, m.Op("ConcatV2", {grad_x, m.Product(q, grad_v), m.Int(-1)}, {{"N", 2}}));
+  return m.status();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(qr) {
+  registry.Op("Qr")
+      .Shape(QrShape)
+      .Gradient(QrGradient)
+      .Doc("Orthogonal and upper triangular factors of every matrix.");
+}
