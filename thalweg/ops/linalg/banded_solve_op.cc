@@ -34,14 +34,15 @@ Status BandedSolveGradient(GradientContext& c) {
       m.Op("BandedTriangularSolve", {a, c.grad(0)}, {{"lower", lower}, {"adjoint", !adjoint}});
   const Output full =
       m.Neg(adjoint ? m.Product(x, grad_rhs, false, true) : m.Product(grad_rhs, x, false, true));
-  // The diagonals of the gradient, in the places in which the bands have them.
-  const Output bands = m.Op("StridedSlice", {m.Shape(a), m.Ints({-2}), m.Ints({-1}), m.Ints({1})},
-                            {{"shrink_axis_mask", 1}});
-  const Output last = m.Sub(bands, m.Int(1));
-  const Output range = lower ? m.Op("Pack", {m.Neg(last), m.Int(0)}, {{"N", 2}})
-                             : m.Op("Pack", {m.Int(0), last}, {{"N", 2}});
-  const Output diagonals =
-      m.Op("MatrixDiagPartV3", {full, range, m.Number(full, 0)}, {{"align", "LEFT_RIGHT"}});
+  // The diagonals of the gradient, in the places in which the bands have them: of every band, the
+  // one element of each row.
+  const Output bands = m.Size(a, -2), n = m.Size(a, -1);
+  const Output band = m.Column(m.Column(m.Count(bands)));
+  const Output away = lower ? m.Neg(band) : m.Sub(m.Sub(bands, m.Int(1)), band);
+  const Output column = m.Add(m.Column(m.Count(n)), away);
+  const Output is_there = m.Op("Equal", {m.Row(m.Count(n)), column});
+  const Output each = m.Op("ExpandDims", {full, m.Int(-3)});
+  const Output diagonals = m.Op("Sum", {m.Where(is_there, each, m.Number(full, 0)), m.Int(-1)});
   m.SetLeadingBroadcast(diagonals, grad_rhs);
   return m.status();
 }

@@ -46,8 +46,8 @@ TEST(BandedSolveTest, Cases) {
 // More bands than rows: those that do not fit are not read.
 TEST(BandedSolveTest, BandsThatDoNotFit) {
   const auto out =
-      RunOp("BandedTriangularSolve", {Tensor::Of<double>(std::vector<double>(12, 1), Shape{4, 3}),
-                                      Tensor::Of<double>({1, 1, 1}, Shape{3, 1})});
+      RunOp("BandedTriangularSolve", {TensorOf<double>(std::vector<double>(12, 1), Shape{4, 3}),
+                                      TensorOf<double>({1, 1, 1}, Shape{3, 1})});
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   const double expected[] = {1, 0, 0};
   for (int i = 0; i < 3; ++i) EXPECT_EQ((*out)[0].data<double>()[i], expected[i]);

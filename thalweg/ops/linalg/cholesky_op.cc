@@ -23,7 +23,7 @@ Status CholeskyGradient(GradientContext& c) {
     return m.status();
   }
   const Output product = m.Lower(m.Product(l, m.Lower(grad), true));
-  const Output middle = m.Sub(product, m.Scale(m.Band(product, 0, 0), 0.5));
+  const Output middle = m.Sub(product, m.Scale(m.OnlyDiagonal(product), 0.5));
   const AttrMap adjoint = {{"lower", true}, {"adjoint", true}};
   const Output left = m.Op("MatrixTriangularSolve", {l, middle}, adjoint);
   const Output both = m.Op("MatrixTriangularSolve", {l, m.Adjoint(left)}, adjoint);

@@ -38,7 +38,7 @@ TEST(CholeskyTest, Factor) {
 }
 
 TEST(CholeskyTest, NotANumberWhereThereIsNoFactor) {
-  const Tensor indefinite = Tensor::Of<double>({1, 2, 2, 1, 4, 2, 2, 5}, Shape{2, 2, 2});
+  const Tensor indefinite = TensorOf<double>({1, 2, 2, 1, 4, 2, 2, 5}, Shape{2, 2, 2});
   const Result<std::vector<Tensor>> out = RunOp("Cholesky", {indefinite});
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   const double* l = (*out)[0].data<double>();
@@ -57,7 +57,7 @@ TEST(CholeskyTest, GradientOfSymmetricInputs) {
   std::vector<double> weights(n * n);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.5 + 0.1 * static_cast<double>(i % 7);
   const auto factor = [&](const std::vector<double>& values) {
-    const auto out = RunOp("Cholesky", {Tensor::Of<double>(values, Shape{n, n})});
+    const auto out = RunOp("Cholesky", {TensorOf<double>(values, Shape{n, n})});
     EXPECT_TRUE(out.ok());
     return (*out)[0];
   };
@@ -68,7 +68,7 @@ TEST(CholeskyTest, GradientOfSymmetricInputs) {
       sum += weights[static_cast<size_t>(i)] * l.data<double>()[i];
     return sum;
   };
-  const auto grad = RunOp("CholeskyGrad", {factor(a), Tensor::Of<double>(weights, Shape{n, n})});
+  const auto grad = RunOp("CholeskyGrad", {factor(a), TensorOf<double>(weights, Shape{n, n})});
   ASSERT_TRUE(grad.ok()) << grad.status().ToString();
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
@@ -89,16 +89,16 @@ TEST(CholeskyTest, GradientOfSymmetricInputs) {
 // Values of TensorFlow 2.21.
 TEST(CholeskyGradTest, RecordedValues) {
   for (const char* op : {"CholeskyGrad", "BatchCholeskyGrad"}) {
-    const auto out = RunOp(op, {Tensor::Of<double>({2, 0, 1, 3}, Shape{2, 2}),
-                                Tensor::Of<double>({1, 9, 2, 3}, Shape{2, 2})});
+    const auto out = RunOp(op, {TensorOf<double>({2, 0, 1, 3}, Shape{2, 2}),
+                                TensorOf<double>({1, 9, 2, 3}, Shape{2, 2})});
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     const double expected[] = {0.125, 0.25, 0.25, 0.5};
     for (int i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ((*out)[0].data<double>()[i], expected[i]);
-    EXPECT_EQ(RunOp(op, {Tensor::Of<double>({2, 0, 1, 3}, Shape{2, 2}),
-                         Tensor::Of<double>({1}, Shape{1, 1})})
-                  .status()
-                  .code(),
-              Code::kInvalidArgument);
+    EXPECT_EQ(
+        RunOp(op, {TensorOf<double>({2, 0, 1, 3}, Shape{2, 2}), TensorOf<double>({1}, Shape{1, 1})})
+            .status()
+            .code(),
+        Code::kInvalidArgument);
   }
 }
 

@@ -63,7 +63,7 @@ TEST(DeterminantTest, EmptyAndSingular) {
     return *(*out)[output].data<double>();
   };
   const Tensor empty = *Tensor::AllocateHost(DType::kDouble, Shape{1, 0, 0});
-  const Tensor singular = Tensor::Of<double>({1, 2, 2, 4}, Shape{2, 2});
+  const Tensor singular = TensorOf<double>({1, 2, 2, 4}, Shape{2, 2});
   EXPECT_EQ(of("MatrixDeterminant", empty, 0), 1);
   EXPECT_EQ(of("LogMatrixDeterminant", empty, 0), 1);
   EXPECT_EQ(of("LogMatrixDeterminant", empty, 1), 0);

@@ -40,7 +40,7 @@ Status SelfAdjointGradient(GradientContext& c) {
   const Output whole = m.Product(v, m.Product(middle, v, false, true));
   // The kernel reads the lower part only: an element below the diagonal stands for two.
   const Output both = m.Lower(m.Add(whole, m.Adjoint(whole)));
-  c.set_input_grad(0, m.Sub(both, m.Scale(m.Band(both, 0, 0), 0.5)));
+  c.set_input_grad(0, m.Sub(both, m.Scale(m.OnlyDiagonal(both), 0.5)));
   return m.status();
 }
 

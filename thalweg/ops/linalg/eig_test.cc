@@ -56,7 +56,7 @@ void ExpectVectors(const char* op, const Shape& shape, AttrMap attrs, bool self_
                          static_cast<typename T::value_type>(x * x - 0.5)));
     }
   }
-  const Tensor input = Tensor::Of<T>(values, shape);
+  const Tensor input = TensorOf<T>(values, shape);
   const auto out = RunOp(op, {input}, std::move(attrs));
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   const bool single = std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>;
@@ -96,7 +96,7 @@ TEST(EigTest, Vectors) {
 
 TEST(EigTest, RefusesWhatHasNone) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Tensor bad = Tensor::Of<double>({nan, nan, nan, nan}, Shape{2, 2});
+  const Tensor bad = TensorOf<double>({nan, nan, nan, nan}, Shape{2, 2});
   const auto general = RunOp("Eig", {bad}, {{"Tout", DType::kComplex128}});
   EXPECT_EQ(general.status().code(), Code::kInvalidArgument);
   EXPECT_NE(general.status().message().find("Eigen decomposition was not successful"),
@@ -110,7 +110,7 @@ TEST(EigTest, RefusesWhatHasNone) {
 
 TEST(SelfAdjointEigTest, OldForm) {
   for (const char* op : {"SelfAdjointEig", "BatchSelfAdjointEig"}) {
-    const auto out = RunOp(op, {Tensor::Of<double>({1, 5, 2, 7}, Shape{2, 2})});
+    const auto out = RunOp(op, {TensorOf<double>({1, 5, 2, 7}, Shape{2, 2})});
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     ASSERT_EQ((*out)[0].shape(), (Shape{3, 2}));
     const double expected[] = {0.3944487245360107,   7.60555127546399,    -0.9570920264890529,

@@ -18,11 +18,12 @@
 
 namespace thalweg {
 
+inline int64_t WidthOf(DType dtype) { return static_cast<int64_t>(DTypeSize(dtype)); }
 inline char* ElementAt(Tensor& tensor, int64_t element) {
-  return static_cast<char*>(tensor.mutable_raw_data()) + element * ElementSize(tensor.dtype());
+  return static_cast<char*>(tensor.mutable_raw_data()) + element * WidthOf(tensor.dtype());
 }
 inline const char* ElementAt(const Tensor& tensor, int64_t element) {
-  return static_cast<const char*>(tensor.raw_data()) + element * ElementSize(tensor.dtype());
+  return static_cast<const char*>(tensor.raw_data()) + element * WidthOf(tensor.dtype());
 }
 
 struct MatrixBatch {

@@ -70,7 +70,7 @@ TEST(MatrixFunctionTest, LogarithmUndoesTheExponential) {
     std::vector<V> values = {{1, 2}, {-1, 0}, {0, 3},  {0.5, -1}, {2, 2},
                              {0, 0}, {1, 1},  {-2, 0}, {4, -1}};
     for (V& x : values) x *= scale;
-    const auto out = RunOp("MatrixLogarithm", {Tensor::Of<V>(values, Shape{3, 3})});
+    const auto out = RunOp("MatrixLogarithm", {TensorOf<V>(values, Shape{3, 3})});
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     const Matrix<V> back = ExponentialOf(MatrixAt(ToArray<V>((*out)[0]), 0));
     for (size_t i = 0; i < values.size(); ++i) {
@@ -82,17 +82,17 @@ TEST(MatrixFunctionTest, LogarithmUndoesTheExponential) {
 // Values of TensorFlow 2.21, but for the singular matrix, over which it does not end.
 TEST(MatrixFunctionTest, WhereThereIsNone) {
   using V = std::complex<double>;
-  const auto real = RunOp("MatrixSquareRoot", {Tensor::Of<double>({1, 5, 2, 7}, Shape{2, 2})});
+  const auto real = RunOp("MatrixSquareRoot", {TensorOf<double>({1, 5, 2, 7}, Shape{2, 2})});
   ASSERT_TRUE(real.ok());
   EXPECT_TRUE(std::isnan((*real)[0].data<double>()[3]));
-  const auto log = RunOp("MatrixLogarithm", {Tensor::Of<V>({1, 5, 2, 7}, Shape{2, 2})});
+  const auto log = RunOp("MatrixLogarithm", {TensorOf<V>({1, 5, 2, 7}, Shape{2, 2})});
   ASSERT_TRUE(log.ok());
   EXPECT_LT(std::abs((*log)[0].data<V>()[1] - V(1.8055254195592703, -1.80182696036417)), 1e-12);
   const auto singular =
-      RunOp("MatrixLogarithm", {Tensor::Of<V>({1, 2, 3, 2, 4, 6, 0, 1, 1}, Shape{3, 3})});
+      RunOp("MatrixLogarithm", {TensorOf<V>({1, 2, 3, 2, 4, 6, 0, 1, 1}, Shape{3, 3})});
   ASSERT_TRUE(singular.ok());
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const auto of_nan = RunOp("MatrixExponential", {Tensor::Of<double>({nan}, Shape{1, 1})});
+  const auto of_nan = RunOp("MatrixExponential", {TensorOf<double>({nan}, Shape{1, 1})});
   ASSERT_TRUE(of_nan.ok());
   EXPECT_TRUE(std::isnan(*(*of_nan)[0].data<double>()));
 }

@@ -78,15 +78,16 @@ class MatrixMath : public GradientMath {
     const Output last = Op("Pack", {Sub(rank, Int(1)), Sub(rank, Int(2))}, {{"N", 2}});
     return Op("ConjugateTranspose", {a, Op("ConcatV2", {order, last, Int(0)}, {{"N", 2}})});
   }
-  // The part with the diagonal and `below` and `above` lines beside it (-1: all), zero elsewhere.
-  Output Band(Output a, int64_t below, int64_t above) {
-    return Op("MatrixBandPart",
-              {a, b_.Const(Tensor::Scalar(below)), b_.Const(Tensor::Scalar(above))});
+  // Parts with the diagonal, zero elsewhere.
+  Output Lower(Output a) { return Kept("LessEqual", a); }
+  Output Upper(Output a) { return Kept("GreaterEqual", a); }
+  Output OnlyDiagonal(Output a) { return Kept("Equal", a); }
+  // The diagonal of square matrices, and square matrices from it.
+  Output DiagonalOf(Output a) { return Op("Sum", {OnlyDiagonal(a), Int(-1)}); }
+  Output Diagonal(Output vector) {
+    const Output n = Size(vector, -1);
+    return Where(Compare("Equal", n, n), Column(vector), Number(vector, 0));
   }
-  Output Lower(Output a) { return Band(a, -1, 0); }
-  Output Upper(Output a) { return Band(a, 0, -1); }
-  Output DiagonalOf(Output a) { return Op("MatrixDiagPart", {a}); }
-  Output Diagonal(Output vector) { return Op("MatrixDiag", {vector}); }
   Output Column(Output vector) { return Op("ExpandDims", {vector, Int(-1)}); }
   Output Row(Output vector) { return Op("ExpandDims", {vector, Int(-2)}); }
   // Scalars [...] against matrices [..., n, n].
@@ -117,9 +118,24 @@ class MatrixMath : public GradientMath {
   Output Leading(Output x) {
     return Op("StridedSlice", {Shape(x), Ints({0}), Ints({-2}), Ints({1})});
   }
+  // Dimension `axis` (below zero) as a scalar, and 0, 1 ... up to a scalar.
+  Output Size(Output x, int axis) {
+    const bool is_last = axis == -1;
+    return Op("StridedSlice", {Shape(x), Ints({axis}), Ints({is_last ? 0 : axis + 1}), Ints({1})},
+              {{"shrink_axis_mask", 1}});
+  }
+  Output Count(Output n) { return Op("Range", {Int(0), n, Int(1)}); }
   Output Int(int32_t value) { return b_.Const(Tensor::Scalar(value)); }
 
  private:
+  // Of every element of an [rows, columns] matrix: how its column compares with its row.
+  Output Compare(std::string_view op, Output rows, Output columns) {
+    return Op(op, {Row(Count(columns)), Column(Count(rows))});
+  }
+  Output Kept(std::string_view op, Output a) {
+    return Where(Compare(op, Size(a, -2), Size(a, -1)), a, Number(a, 0));
+  }
+
   GradientContext& c_;
   GraphBuilder& b_;
 };

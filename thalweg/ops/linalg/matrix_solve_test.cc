@@ -99,8 +99,8 @@ TEST(MatrixSolveTest, TriangularSolve) {
 }
 
 TEST(MatrixSolveTest, TriangularSolveDividesByZero) {
-  const auto out = RunOp("MatrixTriangularSolve", {Tensor::Of<double>({0, 0, 0, 0}, Shape{2, 2}),
-                                                   Tensor::Of<double>({1, 1}, Shape{2, 1})});
+  const auto out = RunOp("MatrixTriangularSolve", {TensorOf<double>({0, 0, 0, 0}, Shape{2, 2}),
+                                                   TensorOf<double>({1, 1}, Shape{2, 1})});
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   EXPECT_TRUE(std::isinf((*out)[0].data<double>()[0]));
   EXPECT_TRUE(std::isnan((*out)[0].data<double>()[1]));
@@ -131,7 +131,7 @@ TEST(MatrixSolveTest, LeastSquares) {
 // p a = l u.
 TEST(LuTest, ProductGivesTheRows) {
   for (DType index : {DType::kInt32, DType::kInt64}) {
-    const Tensor a = Tensor::Of<double>({1, 2, 3, 4, 5, 6.5, 7, 8, 9.75}, Shape{3, 3});
+    const Tensor a = TensorOf<double>({1, 2, 3, 4, 5, 6.5, 7, 8, 9.75}, Shape{3, 3});
     const auto out = RunOp("Lu", {a}, {{"output_idx_type", index}});
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     const double* lu = (*out)[0].data<double>();
@@ -153,7 +153,7 @@ TEST(LuTest, ProductGivesTheRows) {
 }
 
 TEST(LuTest, RefusesSingularMatrices) {
-  const auto out = RunOp("Lu", {Tensor::Of<float>({1, 2, 2, 4}, Shape{2, 2})});
+  const auto out = RunOp("Lu", {TensorOf<float>({1, 2, 2, 4}, Shape{2, 2})});
   EXPECT_EQ(out.status().code(), Code::kInvalidArgument);
   EXPECT_NE(out.status().message().find("Input is not invertible."), std::string::npos);
   EXPECT_TRUE(RunOp("Lu", {*Tensor::AllocateHost(DType::kFloat, Shape{2, 0, 0})}).ok());

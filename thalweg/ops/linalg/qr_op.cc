@@ -30,8 +30,8 @@ Output TallGradient(MatrixMath& m, Output q, Output r, Output grad_q, Output gra
   const Output rdr = m.Product(r, grad_r, false, true);
   const Output anti_q = m.Sub(qdq, m.Adjoint(qdq));
   const Output anti_r = m.Sub(rdr, m.Adjoint(rdr));
-  const Output below = m.Band(m.Add(anti_q, anti_r), -1, 0);
-  const Output strict = m.Sub(below, m.Band(below, 0, 0));
+  const Output below = m.Lower(m.Add(anti_q, anti_r));
+  const Output strict = m.Sub(below, m.OnlyDiagonal(below));
   const Output first = m.Product(q, m.Add(grad_r, DivideByAdjoint(m, strict, r)));
   const Output second = DivideByAdjoint(m, m.Sub(grad_q, m.Product(q, qdq)), r);
   return m.Add(first, second);
@@ -41,16 +41,15 @@ Status QrGradient(GradientContext& c) {
   MatrixMath m(c);
   ASSIGN_OR_RETURN(const bool full, c.node().Attr<bool>("full_matrices"));
   const Output a = c.input(0), q = c.output(0), r = c.output(1);
+  // Where the shape is not known, tall or square matrices are expected; others fail in the step.
   const int64_t rows = RowsOf(a.shape()), columns = ColumnsOf(a.shape());
-  if (rows < 0 || columns < 0) {
-    return Unimplemented("the gradient of Qr needs to know rows and columns, got ", a.shape());
-  }
-  if (full && rows > columns) {
+  const bool is_wide = rows >= 0 && columns >= 0 && rows < columns;
+  if (full && columns >= 0 && rows > columns) {
     return Unimplemented("the gradient of Qr with full_matrices of more rows than columns, got ",
                          a.shape());
   }
   if (IsComplex(a.dtype())) return Unimplemented("the gradient of Qr of complex matrices");
-  if (rows >= columns) {
+  if (!is_wide) {
     c.set_input_grad(0, TallGradient(m, q, r, c.grad(0), c.grad(1)));
     return m.status();
   }

@@ -83,7 +83,7 @@ TEST(QrTest, Product) {
   const std::vector<std::complex<double>> values = {{1, 2}, {0, -1}, {3, 1},
                                                     {2, 2}, {-1, 4}, {0, 1}};
   for (const Shape& shape : {Shape{3, 2}, Shape{2, 3}}) {
-    const auto out = RunOp("Qr", {Tensor::Of<std::complex<double>>(values, shape)});
+    const auto out = RunOp("Qr", {TensorOf<std::complex<double>>(values, shape)});
     ASSERT_TRUE(out.ok()) << out.status().ToString();
     using V = std::complex<double>;
     const Matrix<V> q = MatrixAt(ToArray<V>((*out)[0]), 0), r = MatrixAt(ToArray<V>((*out)[1]), 0);

@@ -20,7 +20,7 @@ void ExpectDecomposition(const Shape& shape, bool full) {
                          static_cast<typename T::value_type>(x * x - 0.5)));
     }
   }
-  const Tensor input = Tensor::Of<T>(values, shape);
+  const Tensor input = TensorOf<T>(values, shape);
   const auto out = RunOp("Svd", {input}, {{"full_matrices", full}});
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   const double tolerance = sizeof(T) == 4 || std::is_same_v<T, std::complex<float>> ? 1e-5 : 1e-12;
@@ -96,7 +96,7 @@ TEST(SvdTest, ValuesAlone) {
 
 TEST(SvdTest, NotANumberAndEmpty) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  auto out = RunOp("Svd", {Tensor::Of<double>({1, nan, 2, 3}, Shape{2, 2})});
+  auto out = RunOp("Svd", {TensorOf<double>({1, nan, 2, 3}, Shape{2, 2})});
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   for (const Tensor& t : *out) EXPECT_TRUE(std::isnan(t.data<double>()[0]));
   out =

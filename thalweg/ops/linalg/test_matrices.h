@@ -11,6 +11,11 @@
 
 namespace thalweg {
 
+template <class T>
+Tensor TensorOf(const std::vector<T>& values, const Shape& shape) {
+  return Tensor::Of<T>(values, shape);
+}
+
 template <class V>
 V ConjugateOf(V x) {
   if constexpr (std::is_same_v<V, double>) {
@@ -131,7 +136,8 @@ inline In Regular(int64_t n, std::initializer_list<int64_t> leading = {}, double
     values.push_back(uniform(engine) + (diagonal ? scale + 0.25 * static_cast<double>(i % n) : 0));
   }
   In made({}, values);
-  Dims dims(leading.begin(), leading.end());
+  Dims dims;
+  for (int64_t d : leading) dims.push_back(d);
   dims.push_back(n);
   dims.push_back(n);
   made.shape = Shape(dims);

@@ -35,7 +35,7 @@ class TridiagonalSolveCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, rhs.tensor->shape()));
     if (out->num_elements() == 0) return OkStatus();
     const compute::BandedKernels* kernels = compute::BandedKernelsOf(dtype);
-    const int64_t n = rhs.rows, k = rhs.columns, width = ElementSize(dtype);
+    const int64_t n = rhs.rows, k = rhs.columns, width = WidthOf(dtype);
     return ForEachMatrix(ctx, a.count, 8.0 * n * k, "", [&](int64_t i) {
       compute::Scratch<char> scratch(ctx.work(), 3 * n * width);
       if (!scratch) return LinalgResult::kOutOfMemory;

@@ -77,8 +77,8 @@ TEST(TridiagonalTest, SingularSystems) {
     const auto n = static_cast<int64_t>(diagonals.size() / 3);
     const auto out =
         RunOp("TridiagonalSolve",
-              {Tensor::Of<double>(diagonals, Shape{3, n}),
-               Tensor::Of<double>(std::vector<double>(static_cast<size_t>(n), 1), Shape{n, 1})},
+              {TensorOf<double>(diagonals, Shape{3, n}),
+               TensorOf<double>(std::vector<double>(static_cast<size_t>(n), 1), Shape{n, 1})},
               {{"perturb_singular", perturb}});
     EXPECT_TRUE(out.ok()) << out.status().ToString();
     return std::vector<double>((*out)[0].data<double>(), (*out)[0].data<double>() + n);

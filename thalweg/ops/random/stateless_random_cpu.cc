@@ -1,66 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+
 #include "thalweg/compute/random/philox_fill.h"
-#include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/tensor/integers.h"
+#include "thalweg/ops/random/multinomial.h"
+#include "thalweg/ops/random/random_stream.h"
+#include "thalweg/ops/random/shuffle.h"
 
 namespace thalweg {
 namespace {
 
-// The two seeds, scrambled so that it does not matter which of them carries the randomness.
-Result<Philox> StreamOf(const Tensor& seed) {
-  if (seed.rank() != 1 || seed.num_elements() != 2) {
-    return InvalidArgument("seed must have shape [2], not ", seed.shape());
-  }
-  const auto low = static_cast<uint64_t>(IntAt(seed, 0));
-  const auto high = static_cast<uint64_t>(IntAt(seed, 1));
-  const Philox::Block counter = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
-                                 static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)};
-  const Philox::Block mixed = Philox::Generate(counter, {0x3ec8f720u, 0x02461e29u});
-  return Philox({0, 0, mixed[2], mixed[3]}, {mixed[0], mixed[1]});
-}
-
 using Fill = Status (*)(compute::Work&, DType, const Philox&, void*, int64_t);
 
-template <Fill kFill, DType kType>
+// Inputs: shape, seed. The V2 forms have key, counter and algorithm in place of the seed.
+template <bool kKeyed>
+Result<Philox> StreamOf(Context& ctx) {
+  if constexpr (kKeyed) return StreamOfKey(ctx.input(1), ctx.input(2), ctx.input(3));
+  return StreamOfSeed(ctx.input(1));
+}
+
+template <Fill kFill, DType kType, bool kKeyed>
 Status StatelessFill(Context& ctx) {
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
-  ASSIGN_OR_RETURN(const Philox stream, StreamOf(ctx.input(1)));
+  ASSIGN_OR_RETURN(const Philox stream, StreamOf<kKeyed>(ctx));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
   return kFill(ctx.work(), kType, stream, out->mutable_raw_data(), out->num_elements());
 }
 
-template <DType kType>
+template <DType kType, bool kKeyed>
 Status StatelessUniformInt(Context& ctx) {
+  constexpr int kLow = kKeyed ? 4 : 2;
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
-  ASSIGN_OR_RETURN(const Philox stream, StreamOf(ctx.input(1)));
-  ASSIGN_OR_RETURN(const int64_t low, IntScalar(ctx.input(2), "minval"));
-  ASSIGN_OR_RETURN(const int64_t high, IntScalar(ctx.input(3), "maxval"));
+  ASSIGN_OR_RETURN(const Philox stream, StreamOf<kKeyed>(ctx));
+  ASSIGN_OR_RETURN(const int64_t low, IntScalar(ctx.input(kLow), "minval"));
+  ASSIGN_OR_RETURN(const int64_t high, IntScalar(ctx.input(kLow + 1), "maxval"));
   if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
   return compute::FillUniformInt(ctx.work(), kType, stream, low, high, out->mutable_raw_data(),
                                  out->num_elements());
 }
 
+template <class T, class Out>
+Status StatelessMultinomial(Context& ctx) {
+  const Tensor& logits = ctx.input(0);
+  if (logits.rank() != 2) {
+    return InvalidArgument("logits should be a matrix, got shape ", logits.shape());
+  }
+  ASSIGN_OR_RETURN(const int64_t samples, IntScalar(ctx.input(1), "num_samples"));
+  if (samples < 0) return InvalidArgument("num_samples should be nonnegative, got ", samples);
+  ASSIGN_OR_RETURN(const Philox stream, StreamOfSeed(ctx.input(2)));
+  return DrawMultinomial<T, Out>(ctx, logits, samples, [&] { return stream; });
+}
+
+// The key and the counter that the seeded forms use for a seed.
+Status GetKeyCounter(Context& ctx) {
+  ASSIGN_OR_RETURN(const Philox stream, StreamOfSeed(ctx.input(0)));
+  ASSIGN_OR_RETURN(Tensor * key, ctx.AllocateOutput(0, DType::kUint64, Shape{1}));
+  ASSIGN_OR_RETURN(Tensor * counter, ctx.AllocateOutput(1, DType::kUint64, Shape{2}));
+  const auto joined = [](uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; };
+  *key->mutable_data<uint64_t>() = joined(stream.key()[0], stream.key()[1]);
+  counter->mutable_data<uint64_t>()[0] = joined(stream.counter()[0], stream.counter()[1]);
+  counter->mutable_data<uint64_t>()[1] = joined(stream.counter()[2], stream.counter()[3]);
+  return OkStatus();
+}
+
+Status GetAlgorithm(Context& ctx) {
+  ctx.set_output(ctx.num_outputs() - 1, Tensor::Scalar(static_cast<int32_t>(kPhiloxAlgorithm)));
+  return OkStatus();
+}
+
+Status GetKeyCounterAlgorithm(Context& ctx) {
+  RETURN_IF_ERROR(GetKeyCounter(ctx));
+  return GetAlgorithm(ctx);
+}
+
+Status StatelessShuffle(Context& ctx) {
+  ASSIGN_OR_RETURN(const Philox stream, StreamOfKey(ctx.input(1), ctx.input(2), ctx.input(3)));
+  return ShuffleRows(ctx, ctx.input(0), [&](uint64_t) { return stream; });
+}
+
+template <bool kKeyed>
+void AddFills(KernelRegistry& registry) {
+  const std::string end = kKeyed ? "V2" : "";
+  ForEachType<FloatTypes>([&]<class T>() {
+    constexpr DType kType = kDTypeOf<T>;
+    registry.AddFunction<StatelessFill<compute::FillUniform, kType, kKeyed>>(
+        "StatelessRandomUniform" + end, kCpu, {{"dtype", kType}});
+    registry.AddFunction<StatelessFill<compute::FillNormal, kType, kKeyed>>(
+        "StatelessRandomNormal" + end, kCpu, {{"dtype", kType}});
+    registry.AddFunction<StatelessFill<compute::FillTruncatedNormal, kType, kKeyed>>(
+        "StatelessTruncatedNormal" + end, kCpu, {{"dtype", kType}});
+  });
+  ForEachType<Types<int32_t, int64_t, uint32_t, uint64_t>>([&]<class T>() {
+    constexpr DType kType = kDTypeOf<T>;
+    registry.AddFunction<StatelessFill<compute::FillBits, kType, kKeyed>>(
+        "StatelessRandomUniformFullInt" + end, kCpu, {{"dtype", kType}});
+  });
+  registry.AddFunction<StatelessUniformInt<DType::kInt32, kKeyed>>(
+      "StatelessRandomUniformInt" + end, kCpu, {{"dtype", DType::kInt32}});
+  registry.AddFunction<StatelessUniformInt<DType::kInt64, kKeyed>>(
+      "StatelessRandomUniformInt" + end, kCpu, {{"dtype", DType::kInt64}});
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(stateless_random, cpu) {
+  AddFills<false>(registry);
+  AddFills<true>(registry);
   ForEachType<FloatTypes>([&]<class T>() {
-    constexpr DType kType = kDTypeOf<T>;
-    registry.AddFunction<StatelessFill<compute::FillUniform, kType>>("StatelessRandomUniform", kCpu,
-                                                                     {{"dtype", kType}});
-    registry.AddFunction<StatelessFill<compute::FillNormal, kType>>("StatelessRandomNormal", kCpu,
-                                                                    {{"dtype", kType}});
-    registry.AddFunction<StatelessFill<compute::FillTruncatedNormal, kType>>(
-        "StatelessTruncatedNormal", kCpu, {{"dtype", kType}});
+    registry.AddFunction<StatelessMultinomial<T, int32_t>>(
+        "StatelessMultinomial", kCpu, {{"T", kDTypeOf<T>}, {"output_dtype", DType::kInt32}});
+    registry.AddFunction<StatelessMultinomial<T, int64_t>>(
+        "StatelessMultinomial", kCpu, {{"T", kDTypeOf<T>}, {"output_dtype", DType::kInt64}});
   });
-  ForEachType<Types<int32_t, int64_t, uint32_t, uint64_t>>([&]<class T>() {
-    constexpr DType kType = kDTypeOf<T>;
-    registry.AddFunction<StatelessFill<compute::FillBits, kType>>("StatelessRandomUniformFullInt",
-                                                                  kCpu, {{"dtype", kType}});
-  });
-  registry.AddFunction<StatelessUniformInt<DType::kInt32>>("StatelessRandomUniformInt", kCpu,
-                                                           {{"dtype", DType::kInt32}});
-  registry.AddFunction<StatelessUniformInt<DType::kInt64>>("StatelessRandomUniformInt", kCpu,
-                                                           {{"dtype", DType::kInt64}});
+  registry.AddFunction<GetKeyCounter>("StatelessRandomGetKeyCounter", kCpu);
+  registry.AddFunction<GetKeyCounterAlgorithm>("StatelessRandomGetKeyCounterAlg", kCpu);
+  registry.AddFunction<GetAlgorithm>("StatelessRandomGetAlg", kCpu);
+  registry.AddFunction<StatelessShuffle>("StatelessShuffle", kCpu);
 }

@@ -6,15 +6,64 @@
 namespace thalweg {
 namespace {
 
-Status StatelessShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
-  ASSIGN_OR_RETURN(const PartialShape seed, c.InputWithRank(1, 1));
-  if (seed.dim(0) >= 0 && seed.dim(0) != 2) {
-    return InvalidArgument("seed must have shape [2], not ", seed);
+Status CheckVector(ShapeContext& c, int i, int64_t size, std::string_view name) {
+  ASSIGN_OR_RETURN(const PartialShape shape, c.InputWithRank(i, 1));
+  if (shape.dim(0) >= 0 && shape.dim(0) != size) {
+    return InvalidArgument(name, " must have shape [", size, "], not ", shape);
   }
+  return OkStatus();
+}
+
+Status FillShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
   const Tensor value = c.InputValue(0);
   if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
   c.set_output(0, c.InputAsShape(0));
+  return OkStatus();
+}
+
+Status StatelessShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckVector(c, 1, 2, "seed"));
+  return FillShape(c);
+}
+
+Status CheckKey(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckVector(c, 1, 1, "key"));
+  RETURN_IF_ERROR(c.InputWithRank(2, 1).status());
+  return c.InputWithRank(3, 0).status();
+}
+
+Status KeyedShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckKey(c));
+  return FillShape(c);
+}
+
+Status KeyedShuffleShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckKey(c));
+  c.set_output(0, c.input(0));
+  return OkStatus();
+}
+
+Status StatelessMultinomialShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape logits, c.InputWithRank(0, 2));
+  RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
+  RETURN_IF_ERROR(CheckVector(c, 2, 2, "seed"));
+  const Tensor samples = c.InputValue(1);
+  const int64_t columns = samples.empty() ? PartialShape::kUnknownDim : IntAt(samples, 0);
+  if (!samples.empty() && columns < 0) {
+    return InvalidArgument("num_samples should be nonnegative, got ", columns);
+  }
+  c.set_output(0, PartialShape{logits.dim(0), columns});
+  return OkStatus();
+}
+
+Status KeyCounterShape(ShapeContext& c) {
+  if (c.num_inputs() > 0) {
+    RETURN_IF_ERROR(CheckVector(c, 0, 2, "seed"));
+    c.set_output(0, PartialShape{1});
+    c.set_output(1, PartialShape{2});
+  }
+  if (c.num_outputs() != 2) c.set_output(c.num_outputs() - 1, PartialShape(Shape{}));
   return OkStatus();
 }
 
@@ -23,24 +72,44 @@ Status StatelessShape(ShapeContext& c) {
 
 THALWEG_OP(stateless_random) {
   constexpr std::string_view kWhy = "random numbers do not depend on the inputs' values";
-  registry.Op("StatelessRandomUniform")
-      .Shape(StatelessShape)
+  struct Row {
+    const char* op;
+    const char* doc;
+  };
+  constexpr Row kFills[] = {
+      {"StatelessRandomUniform",
+       "Numbers drawn evenly from [0, 1); the same seed gives the same numbers."},
+      {"StatelessRandomNormal", "Normal numbers; the same seed gives the same numbers."},
+      {"StatelessTruncatedNormal",
+       "Normal numbers below 2 in absolute value; the same seed gives the same numbers."},
+      {"StatelessRandomUniformInt",
+       "Integers drawn evenly from [minval, maxval); the same seed gives the same numbers."},
+      {"StatelessRandomUniformFullInt",
+       "Integers of all values; the same seed gives the same numbers."},
+  };
+  for (const Row& row : kFills) {
+    registry.Op(row.op).Shape(StatelessShape).NotDifferentiable(kWhy).Doc(row.doc);
+    registry.Op(StrCat(row.op, "V2")).Shape(KeyedShape).NotDifferentiable(kWhy).Doc(row.doc);
+  }
+  registry.Op("StatelessMultinomial")
+      .Shape(StatelessMultinomialShape)
       .NotDifferentiable(kWhy)
-      .Doc("Numbers drawn evenly from [0, 1); the same seed gives the same numbers.");
-  registry.Op("StatelessRandomNormal")
-      .Shape(StatelessShape)
-      .NotDifferentiable(kWhy)
-      .Doc("Normal numbers; the same seed gives the same numbers.");
-  registry.Op("StatelessTruncatedNormal")
-      .Shape(StatelessShape)
-      .NotDifferentiable(kWhy)
-      .Doc("Normal numbers below 2 in absolute value; the same seed gives the same numbers.");
-  registry.Op("StatelessRandomUniformInt")
-      .Shape(StatelessShape)
-      .NotDifferentiable(kWhy)
-      .Doc("Integers drawn evenly from [minval, maxval); the same seed gives the same numbers.");
-  registry.Op("StatelessRandomUniformFullInt")
-      .Shape(StatelessShape)
-      .NotDifferentiable(kWhy)
-      .Doc("Integers of all values; the same seed gives the same numbers.");
+      .Doc("Class numbers drawn with the probabilities that each row of logits gives.");
+  registry.Op("StatelessShuffle")
+      .Shape(KeyedShuffleShape)
+      .NotDifferentiable("which row goes where is not kept")
+      .Doc("The rows of a tensor in random order; the same key gives the same order.");
+  constexpr std::string_view kIntegers = "its outputs are integers";
+  registry.Op("StatelessRandomGetKeyCounter")
+      .Shape(KeyCounterShape)
+      .NotDifferentiable(kIntegers)
+      .Doc("The key and counter that belong to a seed.");
+  registry.Op("StatelessRandomGetKeyCounterAlg")
+      .Shape(KeyCounterShape)
+      .NotDifferentiable(kIntegers)
+      .Doc("The key, counter and algorithm that belong to a seed.");
+  registry.Op("StatelessRandomGetAlg")
+      .Shape(KeyCounterShape)
+      .NotDifferentiable(kIntegers)
+      .Doc("The number of the algorithm of this device: 1, Philox.");
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Class numbers drawn from rows of logits: the loop that the stateful and the stateless operation
+// share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "thalweg/compute/random/philox_fill.h"
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+
+// Cumulated exp(logits) of one row, not normalised; what is not finite has probability 0.
+template <class T>
+double Cumulate(const T* logits, int64_t classes, double* cumulated) {
+  double largest = std::numeric_limits<double>::lowest();
+  for (int64_t j = 0; j < classes; ++j) {
+    double exact;
+    if constexpr (std::is_same_v<T, double>) {
+      exact = logits[j];
+    } else {
+      exact = static_cast<float>(logits[j]);
+    }
+    if (std::isfinite(exact)) largest = std::max(largest, exact);
+    cumulated[j] = exact;
+  }
+  double total = 0;
+  for (int64_t j = 0; j < classes; ++j) {
+    if (std::isfinite(cumulated[j])) total += std::exp(cumulated[j] - largest);
+    cumulated[j] = total;
+  }
+  return total;
+}
+
+// `logits` is a matrix, samples >= 0; reserve() gives the stream, once.
+template <class T, class Out, class Reserve>
+Status DrawMultinomial(Context& ctx, const Tensor& logits, int64_t samples,
+                       const Reserve& reserve) {
+  const int64_t batch = logits.dim(0), classes = logits.dim(1);
+  if (classes <= 0) return InvalidArgument("num_classes should be positive, got ", classes);
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(Dims{batch, samples}));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
+  if (out->num_elements() == 0) return OkStatus();
+  compute::PhiloxNumbers numbers(reserve());
+  ASSIGN_OR_RETURN(Tensor scratch, ctx.AllocateTemporary(DType::kDouble, Shape{classes}));
+  double* cumulated = scratch.mutable_data<double>();
+  Out* drawn = out->template mutable_data<Out>();
+  for (int64_t b = 0; b < batch; ++b) {
+    const double total = Cumulate(logits.data<T>() + b * classes, classes, cumulated);
+    for (int64_t j = 0; j < samples; ++j) {
+      const uint32_t high = numbers.Next();
+      const double wanted = compute::UniformDouble(high, numbers.Next()) * total;
+      const double* found = std::upper_bound(cumulated, cumulated + classes, wanted);
+      drawn[b * samples + j] = static_cast<Out>(found - cumulated);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace thalweg

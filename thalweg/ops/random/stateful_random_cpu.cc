@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "thalweg/compute/random/distributions.h"
+#include "thalweg/ops/random/distribution_args.h"
+#include "thalweg/ops/random/random_stream.h"
+
+namespace thalweg {
+namespace {
+
+// The state in variable input 0: the counter (two numbers) and the key. It moves on by `blocks`.
+// When `before` is not null, it gets the state as it was.
+Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* before = nullptr) {
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  Variable::Update update(*variable, /*use_locking=*/true);
+  ASSIGN_OR_RETURN(Tensor * state, update.Writable(ctx.allocator()));
+  if (state->dtype() != DType::kInt64 || state->rank() != 1) {
+    return InvalidArgument("RNG state must be an int64 vector, got ", state->dtype(),
+                           state->shape());
+  }
+  if (state->num_elements() < 3) {
+    return InvalidArgument("For the Philox algorithm, the size of state must be at least 3; got ",
+                           state->num_elements());
+  }
+  int64_t* const numbers = state->mutable_data<int64_t>();
+  if (before != nullptr) before->assign(numbers, numbers + state->num_elements());
+  const auto low = static_cast<uint64_t>(numbers[0]), high = static_cast<uint64_t>(numbers[1]);
+  const auto key = static_cast<uint64_t>(numbers[2]);
+  const Philox now({static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
+                    static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)},
+                   {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
+  const uint64_t next = low + blocks;
+  numbers[0] = static_cast<int64_t>(next);
+  if (next < low) numbers[1] = static_cast<int64_t>(high + 1);
+  update.Commit();
+  return now;
+}
+
+Status CheckAlgorithmInput(Context& ctx, int i) {
+  ASSIGN_OR_RETURN(const int64_t algorithm, IntScalar(ctx.input(i), "algorithm"));
+  if (algorithm == kAutoAlgorithm) return InvalidArgument("Unsupported algorithm id: ", algorithm);
+  return CheckAlgorithm(algorithm);
+}
+
+using Fill = Status (*)(compute::Work&, DType, const Philox&, void*, int64_t);
+
+// Inputs: state, algorithm (not in the first form), shape.
+template <Fill kFill, DType kType, bool kHasAlgorithm>
+Status StatefulFill(Context& ctx) {
+  if (kHasAlgorithm) RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(kHasAlgorithm ? 2 : 1), "shape"));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
+  const int64_t n = out->num_elements();
+  ASSIGN_OR_RETURN(const Philox stream, TakeStream(ctx, compute::ReservedBlocks(n)));
+  return kFill(ctx.work(), kType, stream, out->mutable_raw_data(), n);
+}
+
+template <DType kType>
+Status StatefulUniformInt(Context& ctx) {
+  RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
+  ASSIGN_OR_RETURN(const int64_t low, IntScalar(ctx.input(3), "minval"));
+  ASSIGN_OR_RETURN(const int64_t high, IntScalar(ctx.input(4), "maxval"));
+  if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
+  const int64_t n = out->num_elements();
+  ASSIGN_OR_RETURN(const Philox stream, TakeStream(ctx, compute::ReservedBlocks(n)));
+  return compute::FillUniformInt(ctx.work(), kType, stream, low, high, out->mutable_raw_data(), n);
+}
+
+template <class Out>
+Status StatefulBinomial(Context& ctx) {
+  constexpr uint64_t kBlocksOfSample = 25600;  // how far the state moves for each
+  RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
+  const Tensor &counts = ctx.input(3), &probabilities = ctx.input(4);
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
+  ASSIGN_OR_RETURN(const ParameterRows rows,
+                   ParameterRows::Of(shape, {counts.shape(), probabilities.shape()}));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
+  const int64_t n = out->num_elements();
+  ASSIGN_OR_RETURN(const Philox stream,
+                   TakeStream(ctx, static_cast<uint64_t>(n) * kBlocksOfSample));
+  if (n == 0) return OkStatus();
+  const int64_t parameters = rows.count(), samples = n / parameters;
+  Out* const drawn = out->template mutable_data<Out>();
+  return compute::ForBlocks(ctx.work(), n, 512, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t p = i / samples;
+      compute::DoublePairs numbers(
+          compute::StreamAt(stream, static_cast<uint64_t>(i) * compute::kBlocksOfNumber));
+      drawn[i % samples * parameters + p] = FromCount<Out>(compute::DrawBinomial(
+          numbers, NumberAt(counts, rows.Index(0, p)), NumberAt(probabilities, rows.Index(1, p))));
+    }
+  });
+}
+
+Result<uint64_t> DeltaOf(const Tensor& delta) {
+  if (delta.rank() != 0) return InvalidArgument("delta must be a scalar, got ", delta.shape());
+  const uint64_t numbers = delta.dtype() == DType::kUint64
+                               ? delta.scalar<uint64_t>()
+                               : static_cast<uint64_t>(delta.scalar<int64_t>());
+  return numbers * 256;
+}
+
+Status RngSkip(Context& ctx) {
+  RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
+  ASSIGN_OR_RETURN(const uint64_t blocks, DeltaOf(ctx.input(2)));
+  return TakeStream(ctx, blocks).status();
+}
+
+Status RngReadAndSkip(Context& ctx) {
+  RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
+  ASSIGN_OR_RETURN(const uint64_t blocks, DeltaOf(ctx.input(2)));
+  std::vector<int64_t> before;
+  RETURN_IF_ERROR(TakeStream(ctx, blocks, &before).status());
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt64,
+                                                    Shape{static_cast<int64_t>(before.size())}));
+  std::ranges::copy(before, out->mutable_data<int64_t>());
+  return OkStatus();
+}
+
+template <DType kType>
+Status NonDeterministicInts(Context& ctx) {
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
+  return compute::FillBits(ctx.work(), kType, Philox(RandomSeed(), RandomSeed()),
+                           out->mutable_raw_data(), out->num_elements());
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(stateful_random, cpu) {
+  ForEachType<FloatTypes>([&]<class T>() {
+    constexpr DType kType = kDTypeOf<T>;
+    registry.AddFunction<StatefulFill<compute::FillUniform, kType, true>>("StatefulUniform", kCpu,
+                                                                          {{"dtype", kType}});
+    registry.AddFunction<StatefulFill<compute::FillNormal, kType, false>>("StatefulStandardNormal",
+                                                                          kCpu, {{"dtype", kType}});
+    registry.AddFunction<StatefulFill<compute::FillNormal, kType, true>>("StatefulStandardNormalV2",
+                                                                         kCpu, {{"dtype", kType}});
+    registry.AddFunction<StatefulFill<compute::FillTruncatedNormal, kType, true>>(
+        "StatefulTruncatedNormal", kCpu, {{"dtype", kType}});
+  });
+  ForEachType<Types<int32_t, int64_t, uint32_t, uint64_t>>([&]<class T>() {
+    constexpr DType kType = kDTypeOf<T>;
+    registry.AddFunction<StatefulFill<compute::FillBits, kType, true>>("StatefulUniformFullInt",
+                                                                       kCpu, {{"dtype", kType}});
+    registry.AddFunction<NonDeterministicInts<kType>>("NonDeterministicInts", kCpu,
+                                                      {{"dtype", kType}});
+  });
+  registry.AddFunction<StatefulUniformInt<DType::kInt32>>("StatefulUniformInt", kCpu,
+                                                          {{"dtype", DType::kInt32}});
+  registry.AddFunction<StatefulUniformInt<DType::kInt64>>("StatefulUniformInt", kCpu,
+                                                          {{"dtype", DType::kInt64}});
+  ForEachType<Types<Half, float, double, int32_t, int64_t>>([&]<class Out>() {
+    for (DType type : {DType::kHalf, DType::kFloat, DType::kDouble}) {
+      registry.AddFunction<StatefulBinomial<Out>>("StatefulRandomBinomial", kCpu,
+                                                  {{"T", type}, {"dtype", kDTypeOf<Out>}});
+    }
+  });
+  registry.AddFunction<RngSkip>("RngSkip", kCpu);
+  registry.AddFunction<RngReadAndSkip>("RngReadAndSkip", kCpu);
+}

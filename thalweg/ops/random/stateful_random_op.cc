@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers whose generator's state is a variable.
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// The input called "shape".
+Status GivenShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const auto range, c.node().InputRange("shape"));
+  RETURN_IF_ERROR(c.InputWithRank(range.first, 1).status());
+  const Tensor value = c.InputValue(range.first);
+  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
+  c.set_output(0, c.InputAsShape(range.first));
+  return OkStatus();
+}
+
+Status StateShape(ShapeContext& c) {
+  c.set_output(0, PartialShape{PartialShape::kUnknownDim});
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(stateful_random) {
+  constexpr std::string_view kWhy = "random numbers do not depend on the inputs' values";
+  struct Row {
+    const char* op;
+    const char* doc;
+  };
+  constexpr Row kRows[] = {
+      {"StatefulUniform", "Numbers drawn evenly from [0, 1), from the state in a variable."},
+      {"StatefulStandardNormal", "Normal numbers, from the Philox state in a variable."},
+      {"StatefulStandardNormalV2", "Normal numbers, from the state in a variable."},
+      {"StatefulTruncatedNormal",
+       "Normal numbers below 2 in absolute value, from the state in a variable."},
+      {"StatefulUniformInt", "Integers from [minval, maxval), from the state in a variable."},
+      {"StatefulUniformFullInt", "Integers of all values, from the state in a variable."},
+      {"StatefulRandomBinomial", "Numbers of successes, from the state in a variable."},
+      {"NonDeterministicInts", "Integers that nobody can foresee."},
+  };
+  for (const Row& row : kRows) {
+    registry.Op(row.op).Shape(GivenShape).NotDifferentiable(kWhy).Doc(row.doc);
+  }
+  registry.Op("RngSkip")
+      .Shape(NoOutputs)
+      .NotDifferentiable("it has no output")
+      .Doc("Moves the state of a generator on.");
+  registry.Op("RngReadAndSkip")
+      .Shape(StateShape)
+      .NotDifferentiable("its output is a state")
+      .Doc("The state of a generator, which is moved on.");
+}
