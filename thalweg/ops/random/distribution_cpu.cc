@@ -40,7 +40,8 @@ uint64_t BlocksOf(int64_t numbers) {
 Result<Shape> AppendedShape(const Tensor& shape, const Tensor& parameter) {
   ASSIGN_OR_RETURN(const Shape leading, ShapeOf(shape, "shape"));
   Dims dims = leading.dims();
-  for (int64_t dim : parameter.shape().dims()) dims.push_back(dim);
+  const Shape last = parameter.shape();
+  for (int64_t dim : last.dims()) dims.push_back(dim);
   return Shape::Make(dims);
 }
 
