@@ -7,7 +7,7 @@ namespace thalweg {
 namespace {
 
 // Of a symmetric 2 x 2 matrix (its lower part), in closed form, with the signs that TensorFlow has
-// for a(1, 0) > 0.
+// for a(1, 0) > 0 and a(0, 0) < a(1, 1).
 constexpr auto kSymmetricTwoByTwo = [](RefCall<double>& r) {
   Array<double> e(ShapeLike(r.in[0], {2})), v(r.in[0].shape);
   for (int64_t i = 0; i < MatrixCount(r.in[0]); ++i) {
@@ -28,7 +28,7 @@ constexpr auto kSymmetricTwoByTwo = [](RefCall<double>& r) {
 };
 
 TEST(SelfAdjointEigTest, TwoByTwo) {
-  const In a({3, 2, 2}, {1, 9, 2, 7, 3, 9, 1, 2, -1, 0, 0.5, -3});
+  const In a({3, 2, 2}, {1, 9, 2, 7, -1, 0, 0.5, 3, 0, 5, 3, 4});
   for (const char* op : {"SelfAdjointEigV2", "BatchSelfAdjointEigV2"}) {
     OpCase(op)
         .Reference(kSymmetricTwoByTwo)
