@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "thalweg/compute/isa/leaf.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -24,17 +26,28 @@ int64_t PixelGrain(const DepthwiseShape& s) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.Taps() * s.out_channels()));
 }
 
+// sum[i] += x[i] * f[i].
+template <class T>
+struct MultiplyInto {
+  [[gnu::always_inline]] static void Run(const T* __restrict x, const T* __restrict f, int64_t n,
+                                         Value<T>* __restrict sum) {
+    for (int64_t i = 0; i < n; ++i) sum[i] += Load(x[i]) * Load(f[i]);
+  }
+};
+
 // sum[c * multiplier + m] += x[c] * f[c * multiplier + m].
 template <class T>
-void MultiplyAdd(const DepthwiseShape& s, const T* x, const T* f, Value<T>* sum) {
+void MultiplyAdd(const IsaTable& isa, const DepthwiseShape& s, const T* x, const T* f,
+                 Value<T>* sum) {
   if (s.multiplier == 1) {
-    for (int64_t c = 0; c < s.in_channels; ++c) sum[c] += Load(x[c]) * Load(f[c]);
+    RunLeaf<MultiplyInto<T>>(isa, x, f, s.in_channels, sum);
     return;
   }
   for (int64_t c = 0; c < s.in_channels; ++c) {
     const Value<T> value = Load(x[c]);
-    for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i)
+    for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i) {
       sum[i] += value * Load(f[i]);
+    }
   }
 }
 
@@ -54,7 +67,7 @@ Status Forward(Work& work, const DepthwiseShape& s, const T* x, const T* f, T* y
         const int64_t column = column0 + tap % s.columns.size * s.columns.dilation;
         if (row < 0 || row >= s.rows.input || column < 0 || column >= s.columns.input) continue;
         const int64_t pixel = p / s.OutPixels() * s.InPixels() + row * s.columns.input + column;
-        MultiplyAdd(s, x + pixel * s.in_channels, f + tap * out, sum.get());
+        MultiplyAdd(work.isa(), s, x + pixel * s.in_channels, f + tap * out, sum.get());
       }
       for (int64_t c = 0; c < out; ++c) y[p * out + c] = T(sum[c]);
     }
@@ -64,7 +77,12 @@ Status Forward(Work& work, const DepthwiseShape& s, const T* x, const T* f, T* y
 
 // sum[c] += the filters of channel c times their outputs' gradients.
 template <class T>
-void MultiplyBack(const DepthwiseShape& s, const T* dy, const T* f, Value<T>* sum) {
+void MultiplyBack(const IsaTable& isa, const DepthwiseShape& s, const T* dy, const T* f,
+                  Value<T>* sum) {
+  if (s.multiplier == 1) {
+    RunLeaf<MultiplyInto<T>>(isa, dy, f, s.in_channels, sum);
+    return;
+  }
   for (int64_t c = 0; c < s.in_channels; ++c) {
     Value<T> own = 0;
     for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i)
@@ -95,7 +113,7 @@ Status BackwardInput(Work& work, const DepthwiseShape& s, const T* f, const T* d
         const int64_t column = Seer(s.columns, place % s.columns.input, tap % s.columns.size);
         if (row < 0 || column < 0) continue;
         const int64_t pixel = p / s.InPixels() * s.OutPixels() + row * s.columns.output + column;
-        MultiplyBack(s, dy + pixel * out, f + tap * out, sum.get());
+        MultiplyBack(work.isa(), s, dy + pixel * out, f + tap * out, sum.get());
       }
       for (int64_t c = 0; c < in; ++c) dx[p * in + c] = T(sum[c]);
     }
@@ -105,8 +123,8 @@ Status BackwardInput(Work& work, const DepthwiseShape& s, const T* f, const T* d
 
 // One tap over images [begin, end): a sum for each row in `row_sum`, added up in double.
 template <class T>
-void SumTap(const DepthwiseShape& s, int64_t tap, int64_t begin, int64_t end, const T* x,
-            const T* dy, Value<T>* row_sum, double* total) {
+void SumTap(const IsaTable& isa, const DepthwiseShape& s, int64_t tap, int64_t begin, int64_t end,
+            const T* x, const T* dy, Value<T>* row_sum, double* total) {
   const int64_t in = s.in_channels, out = s.out_channels();
   for (int64_t r = begin * s.rows.output; r < end * s.rows.output; ++r) {
     const int64_t row = r % s.rows.output * s.rows.stride - s.rows.pad_before +
@@ -118,7 +136,7 @@ void SumTap(const DepthwiseShape& s, int64_t tap, int64_t begin, int64_t end, co
           o * s.columns.stride - s.columns.pad_before + tap % s.columns.size * s.columns.dilation;
       if (column < 0 || column >= s.columns.input) continue;
       const int64_t pixel = (r / s.rows.output * s.rows.input + row) * s.columns.input + column;
-      MultiplyAdd(s, x + pixel * in, dy + (r * s.columns.output + o) * out, row_sum);
+      MultiplyAdd(isa, s, x + pixel * in, dy + (r * s.columns.output + o) * out, row_sum);
     }
     for (int64_t c = 0; c < out; ++c) total[c] += static_cast<double>(row_sum[c]);
   }
@@ -136,8 +154,8 @@ Status BackwardFilter(Work& work, const DepthwiseShape& s, const T* x, const T* 
     std::fill_n(total, out, 0.0);
     Scratch<Value<T>> row_sum(work, out);
     if (!row_sum) return false;
-    SumTap(s, shard % taps, s.batch * group / groups, s.batch * (group + 1) / groups, x, dy,
-           row_sum.get(), total);
+    SumTap(work.isa(), s, shard % taps, s.batch * group / groups, s.batch * (group + 1) / groups, x,
+           dy, row_sum.get(), total);
     return true;
   }));
   for (int64_t i = 0; i < taps * out; ++i) {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "thalweg/compute/isa/leaf.h"
+
 namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kGrain = 65536;  // elements of a shard
-constexpr int64_t kRows = 32;      // that are summed in float, while they are in cache
+constexpr int64_t kRows = 64;      // that are summed in float, while they are in cache
 constexpr int64_t kRun = 1024;     // likewise of one channel's elements in a row
 constexpr int kLanes = 16;
 
@@ -63,29 +65,53 @@ struct Moments {
   }
 };
 
-// Rows of all channels: one pass over memory, two over each piece while it is in cache.
 template <class T>
-void AddRows(const T* x, int64_t rows, int64_t channels, float* sum, float* squares,
-             Moments* moments) {
-  for (int64_t row = 0; row < rows; row += kRows) {
-    const int64_t n = std::min(kRows, rows - row);
-    const T* block = x + row * channels;
-    std::fill_n(sum, channels, 0.0f);
-    for (int64_t r = 0; r < n; ++r) {
-      for (int64_t c = 0; c < channels; ++c) sum[c] += Load(block[r * channels + c]);
+struct SumRows {
+  [[gnu::always_inline]] static void Run(const T* __restrict x, int64_t rows, int64_t channels,
+                                         float* __restrict sum) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < channels; ++c) sum[c] += Load(x[r * channels + c]);
     }
-    for (int64_t c = 0; c < channels; ++c) sum[c] /= static_cast<float>(n);
-    std::fill_n(squares, channels, 0.0f);
-    for (int64_t r = 0; r < n; ++r) {
+  }
+};
+
+template <class T>
+struct SumSquares {
+  [[gnu::always_inline]] static void Run(const T* __restrict x, int64_t rows, int64_t channels,
+                                         const float* __restrict mean, float* __restrict squares) {
+    for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < channels; ++c) {
-        const float centred = Load(block[r * channels + c]) - sum[c];
+        const float centred = Load(x[r * channels + c]) - mean[c];
         squares[c] += centred * centred;
       }
     }
-    for (int64_t c = 0; c < channels; ++c) {
-      moments[c].Merge(static_cast<double>(n), sum[c], squares[c]);
-    }
   }
+};
+
+// Rows of all channels: one pass over memory, two over each piece while it is in cache. All
+// channels have one count, so that the weights of a piece are computed once.
+template <class T>
+void AddRows(const IsaTable& isa, const T* x, int64_t rows, int64_t channels, float* mean,
+             float* squares, Moments* moments) {
+  double count = 0;
+  for (int64_t row = 0; row < rows; row += kRows) {
+    const int64_t n = std::min(kRows, rows - row);
+    const T* block = x + row * channels;
+    std::fill_n(mean, channels, 0.0f);
+    std::fill_n(squares, channels, 0.0f);
+    RunLeaf<SumRows<T>>(isa, block, n, channels, mean);
+    for (int64_t c = 0; c < channels; ++c) mean[c] /= static_cast<float>(n);
+    RunLeaf<SumSquares<T>>(isa, block, n, channels, static_cast<const float*>(mean), squares);
+    const double part = static_cast<double>(n), all = count + part;
+    const double weight = part / all, spread = count * weight;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double delta = mean[c] - moments[c].mean;
+      moments[c].mean += delta * weight;
+      moments[c].squares += squares[c] + delta * delta * spread;
+    }
+    count = all;
+  }
+  for (int64_t c = 0; c < channels; ++c) moments[c].count = count;
 }
 
 // One channel's elements in a row.
@@ -130,19 +156,30 @@ Status ForElements(Work& work, const ChannelShape& s, const F& f) {
   });
 }
 
-// Sums of dy and of dy * (x - mean), for rows of all channels.
 template <class T>
-void AddGradRows(const T* dy, const T* x, int64_t rows, int64_t channels, const float* mean,
-                 float* part, double* total) {
-  for (int64_t row = 0; row < rows; row += kRows) {
-    std::fill_n(part, 2 * channels, 0.0f);
-    for (int64_t r = row; r < std::min(rows, row + kRows); ++r) {
-      const T *g = dy + r * channels, *v = x + r * channels;
+struct SumGradRows {
+  [[gnu::always_inline]] static void Run(const T* __restrict dy, const T* __restrict x,
+                                         int64_t rows, int64_t channels,
+                                         const float* __restrict mean, float* __restrict sum,
+                                         float* __restrict dot) {
+    for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < channels; ++c) {
-        part[c] += Load(g[c]);
-        part[channels + c] += Load(g[c]) * (Load(v[c]) - mean[c]);
+        const float g = Load(dy[r * channels + c]);
+        sum[c] += g;
+        dot[c] += g * (Load(x[r * channels + c]) - mean[c]);
       }
     }
+  }
+};
+
+// Sums of dy and of dy * (x - mean), for rows of all channels.
+template <class T>
+void AddGradRows(const IsaTable& isa, const T* dy, const T* x, int64_t rows, int64_t channels,
+                 const float* mean, float* part, double* total) {
+  for (int64_t row = 0; row < rows; row += kRows) {
+    const int64_t at = row * channels, n = std::min(kRows, rows - row);
+    std::fill_n(part, 2 * channels, 0.0f);
+    RunLeaf<SumGradRows<T>>(isa, dy + at, x + at, n, channels, mean, part, part + channels);
     for (int64_t i = 0; i < 2 * channels; ++i) total[i] += static_cast<double>(part[i]);
   }
 }
@@ -169,8 +206,8 @@ Status MomentsAs(Work& work, const ChannelShape& s, const T* x, double* mean, do
     if (s.inner == 1) {
       Scratch<float> sums(work, 2 * s.channels);
       if (!sums) return false;
-      AddRows(x + begin * s.channels, end - begin, s.channels, sums.get(), sums.get() + s.channels,
-              own);
+      AddRows(work.isa(), x + begin * s.channels, end - begin, s.channels, sums.get(),
+              sums.get() + s.channels, own);
       return true;
     }
     for (int64_t o = begin; o < end; ++o) {
@@ -206,8 +243,8 @@ Status GradSumsAs(Work& work, const ChannelShape& s, const T* dy, const T* x, co
     if (s.inner == 1) {
       Scratch<float> part(work, width);
       if (!part) return false;
-      AddGradRows(dy + begin * s.channels, x + begin * s.channels, end - begin, s.channels, mean,
-                  part.get(), own);
+      AddGradRows(work.isa(), dy + begin * s.channels, x + begin * s.channels, end - begin,
+                  s.channels, mean, part.get(), own);
       return true;
     }
     for (int64_t o = begin; o < end; ++o) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "thalweg/compute/isa/leaf.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -102,24 +104,57 @@ int64_t PixelGrain(const PoolShape& s) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, SaturatedWindow(s) * s.channels));
 }
 
-// to[i] = max(to[i], from[i]); NaN in `from` loses.
+// max(a, b); NaN in `b` loses.
 template <class T>
-void MaximumInto(const T* from, int64_t n, T* to) {
-  for (int64_t i = 0; i < n; ++i) {
-    to[i] = static_cast<Value<T>>(from[i]) > static_cast<Value<T>>(to[i]) ? from[i] : to[i];
-  }
+[[gnu::always_inline]] inline T Larger(T a, T b) {
+  return static_cast<Value<T>>(b) > static_cast<Value<T>>(a) ? b : a;
 }
+
+// to[i] = max(to[i], from[i]).
+template <class T>
+struct MaximumInto {
+  [[gnu::always_inline]] static void Run(const T* __restrict from, int64_t n, T* __restrict to) {
+    for (int64_t i = 0; i < n; ++i) to[i] = Larger(to[i], from[i]);
+  }
+};
+
+// to[i] = the largest of a[i], b[i] and the least finite value.
+template <class T>
+struct MaximumOfTwo {
+  [[gnu::always_inline]] static void Run(const T* a, const T* b, int64_t n, T* __restrict to) {
+    const T least = Least<T>();
+    for (int64_t i = 0; i < n; ++i) to[i] = Larger(Larger(least, a[i]), b[i]);
+  }
+};
 
 // One row of outputs: first the maximum down the rows in view, which are contiguous and long, then
 // along that row.
 template <class T>
-void MaxPoolRow(const PoolShape& s, int64_t out_row, const T* x, T* buffer, T* y) {
+void MaxPoolRow(const IsaTable& isa, const PoolShape& s, int64_t out_row, const T* x, T* buffer,
+                T* y) {
   const int64_t in_length = s.columns.input * s.channels, c = s.channels;
   const int64_t image = out_row / (s.planes.output * s.rows.output);
   const int64_t place = out_row % (s.planes.output * s.rows.output);
-  std::fill_n(buffer, in_length, Least<T>());
+  // The first two rows in view make the buffer, the others follow.
+  const T* first = nullptr;
+  bool started = false;
   ForRows(s, image, Span(s.planes, place / s.rows.output), Span(s.rows, place % s.rows.output),
-          [&](int64_t row) { MaximumInto(x + row * c, in_length, buffer); });
+          [&](int64_t row) {
+            const T* from = x + row * c;
+            if (started) {
+              RunLeaf<MaximumInto<T>>(isa, from, in_length, buffer);
+            } else if (first != nullptr) {
+              RunLeaf<MaximumOfTwo<T>>(isa, first, from, in_length, buffer);
+              started = true;
+            } else {
+              first = from;
+            }
+          });
+  if (!started && first != nullptr) {
+    RunLeaf<MaximumOfTwo<T>>(isa, first, first, in_length, buffer);
+  } else if (!started) {
+    std::fill_n(buffer, in_length, Least<T>());
+  }
   for (int64_t o = 0; o < s.columns.output; ++o) {
     const Span span(s.columns, o);
     T* to = y + (out_row * s.columns.output + o) * c;
@@ -129,7 +164,7 @@ void MaxPoolRow(const PoolShape& s, int64_t out_row, const T* x, T* buffer, T* y
     }
     std::copy_n(buffer + span.begin * c, c, to);
     for (int64_t at = span.begin + span.step; at < span.end; at += span.step) {
-      MaximumInto(buffer + at * c, c, to);
+      RunLeaf<MaximumInto<T>>(isa, buffer + at * c, c, to);
     }
   }
 }
@@ -146,7 +181,7 @@ Status MaxPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
     Scratch<T> buffer(work, in_length);
     if (!buffer) return false;
     for (int64_t r = shard * grain; r < std::min(rows, (shard + 1) * grain); ++r) {
-      MaxPoolRow(s, r, static_cast<const T*>(in), buffer.get(), static_cast<T*>(out));
+      MaxPoolRow(work.isa(), s, r, static_cast<const T*>(in), buffer.get(), static_cast<T*>(out));
     }
     return true;
   });
@@ -247,6 +282,14 @@ Status MaxPoolGradOfPlacesAs(Work& work, const PoolShape& s, bool include_batch,
 }
 
 template <class T>
+struct AddInto {
+  [[gnu::always_inline]] static void Run(const T* __restrict from, int64_t n,
+                                         Value<T>* __restrict sum) {
+    for (int64_t c = 0; c < n; ++c) sum[c] += static_cast<Value<T>>(from[c]);
+  }
+};
+
+template <class T>
 Status AvgPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
   const T* x = static_cast<const T*>(in);
   T* y = static_cast<T*>(out);
@@ -259,7 +302,7 @@ Status AvgPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
         std::fill_n(sum, count, Value<T>(0));
         ForPixels(s, image, view, [&](int64_t pixel) {
           const T* from = x + pixel * s.channels + channel;
-          for (int64_t c = 0; c < count; ++c) sum[c] += static_cast<Value<T>>(from[c]);
+          RunLeaf<AddInto<T>>(work.isa(), from, count, static_cast<Value<T>*>(sum));
         });
         for (int64_t c = 0; c < count; ++c) y[p * s.channels + channel + c] = T(sum[c] / divisor);
       }
