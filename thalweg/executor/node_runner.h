@@ -222,7 +222,8 @@ class NodeRunner : public Propagation<kParallel> {
   bool CallKernel(const Instr& instr, const Operand* operands) {
     instr_ = &instr;
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
-    for (uint32_t o = 0; o < instr.outputs; ++o) Clear(*At(operands[instr.inputs + o]));
+    const int outputs = static_cast<int>(instr.outputs);
+    for (int o = 0; o < outputs; ++o) Clear(context_.output(o));
     int64_t start = 0;
     if constexpr (kTrace) start = NowNanos();
     Status status = instr.kernel->Compute(context_);
@@ -231,12 +232,12 @@ class NodeRunner : public Propagation<kParallel> {
       Fail(instr, status);
       return false;
     }
-    for (uint32_t o = 0; o < instr.outputs; ++o) {
-      if (At(operands[instr.inputs + o])->empty()) [[unlikely]] {
-        if (plan_.program.nodes[instr.node].may_be_dead) continue;
-        Fail(instr, MissingOutput(o));
-        return false;
-      }
+    for (int o = 0; o < outputs; ++o) {
+      if (!context_.output(o).empty()) [[likely]]
+        continue;
+      if (plan_.program.nodes[instr.node].may_be_dead) continue;
+      Fail(instr, MissingOutput(static_cast<uint32_t>(o)));
+      return false;
     }
     return true;
   }
