@@ -112,6 +112,9 @@ class StripExecutor : public Executor {
   StripExecutor(Plan plan, int threads) : core_(std::make_shared<Core>(std::move(plan), threads)) {}
   Status Run(const Step& step) override { return core_->Run(step); }
   const Program& program() const override { return core_->plan().program; }
+  MemoryPlan PlanMemory(const OutputBytes& bytes) const override {
+    return thalweg::PlanMemory(core_->plan(), bytes);
+  }
 
  private:
   const std::shared_ptr<Core> core_;

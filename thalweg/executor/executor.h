@@ -18,6 +18,7 @@
 #include <span>
 
 #include "thalweg/base/work_queue.h"
+#include "thalweg/executor/memory_plan.h"
 #include "thalweg/executor/program.h"
 #include "thalweg/executor/step_trace.h"
 #include "thalweg/kernel/step_context.h"
@@ -37,6 +38,8 @@ class Executor {
   virtual ~Executor() = default;
   virtual Status Run(const Step& step) = 0;
   virtual const Program& program() const = 0;
+  // What a step with values of these sizes holds at once. Not for the hot path: walks the plan.
+  virtual MemoryPlan PlanMemory(const OutputBytes& bytes) const = 0;
 };
 
 struct ExecutorOptions {

@@ -84,6 +84,9 @@ class MeasuredExecutor : public Executor {
     return RunEarly(executor, step);
   }
   const Program& program() const override { return plans_->current().program(); }
+  MemoryPlan PlanMemory(const OutputBytes& bytes) const override {
+    return plans_->current().PlanMemory(bytes);
+  }
 
  private:
   Status RunEarly(Executor& executor, const Step& step) {

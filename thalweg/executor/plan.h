@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/executor/memory_plan.h"
 #include "thalweg/executor/program.h"
 
 namespace thalweg {
@@ -170,5 +171,7 @@ struct CompileOptions {
 };
 
 Result<Plan> Compile(Program program, const CompileOptions& options);
+
+MemoryPlan PlanMemory(const Plan& plan, const OutputBytes& bytes);
 
 }  // namespace thalweg

@@ -8,6 +8,7 @@
 #include "thalweg/executor/program_from_graph.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/kernel/queue_work.h"
+#include "thalweg/session/output_bytes.h"
 #include "thalweg/session/waiting_nodes.h"
 
 namespace thalweg {
@@ -95,12 +96,15 @@ int64_t Nanos(const Clock& clock) {
 
 class LocalPreparedStep : public PreparedStep {
  public:
-  LocalPreparedStep(LocalRunner& runner, std::vector<Device*> devices,
+  LocalPreparedStep(LocalRunner& runner, const std::vector<StepPartition>& parts,
+                    std::vector<Device*> devices, std::vector<const Node*> nodes,
                     std::unique_ptr<Executor> executor, std::vector<int> feed_from,
                     bool feeds_in_order)
       : runner_(runner),
         environment_(runner.environment_),
+        parts_(parts),
         devices_(std::move(devices)),
+        nodes_(std::move(nodes)),
         executor_(std::move(executor)),
         feed_from_(std::move(feed_from)),
         feeds_in_order_(feeds_in_order) {}
@@ -114,6 +118,19 @@ class LocalPreparedStep : public PreparedStep {
     runner_.End(step.get());
     Recycle(std::move(step), status.ok());
     return status;
+  }
+
+  Result<StepMemory> PlanMemory(std::span<const Tensor> feeds) const override {
+    std::unordered_map<const Node*, std::vector<int64_t>> sizes;
+    for (const StepPartition& part : parts_) {
+      RETURN_IF_ERROR(InferOutputBytes(part.step, feeds, &sizes));
+    }
+    OutputBytes bytes;
+    for (const Node* node : nodes_) bytes.push_back(std::move(sizes[node]));
+    const MemoryPlan plan = executor_->PlanMemory(bytes);
+    return StepMemory{.peak_bytes = plan.peak_bytes,
+                      .peak_node = plan.peak_node < 0 ? "" : nodes_[plan.peak_node]->name(),
+                      .unknown_values = plan.unknown_values};
   }
 
  private:
@@ -177,7 +194,9 @@ class LocalPreparedStep : public PreparedStep {
 
   LocalRunner& runner_;
   Environment& environment_;
-  const std::vector<Device*> devices_;  // by part
+  const std::vector<StepPartition>& parts_;
+  const std::vector<Device*> devices_;    // by part
+  const std::vector<const Node*> nodes_;  // by number in the program
   const std::unique_ptr<Executor> executor_;
   const std::vector<int> feed_from_;  // by feed of the program
   const bool feeds_in_order_;
@@ -252,6 +271,7 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   }
   if (spec.devices.empty()) spec.devices.push_back(environment_.devices().front().get());
   const std::vector<Device*> devices = spec.devices;
+  const std::vector<const Node*> nodes = spec.nodes;
   const std::vector<StepPartition>& parts = request.parts;
   spec.kernels = &environment_.kernels();
   spec.device_of = [&](const Node& node) { return part_of.at(&node.graph()); };
@@ -266,7 +286,7 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   bool in_order = static_cast<int>(feed_from.size()) == request.num_feeds;
   for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);
   return std::unique_ptr<PreparedStep>(std::make_unique<LocalPreparedStep>(
-      *this, devices, std::move(executor), std::move(feed_from), in_order));
+      *this, request.parts, devices, nodes, std::move(executor), std::move(feed_from), in_order));
 }
 
 }  // namespace thalweg

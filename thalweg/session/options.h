@@ -98,6 +98,8 @@ struct RunOptions {
   TraceLevel trace = TraceLevel::kNone;
   // Fill RunMetadata::partition_graphs.
   bool partition_graphs = false;
+  // Fill RunMetadata::memory. Infers all shapes anew from those of the feeds.
+  bool memory_plan = false;
   // Cancelling it ends the step with its reason and leaves the session usable. Must outlive the
   // Run.
   CancellationManager* cancellation = nullptr;

@@ -37,6 +37,8 @@ class PreparedStep {
  public:
   virtual ~PreparedStep() = default;
   virtual Status Run(const StepRequest& request) = 0;
+  // What a step with these feeds will hold at once.
+  virtual Result<StepMemory> PlanMemory(std::span<const Tensor> feeds) const = 0;
 };
 
 struct PrepareRequest {

@@ -35,6 +35,14 @@ struct StepStats {
   std::vector<DeviceStats> devices;
 };
 
+// What the compiled step holds at once, for feeds of these shapes: known before it runs. See
+// executor/memory_plan.h for what counts.
+struct StepMemory {
+  int64_t peak_bytes = 0;
+  std::string peak_node;       // the peak is reached when it runs
+  int64_t unknown_values = 0;  // whose size the shapes do not tell; they count as empty
+};
+
 struct RunMetadata {
   struct Partition {
     std::string device;  // full name
@@ -43,6 +51,7 @@ struct RunMetadata {
   StepStats step_stats;
   // After all passes, with Send and Recv nodes.
   std::vector<Partition> partition_graphs;
+  StepMemory memory;
 };
 
 }  // namespace thalweg

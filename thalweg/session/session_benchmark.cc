@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // session_benchmark [SECONDS]: what one Run of a tiny step costs; nanoseconds a call, the median
 // of 9. session_benchmark soak [RUNS]: resident memory over many runs. session_benchmark compile
-// [NODES]: the first and the second Run of a chain.
+// [NODES]: the first and the second Run of a chain. session_benchmark memory [MEGABYTES]: page
+// faults and peak of a chain with a branch.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +79,31 @@ void Compile(int nodes) {
   }
 }
 
+void Memory(int64_t megabytes) {
+  SessionFixture f({.threads = 0});
+  const Output x = f.Placeholder(PartialShape{-1});
+  const Output kept = f.b.Op("Neg", {x});
+  Output y = kept;
+  for (int i = 0; i < 8; ++i) y = f.b.Op("Neg", {y});
+  y = f.b.Op("Add", {y, kept});
+  const Tensor value = Filled((megabytes << 20) / 4, 2.0f);
+  for (int step = 0; step < 5; ++step) {
+    rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
+    RunMetadata metadata;
+    std::vector<Tensor> out(1);
+    const std::shared_ptr<Callable> call = *f.session->MakeCallable({{x}, {y}, {}});
+    CHECK(call->Run({.memory_plan = true}, {&value, 1}, out, &metadata).ok());
+    getrusage(RUSAGE_SELF, &after);
+    const AllocatorStats stats = f.environment->allocator()->Stats();
+    std::printf("step %d: %ld page faults; peak planned %.1f, measured %.1f, kept %.1f MiB\n", step,
+                after.ru_minflt - before.ru_minflt,
+                static_cast<double>(metadata.memory.peak_bytes) / (1 << 20),
+                static_cast<double>(stats.peak_bytes_in_use) / (1 << 20),
+                static_cast<double>(stats.bytes_kept) / (1 << 20));
+  }
+}
+
 void Latency(double seconds) {
   SessionFixture f({.threads = 0});
   const Output x = f.Placeholder();
@@ -110,6 +137,8 @@ int main(int argc, char** argv) {
     thalweg::Soak(argc > 2 ? std::atoll(argv[2]) : 1'000'000);
   } else if (argc > 1 && std::strcmp(argv[1], "compile") == 0) {
     thalweg::Compile(argc > 2 ? std::atoi(argv[2]) : 10'000);
+  } else if (argc > 1 && std::strcmp(argv[1], "memory") == 0) {
+    thalweg::Memory(argc > 2 ? std::atoll(argv[2]) : 100);
   } else {
     thalweg::Latency(argc > 1 ? std::atof(argv[1]) : 1.0);
   }

@@ -201,6 +201,9 @@ Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
           {environment_->devices()[part.device]->full_name(), part.step.graph});
     }
   }
+  if (metadata != nullptr && options.memory_plan) {
+    ASSIGN_OR_RETURN(metadata->memory, plan.prepared->PlanMemory(values));
+  }
   if (plan.fetches_in_order) {
     request.fetches = fetches;
     return plan.prepared->Run(request);

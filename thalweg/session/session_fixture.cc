@@ -174,6 +174,12 @@ Status PlaceholderShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status BinaryShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape shape, BroadcastShapes(c.input(0), c.input(1)));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
 void DefineTestOp(OpRegistry& ops, std::string name) {
   OpDef def;
   def.name = std::move(name);
@@ -252,6 +258,9 @@ Registries TestRegistries() {
   for (const char* name : {"TestCount", "TestWait", "TestFail", "TestNoKernel"}) {
     DefineTestOp(*registries.ops, name);
   }
+  registries.ops->Op("Add").Shape(BinaryShape);
+  registries.ops->Op("Mul").Shape(BinaryShape);
+  registries.ops->Op("Neg").Shape(UnchangedShape);
   registries.ops->Op("Placeholder").Shape(PlaceholderShape);
   registries.devices = {MakeFixtureDevices};
   return registries;

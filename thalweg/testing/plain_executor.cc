@@ -535,6 +535,8 @@ class PlainExecutor : public Executor {
   explicit PlainExecutor(Plan plan) : plan_(std::move(plan)) {}
   Status Run(const Executor::Step& step) override { return PlainStep(plan_, step).Run(); }
   const Program& program() const override { return plan_.program; }
+  // It frees nothing before the end of a step.
+  MemoryPlan PlanMemory(const OutputBytes&) const override { return {}; }
 
  private:
   const Plan plan_;
