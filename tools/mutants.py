@@ -38,7 +38,7 @@ def copy_tree():
                             text=True, check=True).stdout.split("\0")
     for path in filter(None, listed):
         source, target = os.path.join(ROOT, path), os.path.join(COPY, path)
-        if not os.path.exists(source):
+        if not os.path.isfile(source):
             continue
         if os.path.exists(target) and open(source, "rb").read() == open(target, "rb").read():
             continue
