@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -121,6 +122,33 @@ TEST(VariableTest, LockedUpdatesLoseNothing) {
   }
   for (auto& t : threads) t.join();
   EXPECT_EQ(v.Read()->data<int32_t>()[0], 1000);
+}
+
+TEST(VariableTest, AReadDuringAnUpdateInPlaceIsOfWholeVersions) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  Variable v("w", DType::kFloat, PartialShape{2});
+  ASSERT_TRUE(v.Assign(Tensor::Vector<float>({0, 0})).ok());
+  for (int round = 1; round <= 20; ++round) {
+    std::atomic<bool> half{false}, done{false};
+    std::thread reader([&] {
+      while (!half.load()) std::this_thread::yield();
+      const Tensor read = *v.Read();
+      EXPECT_EQ(read.data<float>()[0], read.data<float>()[1]);
+      done.store(true);
+    });
+    {
+      Variable::Update update(v, round % 2 == 0);
+      auto* data = (*update.Writable(*allocator))->mutable_data<float>();
+      data[0] = static_cast<float>(round);
+      half.store(true);
+      // A reader that does not wait has time to see this half.
+      for (int i = 0; i < 10000 && !done.load(); ++i) std::this_thread::yield();
+      data[1] = static_cast<float>(round);
+      update.Commit();
+    }
+    reader.join();
+  }
+  EXPECT_EQ(v.Read()->data<float>()[1], 20);
 }
 
 TEST(DoneTest, DroppedDoneIsAnError) {
