@@ -111,7 +111,12 @@ class EwRun {
  private:
   struct General;
 
+  // kFlat: inputs have the result's shape or are scalars. kWhole: all instructions have the
+  // result's elements. kLevels: anything.
+  enum class Way : uint8_t { kFlat, kWhole, kLevels };
+
   bool TryFlat();
+  bool TryWhole();
   Status ExecuteLevels(Work& work, std::span<void* const> outputs);
   Status ExecutePart(Work& work, EwPart* part, bool whole, int group,
                      const std::vector<const void*>& data, const std::vector<void*>& made);
@@ -119,10 +124,10 @@ class EwRun {
   const EwProgram& program_;
   const IsaTable& isa_;
   const std::span<const Input> inputs_;
-  Dims dims_;                         // of every output, when flat
-  bool flat_ = false;                 // inputs have these dims or are scalars
-  uint64_t scalars_ = 0;              // which are, when flat
-  std::unique_ptr<General> general_;  // shapes of all values, when not flat
+  Way way_ = Way::kLevels;
+  Dims dims_;                         // of every output, unless kLevels
+  uint64_t scalars_ = 0;              // which inputs are, when kFlat
+  std::unique_ptr<General> general_;  // shapes of all values, when kLevels
   int failed_ = -1;
 };
 

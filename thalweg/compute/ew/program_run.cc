@@ -129,9 +129,66 @@ bool EwRun::TryFlat() {
   return true;
 }
 
+// Inputs broadcast together, and every instruction has all dimensions of the result.
+bool EwRun::TryWhole() {
+  constexpr int kMostRank = 32;
+  int64_t sizes[kMostRank];
+  uint32_t have[kMostValues];  // bit d: dimension d, from the right, is not 1
+  int rank[kMostValues];
+  uint32_t all = 0;
+  std::fill_n(sizes, kMostRank, int64_t{1});
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const auto dims = inputs_[i].dims;
+    if (dims.size() > kMostRank) return false;
+    rank[i] = static_cast<int>(dims.size());
+    have[i] = 0;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const int64_t own = dims[dims.size() - 1 - d];
+      if (own == 1) continue;
+      if (sizes[d] != 1 && sizes[d] != own) return false;
+      sizes[d] = own;
+      have[i] |= uint32_t{1} << d;
+    }
+    all |= have[i];
+  }
+  size_t value = inputs_.size();
+  for (const EwInstruction& instruction : program_.instructions()) {
+    have[value] = 0;
+    rank[value] = 0;
+    for (int k = 0; k < instruction.num_operands(); ++k) {
+      const size_t from = instruction.operands[static_cast<size_t>(k)];
+      const size_t first = instruction.operands[0];
+      if (instruction.same_shape && (have[from] != have[first] || rank[from] != rank[first])) {
+        return false;
+      }
+      have[value] |= have[from];
+      rank[value] = std::max(rank[value], rank[from]);
+    }
+    if (have[value++] != all) return false;
+  }
+  const int result = rank[program_.outputs()[0]];
+  for (int output : program_.outputs()) {
+    if (rank[output] != result) return false;
+  }
+  int64_t elements = 1;
+  dims_.resize(result);
+  for (int d = 0; d < result; ++d) {
+    dims_[result - 1 - d] = sizes[d];
+    if (__builtin_mul_overflow(elements, sizes[d], &elements)) return false;
+  }
+  return true;
+}
+
 Status EwRun::InferShapes() {
-  flat_ = TryFlat();
-  if (flat_) return OkStatus();
+  if (TryFlat()) {
+    way_ = Way::kFlat;
+    return OkStatus();
+  }
+  if (TryWhole()) {
+    way_ = Way::kWhole;
+    return OkStatus();
+  }
+  way_ = Way::kLevels;
   general_ = std::make_unique<General>();
   std::vector<Dims>& dims = general_->dims;
   for (const Input& input : inputs_) dims.emplace_back(input.dims);
@@ -158,19 +215,31 @@ Status EwRun::InferShapes() {
 }
 
 const Dims& EwRun::output_dims(int output) const {
-  if (flat_) return dims_;
+  if (way_ != Way::kLevels) return dims_;
   return general_->dims[static_cast<size_t>(program_.outputs()[static_cast<size_t>(output)])];
 }
 
 Status EwRun::Execute(Work& work, std::span<void* const> outputs) {
-  if (!flat_) return ExecuteLevels(work, outputs);
+  if (way_ == Way::kLevels) return ExecuteLevels(work, outputs);
   const int64_t n = Elements(dims_);
   if (n == 0) return OkStatus();
   const void* externals[EwProgram::kMostInputs];
   for (size_t i = 0; i < inputs_.size(); ++i) externals[i] = inputs_[i].data;
+  const std::span<const void* const> from(externals, inputs_.size());
   std::unique_ptr<EwPlan> own;
-  const EwPlan& plan = program_.PlanFor(isa_, scalars_, &own);
-  return Run(work, plan, nullptr, n, scalars_, {externals, inputs_.size()}, outputs, &failed_);
+  if (way_ == Way::kFlat) {
+    const EwPlan& plan = program_.PlanFor(isa_, scalars_, &own);
+    return Run(work, plan, nullptr, n, scalars_, from, outputs, &failed_);
+  }
+  std::span<const int64_t> dims[EwProgram::kMostInputs];
+  for (size_t i = 0; i < inputs_.size(); ++i) dims[i] = inputs_[i].dims;
+  const EwWalk walk(dims_, {dims, inputs_.size()});
+  uint64_t scalars = 0;
+  for (int e = 0; e < walk.operands(); ++e) {
+    if (walk.IsScalar(e)) scalars |= uint64_t{1} << e;
+  }
+  const EwPlan& plan = program_.PlanFor(isa_, scalars, &own);
+  return Run(work, plan, &walk, n, 0, from, outputs, &failed_);
 }
 
 Status EwRun::ExecuteLevels(Work& work, std::span<void* const> outputs) {

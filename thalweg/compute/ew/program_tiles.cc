@@ -154,24 +154,24 @@ bool RunFlatShard(Work& work, const EwPlan& plan, int64_t begin, int64_t end, ui
 // Where each operand's row starts, in elements.
 class Rows {
  public:
-  Rows(const EwWalk& walk, int64_t row)
-      : walk_(walk), offset_(static_cast<size_t>(walk.operands())) {
+  Rows(const EwWalk& walk, int64_t row) : walk_(walk) {
+    std::fill_n(offset_, walk.operands(), int64_t{0});
     place_.resize(walk.rank() - 1);
     for (int dim = walk.rank() - 2; dim >= 0; --dim) {
       place_[dim] = row % walk.size(dim);
       row /= walk.size(dim);
       for (int k = 0; k < walk.operands(); ++k) {
-        offset_[static_cast<size_t>(k)] += place_[dim] * walk.stride(k, dim);
+        offset_[k] += place_[dim] * walk.stride(k, dim);
       }
     }
   }
-  int64_t offset(int operand) const { return offset_[static_cast<size_t>(operand)]; }
+  int64_t offset(int operand) const { return offset_[operand]; }
   void Next() {
     for (int dim = walk_.rank() - 2; dim >= 0; --dim) {
       const bool carry = ++place_[dim] == walk_.size(dim);
       for (int k = 0; k < walk_.operands(); ++k) {
         const int64_t stride = walk_.stride(k, dim);
-        offset_[static_cast<size_t>(k)] += carry ? stride * (1 - walk_.size(dim)) : stride;
+        offset_[k] += carry ? stride * (1 - walk_.size(dim)) : stride;
       }
       if (!carry) return;
       place_[dim] = 0;
@@ -181,7 +181,7 @@ class Rows {
  private:
   const EwWalk& walk_;
   Dims place_;
-  std::vector<int64_t> offset_;
+  int64_t offset_[EwWalk::kMostOperands];
 };
 
 // Every row in tiles of its own; very long rows are cut into pieces for the shards.
@@ -302,42 +302,46 @@ class ShortRows {
 
 }  // namespace
 
-EwWalk::EwWalk(std::span<const int64_t> dims,
-               const std::vector<std::span<const int64_t>>& operands) {
-  const size_t count = operands.size();
-  std::vector<int64_t> seen(count, 1), stride(count);
-  std::vector<Dims> strides(count);  // from the right
-  Dims sizes;
+EwWalk::EwWalk(std::span<const int64_t> dims, std::span<const std::span<const int64_t>> operands)
+    : operands_(static_cast<int>(operands.size())) {
+  int64_t seen[kMostOperands];
+  std::fill_n(seen, operands.size(), int64_t{1});
+  // From the right: neighbours that the same operands have become one.
+  std::bitset<kMostOperands> last;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t size = dims[dims.size() - 1 - d];
     elements_ *= size;
     if (size == 1) continue;
-    bool joins = sizes.size() > 0;
-    for (size_t k = 0; k < count; ++k) {
-      const int64_t own = d < operands[k].size() ? operands[k][operands[k].size() - 1 - d] : 1;
-      stride[k] = own == 1 ? 0 : seen[k];
-      seen[k] *= own;
-      const int last = sizes.size() - 1;
-      if (joins) joins = stride[k] == strides[k][last] * sizes[last];
+    std::bitset<kMostOperands> have;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      have[k] = d < operands[k].size() && operands[k][operands[k].size() - 1 - d] != 1;
     }
+    const bool joins = sizes_.size() > 0 && have == last;
     if (joins) {
-      sizes[sizes.size() - 1] *= size;
-      continue;
+      sizes_[sizes_.size() - 1] *= size;
+    } else {
+      sizes_.push_back(size);
     }
-    sizes.push_back(size);
-    for (size_t k = 0; k < count; ++k) strides[k].push_back(stride[k]);
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (!joins) AddStride(have[k] ? seen[k] : 0);
+      if (have[k]) seen[k] *= size;
+    }
+    last = have;
   }
-  if (sizes.size() == 0) {
-    sizes.push_back(1);
-    for (Dims& s : strides) s.push_back(1);
+  if (sizes_.size() == 0) {
+    sizes_.push_back(1);
+    for (size_t k = 0; k < operands.size(); ++k) AddStride(1);
   }
-  sizes_ = Dims(sizes);
-  std::reverse(sizes_.data(), sizes_.data() + sizes_.size());
-  for (size_t k = 0; k < count; ++k) {
-    strides_.push_back(strides[k]);
-    std::reverse(strides_[k].data(), strides_[k].data() + strides_[k].size());
-    dense_.push_back(seen[k] == elements_);
+  for (size_t k = 0; k < operands.size(); ++k) dense_[k] = seen[k] == elements_;
+}
+
+void EwWalk::AddStride(int64_t stride) {
+  if (strides_ < kFew) {
+    few_[strides_] = stride;
+  } else {
+    many_.push_back(stride);
   }
+  ++strides_;
 }
 
 bool EwWalk::RepeatsRow(int operand) const {

@@ -3,6 +3,7 @@
 // compute/ew.
 #pragma once
 
+#include <bitset>
 #include <span>
 #include <vector>
 
@@ -13,14 +14,18 @@ namespace thalweg::compute {
 // How externals lie in the result: neighbouring dimensions that all walk alike are merged.
 class EwWalk {
  public:
-  EwWalk(std::span<const int64_t> dims, const std::vector<std::span<const int64_t>>& operands);
+  static constexpr int kMostOperands = EwProgram::kMostInputs + EwProgram::kMostInstructions;
+  EwWalk(std::span<const int64_t> dims, std::span<const std::span<const int64_t>> operands);
 
-  int operands() const { return static_cast<int>(dense_.size()); }
+  int operands() const { return operands_; }
   int rank() const { return sizes_.size(); }
   int64_t elements() const { return elements_; }
-  int64_t inner() const { return sizes_[rank() - 1]; }
-  int64_t size(int dim) const { return sizes_[dim]; }
-  int64_t stride(int operand, int dim) const { return strides_[static_cast<size_t>(operand)][dim]; }
+  int64_t inner() const { return sizes_[0]; }
+  int64_t size(int dim) const { return sizes_[rank() - 1 - dim]; }
+  int64_t stride(int operand, int dim) const {
+    const auto i = static_cast<size_t>((rank() - 1 - dim) * operands_ + operand);
+    return i < kFew ? few_[i] : many_[i - kFew];
+  }
   int64_t inner_stride(int operand) const { return stride(operand, rank() - 1); }
   // It has an element of its own for every element of the result.
   bool IsDense(int operand) const { return dense_[static_cast<size_t>(operand)]; }
@@ -36,10 +41,17 @@ class EwWalk {
   }
 
  private:
+  static constexpr size_t kFew = 128;
+  void AddStride(int64_t stride);
+
+  const int operands_;
   int64_t elements_ = 1;
-  Dims sizes_;
-  std::vector<Dims> strides_;
-  std::vector<bool> dense_;
+  Dims sizes_;  // the fastest first
+  // By dimension, the fastest first, and operand: the first few, the others.
+  size_t strides_ = 0;
+  int64_t few_[kFew];
+  std::vector<int64_t> many_;
+  std::bitset<kMostOperands> dense_;
 };
 
 // flags: one for each of the plan's, ored.
