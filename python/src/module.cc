@@ -57,10 +57,11 @@ PyObject* EnvironmentNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   TwEnvironmentOptions options;
   tw_environment_options_init(&options);
   long long memory_limit = 0;
-  const char* const names[] = {"threads", "cpu_devices", "memory_limit", "isa_level", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iiLi", const_cast<char**>(names),
+  const char* const names[] = {"threads",   "cpu_devices",    "memory_limit",
+                               "isa_level", "strict_kernels", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iiLip", const_cast<char**>(names),
                                    &options.threads, &options.cpu_devices, &memory_limit,
-                                   &options.isa_level)) {
+                                   &options.isa_level, &options.strict_kernels)) {
     return nullptr;
   }
   options.memory_limit = memory_limit;
@@ -153,8 +154,10 @@ bool AddEnvironmentType(PyObject* module) {
       {Py_tp_new, reinterpret_cast<void*>(EnvironmentNew)},
       {Py_tp_dealloc, reinterpret_cast<void*>(EnvironmentDealloc)},
       {Py_tp_methods, environment_methods},
-      {Py_tp_doc, const_cast<char*>("Environment(threads=-1, cpu_devices=1, memory_limit=0, "
-                                    "isa_level=-1): devices, threads and memory of sessions.")},
+      {Py_tp_doc,
+       const_cast<char*>(
+           "Environment(threads=-1, cpu_devices=1, memory_limit=0, "
+           "isa_level=-1, strict_kernels=False): devices, threads and memory of sessions.")},
       {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.Environment", sizeof(EnvironmentObject), 0,
                              Py_TPFLAGS_DEFAULT, slots};

@@ -7,6 +7,7 @@
 #include <cfenv>
 #include <filesystem>
 
+#include "thalweg/compute/isa/components.h"
 #include "thalweg/session/session_fixture.h"
 
 namespace thalweg {
@@ -35,6 +36,14 @@ TEST(EnvironmentTest, RefusesBadOptions) {
   Registries none = TestRegistries();
   none.devices.clear();
   EXPECT_FALSE(Environment::Create({}, none).ok());
+}
+
+TEST(EnvironmentTest, StrictKernelsUseNoComponents) {
+  const auto best = *Environment::Create({}, TestRegistries());
+  const auto strict = *Environment::Create({.strict_kernels = true}, TestRegistries());
+  EXPECT_TRUE(compute::MayUseComponents(best->isa()));
+  EXPECT_FALSE(compute::MayUseComponents(strict->isa()));
+  EXPECT_EQ(best->isa().level, strict->isa().level);
 }
 
 TEST(EnvironmentTest, MakesVirtualDevices) {

@@ -187,23 +187,50 @@ Status MaxPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
   });
 }
 
-// Channels [channel, channel + count) of one window: the largest values and their pixels; false
-// when it sees nothing.
+// Where from is larger, best and the number of its tap are replaced.
 template <class T>
-bool FindPlaces(const PoolShape& s, int64_t image, const View& view, int64_t channel, int64_t count,
-                const T* x, Value<T>* best, int64_t* pixel_of) {
-  bool first = true;
+struct TakeLarger {
+  [[gnu::always_inline]] static void Run(const T* __restrict from, int64_t n, int32_t tap,
+                                         Value<T>* __restrict best, int32_t* __restrict tap_of) {
+    for (int64_t c = 0; c < n; ++c) {
+      const auto v = static_cast<Value<T>>(from[c]);
+      const bool larger = v > best[c];
+      best[c] = larger ? v : best[c];
+      tap_of[c] = larger ? tap : tap_of[c];
+    }
+  }
+};
+
+// Channels [channel, channel + count) of one window: the largest values and their taps, counted
+// over those in view; false when it sees nothing.
+template <class T>
+bool FindPlaces(const IsaTable& isa, const PoolShape& s, int64_t image, const View& view,
+                int64_t channel, int64_t count, const T* x, Value<T>* best, int32_t* tap_of) {
+  int32_t tap = 0;
   ForPixels(s, image, view, [&](int64_t pixel) {
     const T* from = x + pixel * s.channels + channel;
-    for (int64_t c = 0; c < count; ++c) {
-      const auto v = static_cast<Value<T>>(from[c]);
-      const bool better = first || v > best[c];
-      best[c] = better ? v : best[c];
-      pixel_of[c] = better ? pixel : pixel_of[c];
+    if (tap == 0) {
+      for (int64_t c = 0; c < count; ++c) best[c] = static_cast<Value<T>>(from[c]);
+      std::fill_n(tap_of, count, 0);
+    } else {
+      RunLeaf<TakeLarger<T>>(isa, from, count, tap, best, tap_of);
     }
-    first = false;
+    ++tap;
   });
-  return !first;
+  return tap > 0;
+}
+
+int64_t PixelOfTap(const PoolShape& s, int64_t image, const View& view, int64_t tap) {
+  const int64_t columns = view.columns.count(), rows = view.rows.count();
+  const int64_t plane = view.planes.begin + tap / columns / rows * view.planes.step;
+  const int64_t row = view.rows.begin + tap / columns % rows * view.rows.step;
+  const int64_t column = view.columns.begin + tap % columns * view.columns.step;
+  return ((image * s.planes.input + plane) * s.rows.input + row) * s.columns.input + column;
+}
+
+Status CheckTaps(const PoolShape& s) {
+  if (SaturatedWindow(s) < std::numeric_limits<int32_t>::max()) return OkStatus();
+  return Unimplemented("places in a pooling window of ", SaturatedWindow(s), " elements");
 }
 
 template <class T>
@@ -211,23 +238,38 @@ Status MaxPoolPlacesAs(Work& work, const PoolShape& s, bool include_batch, const
                        void* out, int64_t* places) {
   const T* x = static_cast<const T*>(in);
   T* y = static_cast<T*>(out);
+  RETURN_IF_ERROR(CheckTaps(s));
   return ForBlocks(work, s.batch * s.OutPixels(), PixelGrain(s), [&](int64_t begin, int64_t end) {
     Value<T> best[kChannels];
-    int64_t pixel_of[kChannels];
+    int32_t tap_of[kChannels];
     ForWindows(s, begin, end, [&](int64_t p, int64_t image, const View& view) {
       const int64_t base = include_batch ? 0 : image * s.InPixels();
       for (int64_t channel = 0; channel < s.channels; channel += kChannels) {
         const int64_t count = std::min(kChannels, s.channels - channel);
-        const bool found = FindPlaces(s, image, view, channel, count, x, best, pixel_of);
+        const bool found = FindPlaces(work.isa(), s, image, view, channel, count, x,
+                                      static_cast<Value<T>*>(best), static_cast<int32_t*>(tap_of));
         for (int64_t c = 0; c < count; ++c) {
           const int64_t at = p * s.channels + channel + c;
-          places[at] = found ? (pixel_of[c] - base) * s.channels + channel + c : 0;
+          places[at] = 0;
+          if (found) {
+            const int64_t pixel = PixelOfTap(s, image, view, tap_of[c]) - base;
+            places[at] = pixel * s.channels + channel + c;
+          }
           if (y != nullptr) y[at] = found ? T(best[c]) : Least<T>();
         }
       }
     });
   });
 }
+
+// to[c] += grad[c] where the tap is the window's.
+template <class T>
+struct AddWhere {
+  [[gnu::always_inline]] static void Run(const T* __restrict grad, const int32_t* __restrict tap_of,
+                                         int32_t tap, int64_t n, T* __restrict to) {
+    for (int64_t c = 0; c < n; ++c) to[c] = tap_of[c] == tap ? Sum(to[c], grad[c]) : to[c];
+  }
+};
 
 // Images and blocks of channels are independent.
 template <class T>
@@ -238,9 +280,12 @@ Status MaxPoolGradAs(Work& work, const PoolShape& s, const void* in, const void*
   T* dx = static_cast<T*>(in_grad);
   constexpr int64_t kBlock = 64;
   const int64_t blocks = (s.channels + kBlock - 1) / kBlock;
+  RETURN_IF_ERROR(CheckTaps(s));
   return ForBlocks(work, s.batch * blocks, 1, [&](int64_t shard, int64_t) {
-    Value<T> best[kBlock];
-    int64_t pixel_of[kBlock];
+    Value<T> best_values[kBlock];
+    int32_t taps[kBlock];
+    Value<T>* best = best_values;
+    int32_t* tap_of = taps;
     const int64_t image = shard / blocks, channel = shard % blocks * kBlock;
     const int64_t count = std::min(kBlock, s.channels - channel);
     for (int64_t p = image * s.InPixels(); p < (image + 1) * s.InPixels(); ++p) {
@@ -248,11 +293,13 @@ Status MaxPoolGradAs(Work& work, const PoolShape& s, const void* in, const void*
     }
     ForWindows(s, image * s.OutPixels(), (image + 1) * s.OutPixels(),
                [&](int64_t p, int64_t, const View& view) {
-                 if (!FindPlaces(s, image, view, channel, count, x, best, pixel_of)) return;
-                 for (int64_t c = 0; c < count; ++c) {
-                   T& to = dx[pixel_of[c] * s.channels + channel + c];
-                   to = Sum(to, dy[p * s.channels + channel + c]);
-                 }
+                 FindPlaces(work.isa(), s, image, view, channel, count, x, best, tap_of);
+                 int32_t tap = 0;
+                 ForPixels(s, image, view, [&](int64_t pixel) {
+                   RunLeaf<AddWhere<T>>(work.isa(), dy + p * s.channels + channel,
+                                        static_cast<const int32_t*>(tap_of), tap++, count,
+                                        dx + pixel * s.channels + channel);
+                 });
                });
   });
 }
