@@ -45,6 +45,8 @@ _PLACES = {
                  "pad placeholder placeholder_with_default rank reshape reverse sequence_mask shape shape_n size slice=slice_ "
                  "split squeeze stack stop_gradient strided_slice tile transpose tuple=tuple_ unique unstack where zeros "
                  "zeros_like matrix_transpose guarantee_const",
+    "array_layout": "batch_to_space edit_distance ensure_shape extract_image_patches matrix_diag matrix_diag_part "
+                    "matrix_set_diag reverse_sequence searchsorted setdiff1d space_to_batch sparse_to_dense",
     "math_ops": "abs=abs_ accumulate_n add add_n argmax argmin cast count_nonzero cumprod cumsum div divide equal linspace "
                 "logical_xor matmul multiply not_equal pow=pow_ range=range_ reduce_all reduce_any reduce_logsumexp reduce_max "
                 "reduce_mean reduce_min reduce_prod reduce_sum round=round_ saturate_cast scalar_mul sigmoid subtract tanh "
@@ -64,7 +66,21 @@ _OPERATIONS = dict(
     logical_not="LogicalNot", logical_or="LogicalOr", maximum="Maximum", minimum="Minimum", negative="Neg",
     reciprocal="Reciprocal", rint="Rint", rsqrt="Rsqrt", segment_max="SegmentMax", segment_mean="SegmentMean",
     segment_min="SegmentMin", segment_prod="SegmentProd", segment_sum="SegmentSum", sign="Sign", sin="Sin", sinh="Sinh",
-    sqrt="Sqrt", square="Square", squared_difference="SquaredDifference", tan="Tan")
+    sqrt="Sqrt", square="Square", squared_difference="SquaredDifference", tan="Tan",
+    # Elements that are moved.
+    batch_to_space_nd="BatchToSpaceND", bitcast="Bitcast", depth_to_space="DepthToSpace", diag_part="DiagPart",
+    extract_volume_patches="ExtractVolumePatches", matrix_band_part="MatrixBandPart", roll="Roll", scatter_nd="ScatterNd",
+    space_to_batch_nd="SpaceToBatchND", space_to_depth="SpaceToDepth", tensor_scatter_add="TensorScatterAdd",
+    tensor_scatter_nd_add="TensorScatterAdd", tensor_scatter_nd_sub="TensorScatterSub",
+    tensor_scatter_nd_update="TensorScatterUpdate", tensor_scatter_sub="TensorScatterSub",
+    tensor_scatter_update="TensorScatterUpdate", unique_with_counts="UniqueWithCounts", unravel_index="UnravelIndex",
+    # Quantisation.
+    fake_quant_with_min_max_args="FakeQuantWithMinMaxArgs",
+    fake_quant_with_min_max_args_gradient="FakeQuantWithMinMaxArgsGradient",
+    fake_quant_with_min_max_vars="FakeQuantWithMinMaxVars",
+    fake_quant_with_min_max_vars_gradient="FakeQuantWithMinMaxVarsGradient",
+    fake_quant_with_min_max_vars_per_channel="FakeQuantWithMinMaxVarsPerChannel",
+    fake_quant_with_min_max_vars_per_channel_gradient="FakeQuantWithMinMaxVarsPerChannelGradient")
 
 _found = {}
 for _module, _names in _PLACES.items():
