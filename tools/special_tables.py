@@ -118,21 +118,6 @@ def ei_tail(low):
     return f
 
 
-def e1_near(x):
-    """E1(x) + log(x)."""
-    return -mp.euler if x < mp.mpf(10) ** -25 else mp.e1(x) + mp.log(x)
-
-
-def e1_tail(low):
-    """x e^x E1(x) as a function of low / x."""
-    def f(u):
-        if u < mp.mpf(10) ** -12:
-            return mp.mpf(1)
-        x = low / u
-        return x * mp.exp(x) * mp.e1(x)
-    return f
-
-
 def fresnel_near(f, power):
     """S(x) / x^3 or C(x) / x as a function of x^4."""
     limit = mp.pi / 6 if power == 3 else mp.mpf(1)
@@ -239,9 +224,6 @@ def integral_tables():
     table("EiUpper", lambda x: x * mp.exp(-x) * mp.ei(x), 12, 24, "x e^-x Ei(x) of x in [12, 24]")
     table("EiHigh", lambda u: ei_tail(24)(u), mp.mpf(24) / 60, 1, "x e^-x Ei(x) of 24 / x in [0.4, 1]")
     table("EiFar", ei_tail(60), 0, 1, "x e^-x Ei(x) of 60 / x in [0, 1]")
-    table("E1Near", e1_near, 0, 1, "E1(x) + log(x) of x in [0, 1]")
-    table("E1Middle", e1_tail(1), mp.mpf(1) / 4, 1, "x e^x E1(x) of 1 / x in [1/4, 1]")
-    table("E1Far", e1_tail(4), 0, 1, "x e^x E1(x) of 4 / x in [0, 1]")
     table("FresnelSNear", fresnel_near(mp.fresnels, 3), 0, mp.mpf(1.5) ** 4, "S(x) / x^3 of x^4 in [0, 1.5^4]")
     table("FresnelCNear", fresnel_near(mp.fresnelc, 1), 0, mp.mpf(1.5) ** 4, "C(x) / x of x^4 in [0, 1.5^4]")
     low = mp.mpf(3) / 2

@@ -32,9 +32,21 @@ inline T Times(T x, T y) {
 template <class T>
 using Part = typename T::value_type;
 
+// Near zero, log(1 + x) and e^x - 1 written out, without the cancellation of 1.
 template <class T>
 inline T Log1pOf(T x) {
-  return std::log(T(1) + x);
+  using R = Part<T>;
+  const R re = x.real(), im = x.imag();
+  if (!(std::abs(re) < R(0.5) && std::abs(im) < R(0.5))) return std::log(T(1) + x);
+  return {std::log1p(re * (R(2) + re) + im * im) / 2, std::atan2(im, R(1) + re)};
+}
+template <class T>
+inline T Expm1Of(T x) {
+  using R = Part<T>;
+  const R re = x.real(), im = x.imag();
+  if (!(std::abs(re) < R(0.5) && std::abs(im) < R(0.5))) return std::exp(x) - T(1);
+  const R less = std::expm1(re), half = std::sin(im / 2), power = less + R(1);
+  return {less - 2 * power * half * half, power * std::sin(im)};
 }
 template <class T>
 inline T SignOf(T x) {
@@ -51,7 +63,7 @@ THALWEG_UNARY(OpConj, std::conj(x))
 THALWEG_UNARY(OpCos, std::cos(x))
 THALWEG_UNARY(OpCosh, std::cosh(x))
 THALWEG_UNARY(OpExp, std::exp(x))
-THALWEG_UNARY(OpExpm1, std::exp(x) - T(1))
+THALWEG_UNARY(OpExpm1, Expm1Of(x))
 THALWEG_UNARY(OpLog, std::log(x))
 THALWEG_UNARY(OpLog1p, Log1pOf(x))
 THALWEG_UNARY(OpNeg, -x)

@@ -128,6 +128,19 @@ Status RunNextAfter(Work& work, DType dtype, const Broadcast& broadcast, const v
   return status;
 }
 
+Status RunTruncateDiv(Work& work, DType dtype, const Broadcast& broadcast, const void* a,
+                      const void* b, void* out) {
+  Status status = NoSuchType(dtype);
+  ForEachType<FloatTypes>([&]<class T> {
+    if (kDTypeOf<T> != dtype) return;
+    const void* operands[] = {a, b};
+    status = ForElements<T>(work, broadcast, operands, out, [](const T* e) {
+      return Rounded<T>(std::trunc(Widened(Rounded<T>(Widened(e[0]) / Widened(e[1])))));
+    });
+  });
+  return status;
+}
+
 Status RunComplexXlog1py(Work& work, DType dtype, const Broadcast& broadcast, const void* x,
                          const void* y, void* out) {
   Status status = NoSuchType(dtype);

@@ -33,6 +33,9 @@ Status RunBetainc(Work& work, DType dtype, const Broadcast& broadcast, const voi
 // The float or double next to a in the direction of b.
 Status RunNextAfter(Work& work, DType dtype, const Broadcast& broadcast, const void* a,
                     const void* b, void* out);
+// a / b without its fraction, of floating types; the quotient is rounded first.
+Status RunTruncateDiv(Work& work, DType dtype, const Broadcast& broadcast, const void* a,
+                      const void* b, void* out);
 // x log(1 + y), and 0 where x is 0, of complex numbers.
 Status RunComplexXlog1py(Work& work, DType dtype, const Broadcast& broadcast, const void* x,
                          const void* y, void* out);

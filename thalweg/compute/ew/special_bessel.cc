@@ -10,7 +10,6 @@ namespace thalweg::compute {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // scaled * e^x, where e^x alone may overflow.
 double TimesExp(double scaled, double x) {
@@ -36,35 +35,33 @@ double BesselI0(double x) { return std::isinf(x) ? kInf : TimesExp(BesselI0e(x),
 
 double BesselI1(double x) { return std::isinf(x) ? x : TimesExp(BesselI1e(x), std::abs(x)); }
 
+// As in TensorFlow, functions of the second kind stay at their limit for 0 below 0.
+
 double BesselJ0(double x) { return ::j0(x); }
 double BesselJ1(double x) { return ::j1(x); }
-double BesselY0(double x) { return x < 0 ? kNan : ::y0(x); }
-double BesselY1(double x) { return x < 0 ? kNan : ::y1(x); }
+double BesselY0(double x) { return x <= 0 ? -kInf : ::y0(x); }
+double BesselY1(double x) { return x <= 0 ? -kInf : ::y1(x); }
 
 double BesselK0e(double x) {
-  if (x < 0) return kNan;
-  if (x == 0) return kInf;
+  if (x <= 0) return kInf;
   if (x <= 2) return BesselK0(x) * std::exp(x);
   return Chebyshev(kBesselK0Far, 2 / x, 0, 1) / std::sqrt(x);
 }
 
 double BesselK0(double x) {
-  if (x < 0) return kNan;
-  if (x == 0) return kInf;
+  if (x <= 0) return kInf;
   if (x <= 2) return Chebyshev(kBesselK0Near, x * x, 0, 4) - std::log(x / 2) * BesselI0(x);
   return std::exp(-x) * BesselK0e(x);
 }
 
 double BesselK1e(double x) {
-  if (x < 0) return kNan;
-  if (x == 0) return kInf;
+  if (x <= 0) return kInf;
   if (x <= 2) return BesselK1(x) * std::exp(x);
   return Chebyshev(kBesselK1Far, 2 / x, 0, 1) / std::sqrt(x);
 }
 
 double BesselK1(double x) {
-  if (x < 0) return kNan;
-  if (x == 0) return kInf;
+  if (x <= 0) return kInf;
   if (x <= 2) return Chebyshev(kBesselK1Near, x * x, 0, 4) / x + std::log(x / 2) * BesselI1(x);
   return std::exp(-x) * BesselK1e(x);
 }

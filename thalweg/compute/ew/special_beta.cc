@@ -104,8 +104,8 @@ double Zeta(double x, double q) {
   if (std::isnan(x) || std::isnan(q) || x < 1) return kNan;
   if (x == 1) return kInf;
   if (q > 0) return PositiveZeta(x, q);
-  if (q == std::floor(q)) return kInf;
   if (x != std::floor(x)) return kNan;
+  if (q == std::floor(q)) return kInf;
   // The terms below zero, q, q + 1 ... -least, are the difference of two sums above it.
   const double below = std::ceil(-q), first = q + below, least = 1 - first;
   const double negative = PositiveZeta(x, least) - PositiveZeta(x, 1 - q);

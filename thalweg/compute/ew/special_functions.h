@@ -21,7 +21,7 @@ double BesselY0(double x);
 double BesselY1(double x);
 
 double Dawsn(double x);
-double Expint(double x);  // Ei
+double Expint(double x);  // Ei, for x >= 0
 double FresnelCos(double x);
 double FresnelSin(double x);
 double Spence(double x);  // the dilogarithm of 1 - x

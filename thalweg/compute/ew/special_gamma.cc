@@ -168,8 +168,9 @@ T Lower(T a, double x) {
 }  // namespace
 
 double Igamma(double a, double x) {
+  if (x == 0) return 0;  // whatever a is
   if (Outside(a, x)) return kNan;
-  if (x == 0 || std::isinf(a)) return x == 0 || std::isfinite(x) ? 0 : kNan;
+  if (std::isinf(a)) return std::isfinite(x) ? 0 : kNan;
   if (std::isinf(x)) return 1;
   return a < kLargeA ? Lower(a, x) : Temme(a, x).lower();
 }
@@ -183,8 +184,9 @@ double Igammac(double a, double x) {
 }
 
 double IgammaGradA(double a, double x) {
+  if (x == 0) return 0;
   if (Outside(a, x) || std::isinf(a)) return kNan;
-  if (x == 0 || std::isinf(x)) return 0;
+  if (std::isinf(x)) return 0;
   if (a >= kLargeA) {
     const Temme temme(a, x);
     return temme.IsFar() ? 0 : temme.slope;

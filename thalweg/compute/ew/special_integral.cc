@@ -21,14 +21,6 @@ double EiScaled(double x) {
   return Chebyshev(kEiFar, 60 / x, 0, 1);
 }
 
-// The exponential integral E1, for x > 0.
-double E1(double x) {
-  if (x <= 1) return Chebyshev(kE1Near, x, 0, 1) - std::log(x);
-  const double scaled =
-      x <= 4 ? Chebyshev(kE1Middle, 1 / x, 0.25, 1) : Chebyshev(kE1Far, 4 / x, 0, 1);
-  return scaled * std::exp(-x) / x;
-}
-
 struct Angle {
   double sine, cosine;
 };
@@ -87,7 +79,7 @@ double Dawsn(double x) {
 
 double Expint(double x) {
   if (x == 0) return -kInf;
-  if (x < 0) return -E1(-x);
+  if (x < 0) return kNan;
   if (x <= 6) {
     const double from_root = (x - kEiRoot) - kEiRootLow;
     const double ratio = from_root / kEiRoot;

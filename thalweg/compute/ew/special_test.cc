@@ -99,11 +99,6 @@ const One kOne[] = {
     {Expint, 30.0, 368973209407.2742},
     {Expint, 80.0, 7.0146000049048e+32},
     {Expint, 715.0, 4.643625670370571e+307},
-    {Expint, -1e-06, -13.23829589306249},
-    {Expint, -0.7, -0.3737688432335092},
-    {Expint, -2.5, -0.024914917870269736},
-    {Expint, -5.0, -0.0011482955912753257},
-    {Expint, -60.0, -1.4358675656812567e-28},
     {FresnelCos, 0.1, 0.09999753262708508},
     {FresnelCos, -1.2, -0.7154377229230734},
     {FresnelCos, 1.49, 0.45458652017763684},
@@ -242,8 +237,9 @@ TEST(SpecialTest, Corners) {
   EXPECT_EQ(BesselI0e(kInf), 0);
   EXPECT_EQ(BesselK0(0), kInf);
   EXPECT_EQ(BesselK1(kInf), 0);
-  EXPECT_TRUE(std::isnan(BesselK0(-1)));
-  EXPECT_TRUE(std::isnan(BesselY0(-1)));
+  EXPECT_EQ(BesselK0(-1), kInf);
+  EXPECT_EQ(BesselY0(-1), -kInf);
+  EXPECT_TRUE(std::isnan(Expint(-1)));
   EXPECT_EQ(Dawsn(kInf), 0);
   EXPECT_EQ(Expint(0), -kInf);
   EXPECT_EQ(Expint(kInf), kInf);
@@ -256,6 +252,8 @@ TEST(SpecialTest, Corners) {
   EXPECT_EQ(Ndtri(0), -kInf);
   EXPECT_EQ(Ndtri(0.5), 0);
   EXPECT_EQ(Igamma(2, 0), 0);
+  EXPECT_EQ(Igamma(0, 0), 0);
+  EXPECT_TRUE(std::isnan(Zeta(1.5, 0)));
   EXPECT_EQ(Igammac(2, kInf), 0);
   EXPECT_TRUE(std::isnan(Igamma(-1, 1)));
   EXPECT_TRUE(std::isnan(Igammac(1, -1)));

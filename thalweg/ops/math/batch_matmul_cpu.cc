@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -40,13 +41,15 @@ class BatchMatMulCpu : public Kernel {
     auto kernel = std::make_unique<BatchMatMulCpu>();
     ASSIGN_OR_RETURN(kernel->adj_x_, c.Attr<bool>("adj_x"));
     ASSIGN_OR_RETURN(kernel->adj_y_, c.Attr<bool>("adj_y"));
+    kernel->out_type_ = c.output_type(0);
     kernel->broadcasts_ = c.node().op_name() != "BatchMatMul";
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Status Compute(Context& ctx) override {
-    const Tensor& x = ctx.input(0);
-    const Tensor& y = ctx.input(1);
+    const DType type = ComputeType();
+    ASSIGN_OR_RETURN(const Tensor x, As(ctx, type, ctx.input(0)));
+    ASSIGN_OR_RETURN(const Tensor y, As(ctx, type, ctx.input(1)));
     if (x.rank() < 2 || y.rank() < 2) {
       return InvalidArgument("x and y must have at least two dimensions, x is ", x.shape(),
                              ", y is ", y.shape());
@@ -64,8 +67,34 @@ class BatchMatMulCpu : public Kernel {
     dims.push_back(m);
     dims.push_back(n);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, out_type_, shape));
     if (shape.num_elements() == 0) return OkStatus();
+    if (type == out_type_) return Multiply(ctx, x, y, leading, {m, k, n}, out->mutable_raw_data());
+    ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemporary(type, shape));
+    RETURN_IF_ERROR(Multiply(ctx, x, y, leading, {m, k, n}, wide.mutable_raw_data()));
+    return compute::RunCast(ctx.work(), type, out_type_, shape.num_elements(), wide.raw_data(),
+                            out->mutable_raw_data());
+  }
+
+ private:
+  struct Sizes {
+    int64_t m, k, n;
+  };
+
+  // Products of 16 bit integers are made, and wrap, in int32.
+  DType ComputeType() const { return out_type_ == DType::kInt16 ? DType::kInt32 : out_type_; }
+
+  static Result<Tensor> As(Context& ctx, DType type, const Tensor& x) {
+    if (x.dtype() == type) return x;
+    ASSIGN_OR_RETURN(Tensor cast, ctx.AllocateTemporary(type, x.shape()));
+    RETURN_IF_ERROR(compute::RunCast(ctx.work(), x.dtype(), type, x.num_elements(), x.raw_data(),
+                                     cast.mutable_raw_data()));
+    return cast;
+  }
+
+  Status Multiply(Context& ctx, const Tensor& x, const Tensor& y, const Dims& leading, Sizes s,
+                  void* out) const {
+    const auto [m, k, n] = s;
     const std::vector<int64_t> x_offsets = Offsets(leading, LeadingDims(x), m * k);
     const std::vector<int64_t> y_offsets = Offsets(leading, LeadingDims(y), k * n);
     const auto adjoint =
@@ -74,10 +103,9 @@ class BatchMatMulCpu : public Kernel {
                                                 adj_y_ ? adjoint : compute::Transpose::kNo);
     return compute::BatchedGemm(ctx.work(), x.dtype(), gemm, static_cast<int64_t>(x_offsets.size()),
                                 x.raw_data(), x_offsets.data(), y.raw_data(), y_offsets.data(),
-                                out->mutable_raw_data());
+                                out);
   }
 
- private:
   Result<Dims> OutputLeading(const Dims& x, const Dims& y) const {
     if (x == y) return x;
     if (!broadcasts_) {
@@ -89,6 +117,7 @@ class BatchMatMulCpu : public Kernel {
     return both->dims();
   }
 
+  DType out_type_ = DType::kInvalid;
   bool adj_x_ = false;
   bool adj_y_ = false;
   bool broadcasts_ = false;
@@ -104,5 +133,15 @@ THALWEG_KERNEL(batch_matmul, cpu) {
     registry.Add<BatchMatMulCpu>("BatchMatMulV2", kCpu, {{"T", dtype}});
     registry.Add<BatchMatMulCpu>("BatchMatMulV3", kCpu,
                                  {{"Ta", dtype}, {"Tb", dtype}, {"Tout", dtype}});
+  }
+  registry.Add<BatchMatMulCpu>("BatchMatMulV2", kCpu, {{"T", DType::kInt16}});
+  const auto mixed = [&](DType a, DType b, DType out) {
+    registry.Add<BatchMatMulCpu>("BatchMatMulV3", kCpu, {{"Ta", a}, {"Tb", b}, {"Tout", out}});
+  };
+  mixed(DType::kInt16, DType::kInt16, DType::kInt16);
+  for (DType a : {DType::kInt8, DType::kUint8}) {
+    mixed(a, DType::kBfloat16, DType::kBfloat16);
+    mixed(DType::kBfloat16, a, DType::kBfloat16);
+    for (DType b : {DType::kInt8, DType::kUint8}) mixed(a, b, DType::kInt32);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "thalweg/compute/ew/special.h"
 #include "thalweg/kernel/element_wise.h"
 
 using thalweg::compute::BinaryOp;
@@ -29,6 +30,16 @@ Status JoinStrings(Context& ctx) {
   return OkStatus();
 }
 
+Status TruncateDivFloats(Context& ctx) {
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  const Shape a_shape = a.shape(), b_shape = b.shape();
+  ASSIGN_OR_RETURN(const compute::Broadcast broadcast,
+                   compute::Broadcast::Make({a_shape.dims(), b_shape.dims()}));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, a.dtype(), Shape(broadcast.output_dims())));
+  return compute::RunTruncateDiv(ctx.work(), a.dtype(), broadcast, a.raw_data(), b.raw_data(),
+                                 out->mutable_raw_data());
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -43,6 +54,9 @@ THALWEG_KERNEL(binary, cpu) {
   AddBinary<BinaryOp::kDiv>(registry, "RealDiv", kFloatsAndComplex);
   AddBinary<BinaryOp::kFloorDiv>(registry, "FloorDiv", kReals);
   AddBinary<BinaryOp::kDiv>(registry, "TruncateDiv", kIntegers);
+  for (DType dtype : kFloats) {
+    registry.AddFunction<TruncateDivFloats>("TruncateDiv", kCpu, {{"T", dtype}});
+  }
   AddBinary<BinaryOp::kFloorMod>(registry, "FloorMod", kReals);
   for (const char* op : {"Mod", "TruncateMod"}) {
     AddBinary<BinaryOp::kTruncateMod>(

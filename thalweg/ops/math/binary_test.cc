@@ -64,7 +64,9 @@ TEST(BinaryTest, Quotients) {
   const auto quotient = [](auto x, auto y) { return x / y; };
   Binary("Div", quotient, 1, 3).Run();
   Binary("RealDiv", quotient, 1, 3).Run();
-  Binary("TruncateDiv", quotient, 1, 3).Run();
+  Binary(
+      "TruncateDiv", [](double x, double y) { return std::trunc(x / y); }, 1, 3)
+      .Run();
   Binary(
       "FloorDiv", [](double x, double y) { return std::floor(x / y); }, 1, 2.5)
       .Run();
