@@ -12,6 +12,7 @@ constexpr int64_t kGrain = 16384;
 template <class T>
 struct Scalars {
   T lr, l1, l2, l2_shrinkage, lr_power, step;
+  bool linear_times_lr;
 };
 
 // |x| less `amount`, at least 0, with the sign of x.
@@ -45,10 +46,12 @@ void Step(ProximalRule rule, const Scalars<T>& s, T& var, T& slot0, T& slot1, T 
       const T before = InversePower(slot0, s.lr_power);
       slot0 += g * g;
       const T after = InversePower(slot0, s.lr_power);
-      slot1 += g + T(2) * s.l2_shrinkage * var - (after - before) / s.lr * var;
-      const T linear = slot1;
-      const T quadratic = after / s.lr + T(2) * s.l2;
-      var = std::abs(linear) > s.l1 ? (std::copysign(s.l1, linear) - linear) / quadratic : T(0);
+      // Everything times `scale`: lr, or one.
+      const T scale = s.linear_times_lr ? s.lr : T(1), inner = s.linear_times_lr ? T(1) : s.lr;
+      slot1 += scale * (g + T(2) * s.l2_shrinkage * var) - (after - before) / inner * var;
+      const T linear = slot1, l1 = scale * s.l1;
+      const T quadratic = after / inner + T(2) * scale * s.l2;
+      var = std::abs(linear) > l1 ? (std::copysign(l1, linear) - linear) / quadratic : T(0);
       return;
     }
     case ProximalRule::kDualAveraging: {
@@ -70,7 +73,8 @@ T Load(const S& stored) {
 template <class S, class T>
 void Run(const ProximalUpdate& update, int64_t target, int64_t source, int64_t n) {
   const ProximalScalars& d = update.scalars;
-  const Scalars<T> s{T(d.lr), T(d.l1), T(d.l2), T(d.l2_shrinkage), T(d.lr_power), T(d.step)};
+  const Scalars<T> s{T(d.lr),       T(d.l1),   T(d.l2),          T(d.l2_shrinkage),
+                     T(d.lr_power), T(d.step), d.linear_times_lr};
   S* var = static_cast<S*>(update.var) + target;
   S* slots[2];
   for (int k = 0; k < 2; ++k) {

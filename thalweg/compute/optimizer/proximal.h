@@ -25,6 +25,7 @@ enum class ProximalRule : uint8_t { kGradientDescent, kAdagrad, kFtrl, kDualAver
 
 struct ProximalScalars {
   double lr = 0, l1 = 0, l2 = 0, l2_shrinkage = 0, lr_power = -0.5, step = 0;
+  bool linear_times_lr = false;  // kFtrl: the slot `linear` holds lr times the sum
 };
 
 struct ProximalUpdate {

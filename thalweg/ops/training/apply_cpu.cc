@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "thalweg/compute/optimizer/optimizer.h"
+#include "thalweg/compute/optimizer/plain.h"
 #include "thalweg/compute/optimizer/proximal.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
@@ -13,6 +15,7 @@
 namespace thalweg {
 namespace {
 
+using compute::PlainRule;
 using compute::ProximalRule;
 using compute::UpdateRule;
 
@@ -23,21 +26,28 @@ struct UpdateArgs {
   std::string_view grad = "grad";
 };
 
-Result<double> NumberOf(const Tensor& tensor, std::string_view what) {
+// A scalar of any number type; real ones have no imaginary part.
+using Number = std::complex<double>;
+
+Result<Number> NumberOf(const Tensor& tensor, std::string_view what) {
   if (tensor.rank() != 0) {
     return InvalidArgument(what, " must be a scalar, got shape ", tensor.shape());
   }
   switch (tensor.dtype()) {
     case DType::kFloat:
-      return tensor.scalar<float>();
+      return Number(tensor.scalar<float>());
     case DType::kDouble:
-      return tensor.scalar<double>();
+      return Number(tensor.scalar<double>());
     case DType::kHalf:
-      return static_cast<float>(tensor.scalar<Half>());
+      return Number(static_cast<float>(tensor.scalar<Half>()));
     case DType::kBfloat16:
-      return static_cast<float>(tensor.scalar<Bfloat16>());
+      return Number(static_cast<float>(tensor.scalar<Bfloat16>()));
     case DType::kInt64:
-      return static_cast<double>(tensor.scalar<int64_t>());
+      return Number(static_cast<double>(tensor.scalar<int64_t>()));
+    case DType::kComplex64:
+      return Number(tensor.scalar<std::complex<float>>());
+    case DType::kComplex128:
+      return tensor.scalar<std::complex<double>>();
     default:
       return Unimplemented(what, " of type ", tensor.dtype());
   }
@@ -83,12 +93,10 @@ class UpdateKernel : public Kernel {
   Status Read(const KernelConstruction& c, const UpdateArgs& args) {
     ASSIGN_OR_RETURN(use_locking_, c.Attr<bool>("use_locking"));
     if (c.node().FindAttr("update_slots") != nullptr) {
-      ASSIGN_OR_RETURN(const bool update_slots, c.Attr<bool>("update_slots"));
-      if (!update_slots) return Unimplemented("update_slots = false has no kernel");
+      ASSIGN_OR_RETURN(update_slots_, c.Attr<bool>("update_slots"));
     }
     if (c.node().FindAttr("multiply_linear_by_lr") != nullptr) {
-      ASSIGN_OR_RETURN(const bool multiply, c.Attr<bool>("multiply_linear_by_lr"));
-      if (multiply) return Unimplemented("multiply_linear_by_lr = true has no kernel");
+      ASSIGN_OR_RETURN(linear_times_lr_, c.Attr<bool>("multiply_linear_by_lr"));
     }
     variables_.push_back(0);
     for (std::string_view slot : args.slots) {
@@ -107,9 +115,9 @@ class UpdateKernel : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    std::vector<double> scalars;
+    std::vector<Number> scalars;
     for (const auto& [input, name] : scalars_) {
-      ASSIGN_OR_RETURN(const double value, NumberOf(ctx.input(input), name));
+      ASSIGN_OR_RETURN(const Number value, NumberOf(ctx.input(input), name));
       scalars.push_back(value);
     }
     OpenVariables open;
@@ -138,11 +146,32 @@ class UpdateKernel : public Kernel {
   // `rows` is null for a dense update of n elements.
   virtual Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
                      const std::vector<Tensor*>& tensors, const Tensor& grad,
-                     const std::vector<double>& scalars) = 0;
+                     const std::vector<Number>& scalars) = 0;
+
+  // The rules of compute/optimizer/plain.h.
+  Status RunPlainRule(Context& ctx, PlainRule rule, DType dtype, int64_t n, const Rows* rows,
+                      const std::vector<Tensor*>& tensors, const Tensor& grad,
+                      const std::vector<Number>& scalars) const {
+    compute::PlainUpdate update{.rule = rule,
+                                .update_slots = update_slots_,
+                                .var = tensors[0]->mutable_raw_data(),
+                                .slots = {},
+                                .grad = grad.raw_data(),
+                                .scalars = {}};
+    for (size_t k = 1; k < tensors.size(); ++k) {
+      update.slots[k - 1] = tensors[k]->mutable_raw_data();
+    }
+    std::ranges::copy(scalars, update.scalars.begin());
+    if (rows == nullptr) return compute::RunPlain(ctx.work(), dtype, n, update);
+    return compute::RunSparsePlain(ctx.work(), dtype, rows->indices, rows->count, rows->inner,
+                                   update);
+  }
+  bool update_slots() const { return update_slots_; }
+  bool linear_times_lr() const { return linear_times_lr_; }
 
  private:
   Status RunDense(Context& ctx, const std::vector<Tensor*>& tensors, const Tensor& grad,
-                  const std::vector<double>& scalars) {
+                  const std::vector<Number>& scalars) {
     if (grad.shape() != tensors[0]->shape()) {
       return InvalidArgument("the gradient must have the shape of var, ", tensors[0]->shape(),
                              ", got ", grad.shape());
@@ -151,7 +180,7 @@ class UpdateKernel : public Kernel {
   }
 
   Status RunSparse(Context& ctx, const std::vector<Tensor*>& tensors, const Tensor& grad,
-                   const std::vector<double>& scalars) {
+                   const std::vector<Number>& scalars) {
     const Tensor& given = ctx.input(*indices_);
     const Shape var = tensors[0]->shape();
     if (given.rank() != 1 || var.rank() < 1) {
@@ -173,6 +202,8 @@ class UpdateKernel : public Kernel {
   }
 
   bool use_locking_ = false;
+  bool update_slots_ = true;
+  bool linear_times_lr_ = false;
   std::vector<int> variables_;  // inputs: var, then slots
   std::vector<std::pair<int, std::string>> scalars_;
   int grad_ = 0;
@@ -198,7 +229,18 @@ class PlainUpdate : public UpdateKernel {
  protected:
   Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
              const std::vector<Tensor*>& tensors, const Tensor& grad,
-             const std::vector<double>& scalars) override {
+             const std::vector<Number>& scalars) override {
+    if (IsComplex(dtype) || !update_slots()) {
+      std::vector<Number> numbers = scalars;
+      if (Rule == UpdateRule::kAdam) {
+        const Number alpha = scalars[0] * std::sqrt(1.0 - scalars[5]) / (1.0 - scalars[4]);
+        numbers = {alpha, scalars[1], scalars[2], scalars[3]};
+      }
+      return RunPlainRule(ctx, static_cast<PlainRule>(rule_), dtype, n, rows, tensors, grad,
+                          numbers);
+    }
+    std::vector<double> reals;
+    for (const Number& scalar : scalars) reals.push_back(scalar.real());
     compute::Update update{.rule = rule_,
                            .var = tensors[0]->mutable_raw_data(),
                            .slots = {},
@@ -208,10 +250,10 @@ class PlainUpdate : public UpdateKernel {
       update.slots[k - 1] = tensors[k]->mutable_raw_data();
     }
     if (Rule == UpdateRule::kAdam) {
-      update.scalars = compute::AdamScalars(dtype, scalars[0], scalars[1], scalars[2], scalars[3],
-                                            scalars[4], scalars[5]);
+      update.scalars =
+          compute::AdamScalars(dtype, reals[0], reals[1], reals[2], reals[3], reals[4], reals[5]);
     } else {
-      std::ranges::copy(scalars, update.scalars.value);
+      std::ranges::copy(reals, update.scalars.value);
     }
     if (rows == nullptr) return compute::RunUpdate(ctx.work(), dtype, n, update);
     return compute::RunSparseUpdate(ctx.work(), dtype, {rows->indices, rows->count, rows->inner},
@@ -276,7 +318,7 @@ class PenalisedUpdate : public UpdateKernel {
  protected:
   Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
              const std::vector<Tensor*>& tensors, const Tensor& grad,
-             const std::vector<double>& scalars) override {
+             const std::vector<Number>& scalars) override {
     compute::ProximalUpdate update{.rule = Rule,
                                    .var = tensors[0]->mutable_raw_data(),
                                    .slots = {},
@@ -285,16 +327,64 @@ class PenalisedUpdate : public UpdateKernel {
     for (size_t k = 1; k < tensors.size(); ++k) {
       update.slots[k - 1] = tensors[k]->mutable_raw_data();
     }
-    update.scalars.lr = scalars[0];
-    update.scalars.l1 = scalars[1];
-    update.scalars.l2 = scalars[2];
-    if (Rule == ProximalRule::kFtrl) update.scalars.lr_power = scalars[3];
-    if (Shrinkage) update.scalars.l2_shrinkage = scalars[4];
-    if (Rule == ProximalRule::kDualAveraging) update.scalars.step = scalars[3];
+    update.scalars.lr = scalars[0].real();
+    update.scalars.l1 = scalars[1].real();
+    update.scalars.l2 = scalars[2].real();
+    update.scalars.linear_times_lr = linear_times_lr();
+    if (Rule == ProximalRule::kFtrl) update.scalars.lr_power = scalars[3].real();
+    if (Shrinkage) update.scalars.l2_shrinkage = scalars[4].real();
+    if (Rule == ProximalRule::kDualAveraging) update.scalars.step = scalars[3].real();
     if (rows == nullptr) return compute::RunProximal(ctx.work(), dtype, n, update);
     return compute::RunSparseProximal(ctx.work(), dtype, rows->indices, rows->count, rows->inner,
                                       update);
   }
+};
+
+// Rules that only compute/optimizer/plain.h has.
+template <PlainRule Rule>
+class OtherUpdate : public UpdateKernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<OtherUpdate>();
+    RETURN_IF_ERROR(kernel->Read(c, Args()));
+    if (Rule == PlainRule::kKerasMomentum) {
+      ASSIGN_OR_RETURN(const bool nesterov, c.Attr<bool>("use_nesterov"));
+      if (nesterov) kernel->rule_ = PlainRule::kKerasNesterov;
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+ protected:
+  Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
+             const std::vector<Tensor*>& tensors, const Tensor& grad,
+             const std::vector<Number>& scalars) override {
+    if (Rule != PlainRule::kAmsgrad) {
+      return RunPlainRule(ctx, rule_, dtype, n, rows, tensors, grad, scalars);
+    }
+    const compute::UpdateScalars adam =
+        compute::AdamScalars(dtype, scalars[0].real(), scalars[1].real(), scalars[2].real(),
+                             scalars[3].real(), scalars[4].real(), scalars[5].real());
+    return RunPlainRule(ctx, rule_, dtype, n, rows, tensors, grad,
+                        {adam.value[0], adam.value[1], adam.value[2], adam.value[3]});
+  }
+
+ private:
+  static UpdateArgs Args() {
+    switch (Rule) {
+      case PlainRule::kAdaMax:
+        return {{"m", "v"}, {"lr", "beta1", "beta2", "epsilon", "beta1_power"}};
+      case PlainRule::kAddSign:
+        return {{"m"}, {"lr", "alpha", "sign_decay", "beta"}};
+      case PlainRule::kPowerSign:
+        return {{"m"}, {"lr", "logbase", "sign_decay", "beta"}};
+      case PlainRule::kAmsgrad:
+        return {{"m", "v", "vhat"},
+                {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}};
+      default:
+        return {{"accum"}, {"lr", "momentum"}};
+    }
+  }
+  PlainRule rule_ = Rule;
 };
 
 template <class K>
@@ -314,18 +404,40 @@ void AddUpdate(KernelRegistry& registry, std::string_view rule, DTypeList types,
 
 THALWEG_KERNEL(apply, cpu) {
   const DTypeList kFloatAndDouble = {DType::kFloat, DType::kDouble};
-  AddUpdate<PlainUpdate<UpdateRule::kGradientDescent>>(registry, "GradientDescent", kFloats, false);
-  AddUpdate<PlainUpdate<UpdateRule::kMomentum>>(registry, "Momentum", kFloats);
-  AddUpdate<PlainUpdate<UpdateRule::kAdagrad>>(registry, "Adagrad", kFloats);
-  AddUpdate<PlainUpdate<UpdateRule::kAdagradV2>>(registry, "AdagradV2", kFloats);
-  AddUpdate<PlainUpdate<UpdateRule::kAdadelta>>(registry, "Adadelta", kFloats);
-  AddUpdate<PlainUpdate<UpdateRule::kRmsProp>>(registry, "RMSProp", kFloats);
-  AddUpdate<PlainUpdate<UpdateRule::kCenteredRmsProp>>(registry, "CenteredRMSProp", kFloats);
-  AddUpdate<PlainUpdate<UpdateRule::kAdam>>(registry, "Adam", kFloats, false);
+  AddUpdate<PlainUpdate<UpdateRule::kGradientDescent>>(registry, "GradientDescent",
+                                                       kFloatsAndComplex, false);
+  AddUpdate<PlainUpdate<UpdateRule::kMomentum>>(registry, "Momentum", kFloatsAndComplex);
+  AddUpdate<PlainUpdate<UpdateRule::kAdagrad>>(registry, "Adagrad", kFloatsAndComplex);
+  AddUpdate<PlainUpdate<UpdateRule::kAdagradV2>>(registry, "AdagradV2", kFloatsAndComplex);
+  AddUpdate<PlainUpdate<UpdateRule::kAdadelta>>(registry, "Adadelta", kFloatsAndComplex);
+  AddUpdate<PlainUpdate<UpdateRule::kRmsProp>>(registry, "RMSProp", kFloatsAndComplex);
+  AddUpdate<PlainUpdate<UpdateRule::kCenteredRmsProp>>(registry, "CenteredRMSProp",
+                                                       kFloatsAndComplex);
+  AddUpdate<PlainUpdate<UpdateRule::kAdam>>(registry, "Adam", kFloatsAndComplex, false);
   AddUpdate<PenalisedUpdate<ProximalRule::kGradientDescent>>(registry, "ProximalGradientDescent",
                                                              kFloatAndDouble);
   AddUpdate<PenalisedUpdate<ProximalRule::kAdagrad>>(registry, "ProximalAdagrad", kFloatAndDouble);
   AddUpdate<PenalisedUpdate<ProximalRule::kFtrl>>(registry, "Ftrl", kFloats);
   AddUpdate<PenalisedUpdate<ProximalRule::kFtrl, true>>(registry, "FtrlV2", kFloats);
   AddUpdate<PenalisedUpdate<ProximalRule::kDualAveraging>>(registry, "AdagradDA", kFloatAndDouble);
+  for (DType dtype : kFloats) {
+    for (const char* prefix : {"Apply", "ResourceApply"}) {
+      if (dtype != DType::kBfloat16) {
+        registry.Add<OtherUpdate<PlainRule::kAdaMax>>(StrCat(prefix, "AdaMax"), kCpu,
+                                                      {{"T", dtype}});
+      }
+      registry.Add<OtherUpdate<PlainRule::kAddSign>>(StrCat(prefix, "AddSign"), kCpu,
+                                                     {{"T", dtype}});
+      registry.Add<OtherUpdate<PlainRule::kPowerSign>>(StrCat(prefix, "PowerSign"), kCpu,
+                                                       {{"T", dtype}});
+    }
+    registry.Add<OtherUpdate<PlainRule::kAmsgrad>>("ResourceApplyAdamWithAmsgrad", kCpu,
+                                                   {{"T", dtype}});
+  }
+  for (DType dtype : kFloatsAndComplex) {
+    for (const char* prefix : {"ResourceApply", "ResourceSparseApply"}) {
+      registry.Add<OtherUpdate<PlainRule::kKerasMomentum>>(StrCat(prefix, "KerasMomentum"), kCpu,
+                                                           {{"T", dtype}});
+    }
+  }
 }

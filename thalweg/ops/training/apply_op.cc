@@ -46,6 +46,9 @@ Status UpdateShape(ShapeContext& c) {
 }  // namespace thalweg
 
 THALWEG_OP(apply) {
+  constexpr std::string_view kWhy = "an update of a variable has no derivative";
+  constexpr std::string_view kDoc =
+      "One step of an optimizer, on the variable and its slots in place.";
   constexpr std::string_view kRules[] = {"GradientDescent", "Momentum", "Adagrad",
                                          "AdagradV2",       "Adadelta", "RMSProp",
                                          "CenteredRMSProp", "Adam",     "ProximalGradientDescent",
@@ -56,10 +59,13 @@ THALWEG_OP(apply) {
     for (const char* prefix : {"Apply", "ResourceApply", "SparseApply", "ResourceSparseApply"}) {
       if (!has_sparse && std::string_view(prefix).find("Sparse") != std::string_view::npos)
         continue;
-      registry.Op(StrCat(prefix, rule))
-          .Shape(UpdateShape)
-          .NotDifferentiable("an update of a variable has no derivative")
-          .Doc("One step of an optimizer, on the variable and its slots in place.");
+      registry.Op(StrCat(prefix, rule)).Shape(UpdateShape).NotDifferentiable(kWhy).Doc(kDoc);
     }
+  }
+  for (const char* op :
+       {"ApplyAdaMax", "ApplyAddSign", "ApplyPowerSign", "ResourceApplyAdaMax",
+        "ResourceApplyAdamWithAmsgrad", "ResourceApplyAddSign", "ResourceApplyKerasMomentum",
+        "ResourceApplyPowerSign", "ResourceSparseApplyKerasMomentum"}) {
+    registry.Op(op).Shape(UpdateShape).NotDifferentiable(kWhy).Doc(kDoc);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct Rule {
   Formula formula;
   bool has_sparse = true;
   const char* grad = "grad";
+  std::vector<const char*> prefixes = {"Apply", "ResourceApply"};  // of the dense forms
 };
 
 int InputOf(const RefCall<double>& r, std::string_view name) {
@@ -181,6 +183,64 @@ std::vector<Rule> Rules() {
   };
 }
 
+double SignOf(double x) { return (x > 0) - (x < 0); }
+
+// Without a sparse form; formulas compared with TensorFlow 2.21.
+std::vector<Rule> RareRules() {
+  return {
+      {"AdaMax",
+       {"m", "v", "beta1_power", "lr", "beta1", "beta2", "epsilon", "grad"},
+       2,
+       [](Element& e, const Scalar& s) {
+         e.slot[0] += (e.grad - e.slot[0]) * (1 - s("beta1"));
+         e.slot[1] = std::max(s("beta2") * e.slot[1], std::abs(e.grad));
+         e.var -= s("lr") / (1 - s("beta1_power")) * e.slot[0] / (e.slot[1] + s("epsilon"));
+       },
+       false},
+      {"AddSign",
+       {"m", "lr", "alpha", "sign_decay", "beta", "grad"},
+       1,
+       [](Element& e, const Scalar& s) {
+         e.slot[0] = e.slot[0] * s("beta") + e.grad * (1 - s("beta"));
+         const double agree = SignOf(e.grad) * SignOf(e.slot[0]);
+         e.var -= s("lr") * (s("alpha") + s("sign_decay") * agree) * e.grad;
+       },
+       false},
+      {"PowerSign",
+       {"m", "lr", "logbase", "sign_decay", "beta", "grad"},
+       1,
+       [](Element& e, const Scalar& s) {
+         e.slot[0] = e.slot[0] * s("beta") + e.grad * (1 - s("beta"));
+         const double agree = SignOf(e.grad) * SignOf(e.slot[0]);
+         e.var -= s("lr") * std::exp(s("logbase") * s("sign_decay") * agree) * e.grad;
+       },
+       false},
+      {"AdamWithAmsgrad",
+       {"m", "v", "vhat", "beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon", "grad"},
+       3,
+       [](Element& e, const Scalar& s) {
+         const double rate = s("lr") * std::sqrt(1 - s("beta2_power")) / (1 - s("beta1_power"));
+         e.slot[0] += (e.grad - e.slot[0]) * (1 - s("beta1"));
+         e.slot[1] += (e.grad * e.grad - e.slot[1]) * (1 - s("beta2"));
+         e.slot[2] = std::max(e.slot[2], e.slot[1]);
+         e.var -= rate * e.slot[0] / (std::sqrt(e.slot[2]) + s("epsilon"));
+       },
+       false,
+       "grad",
+       {"ResourceApply"}},
+      {"KerasMomentum",
+       {"accum", "lr", "grad", "momentum"},
+       1,
+       [](Element& e, const Scalar& s) {
+         e.slot[0] = e.slot[0] * s("momentum") - e.grad * s("lr");
+         e.var += e.slot[0];
+       },
+       true,
+       "grad",
+       {"ResourceApply"}},
+  };
+}
+
 // A plausible value of each scalar.
 In ScalarIn(std::string_view name) {
   if (name == "lr_power") return In({}, {-0.5});
@@ -217,6 +277,8 @@ std::vector<In> Inputs(const Rule& rule, const In& var, const In& grad,
 OpCase Update(const std::string& op, const Rule& rule) {
   OpCase made(op);
   made.Reference([rule](RefCall<double>& r) { Apply(r, rule); })
+      .Skip(DType::kComplex64, "see ComplexNumbers")
+      .Skip(DType::kComplex128, "see ComplexNumbers")
       .Tolerance(DType::kFloat, 2e-5)
       .Tolerance(DType::kHalf, 1e-2)
       .Tolerance(DType::kBfloat16, 8e-2);
@@ -224,8 +286,10 @@ OpCase Update(const std::string& op, const Rule& rule) {
 }
 
 TEST(ApplyTest, Dense) {
-  for (const Rule& rule : Rules()) {
-    for (const char* prefix : {"Apply", "ResourceApply"}) {
+  std::vector<Rule> rules = Rules();
+  for (const Rule& rule : RareRules()) rules.push_back(rule);
+  for (const Rule& rule : rules) {
+    for (const char* prefix : rule.prefixes) {
       Update(StrCat(prefix, rule.name), rule)
           .Try(Inputs(rule, In({7, 31}), In({7, 31}), {}))
           .Try(Inputs(rule, In({}), In({}), {}), {{"use_locking", true}})
@@ -237,9 +301,12 @@ TEST(ApplyTest, Dense) {
 }
 
 TEST(ApplyTest, Sparse) {
-  for (const Rule& rule : Rules()) {
+  std::vector<Rule> rules = Rules();
+  rules.push_back(RareRules().back());
+  for (const Rule& rule : rules) {
     if (!rule.has_sparse) continue;
     for (const char* prefix : {"SparseApply", "ResourceSparseApply"}) {
+      if (rule.prefixes.size() == 1 && prefix[0] == 'S') continue;
       for (DType indices : {DType::kInt32, DType::kInt64}) {
         const AttrMap attrs = {{"Tindices", indices}};
         Update(StrCat(prefix, rule.name), rule)
@@ -281,6 +348,91 @@ TEST(ApplyTest, Nesterov) {
                  (std::sqrt(e.slot[1]) + s("epsilon"));
       }};
   Update("ApplyAdam", adam).Try(Inputs(adam, In({7, 31}), In({7, 31}), {}), nesterov).Run();
+}
+
+// On numbers without imaginary part complex updates do what real ones do, and momentum is linear.
+TEST(ApplyTest, ComplexNumbers) {
+  using V = std::complex<double>;
+  for (const Rule& rule : Rules()) {
+    if (std::string_view(rule.name).find("Ftrl") != std::string_view::npos ||
+        std::string_view(rule.name).find("Proximal") != std::string_view::npos ||
+        std::string_view(rule.name) == "AdagradDA") {
+      continue;
+    }
+    OpCase(StrCat("ResourceApply", rule.name))
+        .Reference([rule](RefCall<V>& r) {
+          RefCall<double> real;
+          real.node = r.node;
+          for (const Array<V>& in : r.in) {
+            Array<double> part(in.shape);
+            for (int64_t i = 0; i < in.size(); ++i) part[i] = in[i].real();
+            real.in.push_back(part);
+          }
+          Apply(real, rule);
+          for (const Array<double>& out : real.out) {
+            Array<V> whole(out.shape);
+            for (int64_t i = 0; i < out.size(); ++i) whole[i] = out[i];
+            r.out.push_back(whole);
+          }
+        })
+        .Types({{"T", DType::kComplex128}})
+        .Try(Inputs(rule, In({3}, {0.5, 1, 2}), In({3}, {-1, 0.25, 3}), {}))
+        .Run();
+  }
+  OpCase("ResourceApplyMomentum")
+      .Reference([](RefCall<V>& r) {  // var, accum, lr, grad, momentum
+        Array<V> var = r.in[0], accum = r.in[1];
+        for (int64_t i = 0; i < var.size(); ++i) {
+          accum[i] = accum[i] * r.in[4][0] + r.in[3][i];
+          var[i] -= r.in[2][0] * accum[i];
+        }
+        r.out = {var, accum};
+      })
+      .Types({{"T", DType::kComplex64}})
+      .Tolerance(DType::kComplex64, 1e-5)
+      .Try({In({5}), In({5}), In({}), In({5}), In({})})
+      .Run();
+}
+
+TEST(ApplyTest, SlotsThatStay) {
+  for (bool has_epsilon : {false, true}) {
+    Rule rule = {has_epsilon ? "AdagradV2" : "Adagrad",
+                 {"accum", "lr", "grad"},
+                 1,
+                 [has_epsilon](Element& e, const Scalar& s) {
+                   const double epsilon = has_epsilon ? s("epsilon") : 0;
+                   e.var -= s("lr") * e.grad / (std::sqrt(e.slot[0]) + epsilon);
+                 }};
+    if (has_epsilon) rule.args = {"accum", "lr", "epsilon", "grad"};
+    Update(StrCat("ApplyAdagrad", has_epsilon ? "V2" : ""), rule)
+        .Try(Inputs(rule, In({7, 3}), In({7, 3}), {}), {{"update_slots", false}})
+        .Run();
+    Update(StrCat("ResourceSparseApplyAdagrad", has_epsilon ? "V2" : ""), rule)
+        .Try(Inputs(rule, In({7, 3}), In({2, 3}), {6, 2}),
+             {{"update_slots", false}, {"Tindices", DType::kInt64}})
+        .Run();
+  }
+}
+
+TEST(ApplyTest, FtrlWithLinearTimesRate) {
+  const Rule ftrl = {
+      "FtrlV2",
+      {"accum", "linear", "grad", "lr", "l1", "l2", "l2_shrinkage", "lr_power"},
+      2,
+      [](Element& e, const Scalar& s) {
+        const double power = -s("lr_power"), lr = s("lr");
+        const double before = std::pow(e.slot[0], power);
+        e.slot[0] += e.grad * e.grad;
+        const double after = std::pow(e.slot[0], power);
+        e.slot[1] += lr * (e.grad + 2 * s("l2_shrinkage") * e.var) - (after - before) * e.var;
+        const double linear = e.slot[1], l1 = s("l1") * lr;
+        e.var = std::abs(linear) > l1
+                    ? (std::copysign(l1, linear) - linear) / (after + 2 * s("l2") * lr)
+                    : 0;
+      }};
+  Update("ResourceApplyFtrlV2", ftrl)
+      .Try(Inputs(ftrl, In({7, 3}), In({7, 3}), {}), {{"multiply_linear_by_lr", true}})
+      .Run();
 }
 
 TEST(ApplyTest, OtherPowersOfFtrl) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Optimizer updates element by element, for the rules and types that the vectorised loops of
+// optimizer.h do not have: complex numbers, slots that stay as they are, rare rules.
+//
+//   PlainUpdate update{.rule = PlainRule::kAddSign, .var = var, .slots = {m}, .grad = grad};
+//   update.scalars = {lr, alpha, sign_decay, beta};
+//   RETURN_IF_ERROR(RunPlain(work, dtype, n, update));
+//
+// Up to kAdamNesterov the rules, slots and scalars are those of UpdateRule, in the same order.
+// Then:
+//
+// kAdaMax         m, v        lr, beta1, beta2, epsilon, beta1_power
+// kAddSign        m           lr, alpha, sign_decay, beta
+// kPowerSign      m           lr, logbase, sign_decay, beta
+// kAmsgrad        m, v, vhat  as kAdam (AdamScalars)
+// kKerasMomentum  accum       lr, momentum      accum = accum * momentum - lr g; var += accum
+// kKerasNesterov  accum       lr, momentum
+//
+// Types: float, double, complex64, complex128; half and bfloat16 through float; rules that compare
+// are Unimplemented for complex types. Sparse: row i of grad updates row indices[i], in the order
+// of i; the caller checks the indices.
+#pragma once
+
+#include <array>
+#include <complex>
+
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+enum class PlainRule : uint8_t {
+  kGradientDescent,
+  kMomentum,
+  kNesterov,
+  kAdagrad,
+  kAdagradV2,
+  kAdadelta,
+  kRmsProp,
+  kCenteredRmsProp,
+  kAdam,
+  kAdamNesterov,
+  kAdaMax,
+  kAddSign,
+  kPowerSign,
+  kAmsgrad,
+  kKerasMomentum,
+  kKerasNesterov,
+};
+
+struct PlainUpdate {
+  PlainRule rule;
+  bool update_slots = true;  // of kAdagrad and kAdagradV2
+  void* var = nullptr;
+  void* slots[3] = {};
+  const void* grad = nullptr;
+  std::array<std::complex<double>, 5> scalars = {};
+};
+
+Status RunPlain(Work& work, DType dtype, int64_t n, const PlainUpdate& update);
+Status RunSparsePlain(Work& work, DType dtype, const int64_t* indices, int64_t count, int64_t inner,
+                      const PlainUpdate& update);
+
+}  // namespace thalweg::compute
