@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "thalweg/testing/tolerance.h"
+
 namespace thalweg {
 namespace {
 
@@ -218,22 +220,7 @@ std::string BitDifference(const Tensor& a, const Tensor& b) {
   return same ? "" : StrCat(a.ToString(), " against ", b.ToString());
 }
 
-double DefaultTolerance(DType dtype) {
-  switch (dtype) {
-    case DType::kDouble:
-    case DType::kComplex128:
-      return 1e-11;
-    case DType::kFloat:
-    case DType::kComplex64:
-      return 1e-5;
-    case DType::kHalf:
-      return 2e-3;
-    case DType::kBfloat16:
-      return 1.6e-2;
-    default:
-      return 0;
-  }
-}
+double DefaultTolerance(DType dtype) { return ToleranceOf(OpClass::kDefault, dtype); }
 
 bool IsAllZero(const Tensor& tensor) {
   if (tensor.dtype() == DType::kString) {

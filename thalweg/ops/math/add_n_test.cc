@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -17,8 +18,8 @@ TEST(AddNTest, Cases) {
             for (int64_t i = 0; i < r.in[k].size(); ++i) r.out[0][i] += r.in[k][i];
           }
         })
-        .Tolerance(DType::kHalf, 1e-2)
-        .Tolerance(DType::kBfloat16, 6e-2)
+        .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+        .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
         .Try({In({7, 31}), In({7, 31}), In({7, 31})}, shape)
         .Try({In({7, 31})}, shape)
         .Try({In({}), In({}).Range(1, 3)}, shape)

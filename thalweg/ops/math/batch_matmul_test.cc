@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -49,7 +50,7 @@ constexpr auto kProducts = []<class V>(RefCall<V>& r) {
 TEST(BatchMatMulTest, OneShapeOfLeadingDimensions) {
   OpCase("BatchMatMul")
       .Reference(kProducts)
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kProduct, DType::kHalf))
       .Try({In({2, 3}), In({3, 4})})
       .Try({In({5, 2, 7, 3}), In({5, 2, 3, 9})})
       .Try({In({2, 3, 5}), In({2, 3, 4})}, {{"adj_x", true}})
@@ -66,7 +67,7 @@ TEST(BatchMatMulTest, BroadcastLeadingDimensions) {
   for (const char* op : {"BatchMatMulV2", "BatchMatMulV3"}) {
     OpCase(op)
         .Reference(kProducts)
-        .Tolerance(DType::kHalf, 4e-3)
+        .Tolerance(DType::kHalf, ToleranceOf(OpClass::kProduct, DType::kHalf))
         .Try({In({2, 7, 3}), In({3, 11})})
         .Try({In({2, 1, 3, 5}), In({4, 5, 2})})
         .Try({In({3, 5}), In({2, 3, 4})}, {{"adj_x", true}})

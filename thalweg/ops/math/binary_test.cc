@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -19,8 +20,8 @@ OpCase Binary(const char* op, F f, double low = -2, double high = 2) {
     return In(dims).Range(low, high).Away({0}, 0.1);
   };
   made.Elementwise(f)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
       .Try({x({7, 31}), y({7, 31})})
       .Try({x({7, 31}), y({31})})
       .Try({x({7, 31}), y({})})
@@ -91,9 +92,9 @@ TEST(BinaryTest, Quotients) {
 TEST(BinaryTest, PowersAndAngles) {
   OpCase("Pow")
       .Elementwise([](auto x, auto y) { return std::pow(x, y); })
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
-      .Tolerance(DType::kComplex64, 1e-4)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kArithmetic, DType::kComplex64))
       .Try({In({7, 31}).Range(1, 3), In({31}).Range(0, 3)})
       .Try({In({}).Range(1, 3), In({7, 31}).Range(0, 3)})
       .Try({In({0}), In({1}).Range(0, 3)})

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -37,9 +38,9 @@ void Cumulative(const char* op, bool product) {
   const AttrMap exclusive = {{"exclusive", true}}, reverse = {{"reverse", true}};
   OpCase(op)
       .Reference([product](auto& r) { Scanned(r, product); })
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
-      .Tolerance(DType::kComplex64, 1e-4)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kArithmetic, DType::kComplex64))
       .Try({x({7, 31}), In({}, {1})})
       .Try({x({7, 31}), In({}, {0})}, exclusive)
       .Try({x({2, 9, 3}), In({}, {-2})}, reverse)
@@ -64,7 +65,7 @@ TEST(CumulativeTest, LogsOfSumsOfExponentials) {
         Scanned(r, false);
         for (double& y : r.out[0].values) y = std::log(y);
       })
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kFunction, DType::kHalf))
       .Try({In({7, 31}), In({}, {1})})
       .Try({In({2, 9, 3}).Range(-30, 30), In({}, {-2})}, reverse)
       .Try({In({5}), In({}, {0})}, {{"Tidx", DType::kInt64}})
@@ -78,7 +79,7 @@ TEST(CumulativeTest, LogsOfSumsOfExponentials) {
         for (double& y : r.out[0].values) y = std::log(y);
       })
       .NoGradient("the first element is -infinity, of which there are no differences")
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kFunction, DType::kHalf))
       .Try({In({7, 31}), In({}, {0})}, exclusive)
       .Try({In({5}), In({}, {0})}, {{"exclusive", true}, {"reverse", true}})
       .Run();

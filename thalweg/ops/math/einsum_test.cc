@@ -5,6 +5,7 @@
 
 #include "thalweg/ops/math/einsum_equation.h"
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -51,9 +52,9 @@ AttrMap Equation(const char* text) { return {{"equation", text}}; }
 OpCase Einsum() {
   OpCase made("Einsum");
   made.Reference([](auto& r) { Naive(r); })
-      .Tolerance(DType::kHalf, 2e-2)
-      .Tolerance(DType::kBfloat16, 1e-1)
-      .Tolerance(DType::kComplex64, 1e-4);
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kSum, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kSum, DType::kBfloat16))
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kSum, DType::kComplex64));
   return made;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -25,7 +26,7 @@ constexpr auto kProduct = [](auto& r) {
 TEST(MatMulTest, Cases) {
   OpCase("MatMul")
       .Reference(kProduct)
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kProduct, DType::kHalf))
       .Try({In({2, 3}), In({3, 4})})
       .Try({In({1, 1}), In({1, 1})})
       .Try({In({37, 19}), In({19, 41})})

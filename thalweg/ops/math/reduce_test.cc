@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -43,9 +44,9 @@ OpCase Reduction(const char* op, double low = -2, double high = 2, bool distinct
     return distinct ? In(dims).Range(low, high).Distinct() : In(dims).Range(low, high);
   };
   OpCase made(op);
-  made.Tolerance(DType::kHalf, 2e-2)
-      .Tolerance(DType::kBfloat16, 2e-1)
-      .Tolerance(DType::kComplex64, 1e-4)
+  made.Tolerance(DType::kHalf, ToleranceOf(OpClass::kSum, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kSum, DType::kBfloat16))
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kSum, DType::kComplex64))
       .Try({x({7, 31}), axes({0})})
       .Try({x({7, 31}), axes({1})})
       .Try({x({7, 31}), axes({-1})}, {{"keep_dims", true}})

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -57,8 +58,8 @@ void SortedSegments(const char* op, Fold fold) {
         const auto last = count == 0 ? -1 : static_cast<int64_t>(std::real(r.in[1][count - 1]));
         Segments(r, fold, last + 1);
       })
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
       .ShapesFromValues("the last id says how many segments there are")
       .Try({x({5, 63}), In({5}, {0, 0, 1, 3, 3})}, int32)
       .Try({x({3}), In({3}, {1, 1, 1})}, int64)
@@ -83,8 +84,8 @@ void UnsortedSegments(const char* op, Fold fold) {
   OpCase(op)
       .Reference(
           [fold](auto& r) { Segments(r, fold, static_cast<int64_t>(std::real(r.in[2][0]))); })
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
       .Try({x({5, 63}), In({5}, {2, 0, 1, 2, 0}), In({}, {3})}, int32)
       .Try({x({2, 3, 2}), In({2, 3}, {1, -1, 0, 1, 1, 0}), In({}, {2})}, int64)
       .Try({x({3}), In({3}, {0, 0, 0}), In({}, {1})}, int32)

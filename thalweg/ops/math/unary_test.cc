@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -15,8 +16,8 @@ template <class F>
 OpCase Unary(const char* op, F f, double low = -2, double high = 2) {
   OpCase made(op);
   made.Elementwise(f)
-      .Tolerance(DType::kHalf, 4e-3)
-      .Tolerance(DType::kBfloat16, 2e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kFunction, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kFunction, DType::kBfloat16))
       .Try({In({7, 31}).Range(low, high)})
       .Try({In({1}).Range(low, high)})
       .Try({In({}).Range(low, high)})
@@ -186,8 +187,8 @@ template <class F>
 void GradientOp(const char* op, F f) {
   OpCase(op)
       .Elementwise(f)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kArithmetic, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kArithmetic, DType::kBfloat16))
       .Try({In({7, 31}).Range(0.3, 2), In({7, 31})})
       .Try({In({}).Range(0.3, 2), In({})})
       .Try({In({0, 4}), In({0, 4})})
