@@ -26,6 +26,71 @@ int64_t PixelGrain(const DepthwiseShape& s) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.Taps() * s.out_channels()));
 }
 
+constexpr int64_t kMostTaps = 49;  // that are summed in registers
+
+// The operands of one sum of products: pairs of rows of channels.
+template <class T>
+struct TapRows {
+  const T* first[kMostTaps];
+  const T* second[kMostTaps];
+  int64_t count = 0;
+};
+template <class T>
+struct ByTap {
+  const TapRows<T>* rows;
+  const T* a(int64_t t) const { return rows->first[t]; }
+  const T* b(int64_t t) const { return rows->second[t]; }
+};
+template <class T>
+struct ByStride {
+  const T *first, *second;
+  int64_t first_step, second_step;
+  const T* a(int64_t t) const { return first + t * first_step; }
+  const T* b(int64_t t) const { return second + t * second_step; }
+};
+
+// y[i] = the sum over t of a(t)[i] * b(t)[i], in order, a block of channels in registers.
+template <class T, class Operands>
+struct SumProducts {
+  [[gnu::always_inline]] static void Run(Operands o, int64_t count, int64_t n, T* __restrict y) {
+    typedef T Vector __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+    constexpr auto kLanes = static_cast<int64_t>(32 / sizeof(T));
+    int64_t c = 0;
+    for (; c + 4 * kLanes <= n; c += 4 * kLanes) {
+      Vector s0{}, s1{}, s2{}, s3{};
+      for (int64_t t = 0; t < count; ++t) {
+        const auto* a = reinterpret_cast<const Vector*>(o.a(t) + c);
+        const auto* b = reinterpret_cast<const Vector*>(o.b(t) + c);
+        s0 += a[0] * b[0];
+        s1 += a[1] * b[1];
+        s2 += a[2] * b[2];
+        s3 += a[3] * b[3];
+      }
+      auto* to = reinterpret_cast<Vector*>(y + c);
+      to[0] = s0;
+      to[1] = s1;
+      to[2] = s2;
+      to[3] = s3;
+    }
+    for (; c < n; ++c) {
+      T sum = 0;
+      for (int64_t t = 0; t < count; ++t) sum += o.a(t)[c] * o.b(t)[c];
+      y[c] = sum;
+    }
+  }
+};
+
+// One product for each channel and tap, in a type with vectors.
+template <class T>
+bool IsPlain(const DepthwiseShape& s) {
+  return !kIsHalf<T> && s.multiplier == 1 && s.Taps() <= kMostTaps;
+}
+
+template <class T>
+void SumTaps(const IsaTable& isa, const TapRows<T>& rows, int64_t n, T* y) {
+  RunLeaf<SumProducts<T, ByTap<T>>>(isa, ByTap<T>{&rows}, rows.count, n, y);
+}
+
 // sum[i] += x[i] * f[i].
 template <class T>
 struct MultiplyInto {
@@ -61,13 +126,27 @@ Status Forward(Work& work, const DepthwiseShape& s, const T* x, const T* f, T* y
       const int64_t place = p % s.OutPixels();
       const int64_t row0 = place / s.columns.output * s.rows.stride - s.rows.pad_before;
       const int64_t column0 = place % s.columns.output * s.columns.stride - s.columns.pad_before;
+      TapRows<T> rows;
+      const bool plain = IsPlain<T>(s);
       std::fill_n(sum.get(), out, Value<T>(0));
       for (int64_t tap = 0; tap < s.Taps(); ++tap) {
         const int64_t row = row0 + tap / s.columns.size * s.rows.dilation;
         const int64_t column = column0 + tap % s.columns.size * s.columns.dilation;
         if (row < 0 || row >= s.rows.input || column < 0 || column >= s.columns.input) continue;
         const int64_t pixel = p / s.OutPixels() * s.InPixels() + row * s.columns.input + column;
-        MultiplyAdd(work.isa(), s, x + pixel * s.in_channels, f + tap * out, sum.get());
+        const T *from = x + pixel * s.in_channels, *filter = f + tap * out;
+        if (plain) {
+          rows.first[rows.count] = from;
+          rows.second[rows.count++] = filter;
+        } else {
+          MultiplyAdd(work.isa(), s, from, filter, sum.get());
+        }
+      }
+      if constexpr (!kIsHalf<T>) {
+        if (plain) {
+          SumTaps(work.isa(), rows, out, y + p * out);
+          continue;
+        }
       }
       for (int64_t c = 0; c < out; ++c) y[p * out + c] = T(sum[c]);
     }
@@ -107,13 +186,26 @@ Status BackwardInput(Work& work, const DepthwiseShape& s, const T* f, const T* d
     if (!sum) return false;
     for (int64_t p = shard * grain; p < std::min(pixels, (shard + 1) * grain); ++p) {
       const int64_t place = p % s.InPixels();
+      TapRows<T> rows;
+      const bool plain = IsPlain<T>(s);
       std::fill_n(sum.get(), in, Value<T>(0));
       for (int64_t tap = 0; tap < s.Taps(); ++tap) {
         const int64_t row = Seer(s.rows, place / s.columns.input, tap / s.columns.size);
         const int64_t column = Seer(s.columns, place % s.columns.input, tap % s.columns.size);
         if (row < 0 || column < 0) continue;
         const int64_t pixel = p / s.InPixels() * s.OutPixels() + row * s.columns.output + column;
-        MultiplyBack(work.isa(), s, dy + pixel * out, f + tap * out, sum.get());
+        if (plain) {
+          rows.first[rows.count] = dy + pixel * out;
+          rows.second[rows.count++] = f + tap * out;
+        } else {
+          MultiplyBack(work.isa(), s, dy + pixel * out, f + tap * out, sum.get());
+        }
+      }
+      if constexpr (!kIsHalf<T>) {
+        if (plain) {
+          SumTaps(work.isa(), rows, in, dx + p * in);
+          continue;
+        }
       }
       for (int64_t c = 0; c < in; ++c) dx[p * in + c] = T(sum[c]);
     }
@@ -130,7 +222,26 @@ void SumTap(const IsaTable& isa, const DepthwiseShape& s, int64_t tap, int64_t b
     const int64_t row = r % s.rows.output * s.rows.stride - s.rows.pad_before +
                         tap / s.columns.size * s.rows.dilation;
     if (row < 0 || row >= s.rows.input) continue;
+    const int64_t first = tap % s.columns.size * s.columns.dilation - s.columns.pad_before;
     std::fill_n(row_sum, out, Value<T>(0));
+    if constexpr (!kIsHalf<T>) {
+      if (s.multiplier == 1) {
+        // Outputs [o, o_end) see a column inside.
+        const int64_t stride = s.columns.stride;
+        const int64_t o = first >= 0 ? 0 : (-first + stride - 1) / stride;
+        const int64_t inside = s.columns.input - first;
+        const int64_t o_end =
+            inside <= 0 ? 0 : std::min(s.columns.output, (inside + stride - 1) / stride);
+        if (o >= o_end) continue;
+        const int64_t pixel =
+            (r / s.rows.output * s.rows.input + row) * s.columns.input + o * stride + first;
+        const ByStride<T> operands{x + pixel * in, dy + (r * s.columns.output + o) * out,
+                                   stride * in, out};
+        RunLeaf<SumProducts<T, ByStride<T>>>(isa, operands, o_end - o, out, row_sum);
+        for (int64_t c = 0; c < out; ++c) total[c] += static_cast<double>(row_sum[c]);
+        continue;
+      }
+    }
     for (int64_t o = 0; o < s.columns.output; ++o) {
       const int64_t column =
           o * s.columns.stride - s.columns.pad_before + tap % s.columns.size * s.columns.dilation;

@@ -45,6 +45,7 @@ TEST(DepthwiseConvTest, Forward) {
       .Try({In({2, 6, 5, 3}), In({3, 2, 3, 2})}, SlideAttrs(2, 2, "SAME"))
       .Try({In({1, 7, 8, 17}), In({3, 3, 17, 1})}, SlideAttrs(2, 1, "VALID", false, 2))
       .Try({In({2, 3, 6, 5}), In({2, 3, 3, 2})}, SlideAttrs(2, 1, "VALID", true))
+      .Try({In({1, 3, 4, 37}), In({3, 3, 37, 1})}, SlideAttrs(2, 2, "SAME"))
       .Try({In({1, 4, 5, 2}), In({2, 3, 2, 2})}, padded)
       .Try({In({0, 4, 4, 3}), In({2, 2, 3, 2})}, SlideAttrs(2, 1, "VALID"))
       .Bad({In({1, 4, 4, 3}), In({2, 2, 4, 2})}, SlideAttrs(2, 1, "SAME"), Code::kInvalidArgument,
@@ -69,6 +70,7 @@ TEST(DepthwiseConvTest, BackpropInput) {
       .Try({In({4}, {1, 6, 7, 3}), In({3, 2, 3, 1}), In({1, 2, 3, 3})}, SlideAttrs(2, 2, "VALID"))
       .Try({In({4}, {2, 3, 6, 7}), In({3, 2, 3, 2}), In({2, 6, 3, 4})},
            SlideAttrs(2, 2, "SAME", true))
+      .Try({In({4}, {1, 3, 4, 37}), In({3, 3, 37, 1}), In({1, 2, 2, 37})}, SlideAttrs(2, 2, "SAME"))
       .Bad({In({4}, {1, 4, 4, 3}), In({2, 2, 3, 2}), In({1, 4, 4, 6})}, SlideAttrs(2, 1, "VALID"),
            Code::kInvalidArgument, "out_backprop")
       .Bad({In({3}, {1, 4, 4}), In({2, 2, 3, 2}), In({1, 4, 4, 6})}, SlideAttrs(2, 1, "SAME"),
@@ -90,6 +92,7 @@ TEST(DepthwiseConvTest, BackpropFilter) {
       .Try({In({5, 6, 7, 3}), In({4}, {3, 2, 3, 1}), In({5, 2, 3, 3})}, SlideAttrs(2, 2, "VALID"))
       .Try({In({2, 3, 6, 7}), In({4}, {3, 2, 3, 2}), In({2, 6, 3, 4})},
            SlideAttrs(2, 2, "SAME", true))
+      .Try({In({1, 3, 4, 37}), In({4}, {3, 3, 37, 1}), In({1, 2, 2, 37})}, SlideAttrs(2, 2, "SAME"))
       .Try({In({0, 4, 4, 3}), In({4}, {2, 2, 3, 2}), In({0, 3, 3, 6})}, SlideAttrs(2, 1, "VALID"))
       .Bad({In({1, 4, 4, 3}), In({4}, {2, 2, 3, 2}), In({1, 4, 4, 6})}, SlideAttrs(2, 1, "VALID"),
            Code::kInvalidArgument, "out_backprop")
