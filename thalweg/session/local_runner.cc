@@ -16,8 +16,9 @@ namespace thalweg {
 // What a running step needs beside the executor's own state. Used again by later steps when it
 // ended well.
 struct LocalStep {
-  LocalStep(Environment& environment, const std::vector<Device*>& devices)
-      : work(environment.isa(), &environment.queue(), *environment.allocator(), &cancellation),
+  LocalStep(LocalRunner& owner, Environment& environment, const std::vector<Device*>& devices)
+      : runner(owner),
+        work(environment.isa(), &environment.queue(), *environment.allocator(), &cancellation),
         contexts(devices.size()) {
     for (size_t i = 0; i < devices.size(); ++i) {
       contexts[i].device = devices[i];
@@ -29,12 +30,18 @@ struct LocalStep {
       contexts[i].waiting = &waiting;
       pointers.push_back(&contexts[i]);
     }
+    runner.Add(this);
   }
+  LocalStep(const LocalStep&) = delete;
+  LocalStep& operator=(const LocalStep&) = delete;
+  ~LocalStep() { runner.Remove(this); }
 
+  LocalRunner& runner;
+  std::atomic<bool> running{false};
   LocalStep* before = nullptr;  // in the runner's list, under its lock
   LocalStep* after = nullptr;
-  int pins = 0;
-  bool told_to_stop = false;
+  int pins = 0;               // under its lock
+  bool told_to_stop = false;  // likewise
   CancellationManager cancellation;
   LocalRendezvous rendezvous;
   ResourceManager step_resources;
@@ -112,7 +119,7 @@ class LocalPreparedStep : public PreparedStep {
 
   Status Run(const StepRequest& request) override {
     std::unique_ptr<LocalStep> step(spare_.exchange(nullptr, std::memory_order_acq_rel));
-    if (step == nullptr) step = std::make_unique<LocalStep>(environment_, devices_);
+    if (step == nullptr) step = std::make_unique<LocalStep>(runner_, environment_, devices_);
     RETURN_IF_ERROR(runner_.Begin(step.get()));
     const Status status = RunBegun(*step, request);
     runner_.End(step.get());
@@ -205,45 +212,69 @@ class LocalPreparedStep : public PreparedStep {
 
 LocalRunner::~LocalRunner() { Stop(Cancelled("the session's runner is gone")); }
 
-Status LocalRunner::Begin(LocalStep* step) {
+void LocalRunner::Add(LocalStep* step) {
   MutexLock lock(mutex_);
-  if (stopping_) return stopped_;
-  step->told_to_stop = false;
-  step->before = nullptr;
-  step->after = active_;
-  if (active_ != nullptr) active_->before = step;
-  active_ = step;
-  return OkStatus();
+  step->after = steps_;
+  if (steps_ != nullptr) steps_->before = step;
+  steps_ = step;
+}
+
+void LocalRunner::Remove(LocalStep* step) {
+  MutexLock lock(mutex_);
+  (step->before != nullptr ? step->before->after : steps_) = step->after;
+  if (step->after != nullptr) step->after->before = step->before;
+}
+
+Status LocalRunner::Begin(LocalStep* step) {
+  step->running.store(true, std::memory_order_seq_cst);
+  if (!stopping_.load(std::memory_order_seq_cst)) [[likely]]
+    return OkStatus();
+  step->running.store(false, std::memory_order_seq_cst);
+  MutexLock lock(mutex_);
+  AwaitPins(step);
+  return stopped_;
 }
 
 void LocalRunner::End(LocalStep* step) {
+  step->running.store(false, std::memory_order_seq_cst);
+  if (!stopping_.load(std::memory_order_seq_cst)) [[likely]]
+    return;
   MutexLock lock(mutex_);
+  AwaitPins(step);
+}
+
+// The step does not run any more: waits until Stop() has let go of it, and tells it.
+void LocalRunner::AwaitPins(LocalStep* step) {
   while (step->pins > 0) changed_.Wait(mutex_);
-  (step->before != nullptr ? step->before->after : active_) = step->after;
-  if (step->after != nullptr) step->after->before = step->before;
-  if (stopping_) changed_.NotifyAll();
+  changed_.NotifyAll();
 }
 
 void LocalRunner::Stop(Status reason) {
   mutex_.Lock();
-  if (!stopping_) {
-    stopping_ = true;
+  if (!stopping_.load(std::memory_order_relaxed)) {
     stopped_ = std::move(reason);
+    stopping_.store(true, std::memory_order_seq_cst);
   }
-  while (active_ != nullptr) {
-    LocalStep* step = active_;
-    while (step != nullptr && step->told_to_stop) step = step->after;
-    if (step == nullptr) {
+  for (;;) {
+    bool any = false;
+    LocalStep* untold = nullptr;
+    for (LocalStep* step = steps_; step != nullptr && untold == nullptr; step = step->after) {
+      if (!step->running.load(std::memory_order_seq_cst)) continue;
+      any = true;
+      if (!step->told_to_stop) untold = step;
+    }
+    if (!any) break;
+    if (untold == nullptr) {
       changed_.Wait(mutex_);
       continue;
     }
-    step->told_to_stop = true;
-    ++step->pins;
+    untold->told_to_stop = true;
+    ++untold->pins;
     const Status why = stopped_;
     mutex_.Unlock();
-    step->cancellation.Cancel(why);  // runs callbacks: without the lock
+    untold->cancellation.Cancel(why);  // runs callbacks: without the lock
     mutex_.Lock();
-    --step->pins;
+    --untold->pins;
     changed_.NotifyAll();
   }
   mutex_.Unlock();

@@ -3,6 +3,7 @@
 // calling thread runs it and takes help from the environment's threads.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "thalweg/base/mutex.h"
@@ -26,17 +27,25 @@ class LocalRunner : public PartitionRunner {
 
  private:
   friend class LocalPreparedStep;
-  // The error of Stop() once that was called.
+  friend struct LocalStep;
+  // Every step that exists is in the list, whether it runs or waits to be used again.
+  void Add(LocalStep* step) EXCLUDES(mutex_);
+  void Remove(LocalStep* step) EXCLUDES(mutex_);
+  // Around a run of the step; without a lock unless the runner stops. Begin: the error of Stop()
+  // once that was called.
   Status Begin(LocalStep* step) EXCLUDES(mutex_);
   void End(LocalStep* step) EXCLUDES(mutex_);
+  void AwaitPins(LocalStep* step) REQUIRES(mutex_);
 
   Environment& environment_;
   ResourceManager& resources_;
   KernelCache& kernels_;
+  // Set before Stop() looks who runs; a step says that it runs before it looks here. So one of the
+  // two sees the other.
+  std::atomic<bool> stopping_{false};
   Mutex mutex_;
   CondVar changed_;
-  LocalStep* active_ GUARDED_BY(mutex_) = nullptr;  // a list
-  bool stopping_ GUARDED_BY(mutex_) = false;
+  LocalStep* steps_ GUARDED_BY(mutex_) = nullptr;  // a list
   Status stopped_ GUARDED_BY(mutex_);
 };
 
