@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzer of the checkpoint reader, over files in memory. The first byte says what follows: even, an
-// index as it lies on the disk; odd, the rows of one, each a key and a value with a length byte
-// before it, which are written with right checksums, the tensors' too, so that damage gets past
-// them. The next two bytes give the length of that part; the rest is the data.
+// Fuzzer of the checkpoint reader, over files in memory. The first byte, modulo 3, says what
+// follows: 0, an index as it lies on the disk; 1, the rows of one, each a key and a value with a
+// length byte before it, which are written with right checksums, the tensors' too, so that damage
+// gets past them; 2, the one block of an index, written likewise. The next two bytes give the
+// length of that part; the rest is the data.
 #include <algorithm>
 #include <map>
 
@@ -136,6 +137,28 @@ std::string IndexOfRows(std::string_view rows, std::string& data) {
   }
   CHECK(writer.Finish().ok());
   return file.bytes;
+}
+
+// The handle (offset and size) of the block, which is appended with what belongs behind it.
+std::string AppendBlock(std::string& file, std::string_view block) {
+  std::string handle;
+  AppendVarint(handle, file.size());
+  AppendVarint(handle, block.size());
+  file.append(block);
+  file.push_back('\0');  // not compressed
+  AppendFixed32(file, MaskCrc32c(Crc32c(std::string(block) + '\0')));
+  return handle;
+}
+
+std::string IndexOfBlock(std::string_view block) {
+  std::string file;
+  const std::string handle = AppendBlock(file, block);
+  TableBlockBuilder blocks(1);
+  blocks.Add("last", handle);
+  std::string footer = handle + AppendBlock(file, blocks.Finish());
+  footer.resize(40, '\0');
+  AppendFixed64(footer, 0xdb4775248b80fb57ull);
+  return file + footer;
 }
 
 void ReadAll(std::string_view index, std::string_view data, Allocator& allocator) {
