@@ -116,6 +116,7 @@ TEST(VariableTest, LockedUpdatesLoseNothing) {
         const Tensor pin = *v.Read();
         Variable::Update update(v, true);
         ++(*update.Writable(*allocator))->mutable_data<int32_t>()[0];
+        std::this_thread::yield();  // whoever does not wait gets in between
         update.Commit();
       }
     });
