@@ -119,6 +119,7 @@ Status TiledGemm(Work& work, const GemmShape& s, const T* a, const T* b, const T
   p.fill_a = ta ? FillColumns<T> : FillRows<T>;
   p.a_context = &a_matrix;
   p.a_k_major = ta;
+  p.a_strips = ta;
   p.a_direct = ta || CollidesInCache<T>(s) ? nullptr : a;
   p.a_direct_stride = s.a_stride;
   p.c = c;

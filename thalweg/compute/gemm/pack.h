@@ -32,6 +32,13 @@ void FillColumns(const void* context, int64_t row, int64_t rows, int64_t k0, int
                  T* tile) {
   const auto& a = *static_cast<const Matrix<T>*>(context);
   const T* from = a.data + k0 * a.stride + row;
+  // Few rows: as many as fit are copied at once, what is too much is overwritten by the next step.
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const bool lines = rows <= kLine && row + kLine <= a.stride;
+  for (int64_t k = 0; lines && k < depth; ++k) {
+    std::memcpy(tile + k * rows, from + k * a.stride, 64);
+  }
+  if (lines) return;
   for (int64_t k = 0; k < depth; ++k) {
     std::memcpy(tile + k * rows, from + k * a.stride, static_cast<size_t>(rows) * sizeof(T));
   }

@@ -7,10 +7,11 @@ namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kPackedBytes = int64_t{16} << 20;  // of b, at most; larger products go in blocks
-constexpr int64_t kTileRows = 280;     // of a shard, so that its a stays in the second-level cache
-constexpr int64_t kLeastStrips = 8;    // of a shard that b has to reach through the caches
-constexpr int64_t kDirectRows = 64;    // of a; fewer do not pay for packing b
-constexpr double kShardFlops = 2.5e6;  // some 25 us of one core
+constexpr int64_t kTileRows = 280;   // of a shard, so that its a stays in the second-level cache
+constexpr int64_t kLeastStrips = 8;  // of a shard that b has to reach through the caches
+constexpr int64_t kDirectRows = 64;  // of a; fewer do not pay for packing b ...
+constexpr int64_t kDirectRowsAvx512 = 160;  // ... with a large second-level cache
+constexpr double kShardFlops = 2.5e6;       // some 25 us of one core
 constexpr int64_t kMaxShards = 64;
 constexpr int64_t kEnoughShards = 8;  // rows alone are cut then: a shard of columns reads all of a
 
@@ -62,6 +63,12 @@ struct Block {
   }
 };
 
+// Rows cut into what one call of a micro-kernel takes.
+struct Strips {
+  int64_t rows, strips;
+  int64_t Begin(int64_t strip) const { return rows * strip / strips; }
+};
+
 // The rows of a shard for one pass over the depth.
 template <class T>
 struct Rows {
@@ -109,7 +116,7 @@ void RunTiles(const Block<T>& block, const Rows<T>& rows, int64_t panel, int64_t
       kernels.wide[rows.count](MakeTile(block, rows, depth0, depth, panel, wide));
     }
   }
-  const int64_t strips = CeilDiv(rows.count, kernels.rows);
+  const Strips strips{rows.count, CeilDiv(rows.count, kernels.rows)};
   for (; panel < panel_end; ++panel) {
     GemmTile<T> tile = MakeTile(block, rows, depth0, depth, panel, 1);
     T* const c = tile.c;
@@ -118,10 +125,14 @@ void RunTiles(const Block<T>& block, const Rows<T>& rows, int64_t panel, int64_t
     int64_t step = 0;
     if (panel + 1 < panel_end) next = block.Panel(panel + 1, depth0, &step);
     const auto* tiles = kernels.tile[k_major][tile.cols > nr / 2];
-    for (int64_t strip = 0; strip < strips; ++strip) {
-      const int64_t begin = rows.count * strip / strips;
-      const int64_t count = rows.count * (strip + 1) / strips - begin;
-      tile.a = rows.a + (k_major ? begin : begin * rows.stride);
+    for (int64_t strip = 0; strip < strips.strips; ++strip) {
+      const int64_t begin = strips.Begin(strip), count = strips.Begin(strip + 1) - begin;
+      if (block.p.a_strips) {
+        tile.a = rows.a + begin * depth;
+        tile.a_stride = count;
+      } else {
+        tile.a = rows.a + (k_major ? begin : begin * rows.stride);
+      }
       tile.c = c + begin * tile.c_stride;
       tile.residual = residual == nullptr ? nullptr : residual + begin * tile.c_stride;
       // A step of a panel is one or two cache lines; each of the first strips fetches one of them.
@@ -166,6 +177,13 @@ Status RunBlock(Work& work, const Block<T>& block) {
       if (direct) {
         shard_rows.a = p.a_direct + row * p.a_direct_stride + block.k0 + depth0;
         shard_rows.stride = p.a_direct_stride;
+      } else if (p.a_strips) {
+        const Strips strips{rows, CeilDiv(rows, block.kernels.rows)};
+        for (int64_t strip = 0; strip < strips.strips; ++strip) {
+          const int64_t begin = strips.Begin(strip), count = strips.Begin(strip + 1) - begin;
+          p.fill_a(p.a_context, row + begin, count, block.k0 + depth0, depth,
+                   a.get() + begin * depth);
+        }
       } else {
         p.fill_a(p.a_context, row, rows, block.k0 + depth0, depth, a.get());
       }
@@ -173,6 +191,13 @@ Status RunBlock(Work& work, const Block<T>& block) {
     }
     return true;
   });
+}
+
+template <class T>
+int64_t DirectRows(const IsaTable& isa, const Product<T>& p) {
+  // Steps of b that are pages apart share too few sets of the cache to be read again and again.
+  const bool collides = p.b_direct_stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
+  return isa.level == IsaLevel::kAvx512 && !collides ? kDirectRowsAvx512 : kDirectRows;
 }
 
 }  // namespace
@@ -185,7 +210,7 @@ Status RunProduct(Work& work, const Product<T>& p) {
   }
   const int64_t nr = kernels.cols;
   constexpr int64_t kElements = kPackedBytes / sizeof(T);
-  const bool direct = p.b_direct != nullptr && p.m <= kDirectRows;
+  const bool direct = p.b_direct != nullptr && p.m <= DirectRows(work.isa(), p);
   const int64_t n_block = std::min(p.n, std::max(nr, kElements / kGemmDepth / nr * nr));
   const int64_t width = CeilDiv(n_block, nr) * nr;
   const int64_t k_most =

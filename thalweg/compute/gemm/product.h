@@ -24,6 +24,7 @@ struct Product {
                  T* tile);
   const void* a_context = nullptr;
   bool a_k_major = false;
+  bool a_strips = false;  // of a k-major a: fill_a is called for the rows of one micro-kernel each
   // When not null, row-major a as it lies in memory; used instead of copies.
   const T* a_direct = nullptr;
   int64_t a_direct_stride = 0;
