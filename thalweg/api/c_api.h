@@ -284,10 +284,10 @@ typedef struct TwSessionOptions {
   int32_t strict_placement; /* an op that cannot run where it was put is an error, not moved */
   int32_t prune, fold_constants, merge_common_subexpressions; /* passes: 1 on (default), 0 off */
   int32_t log_placement;
-  int32_t share_resources;  /* 1: variables, queues and tables are the environment's, shared by
-                               container and name */
-  int64_t timeout_ms;       /* of every run that does not set its own; 0: none */
-  int32_t fuse_elementwise; /* a pass, as above */
+  int32_t share_resources; /* 1: variables, queues and tables are the environment's, shared by
+                              container and name */
+  int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
+  int32_t fuse_elementwise, fuse_epilogue, pack_weights; /* passes, as above */
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */
@@ -348,6 +348,13 @@ TW_EXPORT TwCode tw_session_reset(TwSession* session, const char* const* contain
 /* Where a node would run and why, as text. */
 TW_EXPORT TwBuffer* tw_session_explain_placement(TwSession* session, const char* node,
                                                  TwStatus* status);
+
+/* What a run of these names would do, as text: the graph before and after rewriting, memory,
+ * program. */
+TW_EXPORT TwBuffer* tw_session_describe_plan(TwSession* session, const char* const* feeds,
+                                             int32_t num_feeds, const char* const* fetches,
+                                             int32_t num_fetches, const char* const* targets,
+                                             int32_t num_targets, TwStatus* status);
 
 /* ---- Checkpoints (format V2) ---- */
 typedef struct TwSaver TwSaver;

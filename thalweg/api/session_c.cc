@@ -76,7 +76,7 @@ void tw_session_options_init(TwSessionOptions* options) {
   *options = TwSessionOptions{};
   options->struct_size = sizeof(TwSessionOptions);
   options->prune = options->fold_constants = options->merge_common_subexpressions = 1;
-  options->fuse_elementwise = 1;
+  options->fuse_elementwise = options->fuse_epilogue = options->pack_weights = 1;
 }
 
 TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
@@ -90,6 +90,8 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.passes.fold_constants = given.fold_constants != 0;
     wanted.passes.cse = given.merge_common_subexpressions != 0;
     wanted.passes.fuse_elementwise = given.fuse_elementwise != 0;
+    wanted.passes.fuse_epilogue = given.fuse_epilogue != 0;
+    wanted.passes.pack_weights = given.pack_weights != 0;
     wanted.soft_placement = given.strict_placement == 0;
     wanted.log_placement = given.log_placement != 0;
     wanted.share_resources = given.share_resources != 0;
@@ -241,6 +243,18 @@ void tw_partial_run_free(TwPartialRun* run) {
 TwBuffer* tw_session_explain_placement(TwSession* session, const char* node, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     ASSIGN_OR_RETURN(std::string text, session->session->ExplainPlacement(node));
+    return NewBuffer(std::move(text));
+  });
+}
+
+TwBuffer* tw_session_describe_plan(TwSession* session, const char* const* feeds, int32_t num_feeds,
+                                   const char* const* fetches, int32_t num_fetches,
+                                   const char* const* targets, int32_t num_targets,
+                                   TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(std::string text, session->session->DescribePlan(Names(feeds, num_feeds),
+                                                                      Names(fetches, num_fetches),
+                                                                      Names(targets, num_targets)));
     return NewBuffer(std::move(text));
   });
 }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "thalweg/executor/measured_executor.h"
+#include "thalweg/executor/plan_text.h"
 #include "thalweg/executor/program_from_graph.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/kernel/queue_work.h"
@@ -138,6 +139,12 @@ class LocalPreparedStep : public PreparedStep {
     return StepMemory{.peak_bytes = plan.peak_bytes,
                       .peak_node = plan.peak_node < 0 ? "" : nodes_[plan.peak_node]->name(),
                       .unknown_values = plan.unknown_values};
+  }
+
+  std::string Describe() const override {
+    const Result<Plan> plan =
+        thalweg::Compile(executor_->program(), {.threads = environment_.queue().Parallelism()});
+    return plan.ok() ? PlanText(*plan) : plan.status().ToString();
   }
 
  private:

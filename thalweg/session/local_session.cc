@@ -144,6 +144,14 @@ class LocalSession : public Session {
     return core_->placer().Explain(*core_->graph(), *node);
   }
 
+  Result<std::string> DescribePlan(std::span<const std::string> feeds,
+                                   std::span<const std::string> fetches,
+                                   std::span<const std::string> targets) override {
+    std::vector<NamedTensor> named;
+    for (const std::string& feed : feeds) named.emplace_back(feed, Tensor());
+    return core_->DescribePlan(NamedSignature{named, fetches, targets});
+  }
+
   void ResetContainers(const std::vector<std::string>& containers) override {
     core_->ResetContainers(containers);
   }

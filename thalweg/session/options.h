@@ -58,13 +58,17 @@ struct PassOptions {
   int64_t fold_limit_bytes = int64_t{10} << 20;  // of one folded tensor
   bool cse = true;                               // merge equal stateless nodes
   bool fuse_elementwise = true;                  // one node for a tree of element-wise ones
+  bool fuse_epilogue = true;                     // products take bias and activation along
+  bool pack_weights = true;                      // weights stay packed from step to step
 
   static PassOptions None() {
     return {.prune = false,
             .fold_constants = false,
             .fold_limit_bytes = 0,
             .cse = false,
-            .fuse_elementwise = false};
+            .fuse_elementwise = false,
+            .fuse_epilogue = false,
+            .pack_weights = false};
   }
 };
 

@@ -39,6 +39,8 @@ class PreparedStep {
   virtual Status Run(const StepRequest& request) = 0;
   // What a step with these feeds will hold at once.
   virtual Result<StepMemory> PlanMemory(std::span<const Tensor> feeds) const = 0;
+  // What it does, for people.
+  virtual std::string Describe() const = 0;
 };
 
 struct PrepareRequest {

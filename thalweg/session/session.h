@@ -99,6 +99,11 @@ class Session {
   // Why the node would run where it would: constraints, colocation, kernels, the choice, a line
   // each.
   virtual Result<std::string> ExplainPlacement(std::string_view node) = 0;
+  // The step of a signature before and after rewriting, its memory and its program, as text. Runs
+  // nothing.
+  virtual Result<std::string> DescribePlan(std::span<const std::string> feeds,
+                                           std::span<const std::string> fetches,
+                                           std::span<const std::string> targets) = 0;
   // Empties containers of this session's resources; all when none is named.
   virtual void ResetContainers(const std::vector<std::string>& containers) = 0;
 

@@ -135,6 +135,14 @@ Result<std::shared_ptr<StepPlan>> SessionCore::CompilePartial(const Signature& s
   return compiler_.CompilePartial(signature);
 }
 
+Result<std::string> SessionCore::DescribePlan(const NamedSignature& names) {
+  ASSIGN_OR_RETURN(const Signature signature, Resolve(names));
+  MutexLock lock(mutex_);
+  if (closed_) return Cancelled(kClosed);
+  ForgetStaleKernels();
+  return compiler_.Describe(signature);
+}
+
 Result<Signature> SessionCore::Resolve(const NamedSignature& names) const {
   Signature signature;
   for (const auto& [name, value] : names.feeds) {

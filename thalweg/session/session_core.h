@@ -32,6 +32,7 @@ class SessionCore {
   Result<std::shared_ptr<StepPlan>> GetPlan(const Signature& signature) EXCLUDES(mutex_);
   Result<std::shared_ptr<StepPlan>> GetPlan(const NamedSignature& names) EXCLUDES(mutex_);
   Result<std::shared_ptr<StepPlan>> CompilePartial(const Signature& signature) EXCLUDES(mutex_);
+  Result<std::string> DescribePlan(const NamedSignature& names) EXCLUDES(mutex_);
   // InvalidArgument that says which feed, fetch or target has no such name.
   Result<Signature> Resolve(const NamedSignature& names) const;
 

@@ -5,9 +5,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thalweg/graph/graph_text.h"
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/fold_constants.h"
 #include "thalweg/passes/fuse_elementwise.h"
+#include "thalweg/passes/fuse_epilogue.h"
 #include "thalweg/passes/graph_copier.h"
 #include "thalweg/passes/prune.h"
 
@@ -40,6 +42,23 @@ Status CheckPlaceholders(const StepGraph& step) {
                            node->output_shape(0), CreatedAt(*node));
   }
   return OkStatus();
+}
+
+// Bytes of what the nodes of a step make, as far as shapes say: the sum, not the peak.
+std::string MemoryText(const Graph& graph) {
+  double constants = 0, values = 0;
+  int unknown = 0;
+  for (const Node* node : graph.Nodes()) {
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      if (node->output_is_ref(i)) continue;
+      const double elements = static_cast<double>(node->output_shape(i).num_elements());
+      const double bytes = elements * static_cast<double>(DTypeStride(node->output_type(i)));
+      unknown += elements < 0 ? 1 : 0;
+      (node->op_name() == "Const" ? constants : values) += elements < 0 ? 0 : bytes;
+    }
+  }
+  return StrCat("constants: ", constants, " bytes\nvalues of known shape: ", values,
+                " bytes\nvalues of unknown shape: ", unknown, "\n");
 }
 
 }  // namespace
@@ -108,6 +127,12 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   if (passes.prune && step.graph.get() != before) {
     ASSIGN_OR_RETURN(step, Prune(step));
   }
+  if (passes.fuse_epilogue) {
+    ASSIGN_OR_RETURN(step, FuseEpilogues(step));
+  }
+  if (passes.pack_weights) {
+    ASSIGN_OR_RETURN(step, MarkWeights(step));
+  }
   const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
                                    [](const Device* device) { return device->type() == kCpu; });
   if (passes.fuse_elementwise && all_cpu) {
@@ -155,6 +180,27 @@ Result<std::shared_ptr<StepPlan>> StepCompiler::Compile(const Signature& signatu
   ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
   RETURN_IF_ERROR(Finish(step, plan.get()));
   return plan;
+}
+
+Result<std::string> StepCompiler::Describe(const Signature& signature) {
+  RETURN_IF_ERROR(Check(signature));
+  PruneRequest request{.feeds = signature.feeds, .fetches = {}, .targets = signature.targets};
+  for (const Output& fetch : signature.fetches) {
+    const auto has = [&](const std::vector<Output>& outputs) {
+      return std::find(outputs.begin(), outputs.end(), fetch) != outputs.end();
+    };
+    if (!has(request.fetches) && !has(request.feeds)) request.fetches.push_back(fetch);
+  }
+  ASSIGN_OR_RETURN(StepGraph step, Prune(graph_, request));
+  RETURN_IF_ERROR(CheckPlaceholders(step));
+  std::string text = StrCat("== Before rewriting: ", step.graph->num_nodes(), " nodes ==\n",
+                            GraphText(*step.graph));
+  ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
+  text += StrCat("\n== After rewriting: ", step.graph->num_nodes(), " nodes ==\n",
+                 GraphText(*step.graph), "\n== Memory ==\n", MemoryText(*step.graph));
+  StepPlan plan;
+  RETURN_IF_ERROR(Finish(step, &plan));
+  return StrCat(text, "\n== Program ==\n", plan.prepared->Describe());
 }
 
 Result<std::shared_ptr<StepPlan>> StepCompiler::CompilePartial(const Signature& signature) {

@@ -56,6 +56,8 @@ class StepCompiler {
         options_(std::move(options)) {}
 
   Result<std::shared_ptr<StepPlan>> Compile(const Signature& signature);
+  // The graph of the step before and after rewriting, its memory and its program, as text.
+  Result<std::string> Describe(const Signature& signature);
   // For partial runs: feeds arrive, and fetches leave, through StepRequest::feeds_and_fetches,
   // under PartialKey(). The plan has neither feeds nor fetches of its own.
   Result<std::shared_ptr<StepPlan>> CompilePartial(const Signature& signature);

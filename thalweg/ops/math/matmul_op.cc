@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
-#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/math/matmul_shape.h"
 
 namespace thalweg {
 namespace {
-
-Status MatMulShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape a, c.InputWithRank(0, 2));
-  ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(1, 2));
-  ASSIGN_OR_RETURN(const bool transpose_a, c.Attr<bool>("transpose_a"));
-  ASSIGN_OR_RETURN(const bool transpose_b, c.Attr<bool>("transpose_b"));
-  if (!MergeDims(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0)).ok()) {
-    return InvalidArgument("inner dimensions differ: a is ", a.ToString(),
-                           transpose_a ? " transposed" : "", ", b is ", b.ToString(),
-                           transpose_b ? " transposed" : "");
-  }
-  c.set_output(0, PartialShape{a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)});
-  return OkStatus();
-}
 
 Status MatMulGradient(GradientContext& c) {
   GradientMath m(c);

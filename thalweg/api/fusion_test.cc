@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random networks of products, biases, activations and loops give the same bits with and without
+// the passes that fuse and pack, before and after their variables change.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "thalweg/api/registries.h"
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/session/session.h"
+
+namespace thalweg {
+namespace {
+
+class RandomNetwork {
+ public:
+  RandomNetwork(GraphBuilder b, unsigned seed) : b_(std::move(b)), random_(seed) {
+    batch_ = Pick({1, 2, 7, 40});
+    x = b_.Op("Placeholder", {},
+              {{"dtype", DType::kFloat},
+               {"shape", PartialShape{Pick({0, 1}) == 0 ? -1 : batch_, kInputs}}},
+              "x");
+    Output value = x;
+    int64_t width = kInputs;
+    for (int i = 0; i < 4; ++i) value = Layer(value, &width);
+    y = b_.Op("Sum", {value, b_.Const(std::vector<int32_t>{1})});
+    EXPECT_TRUE(b_.ok()) << b_.status().ToString();
+  }
+
+  Tensor Input() { return Values({batch_, kInputs}); }
+
+  Output x, y;
+  std::vector<Node*> initializers;
+  std::vector<Node*> changes;  // each writes a variable
+
+ private:
+  static constexpr int64_t kInputs = 64;
+
+  int64_t Pick(std::vector<int64_t> of) { return of[random_() % of.size()]; }
+  Tensor Values(const Dims& dims) {
+    std::uniform_real_distribution<float> distribution(-0.3f, 0.3f);
+    int64_t n = 1;
+    for (int64_t d : dims) n *= d;
+    std::vector<float> values(static_cast<size_t>(n));
+    for (float& v : values) v = distribution(random_);
+    return Tensor::Of<float>(values, Shape(dims));
+  }
+  Output Weight(const Dims& dims) {
+    const Output value = b_.Const(Values(dims));
+    if (Pick({0, 1, 2}) == 0) return value;
+    const Output variable =
+        b_.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape(dims))}});
+    initializers.push_back(b_.OpNode("Assign", {variable, value}));
+    changes.push_back(b_.OpNode("AssignAdd", {variable, value}));
+    return b_.Op("Identity", {variable});
+  }
+  Output Layer(Output value, int64_t* width) {
+    const int64_t n = Pick({1, 10, 64, 130});
+    const bool transposed = Pick({0, 1}) == 1;
+    const Output w = transposed ? Weight({n, *width}) : Weight({*width, n});
+    Output now = b_.Op("MatMul", {value, w}, {{"transpose_b", transposed}});
+    if (Pick({0, 1, 2}) > 0) {
+      now = b_.Op(Pick({0, 1}) == 0 ? "BiasAdd" : "AddV2", {now, Weight({n})});
+      if (*width == n && Pick({0, 1}) == 0) now = b_.Op("AddV2", {value, now});
+    }
+    const char* activations[] = {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu", ""};
+    const std::string activation = activations[Pick({0, 1, 2, 3, 4, 5, 6})];
+    if (!activation.empty()) now = b_.Op(activation, {now});
+    *width = n;
+    return now;
+  }
+
+  GraphBuilder b_;
+  std::mt19937 random_;
+  int64_t batch_ = 1;
+};
+
+// The bits of y, three times, the variables changed in between.
+std::vector<std::vector<float>> RunNetwork(unsigned seed, int threads, const PassOptions& passes) {
+  auto environment = *Environment::Create({.threads = threads}, MakeRegistries());
+  auto graph = std::make_shared<Graph>(environment->shared_ops());
+  RandomNetwork net(GraphBuilder(graph.get()), seed);
+  auto session = *MakeLocalSession(environment, graph, {.passes = passes});
+  std::vector<std::vector<float>> results;
+  const auto run = [&](std::vector<Output> feeds, std::vector<Tensor> values,
+                       std::vector<Output> fetches, std::vector<Node*> targets) {
+    std::vector<Tensor> fetched(fetches.size());
+    const Status status =
+        session->Run(RunOptions(), Signature{feeds, fetches, targets}, values, fetched, nullptr);
+    EXPECT_TRUE(status.ok()) << "seed " << seed << ": " << status.ToString();
+    for (const Tensor& t : fetched) {
+      if (!t.empty()) results.emplace_back(t.data<float>(), t.data<float>() + t.num_elements());
+    }
+  };
+  run({}, {}, {}, net.initializers);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor input = net.Input();
+    run({net.x}, {input}, {net.y}, {});
+    run({net.x}, {input}, {net.y}, {});
+    run({}, {}, {}, net.changes);
+  }
+  return results;
+}
+
+TEST(FusionTest, RandomNetworksKeepTheirBits) {
+  const PassOptions plain = {.fuse_epilogue = false, .pack_weights = false};
+  int zeros = 0;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    const auto expected = RunNetwork(seed, 0, plain);
+    ASSERT_EQ(expected.size(), 6u);
+    zeros += expected[0] == std::vector<float>(expected[0].size()) ? 1 : 0;
+    EXPECT_EQ(RunNetwork(seed, 0, {.pack_weights = false}), expected) << "fused, seed " << seed;
+    const auto packed = RunNetwork(seed, 2, {});
+    ASSERT_EQ(packed.size(), expected.size());
+    for (size_t i = 0; i < packed.size(); ++i) {
+      ASSERT_EQ(packed[i].size(), expected[i].size());
+      // Dot products, where b lies transposed and nothing packs it, sum in another order.
+      for (size_t j = 0; j < packed[i].size(); ++j) {
+        ASSERT_NEAR(packed[i][j], expected[i][j], 1e-4) << "packed, seed " << seed;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_LT(zeros, 10) << "networks whose last activation leaves nothing compare nothing";
+}
+
+TEST(FusionTest, ErrorsNameTheNodesThatWereFused) {
+  auto environment = *Environment::Create({.threads = 0}, MakeRegistries());
+  auto graph = std::make_shared<Graph>(environment->shared_ops());
+  GraphBuilder b(graph.get());
+  const AttrMap attrs = {{"dtype", DType::kFloat}};
+  const Output x = b.Op("Placeholder", {}, attrs, "x"), w = b.Op("Placeholder", {}, attrs, "w");
+  const Output bias = b.Op("Placeholder", {}, attrs, "b");
+  const Output y =
+      b.Op("Relu", {b.Op("BiasAdd", {b.Op("MatMul", {x, w}, {}, "m"), bias}, {}, "a")}, {}, "y");
+  ASSERT_TRUE(b.ok());
+  auto session = *MakeLocalSession(environment, graph);
+  const Tensor square = Tensor::Of<float>(std::vector<float>(4), Shape{2, 2});
+  const auto run = session->Run({{"x", square}, {"w", square}, {"b", Tensor::Vector<float>({1})}},
+                                {y.ToString()});
+  ASSERT_FALSE(run.ok());
+  EXPECT_NE(run.status().message().find("MatMul 'm', BiasAdd 'a', Relu 'y'"), std::string::npos)
+      << run.status().ToString();
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compiled plan as text for people: what is scheduled, and which nodes run together.
+//
+//   root: 2 units
+//     strip of 3: Mul 'a', Add 'b', _FusedMatMul 'c'
+//     heavy: Conv2D 'd' (about 120 us)
+//   structured loop 'while': condition of 1: Less 'l'; body of 2: Add 'e', MatMul 'f'
+//
+// Threads: as for reading a Plan.
+#pragma once
+
+#include <string>
+
+#include "thalweg/executor/plan.h"
+
+namespace thalweg {
+
+std::string PlanText(const Plan& plan);
+
+}  // namespace thalweg

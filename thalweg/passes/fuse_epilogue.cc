@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/fuse_epilogue.h"
+
+#include <algorithm>
+
+#include "thalweg/passes/graph_copier.h"
+
+namespace thalweg {
+namespace {
+
+bool IsOneOf(const Node& node, std::initializer_list<std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), node.op_name()) != ops.end();
+}
+
+// May become part of a fused node as far as it alone says.
+bool MayFuse(const Node& node) {
+  return node.num_outputs() == 1 && node.output_type(0) == DType::kFloat &&
+         node.FindAttr("_class") == nullptr && node.device().find("GPU") == std::string::npos &&
+         node.device().find("gpu") == std::string::npos && node.input_type(0) == DType::kFloat;
+}
+
+int64_t StaticDim(const Output& output, int rank, int dim) {
+  const PartialShape& shape = output.shape();
+  return shape.known_rank() && shape.rank() == rank ? shape.dim(dim) : -1;
+}
+
+// The nodes that become one, in order, and what the new one is made of.
+struct Chain {
+  std::vector<const Node*> nodes;
+  std::vector<Output> args;  // in the old graph
+  std::vector<std::string> ops;
+  const Node* last() const { return nodes.back(); }
+};
+
+class EpilogueFuser {
+ public:
+  explicit EpilogueFuser(const StepGraph& step) : step_(step), copier_(step) {}
+
+  Result<StepGraph> Run() {
+    const std::vector<Node*> nodes = step_.graph->Nodes();
+    FindReaders(nodes);
+    std::vector<int> chain_of(nodes.size(), -1);
+    std::vector<Chain> chains;
+    for (const Node* node : nodes) {
+      if (node->op_name() != "MatMul" || !MayFuse(*node)) continue;
+      Chain chain = Follow(*node);
+      if (chain.nodes.size() < 2) continue;
+      for (const Node* part : chain.nodes) chain_of[part->id()] = static_cast<int>(chains.size());
+      chains.push_back(std::move(chain));
+    }
+    if (chains.empty()) return step_;
+    for (const Node* node : nodes) {
+      const int chain = chain_of[node->id()];
+      if (chain < 0) {
+        copier_.Copy(*node);
+      } else if (chains[chain].last() == node) {
+        RETURN_IF_ERROR(Make(chains[chain]));
+      }
+    }
+    return copier_.Finish();
+  }
+
+ private:
+  // By id: the one reader of a node's values; null when there are several, or others who look.
+  void FindReaders(const std::vector<Node*>& nodes) {
+    readers_.resize(nodes.size());
+    std::vector<int> uses(nodes.size());
+    for (const Node* node : nodes) {
+      for (const Output& input : node->inputs()) {
+        if (input.node == nullptr) continue;
+        ++uses[input.node->id()];
+        readers_[input.node->id()] = node;
+      }
+      for (const Node* before : node->control_inputs()) uses[before->id()] += 2;
+    }
+    for (const Output& fetch : step_.fetches) uses[fetch.node->id()] += 2;
+    for (const Node* target : step_.targets) uses[target->id()] += 2;
+    for (size_t id = 0; id < nodes.size(); ++id) {
+      if (uses[id] != 1) readers_[id] = nullptr;
+    }
+  }
+
+  // The sole reader of `node`, when it may join it.
+  const Node* Next(const Node& node) const {
+    const Node* next = readers_[node.id()];
+    return next != nullptr && MayFuse(*next) && next->device() == node.device() ? next : nullptr;
+  }
+
+  Chain Follow(const Node& product) const {
+    Chain chain{{&product}, {}, {}};
+    const Node* next = Next(product);
+    if (next != nullptr && IsBias(product, *next)) {
+      const Output bias = next->input(next->input(0).node == &product ? 1 : 0);
+      Join(&chain, next, "BiasAdd", &bias);
+      next = Next(*next);
+      if (next != nullptr && IsResidual(*chain.last(), *next)) {
+        const Output residual = next->input(next->input(0).node == chain.last() ? 1 : 0);
+        Join(&chain, next, "Add", &residual);
+        next = Next(*next);
+      }
+    }
+    if (next != nullptr &&
+        IsOneOf(*next, {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"})) {
+      Join(&chain, next, next->op_name(), nullptr);
+    }
+    return chain;
+  }
+
+  static void Join(Chain* chain, const Node* node, const std::string& op, const Output* arg) {
+    chain->nodes.push_back(node);
+    chain->ops.push_back(op);
+    if (arg != nullptr) chain->args.push_back(*arg);
+  }
+
+  static bool IsBias(const Node& product, const Node& next) {
+    const Output result{const_cast<Node*>(&product), 0};
+    if (IsOneOf(next, {"BiasAdd", "BiasAddV1"})) {
+      const AttrValue* format = next.FindAttr("data_format");
+      if (format != nullptr && !(*format == AttrValue(std::string("NHWC")))) return false;
+      return next.input(0) == result;
+    }
+    if (!IsOneOf(next, {"Add", "AddV2"})) return false;
+    const int64_t n = StaticDim(result, 2, 1);
+    return n >= 0 && StaticDim(next.input(next.input(0) == result ? 1 : 0), 1, 0) == n;
+  }
+
+  static bool IsResidual(const Node& before, const Node& next) {
+    if (!IsOneOf(next, {"Add", "AddV2"})) return false;
+    const Output result{const_cast<Node*>(&before), 0};
+    const Output other = next.input(next.input(0) == result ? 1 : 0);
+    for (int d : {0, 1}) {
+      const int64_t size = StaticDim(result, 2, d);
+      if (size < 0 || StaticDim(other, 2, d) != size) return false;
+    }
+    return true;
+  }
+
+  Status Make(const Chain& chain) {
+    const Node& product = *chain.nodes.front();
+    NodeSpec spec;
+    spec.name = chain.last()->name();
+    spec.op = "_FusedMatMul";
+    for (int i : {0, 1}) spec.inputs.push_back(copier_.Map(product.input(i)));
+    for (const Output& arg : chain.args) spec.inputs.push_back(copier_.Map(arg));
+    std::string from;
+    for (const Node* node : chain.nodes) {
+      from += StrCat(from.empty() ? "" : ", ", node->Label());
+      for (const Node* before : node->control_inputs()) {
+        Node* const now = copier_.Map(before);
+        const auto& known = spec.control_inputs;
+        if (now != nullptr && std::find(known.begin(), known.end(), now) == known.end()) {
+          spec.control_inputs.push_back(now);
+        }
+      }
+      const AttrValue* alpha = node->op_name() == "LeakyRelu" ? node->FindAttr("alpha") : nullptr;
+      if (alpha != nullptr) spec.attrs.Set("leakyrelu_alpha", *alpha);
+    }
+    for (const char* attr : {"transpose_a", "transpose_b"}) {
+      spec.attrs.Set(attr, *product.FindAttr(attr));
+    }
+    spec.attrs.Set("T", DType::kFloat);
+    spec.attrs.Set("num_args", static_cast<int64_t>(chain.args.size()));
+    spec.attrs.Set("fused_ops", chain.ops);
+    spec.attrs.Set("_fused_from", from);
+    spec.device = product.device();
+    spec.site = copier_.graph().InternSite(product.graph().Site(product.site()));
+    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
+    copier_.Replace(*chain.last(), made);
+    copier_.SetOrigin(*made, step_.Origin(*chain.last()));
+    return OkStatus();
+  }
+
+  const StepGraph& step_;
+  GraphCopier copier_;
+  std::vector<const Node*> readers_;
+};
+
+class WeightMarker {
+ public:
+  explicit WeightMarker(const StepGraph& step) : step_(step), copier_(step) {}
+
+  Result<StepGraph> Run() {
+    const std::vector<Node*> nodes = step_.graph->Nodes();
+    written_.resize(nodes.size());
+    for (const Node* node : nodes) FindWritten(*node);
+    std::vector<const Node*> weights(nodes.size());
+    bool any = false;
+    for (const Node* node : nodes) {
+      if (!IsOneOf(*node, {"MatMul", "_FusedMatMul"}) || !MayFuse(*node)) continue;
+      weights[node->id()] = WeightOf(*node);
+      any |= weights[node->id()] != nullptr;
+    }
+    if (!any) return step_;
+    for (const Node* node : nodes) {
+      if (weights[node->id()] == nullptr) {
+        copier_.Copy(*node);
+      } else {
+        RETURN_IF_ERROR(Make(*node, *weights[node->id()]));
+      }
+    }
+    return copier_.Finish();
+  }
+
+ private:
+  static constexpr int64_t kLeastDim = 8;  // below, a product reads b as it lies
+  static constexpr int64_t kLeastElements = 4096;
+
+  // What the value comes from unchanged.
+  static const Node* Source(Output value) {
+    for (;;) {
+      const Node& node = *value.node;
+      const AttrValue* constant =
+          node.op_name() == "Enter" ? node.FindAttr("is_constant") : nullptr;
+      const bool passes = node.op_name() == "Identity" || node.op_name() == "ReadVariableOp" ||
+                          (constant != nullptr && *constant == AttrValue(true));
+      if (!passes || node.input(0).node == nullptr) return &node;
+      value = node.input(0);
+    }
+  }
+
+  void FindWritten(const Node& node) {
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      if (node.input(i).node == nullptr) continue;
+      const bool handle = node.input_type(i) == DType::kResource &&
+                          !IsOneOf(node, {"ReadVariableOp", "Identity", "Enter", "VariableShape",
+                                          "VarIsInitializedOp"});
+      if (!handle && !node.input_is_ref(i)) continue;
+      // References pass through operations that give theirs on, such as Assign.
+      const Node* source = Source(node.input(i));
+      while (source->num_inputs() > 0 && source->input_is_ref(0) &&
+             source->input(0).node != nullptr)
+        source = Source(source->input(0));
+      written_[source->id()] = true;
+      unknown_writer_ |= source->num_inputs() > 0;
+    }
+  }
+
+  const Node* WeightOf(const Node& node) const {
+    const PartialShape& shape = node.input(1).shape();
+    if (!shape.known_rank() || shape.rank() != 2 || !shape.IsFullyDefined()) return nullptr;
+    if (shape.dim(0) < kLeastDim || shape.dim(1) < kLeastDim ||
+        shape.dim(0) < kLeastElements / shape.dim(1)) {
+      return nullptr;
+    }
+    const Node* source = Source(node.input(1));
+    if (source->op_name() == "Const") return source;
+    const bool variable = IsOneOf(*source, {"VariableV2", "Variable", "VarHandleOp"});
+    return variable && !written_[source->id()] && !unknown_writer_ ? source : nullptr;
+  }
+
+  Status Make(const Node& node, const Node& weight) {
+    NodeSpec spec;
+    spec.name = node.name();
+    spec.op = "_FusedMatMul";
+    for (const Output& input : node.inputs()) spec.inputs.push_back(copier_.Map(input));
+    for (const Node* before : node.control_inputs()) {
+      Node* const now = copier_.Map(before);
+      if (now != nullptr) spec.control_inputs.push_back(now);
+    }
+    const bool fused = node.op_name() == "_FusedMatMul";
+    if (fused) {
+      spec.attrs = node.attrs();
+    } else {
+      spec.attrs.Set("T", DType::kFloat);
+      spec.attrs.Set("num_args", int64_t{0});
+      for (const char* attr : {"transpose_a", "transpose_b"}) {
+        spec.attrs.Set(attr, *node.FindAttr(attr));
+      }
+    }
+    if (node.FindAttr("_fused_from") == nullptr) spec.attrs.Set("_fused_from", node.Label());
+    const bool transposed = *node.FindAttr("transpose_b") == AttrValue(true);
+    spec.attrs.Set("_weight", StrCat(weight.name(), transposed ? " transposed" : ""));
+    spec.device = node.device();
+    spec.site = copier_.graph().InternSite(node.graph().Site(node.site()));
+    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
+    copier_.Replace(node, made);
+    copier_.SetOrigin(*made, step_.Origin(node));
+    return OkStatus();
+  }
+
+  const StepGraph& step_;
+  GraphCopier copier_;
+  std::vector<bool> written_;    // by id: variables
+  bool unknown_writer_ = false;  // writes through something that this pass does not see through
+};
+
+}  // namespace
+
+Result<StepGraph> FuseEpilogues(const StepGraph& step) { return EpilogueFuser(step).Run(); }
+
+Result<StepGraph> MarkWeights(const StepGraph& step) { return WeightMarker(step).Run(); }
+
+}  // namespace thalweg

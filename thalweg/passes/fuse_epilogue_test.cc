@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/fuse_epilogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/passes/prune.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+
+Status Square(ShapeContext& c) {
+  c.set_output(0, PartialShape{64, 64});
+  return OkStatus();
+}
+
+class FuseEpilogueTest : public ::testing::Test {
+ protected:
+  FuseEpilogueTest() {
+    for (const char* op :
+         {"Add", "AddV2", "Const", "Enter", "Identity", "MatMul", "Placeholder", "VariableV2"}) {
+      ops->Op(op).Shape(Square);
+    }
+    ops->Op("BiasAdd").Shape(Square);
+    graph = std::make_shared<Graph>(ops);
+    b = std::make_unique<GraphBuilder>(graph.get());
+    x = Placeholder("x");
+    w = Placeholder("w");
+  }
+  Output Placeholder(std::string_view name) {
+    return b->Op("Placeholder", {}, {{"dtype", DType::kFloat}}, name);
+  }
+  Output Unary(std::string_view op, Output value, std::string_view name) {
+    return b->Op(op, {value}, {}, name);
+  }
+  Output MatMul(Output left, Output right, std::string_view name = "product") {
+    return b->Op("MatMul", {left, right}, {{"transpose_b", true}}, name);
+  }
+  Output Variable(std::string_view name) {
+    return b->Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{64, 64}}},
+                 name);
+  }
+  StepGraph Pruned(std::vector<Output> fetches, std::vector<Node*> targets = {}) {
+    EXPECT_TRUE(b->ok()) << b->status().ToString();
+    return *Prune(*graph, {.feeds = {}, .fetches = std::move(fetches), .targets = targets});
+  }
+  // What the nodes of the step are after the pass.
+  std::vector<std::string> Ops(Result<StepGraph> step) {
+    EXPECT_TRUE(step.ok()) << step.status().ToString();
+    result = *std::move(step);
+    std::vector<std::string> found;
+    for (const Node* node : result.graph->Nodes()) {
+      if (node->op_name() != "Placeholder" && node->op_name() != "Const") {
+        found.push_back(node->op_name());
+      }
+    }
+    return found;
+  }
+
+  std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
+  std::shared_ptr<Graph> graph;
+  std::unique_ptr<GraphBuilder> b;
+  Output x, w;
+  StepGraph result;
+};
+
+TEST_F(FuseEpilogueTest, BiasResidualAndActivationJoinTheProduct) {
+  const Output bias = b->Op("BiasAdd", {MatMul(x, w), Placeholder("bias")}, {}, "biased");
+  const Output sum = b->Op("AddV2", {Placeholder("residual"), bias}, {}, "sum");
+  const Output y = b->Op("LeakyRelu", {sum}, {{"alpha", 0.5f}}, "y");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))), ElementsAre("_FusedMatMul"));
+  const Node& fused = *result.fetches[0].node;
+  EXPECT_EQ(fused.name(), "y");
+  EXPECT_EQ(result.Origin(fused), y.node);
+  EXPECT_EQ(*fused.Attr<std::vector<std::string>>("fused_ops"),
+            (std::vector<std::string>{"BiasAdd", "Add", "LeakyRelu"}));
+  EXPECT_EQ(*fused.Attr<float>("leakyrelu_alpha"), 0.5f);
+  EXPECT_TRUE(*fused.Attr<bool>("transpose_b"));
+  ASSERT_EQ(fused.num_inputs(), 4);
+  EXPECT_EQ(fused.input(2).node->name(), "bias");
+  EXPECT_EQ(fused.input(3).node->name(), "residual");
+  EXPECT_EQ(*fused.Attr<std::string>("_fused_from"),
+            "MatMul 'product', BiasAdd 'biased', AddV2 'sum', LeakyRelu 'y'");
+}
+
+TEST_F(FuseEpilogueTest, ValuesThatOthersSeeStay) {
+  const Output product = MatMul(x, w);
+  const Output y = Unary("Relu", product, "y");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, product}))), ElementsAre("MatMul", "Relu"));
+  const Output other = Unary("Neg", product, "other");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, other}))), ElementsAre("MatMul", "Relu", "Neg"));
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))), ElementsAre("_FusedMatMul"));
+  const Output after = b->WithControls({product.node}).Op("Neg", {x}, {}, "after");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, after}))), ElementsAre("MatMul", "Relu", "Neg"));
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}, {product.node}))), ElementsAre("MatMul", "Relu"));
+  const Output twice = b->Op("AddV2", {MatMul(x, w, "p2"), x}, {}, "no_row");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({twice}))), ElementsAre("MatMul", "AddV2"));
+}
+
+TEST_F(FuseEpilogueTest, ControlInputsOfAllParts) {
+  Node* first = b->OpNode("NoOp", {}, {}, "first");
+  Node* second = b->OpNode("NoOp", {}, {}, "second");
+  const Output product = b->WithControls({first}).Op("MatMul", {x, w}, {}, "product");
+  const Output y = b->WithControls({first, second}).Op("Relu", {product}, {}, "y");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))), ElementsAre("NoOp", "NoOp", "_FusedMatMul"));
+  EXPECT_EQ(result.fetches[0].node->control_inputs().size(), 2u);
+}
+
+TEST_F(FuseEpilogueTest, OtherDevicesAndColocationStay) {
+  const Output product = MatMul(x, w);
+  const Output y = b->WithDevice("/device:CPU:1").Op("Relu", {product}, {}, "y");
+  const Output z = b->ColocatedWith(*x.node).Op("Relu", {MatMul(x, w, "p2")}, {}, "z");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, z}))), ElementsAre("MatMul", "Relu", "MatMul", "Relu"));
+}
+
+TEST_F(FuseEpilogueTest, ProductsWithConstantsAndUnwrittenVariablesAreMarked) {
+  const Output constant =
+      b->Const(Tensor::Of<float>(std::vector<float>(64 * 64), Shape{64, 64}), "c");
+  const Output variable = Variable("v");
+  const Output read = Unary("Identity", variable, "read");
+  const Output enter =
+      b->Op("Enter", {read}, {{"frame_name", std::string("f")}, {"is_constant", true}}, "enter");
+  const Output p = MatMul(x, constant, "p"), q = MatMul(x, enter, "q"), r = MatMul(x, w, "r");
+  Ops(MarkWeights(Pruned({p, q, r})));
+  EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_weight"), "c transposed");
+  EXPECT_EQ(*result.fetches[1].node->Attr<std::string>("_weight"), "v transposed");
+  EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_fused_from"), "MatMul 'p'");
+  EXPECT_EQ(result.fetches[2].node->op_name(), "MatMul");
+  // A step that writes the variable does not mark it.
+  const Output assign = b->Op("AssignAdd", {variable, x}, {}, "assign");
+  Ops(MarkWeights(Pruned({q}, {assign.node})));
+  EXPECT_EQ(result.fetches[0].node->op_name(), "MatMul");
+  Ops(MarkWeights(Pruned({q})));
+  EXPECT_EQ(result.fetches[0].node->op_name(), "_FusedMatMul");
+}
+
+TEST_F(FuseEpilogueTest, MarkingKeepsWhatWasFused) {
+  const Output read = Unary("Identity", Variable("v"), "read");
+  const Output y = Unary("Relu", MatMul(x, read), "y");
+  Result<StepGraph> step = FuseEpilogues(Pruned({y}));
+  ASSERT_TRUE(step.ok());
+  Ops(MarkWeights(*step));
+  const Node& node = *result.fetches[0].node;
+  EXPECT_EQ(node.name(), "y");
+  EXPECT_EQ(*node.Attr<std::string>("_weight"), "v transposed");
+  EXPECT_EQ(*node.Attr<std::string>("_fused_from"), "MatMul 'product', Relu 'y'");
+  EXPECT_EQ(*node.Attr<std::vector<std::string>>("fused_ops"), std::vector<std::string>{"Relu"});
+}
+
+}  // namespace
+}  // namespace thalweg
