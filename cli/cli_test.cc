@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command as a shell sees it, and NumPy's files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "npy.h"
+
+namespace cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  CommandTest() {
+    char name[] = "/tmp/thalweg_cli_XXXXXX";
+    folder_ = mkdtemp(name);
+    tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+    tw::Graph g(environment);
+    const tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
+    const tw::Output w = g.Const<float>({1, 2, 3, 4}, {2, 2});
+    const tw::Output bias =
+        g.Op("BiasAdd", {g.Op("MatMul", {x, w}, {}, "m"), g.Const<float>({10, 20}, {2})}, {}, "a");
+    g.Op("Relu", {bias}, {}, "y");
+    WriteFile(Path("model.pb"), g.Export().OrThrow());
+    WriteFile(Path("model.pbtxt"), g.Export(true).OrThrow());
+    WriteFile(Path("x.npy"), NpyOf(tw::Tensor::Of<float>({1, 1, -9, -9}, {2, 2}), "x"));
+  }
+  ~CommandTest() override {
+    const int ignored = std::system(("rm -r '" + folder_ + "'").c_str());
+    EXPECT_EQ(ignored, 0);
+  }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  // The exit status; what the command wrote is in `output`.
+  int Run(const std::string& arguments) {
+    const std::string command = std::string(THALWEG_COMMAND) + " " + arguments + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    output.clear();
+    char buffer[4096];
+    for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) output.append(buffer, n);
+    const int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  std::string output;
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(CommandTest, RunWritesWhatTheGraphComputes) {
+  const std::string feed = " --feed x=" + Path("x.npy") + " --fetch y a:0 --out " + Path("o.npz");
+  for (const char* model : {"model.pb", "model.pbtxt"}) {
+    ASSERT_EQ(Run("run " + Path(model) + feed), 0) << output;
+    EXPECT_EQ(output, "");
+    const std::string archive = ReadFile(Path("o.npz"));
+    // Members are stored: the array lies in the archive as it is.
+    const std::string y = NpyOf(tw::Tensor::Of<float>({14, 26, 0, 0}, {2, 2}), "y");
+    EXPECT_THAT(archive, HasSubstr(y));
+    EXPECT_THAT(archive, HasSubstr("y.npy"));
+    EXPECT_THAT(archive, HasSubstr("a:0.npy"));
+  }
+}
+
+TEST_F(CommandTest, RunWithoutAFileSaysWhatCameOut) {
+  ASSERT_EQ(Run("run " + Path("model.pb") + " --feed x=" + Path("x.npy") + " --fetch y"), 0);
+  EXPECT_EQ(output, "y: type 1, shape [2,2]\n");
+}
+
+TEST_F(CommandTest, InspectShowsTheGraphAndThePlan) {
+  ASSERT_EQ(Run("inspect " + Path("model.pb")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("6 nodes"));
+  EXPECT_THAT(output, HasSubstr("placeholders:\n  x\n"));
+  EXPECT_THAT(output, HasSubstr("read by no other node:\n  y\n"));
+  EXPECT_THAT(output, HasSubstr("1 MatMul"));
+  ASSERT_EQ(Run("inspect --plan " + Path("model.pb") + " --fetch y"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("== Before rewriting: 6 nodes =="));
+  EXPECT_THAT(output, HasSubstr("== After rewriting: 4 nodes =="));
+  EXPECT_THAT(output, HasSubstr("MatMul 'm', BiasAdd 'a', Relu 'y'"));
+  EXPECT_THAT(output, HasSubstr("constants: 24 bytes"));
+  EXPECT_THAT(output, HasSubstr("of 1: _FusedMatMul 'y'"));
+}
+
+TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
+  WriteFile(Path("bad.npy"), "not an array");
+  WriteFile(Path("bad.pb"), "not a graph");
+  const std::string model = Path("model.pb");
+  EXPECT_EQ(Run("inspect /no/such/model.pb"), 1);
+  EXPECT_THAT(output, HasSubstr("/no/such/model.pb: cannot be opened"));
+  EXPECT_EQ(Run("inspect " + Path("bad.pb")), 1);
+  EXPECT_EQ(Run("run " + model + " --feed x=" + Path("bad.npy") + " --fetch y"), 1);
+  EXPECT_THAT(output, HasSubstr("is no .npy file"));
+  EXPECT_EQ(Run("run " + model + " --fetch y"), 1);
+  EXPECT_THAT(output, HasSubstr("must feed a value"));
+  EXPECT_EQ(Run("run " + model + " --feed x --fetch y"), 1);
+  EXPECT_EQ(Run("inspect --plan " + model + " --fetch nothing"), 1);
+  EXPECT_THAT(output, HasSubstr("nothing"));
+  EXPECT_EQ(Run(""), 2);
+  EXPECT_EQ(Run("run " + model), 2);
+  EXPECT_EQ(Run("inspect --plan " + model), 2);
+  EXPECT_EQ(Run("launch " + model), 2);
+  EXPECT_EQ(Run("--help"), 0);
+}
+
+TEST(NpyTest, ArraysComeBack) {
+  for (const tw::Tensor& tensor :
+       {tw::Tensor::Of<float>({1, 2, 3, 4, 5, 6}, {2, 3}), tw::Tensor::Scalar<int64_t>(-5),
+        tw::Tensor::Of<double>(std::vector<double>{}, {0, 7})}) {
+    const std::string bytes = NpyOf(tensor, "t");
+    const tw::Tensor back = ParseNpy(bytes, "t");
+    EXPECT_EQ(back.dtype(), tensor.dtype());
+    EXPECT_EQ(back.shape(), tensor.shape());
+    EXPECT_EQ(NpyOf(back, "t"), bytes);
+    EXPECT_EQ((bytes.size() - tw_tensor_bytes(tensor.c())) % 64, 0u);
+  }
+}
+
+TEST(NpyTest, BadFilesSayWhy) {
+  const std::string good = NpyOf(tw::Tensor::Of<float>({1, 2}, {2}), "t");
+  const auto why = [](const std::string& bytes) -> std::string {
+    try {
+      ParseNpy(bytes, "t");
+    } catch (const FileError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    return bytes.replace(bytes.find(from), from.size(), to);
+  };
+  for (size_t size = 0; size < good.size(); ++size) EXPECT_NE(why(good.substr(0, size)), "");
+  EXPECT_THAT(why(good + "x"), HasSubstr("the shape needs 8 bytes, the file has 9"));
+  EXPECT_THAT(why(with("<f4", "|O8")), HasSubstr("not supported"));
+  EXPECT_THAT(why(with("False", "True ")), HasSubstr("Fortran"));
+  EXPECT_THAT(why(with("(2, )", "(-2,)")), HasSubstr("no tuple of numbers"));
+  EXPECT_THAT(why(with("'shape'", "'shade'")), HasSubstr("lacks 'shape'"));
+  EXPECT_NE(why(with("(2, )", "(99999999999999999999, 99999999999)")), "");
+  EXPECT_THROW(NpyOf(tw::Tensor::String("a"), "t"), FileError);
+}
+
+}  // namespace
+}  // namespace cli

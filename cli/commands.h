@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs of `thalweg` do. Each writes its result to standard output or a file and throws
+// FileError or tw::Error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cli {
+
+struct InspectArgs {
+  std::string model;
+  bool plan = false;
+  std::vector<std::string> feeds;    // of the plan; none: all placeholders
+  std::vector<std::string> fetches;  // of the plan
+};
+void Inspect(const InspectArgs& args);
+
+struct RunArgs {
+  std::string model;
+  std::vector<std::string> feeds;  // NAME=FILE.npy
+  std::vector<std::string> fetches;
+  std::string out;  // FILE.npz; empty: a line for each value
+  int threads = -1;
+};
+void Run(const RunArgs& args);
+
+}  // namespace cli
