@@ -59,9 +59,16 @@ struct BinaryCall {
   BinaryFns fns;
   StorageType type;
   bool comparison;
+  bool shift;
   const HalfKernels& half;
 
   int out_size() const { return comparison ? 1 : type.size; }
+
+  // A shift by more than all bits of the stored type, not of the wider one, shifts by all but one.
+  void LimitShifts(char* wide, int64_t n) const {
+    auto* by = reinterpret_cast<int32_t*>(wide);
+    for (int64_t i = 0; i < n; ++i) by[i] = std::min(by[i], type.size * 8 - 1);
+  }
 
   // Operands with step 0 are scalars; not both.
   void Run(void* out, const void* a, int64_t a_step, const void* b, int64_t b_step, int64_t n,
@@ -76,6 +83,7 @@ struct BinaryCall {
       const int64_t count = std::min(kEwTile, n - i);
       type.widen(half, wide_a, x + i * a_step * type.size, a_step == 0 ? 1 : count);
       type.widen(half, wide_b, y + i * b_step * type.size, b_step == 0 ? 1 : count);
+      if (shift) LimitShifts(wide_b, b_step == 0 ? 1 : count);
       if (comparison) {
         fn(o + i, wide_a, wide_b, count, flags);
       } else {
@@ -227,7 +235,9 @@ Status RunBinary(Work& work, BinaryOp op, DType dtype, const Broadcast& broadcas
   if (fns.vv == nullptr)
     return Unimplemented("operation ", BinaryOpName(op), " of elements of type ", dtype);
   if (broadcast.elements() == 0) return OkStatus();
-  const BinaryCall call{fns, type, IsComparison(op), *work.isa().half};
+  const bool narrow_shift =
+      type.narrow != nullptr && (op == BinaryOp::kLeftShift || op == BinaryOp::kRightShift);
+  const BinaryCall call{fns, type, IsComparison(op), narrow_shift, *work.isa().half};
   const auto* x = static_cast<const char*>(a);
   const auto* y = static_cast<const char*>(b);
   auto* o = static_cast<char*>(out);

@@ -90,7 +90,7 @@ THALWEG_BINARY(OpReciprocalGrad, Times(Times(std::conj(x), std::conj(x)), -y))
 THALWEG_BINARY(OpRsqrtGrad,
                Times(Times(y, std::conj(x)), Times(std::conj(x), std::conj(x))) * Part<T>(-0.5))
 THALWEG_BINARY(OpSigmoidGrad, Times(y, Times(x, T(1) - x)))
-THALWEG_BINARY(OpSqrtGrad, y* Part<T>(0.5) / std::conj(x))
+THALWEG_BINARY(OpSqrtGrad, y == T(0) ? T(0) : y * Part<T>(0.5) / std::conj(x))
 THALWEG_BINARY(OpSquaredDifference, Times(x - y, std::conj(x - y)))
 THALWEG_BINARY(OpSub, x - y)
 THALWEG_BINARY(OpTanhGrad, Times(y, T(1) - Times(x, x)))

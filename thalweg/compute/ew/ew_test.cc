@@ -385,7 +385,19 @@ TEST(BinaryTest, IntegerPowersAndShifts) {
   EXPECT_EQ(Compute(BinaryOp::kLeftShift, V{1, 1, 1}, V{3, -5, 99}),
             (V{8, 1, std::numeric_limits<int32_t>::min()}));
   EXPECT_EQ(Compute(BinaryOp::kRightShift, V{-8, 8}, V{1, 99}), (V{-4, 0}));
+  using Narrow = std::vector<int8_t>;  // as in TensorFlow, by seven bits at most
+  EXPECT_EQ(Compute(BinaryOp::kLeftShift, Narrow{1, 1}, Narrow{99, -5}), (Narrow{-128, 1}));
+  using Unsigned = std::vector<uint8_t>;
+  EXPECT_EQ(Compute(BinaryOp::kRightShift, Unsigned{250, 1}, Unsigned{99, 0}), (Unsigned{1, 1}));
   EXPECT_EQ(Compute(BinaryOp::kBitwiseXor, V{6}, V{3}), V{5});
+}
+
+TEST(BinaryTest, GradientsKeepWhatIsNotFinite) {
+  using V = std::vector<float>;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(Compute(BinaryOp::kReluGrad, V{nan}, V{-1})[0]));
+  EXPECT_TRUE(std::isnan(Compute(BinaryOp::kRelu6Grad, V{nan}, V{7})[0]));
+  EXPECT_EQ(Compute(BinaryOp::kSqrtGrad, V{0}, V{0}), V{0});
 }
 
 TEST(BinaryTest, NanGoesThroughMaximumAndMinimum) {

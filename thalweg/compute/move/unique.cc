@@ -11,12 +11,13 @@
 namespace thalweg::compute {
 namespace {
 
-// Bits of a floating format: where its exponent and fraction lie.
-template <class U, U kMagnitude, U kInfinity>
+// Bits of a floating format: where its exponent and fraction lie. The two zeros are one value, but
+// (as in TensorFlow, whose 16-bit types are hashed by their bits) not where kOneZero is false.
+template <class U, U kMagnitude, U kInfinity, bool kOneZero = true>
 struct FloatBits {
   using Element = U;
   static bool IsNan(U bits) { return (bits & kMagnitude) > kInfinity; }
-  static U Canonical(U bits) { return (bits & kMagnitude) == 0 ? U{0} : bits; }
+  static U Canonical(U bits) { return kOneZero && (bits & kMagnitude) == 0 ? U{0} : bits; }
 };
 template <class U>
 struct PlainBits {
@@ -39,9 +40,11 @@ Status WithKey(DType dtype, F&& f) {
     case DType::kDouble:
       return f.template operator()<FloatBits<uint64_t, 0x7fffffffffffffffu, 0x7ff0000000000000u>>();
     case DType::kHalf:
-      return f.template operator()<FloatBits<uint16_t, uint16_t{0x7fff}, uint16_t{0x7c00}>>();
+      return f
+          .template operator()<FloatBits<uint16_t, uint16_t{0x7fff}, uint16_t{0x7c00}, false>>();
     case DType::kBfloat16:
-      return f.template operator()<FloatBits<uint16_t, uint16_t{0x7fff}, uint16_t{0x7f80}>>();
+      return f
+          .template operator()<FloatBits<uint16_t, uint16_t{0x7fff}, uint16_t{0x7f80}, false>>();
     case DType::kBool:
     case DType::kInt8:
     case DType::kUint8:
