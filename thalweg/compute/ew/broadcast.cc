@@ -104,6 +104,7 @@ Broadcast Broadcast::Dense(int64_t n, int operands) {
 RowCursor::RowCursor(const Broadcast& broadcast, int64_t row) : broadcast_(broadcast) {
   const int outer = broadcast.rank() - 1;
   place_.resize(outer);
+  if (broadcast.elements() == 0) return;  // no row to be at
   for (int dim = outer - 1; dim >= 0; --dim) {
     place_[dim] = row % broadcast.size(dim);
     row /= broadcast.size(dim);

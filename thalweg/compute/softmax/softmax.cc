@@ -109,7 +109,7 @@ void StoreLoss(const StorageType& type, const HalfKernels& half, T value, int64_
 template <class T, class Body>
 Status ForCrossEntropyRows(Work& work, const StorageType& type, int64_t rows, int64_t classes,
                            const Operand& logits, void* loss, void* grad, const Body& body) {
-  const int64_t grain = std::max<int64_t>(1, kGrain / classes);
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, classes));
   return ForShards(work, (rows + grain - 1) / grain, [&](int64_t shard) {
     const RowBuffer<T> x_buffer(work, type, classes), grad_buffer(work, type, classes);
     Scratch<T> spread(work, logits.column_stride == 0 ? classes : 0), labels(work, classes);

@@ -129,6 +129,8 @@ TEST(BinaryTest, JoinsStrings) {
   const Tensor joined = (*RunOp("Add", {words({"a", "b", ""}), words({"x"})}))[0];
   EXPECT_EQ(joined.shape(), Shape({3}));
   EXPECT_EQ(joined.data<std::string>()[1], "bx");
+  const Tensor none = Tensor::Of<std::string>({}, Shape{2, 0, 1});
+  EXPECT_EQ((*RunOp("Add", {none, words({"a", "b"})}))[0].shape(), Shape({2, 0, 2}));
   EXPECT_EQ(RunOp("Add", {words({"a", "b"}), words({"x", "y", "z"})}).status().code(),
             Code::kInvalidArgument);
 }

@@ -48,6 +48,8 @@ TEST(CompareTest, StringsAndQuantised) {
   EXPECT_FALSE(same.data<bool>()[0]);
   EXPECT_TRUE(same.data<bool>()[1]);
   EXPECT_TRUE((*RunOp("NotEqual", {text, Tensor::Scalar("b")}))[0].data<bool>()[0]);
+  const Tensor none = Tensor::Of<std::string>({}, Shape{2, 0, 1});
+  EXPECT_EQ((*RunOp("Equal", {none, text}))[0].shape(), Shape({2, 0, 2}));
   const Tensor small = *Tensor::Vector<int8_t>({-3, 4}).Bitcast(DType::kQint8);
   const Tensor other = *Tensor::Vector<int8_t>({-3, 5}).Bitcast(DType::kQint8);
   const Tensor equal = (*RunOp("Equal", {small, other}))[0];

@@ -134,7 +134,8 @@ Status Sorted(Context& ctx) {
   dims[0] = count == 0 ? 0 : ids.back() + 1;
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   RETURN_IF_ERROR(CombineInto(ctx, Op, true, shape, inner, ids));
-  if (Op != SegmentOp::kMean) return OkStatus();
+  // Without elements nothing has bounded the number of segments.
+  if (Op != SegmentOp::kMean || shape.num_elements() == 0) return OkStatus();
   std::vector<int64_t> counts(static_cast<size_t>(dims[0]), 0);
   for (int64_t id : ids) ++counts[id];
   for (int64_t& n : counts) n = std::max<int64_t>(n, 1);

@@ -96,6 +96,15 @@ void UnsortedSegments(const char* op, Fold fold) {
       .Run();
 }
 
+TEST(SegmentTest, SegmentsWithoutElementsTakeNoMemory) {
+  const Tensor data = Tensor::Of<float>({}, Shape{2, 0});
+  const int64_t last = int64_t{1} << 60;
+  const Result<std::vector<Tensor>> means =
+      RunOp("SegmentMean", {data, Tensor::Vector<int64_t>({0, last})});
+  ASSERT_TRUE(means.ok()) << means.status().message();
+  EXPECT_EQ((*means)[0].shape(), Shape({last + 1, 0}));
+}
+
 TEST(SegmentTest, Unsorted) {
   UnsortedSegments("UnsortedSegmentSum", Fold::kSum);
   UnsortedSegments("UnsortedSegmentProd", Fold::kProd);

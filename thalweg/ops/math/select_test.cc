@@ -71,6 +71,8 @@ TEST(SelectTest, Objects) {
   const Tensor chosen = (*RunOp("SelectV2", {condition, text, Tensor::Scalar("z")}))[0];
   EXPECT_EQ(chosen.data<std::string>()[0], "a");
   EXPECT_EQ(chosen.data<std::string>()[1], "z");
+  const Tensor none = Tensor::Of<std::string>({}, Shape{2, 0, 1});
+  EXPECT_EQ((*RunOp("SelectV2", {condition, none, text}))[0].shape(), Shape({2, 0, 2}));
 }
 
 TEST(SelectTest, ClipByValue) {

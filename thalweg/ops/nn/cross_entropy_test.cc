@@ -71,6 +71,7 @@ TEST(CrossEntropyTest, Classes) {
       .Try({In({2, 3}), In({2}, {2, 0})})
       .Try({In({1, 1}), In({1}, {0})})
       .Try({In({0, 3}), In({0})})
+      .Try({In({0, 0}), In({0})})
       .Bad({In({2, 3}), In({2}, {0, 3})}, {}, Code::kInvalidArgument, "")
       .Bad({In({2, 3}), In({2}, {-1, 0})}, {}, Code::kInvalidArgument, "")
       .Bad({In({2, 3}), In({3}, {0, 1, 2})}, {}, Code::kInvalidArgument, "rows")
