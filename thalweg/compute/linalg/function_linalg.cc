@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thalweg/compute/linalg/eigen.h"
+#include "thalweg/compute/linalg/bordered.h"
 
 namespace thalweg::compute {
 namespace {
@@ -30,6 +30,16 @@ LinalgResult OfFinite(int64_t n, const void* a, void* out, F&& f) {
     return true;
   });
 }
+
+// x = u t u^H with unitary u and upper triangular t.
+struct Schur {
+  explicit Schur(const ComplexMatrix& x) {
+    const ::Eigen::ComplexSchur<ComplexMatrix> schur(Bordered(x));
+    t = schur.matrixT().bottomRightCorner(x.rows(), x.cols());
+    u = schur.matrixU().bottomRightCorner(x.rows(), x.cols());
+  }
+  ComplexMatrix t, u;
+};
 
 // log(I + x) for a small upper triangular x: Gauss-Legendre quadrature of x (I + t x)^-1 over
 // [0, 1], which is the [8/8] Pade approximant (Higham, "Functions of Matrices", 11.4).
@@ -73,9 +83,8 @@ ComplexMatrix RootOfTriangular(const ComplexMatrix& t) {
 template <>
 LinalgResult Function<T>::SquareRoot(int64_t n, const void* a, void* out) {
   return OfFinite(n, a, out, [](const auto& x, auto& y) {
-    const ::Eigen::ComplexSchur<ComplexMatrix> schur(x.template cast<Complex>().eval());
-    const ComplexMatrix root =
-        schur.matrixU() * RootOfTriangular(schur.matrixT()) * schur.matrixU().adjoint();
+    const Schur schur(x.template cast<Complex>());
+    const ComplexMatrix root = schur.u * RootOfTriangular(schur.t) * schur.u.adjoint();
     if constexpr (::Eigen::NumTraits<T>::IsComplex) {
       y = root;
     } else {
@@ -135,8 +144,8 @@ LinalgResult Function<T>::Logarithm(int64_t n, const void* a, void* out) {
   } else {
     return OfFinite(n, a, out, [n](const auto& x, auto& y) {
       constexpr int kMostRoots = 80;
-      const ::Eigen::ComplexSchur<ComplexMatrix> schur(x);
-      ComplexMatrix t = schur.matrixT();
+      const Schur schur(x);
+      ComplexMatrix t = schur.t;
       const auto logs = t.diagonal().array().log().eval();
       ComplexMatrix near = t - ComplexMatrix::Identity(n, n);
       int roots = 0;
@@ -148,7 +157,7 @@ LinalgResult Function<T>::Logarithm(int64_t n, const void* a, void* out) {
       ComplexMatrix result = LogOfNearIdentity(near) * std::ldexp(Real(1), roots);
       result.diagonal() = logs;
       if (roots == kMostRoots) result.setConstant(NotANumber<Complex>());
-      y = schur.matrixU() * result * schur.matrixU().adjoint();
+      y = schur.u * result * schur.u.adjoint();
     });
   }
 }

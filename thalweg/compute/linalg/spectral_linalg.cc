@@ -3,7 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <type_traits>
 
-#include "thalweg/compute/linalg/eigen.h"
+#include "thalweg/compute/linalg/bordered.h"
 
 namespace thalweg::compute {
 namespace {
@@ -36,10 +36,17 @@ LinalgResult Spectral<T>::Eigen(int64_t n, const void* a, void* e, void* v) {
     if (n == 0) return true;
     const auto matrix = In<T>(a, n, n);
     if (!matrix.allFinite()) return false;
-    const GeneralSolver solver(matrix, v != nullptr);
-    if (solver.info() != ::Eigen::Success) return false;
-    Out<Complex>(e, n, 1) = solver.eigenvalues();
-    if (v != nullptr) Out<Complex>(v, n, n) = solver.eigenvectors();
+    if constexpr (::Eigen::NumTraits<T>::IsComplex) {
+      const GeneralSolver solver(Bordered(matrix), v != nullptr);
+      if (solver.info() != ::Eigen::Success) return false;
+      Out<Complex>(e, n, 1) = solver.eigenvalues().tail(n);  // the border's, 0, comes first
+      if (v != nullptr) Out<Complex>(v, n, n) = solver.eigenvectors().bottomRightCorner(n, n);
+    } else {
+      const GeneralSolver solver(matrix, v != nullptr);
+      if (solver.info() != ::Eigen::Success) return false;
+      Out<Complex>(e, n, 1) = solver.eigenvalues();
+      if (v != nullptr) Out<Complex>(v, n, n) = solver.eigenvectors();
+    }
     return true;
   });
 }
