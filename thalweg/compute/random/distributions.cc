@@ -69,6 +69,8 @@ double BinomialByRejection(DoublePairs& numbers, double count, double p) {
 double PoissonByRejection(DoublePairs& numbers, double rate, double limit) {
   const double log_rate = std::log(rate), b = 0.931 + 2.53 * std::sqrt(rate);
   const double a = -0.059 + 0.02483 * b, inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+  // Forty deviations above what the type holds every number would be refused, one by one.
+  if (rate - 40 * std::sqrt(rate) > limit) return kNan;
   for (int tries = 0; tries < kMostTries; ++tries) {
     const double u = numbers.Uniform() - 0.5, v = numbers.Uniform();
     const double us = 0.5 - std::abs(u), k = std::floor((2 * a / us + b) * u + rate + 0.43);
