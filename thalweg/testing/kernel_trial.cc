@@ -147,6 +147,13 @@ const Names& Lists() {
   return kNames;
 }
 
+const Names& Channels() {
+  static const Names kNames = {
+      "b",        "beta", "bias", "gamma", "m",    "mean", "offset",          "scale",          "v",
+      "variance", "wcf",  "wci",  "wco",   "b_ru", "b_c",  "reserve_space_1", "reserve_space_2"};
+  return kNames;
+}
+
 // Of most inputs of the operation; -1 when its name does not say.
 int LikelyRank(std::string_view op) {
   for (const std::string_view part : {"3D", "Volume"}) {
@@ -168,6 +175,7 @@ Shape ChooseShape(const Shape& base, std::string_view name, Choices& choices) {
     if (name == "seed") return Shape{2};
     if (name == "paddings" || name == "crops") return Shape{base.rank(), 2};
     if (Lists().contains(name)) return Shape{base.rank()};
+    if (Channels().contains(name) && base.rank() > 0) return Shape{base.dim(base.rank() - 1)};
   }
   const size_t way = choices.Below(16);
   const auto begin = base.dims().begin();
@@ -181,6 +189,13 @@ Shape ChooseShape(const Shape& base, std::string_view name, Choices& choices) {
     return Shape(std::move(dims));
   }
   return way > 13 ? RandomShape(choices) : base;
+}
+
+Tensor ShapeAsTensor(const Shape& shape, DType dtype) {
+  const std::vector<int64_t> wide(shape.dims().begin(), shape.dims().end());
+  const std::vector<int32_t> narrow(wide.begin(), wide.end());
+  return dtype == DType::kInt64 ? Tensor::Of<int64_t>(wide, Shape{shape.rank()})
+                                : Tensor::Of<int32_t>(narrow, Shape{shape.rank()});
 }
 
 std::vector<DType> TypesOf(const ArgDef& arg, const AttrMap& attrs) {
@@ -231,6 +246,9 @@ AttrMap KernelTrials::ChooseAttrs(const OpDef& def, const KernelEntry& entry,
 Tensor KernelTrials::ChooseInput(const ArgDef& arg, DType dtype, const AttrMap& attrs,
                                  const Shape& base, Choices& choices) const {
   const Shape shape = ChooseShape(base, arg.name, choices);
+  const bool is_index = dtype == DType::kInt32 || dtype == DType::kInt64;
+  if (is_index && shape == Shape{base.rank()} && choices.Chance(40))
+    return ShapeAsTensor(base, dtype);
   if (!arg.is_ref && dtype != DType::kResource) return RandomTensor(choices, dtype, shape);
   if (dtype == DType::kResource) {
     dtype = AttrOr(attrs, "dtype", AttrOr(attrs, "T", DType::kFloat));

@@ -73,7 +73,12 @@ std::vector<int64_t> RandomInts(Choices& choices, size_t n) {
 
 AttrValue RandomList(Choices& choices, const AttrDef& def) {
   static const std::vector<size_t> kLengths = {4, 4, 4, 5, 5, 2, 1, 0, 3, 8, 2, 1};
-  const size_t n = choices.Of(kLengths);
+  size_t n = choices.Of(kLengths);
+  if (def.has_minimum && def.minimum > 0 && choices.Chance(80)) {
+    n = static_cast<size_t>(def.minimum);
+  } else if (def.kind == AttrValue::Kind::kIntList && choices.Chance(50)) {
+    n = 4;  // of a window over images
+  }
   switch (def.kind) {
     case AttrValue::Kind::kIntList:
       return RandomInts(choices, n);
