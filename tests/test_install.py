@@ -34,7 +34,7 @@ def test_installs_four_headers_and_one_library(prefix):
 
 
 def test_cpp_with_cmake(prefix, tmp_path):
-    run("cmake", "-S", SOURCES, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
+    run("cmake", "-G", "Ninja", "-S", SOURCES, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
     run("cmake", "--build", tmp_path)
     p = run(tmp_path / "line")
     assert p.stdout == "y = 3.00 x + 2.00\n" and p.stderr == ""

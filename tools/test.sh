@@ -4,7 +4,7 @@ set -uo pipefail
 filter=${1:-}
 failed=0
 least=(--min 1)
-ctest=(ctest --test-dir build/release -j "$(nproc)" --output-on-failure --timeout 120)
+ctest=(ctest --test-dir build/release -j "$(nproc)" --output-on-failure --timeout 300)
 pytest=(.venv/bin/python -m pytest -q -p no:cacheprovider --ignore=tests/conformance)
 if [[ -n $filter ]]; then
   least=(--min 0)
