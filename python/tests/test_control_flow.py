@@ -91,6 +91,15 @@ def test_assignments_in_a_loop_happen_in_every_iteration(run):
         assert sess.run(loop) == 5 and sess.run(v) == 10
 
 
+def test_shapes_of_loop_variables_are_known_in_the_body(run):
+    w = tw.constant([[0.0, 2.0], [2.0, 0.0]])
+    _, x = tw.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tw.matmul(x, w)), [0, tw.ones([2, 2])])
+    assert x.shape == [2, 2]
+    assert run(x).tolist() == [[8, 8], [8, 8]]
+    with pytest.raises(ValueError, match="Provide shape invariants"):
+        tw.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, tw.concat([x, x], 0)), [0, tw.ones([2])])
+
+
 def test_shape_invariants(run):
     loop = tw.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, tw.concat([t, t], 0)), [0, tw.ones([1])],
                          shape_invariants=[tw.TensorShape([]), tw.TensorShape([None])])

@@ -216,9 +216,7 @@ class WhileContext(_Context):
             going_on = convert_to_tensor(condition(*_arguments(structure, merges)))
             going_on = apply("LoopCond", [self.value(going_on)], name="LoopCond")
             switches = [apply("Switch", [m, going_on], name="Switch") for m in merges]
-            inputs = [apply("Identity", [s[1]], name="Identity") for s in switches]
-            for i, s in zip(inputs, shapes):
-                i.set_shape(s)
+            inputs = [self._of_shape(s[1], shape) for s, shape in zip(switches, shapes)]
             self.pivot = inputs[0].op
             results = self._body(body, structure, inputs, shapes)
             for merge, result in zip(merges, results):
@@ -229,6 +227,16 @@ class WhileContext(_Context):
             self._outer_owns(e.op)
             e.set_shape(s)
         return exits
+
+    @staticmethod
+    def _of_shape(value, shape):
+        """A loop variable for the body. The core does not know the shape of a Merge whose back edge is open, so that of
+        anything but a scalar is said, and checked in every iteration."""
+        if shape.ndims:
+            return apply("EnsureShape", [value], {"shape": shape}, name="Identity")
+        value = apply("Identity", [value], name="Identity")
+        value.set_shape(shape)
+        return value
 
     def _merge(self, enter, initial, shape):
         from thalweg.ops import _create
