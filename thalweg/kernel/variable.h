@@ -3,8 +3,8 @@
 // handles lead to.
 //
 // A read takes a counted handle: the buffer it saw is pinned, not copied. An update writes in place
-// only when the variable holds the one reference to its buffer, else into a copy that is swapped in
-// (engine.md 6a). Each variable has one lock, held for the whole update with use_locking; without
+// only when the variable holds the one reference to its buffer, else into a copy that is swapped
+// in. Each variable has one lock, held for the whole update with use_locking; without
 // it two unordered updates may lose one, never tear.
 //
 //   ASSIGN_OR_RETURN(Tensor value, variable->Read());             // FailedPrecondition when
