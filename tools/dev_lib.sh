@@ -134,10 +134,9 @@ dev_lint() {
   tools/lint.sh
 }
 
-sanitize() { dev_setup core; tools/sanitize.sh "$1"; }
-dev_asan() { at_most asan 0 "$@"; sanitize asan; }
-dev_ubsan() { at_most ubsan 0 "$@"; sanitize ubsan; }
-dev_tsan() { at_most tsan 0 "$@"; sanitize tsan; }
+dev_asan() { dev_setup core; tools/sanitize.sh asan "$@"; }
+dev_ubsan() { dev_setup core; tools/sanitize.sh ubsan "$@"; }
+dev_tsan() { dev_setup core; tools/sanitize.sh tsan "$@"; }
 
 dev_fuzz() {
   at_most fuzz 1 "$@"
