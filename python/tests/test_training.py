@@ -245,3 +245,10 @@ def test_metrics_over_batches():
         for p in ([1, 2, 3], [1, 0, 0], [1, 2, 0]):
             sess.run([update, update_error], {labels: [1, 2, 3], predictions: p})
         assert sess.run(accuracy) == np.float32(6 / 9) and abs(sess.run(error) - (0 + 13 + 9) / 9) < 1e-5
+
+
+def test_get_variable_starts_as_an_array(run):
+    v = tw.get_variable("from_array", initializer=np.arange(3, dtype=np.float32))
+    with tw.Session() as sess:
+        sess.run(v.initializer)
+        assert sess.run(v).tolist() == [0, 1, 2]

@@ -135,7 +135,7 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     """The variable of this name in the current scope: made, or the one that is there where the scope reuses."""
     scope = get_variable_scope()
     getter = custom_getter or scope.custom_getter
-    arguments = dict(shape=shape, dtype=dtype or scope.dtype, initializer=initializer or scope.initializer,
+    arguments = dict(shape=shape, dtype=dtype or scope.dtype, initializer=scope.initializer if initializer is None else initializer,
                      regularizer=regularizer or scope.regularizer, trainable=trainable, collections=collections,
                      validate_shape=validate_shape, constraint=constraint or scope.constraint,
                      use_resource=scope.use_resource if use_resource is None else use_resource, reuse=scope.reuse)
