@@ -35,7 +35,7 @@ def extract_sub_graph(graph_def, dest_nodes):
 
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
                                    variable_names_blacklist=None):
-    """The graph that `output_node_names` need, with each variable's value in this session in the variable's place."""
+    """The graph that `output_node_names` need, with the value that each variable has in `sess` in the variable's place."""
     inference = extract_sub_graph(input_graph_def, output_node_names)
     nodes = {n.name: n for n in inference.node}
 
