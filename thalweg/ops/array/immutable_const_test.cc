@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/testing/op_case.h"
@@ -9,7 +10,8 @@ namespace {
 
 class ImmutableConstTest : public testing::Test {
  protected:
-  ImmutableConstTest() : path_(testing::TempDir() + "/immutable_const_test") {
+  ImmutableConstTest()
+      : path_(testing::TempDir() + "/immutable_const_test." + std::to_string(getpid())) {
     const float numbers[] = {0, 1, 2, 3, 4, 5};
     EXPECT_TRUE(WriteFileAtomically(files_, path_,
                                     {reinterpret_cast<const char*>(numbers), sizeof(numbers)})
