@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs the Python package as built into a wheel: make_wheel.py OUT_FOLDER
 
-Takes build/release/python/thalweg as it is, with debugging symbols stripped; the wheel needs numpy and nothing else.
+Takes build/release/python/thalweg as it is, with debugging symbols stripped; the wheel needs numpy, and ml_dtypes for bfloat16.
 """
 import base64
 import hashlib
@@ -68,7 +68,7 @@ def main(out):
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
         licence = f.read()
     metadata = (f"Metadata-Version: 2.1\nName: thalweg\nVersion: {version()}\nSummary: A virtual machine for tensor dataflow "
-                f"graphs\nLicense: Apache-2.0\nRequires-Python: >=3.{sys.version_info[1]}\nRequires-Dist: numpy\n"
+                f"graphs\nLicense: Apache-2.0\nRequires-Python: >=3.{sys.version_info[1]}\nRequires-Dist: numpy\nRequires-Dist: ml_dtypes\n"
                 f"Description-Content-Type: text/markdown\n\n{readme}")
     wheel = f"Wheel-Version: 1.0\nGenerator: thalweg\nRoot-Is-Purelib: false\nTag: {tag}\n"
     record = []

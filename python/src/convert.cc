@@ -9,40 +9,10 @@
 namespace thalweg_python {
 namespace {
 
-constexpr TwDataType kFloat = 1, kDouble = 2, kInt32 = 3, kString = 7, kInt64 = 9, kBool = 10;
-constexpr int kMaxTypes = 24;
+constexpr TwDataType kFloat = 1, kDouble = 2, kInt32 = 3, kString = 7, kInt64 = 9, kBool = 10,
+                     kBfloat16 = 14;
 // Below this a copy costs less than sharing.
 constexpr size_t kShareBytes = 1024;
-
-struct TypeRow {
-  const char* name;
-  int numpy;
-};
-// By TensorFlow's numbers. Quantised types show their integers, bfloat16 its bits.
-constexpr TypeRow kTypes[kMaxTypes] = {{"invalid", -1},
-                                       {"float32", NPY_FLOAT},
-                                       {"float64", NPY_DOUBLE},
-                                       {"int32", NPY_INT32},
-                                       {"uint8", NPY_UINT8},
-                                       {"int16", NPY_INT16},
-                                       {"int8", NPY_INT8},
-                                       {"string", NPY_OBJECT},
-                                       {"complex64", NPY_CFLOAT},
-                                       {"int64", NPY_INT64},
-                                       {"bool", NPY_BOOL},
-                                       {"qint8", NPY_INT8},
-                                       {"quint8", NPY_UINT8},
-                                       {"qint32", NPY_INT32},
-                                       {"bfloat16", NPY_UINT16},
-                                       {"qint16", NPY_INT16},
-                                       {"quint16", NPY_UINT16},
-                                       {"uint16", NPY_UINT16},
-                                       {"complex128", NPY_CDOUBLE},
-                                       {"float16", NPY_HALF},
-                                       {"resource", -1},
-                                       {"variant", -1},
-                                       {"uint32", NPY_UINT32},
-                                       {"uint64", NPY_UINT64}};
 
 // Arrays whose tensor has gone. A tensor may go on any thread, and without the GIL.
 struct SharedArray {
@@ -61,6 +31,11 @@ void OnTensorGone(void* arg) {
 TensorPtr RaiseTensor(const StatusPtr& status) {
   Raise(status.get(), nullptr);
   return nullptr;
+}
+
+// What to install for an element type that no array can have without it; "" where nothing helps.
+const char* WhatIsMissing(TwDataType dtype) {
+  return dtype == kBfloat16 ? ": the Python package ml_dtypes is not installed" : "";
 }
 
 TensorPtr NewTensor(TwDataType dtype, const int64_t* dims, int rank) {
@@ -190,8 +165,8 @@ TensorPtr FromArrayLike(PyObject* value, TwDataType dtype, bool share) {
   if (dtype == kString) {
     tensor = StringTensor(array);
   } else if (wanted < 0) {
-    PyErr_Format(PyExc_TypeError, "Cannot make a tensor of type %s from %R of type '%s'.",
-                 TypeName(dtype), value, Py_TYPE(value)->tp_name);
+    PyErr_Format(PyExc_TypeError, "Cannot make a tensor of type %s from %R of type '%s'%s.",
+                 TypeName(dtype), value, Py_TYPE(value)->tp_name, WhatIsMissing(dtype));
   } else if (text) {
     PyErr_Format(PyExc_ValueError, "Expected %s, got %R, which is text.", TypeName(dtype), value);
   } else {
@@ -293,56 +268,6 @@ PyObject* StringsToPython(const TwTensor* tensor, int rank, const npy_intp* dims
 
 }  // namespace
 
-int NumpyType(TwDataType dtype) {
-  return dtype > 0 && dtype < kMaxTypes ? kTypes[dtype].numpy : -1;
-}
-
-const char* TypeName(TwDataType dtype) {
-  if (dtype > 100 && dtype < 100 + kMaxTypes) dtype -= 100;
-  return dtype > 0 && dtype < kMaxTypes ? kTypes[dtype].name : "invalid";
-}
-
-TwDataType TypeOfNumpy(int numpy_type) {
-  switch (numpy_type) {
-    case NPY_BYTE:
-      return 6;
-    case NPY_UBYTE:
-      return 4;
-    case NPY_SHORT:
-      return 5;
-    case NPY_USHORT:
-      return 17;
-    case NPY_INT:
-      return 3;
-    case NPY_UINT:
-      return 22;
-    case NPY_LONG:
-    case NPY_LONGLONG:
-      return 9;
-    case NPY_ULONG:
-    case NPY_ULONGLONG:
-      return 23;
-    case NPY_HALF:
-      return 19;
-    case NPY_FLOAT:
-      return 1;
-    case NPY_DOUBLE:
-      return 2;
-    case NPY_CFLOAT:
-      return 8;
-    case NPY_CDOUBLE:
-      return 18;
-    case NPY_BOOL:
-      return 10;
-    case NPY_OBJECT:
-    case NPY_STRING:
-    case NPY_UNICODE:
-      return 7;
-    default:
-      return 0;
-  }
-}
-
 void ReleaseSharedArrays() {
   if (gone.load(std::memory_order_relaxed) == nullptr) return;
   SharedArray* list = gone.exchange(nullptr, std::memory_order_acquire);
@@ -388,6 +313,11 @@ PyObject* TensorToPython(TensorPtr tensor) {
   const TwDataType dtype = tw_tensor_dtype(tensor.get());
   const int rank = tw_tensor_rank(tensor.get());
   const int type = NumpyType(dtype);
+  if (type < 0 && *WhatIsMissing(dtype) != 0) {
+    PyErr_Format(PyExc_ImportError, "Cannot show a tensor of type %s%s.", TypeName(dtype),
+                 WhatIsMissing(dtype));
+    return nullptr;
+  }
   if (type < 0) return MemoryOf(std::move(tensor));
   if (rank > NPY_MAXDIMS) {
     PyErr_Format(PyExc_ValueError, "A tensor of rank %d has no numpy array.", rank);

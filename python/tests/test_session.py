@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 
+import ml_dtypes
 import numpy as np
 import pytest
 import thalweg as tw
@@ -45,6 +46,16 @@ def test_arrays_go_in_and_out_unchanged(run, dtype, size):
     got = run(tw.identity(x), {x: value})
     assert got.dtype == value.dtype
     np.testing.assert_array_equal(got, value)
+
+
+def test_bfloat16_is_that_of_ml_dtypes(run):
+    x = tw.placeholder(tw.bfloat16, [None])
+    for size in (3, 3000):
+        array = np.arange(size).astype(ml_dtypes.bfloat16)
+        out = run(x + 1, {x: array})
+        assert out.dtype == ml_dtypes.bfloat16 and (out == array + ml_dtypes.bfloat16(1)).all()
+    assert run(x[0], {x: [1.5]}) == 1.5  # converted, not its bits
+    assert tw.constant(array).dtype == tw.bfloat16 == tw.as_dtype(tw.bfloat16.as_numpy_dtype)
 
 
 def test_feeds_that_need_conversion(run):
@@ -199,7 +210,15 @@ def test_a_timeout_ends_a_step_and_the_session_goes_on():
         assert sess.run(tw.constant(3)) == 3
 
 
-def test_ctrl_c_cancels_the_step_and_keeps_the_session():
+@pytest.fixture
+def interruptible():
+    """Python's own handler: jobs that a shell starts in the background begin with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_cancels_the_step_and_keeps_the_session(interruptible):
     forever = endless()
     with tw.Session() as sess:
         for _ in range(2):

@@ -5,9 +5,9 @@ import numpy as np
 _NAMES = ("float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 "
           "quint16 uint16 complex128 float16 resource variant uint32 uint64").split()
 _REF = 100
-# What numpy shows for types that it does not have: quantised ones as their integers, bfloat16 as its bits.
+# What numpy shows for types that it does not have: quantised ones as their integers.
 _SHOWN_AS = {"string": "object", "resource": "object", "variant": "object", "qint8": "int8", "quint8": "uint8",
-             "qint32": "int32", "qint16": "int16", "quint16": "uint16", "bfloat16": "uint16"}
+             "qint32": "int32", "qint16": "int16", "quint16": "uint16"}
 
 
 class DType:
@@ -29,7 +29,11 @@ class DType:
     def as_numpy_dtype(self):
         if self._numpy is None:
             base = self.base_dtype.name
-            self._numpy = np.dtype(_SHOWN_AS.get(base, base)).type
+            if base == "bfloat16":
+                import ml_dtypes  # not at the top: it costs a tenth of this package's import
+                self._numpy = ml_dtypes.bfloat16
+            else:
+                self._numpy = np.dtype(_SHOWN_AS.get(base, base)).type
         return self._numpy
 
     @property
