@@ -44,6 +44,7 @@ struct Phase {
   int64_t rows, columns;  // pixels per image
   Tap* taps;
   int64_t tap_count;
+  const GemmKernels<T>* kernels;
 
   void FillRow(int64_t pixel, int64_t k0, int64_t depth, T* to) const {
     const int64_t per_image = rows * columns;
@@ -84,7 +85,7 @@ void PackPhaseFilter(const void* context, int64_t k0, int64_t depth, int64_t col
   while (k0 < end) {
     const int64_t offset = k0 % out;
     const int64_t n = std::min(out - offset, end - k0);
-    const Matrix<T> tap{phase.filter + phase.taps[k0 / out].index * in * out, out};
+    const Matrix<T> tap{phase.filter + phase.taps[k0 / out].index * in * out, out, phase.kernels};
     PackTransposed<T>(&tap, offset, n, col, cols, width, panel);
     panel += n * width;
     k0 += n;
@@ -150,7 +151,7 @@ Status ConvForward(Work& work, const Conv2DShape& s, const T* input, const T* fi
                 epilogue);
   }
   const ImageRows<T> image{input, s.rows, s.columns, s.in_channels};
-  const Matrix<T> b{filter, s.out_channels};
+  const Matrix<T> b{filter, s.out_channels, &GemmKernelsOf<T>(work.isa())};
   Product<T> p;
   p.m = m;
   p.n = s.out_channels;
@@ -193,7 +194,8 @@ Status ConvBackwardInput(Work& work, const Conv2DShape& s, const T* filter, cons
                      CountFrom(row0, s.rows.input, s.rows.stride),
                      CountFrom(column0, s.columns.input, s.columns.stride),
                      taps.get(),
-                     0};
+                     0,
+                     &GemmKernelsOf<T>(work.isa())};
       for (int64_t tap = 0; tap < s.Taps(); ++tap) {
         const int64_t row = row0 + s.rows.pad_before - tap / s.columns.size * s.rows.dilation;
         const int64_t column =
@@ -220,7 +222,7 @@ Status ConvBackwardFilter(Work& work, const Conv2DShape& s, const T* input, cons
     const int64_t images = s.batch * (group + 1) / groups - first;
     const ImageRows<T> image{input + first * s.InPixels() * s.in_channels, s.rows, s.columns,
                              s.in_channels};
-    const Matrix<T> b{output_grad + first * s.OutPixels() * n, n};
+    const Matrix<T> b{output_grad + first * s.OutPixels() * n, n, &GemmKernelsOf<T>(work.isa())};
     Product<T> p;
     p.m = m;
     p.n = n;

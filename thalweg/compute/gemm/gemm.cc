@@ -111,7 +111,8 @@ template <class T>
 Status TiledGemm(Work& work, const GemmShape& s, const T* a, const T* b, const T* packed, T* c,
                  const GemmEpilogue& epilogue) {
   const bool ta = s.a != Transpose::kNo;
-  const Matrix<T> a_matrix{a, s.a_stride}, b_matrix{b, s.b_stride};
+  const Matrix<T> a_matrix{a, s.a_stride};
+  const Matrix<T> b_matrix{b, s.b_stride, &GemmKernelsOf<T>(work.isa())};
   Product<T> p;
   SetB(s, b_matrix, &p);
   p.b_packed = packed;
@@ -234,7 +235,8 @@ Status PackGemm(Work& work, DType dtype, const GemmShape& s, const void* b, void
   if (s.n == 0 || s.k == 0) return OkStatus();
   const bool tb = s.b != Transpose::kNo;
   if (dtype == DType::kDouble) {
-    const Matrix<double> matrix{static_cast<const double*>(b), s.b_stride};
+    const Matrix<double> matrix{static_cast<const double*>(b), s.b_stride,
+                                &GemmKernelsOf<double>(work.isa())};
     Product<double> p;
     SetB(s, matrix, &p);
     return PackWhole(work, p, static_cast<double*>(packed));
@@ -242,11 +244,12 @@ Status PackGemm(Work& work, DType dtype, const GemmShape& s, const void* b, void
   const bool half = dtype != DType::kFloat;
   Scratch<float> wide(work, half ? s.n * s.k : 0);
   if (!wide) return OutOfScratch();
-  Matrix<float> matrix{static_cast<const float*>(b), s.b_stride};
+  const GemmKernels<float>& kernels = GemmKernelsOf<float>(work.isa());
+  Matrix<float> matrix{static_cast<const float*>(b), s.b_stride, &kernels};
   if (half) {
     const int64_t rows = tb ? s.n : s.k, cols = tb ? s.k : s.n;
     RETURN_IF_ERROR(Widen(work, StorageTypeOf(dtype), b, rows, cols, s.b_stride, wide.get()));
-    matrix = {wide.get(), cols};
+    matrix = {wide.get(), cols, &kernels};
   }
   Product<float> p;
   SetB(s, matrix, &p);

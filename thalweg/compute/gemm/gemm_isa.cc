@@ -68,7 +68,9 @@ inline __attribute__((always_inline)) void Finish(const GemmTile<T>& t, Vec<T> (
 template <class T, int R, bool RowMajor, int V>
 void Tile(const GemmTile<T>& t) {
   constexpr int L = kLanes<T>;
-  constexpr bool kPrefetch = V == 2 && R >= 4;
+  // b is asked for this many steps ahead, c at once: it is needed after the last step.
+  constexpr int kAhead = 8;
+  constexpr bool kPrefetch = V <= 2 && R >= 4;
   Vec<T> acc[R][V] = {};
   const T* b = t.b;
   // Three rows a pointer: their distances are index and twice the index, which addresses can hold.
@@ -77,14 +79,20 @@ void Tile(const GemmTile<T>& t) {
 #pragma GCC unroll 8
   for (int p = 0; p < kPointers; ++p) a[p] = t.a + 3 * p * (RowMajor ? t.a_stride : 0);
   const int64_t stride = t.a_stride;
-  const T* next = t.prefetch;
+  if (kPrefetch) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) __builtin_prefetch(t.c + r * t.c_stride + v * L, 0, 2);
+    }
+  }
   for (int64_t k = 0; k < t.k; ++k) {
     Vec<T> column[V];
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) column[v] = Load(b + v / 2 * t.panel_stride + v % 2 * L);
     if (kPrefetch) {
-      __builtin_prefetch(next, 0, 2);
-      next += t.prefetch_step;
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) __builtin_prefetch(b + kAhead * t.b_stride + v * L, 0, 3);
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
@@ -144,6 +152,60 @@ T Dot(int64_t n, const T* a, const T* b) {
   return lane[0];
 }
 
+template <class T>
+void PackRows(int64_t depth, const T* from, int64_t stride, T* panel) {
+  constexpr int L = kLanes<T>;
+  for (int64_t k = 0; k < depth; ++k, from += stride, panel += 2 * L) {
+    const Vec<T> x = Load(from), y = Load(from + L);
+    Store(panel, x);
+    Store(panel + L, y);
+  }
+}
+
+// The lower, or upper, halves of a and b with their elements in turn.
+template <bool Upper, class V>
+inline V Zip(V a, V b) {
+  constexpr int n = sizeof(V) / sizeof(a[0]), s = Upper ? n / 2 : 0;
+  if constexpr (n == 2) {
+    return __builtin_shufflevector(a, b, s, s + 2);
+  } else if constexpr (n == 4) {
+    return __builtin_shufflevector(a, b, s, s + 4, s + 1, s + 5);
+  } else if constexpr (n == 8) {
+    return __builtin_shufflevector(a, b, s, s + 8, s + 1, s + 9, s + 2, s + 10, s + 3, s + 11);
+  } else {
+    return __builtin_shufflevector(a, b, s, s + 16, s + 1, s + 17, s + 2, s + 18, s + 3, s + 19,
+                                   s + 4, s + 20, s + 5, s + 21, s + 6, s + 22, s + 7, s + 23);
+  }
+}
+
+template <class T>
+void PackColumns(int64_t depth, const T* from, int64_t stride, T* panel) {
+  constexpr int L = kLanes<T>;
+  for (int64_t k = 0; k + L <= depth; k += L) {
+    for (int half = 0; half < 2 * L; half += L) {
+      Vec<T> x[L], y[L];
+#pragma GCC unroll 16
+      for (int i = 0; i < L; ++i) x[i] = Load(from + (half + i) * stride + k);
+        // Each round doubles the length of the runs that come from one column.
+#pragma GCC unroll 4
+      for (int round = 1; round < L; round *= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < L / 2; ++i) {
+          y[2 * i] = Zip<false>(x[i], x[i + L / 2]);
+          y[2 * i + 1] = Zip<true>(x[i], x[i + L / 2]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < L; ++i) x[i] = y[i];
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < L; ++i) Store(panel + (k + i) * 2 * L + half, x[i]);
+    }
+  }
+  for (int64_t k = depth / L * L; k < depth; ++k) {
+    for (int j = 0; j < 2 * L; ++j) panel[k * 2 * L + j] = from[j * stride + k];
+  }
+}
+
 #if defined(__AVX512F__)
 #define THALWEG_TILES(T, M, V)                                                                    \
   {                                                                                               \
@@ -179,7 +241,7 @@ constexpr int kWidePanels[kGemmWideRows + 1] = {0, 4, 2, 1};
         {{THALWEG_TILES(T, true, 1), THALWEG_TILES(T, true, 2)},                           \
          {THALWEG_TILES(T, false, 1), THALWEG_TILES(T, false, 2)}},                        \
         {kWidePanels[0], kWidePanels[1], kWidePanels[2], kWidePanels[3]}, THALWEG_WIDE(T), \
-        Axpy<T>, Dot<T>                                                                    \
+        Axpy<T>, PackRows<T>, PackColumns<T>, Dot<T>                                       \
   }
 
 }  // namespace

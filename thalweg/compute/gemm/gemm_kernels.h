@@ -23,8 +23,6 @@ struct GemmTile {
   const T* b;        // one panel of columns, or several of which each begins panel_stride later
   int64_t b_stride;  // from step to step
   int64_t panel_stride;
-  const T* prefetch;  // what the next tiles need of b, prefetch_step a step
-  int64_t prefetch_step;
   T* c;
   int64_t c_stride;
   int64_t cols;     // 1 to all that the tile computes
@@ -47,6 +45,10 @@ struct GemmKernels {
   // y[0:n] (+)= sum over k of x[k * x_stride] * b[k * b_stride + 0:n].
   void (*axpy)(int64_t n, int64_t k, const T* x, int64_t x_stride, const T* b, int64_t b_stride,
                T* y, bool accumulate);
+  // Panels of b, [depth, cols] row-major without gaps: rows of a matrix, or columns of its
+  // transpose.
+  void (*pack_rows)(int64_t depth, const T* from, int64_t stride, T* panel);
+  void (*pack_columns)(int64_t depth, const T* from, int64_t stride, T* panel);
   // The sum of a[i] * b[i] in 32 lanes and a fixed tree.
   T (*dot)(int64_t n, const T* a, const T* b);
 };

@@ -15,6 +15,7 @@ template <class T>
 struct Matrix {
   const T* data;
   int64_t stride;
+  const GemmKernels<T>* kernels = nullptr;  // needed to pack it as b
 };
 
 template <class T>
@@ -32,14 +33,13 @@ void FillColumns(const void* context, int64_t row, int64_t rows, int64_t k0, int
                  T* tile) {
   const auto& a = *static_cast<const Matrix<T>*>(context);
   const T* from = a.data + k0 * a.stride + row;
-  // Few rows: as many as fit are copied at once, what is too much is overwritten by the next step.
+  // Few rows: a whole line is copied at once, what is too much is overwritten by the next step.
   constexpr int64_t kLine = 64 / sizeof(T);
   const bool lines = rows <= kLine && row + kLine <= a.stride;
-  for (int64_t k = 0; lines && k < depth; ++k) {
+  int64_t k = 0;
+  for (; lines && k * rows + kLine <= depth * rows; ++k)
     std::memcpy(tile + k * rows, from + k * a.stride, 64);
-  }
-  if (lines) return;
-  for (int64_t k = 0; k < depth; ++k) {
+  for (; k < depth; ++k) {
     std::memcpy(tile + k * rows, from + k * a.stride, static_cast<size_t>(rows) * sizeof(T));
   }
 }
@@ -49,6 +49,10 @@ void PackRows(const void* context, int64_t k0, int64_t depth, int64_t col, int64
               int64_t width, T* panel) {
   const auto& b = *static_cast<const Matrix<T>*>(context);
   const T* from = b.data + k0 * b.stride + col;
+  if (cols == width) {
+    b.kernels->pack_rows(depth, from, b.stride, panel);
+    return;
+  }
   for (int64_t k = 0; k < depth; ++k, panel += width, from += b.stride) {
     std::memcpy(panel, from, static_cast<size_t>(cols) * sizeof(T));
     std::fill(panel + cols, panel + width, T(0));
@@ -60,6 +64,10 @@ void PackTransposed(const void* context, int64_t k0, int64_t depth, int64_t col,
                     int64_t width, T* panel) {
   const auto& b = *static_cast<const Matrix<T>*>(context);
   const T* from = b.data + col * b.stride + k0;
+  if (cols == width) {
+    b.kernels->pack_columns(depth, from, b.stride, panel);
+    return;
+  }
   constexpr int64_t kStep = 8;  // a cache line of several source rows at a time
   for (int64_t k = 0; k < depth; k += kStep) {
     const int64_t steps = std::min(kStep, depth - k);
@@ -69,7 +77,6 @@ void PackTransposed(const void* context, int64_t k0, int64_t depth, int64_t col,
       for (int64_t s = 0; s < steps; ++s) target[s * width] = source[s];
     }
   }
-  if (cols == width) return;
   for (int64_t k = 0; k < depth; ++k)
     std::fill(panel + k * width + cols, panel + (k + 1) * width, T(0));
 }

@@ -6,12 +6,19 @@
 namespace thalweg::compute {
 namespace {
 
-constexpr int64_t kPackedBytes = int64_t{16} << 20;  // of b, at most; larger products go in blocks
-constexpr int64_t kTileRows = 280;   // of a shard, so that its a stays in the second-level cache
-constexpr int64_t kLeastStrips = 8;  // of a shard that b has to reach through the caches
-constexpr int64_t kDirectRows = 64;  // of a; fewer do not pay for packing b ...
+// Of b: what stays in the second-level cache; larger products go in blocks.
+constexpr int64_t kPackedBytes = int64_t{1} << 20;
+constexpr int64_t kPackElements = 65536;    // that one shard packs
+constexpr int64_t kTileRows = 280;          // of a shard
+constexpr int64_t kFillRows = 112;          // of a, copied at a time
+constexpr int64_t kFillSteps = 16;          // of a or b, copied side by side
+constexpr int64_t kLeastStrips = 8;         // of a shard that b has to reach through the caches
+constexpr int64_t kDirectRows = 64;         // of a; fewer do not pay for packing b ...
 constexpr int64_t kDirectRowsAvx512 = 160;  // ... with a large second-level cache
-constexpr double kShardFlops = 2.5e6;       // some 25 us of one core
+// A large b is copied for all but very few rows: read in place each of its steps is another page.
+constexpr int64_t kDirectBytes = int64_t{2} << 20;
+constexpr int64_t kDirectRowsOfLarge = 8;
+constexpr double kShardFlops = 2.5e6;  // some 25 us of one core
 constexpr int64_t kMaxShards = 64;
 constexpr int64_t kEnoughShards = 8;  // rows alone are cut then: a shard of columns reads all of a
 
@@ -69,15 +76,22 @@ struct Strips {
   int64_t Begin(int64_t strip) const { return rows * strip / strips; }
 };
 
-// The rows of a shard for one pass over the depth.
+// Rows for one pass over the depth.
 template <class T>
 struct Rows {
   int64_t first, count;
   const T* a;  // of the first row
   int64_t stride;
+  bool strips;  // each strip of a k-major a is stored by itself, one behind the other
+
+  // The rows [begin, begin + size).
+  Rows Part(int64_t begin, int64_t size, bool k_major, int64_t depth) const {
+    if (strips) return {first + begin, size, a + begin * depth, size, true};
+    return {first + begin, size, a + (k_major ? begin : begin * stride), stride, false};
+  }
 };
 
-// What one call of a tile computes: rows [begin, begin + count) of `rows`, all of its panels.
+// What one call of a tile computes: `rows` of `panels`, for one pass over the depth.
 template <class T>
 GemmTile<T> MakeTile(const Block<T>& block, const Rows<T>& rows, int64_t depth0, int64_t depth,
                      int64_t panel, int64_t panels) {
@@ -90,8 +104,6 @@ GemmTile<T> MakeTile(const Block<T>& block, const Rows<T>& rows, int64_t depth0,
   tile.a_stride = rows.stride;
   tile.b = block.Panel(panel, depth0, &tile.b_stride);
   tile.panel_stride = block.packed != nullptr ? block.k * nr : nr;
-  tile.prefetch = tile.b;
-  tile.prefetch_step = 0;
   tile.c = p.c + rows.first * p.c_stride + col;
   tile.c_stride = p.c_stride;
   tile.cols = std::min(panels * nr, block.n - panel * nr);
@@ -103,12 +115,21 @@ GemmTile<T> MakeTile(const Block<T>& block, const Rows<T>& rows, int64_t depth0,
   return tile;
 }
 
+// Asks for the part-th of `parts` of the rows of a, row-major, that come next.
+template <class T>
+void PrefetchRows(const Rows<T>& rows, int64_t depth, int64_t part, int64_t parts) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const int64_t lines = CeilDiv(depth, kLine), all = rows.count * lines;
+  for (int64_t i = all * part / parts; i < all * (part + 1) / parts; ++i) {
+    __builtin_prefetch(rows.a + i / lines * rows.stride + i % lines * kLine, 0, 2);
+  }
+}
+
 template <class T>
 void RunTiles(const Block<T>& block, const Rows<T>& rows, int64_t panel, int64_t panel_end,
               int64_t depth0, int64_t depth) {
   const GemmKernels<T>& kernels = block.kernels;
   const int64_t nr = block.nr();
-  constexpr int64_t kLine = 64 / sizeof(T);
   const bool k_major = block.p.a_k_major;
   if (!k_major && rows.count <= kGemmWideRows) {
     const int64_t wide = kernels.wide_panels[rows.count];
@@ -117,42 +138,79 @@ void RunTiles(const Block<T>& block, const Rows<T>& rows, int64_t panel, int64_t
     }
   }
   const Strips strips{rows.count, CeilDiv(rows.count, kernels.rows)};
-  for (; panel < panel_end; ++panel) {
-    GemmTile<T> tile = MakeTile(block, rows, depth0, depth, panel, 1);
-    T* const c = tile.c;
-    const T* const residual = tile.residual;
-    const T* next = nullptr;
-    int64_t step = 0;
-    if (panel + 1 < panel_end) next = block.Panel(panel + 1, depth0, &step);
-    const auto* tiles = kernels.tile[k_major][tile.cols > nr / 2];
-    for (int64_t strip = 0; strip < strips.strips; ++strip) {
-      const int64_t begin = strips.Begin(strip), count = strips.Begin(strip + 1) - begin;
-      if (block.p.a_strips) {
-        tile.a = rows.a + begin * depth;
-        tile.a_stride = count;
-      } else {
-        tile.a = rows.a + (k_major ? begin : begin * rows.stride);
-      }
-      tile.c = c + begin * tile.c_stride;
-      tile.residual = residual == nullptr ? nullptr : residual + begin * tile.c_stride;
-      // A step of a panel is one or two cache lines; each of the first strips fetches one of them.
-      const bool fetch = next != nullptr && strip * kLine < nr;
-      tile.prefetch = fetch ? next + strip * kLine : tile.b;
-      tile.prefetch_step = fetch ? step : 0;
-      tiles[count](tile);
+  const auto strip_rows = [&](int64_t strip) {
+    const int64_t begin = strips.Begin(strip);
+    return rows.Part(begin, strips.Begin(strip + 1) - begin, k_major, depth);
+  };
+  const auto run = [&](const Rows<T>& strip, int64_t at) {
+    const GemmTile<T> tile = MakeTile(block, strip, depth0, depth, at, 1);
+    kernels.tile[k_major][tile.cols > nr / 2][strip.count](tile);
+  };
+  if (block.packed == nullptr) {  // b as it lies in memory: what was read of it serves all strips
+    for (; panel < panel_end; ++panel) {
+      for (int64_t strip = 0; strip < strips.strips; ++strip) run(strip_rows(strip), panel);
     }
+    return;
+  }
+  // A strip stays in the first-level cache, panels come to it from the second-level one.
+  for (int64_t strip = 0; strip < strips.strips; ++strip) {
+    const Rows<T> now = strip_rows(strip);
+    const bool fetch = !k_major && strip + 1 < strips.strips;
+    for (int64_t at = panel; at < panel_end; ++at) {
+      if (fetch) PrefetchRows(strip_rows(strip + 1), depth, at - panel, panel_end - panel);
+      run(now, at);
+    }
+  }
+}
+
+// Rows [row, row + rows) of the block times panels [panel, panel_end), one pass over the depth.
+// `tile` has room for a copy of kFillRows rows, unless they are read in place.
+template <class T>
+void RunRows(const Block<T>& block, int64_t row, int64_t rows, int64_t panel, int64_t panel_end,
+             int64_t depth0, int64_t depth, T* tile) {
+  const Product<T>& p = block.p;
+  if (p.a_direct != nullptr) {
+    const T* a = p.a_direct + row * p.a_direct_stride + block.k0 + depth0;
+    RunTiles(block, Rows<T>{row, rows, a, p.a_direct_stride, false}, panel, panel_end, depth0,
+             depth);
+    return;
+  }
+  const Strips parts{rows, CeilDiv(rows, kFillRows)};
+  for (int64_t part = 0; part < parts.strips; ++part) {
+    const int64_t begin = parts.Begin(part), count = parts.Begin(part + 1) - begin;
+    if (p.a_strips) {
+      // Few steps of all strips at a time: a step of them lies side by side in memory.
+      const Strips strips{count, CeilDiv(count, block.kernels.rows)};
+      for (int64_t k = 0; k < depth; k += kFillSteps) {
+        for (int64_t strip = 0; strip < strips.strips; ++strip) {
+          const int64_t first = strips.Begin(strip), size = strips.Begin(strip + 1) - first;
+          p.fill_a(p.a_context, row + begin + first, size, block.k0 + depth0 + k,
+                   std::min(kFillSteps, depth - k), tile + first * depth + k * size);
+        }
+      }
+    } else {
+      p.fill_a(p.a_context, row + begin, count, block.k0 + depth0, depth, tile);
+    }
+    const int64_t stride = p.a_k_major ? count : kGemmTileStride;
+    RunTiles(block, Rows<T>{row + begin, count, tile, stride, p.a_strips}, panel, panel_end, depth0,
+             depth);
   }
 }
 
 template <class T>
 Status PackBlock(Work& work, const Block<T>& block, T* packed) {
-  const int64_t panels = CeilDiv(block.n, block.nr());
-  const int64_t group = std::max<int64_t>(1, 65536 / (block.k * block.nr()));
+  const Product<T>& p = block.p;
+  const int64_t nr = block.nr(), panels = CeilDiv(block.n, nr);
+  const int64_t group = std::max<int64_t>(1, kPackElements / (block.k * nr));
+  // Few rows of all panels at a time, where a row lies side by side in memory.
+  const int64_t most = p.b_direct != nullptr ? kFillSteps : block.k;
   return ForBlocks(work, panels, group, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t col = panel * block.nr();
-      block.p.pack_b(block.p.b_context, block.k0, block.k, block.n0 + col,
-                     std::min(block.nr(), block.n - col), block.nr(), packed + col * block.k);
+    for (int64_t k = 0; k < block.k; k += most) {
+      for (int64_t panel = begin; panel < end; ++panel) {
+        const int64_t col = panel * nr;
+        p.pack_b(p.b_context, block.k0 + k, std::min(most, block.k - k), block.n0 + col,
+                 std::min(nr, block.n - col), nr, packed + col * block.k + k * nr);
+      }
     }
   });
 }
@@ -165,29 +223,19 @@ Status RunBlock(Work& work, const Block<T>& block) {
   return ForShards(work, split.row_shards * split.col_shards, [&](int64_t shard) {
     const int64_t row = shard / split.col_shards * split.rows;
     const int64_t rows = std::min(split.rows, p.m - row);
-    const int64_t panel = shard % split.col_shards * split.panels;
-    const int64_t panel_end = std::min(panel + split.panels, panels);
+    const int64_t panel0 = shard % split.col_shards * split.panels;
+    const int64_t panel_end = std::min(panel0 + split.panels, panels);
     if (rows <= 0) return true;
-    const bool direct = p.a_direct != nullptr;
-    Scratch<T> a(work, direct ? 0 : rows * kGemmTileStride);
+    Scratch<T> a(work, p.a_direct != nullptr ? 0 : std::min(rows, kFillRows) * kGemmTileStride);
     if (!a) return false;
-    for (int64_t depth0 = 0; depth0 < block.k; depth0 += kGemmDepth) {
-      const int64_t depth = std::min(kGemmDepth, block.k - depth0);
-      Rows<T> shard_rows{row, rows, a.get(), p.a_k_major ? rows : kGemmTileStride};
-      if (direct) {
-        shard_rows.a = p.a_direct + row * p.a_direct_stride + block.k0 + depth0;
-        shard_rows.stride = p.a_direct_stride;
-      } else if (p.a_strips) {
-        const Strips strips{rows, CeilDiv(rows, block.kernels.rows)};
-        for (int64_t strip = 0; strip < strips.strips; ++strip) {
-          const int64_t begin = strips.Begin(strip), count = strips.Begin(strip + 1) - begin;
-          p.fill_a(p.a_context, row + begin, count, block.k0 + depth0, depth,
-                   a.get() + begin * depth);
-        }
-      } else {
-        p.fill_a(p.a_context, row, rows, block.k0 + depth0, depth, a.get());
+    // As many panels at a time as the second-level cache holds.
+    const auto most = static_cast<int64_t>(kPackedBytes / sizeof(T) /
+                                           static_cast<size_t>(kGemmDepth * block.nr()));
+    for (int64_t panel = panel0; panel < panel_end; panel += most) {
+      for (int64_t depth0 = 0; depth0 < block.k; depth0 += kGemmDepth) {
+        RunRows(block, row, rows, panel, std::min(panel + most, panel_end), depth0,
+                std::min(kGemmDepth, block.k - depth0), a.get());
       }
-      RunTiles(block, shard_rows, panel, panel_end, depth0, depth);
     }
     return true;
   });
@@ -195,6 +243,7 @@ Status RunBlock(Work& work, const Block<T>& block) {
 
 template <class T>
 int64_t DirectRows(const IsaTable& isa, const Product<T>& p) {
+  if (p.k * p.n * static_cast<int64_t>(sizeof(T)) > kDirectBytes) return kDirectRowsOfLarge;
   // Steps of b that are pages apart share too few sets of the cache to be read again and again.
   const bool collides = p.b_direct_stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
   return isa.level == IsaLevel::kAvx512 && !collides ? kDirectRowsAvx512 : kDirectRows;
@@ -211,7 +260,8 @@ Status RunProduct(Work& work, const Product<T>& p) {
   const int64_t nr = kernels.cols;
   constexpr int64_t kElements = kPackedBytes / sizeof(T);
   const bool direct = p.b_direct != nullptr && p.m <= DirectRows(work.isa(), p);
-  const int64_t n_block = std::min(p.n, std::max(nr, kElements / kGemmDepth / nr * nr));
+  const int64_t n_block =
+      direct ? p.n : std::min(p.n, std::max(nr, kElements / kGemmDepth / nr * nr));
   const int64_t width = CeilDiv(n_block, nr) * nr;
   const int64_t k_most =
       std::max(kGemmDepth, kElements / (direct ? nr : width) / kGemmDepth * kGemmDepth);
