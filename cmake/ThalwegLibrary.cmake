@@ -15,21 +15,26 @@ find_program(THALWEG_MOLD mold)
 # -Wno-array-bounds, -Wno-stringop-overflow: gcc 12 takes the inline branch of Tensor::data for the only one.
 # -ffp-contract=off: a fused multiply-add is written by name, so that bits do not depend on the instruction set.
 # -fno-tree-slp-vectorize: two adjacent 8-byte stores followed by a 16-byte load miss store forwarding (executor).
-add_library(thalweg_flags INTERFACE)
-target_compile_options(thalweg_flags INTERFACE
+add_library(thalweg_plain_flags INTERFACE)
+target_compile_options(thalweg_plain_flags INTERFACE
   -Wall -Wextra -Werror -Wno-missing-field-initializers -Wno-array-bounds -Wno-stringop-overflow -ffp-contract=off
   $<$<COMPILE_LANGUAGE:CXX>:-fno-tree-slp-vectorize>)
-target_include_directories(thalweg_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
-target_link_libraries(thalweg_flags INTERFACE Threads::Threads)
+target_include_directories(thalweg_plain_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_link_libraries(thalweg_plain_flags INTERFACE Threads::Threads)
 if(THALWEG_MOLD)
-  target_link_options(thalweg_flags INTERFACE -fuse-ld=mold)
+  target_link_options(thalweg_plain_flags INTERFACE -fuse-ld=mold)
 endif()
 if(THALWEG_FUZZ)  # built with clang, whose warnings differ; gcc's are the ones that count
-  target_compile_options(thalweg_flags INTERFACE -Wno-error -w -fsanitize=fuzzer-no-link)
+  target_compile_options(thalweg_plain_flags INTERFACE -Wno-error -w -fsanitize=fuzzer-no-link)
 endif()
+# What everything is compiled with: the above and the sanitizers.
+add_library(thalweg_flags INTERFACE)
+target_link_libraries(thalweg_flags INTERFACE thalweg_plain_flags)
 if(THALWEG_SANITIZER)
-  target_compile_options(thalweg_flags INTERFACE -fsanitize=${THALWEG_SANITIZER} -fno-sanitize-recover=all)
-  target_link_options(thalweg_flags INTERFACE -fsanitize=${THALWEG_SANITIZER})
+  add_library(thalweg_sanitizer INTERFACE)
+  target_compile_options(thalweg_sanitizer INTERFACE -fsanitize=${THALWEG_SANITIZER} -fno-sanitize-recover=all)
+  target_link_options(thalweg_sanitizer INTERFACE -fsanitize=${THALWEG_SANITIZER})
+  target_link_libraries(thalweg_flags INTERFACE thalweg_sanitizer)
 endif()
 
 function(thalweg_library ROOM)

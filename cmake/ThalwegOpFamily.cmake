@@ -31,6 +31,7 @@ function(thalweg_op_family FAMILY)
   thalweg_library(ops_${FAMILY} SRCS ${op_srcs} DEPS graph)
   thalweg_library(ops_${FAMILY}_cpu SRCS ${cpu_srcs} DEPS kernel compute ${ARG_DEPS})
   thalweg_test(ops_${FAMILY} SRCS ${test_srcs} DEPS testing)
+  thalweg_quick_family(${FAMILY})
 endfunction()
 
 # thalweg_register_all(): the library thalweg::all_ops, with RegisterAllOps(OpRegistry&) and

@@ -1,12 +1,13 @@
 # thalweg_test(ROOM SRCS a_test.cc ... DEPS room ...)
 #
 # One test binary a room, bin/ROOM_test, one CTest test per gtest case, named ROOM:SUITE.CASE and labelled `unit`. The target
-# unit_tests builds all of them.
+# unit_tests builds all of them; the file unit_tests.txt in the build folder names their rooms, one a line.
 
 if(THALWEG_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   add_custom_target(unit_tests)
+  file(WRITE ${PROJECT_BINARY_DIR}/unit_tests.txt "")
 endif()
 
 function(thalweg_test ROOM)
@@ -23,6 +24,7 @@ function(thalweg_test ROOM)
     target_compile_options(${ROOM}_test PRIVATE -O0)
   endif()
   add_dependencies(unit_tests ${ROOM}_test)
+  file(APPEND ${PROJECT_BINARY_DIR}/unit_tests.txt "${ROOM}\n")
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST
     PROPERTIES TIMEOUT 120 LABELS unit)
 endfunction()

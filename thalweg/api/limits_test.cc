@@ -6,6 +6,7 @@
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/session/session.h"
+#include "thalweg/testing/sanitized.h"
 
 namespace thalweg {
 namespace {
@@ -50,11 +51,7 @@ TEST(LimitsTest, AFillOfTwentyGigabytesIsRefused) {
   }
 }
 
-#ifdef __SANITIZE_THREAD__
-constexpr int kChain = 100'000;  // a million would take 4 GB and minutes
-#else
-constexpr int kChain = 1'000'000;
-#endif
+constexpr int kChain = kSanitized ? 100'000 : 1'000'000;  // a million would take 4 GB and minutes
 
 // Import, gradients aside, everything that a step goes through; none may recurse.
 TEST(LimitsTest, AChainOfAMillionNodesIsImportedAndRuns) {

@@ -13,6 +13,7 @@
 #include "thalweg/executor/measured_executor.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/testing/plain_executor.h"
+#include "thalweg/testing/sanitized.h"
 
 namespace thalweg {
 namespace {
@@ -265,12 +266,8 @@ Harness::Make Real(const ExecutorOptions& options) {
   return [options](Program program) { return MakeExecutor(std::move(program), options); };
 }
 
-// Under the thread sanitizer everything takes ten times as long: a quarter of the seeds.
-#ifdef __SANITIZE_THREAD__
-constexpr int kPart = 4;
-#else
-constexpr int kPart = 1;
-#endif
+// A quarter of the seeds under a sanitizer.
+constexpr int kPart = kSanitized ? 4 : 1;
 
 TEST_P(RandomProgramTest, MeansTheSameAsInThePlainExecutor) {
   ThreadPool pool({.threads = std::max(GetParam().options.threads, 1)});
