@@ -139,10 +139,13 @@ dev_ubsan() { dev_setup core; tools/sanitize.sh ubsan "$@"; }
 dev_tsan() { dev_setup core; tools/sanitize.sh tsan "$@"; }
 
 dev_fuzz() {
-  at_most fuzz 1 "$@"
+  local name
   [[ ${1:-60} =~ ^[0-9]+$ ]] || usage_error "SECONDS is a whole number, got '$1'"
+  for name in "${@:2}"; do
+    [[ $name = parsers || -d tests/fuzz/$name ]] || usage_error "no fuzzer '$name'; there are: $(cd tests/fuzz && echo */)"
+  done
   dev_setup fuzz
-  tools/fuzz.sh "${1:-60}"
+  tools/fuzz.sh "${1:-60}" "${@:2}"
 }
 
 dev_mutants() {

@@ -1,28 +1,59 @@
 #!/usr/bin/env bash
-# fuzz.sh SECONDS: builds every fuzzer with clang's libFuzzer and runs them one after another, SECONDS in all, beginning with
-# the committed corpus tests/fuzz/NAME/. What a fuzzer finds is left in build/fuzz/found/ with the command that repeats it.
+# fuzz.sh SECONDS [NAME...]: builds fuzzers with clang's libFuzzer and runs them one after another, SECONDS in all, each beginning
+# with its committed corpus tests/fuzz/NAME/. Without names all of them; `parsers` stands for all but `kernels`, which needs a
+# build of every operation and therefore comes last, as a step of its own. What a fuzzer finds is left in build/fuzz/found/ with
+# the command that repeats it.
 set -uo pipefail
 seconds=$1
+shift
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
-cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j "$(nproc)" --target fuzzers || exit 1
 
-fuzzers=(build/fuzz/bin/*_fuzz)
-[[ -x ${fuzzers[0]} ]] || { echo "no fuzzers"; exit 1; }
-each=$((seconds / ${#fuzzers[@]}))
+parsers=()
+for folder in tests/fuzz/*/; do
+  name=$(basename "$folder")
+  [[ $name = kernels ]] || parsers+=("$name")
+done
+if [[ $# = 0 ]]; then
+  names=("${parsers[@]}" kernels)
+else
+  names=()
+  for name in "$@"; do
+    if [[ $name = parsers ]]; then
+      names+=("${parsers[@]}")
+    else
+      names+=("$name")
+    fi
+  done
+fi
+each=$((seconds / ${#names[@]}))
 [[ $each -ge 1 ]] || each=1
-failed=0
+
+build() {  # build NAME...
+  local begun=$SECONDS
+  cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j "$(nproc)" --target "${@/%/_fuzz}" || return 1
+  echo "fuzz: built $* in $((SECONDS - begun)) s"
+}
 quietly() {  # quietly LOG COMMAND...: how much was tried, or the end of the log of a failure
   local log=$1
   shift
   if "$@" >"$log" 2>&1; then grep -E 'executed_units|peak_rss' "$log"; else tail -60 "$log"; return 1; fi
 }
 export -f quietly
-mkdir -p build/fuzz/found
-for fuzzer in "${fuzzers[@]}"; do
-  name=$(basename "$fuzzer" _fuzz)
-  mkdir -p "build/fuzz/corpus/$name"
-  python3 tools/counted.py "fuzz $name" -- bash -c 'quietly "$@"' - "build/fuzz/$name.log" "$fuzzer" -max_total_time="$each" -timeout=10 \
-    -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$name-" \
-    "build/fuzz/corpus/$name" "tests/fuzz/$name" || failed=1
-done
+run() {  # run NAME
+  mkdir -p "build/fuzz/corpus/$1" build/fuzz/found
+  python3 tools/counted.py "fuzz $1" -- bash -c 'quietly "$@"' - "build/fuzz/$1.log" "build/fuzz/bin/$1_fuzz" \
+    -max_total_time="$each" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$1-" \
+    "build/fuzz/corpus/$1" "tests/fuzz/$1"
+}
+
+failed=0
+others=()
+for name in "${names[@]}"; do [[ $name = kernels ]] || others+=("$name"); done
+if [[ ${#others[@]} -gt 0 ]]; then
+  build "${others[@]}" || exit 1
+  for name in "${others[@]}"; do run "$name" || failed=1; done
+fi
+if [[ " ${names[*]} " = *" kernels "* ]]; then
+  build kernels && run kernels || failed=1
+fi
 exit $failed

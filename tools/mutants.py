@@ -13,6 +13,7 @@ fails without the bug or matches nothing, and a build that fails, are failures t
 their turn: all are named again at the end. To make a patch, plant the bug, run `git diff -U1 > tools/mutants/NAME.patch`, and
 take it back.
 """
+import fcntl
 import itertools
 import os
 import shutil
@@ -156,6 +157,8 @@ def main(wanted):
     os.makedirs(COPY, exist_ok=True)
     os.environ.setdefault("CCACHE_BASEDIR", ROOT)
     os.environ.setdefault("CCACHE_NOHASHDIR", "1")
+    lock = open(os.path.join(os.path.dirname(COPY), "lock"), "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)  # another run would take back what this one plants
     copy_tree()
     with open(os.path.join(ROOT, "tools", "mutants", "table.txt")) as f:
         table = read_table(f.read())

@@ -23,7 +23,8 @@ def test_help_names_every_verb():
 
 
 @pytest.mark.parametrize("arguments", [
-    (), ("nonsense",), ("setup", "nonsense"), ("build", "nonsense"), ("test", "a", "b"), ("fuzz", "soon"), ("install",), ("demo", "x")])
+    (), ("nonsense",), ("setup", "nonsense"), ("build", "nonsense"), ("test", "a", "b"), ("fuzz", "soon"), ("fuzz", "9", "nonsense"),
+    ("install",), ("demo", "x")])
 def test_wrong_usage_is_2_and_says_so(arguments):
     p = dev(*arguments)
     assert p.returncode == 2 and "dev" in p.stderr and p.stdout == ""

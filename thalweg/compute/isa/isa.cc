@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/isa/isa.h"
 
+#include <cpuid.h>
+
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
 #include "thalweg/compute/isa/components.h"
@@ -36,6 +38,12 @@ constexpr IsaTable kStrictTables[kIsaLevels] = {
 #undef THALWEG_REDUCE
 static_assert(sizeof(IsaTable::ew) / sizeof(IsaTable::ew[0]) == kEwTypes);
 
+// __builtin_cpu_supports of clang 14 does not know it.
+bool HasF16c() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 }  // namespace
 
 const char* IsaLevelName(IsaLevel level) {
@@ -45,8 +53,8 @@ const char* IsaLevelName(IsaLevel level) {
 
 IsaLevel BestIsaLevel() {
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c() &&
+                    __builtin_cpu_supports("bmi2");
   if (!avx2) return IsaLevel::kSse4;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
