@@ -6,6 +6,7 @@
     ./dev bench noop_chain --peers       one row beside TensorFlow, PyTorch ...
     ./dev bench calibrate                the machine's own roof: FMA loop and copy at each instruction set level
     ./dev bench 'latency_*' --pairs 9 --threads 1,2 --plot bench.svg
+    ./dev bench transformer --profile --plot roof.svg    the kernels of a step, each beside the machine's roof
 
 Names are those of benchmarks/peers/workloads.md. Every measurement is a fresh process that prints one JSON line, ours and the
 peers' alike. The programs run in turn, A B A B, --pairs times; value is the median of their medians, spread the medians of
@@ -21,6 +22,7 @@ import subprocess
 import sys
 
 import rows
+import step_profile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -150,7 +152,8 @@ def parse(arguments):
     p.add_argument("names", nargs="*", help="exact names; a glob is taken only when it holds * or ?")
     p.add_argument("--peers", action="store_true")
     p.add_argument("--json", metavar="FILE")
-    p.add_argument("--plot", metavar="FILE", help="SVG or PNG of the ratios (needs the peers' environment)")
+    p.add_argument("--plot", metavar="FILE", help="SVG or PNG of the ratios, of the roof with --profile")
+    p.add_argument("--profile", action="store_true", help="trace our steps: time, work and share of the roof by operation")
     p.add_argument("--pairs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=1, help="of one measurement")
     p.add_argument("--threads", default="1")
@@ -168,12 +171,38 @@ def choose(names):
     return chosen
 
 
+def profile(chosen, options):
+    """Traces one process of ours for each row and number of threads."""
+    calibration, results = calibrate(), []
+    _, isa = machine()
+
+    def roof_of(result):
+        return step_profile.roof_from(calibration, isa, result["threads"])
+    for row in chosen:
+        for threads in (int(n) for n in options.threads.split(",")):
+            program = Program("thalweg", [sys.executable, os.path.join(HERE, "thalweg_.py")], row.name, "profile")
+            program.run(threads, options.seconds)
+            if program.trouble:
+                sys.exit(f"bench: {row.name}: {program.trouble}")
+            results += program.results
+            step_profile.show(results[-1], roof_of(results[-1]))
+    if options.json:
+        with open(options.json, "w") as f:
+            json.dump(results, f, indent=1)
+            f.write("\n")
+    if options.plot:
+        step_profile.plot(results, roof_of, options.plot)
+    return 0
+
+
 def main(arguments):
     options = parse(arguments)
     if options.pairs < 5:
         sys.exit("bench: a figure needs at least 5 pairs")
     chosen = choose(options.names)
     print(machine()[0])
+    if options.profile:
+        return profile(chosen, options)
     results = calibrate()
     for row in chosen:
         for threads in (int(n) for n in options.threads.split(",")):

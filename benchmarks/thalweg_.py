@@ -17,6 +17,8 @@ a = common.options()
 import numpy as np
 import thalweg as tf
 
+import step_profile
+
 rng = np.random.RandomState(0)
 
 
@@ -98,7 +100,12 @@ def as_tensorflow():
     for name in ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1"):
         sys.modules[name] = tf
     emit = common.emit
-    common.emit = lambda a, peer, version, times, **more: emit(a, "thalweg", tf.__version__, times, **more)
+    recorder = step_profile.Recorder(tf, common) if a.variant == "profile" else None
+
+    def ours(a, peer, version, times, **more):
+        kernels = {"kernels": recorder.kernels()} if recorder else {}
+        emit(a, "thalweg", tf.__version__, times, **more, **kernels)
+    common.emit = ours
     runpy.run_path(os.path.join(PEERS, "tf1.py"))
 
 

@@ -120,9 +120,17 @@ dev_test() {
   tools/test.sh "${1:-}"
 }
 
+# matplotlib, for those who ask for a picture.
+plotting() {
+  $python -c 'import matplotlib' 2>/dev/null && return 0
+  say "installing matplotlib"
+  $python -m pip install -q --disable-pip-version-check matplotlib
+}
+
 dev_bench() {
   dev_setup core
   [[ " $* " = *" --peers "* ]] && dev_setup peers
+  [[ " $* " = *" --plot "* ]] && plotting
   build release
   with_package $python benchmarks/bench.py "$@"
 }

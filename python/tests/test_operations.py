@@ -155,3 +155,29 @@ def test_every_public_name_is_there():
         if found is None and name != "newaxis" or isinstance(found, types.ModuleType) and name not in tw._MODULES:
             missing.append(name)
     assert not missing
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3,)), ((2, 3), ()), ((2, 1), (1, 3)), ((4, 2, 3), (2, 1)), ((1, 3), (2, 3)),
+                                    ((1, 1), (1, 1)), ((2, 3), (2, 3)), ((0, 3), (1, 3))])
+def test_gradients_of_broadcasting_are_the_same_however_much_of_the_shapes_is_known(shapes):
+    values = [np.arange(np.prod(s), dtype=np.float32).reshape(s) + 1 for s in shapes]
+    found = []
+    for known in ("all", "none", "first hidden", "last hidden"):
+        with tw.Graph().as_default(), tw.Session() as sess:
+            hide = {"all": lambda s: s, "none": lambda s: None, "first hidden": lambda s: (None,) + s[1:] if s else s,
+                    "last hidden": lambda s: s[:-1] + (None,) if s else s}[known]
+            a, b = (tw.placeholder(tw.float32, hide(s)) for s in shapes)
+            grads = tw.gradients(a * b, [a, b])
+            found.append(sess.run(grads, dict(zip((a, b), values))))
+            assert [g.shape for g in found[-1]] == list(shapes)
+            names = [op.type for op in tw.get_default_graph().get_operations()]
+            assert ("BroadcastGradientArgs" in names) <= (known != "all")
+    for other in found[1:]:
+        for x, y in zip(found[0], other):
+            np.testing.assert_array_equal(x, y)
+
+
+def test_a_row_beside_a_batch_of_unknown_size_needs_no_arithmetic_on_shapes():
+    x = tw.placeholder(tw.float32, [None, 3])
+    tw.gradients(x * tw.constant([1.0, 2, 3]) - 1.0, x)
+    assert not {op.type for op in tw.get_default_graph().get_operations()} & {"BroadcastGradientArgs", "Reshape"}

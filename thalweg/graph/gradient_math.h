@@ -50,22 +50,13 @@ class GradientMath {
 
   // For y = f(x0, x1) with broadcasting: the gradients of inputs `i0` and `i1`, each first summed
   // over the dimensions along which its input was repeated.
-  void SetBroadcast(Output grad0, Output grad1, int i0 = 0, int i1 = 1) {
-    const Output x0 = c_.input(i0), x1 = c_.input(i1);
-    if (!b_.ok()) return;
-    if (x0.shape().IsFullyDefined() && x0.shape() == x1.shape()) {
-      c_.set_input_grad(i0, grad0);
-      c_.set_input_grad(i1, grad1);
-      return;
-    }
-    const Output shape0 = Shape(x0), shape1 = Shape(x1);
-    Node* axes = b_.OpNode("BroadcastGradientArgs", {shape0, shape1});
-    c_.set_input_grad(i0, Op("Reshape", {Op("Sum", {grad0, {axes, 0}}), shape0}));
-    c_.set_input_grad(i1, Op("Reshape", {Op("Sum", {grad1, {axes, 1}}), shape1}));
-  }
+  // What the static shapes tell needs no node; the rest is found out in the step.
+  void SetBroadcast(Output grad0, Output grad1, int i0 = 0, int i1 = 1);
   const Status& status() const { return b_.status(); }
 
  private:
+  Output SumOver(Output grad, Output x, const std::vector<int32_t>& axes);
+
   GradientContext& c_;
   GraphBuilder& b_;
 };

@@ -16,12 +16,23 @@ class Folder {
   Result<StepGraph> Run() {
     const std::vector<Node*> nodes = step_.graph->Nodes();
     values_.resize(nodes.size());
+    same_.resize(nodes.size());
+    needed_.resize(nodes.size());
     guarded_.resize(nodes.size());
     impure_.resize(nodes.size());
+    for (const Node* node : nodes) {
+      for (const Node* before : node->control_inputs()) needed_[before->id()] = true;
+    }
+    for (const Output& fetch : step_.fetches) needed_[fetch.node->id()] = true;
+    for (const Node* target : step_.targets) needed_[target->id()] = true;
     for (const Node* node : nodes) Look(*node);
     if (!folded_) return step_;
     for (const Node* node : nodes) {
       if (IsKnown(*node)) continue;  // made when somebody reads it
+      if (same_[node->id()]) {
+        copier_.Redirect({const_cast<Node*>(node), 0}, copier_.Map(node->input(0)));
+        continue;
+      }
       for (const Output& input : node->inputs()) RETURN_IF_ERROR(MakeConstant(input));
       copier_.Copy(*node);
     }
@@ -55,10 +66,12 @@ class Folder {
       return;
     }
     if (!MayFold(node)) return;
-    if (FoldShape(node)) {
+    same_[id] = GivesItsInput(node);
+    if (same_[id] || FoldShape(node)) {
       folded_ = true;
       return;
     }
+    if (IsTooLarge(node)) return;
     std::vector<Tensor> inputs;
     for (const Output& input : node.inputs()) {
       if (!IsKnown(*input.node)) return;
@@ -87,12 +100,34 @@ class Folder {
       if (node.output_is_ref(i) || dtype == DType::kResource || dtype == DType::kVariant) {
         return false;
       }
-      const int64_t elements = node.output_shape(i).num_elements();
-      if (elements > 0 && elements > limit_ / static_cast<int64_t>(DTypeStride(dtype))) {
-        return false;
-      }
     }
     return true;
+  }
+
+  // As far as its shapes say.
+  bool IsTooLarge(const Node& node) const {
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      const int64_t elements = node.output_shape(i).num_elements();
+      const auto bytes = static_cast<int64_t>(DTypeStride(node.output_type(i)));
+      if (elements > 0 && elements > limit_ / bytes) return true;
+    }
+    return false;
+  }
+
+  // A reduction over no axes, a Reshape to the shape that its input has: gradients of operations
+  // that might have broadcast, but did not, are full of them.
+  bool GivesItsInput(const Node& node) const {
+    if (node.num_inputs() != 2 || needed_[node.id()] || IsKnown(*node.input(0).node)) return false;
+    const std::string& op = node.op_name();
+    const int with = node.input(1).node->id();
+    if (op == "Reshape") {
+      const PartialShape& shape = node.output_shape(0);
+      return !impure_[with] && shape.IsFullyDefined() && shape == node.input(0).shape();
+    }
+    const bool reduces = op == "Sum" || op == "Mean" || op == "Prod" || op == "Max" ||
+                         op == "Min" || op == "All" || op == "Any";
+    return reduces && !values_[with].empty() &&
+           values_[with][node.input(1).index].num_elements() == 0;
   }
 
   // The shape of a value that need not be computed.
@@ -147,6 +182,8 @@ class Folder {
   GraphCopier copier_;
   bool folded_ = false;
   std::vector<std::vector<Tensor>> values_;  // by id; empty where unknown
+  std::vector<bool> same_;                   // its output is its first input
+  std::vector<bool> needed_;                 // by a fetch, a target or a control edge
   std::vector<bool> guarded_;                // may be dead, or runs in a loop
   std::vector<bool> impure_;                 // running it is seen by others
 };

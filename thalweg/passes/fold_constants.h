@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FoldConstants: computes once what depends on constants alone, and shapes that inference knows.
+// FoldConstants: computes once what depends on constants alone, and shapes that inference knows;
+// drops nodes that constants or shapes show to give their input.
 //
 // Never folded: stateful and random operations, feeds, control flow and what it guards, nodes with
 // control inputs, references, tensors above the limit. A node whose kernel fails is left for the

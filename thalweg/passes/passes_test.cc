@@ -7,6 +7,7 @@
 
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/graph_text.h"
+#include "thalweg/graph/shape_inference.h"
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/fold_constants.h"
 #include "thalweg/passes/prune.h"
@@ -211,6 +212,38 @@ TEST_F(PassesTest, FoldLeavesAlone) {
     const Node* node = step.graph->FindNode(name);
     ASSERT_NE(node, nullptr) << name;
     EXPECT_NE(node->op_name(), "Const") << name;
+  }
+}
+
+TEST_F(PassesTest, FoldDropsWhatGivesItsInput) {
+  for (const char* op : {"Placeholder", "Sum", "Reshape"}) {
+    ops->Op(op).Shape([](ShapeContext& c) {
+      c.set_output(0, {2, 3});
+      return OkStatus();
+    });
+  }
+  const Output x = Placeholder("x", {2, 3});
+  const Output none = b.Const(std::vector<int32_t>{}, "none");
+  const Output shape = b.Const(std::vector<int32_t>{2, 3}, "shape");
+  const Output y =
+      b.Op("Neg", {b.Op("Reshape", {b.Op("Sum", {x, none}, {}, "sum"), shape}, {}, "r")}, {}, "y");
+  const Output z = b.Op("Reshape", {y, shape}, {}, "z");  // of unknown shape before
+  const Output fetched = b.Op("Max", {y, none}, {}, "fetched");
+  const Output waited = b.Op("Max", {z, none}, {}, "waited");
+  const Output after = b.WithControls({waited.node}).Op("Abs", {z}, {}, "after");
+  const Output random =
+      b.Op("RandomUniformInt",
+           {b.Const<int32_t>({2}), b.Const(Tensor::Scalar(2)), b.Const(Tensor::Scalar(3))}, {},
+           "random");
+  const Output effect = b.Op("Neg", {b.Op("Reshape", {x, random}, {}, "kept")}, {}, "effect");
+  const StepGraph step =
+      *Prune(Folded(Pruned({.feeds = {x}, .fetches = {fetched, after, effect}, .targets = {}})));
+  ExpectSorted(step);
+  EXPECT_EQ(step.graph->FindNode("sum"), nullptr);
+  EXPECT_EQ(step.graph->FindNode("r"), nullptr);
+  EXPECT_EQ(step.graph->FindNode("y")->input(0), step.feeds[0]);
+  for (const char* name : {"z", "fetched", "waited", "after", "random", "kept", "effect"}) {
+    EXPECT_NE(step.graph->FindNode(name), nullptr) << name;
   }
 }
 

@@ -39,6 +39,10 @@ class ReduceCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     const Shape shape = x.shape();
     ASSIGN_OR_RETURN(const Dims axes, AxesOf(ctx.input(1), shape.rank()));
+    if (axes.size() == 0) {
+      ctx.set_output(0, x);
+      return OkStatus();
+    }
     ASSIGN_OR_RETURN(const compute::Reduction reduction,
                      compute::Reduction::Make(shape.dims(), axes));
     ASSIGN_OR_RETURN(Tensor * y,
