@@ -52,7 +52,7 @@ class Recorder:
     """Stands between a workload of peers/tf1.py and the package: every step of its session can be traced."""
 
     def __init__(self, tf, common):
-        self.tf, self.common, self.metadata, self.on = tf, common, [], False
+        self.tf, self.common, self.metadata, self.on, self.seconds = tf, common, [], False, 0.0
         self.measure = common.measure
         recorder = self
 
@@ -70,10 +70,10 @@ class Recorder:
     def both(self, step, seconds, warm=2):
         """Untraced times as ever, then traced steps."""
         times = self.measure(step, seconds, warm)
-        self.on, end = True, time.perf_counter() + seconds
-        while len(self.metadata) < TRACED_STEPS or (time.perf_counter() < end and len(self.metadata) < 100):
+        self.on, start = True, time.perf_counter()
+        while len(self.metadata) < TRACED_STEPS or (time.perf_counter() < start + seconds and len(self.metadata) < 100):
             step()
-        self.on = False
+        self.on, self.seconds = False, (time.perf_counter() - start) / len(self.metadata)
         return times
 
     def work(self):
@@ -112,10 +112,11 @@ def ideal_seconds(kernel, roof):
 
 def show(result, roof, most=12):
     """The derivation of a row's figure: kernels, what the roof would take, what is left."""
-    kernels, step = result["kernels"], result["median_s"]
+    kernels, traced = result["kernels"], result["traced_s"]
     busy, ideal = sum(k["seconds"] for k in kernels), sum(ideal_seconds(k, roof) for k in kernels)
-    print(f"{result['workload']}, {result['threads']} threads: a step {step * 1e3:.4g} ms; kernels, traced one by one "
-          f"{busy * 1e3:.4g} ms; at the roof {ideal * 1e3:.4g} ms; steps without kernels {(step - busy) * 1e3:.4g} ms")
+    print(f"{result['workload']}, {result['threads']} threads: a step {result['median_s'] * 1e3:.4g} ms; traced "
+          f"{traced * 1e3:.4g} ms = kernels {busy * 1e3:.4g} + all else {(traced - busy) * 1e3:.4g}; "
+          f"at the roof {ideal * 1e3:.4g} ms")
     print(f"  {'operation':32}{'count':>8}{'ms':>10}{'share':>8}{'GFLOP/s':>10}{'GB/s':>8}{'roof ms':>10}{'of roof':>9}")
     rest = kernels[most:]
     if rest:
