@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/work.h"
 #include "thalweg/tensor/half.h"
 
@@ -62,19 +63,11 @@ class TestWork final : public Work {
 
 template <class T>
 double ToDouble(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(value);
-  } else {
-    return static_cast<double>(value);
-  }
+  return static_cast<double>(ValueOf(value));
 }
 template <class T>
 T FromDouble(double value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
+  return ElementOf<T>(value);
 }
 
 // n values in [low, high], the same in every run.

@@ -2,8 +2,8 @@
 #include "thalweg/compute/conv/depthwise.h"
 
 #include <algorithm>
-#include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/isa/leaf.h"
 
 namespace thalweg::compute {
@@ -11,16 +11,6 @@ namespace {
 
 constexpr int64_t kGrain = 32768;  // products of a shard
 constexpr int64_t kMostGroups = 4;
-
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
-template <class T>
-using Value = std::conditional_t<kIsHalf<T>, float, T>;
-
-template <class T>
-Value<T> Load(T value) {
-  return static_cast<Value<T>>(value);
-}
 
 int64_t PixelGrain(const DepthwiseShape& s) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.Taps() * s.out_channels()));
@@ -96,7 +86,7 @@ template <class T>
 struct MultiplyInto {
   [[gnu::always_inline]] static void Run(const T* __restrict x, const T* __restrict f, int64_t n,
                                          Value<T>* __restrict sum) {
-    for (int64_t i = 0; i < n; ++i) sum[i] += Load(x[i]) * Load(f[i]);
+    for (int64_t i = 0; i < n; ++i) sum[i] += ValueOf(x[i]) * ValueOf(f[i]);
   }
 };
 
@@ -109,9 +99,9 @@ void MultiplyAdd(const IsaTable& isa, const DepthwiseShape& s, const T* x, const
     return;
   }
   for (int64_t c = 0; c < s.in_channels; ++c) {
-    const Value<T> value = Load(x[c]);
+    const Value<T> value = ValueOf(x[c]);
     for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i) {
-      sum[i] += value * Load(f[i]);
+      sum[i] += value * ValueOf(f[i]);
     }
   }
 }
@@ -165,7 +155,7 @@ void MultiplyBack(const IsaTable& isa, const DepthwiseShape& s, const T* dy, con
   for (int64_t c = 0; c < s.in_channels; ++c) {
     Value<T> own = 0;
     for (int64_t i = c * s.multiplier; i < (c + 1) * s.multiplier; ++i)
-      own += Load(dy[i]) * Load(f[i]);
+      own += ValueOf(dy[i]) * ValueOf(f[i]);
     sum[c] += own;
   }
 }
@@ -272,25 +262,9 @@ Status BackwardFilter(Work& work, const DepthwiseShape& s, const T* x, const T* 
   for (int64_t i = 0; i < taps * out; ++i) {
     double sum = 0;
     for (int64_t group = 0; group < groups; ++group) sum += totals[group * taps * out + i];
-    df[i] = T(static_cast<Value<T>>(sum));
+    df[i] = ElementOf<T>(sum);
   }
   return OkStatus();
-}
-
-template <class F>
-Status ForType(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::kFloat:
-      return f(float{});
-    case DType::kDouble:
-      return f(double{});
-    case DType::kHalf:
-      return f(Half{});
-    case DType::kBfloat16:
-      return f(Bfloat16{});
-    default:
-      return Unimplemented("depthwise convolution of elements of type ", dtype);
-  }
 }
 
 }  // namespace
@@ -298,7 +272,7 @@ Status ForType(DType dtype, const F& f) {
 Status Depthwise(Work& work, DType dtype, const DepthwiseShape& shape, const void* input,
                  const void* filter, void* output) {
   if (shape.out_channels() == 0) return OkStatus();
-  return ForType(dtype, [&]<class T>(T) {
+  return WithType<FloatTypes>(dtype, "depthwise convolution", [&]<class T>() {
     return Forward(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
                    static_cast<T*>(output));
   });
@@ -307,7 +281,7 @@ Status Depthwise(Work& work, DType dtype, const DepthwiseShape& shape, const voi
 Status DepthwiseBackwardInput(Work& work, DType dtype, const DepthwiseShape& shape,
                               const void* filter, const void* output_grad, void* input_grad) {
   if (shape.in_channels == 0) return OkStatus();
-  return ForType(dtype, [&]<class T>(T) {
+  return WithType<FloatTypes>(dtype, "depthwise convolution", [&]<class T>() {
     if (shape.multiplier == 0) {
       std::fill_n(static_cast<T*>(input_grad), shape.batch * shape.InPixels() * shape.in_channels,
                   T(0));
@@ -321,7 +295,7 @@ Status DepthwiseBackwardInput(Work& work, DType dtype, const DepthwiseShape& sha
 Status DepthwiseBackwardFilter(Work& work, DType dtype, const DepthwiseShape& shape,
                                const void* input, const void* output_grad, void* filter_grad) {
   if (shape.out_channels() == 0) return OkStatus();
-  return ForType(dtype, [&]<class T>(T) {
+  return WithType<FloatTypes>(dtype, "depthwise convolution", [&]<class T>() {
     return BackwardFilter(work, shape, static_cast<const T*>(input),
                           static_cast<const T*>(output_grad), static_cast<T*>(filter_grad));
   });

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/ew/storage.h"
 
@@ -13,9 +14,6 @@ template <class T>
 constexpr bool kIsComplex = false;
 template <class R>
 constexpr bool kIsComplex<std::complex<R>> = true;
-
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
 
 // To Wide, or its least value where v does not fit (as the CPU's instruction answers).
 template <class Wide, class F>

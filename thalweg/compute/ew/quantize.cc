@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -181,19 +183,14 @@ Status PassChannels(Work& work, const ChannelShape& shape, const T* dy, const T*
   });
 }
 
-template <class F>
-Status WithFloat(DType dtype, const F& f) {
-  if (dtype == DType::kFloat) return f(float{});
-  if (dtype == DType::kDouble) return f(double{});
-  return Unimplemented("elements of type ", dtype, " are not quantised");
-}
+using QuantizedTypes = Types<float, double>;
 
 }  // namespace
 
 Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
                              const ChannelShape& shape, const void* x, const void* low,
                              const void* high, void* y) {
-  return WithFloat(dtype, [&]<class T>(T) {
+  return WithType<QuantizedTypes>(dtype, "quantisation", [&]<class T>() {
     return QuantizeChannels(work, spec, shape, static_cast<const T*>(x), static_cast<const T*>(low),
                             static_cast<const T*>(high), static_cast<T*>(y));
   });
@@ -201,7 +198,7 @@ Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
 
 Status PassInside(Work& work, DType dtype, const ChannelShape& shape, const void* dy, const void* x,
                   const void* low, const void* high, void* dx) {
-  return WithFloat(dtype, [&]<class T>(T) {
+  return WithType<QuantizedTypes>(dtype, "quantisation", [&]<class T>() {
     return PassChannels(work, shape, static_cast<const T*>(dy), static_cast<const T*>(x),
                         static_cast<const T*>(low), static_cast<const T*>(high),
                         static_cast<T*>(dx));

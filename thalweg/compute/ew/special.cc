@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/ew/special_functions.h"
 
 namespace thalweg::compute {
@@ -22,26 +23,6 @@ constexpr Unary kUnary[] = {BesselI0,   BesselI0e,  BesselI1,  BesselI1e, Bessel
 static_assert(sizeof kUnary / sizeof *kUnary == static_cast<size_t>(SpecialUnary::kSpence) + 1);
 constexpr Binary kBinary[] = {Igamma, IgammaGradA, Igammac, PolygammaOf, Xlog1py, Zeta};
 static_assert(sizeof kBinary / sizeof *kBinary == static_cast<size_t>(SpecialBinary::kZeta) + 1);
-
-template <class T>
-constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
-
-template <class T>
-double Widened(T value) {
-  if constexpr (kIsNarrow<T>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
-}
-template <class T>
-T Rounded(double value) {
-  if constexpr (kIsNarrow<T>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 // out[i] = f(i-th elements of the operands) for every element of the broadcast.
 template <class T, class F>
@@ -84,7 +65,7 @@ Status RunSpecial(Work& work, SpecialUnary op, DType dtype, int64_t n, const voi
     if (kDTypeOf<T> != dtype) return;
     const void* operands[] = {x};
     status = ForElements<T>(work, Broadcast::Dense(n, 1), operands, y,
-                            [f](const T* e) { return Rounded<T>(f(Widened(e[0]))); });
+                            [f](const T* e) { return ElementOf<T>(f(ValueOf(e[0]))); });
   });
   return status;
 }
@@ -97,7 +78,7 @@ Status RunSpecial(Work& work, SpecialBinary op, DType dtype, const Broadcast& br
     if (kDTypeOf<T> != dtype) return;
     const void* operands[] = {a, b};
     status = ForElements<T>(work, broadcast, operands, out, [f](const T* e) {
-      return Rounded<T>(f(Widened(e[0]), Widened(e[1])));
+      return ElementOf<T>(f(ValueOf(e[0]), ValueOf(e[1])));
     });
   });
   return status;
@@ -110,7 +91,7 @@ Status RunBetainc(Work& work, DType dtype, const Broadcast& broadcast, const voi
     if (kDTypeOf<T> != dtype) return;
     const void* operands[] = {a, b, x};
     status = ForElements<T>(work, broadcast, operands, out, [](const T* e) {
-      return Rounded<T>(Betainc(Widened(e[0]), Widened(e[1]), Widened(e[2])));
+      return ElementOf<T>(Betainc(ValueOf(e[0]), ValueOf(e[1]), ValueOf(e[2])));
     });
   });
   return status;
@@ -135,7 +116,7 @@ Status RunTruncateDiv(Work& work, DType dtype, const Broadcast& broadcast, const
     if (kDTypeOf<T> != dtype) return;
     const void* operands[] = {a, b};
     status = ForElements<T>(work, broadcast, operands, out, [](const T* e) {
-      return Rounded<T>(std::trunc(Widened(Rounded<T>(Widened(e[0]) / Widened(e[1])))));
+      return ElementOf<T>(std::trunc(ValueOf(ElementOf<T>(ValueOf(e[0]) / ValueOf(e[1])))));
     });
   });
   return status;

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
+
+#include "thalweg/compute/arithmetic.h"
 
 namespace thalweg::compute {
 namespace {
 
 template <class T>
 bool Same(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(a) == static_cast<float>(b);
+  if constexpr (kIsHalf<T>) {
+    return ValueOf(a) == ValueOf(b);
   } else {
     return a == b;
   }

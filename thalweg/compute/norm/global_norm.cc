@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
+
+#include "thalweg/compute/arithmetic.h"
 
 namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kGrain = 16384;  // elements of a shard
 
-template <class T>
-using Value = std::conditional_t<std::is_same_v<T, Half>, float, T>;
+using NormTypes = Types<float, double, Half>;
 
 template <class T>
 struct Typed {
@@ -20,18 +20,13 @@ struct Typed {
         mean(static_cast<const T*>(in.mean)),
         variance(static_cast<const T*>(in.variance)),
         gamma(static_cast<const T*>(in.gamma)) {}
-  double Mean(int64_t c) const { return static_cast<Value<T>>(mean[c]); }
+  double Mean(int64_t c) const { return ValueOf(mean[c]); }
   double Power(const GlobalNormInputs& in, int64_t c) const {
-    return static_cast<Value<T>>(variance[c]) + in.epsilon;
+    return ValueOf(variance[c]) + in.epsilon;
   }
-  double Gamma(int64_t c) const { return gamma == nullptr ? 1 : static_cast<Value<T>>(gamma[c]); }
+  double Gamma(int64_t c) const { return gamma == nullptr ? 1 : ValueOf(gamma[c]); }
   const T *x, *mean, *variance, *gamma;
 };
-
-template <class T>
-T Narrow(double value) {
-  return T(static_cast<Value<T>>(value));
-}
 
 int64_t RowGrain(const GlobalNormInputs& in) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, in.channels));
@@ -49,8 +44,8 @@ Status NormAs(Work& work, const GlobalNormInputs& in, const T* beta, T* y) {
     for (; row < end; ++row) {
       for (int64_t c = 0; c < in.channels; ++c) {
         const int64_t i = row * in.channels + c;
-        const auto centred = static_cast<Value<T>>(t.x[i]) - static_cast<Value<T>>(t.mean[c]);
-        y[i] = T(centred * factor[c] + static_cast<Value<T>>(beta[c]));
+        const auto centred = ValueOf(t.x[i]) - ValueOf(t.mean[c]);
+        y[i] = T(centred * factor[c] + ValueOf(beta[c]));
       }
     }
   });
@@ -71,10 +66,10 @@ Status GradAs(Work& work, const GlobalNormInputs& in, const T* dy, const GlobalN
     std::fill_n(own, 2 * n, 0.0);
     for (; row < end; ++row) {
       for (int64_t c = 0; c < n; ++c) {
-        const double g = static_cast<Value<T>>(dy[row * n + c]);
+        const double g = ValueOf(dy[row * n + c]);
         own[c] += g;
-        own[n + c] += g * (static_cast<Value<T>>(t.x[row * n + c]) - t.Mean(c));
-        dx[row * n + c] = Narrow<T>(g * (t.Gamma(c) / std::sqrt(t.Power(in, c))));
+        own[n + c] += g * (ValueOf(t.x[row * n + c]) - t.Mean(c));
+        dx[row * n + c] = ElementOf<T>(g * (t.Gamma(c) / std::sqrt(t.Power(in, c))));
       }
     }
   }));
@@ -83,42 +78,28 @@ Status GradAs(Work& work, const GlobalNormInputs& in, const T* dy, const GlobalN
   }
   for (int64_t c = 0; c < n; ++c) {
     const double power = t.Power(in, c), deviation = 1 / std::sqrt(power);
-    static_cast<T*>(out.mean)[c] = Narrow<T>(-total[c] * deviation * t.Gamma(c));
+    static_cast<T*>(out.mean)[c] = ElementOf<T>(-total[c] * deviation * t.Gamma(c));
     static_cast<T*>(out.variance)[c] =
-        Narrow<T>(-0.5 * total[n + c] * t.Gamma(c) * deviation / power);
-    static_cast<T*>(out.beta)[c] = Narrow<T>(total[c]);
-    static_cast<T*>(out.gamma)[c] = Narrow<T>(t.gamma == nullptr ? 0 : total[n + c] * deviation);
+        ElementOf<T>(-0.5 * total[n + c] * t.Gamma(c) * deviation / power);
+    static_cast<T*>(out.beta)[c] = ElementOf<T>(total[c]);
+    static_cast<T*>(out.gamma)[c] = ElementOf<T>(t.gamma == nullptr ? 0 : total[n + c] * deviation);
   }
   return OkStatus();
-}
-
-// f(T{}) for the T of dtype.
-template <class F>
-Status Dispatch(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::kFloat:
-      return f(float{});
-    case DType::kDouble:
-      return f(double{});
-    case DType::kHalf:
-      return f(Half{});
-    default:
-      return Unimplemented("normalisation of elements of type ", dtype);
-  }
 }
 
 }  // namespace
 
 Status GlobalNorm(Work& work, DType dtype, const GlobalNormInputs& in, const void* beta, void* y) {
-  return Dispatch(dtype, [&]<class T>(T) {
+  return WithType<NormTypes>(dtype, "normalisation", [&]<class T>() {
     return NormAs(work, in, static_cast<const T*>(beta), static_cast<T*>(y));
   });
 }
 
 Status GlobalNormGrad(Work& work, DType dtype, const GlobalNormInputs& in, const void* dy,
                       const GlobalNormGrads& out) {
-  return Dispatch(dtype,
-                  [&]<class T>(T) { return GradAs(work, in, static_cast<const T*>(dy), out); });
+  return WithType<NormTypes>(dtype, "normalisation", [&]<class T>() {
+    return GradAs(work, in, static_cast<const T*>(dy), out);
+  });
 }
 
 }  // namespace thalweg::compute

@@ -5,15 +5,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
-
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
-
-// Halves are compared and added as floats.
-template <class T>
-using Value = std::conditional_t<kIsHalf<T>, float, T>;
 
 // Integers wrap.
 template <class V>
@@ -51,8 +46,8 @@ Winner<T> FindWinner(const Dilation2DShape& s, int64_t row, int64_t column, int6
       const int64_t x = column * s.columns.stride - s.columns.pad_before + c * s.columns.dilation;
       if (x < 0 || x >= s.columns.input) continue;
       const int64_t pixel = y * s.columns.input + x, tap = r * s.columns.size + c;
-      const auto value = Add(static_cast<Value<T>>(image[pixel * s.channels + channel]),
-                             static_cast<Value<T>>(filter[tap * s.channels + channel]));
+      const auto value = Add(ValueOf(image[pixel * s.channels + channel]),
+                             ValueOf(filter[tap * s.channels + channel]));
       if (best.pixel < 0) best.pixel = pixel, best.tap = tap;
       if (value > best.value) best = {value, pixel, tap};
     }
@@ -85,7 +80,7 @@ Status Forward(Work& work, const Dilation2DShape& s, const T* x, const T* filter
 
 template <class T>
 void AddTo(T& to, T value) {
-  to = T(Add(static_cast<Value<T>>(to), static_cast<Value<T>>(value)));
+  to = T(Add(ValueOf(to), ValueOf(value)));
 }
 
 template <class T>
@@ -117,21 +112,11 @@ Status BackwardFilter(Work& work, const Dilation2DShape& s, const T* x, const T*
   });
 }
 
-// f(T{}) for the T of dtype.
-template <class F>
-Status Dispatch(DType dtype, const F& f) {
-  Status status = Unimplemented("dilation of elements of type ", dtype);
-  ForEachType<RealTypes>([&]<class T>() {
-    if (dtype == kDTypeOf<T>) status = f(T{});
-  });
-  return status;
-}
-
 }  // namespace
 
 Status Dilation2D(Work& work, DType dtype, const Dilation2DShape& shape, const void* input,
                   const void* filter, void* output) {
-  return Dispatch(dtype, [&]<class T>(T) {
+  return WithType<RealTypes>(dtype, "dilation", [&]<class T>() {
     return Forward(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
                    static_cast<T*>(output));
   });
@@ -140,7 +125,7 @@ Status Dilation2D(Work& work, DType dtype, const Dilation2DShape& shape, const v
 Status Dilation2DBackwardInput(Work& work, DType dtype, const Dilation2DShape& shape,
                                const void* input, const void* filter, const void* output_grad,
                                void* input_grad) {
-  return Dispatch(dtype, [&]<class T>(T) {
+  return WithType<RealTypes>(dtype, "dilation", [&]<class T>() {
     return BackwardInput(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
                          static_cast<const T*>(output_grad), static_cast<T*>(input_grad));
   });
@@ -149,7 +134,7 @@ Status Dilation2DBackwardInput(Work& work, DType dtype, const Dilation2DShape& s
 Status Dilation2DBackwardFilter(Work& work, DType dtype, const Dilation2DShape& shape,
                                 const void* input, const void* filter, const void* output_grad,
                                 void* filter_grad) {
-  return Dispatch(dtype, [&]<class T>(T) {
+  return WithType<RealTypes>(dtype, "dilation", [&]<class T>() {
     return BackwardFilter(work, shape, static_cast<const T*>(input), static_cast<const T*>(filter),
                           static_cast<const T*>(output_grad), static_cast<T*>(filter_grad));
   });

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -141,22 +143,7 @@ void GradImage(const FractionalShape& s, bool maximum, const T* x, const T* dy, 
   });
 }
 
-// f(T{}) for the T of dtype.
-template <class F>
-Status Dispatch(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::kFloat:
-      return f(float{});
-    case DType::kDouble:
-      return f(double{});
-    case DType::kInt32:
-      return f(int32_t{});
-    case DType::kInt64:
-      return f(int64_t{});
-    default:
-      return Unimplemented("fractional pooling of elements of type ", dtype);
-  }
-}
+using PoolTypes = Types<float, double, int32_t, int64_t>;
 
 }  // namespace
 
@@ -175,7 +162,7 @@ Status CheckCuts(const FractionalShape& s) {
 
 Status FractionalPool(Work& work, DType dtype, bool maximum, const FractionalShape& s,
                       const void* in, void* out) {
-  return Dispatch(dtype, [&]<class T>(T) {
+  return WithType<PoolTypes>(dtype, "fractional pooling", [&]<class T>() {
     const T* x = static_cast<const T*>(in);
     T* y = static_cast<T*>(out);
     return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
@@ -187,7 +174,7 @@ Status FractionalPool(Work& work, DType dtype, bool maximum, const FractionalSha
 
 Status FractionalPoolGrad(Work& work, DType dtype, bool maximum, const FractionalShape& s,
                           const void* in, const void* out_grad, void* in_grad) {
-  return Dispatch(dtype, [&]<class T>(T) {
+  return WithType<PoolTypes>(dtype, "fractional pooling", [&]<class T>() {
     const T *x = static_cast<const T*>(in), *dy = static_cast<const T*>(out_grad);
     T* dx = static_cast<T*>(in_grad);
     const int64_t in_size = s.rows * s.columns * s.channels;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/isa/leaf.h"
 
 namespace thalweg::compute {
@@ -13,13 +14,6 @@ namespace {
 
 constexpr int64_t kGrain = 16384;   // input elements that a shard looks at
 constexpr int64_t kChannels = 256;  // taken together
-
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
-
-// Halves are compared and added as floats.
-template <class T>
-using Value = std::conditional_t<kIsHalf<T>, float, T>;
 
 // Integers wrap.
 template <class T>
@@ -388,52 +382,42 @@ Status AvgPoolGradAs(Work& work, const PoolShape& s, const void* out_grad, void*
   });
 }
 
-// f.template operator()<T>() for the T of dtype.
-template <class List, class F>
-Status Dispatch(const char* what, DType dtype, F&& f) {
-  Status status = Unimplemented(what, " of elements of type ", dtype);
-  ForEachType<List>([&]<class T>() {
-    if (dtype == kDTypeOf<T>) status = f.template operator()<T>();
-  });
-  return status;
-}
-
 }  // namespace
 
 Status MaxPool(Work& work, DType dtype, const PoolShape& shape, const void* in, void* out) {
-  return Dispatch<RealTypes>("maximum pooling", dtype,
+  return WithType<RealTypes>(dtype, "maximum pooling",
                              [&]<class T>() { return MaxPoolAs<T>(work, shape, in, out); });
 }
 
 Status MaxPoolPlaces(Work& work, DType dtype, const PoolShape& shape, bool include_batch,
                      const void* in, void* out, int64_t* places) {
-  return Dispatch<RealTypes>("maximum pooling", dtype, [&]<class T>() {
+  return WithType<RealTypes>(dtype, "maximum pooling", [&]<class T>() {
     return MaxPoolPlacesAs<T>(work, shape, include_batch, in, out, places);
   });
 }
 
 Status MaxPoolGrad(Work& work, DType dtype, const PoolShape& shape, const void* in,
                    const void* out_grad, void* in_grad) {
-  return Dispatch<RealTypes>("gradient of maximum pooling", dtype, [&]<class T>() {
+  return WithType<RealTypes>(dtype, "gradient of maximum pooling", [&]<class T>() {
     return MaxPoolGradAs<T>(work, shape, in, out_grad, in_grad);
   });
 }
 
 Status MaxPoolGradOfPlaces(Work& work, DType dtype, const PoolShape& shape, bool include_batch,
                            const int64_t* places, const void* out_grad, void* in_grad) {
-  return Dispatch<RealTypes>("gradient of maximum pooling", dtype, [&]<class T>() {
+  return WithType<RealTypes>(dtype, "gradient of maximum pooling", [&]<class T>() {
     return MaxPoolGradOfPlacesAs<T>(work, shape, include_batch, places, out_grad, in_grad);
   });
 }
 
 Status AvgPool(Work& work, DType dtype, const PoolShape& shape, const void* in, void* out) {
-  return Dispatch<FloatTypes>("average pooling", dtype,
+  return WithType<FloatTypes>(dtype, "average pooling",
                               [&]<class T>() { return AvgPoolAs<T>(work, shape, in, out); });
 }
 
 Status AvgPoolGrad(Work& work, DType dtype, const PoolShape& shape, const void* out_grad,
                    void* in_grad) {
-  return Dispatch<FloatTypes>("gradient of average pooling", dtype, [&]<class T>() {
+  return WithType<FloatTypes>(dtype, "gradient of average pooling", [&]<class T>() {
     return AvgPoolGradAs<T>(work, shape, out_grad, in_grad);
   });
 }

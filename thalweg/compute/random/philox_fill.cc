@@ -7,6 +7,8 @@
 #include <numbers>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -123,14 +125,7 @@ Philox SkippedBy(Philox stream, uint64_t blocks) {
   return stream;
 }
 
-template <class List, class F>
-Status WithType(DType dtype, F&& f) {
-  Status status = Unimplemented("random numbers of type ", dtype);
-  ForEachType<List>([&]<class T>() {
-    if (kDTypeOf<T> == dtype) status = f.template operator()<T>();
-  });
-  return status;
-}
+constexpr const char* kWhat = "a tensor of random numbers";
 
 // Four-block loops: group g from block g.
 template <class T, class Group>
@@ -152,17 +147,19 @@ double UniformDouble(uint32_t high, uint32_t low) {
 }
 
 Status FillUniform(Work& work, DType dtype, const Philox& stream, void* out, int64_t n) {
-  return WithType<FloatTypes>(
-      dtype, [&]<class T>() { return FillFromBlocks<T>(work, stream, out, n, UniformGroup<T>); });
+  return WithType<FloatTypes>(dtype, kWhat, [&]<class T>() {
+    return FillFromBlocks<T>(work, stream, out, n, UniformGroup<T>);
+  });
 }
 
 Status FillNormal(Work& work, DType dtype, const Philox& stream, void* out, int64_t n) {
-  return WithType<FloatTypes>(
-      dtype, [&]<class T>() { return FillFromBlocks<T>(work, stream, out, n, NormalGroup<T>); });
+  return WithType<FloatTypes>(dtype, kWhat, [&]<class T>() {
+    return FillFromBlocks<T>(work, stream, out, n, NormalGroup<T>);
+  });
 }
 
 Status FillTruncatedNormal(Work& work, DType dtype, const Philox& stream, void* out, int64_t n) {
-  return WithType<FloatTypes>(dtype, [&]<class T>() {
+  return WithType<FloatTypes>(dtype, kWhat, [&]<class T>() {
     return FillGroups<T>(work, out, n, [&](int64_t g, T* values) {
       const uint64_t first = static_cast<uint64_t>(g) * kGroup<T> * kBlocksPerNumber;
       TruncatedGroup(PhiloxNumbers(SkippedBy(stream, first)), values);
@@ -172,7 +169,7 @@ Status FillTruncatedNormal(Work& work, DType dtype, const Philox& stream, void* 
 
 Status FillUniformInt(Work& work, DType dtype, const Philox& stream, int64_t low, int64_t high,
                       void* out, int64_t n) {
-  return WithType<Types<int32_t, int64_t>>(dtype, [&]<class T>() {
+  return WithType<Types<int32_t, int64_t>>(dtype, kWhat, [&]<class T>() {
     using U = std::make_unsigned_t<T>;
     const U range = static_cast<U>(static_cast<U>(high) - static_cast<U>(low));
     return FillFromBlocks<T>(work, stream, out, n, [&](const Philox::Block& block, T* values) {
@@ -184,7 +181,7 @@ Status FillUniformInt(Work& work, DType dtype, const Philox& stream, int64_t low
 }
 
 Status FillBits(Work& work, DType dtype, const Philox& stream, void* out, int64_t n) {
-  return WithType<Types<int32_t, int64_t, uint32_t, uint64_t>>(dtype, [&]<class T>() {
+  return WithType<Types<int32_t, int64_t, uint32_t, uint64_t>>(dtype, kWhat, [&]<class T>() {
     return FillFromBlocks<T>(work, stream, out, n, [&](const Philox::Block& block, T* values) {
       for (int i = 0; i < kGroup<T>; ++i) values[i] = Bits<T>(block, i);
     });

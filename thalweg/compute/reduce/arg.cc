@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/reduce/reduce.h"
 
 namespace thalweg::compute {
 namespace {
-
-// As compared: halves as floats.
-template <class T>
-auto Comparable(T v) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(v);
-  } else {
-    return v;
-  }
-}
 
 void StoreIndex(DType type, void* out, int64_t i, int64_t index) {
   switch (type) {
@@ -39,19 +30,19 @@ Status ArgAs(Work& work, ArgOp op, int64_t outer, int64_t size, int64_t inner, c
   const int64_t blocks = (inner + kColumns - 1) / kColumns;
   const int64_t grain = std::max<int64_t>(1, 32768 / (size * std::min(inner, kColumns)));
   return ForBlocks(work, outer * blocks, grain, [&](int64_t begin, int64_t end) {
-    decltype(Comparable(T())) best[kColumns];
+    decltype(ValueOf(T())) best[kColumns];
     int64_t place[kColumns];
     for (int64_t b = begin; b < end; ++b) {
       const int64_t column = b % blocks * kColumns;
       const int64_t columns = std::min(kColumns, inner - column);
       const T* from = x + b / blocks * size * inner + column;
       for (int64_t c = 0; c < columns; ++c) {
-        best[c] = Comparable(from[c]);
+        best[c] = ValueOf(from[c]);
         place[c] = 0;
       }
       for (int64_t r = 1; r < size; ++r) {
         for (int64_t c = 0; c < columns; ++c) {
-          const auto v = Comparable(from[r * inner + c]);
+          const auto v = ValueOf(from[r * inner + c]);
           const bool better = op == ArgOp::kMax ? v > best[c] : v < best[c];
           best[c] = better ? v : best[c];
           place[c] = better ? r : place[c];

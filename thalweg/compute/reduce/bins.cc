@@ -6,25 +6,15 @@
 #include <complex>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
-
-template <class T>
-constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
-
-template <class T>
-T One() {
-  if constexpr (kIsNarrow<T>) {
-    return T(1.0f);
-  } else {
-    return T(1);
-  }
-}
 
 // Integers wrap.
 template <class T>
 T Sum(T a, T b) {
-  if constexpr (kIsNarrow<T>) {
+  if constexpr (kIsHalf<T>) {
     return T(static_cast<float>(a) + static_cast<float>(b));
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -39,7 +29,7 @@ void Count(const BinShape& shape, const int64_t* values, const int64_t* rows, co
   for (int64_t i = 0; i < shape.count; ++i) {
     if (values[i] < 0 || values[i] >= shape.bins) continue;
     T& bin = out[(rows == nullptr ? 0 : rows[i] * shape.bins) + values[i]];
-    bin = shape.binary ? One<T>() : Sum(bin, weights == nullptr ? One<T>() : weights[i]);
+    bin = shape.binary ? T(1) : Sum(bin, weights == nullptr ? T(1) : weights[i]);
   }
 }
 

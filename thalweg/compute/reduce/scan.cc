@@ -5,6 +5,8 @@
 #include <complex>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -12,14 +14,12 @@ constexpr int64_t kGrain = 16384;  // elements of a shard
 
 template <class T>
 auto Widen(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(value);
-  } else if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
     // Unsigned and not narrower than int: wraps without undefined behaviour.
     using W = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
     return static_cast<W>(value);
   } else {
-    return value;
+    return ValueOf(value);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "thalweg/compute/arithmetic.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -14,24 +16,8 @@ template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
 
 template <class T>
-constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
-
-template <class T>
 Wide<T> Widened(T value) {
-  if constexpr (kIsNarrow<T>) {
-    return static_cast<float>(value);
-  } else {
-    return static_cast<Wide<T>>(value);
-  }
-}
-
-template <class T>
-T Rounded(Wide<T> value) {
-  if constexpr (kIsNarrow<T>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
+  return static_cast<Wide<T>>(ValueOf(value));
 }
 
 struct Call {
@@ -62,7 +48,7 @@ void AddColumns(const Call& call, const T* data, int64_t begin, int64_t end, T* 
       }
     }
     T* to = out + segment * inner + begin;
-    for (int64_t c = 0; c < width; ++c) to[c] = Rounded<T>(sum[c]);
+    for (int64_t c = 0; c < width; ++c) to[c] = ElementOf<T>(sum[c]);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/move/element.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -55,8 +56,8 @@ class OneHotCpu : public Kernel {
 
 template <class T>
 bool IsZero(const T& value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(value) == 0.0f;
+  if constexpr (compute::kIsHalf<T>) {
+    return compute::ValueOf(value) == 0.0f;
   } else {
     return value == T{};
   }

@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/element_wise.h"
@@ -27,20 +28,10 @@ Combine CombineOf(SegmentOp op) {
   }
 }
 
-// What a segment without rows is: 1 for products, else `empty` times 0.
-template <class T>
-T Number(double value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
-
 // The element that an empty segment holds. Unsorted extremes start at the end of the type.
 template <class T>
 T EmptyValue(SegmentOp op, bool sorted) {
-  if (op == SegmentOp::kProd) return Number<T>(1);
+  if (op == SegmentOp::kProd) return T(1);
   if constexpr (std::is_integral_v<T>) {
     if (!sorted && op == SegmentOp::kMax) return std::numeric_limits<T>::lowest();
     if (!sorted && op == SegmentOp::kMin) return std::numeric_limits<T>::max();
@@ -54,7 +45,7 @@ T EmptyValue(SegmentOp op, bool sorted) {
     if (!sorted && op == SegmentOp::kMax) return std::numeric_limits<T>::lowest();
     if (!sorted && op == SegmentOp::kMin) return std::numeric_limits<T>::max();
   }
-  return Number<T>(0);
+  return T(0);
 }
 
 Result<Tensor> EmptyElement(SegmentOp op, DType dtype, bool sorted) {
@@ -73,7 +64,7 @@ void DivideRows(const std::vector<int64_t>& counts, int64_t inner, T* data) {
   for (size_t row = 0; row < counts.size(); ++row) {
     for (int64_t i = 0; i < inner; ++i) {
       T& value = data[static_cast<int64_t>(row) * inner + i];
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
+      if constexpr (compute::kIsHalf<T>) {
         value = T(static_cast<float>(value) / static_cast<float>(counts[row]));
       } else if (counts[row] > 0) {
         value = value / static_cast<T>(counts[row]);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -17,15 +18,6 @@ Status CheckScalars(const Context& ctx, std::initializer_list<const char*> names
     ++i;
   }
   return OkStatus();
-}
-
-template <class T>
-auto Wide(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
 }
 
 // The number of elements; integers without overflow.
@@ -52,8 +44,9 @@ Result<int64_t> CountOf(T start, T limit, T delta) {
 template <class T>
 Status Range(Context& ctx) {
   RETURN_IF_ERROR(CheckScalars(ctx, {"start", "limit", "delta"}));
-  const auto start = Wide(ctx.input(0).scalar<T>()), limit = Wide(ctx.input(1).scalar<T>()),
-             delta = Wide(ctx.input(2).scalar<T>());
+  const auto start = compute::ValueOf(ctx.input(0).scalar<T>()),
+             limit = compute::ValueOf(ctx.input(1).scalar<T>()),
+             delta = compute::ValueOf(ctx.input(2).scalar<T>());
   if (delta == 0) return InvalidArgument("delta must not be zero");
   if ((delta > 0 && start > limit) || (delta < 0 && start < limit)) {
     return InvalidArgument("start ", start, " is beyond limit ", limit, " for delta ", delta);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv2D and the two operations that compute its gradients.
-#include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/nn/conv_gradient.h"
 #include "thalweg/ops/nn/window_shape.h"
 
 namespace thalweg {
 namespace {
+
+constexpr ConvNames kConv2D = {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
 
 Status Conv2DShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const WindowAttrs attrs, ParseWindowAttrs(c, true, true));
@@ -53,57 +55,20 @@ Status BackpropFilterShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// The attributes that all three share.
-AttrMap SharedAttrs(const Node& node) {
-  AttrMap attrs;
-  for (const char* name : {"strides", "padding", "explicit_paddings", "data_format", "dilations"}) {
-    const AttrValue* value = node.FindAttr(name);
-    if (value != nullptr) attrs.Set(name, *value);
-  }
-  return attrs;
-}
-
-Status Conv2DGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedAttrs(c.node());
-  const Output image = c.input(0), filter = c.input(1), grad = c.grad(0);
-  c.set_input_grad(0, m.Op("Conv2DBackpropInput", {m.Shape(image), filter, grad}, attrs));
-  c.set_input_grad(1, m.Op("Conv2DBackpropFilter", {image, m.Shape(filter), grad}, attrs));
-  return m.status();
-}
-
-Status BackpropInputGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedAttrs(c.node());
-  const Output filter = c.input(1), out_grad = c.input(2), grad = c.grad(0);
-  c.set_input_grad(1, m.Op("Conv2DBackpropFilter", {grad, m.Shape(filter), out_grad}, attrs));
-  c.set_input_grad(2, m.Op("Conv2D", {grad, filter}, attrs));
-  return m.status();
-}
-
-Status BackpropFilterGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedAttrs(c.node());
-  const Output image = c.input(0), out_grad = c.input(2), grad = c.grad(0);
-  c.set_input_grad(0, m.Op("Conv2DBackpropInput", {m.Shape(image), grad, out_grad}, attrs));
-  c.set_input_grad(2, m.Op("Conv2D", {image, grad}, attrs));
-  return m.status();
-}
-
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(conv2d) {
   registry.Op("Conv2D")
       .Shape(Conv2DShape)
-      .Gradient(Conv2DGradient)
+      .Gradient(ConvGradient<kConv2D>)
       .Doc("Slides a filter [rows, columns, in, out] over a batch of images.");
   registry.Op("Conv2DBackpropInput")
       .Shape(BackpropInputShape)
-      .Gradient(BackpropInputGradient)
+      .Gradient(ConvInputGradient<kConv2D>)
       .Doc("The gradient of Conv2D by its input.");
   registry.Op("Conv2DBackpropFilter")
       .Shape(BackpropFilterShape)
-      .Gradient(BackpropFilterGradient)
+      .Gradient(ConvFilterGradient<kConv2D>)
       .Doc("The gradient of Conv2D by its filter.");
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv3D and the operations that compute its gradients.
-#include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/ops/nn/conv_attrs.h"
+#include "thalweg/ops/nn/conv_gradient.h"
 
 namespace thalweg {
 namespace {
+
+constexpr ConvNames kConv3D = {"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"};
 
 Status Conv3DShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(Slide slide, ParseConv(c, 5));
@@ -42,40 +44,13 @@ Status SizesInputShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status Conv3DGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedConvAttrs(c.node());
-  const Output volume = c.input(0), filter = c.input(1), grad = c.grad(0);
-  c.set_input_grad(0, m.Op("Conv3DBackpropInputV2", {m.Shape(volume), filter, grad}, attrs));
-  c.set_input_grad(1, m.Op("Conv3DBackpropFilterV2", {volume, m.Shape(filter), grad}, attrs));
-  return m.status();
-}
-
-Status BackpropInputGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedConvAttrs(c.node());
-  const Output filter = c.input(1), out_grad = c.input(2), grad = c.grad(0);
-  c.set_input_grad(1, m.Op("Conv3DBackpropFilterV2", {grad, m.Shape(filter), out_grad}, attrs));
-  c.set_input_grad(2, m.Op("Conv3D", {grad, filter}, attrs));
-  return m.status();
-}
-
-Status BackpropFilterGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedConvAttrs(c.node());
-  const Output volume = c.input(0), out_grad = c.input(2), grad = c.grad(0);
-  c.set_input_grad(0, m.Op("Conv3DBackpropInputV2", {m.Shape(volume), grad, out_grad}, attrs));
-  c.set_input_grad(2, m.Op("Conv3D", {volume, grad}, attrs));
-  return m.status();
-}
-
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(conv3d) {
   registry.Op("Conv3D")
       .Shape(Conv3DShape)
-      .Gradient(Conv3DGradient)
+      .Gradient(ConvGradient<kConv3D>)
       .Doc("Slides a filter [planes, rows, columns, in, out] over a batch of volumes.");
   registry.Op("Conv3DBackpropInput")
       .Shape(LikeInputShape<0>)
@@ -83,7 +58,7 @@ THALWEG_OP(conv3d) {
       .Doc("The gradient of Conv3D by its input, which gives the shape.");
   registry.Op("Conv3DBackpropInputV2")
       .Shape(SizesInputShape<0>)
-      .Gradient(BackpropInputGradient)
+      .Gradient(ConvInputGradient<kConv3D>)
       .Doc("The gradient of Conv3D by its input.");
   registry.Op("Conv3DBackpropFilter")
       .Shape(LikeInputShape<1>)
@@ -91,6 +66,6 @@ THALWEG_OP(conv3d) {
       .Doc("The gradient of Conv3D by its filter, which gives the shape.");
   registry.Op("Conv3DBackpropFilterV2")
       .Shape(SizesInputShape<1>)
-      .Gradient(BackpropFilterGradient)
+      .Gradient(ConvFilterGradient<kConv3D>)
       .Doc("The gradient of Conv3D by its filter.");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DepthwiseConv2dNative and the two operations that compute its gradients.
-#include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/ops/nn/conv_attrs.h"
+#include "thalweg/ops/nn/conv_gradient.h"
 
 namespace thalweg {
 namespace {
@@ -41,50 +41,23 @@ Status SizesShape(ShapeContext& c) {
   return OkStatus();
 }
 
-constexpr char kInputGrad[] = "DepthwiseConv2dNativeBackpropInput";
-constexpr char kFilterGrad[] = "DepthwiseConv2dNativeBackpropFilter";
-
-Status DepthwiseGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedConvAttrs(c.node());
-  const Output image = c.input(0), filter = c.input(1), grad = c.grad(0);
-  c.set_input_grad(0, m.Op(kInputGrad, {m.Shape(image), filter, grad}, attrs));
-  c.set_input_grad(1, m.Op(kFilterGrad, {image, m.Shape(filter), grad}, attrs));
-  return m.status();
-}
-
-Status InputGradGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedConvAttrs(c.node());
-  const Output filter = c.input(1), out_grad = c.input(2), grad = c.grad(0);
-  c.set_input_grad(1, m.Op(kFilterGrad, {grad, m.Shape(filter), out_grad}, attrs));
-  c.set_input_grad(2, m.Op("DepthwiseConv2dNative", {grad, filter}, attrs));
-  return m.status();
-}
-
-Status FilterGradGradient(GradientContext& c) {
-  GradientMath m(c);
-  const AttrMap attrs = SharedConvAttrs(c.node());
-  const Output image = c.input(0), out_grad = c.input(2), grad = c.grad(0);
-  c.set_input_grad(0, m.Op(kInputGrad, {m.Shape(image), grad, out_grad}, attrs));
-  c.set_input_grad(2, m.Op("DepthwiseConv2dNative", {image, grad}, attrs));
-  return m.status();
-}
+constexpr ConvNames kDepthwise = {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+                                  "DepthwiseConv2dNativeBackpropFilter"};
 
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(depthwise_conv) {
-  registry.Op("DepthwiseConv2dNative")
+  registry.Op(kDepthwise.forward)
       .Shape(DepthwiseShape)
-      .Gradient(DepthwiseGradient)
+      .Gradient(ConvGradient<kDepthwise>)
       .Doc("Convolves each channel with filters of its own, [rows, columns, in, multiplier].");
-  registry.Op(kInputGrad)
+  registry.Op(kDepthwise.backprop_input)
       .Shape(SizesShape<0>)
-      .Gradient(InputGradGradient)
+      .Gradient(ConvInputGradient<kDepthwise>)
       .Doc("The gradient of DepthwiseConv2dNative by its input.");
-  registry.Op(kFilterGrad)
+  registry.Op(kDepthwise.backprop_filter)
       .Shape(SizesShape<1>)
-      .Gradient(FilterGradGradient)
+      .Gradient(ConvFilterGradient<kDepthwise>)
       .Doc("The gradient of DepthwiseConv2dNative by its filter.");
 }

@@ -2,25 +2,17 @@
 #include <algorithm>
 #include <vector>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
-template <class T>
-auto Comparable(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
-}
-
 // A total order: NaN, which compares with nothing, is the largest.
 template <class T>
 bool Less(T a, T b) {
-  const auto x = Comparable(a), y = Comparable(b);
+  const auto x = compute::ValueOf(a), y = compute::ValueOf(b);
   return x < y || (y != y && x == x);
 }
 

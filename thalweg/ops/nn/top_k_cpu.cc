@@ -4,20 +4,12 @@
 #include <numeric>
 #include <vector>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
-
-template <class T>
-auto Comparable(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
-}
 
 // The k largest of a row, largest first, the earlier of equal ones first.
 template <class T, class I>
@@ -26,7 +18,7 @@ void Largest(const T* row, int64_t columns, int64_t k, std::vector<int64_t>& ord
   std::iota(order.begin(), order.end(), int64_t{0});
   std::partial_sort(order.begin(), order.begin() + k, order.begin() + columns,
                     [row](int64_t a, int64_t b) {
-                      const auto x = Comparable(row[a]), y = Comparable(row[b]);
+                      const auto x = compute::ValueOf(row[a]), y = compute::ValueOf(row[b]);
                       return x > y || (!(y > x) && a < b);
                     });
   for (int64_t i = 0; i < k; ++i) {

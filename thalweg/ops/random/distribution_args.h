@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "thalweg/compute/arithmetic.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/kernel_registry.h"
 
@@ -14,19 +15,11 @@ namespace thalweg {
 
 template <class T>
 double ToDouble(T x) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return static_cast<float>(x);
-  } else {
-    return static_cast<double>(x);
-  }
+  return static_cast<double>(compute::ValueOf(x));
 }
 template <class T>
 T FromDouble(double x) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>) {
-    return T(static_cast<float>(x));
-  } else {
-    return static_cast<T>(x);
-  }
+  return compute::ElementOf<T>(x);
 }
 
 // Element i of a half, float, double, int32 or int64 tensor.
