@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/image/resize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/move/element.h"
+
+namespace thalweg::compute {
+namespace {
+
+constexpr int64_t kGrain = 16384;  // elements of a shard
+
+// One dimension: where the pixels of the output lie in the input.
+struct Axis {
+  int64_t in, out;
+  bool align_corners, half_pixel_centers;
+
+  float Scale() const {
+    return align_corners && out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
+                                    : static_cast<float>(in) / static_cast<float>(out);
+  }
+  // Two neighbours and the weight of the second one.
+  struct Between {
+    int64_t low, high;
+    float weight;
+  };
+  Between At(int64_t i) const {
+    const auto x = static_cast<float>(i);
+    const float place = half_pixel_centers ? (x + 0.5f) * Scale() - 0.5f : x * Scale();
+    const float low = std::floor(place);
+    return {std::max(static_cast<int64_t>(low), int64_t{0}),
+            std::min(static_cast<int64_t>(std::ceil(place)), in - 1), place - low};
+  }
+  int64_t Nearest(int64_t i) const {
+    const auto x = static_cast<float>(i);
+    const float place = half_pixel_centers ? (x + 0.5f) * Scale() : x * Scale();
+    const auto nearest =
+        static_cast<int64_t>(align_corners ? std::round(place) : std::floor(place));
+    return std::clamp(nearest, int64_t{0}, in - 1);
+  }
+};
+
+Axis Rows(const ResizeShape& s) {
+  return {s.rows, s.out_rows, s.align_corners, s.half_pixel_centers};
+}
+Axis Columns(const ResizeShape& s) {
+  return {s.columns, s.out_columns, s.align_corners, s.half_pixel_centers};
+}
+
+// body(image, row) for all rows of all outputs.
+template <class Body>
+Status ForOutRows(Work& work, const ResizeShape& s, const Body& body) {
+  const int64_t width = std::max<int64_t>(1, s.out_columns * s.channels);
+  return ForBlocks(work, s.batch * s.out_rows, std::max<int64_t>(1, kGrain / width),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; ++i) body(i / s.out_rows, i % s.out_rows);
+                   });
+}
+
+template <class T>
+Status Bilinear(Work& work, const ResizeShape& s, const T* input, float* output) {
+  const Axis rows = Rows(s), columns = Columns(s);
+  const int64_t line = s.columns * s.channels;
+  return ForOutRows(work, s, [&](int64_t image, int64_t row) {
+    const Axis::Between y = rows.At(row);
+    const T* const above = input + (image * s.rows + y.low) * line;
+    const T* const below = input + (image * s.rows + y.high) * line;
+    float* to = output + (image * s.out_rows + row) * s.out_columns * s.channels;
+    for (int64_t column = 0; column < s.out_columns; ++column) {
+      const Axis::Between x = columns.At(column);
+      const int64_t left = x.low * s.channels, right = x.high * s.channels;
+      for (int64_t c = 0; c < s.channels; ++c) {
+        const auto at = [c](const T* from, int64_t place) {
+          return static_cast<float>(ValueOf(from[place + c]));
+        };
+        const float top = at(above, left) + (at(above, right) - at(above, left)) * x.weight;
+        const float bottom = at(below, left) + (at(below, right) - at(below, left)) * x.weight;
+        *to++ = top + (bottom - top) * y.weight;
+      }
+    }
+  });
+}
+
+// Images one by one, since pixels of the output share those of the input; V is what is summed in.
+template <class V, class T, class Add>
+Status Scatter(Work& work, const ResizeShape& s, T* input_grad, const Add& add) {
+  const int64_t size = s.rows * s.columns * s.channels;
+  return ForShards(work, s.batch, [&](int64_t image) {
+    Scratch<V> sums(work, size);
+    if (!sums) return false;
+    std::fill_n(sums.get(), size, V(0));
+    add(image, sums.get());
+    for (int64_t i = 0; i < size; ++i) input_grad[image * size + i] = T(sums[i]);
+    return true;
+  });
+}
+
+template <class T>
+Status BilinearGrad(Work& work, const ResizeShape& s, const float* output_grad, T* input_grad) {
+  using V = Value<T>;
+  const Axis rows = Rows(s), columns = Columns(s);
+  return Scatter<V>(work, s, input_grad, [&](int64_t image, V* sums) {
+    const float* from = output_grad + image * s.out_rows * s.out_columns * s.channels;
+    for (int64_t row = 0; row < s.out_rows; ++row) {
+      const Axis::Between y = rows.At(row);
+      for (int64_t column = 0; column < s.out_columns; ++column) {
+        const Axis::Between x = columns.At(column);
+        V* const top_left = sums + (y.low * s.columns + x.low) * s.channels;
+        V* const top_right = sums + (y.low * s.columns + x.high) * s.channels;
+        V* const bottom_left = sums + (y.high * s.columns + x.low) * s.channels;
+        V* const bottom_right = sums + (y.high * s.columns + x.high) * s.channels;
+        for (int64_t c = 0; c < s.channels; ++c) {
+          const float grad = *from++;
+          top_left[c] += static_cast<V>(grad * (1 - y.weight) * (1 - x.weight));
+          top_right[c] += static_cast<V>(grad * (1 - y.weight) * x.weight);
+          bottom_left[c] += static_cast<V>(grad * y.weight * (1 - x.weight));
+          bottom_right[c] += static_cast<V>(grad * y.weight * x.weight);
+        }
+      }
+    }
+  });
+}
+
+template <class E>
+Status Nearest(Work& work, const ResizeShape& s, const E* input, E* output) {
+  const Axis rows = Rows(s), columns = Columns(s);
+  return ForOutRows(work, s, [&](int64_t image, int64_t row) {
+    const E* const from = input + (image * s.rows + rows.Nearest(row)) * s.columns * s.channels;
+    E* to = output + (image * s.out_rows + row) * s.out_columns * s.channels;
+    for (int64_t column = 0; column < s.out_columns; ++column) {
+      to = std::copy_n(from + columns.Nearest(column) * s.channels, s.channels, to);
+    }
+  });
+}
+
+// Integers wrap.
+template <class T>
+auto SumType() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>{};
+  } else {
+    return Value<T>{};
+  }
+}
+
+template <class T>
+Status NearestGrad(Work& work, const ResizeShape& s, const T* output_grad, T* input_grad) {
+  using V = decltype(SumType<T>());
+  const Axis rows = Rows(s), columns = Columns(s);
+  return Scatter<V>(work, s, input_grad, [&](int64_t image, V* sums) {
+    const T* from = output_grad + image * s.out_rows * s.out_columns * s.channels;
+    for (int64_t row = 0; row < s.out_rows; ++row) {
+      V* const line = sums + rows.Nearest(row) * s.columns * s.channels;
+      for (int64_t column = 0; column < s.out_columns; ++column) {
+        V* const to = line + columns.Nearest(column) * s.channels;
+        for (int64_t c = 0; c < s.channels; ++c) to[c] += static_cast<V>(ValueOf(*from++));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Status ResizeBilinear(Work& work, DType dtype, const ResizeShape& shape, const void* input,
+                      float* output) {
+  return WithType<RealTypes>(dtype, "bilinear resizing", [&]<class T>() {
+    return Bilinear(work, shape, static_cast<const T*>(input), output);
+  });
+}
+
+Status ResizeBilinearGrad(Work& work, DType dtype, const ResizeShape& shape,
+                          const float* output_grad, void* input_grad) {
+  return WithType<FloatTypes>(dtype, "the gradient of bilinear resizing", [&]<class T>() {
+    return BilinearGrad(work, shape, output_grad, static_cast<T*>(input_grad));
+  });
+}
+
+Status ResizeNearest(Work& work, DType dtype, const ResizeShape& shape, const void* input,
+                     void* output) {
+  return WithElement(dtype, [&]<class E>() {
+    return Nearest(work, shape, static_cast<const E*>(input), static_cast<E*>(output));
+  });
+}
+
+Status ResizeNearestGrad(Work& work, DType dtype, const ResizeShape& shape, const void* output_grad,
+                         void* input_grad) {
+  return WithType<RealTypes>(dtype, "the gradient of resizing", [&]<class T>() {
+    return NearestGrad(work, shape, static_cast<const T*>(output_grad),
+                       static_cast<T*>(input_grad));
+  });
+}
+
+}  // namespace thalweg::compute

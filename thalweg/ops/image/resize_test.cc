@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "thalweg/testing/op_case.h"
+
+namespace thalweg {
+namespace {
+
+// Where pixel i of `out` lies among `in` pixels.
+double Place(const RefCall<double>& r, int64_t i, int64_t in, int64_t out, bool nearest) {
+  const bool half = r.Attr<bool>("half_pixel_centers");
+  const double scale = r.Attr<bool>("align_corners") && out > 1
+                           ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
+                           : static_cast<double>(in) / static_cast<double>(out);
+  const double centre = static_cast<double>(i) + (half ? 0.5 : 0);
+  return centre * scale - (half && !nearest ? 0.5 : 0);
+}
+
+int64_t NearestOf(const RefCall<double>& r, int64_t i, int64_t in, int64_t out) {
+  const double place = Place(r, i, in, out, true);
+  const double rounded = r.Attr<bool>("align_corners") ? std::round(place) : std::floor(place);
+  return std::clamp<int64_t>(static_cast<int64_t>(rounded), 0, in - 1);
+}
+
+// f(flat pixel of out, flat pixel of in, weight): all that a pixel of the output is made of.
+template <class F>
+void ForTaps(const RefCall<double>& r, const Shape& in, const Shape& out, bool nearest, F f) {
+  for (int64_t b = 0; b < out.dim(0); ++b) {
+    for (int64_t y = 0; y < out.dim(1); ++y) {
+      for (int64_t x = 0; x < out.dim(2); ++x) {
+        const int64_t to = (b * out.dim(1) + y) * out.dim(2) + x;
+        const auto from = [&](int64_t row, int64_t column) {
+          return (b * in.dim(1) + std::clamp<int64_t>(row, 0, in.dim(1) - 1)) * in.dim(2) +
+                 std::clamp<int64_t>(column, 0, in.dim(2) - 1);
+        };
+        if (nearest) {
+          f(to,
+            from(NearestOf(r, y, in.dim(1), out.dim(1)), NearestOf(r, x, in.dim(2), out.dim(2))),
+            1.0);
+          continue;
+        }
+        const double row = Place(r, y, in.dim(1), out.dim(1), false);
+        const double column = Place(r, x, in.dim(2), out.dim(2), false);
+        const double v = row - std::floor(row), u = column - std::floor(column);
+        const auto r0 = static_cast<int64_t>(std::floor(row));
+        const auto c0 = static_cast<int64_t>(std::floor(column));
+        f(to, from(r0, c0), (1 - v) * (1 - u));
+        f(to, from(r0, c0 + 1), (1 - v) * u);
+        f(to, from(r0 + 1, c0), v * (1 - u));
+        f(to, from(r0 + 1, c0 + 1), v * u);
+      }
+    }
+  }
+}
+
+Shape Resized(const Array<double>& image, const Array<double>& size) {
+  return Shape{image.shape.dim(0), static_cast<int64_t>(size[0]), static_cast<int64_t>(size[1]),
+               image.shape.dim(3)};
+}
+
+template <bool kNearest>
+void Forward(RefCall<double>& r) {
+  const Array<double>& x = r.in[0];
+  Array<double> y(Resized(x, r.in[1]));
+  const int64_t channels = x.shape.dim(3);
+  ForTaps(r, x.shape, y.shape, kNearest, [&](int64_t to, int64_t from, double weight) {
+    for (int64_t c = 0; c < channels; ++c) {
+      y[to * channels + c] += weight * x[from * channels + c];
+    }
+  });
+  r.out = {y};
+}
+
+template <bool kNearest>
+void Backward(RefCall<double>& r, const Shape& original) {
+  const Array<double>& dy = r.in[0];
+  Array<double> dx(original);
+  const int64_t channels = original.dim(3);
+  ForTaps(r, original, dy.shape, kNearest, [&](int64_t to, int64_t from, double weight) {
+    for (int64_t c = 0; c < channels; ++c) {
+      dx[from * channels + c] += weight * dy[to * channels + c];
+    }
+  });
+  r.out = {dx};
+}
+
+In Size(int32_t rows, int32_t columns) { return In(Tensor::Vector<int32_t>({rows, columns})); }
+
+AttrMap Centres(bool align, bool half) {
+  return {{"align_corners", align}, {"half_pixel_centers", half}};
+}
+const AttrMap kLegacy = Centres(false, false);
+
+OpCase WithCentres(OpCase c, std::vector<In> inputs) {
+  for (const auto& [align, half] : {std::pair(false, false), {true, false}, {false, true}}) {
+    c.Try(inputs, Centres(align, half));
+  }
+  return c;
+}
+
+TEST(ResizeTest, Bilinear) {
+  OpCase c("ResizeBilinear");
+  c.Reference(Forward<false>)
+      .GradInputs({0})
+      .GradStep(1e-2, 2e-3)  // the output is of float, whatever the input
+      .Bad({In({3, 4, 2}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "")
+      .Bad({In({1, 3, 4, 2}), Size(0, 2)}, kLegacy, Code::kInvalidArgument, "positive")
+      .Bad({In({1, 0, 4, 2}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "non-zero")
+      .Bad({In({1, 3, 4, 2}), In(Tensor::Vector<int32_t>({1, 2, 3}))}, kLegacy,
+           Code::kInvalidArgument, "two elements")
+      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centres(true, true), Code::kInvalidArgument,
+           "align_corners must be False");
+  c = WithCentres(c, {In({2, 3, 4, 2}), Size(5, 6)});
+  c = WithCentres(c, {In({1, 7, 5, 1}), Size(3, 2)});
+  c = WithCentres(c, {In({1, 4, 4, 3}), Size(1, 1)});
+  c.Try({In({0, 3, 4, 2}), Size(5, 6)}, kLegacy).Run();
+}
+
+TEST(ResizeTest, BilinearGrad) {
+  OpCase c("ResizeBilinearGrad");
+  c.Reference([](RefCall<double>& r) { Backward<false>(r, r.in[1].shape); })
+      .Tolerance(DType::kDouble, 1e-6)  // weights are floats
+      .NoGradient("there is none")
+      .Bad({In({1, 2, 2, 2}), In({1, 2, 2, 3})}, kLegacy, Code::kInvalidArgument, "")
+      .Bad({In({1, 0, 2, 2}), In({1, 2, 2, 2})}, kLegacy, Code::kInvalidArgument, "non-zero");
+  c = WithCentres(c, {In({2, 5, 6, 2}), In({2, 3, 4, 2})});
+  c = WithCentres(c, {In({1, 3, 2, 1}), In({1, 7, 5, 1})});
+  c.Run();
+}
+
+TEST(ResizeTest, Nearest) {
+  OpCase c("ResizeNearestNeighbor");
+  c.Reference(Forward<true>)
+      .GradInputs({0})
+      .Bad({In({1, 3, 4, 2}), Size(2, -1)}, kLegacy, Code::kInvalidArgument, "")
+      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centres(true, true), Code::kInvalidArgument,
+           "align_corners must be False");
+  c = WithCentres(c, {In({2, 3, 4, 2}), Size(5, 6)});
+  c = WithCentres(c, {In({1, 7, 5, 1}), Size(3, 2)});
+  c.Try({In({2, 3, 4, 0}), Size(5, 6)}, kLegacy).Run();
+}
+
+TEST(ResizeTest, NearestGrad) {
+  OpCase c("ResizeNearestNeighborGrad");
+  c.Reference([](RefCall<double>& r) { Backward<true>(r, Resized(r.in[0], r.in[1])); })
+      .NoGradient("there is none")
+      .Bad({In({1, 3, 4, 2}), Size(0, 2)}, kLegacy, Code::kInvalidArgument, "positive")
+      .Bad({In({1, 3, 0, 2}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "non-zero");
+  c = WithCentres(c, {In({2, 5, 6, 2}), Size(3, 4)});
+  c = WithCentres(c, {In({1, 3, 2, 1}), Size(7, 5)});
+  c.Run();
+}
+
+}  // namespace
+}  // namespace thalweg
