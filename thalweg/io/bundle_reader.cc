@@ -19,13 +19,13 @@ namespace Pb = pb::BundleEntryProto;
 
 constexpr size_t kReadBytes = size_t{8} << 20;  // checksum and read in pieces that stay in cache
 
-// Copies the part `common` (whole coordinates) of `from`, the tensor of box `source`, into `to`,
-// that of box `target`.
-void CopyBox(const Tensor& from, const TensorSlice& source, Tensor& to, const TensorSlice& target,
-             const TensorSlice& common) {
-  const size_t element = DTypeStride(from.dtype());
+// run(at, into, n) for every n elements of the part `common` (whole coordinates) that lie side by
+// side: from element `at` of a tensor of box `source`, from element `into` of one of box `target`.
+template <class Run>
+void ForRuns(const TensorSlice& source, const TensorSlice& target, const TensorSlice& common,
+             const Run& run) {
   const auto rank = common.extents.size();
-  const int64_t run = rank == 0 ? 1 : common.extents[rank - 1].length;
+  const int64_t length = rank == 0 ? 1 : common.extents[rank - 1].length;
   int64_t rows = 1;
   for (size_t i = 0; i + 1 < rank; ++i) rows *= common.extents[i].length;
   const auto offset_in = [&](const TensorSlice& box, int64_t row) {
@@ -42,15 +42,22 @@ void CopyBox(const Tensor& from, const TensorSlice& source, Tensor& to, const Te
     return static_cast<size_t>(offset);
   };
   for (int64_t row = 0; row < rows; ++row) {
-    const size_t at = offset_in(source, row), into = offset_in(target, row);
+    run(offset_in(source, row), offset_in(target, row), static_cast<size_t>(length));
+  }
+}
+
+// Copies the part `common` of `from`, the tensor of box `source`, into `to`, that of `target`.
+void CopyBox(const Tensor& from, const TensorSlice& source, Tensor& to, const TensorSlice& target,
+             const TensorSlice& common) {
+  const size_t element = DTypeStride(from.dtype());
+  ForRuns(source, target, common, [&](size_t at, size_t into, size_t n) {
     if (from.dtype() == DType::kString) {
-      std::copy_n(from.data<std::string>() + at, run, to.mutable_data<std::string>() + into);
+      std::copy_n(from.data<std::string>() + at, n, to.mutable_data<std::string>() + into);
     } else {
       std::memcpy(static_cast<char*>(to.mutable_raw_data()) + into * element,
-                  static_cast<const char*>(from.raw_data()) + at * element,
-                  static_cast<size_t>(run) * element);
+                  static_cast<const char*>(from.raw_data()) + at * element, n * element);
     }
-  }
+  });
 }
 
 }  // namespace
@@ -267,10 +274,18 @@ Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
   ASSIGN_OR_RETURN(const std::vector<Piece> pieces, PiecesOf(name, entry, wanted));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
+  // As many elements as are wanted may still lie one over the other.
+  std::vector<bool> filled(static_cast<size_t>(shape.num_elements()));
   for (const Piece& piece : pieces) {
     ASSIGN_OR_RETURN(const Tensor part,
                      ReadEntry(piece.name, *piece.entry, piece.shape, allocator));
     CopyBox(part, piece.box, value, wanted, piece.common);
+    ForRuns(piece.box, wanted, piece.common, [&](size_t, size_t into, size_t n) {
+      std::fill_n(filled.begin() + static_cast<ptrdiff_t>(into), n, true);
+    });
+  }
+  if (std::find(filled.begin(), filled.end(), false) != filled.end()) {
+    return DataLoss("checkpoint '", prefix_, "': slices of tensor '", name, "' overlap");
   }
   return value;
 }

@@ -90,7 +90,7 @@ class CountUpToCpu : public Kernel {
     }
     const T count = *target->template data<T>();
     if (count >= limit_) return OutOfRange("Reached limit of ", limit_);
-    *target->template mutable_data<T>() = static_cast<T>(count + 1);
+    *target->template mutable_data<T>() = static_cast<T>(int64_t{count} + 1);
     update.Commit();
     ctx.set_output(0, Tensor::Scalar(count));
     return OkStatus();
