@@ -121,6 +121,7 @@ PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.
 PyObject* GraphAddNode(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* GraphGradients(PyObject* self, PyObject* args);
+PyObject* GraphSetShape(PyObject* self, PyObject* args);
 PyObject* GraphImport(PyObject* self, PyObject* args);
 // The tensors of a sequence (None: an output without a node, when allowed); false with an error.
 bool OutputsOf(PyObject* sequence, bool allow_none, std::vector<TwOutput>* outputs);

@@ -148,8 +148,9 @@ PyMethodDef graph_methods[] = {
     {"_export", GraphExport, METH_O, "_export(text): a GraphDef."},
     {"_import", GraphImport, METH_VARARGS,
      "_import(data, text, prefix, input_map, controls, returns): adds the nodes of a GraphDef."},
+    {"_set_shape", GraphSetShape, METH_VARARGS, "_set_shape(tensor, dims or None)"},
     {"_gradients", GraphGradients, METH_VARARGS,
-     "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope)"},
+     "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope, site)"},
     {"_set_back_edge", GraphSetBackEdge, METH_VARARGS, "_set_back_edge(merge, index, source)"},
     {"_add_control_input", GraphAddControlInput, METH_VARARGS, "_add_control_input(node, before)"},
     {nullptr, nullptr, 0, nullptr}};

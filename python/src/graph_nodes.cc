@@ -225,6 +225,21 @@ PyObject* GraphAddNode(PyObject* self, PyObject* const* args, Py_ssize_t nargs) 
   return node == nullptr ? RaiseRefusal(status.get(), self) : MakeOperation(self, node);
 }
 
+PyObject* GraphSetShape(PyObject* self, PyObject* args) {
+  PyObject* tensor = nullptr;
+  PyObject* shape = nullptr;
+  if (!PyArg_ParseTuple(args, "O!O", tensor_type, &tensor, &shape)) return nullptr;
+  std::vector<int64_t> dims;
+  int32_t rank = -1;
+  if (!ShapeOf(shape, &dims, &rank)) return nullptr;
+  const StatusPtr status = NewStatus();
+  if (tw_graph_set_shape(GraphOf(self), OutputOf(tensor), dims.data(), rank, status.get()) !=
+      TW_OK) {
+    return RaiseRefusal(status.get(), self);
+  }
+  Py_RETURN_NONE;
+}
+
 PyObject* GraphImport(PyObject* self, PyObject* args) {
   const char* data = nullptr;
   Py_ssize_t size = 0;
@@ -282,8 +297,9 @@ PyObject* GraphGradients(PyObject* self, PyObject* args) {
   int allow_unconnected = 0;
   int colocate = 0;
   const char* scope = nullptr;
-  if (!PyArg_ParseTuple(args, "OOOOpps", &lists[0], &lists[1], &lists[2], &lists[3],
-                        &allow_unconnected, &colocate, &scope)) {
+  const char* site = nullptr;
+  if (!PyArg_ParseTuple(args, "OOOOppss", &lists[0], &lists[1], &lists[2], &lists[3],
+                        &allow_unconnected, &colocate, &scope, &site)) {
     return nullptr;
   }
   std::vector<TwOutput> ys;
@@ -306,6 +322,7 @@ PyObject* GraphGradients(PyObject* self, PyObject* args) {
   options.allow_unconnected = allow_unconnected;
   options.colocate = colocate;
   options.scope = scope;
+  options.site = site;
   std::vector<TwGradient> gradients(xs.size());
   const StatusPtr status = NewStatus();
   if (tw_graph_gradients(GraphOf(self), ys.data(), static_cast<int32_t>(ys.size()), xs.data(),

@@ -76,8 +76,9 @@ PyObject* OptimizerApply(PyObject* self, PyObject* args) {
   PyObject* handles = nullptr;
   PyObject* global_step = nullptr;
   const char* name = nullptr;
-  if (!PyArg_ParseTuple(args, "O!O!OOs", graph_type, &graph, &PyList_Type, &given, &handles,
-                        &global_step, &name)) {
+  const char* site = nullptr;
+  if (!PyArg_ParseTuple(args, "O!O!OOss", graph_type, &graph, &PyList_Type, &given, &handles,
+                        &global_step, &name, &site)) {
     return nullptr;
   }
   std::vector<TwOutput> variables;
@@ -93,6 +94,7 @@ PyObject* OptimizerApply(PyObject* self, PyObject* args) {
   }
   const TwOutput step = IsTensor(global_step) ? OutputOf(global_step) : TwOutput{nullptr, 0};
   TwNode* done = nullptr;
+  tw_optimizer_set_site(OptimizerOf(self), site);
   const StatusPtr status = NewStatus();
   if (tw_optimizer_apply_gradients(OptimizerOf(self), GraphOf(graph), gradients.data(),
                                    variables.data(), static_cast<int32_t>(variables.size()), step,
@@ -122,7 +124,8 @@ PyObject* OptimizerCreated(PyObject* self, PyObject* graph) {
 PyMethodDef methods[] = {
     {"set", OptimizerSet, METH_VARARGS, "set(parameter, number or tensor)"},
     {"apply_gradients", OptimizerApply, METH_VARARGS,
-     "apply_gradients(graph, gradients, handles, global_step, name): the operation that updates."},
+     "apply_gradients(graph, gradients, handles, global_step, name, site): the operation that "
+     "updates."},
     {"created", OptimizerCreated, METH_O,
      "created(graph): list of (handle, initializer, value, primary handle, slot name)."},
     {nullptr, nullptr, 0, nullptr}};
@@ -142,11 +145,11 @@ PyObject* SaverNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   TwSaverOptions options{};
   options.struct_size = sizeof options;
   const char* const keywords[] = {"graph", "names", "handles", "max_to_keep",
-                                  "hours", "scope", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!Oids", const_cast<char**>(keywords),
+                                  "hours", "scope", "site",    nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!Oidss", const_cast<char**>(keywords),
                                    graph_type, &graph, &PyList_Type, &names, &handles,
                                    &options.max_to_keep, &options.keep_checkpoint_every_n_hours,
-                                   &options.scope)) {
+                                   &options.scope, &options.site)) {
     return nullptr;
   }
   std::vector<TwOutput> variables;

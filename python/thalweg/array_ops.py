@@ -218,6 +218,8 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
 
 def gather_nd(params, indices, name=None, batch_dims=0):
     """Elements or parts of params by full indices."""
+    if batch_dims != 0:
+        raise NotImplementedError("gather_nd with batch_dims is not there yet")
     return apply("GatherNd", [params, indices], name=name)
 
 

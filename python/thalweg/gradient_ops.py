@@ -41,13 +41,11 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         given = [None if g is None else convert_to_tensor(g, dtype=y.dtype.base_dtype) for g, y in zip(grad_ys, ys)]
     g = ys[0].graph
     g._check_not_finalized()
-    state = g._state
     scope = g.unique_name(name)
     first = g._num_nodes()
     found = g._gradients(ys, sources, given, [_source(s) for s in stops], not explain_unconnected,
-                         bool(colocate_gradients_with_ops), scope)
-    if state.context is not None:
-        state.context.adopt(g, first)
+                         bool(colocate_gradients_with_ops), scope, ops.site())
+    g._adopt(first, scope + "/")
     made = [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
     if UnconnectedGradients.ZERO == unconnected_gradients:
         with name_scope(scope + "/"):

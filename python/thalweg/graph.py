@@ -102,7 +102,6 @@ class Graph(_core.Graph):
         self._state = _State()
         self._names = {}
         self._collections = {}
-        self._shapes = {}     # what set_shape knows beyond the core
         self._contexts = {}   # id of a node -> its control-flow context
         self._finalized = False
         self.seed = None
@@ -310,6 +309,23 @@ class Graph(_core.Graph):
 
     def _unsafe_unfinalize(self):
         self._finalized = False
+
+    def _adopt(self, first, prefix):
+        """Operations that the core has made since node `first`, under `prefix`, belong to where the caller is: they wait
+        for its control dependencies, directly or by one that they read."""
+        state = self._state
+        if state.context is not None:
+            state.context.adopt(self, first)
+        if not state.controls:
+            return
+        waiting = set()
+        for op in self._nodes(first):
+            if not op.name.startswith(prefix):
+                continue
+            if not any(i.op._id in waiting for i in op.inputs) and not any(c._id in waiting for c in op.control_inputs):
+                for before in state.controls:
+                    self._add_control_input(op, before)
+            waiting.add(op._id)
 
     def _check_not_finalized(self):
         if self._finalized:

@@ -96,32 +96,73 @@ def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=
                       lambda: array_ops.identity(x))
 
 
+def _known_false(training):
+    return isinstance(training, (bool, int)) and not training
+
+
+def _fused(x, gamma, beta, mean, variance, axis, epsilon, training):
+    """(normalised, mean, variance of the batch or as given) by one operation."""
+    from thalweg.control_flow import smart_cond
+    size, kind = mean.shape, mean.dtype.base_dtype
+    gamma = array_ops.ones(size, kind) if gamma is None else gamma
+    beta = array_ops.zeros(size, kind) if beta is None else beta
+    layout = "NHWC" if axis == 3 else "NCHW"
+
+    def of_batch():
+        return list(nn.fused_batch_norm(x, gamma, beta, epsilon=epsilon, data_format=layout))
+
+    def as_given():
+        y = nn.fused_batch_norm(x, gamma, beta, mean, variance, epsilon, layout, is_training=False)[0]
+        return [y, array_ops.identity(mean), array_ops.identity(variance)]
+    return smart_cond(training, of_batch, as_given)
+
+
+def _unfused(x, gamma, beta, mean, variance, axis, epsilon, training):
+    """The same by moments, for any rank and axis."""
+    from thalweg.control_flow import smart_cond
+    given, x = x.dtype.base_dtype, math_ops.cast(x, mean.dtype.base_dtype)
+    batch = nn.moments(x, [i for i in range(x.shape.ndims) if i != axis])
+    used = smart_cond(training, lambda: [array_ops.identity(m) for m in batch],
+                      lambda: [array_ops.identity(mean), array_ops.identity(variance)])
+    across = [-1 if i == axis else 1 for i in range(x.shape.ndims)]
+    parts = [p if p is None or axis == x.shape.ndims - 1 else array_ops.reshape(p, across) for p in (*used, beta, gamma)]
+    return [math_ops.cast(nn.batch_normalization(x, *parts, epsilon), given), *used]
+
+
 def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
                         beta_initializer=init_ops.zeros_initializer(), gamma_initializer=init_ops.ones_initializer(),
                         moving_mean_initializer=init_ops.zeros_initializer(),
-                        moving_variance_initializer=init_ops.ones_initializer(), training=False, trainable=True, name=None,
-                        reuse=None, **_):
+                        moving_variance_initializer=init_ops.ones_initializer(), beta_regularizer=None,
+                        gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, training=False, trainable=True,
+                        name=None, reuse=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
+                        virtual_batch_size=None, adjustment=None):
     """Normalises by the mean and variance of the batch, or when not training by their moving averages, whose updates are
-    in the collection UPDATE_OPS."""
-    from thalweg import graph
+    in the collection UPDATE_OPS. Images of 32 bits or less go through one operation (`fused`), which corrects the moving
+    variance for the size of the batch."""
+    from thalweg import dtypes, graph
     from thalweg.control_flow import smart_cond
+    if renorm or virtual_batch_size is not None or adjustment is not None:
+        raise NotImplementedError("batch_normalization has no renorm, virtual_batch_size and adjustment yet")
     x = convert_to_tensor(inputs)
+    axis = axis[0] if isinstance(axis, (list, tuple)) else axis
     axis %= x.shape.ndims
     size = [x.shape[axis].value]
-    others = [i for i in range(x.shape.ndims) if i != axis]
-    if axis != x.shape.ndims - 1:
-        raise NotImplementedError("batch_normalization works on the last axis")
+    if size[0] is None:
+        raise ValueError(f"The dimension that batch_normalization keeps must be known, got shape {x.shape}")
+    kind = dtypes.float32 if x.dtype.base_dtype in (dtypes.float16, dtypes.bfloat16) else x.dtype.base_dtype
+    fits = x.shape.ndims == 4 and axis in (1, 3) and kind is dtypes.float32
     with variable_scope(name, "batch_normalization", reuse=reuse):
-        gamma = get_variable("gamma", size, initializer=gamma_initializer, trainable=trainable) if scale else None
-        beta = get_variable("beta", size, initializer=beta_initializer, trainable=trainable) if center else None
-        mean = get_variable("moving_mean", size, initializer=moving_mean_initializer, trainable=False)
-        variance = get_variable("moving_variance", size, initializer=moving_variance_initializer, trainable=False)
-        batch_mean, batch_variance = nn.moments(x, others)
-        used = smart_cond(training, lambda: [array_ops.identity(batch_mean), array_ops.identity(batch_variance)],
-                          lambda: [array_ops.identity(mean), array_ops.identity(variance)])
-        if training is not False:
-            rate = smart_cond(training, lambda: array_ops.ones([]) * (1 - momentum), lambda: array_ops.zeros([]))
-            for variable, now in ((mean, used[0]), (variance, used[1])):
+        gamma = get_variable("gamma", size, kind, gamma_initializer, gamma_regularizer, trainable,
+                             constraint=gamma_constraint) if scale else None
+        beta = get_variable("beta", size, kind, beta_initializer, beta_regularizer, trainable,
+                            constraint=beta_constraint) if center else None
+        mean = get_variable("moving_mean", size, kind, moving_mean_initializer, trainable=False)
+        variance = get_variable("moving_variance", size, kind, moving_variance_initializer, trainable=False)
+        normalise = _fused if fits and fused is not False else _unfused
+        result, now_mean, now_variance = normalise(x, gamma, beta, mean, variance, axis, epsilon, training)
+        if not _known_false(training):
+            rate = smart_cond(training, lambda: array_ops.ones([], kind) * (1 - momentum), lambda: array_ops.zeros([], kind))
+            for variable, now in ((mean, now_mean), (variance, now_variance)):
                 update = variable.assign_sub((variable - now) * rate)
                 graph.add_to_collection(graph.GraphKeys.UPDATE_OPS, getattr(update, "op", update))
-        return nn.batch_normalization(x, used[0], used[1], beta, gamma, epsilon)
+        return result

@@ -121,20 +121,51 @@ def _dtype_beside(value, other):
     return None if isinstance(value, Tensor) or not isinstance(other, Tensor) else other.dtype.base_dtype
 
 
+def _as_matrix(x, axes, axes_last):
+    """x as a matrix whose columns (or rows) are what `axes` hold, and the sizes of its other dimensions: numbers, or scalar
+    tensors where they are not known."""
+    from thalweg.array_ops import reshape, shape, transpose
+    rank = x.shape.ndims
+    if rank is None:
+        raise ValueError(f"tensordot needs tensors of known rank, got {x}")
+    axes = [i + rank if i < 0 else i for i in axes]
+    if len(set(axes)) < len(axes) or not all(0 <= i < rank for i in axes):
+        raise ValueError(f"'axes' must name dimensions of a tensor of rank {rank} once each, got {axes}")
+    free = [i for i in range(rank) if i not in axes]
+    static = x.shape.as_list()
+    dynamic = None if None not in static else shape(x)
+    sizes = [dynamic[i] if d is None else d for i, d in enumerate(static)]
+
+    def product(places):
+        total = 1
+        for i in places:
+            total = sizes[i] * total
+        return total
+    order = free + axes if axes_last else axes + free
+    if order != list(range(rank)):
+        x = transpose(x, order)
+    parts = [product(free), product(axes)]
+    return reshape(x, parts if axes_last else parts[::-1]), [sizes[i] for i in free], [static[i] for i in free]
+
+
 def tensordot(a, b, axes, name=None):
-    """Sum of products over pairs of dimensions; static shapes."""
-    from thalweg.array_ops import reshape, transpose
-    a, b = convert_to_tensor(a), convert_to_tensor(b)
-    dims_a, dims_b = a.shape.as_list(), b.shape.as_list()
-    if isinstance(axes, int):
-        axes = list(range(len(dims_a) - axes, len(dims_a))), list(range(axes))
-    axes_a, axes_b = [[i] if isinstance(i, int) else list(i) for i in axes]
-    free_a = [i for i in range(len(dims_a)) if i not in [x % len(dims_a) for x in axes_a]]
-    free_b = [i for i in range(len(dims_b)) if i not in [x % len(dims_b) for x in axes_b]]
-    inner = int(np.prod([dims_a[i] for i in axes_a], dtype=np.int64))
-    left = reshape(transpose(a, free_a + axes_a), [-1, inner])
-    right = reshape(transpose(b, axes_b + free_b), [inner, -1])
-    return reshape(matmul(left, right), [dims_a[i] for i in free_a] + [dims_b[i] for i in free_b], name=name)
+    """Sum of products over pairs of dimensions: the last and first `axes` ones, or those that two lists name."""
+    from thalweg.array_ops import reshape
+    with name_scope(name, "Tensordot", [a, b]) as scope:
+        a = convert_to_tensor(a, dtype=_dtype_beside(a, b), name="a")
+        b = convert_to_tensor(b, dtype=a.dtype.base_dtype if not isinstance(b, Tensor) else None, name="b")
+        if isinstance(axes, int):
+            if axes < 0 or a.shape.ndims is not None and axes > a.shape.ndims:
+                raise ValueError(f"'axes' must be from 0 to the rank of a, {a.shape.ndims}, got {axes}")
+            axes = list(range(-axes, 0)), list(range(axes))
+        axes_a, axes_b = [[i] if isinstance(i, int) else [int(k) for k in i] for i in axes]
+        if len(axes_a) != len(axes_b):
+            raise ValueError(f"Different number of contraction axes 'a' and 'b', {len(axes_a)} != {len(axes_b)}.")
+        left, rows, known_rows = _as_matrix(a, axes_a, True)
+        right, columns, known_columns = _as_matrix(b, axes_b, False)
+        result = reshape(matmul(left, right), rows + columns, name=scope)
+        result.set_shape(known_rows + known_columns)
+        return result
 
 
 def range_(start, limit=None, delta=1, dtype=None, name="range"):
@@ -144,11 +175,11 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
     with name_scope(name, "Range", [start, limit, delta]) as scope:
         given = [start, limit, delta]
         if dtype is None:
-            kinds = [v.dtype.base_dtype if isinstance(v, Tensor) else dtypes.as_dtype(np.asarray(v).dtype) for v in given]
+            plain = {int: dtypes.int32, float: dtypes.float32}
+            kinds = [v.dtype.base_dtype if isinstance(v, Tensor) else
+                     plain.get(type(v)) or dtypes.as_dtype(np.asarray(v).dtype) for v in given]
             order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
-            plain = [k if isinstance(v, Tensor) else {dtypes.int64: dtypes.int32, dtypes.float64: dtypes.float32}.get(k, k)
-                     for k, v in zip(kinds, given)]
-            dtype = max(plain, key=order.index)
+            dtype = max(kinds, key=order.index)
         given = [cast(convert_to_tensor(v, dtype=None if isinstance(v, Tensor) else dtype), dtype) for v in given]
         return apply("Range", given, name=scope)
 

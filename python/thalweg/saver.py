@@ -3,7 +3,7 @@
 import os
 import re
 
-from thalweg import _core, errors, graph, variables
+from thalweg import _core, errors, graph, ops, variables
 from thalweg.graph import GraphKeys
 
 
@@ -49,7 +49,8 @@ class Saver:
         target._check_not_finalized()
         names = sorted(named)
         scope = target.unique_name(self._name or "save")
-        self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope)
+        self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope,
+                                 ops.site())
 
     @property
     def last_checkpoints(self):

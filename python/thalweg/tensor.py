@@ -70,18 +70,14 @@ class Tensor(_core.Tensor):
 
     @property
     def shape(self):
-        known = self.graph._shapes.get(self)
-        return TensorShape(self._dims) if known is None else known.merge_with(self._dims)
+        return TensorShape(self._dims)
 
     def get_shape(self):
         return self.shape
 
     def set_shape(self, shape):
-        """Tells more about the shape than the graph does."""
-        self.graph._shapes[self] = self.shape.merge_with(shape)
-
-    def _shape_tuple(self):
-        return self.shape._dims if self.graph._shapes else self._dims
+        """Tells more about the shape than the graph does; what is made of the tensor from now on knows it too."""
+        self.graph._set_shape(self, TensorShape(shape)._dims)
 
     @property
     def device(self):

@@ -85,7 +85,10 @@ class Optimizer:
                 given.append(None if g is None else convert_to_tensor(g))
         step = None if global_step is None else getattr(global_step, "_ref_tensor", global_step)
         with name_scope(name, self._name) as scope:
-            update = core.apply_gradients(target, given, [v._ref_tensor for _, v in pairs], step, scope[:-1])
+            first = target._num_nodes()
+            update = core.apply_gradients(target, given, [v._ref_tensor for _, v in pairs], step, scope[:-1], ops.site())
+            target._adopt(first, scope)
+            update = ops.group(update, name=scope)
         for row in core.created(target)[len(known):]:
             handle, initializer, value, primary, slot = row
             made = variables.Variable._of(handle, initializer, value)

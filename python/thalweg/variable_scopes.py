@@ -85,7 +85,7 @@ class variable_scope:
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         self._given, self._default_name = name_or_scope, default_name
-        self._reuse = reuse
+        self._reuse = reuse or None  # False inherits too
         self._auxiliary = auxiliary_name_scope
         self._changes = dict(initializer=initializer, regularizer=regularizer, caching_device=caching_device,
                              partitioner=partitioner, custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,

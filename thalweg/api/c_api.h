@@ -6,8 +6,8 @@
  * functions that only do something return the code (TW_OK = 0). `status` may be NULL when the
  * reason is of no interest; otherwise it is set on every call. Strings in are copied; strings out
  * live as long as the handle they come from, or until its next change. Names are UTF-8,
- * zero-terminated. Nothing here throws, aborts or exits on bad arguments from a graph, feed or
- * file.
+ * zero-terminated. Nothing here throws, aborts or exits. A NULL where something is needed is
+ * INVALID_ARGUMENT, and the empty answer (NULL, "", 0) of a function without a status.
  *
  * Threads: all functions on a TwEnvironment, TwGraph or TwSession may be called from any thread at
  * once. Tensors are immutable once shared. A TwStatus, TwNodeBuilder or TwRunOptions belongs to one
@@ -199,6 +199,11 @@ TW_EXPORT TwCode tw_graph_set_back_edge(TwGraph* graph, TwNode* merge, int32_t i
                                         TwOutput source, TwStatus* status);
 TW_EXPORT TwCode tw_graph_add_control_input(TwGraph* graph, TwNode* node, TwNode* before,
                                             TwStatus* status);
+/* What the caller knows of a shape beyond inference, for nodes made from now on; rank -1: nothing,
+ * dimension -1: unknown. INVALID_ARGUMENT when it contradicts what is known. Not while another
+ * thread prepares a run of the node. */
+TW_EXPORT TwCode tw_graph_set_shape(TwGraph* graph, TwOutput output, const int64_t* dims,
+                                    int32_t rank, TwStatus* status);
 
 TW_EXPORT const char* tw_node_name(const TwNode* node);
 TW_EXPORT const char* tw_node_op(const TwNode* node);
@@ -230,6 +235,7 @@ typedef struct TwGradientOptions {
   int32_t allow_unconnected;
   int32_t colocate;
   const char* scope;
+  const char* site; /* of the nodes: "train.py:41 in build" */
 } TwGradientOptions;
 TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t num_ys,
                                     const TwOutput* xs, int32_t num_xs,
@@ -259,6 +265,8 @@ TW_EXPORT void tw_optimizer_set_tensor(TwOptimizer* optimizer, const char* param
                                        TwOutput value);
 TW_EXPORT void tw_optimizer_set_flags(TwOptimizer* optimizer, int32_t use_locking,
                                       int32_t use_nesterov);
+/* The line that the nodes of later calls come from. */
+TW_EXPORT void tw_optimizer_set_site(TwOptimizer* optimizer, const char* site);
 /* gradients[i] of `loss` for variable handle i; values.node is NULL where the loss does not depend
  * on it. */
 TW_EXPORT TwCode tw_optimizer_compute_gradients(TwOptimizer* optimizer, TwGraph* graph,
@@ -288,6 +296,7 @@ typedef struct TwSessionOptions {
                               container and name */
   int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
   int32_t fuse_elementwise, fuse_epilogue, pack_weights; /* passes, as above */
+  int32_t strict_graph; /* 1: a run after the graph has grown is an error */
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */
@@ -363,6 +372,7 @@ typedef struct TwSaverOptions {
   int32_t max_to_keep;                  /* newest checkpoints kept, 0: all; default 5 */
   double keep_checkpoint_every_n_hours; /* one in so many hours is kept for good; default 10000 */
   const char* scope;                    /* of the nodes; NULL: "save" */
+  const char* site;                     /* of the nodes: "train.py:41 in build" */
 } TwSaverOptions;
 /* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
 TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,

@@ -47,6 +47,7 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
 extern "C" {
 
 void tw_environment_options_init(TwEnvironmentOptions* options) {
+  if (options == nullptr) return;
   *options = TwEnvironmentOptions{};
   options->struct_size = sizeof(TwEnvironmentOptions);
   options->threads = -1;
@@ -67,45 +68,48 @@ TwEnvironment* tw_environment_new(const TwEnvironmentOptions* options, TwStatus*
 void tw_environment_free(TwEnvironment* environment) { delete environment; }
 
 int32_t tw_environment_num_devices(const TwEnvironment* environment) {
-  return static_cast<int32_t>(environment->environment->devices().size());
+  return environment == nullptr ? 0
+                                : static_cast<int32_t>(environment->environment->devices().size());
 }
 
 const char* tw_environment_device_name(const TwEnvironment* environment, int32_t i) {
-  const auto& devices = environment->environment->devices();
-  return i >= 0 && i < static_cast<int32_t>(devices.size())
-             ? devices[static_cast<size_t>(i)]->full_name().c_str()
-             : nullptr;
+  if (i < 0 || i >= tw_environment_num_devices(environment)) return nullptr;
+  return environment->environment->devices()[static_cast<size_t>(i)]->full_name().c_str();
 }
 
 const char* tw_environment_device_type(const TwEnvironment* environment, int32_t i) {
-  const auto& devices = environment->environment->devices();
-  return i >= 0 && i < static_cast<int32_t>(devices.size())
-             ? devices[static_cast<size_t>(i)]->type().c_str()
-             : nullptr;
+  if (i < 0 || i >= tw_environment_num_devices(environment)) return nullptr;
+  return environment->environment->devices()[static_cast<size_t>(i)]->type().c_str();
 }
 
 int64_t tw_environment_memory_in_use(const TwEnvironment* environment) {
-  return environment->environment->allocator()->Stats().bytes_in_use;
+  return environment == nullptr ? 0 : environment->environment->allocator()->Stats().bytes_in_use;
 }
 
 int64_t tw_environment_memory_limit(const TwEnvironment* environment) {
-  return environment->environment->allocator()->Stats().limit;
+  return environment == nullptr ? 0 : environment->environment->allocator()->Stats().limit;
 }
 
 TwCode tw_environment_reset(TwEnvironment* environment, const char* const* containers, int32_t n,
                             TwStatus* status) {
-  return Guard(status, [&] {
-    environment->environment->ResetContainers({containers, containers + n});
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"environment", environment}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, UnwrapTexts(containers, n, "container"));
+    environment->environment->ResetContainers(names);
     return OkStatus();
   });
 }
 
 TwCode tw_environment_load_library(TwEnvironment* environment, const char* path, TwStatus* status) {
-  return Guard(status, [&] { return LoadUserLibrary(*environment->environment, path); });
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"environment", environment}, {"path", path}}));
+    return LoadUserLibrary(*environment->environment, path);
+  });
 }
 
 TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status) {
   return GuardPointer<TwGraph>(status, [&]() -> Result<TwGraph*> {
+    RETURN_IF_ERROR(RequireAll({{"environment", environment}}));
     const std::shared_ptr<Environment>& shared = environment->environment;
     return std::make_unique<TwGraph>(TwGraph{shared, std::make_shared<Graph>(shared->shared_ops())})
         .release();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -46,7 +47,7 @@ struct TwNodeBuilder {
 };
 
 struct TwSession {
-  std::unique_ptr<thalweg::Session> session;
+  std::shared_ptr<thalweg::Session> session;  // shared with nobody; partial runs watch it
 };
 
 struct TwCallable {
@@ -61,13 +62,13 @@ struct TwRunOptions {
 };
 
 struct TwPartialRun {
-  thalweg::Session* session;
+  std::weak_ptr<thalweg::Session> session;  // the run ends with its session
   std::string handle;
-  thalweg::CancellationManager cancellation;
 };
 
 struct TwOptimizer {
   thalweg::OptimizerConfig config;
+  std::string site;
   std::optional<thalweg::Optimizer> optimizer;  // made from config at the first use
 };
 
@@ -85,6 +86,17 @@ TwCode Guard(TwStatus* out, Body&& body) {
     return Report(out, ResourceExhausted("out of memory"));
   } catch (const std::exception& e) {
     return Report(out, Internal("unexpected exception: ", e.what()));
+  }
+}
+
+// The result of `body`, or `otherwise` where an exception comes out of it: for functions that
+// report no status.
+template <class T, class Body>
+T Quietly(T otherwise, Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception&) {
+    return otherwise;
   }
 }
 
@@ -109,13 +121,24 @@ inline TwNode* Wrap(Node* node) { return reinterpret_cast<TwNode*>(node); }
 inline Output Unwrap(TwOutput output) { return {Unwrap(output.node), output.index}; }
 inline TwOutput Wrap(const Output& output) { return {Wrap(output.node), output.index}; }
 
-// InvalidArgument for null nodes and indices out of range.
+// What callers give is checked by these, with InvalidArgument that says `what` is wrong.
+struct Given {
+  const char* what;
+  const void* pointer;
+};
+Status RequireAll(std::initializer_list<Given> pointers);  // none may be null
+// No null node, no index out of range.
+Result<Output> UnwrapOutput(TwOutput output, const char* what);
 Result<std::vector<Output>> UnwrapAll(const TwOutput* outputs, int32_t n, const char* what);
+Result<std::vector<Node*>> UnwrapNodes(TwNode* const* nodes, int32_t n, const char* what);
+Result<std::vector<std::string>> UnwrapTexts(const char* const* texts, int32_t n, const char* what);
+// A negative number, or a null array of more than none.
+Status CheckArray(const void* array, int64_t n, const char* what);
 Result<Signature> MakeSignature(const TwOutput* feeds, int32_t num_feeds, const TwOutput* fetches,
                                 int32_t num_fetches, TwNode* const* targets, int32_t num_targets);
 Result<DType> CheckedDType(TwDataType number);
 Result<Shape> CheckedShape(const int64_t* dims, int32_t rank);
-GradientOptions UnwrapOptions(const TwGradientOptions* given, size_t num_ys);
+Result<GradientOptions> UnwrapOptions(Graph& graph, const TwGradientOptions* given, size_t num_ys);
 inline TwGradient Wrap(const GradientValue& g) {
   return {Wrap(g.values), Wrap(g.indices), Wrap(g.dense_shape)};
 }

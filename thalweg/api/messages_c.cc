@@ -32,18 +32,27 @@ std::set<std::string_view> OpsWithKernels(const KernelRegistry& kernels) {
   return ops;
 }
 
-ImportOptions UnwrapOptions(const TwImportOptions& given) {
+Result<ImportOptions> UnwrapOptions(const TwImportOptions& given, const TwOutput* returned) {
   ImportOptions options;
   if (given.prefix != nullptr) options.prefix = given.prefix;
-  for (int32_t i = 0; i < given.num_input_map; ++i) {
-    options.input_map.emplace_back(given.input_map_from[i], Unwrap(given.input_map_to[i]));
+  ASSIGN_OR_RETURN(const std::vector<std::string> from,
+                   UnwrapTexts(given.input_map_from, given.num_input_map, "input map key"));
+  RETURN_IF_ERROR(CheckArray(given.input_map_to, given.num_input_map, "input map value"));
+  for (size_t i = 0; i < from.size(); ++i) {
+    options.input_map.emplace_back(from[i], Unwrap(given.input_map_to[i]));
   }
-  for (int32_t i = 0; i < given.num_control_inputs; ++i) {
-    options.control_dependencies.push_back(Unwrap(given.control_inputs[i]));
-  }
-  for (int32_t i = 0; i < given.num_return_outputs; ++i)
-    options.return_outputs.emplace_back(given.return_outputs[i]);
+  ASSIGN_OR_RETURN(options.control_dependencies,
+                   UnwrapNodes(given.control_inputs, given.num_control_inputs, "control input"));
+  ASSIGN_OR_RETURN(options.return_outputs,
+                   UnwrapTexts(given.return_outputs, given.num_return_outputs, "return output"));
+  RETURN_IF_ERROR(CheckArray(returned, given.num_return_outputs, "returned output"));
   return options;
+}
+
+// Bytes of a caller.
+Result<std::string_view> UnwrapBytes(const void* data, size_t size) {
+  if (data == nullptr && size > 0) return InvalidArgument("the message is NULL");
+  return std::string_view(static_cast<const char*>(data), size);
 }
 
 }  // namespace
@@ -51,14 +60,15 @@ ImportOptions UnwrapOptions(const TwImportOptions& given) {
 extern "C" {
 
 TwBuffer* tw_tensor_to_proto(const TwTensor* tensor, TwStatus* status) {
-  return MessageBuffer(pb::TensorProto::Descriptor(), status, [&](Message* message) {
+  return MessageBuffer(pb::TensorProto::Descriptor(), status, [&](Message* message) -> Status {
+    RETURN_IF_ERROR(RequireAll({{"tensor", tensor}}));
     return TensorToProto(tensor->tensor, message, {.borrow = true});
   });
 }
 
 TwTensor* tw_tensor_from_proto(const void* data, size_t size, TwStatus* status) {
   return GuardPointer<TwTensor>(status, [&]() -> Result<TwTensor*> {
-    const std::string_view bytes(static_cast<const char*>(data), size);
+    ASSIGN_OR_RETURN(const std::string_view bytes, UnwrapBytes(data, size));
     ASSIGN_OR_RETURN(const OwnedMessage message,
                      ParseMessage(pb::TensorProto::Descriptor(), bytes, {.borrow = true}));
     ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(*message));
@@ -69,6 +79,7 @@ TwTensor* tw_tensor_from_proto(const void* data, size_t size, TwStatus* status) 
 TwBuffer* tw_environment_op_list(TwEnvironment* environment, int32_t implemented_only,
                                  TwStatus* status) {
   return MessageBuffer(pb::OpList::Descriptor(), status, [&](Message* message) -> Status {
+    RETURN_IF_ERROR(RequireAll({{"environment", environment}}));
     const Environment& env = *environment->environment;
     const std::set<std::string_view> implemented = OpsWithKernels(env.kernels());
     for (std::string_view name : env.ops().Names()) {
@@ -83,7 +94,8 @@ TwBuffer* tw_environment_op_list(TwEnvironment* environment, int32_t implemented
 }
 
 TwBuffer* tw_environment_kernel_list(TwEnvironment* environment, TwStatus* status) {
-  return MessageBuffer(pb::KernelList::Descriptor(), status, [&](Message* message) {
+  return MessageBuffer(pb::KernelList::Descriptor(), status, [&](Message* message) -> Status {
+    RETURN_IF_ERROR(RequireAll({{"environment", environment}}));
     for (const KernelEntry* entry : environment->environment->kernels().Entries()) {
       Message* kernel = message->Add(pb::KernelList::kKernel);
       kernel->SetString(pb::KernelDef::kOp, entry->op);
@@ -101,6 +113,7 @@ TwBuffer* tw_environment_kernel_list(TwEnvironment* environment, TwStatus* statu
 }
 
 const char* tw_environment_no_gradient(const TwEnvironment* environment, const char* op) {
+  if (environment == nullptr || op == nullptr) return nullptr;
   const Result<const OpEntry*> entry = environment->environment->ops().Find(op);
   if (!entry.ok()) return nullptr;
   if ((*entry)->gradient != nullptr) return "";
@@ -109,6 +122,7 @@ const char* tw_environment_no_gradient(const TwEnvironment* environment, const c
 
 TwBuffer* tw_graph_export(const TwGraph* graph, int32_t text, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}}));
     ASSIGN_OR_RETURN(std::string out, text != 0 ? ExportGraphDefText(*graph->graph)
                                                 : ExportGraphDefBytes(*graph->graph));
     return NewBuffer(std::move(out));
@@ -118,8 +132,10 @@ TwBuffer* tw_graph_export(const TwGraph* graph, int32_t text, TwStatus* status) 
 TwCode tw_graph_import(TwGraph* graph, const void* data, size_t size, int32_t text,
                        const TwImportOptions* options, TwOutput* returned, TwStatus* status) {
   return Guard(status, [&]() -> Status {
-    const std::string_view bytes(static_cast<const char*>(data), size);
-    const ImportOptions given = UnwrapOptions(CopyOptions(options, TwImportOptions{}));
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}}));
+    ASSIGN_OR_RETURN(const std::string_view bytes, UnwrapBytes(data, size));
+    ASSIGN_OR_RETURN(const ImportOptions given,
+                     UnwrapOptions(CopyOptions(options, TwImportOptions{}), returned));
     ASSIGN_OR_RETURN(const ImportedGraph imported,
                      text != 0 ? ImportGraphDefText(bytes, *graph->graph, given)
                                : ImportGraphDefBytes(bytes, *graph->graph, given));
@@ -129,26 +145,9 @@ TwCode tw_graph_import(TwGraph* graph, const void* data, size_t size, int32_t te
   });
 }
 
-void tw_node_builder_attr_proto(TwNodeBuilder* builder, const char* attr, const void* data,
-                                size_t size) {
-  const TwCode code = Guard(nullptr, [&]() -> Status {
-    const std::string_view bytes(static_cast<const char*>(data), size);
-    Result<OwnedMessage> message =
-        ParseMessage(pb::AttrValue::Descriptor(), bytes, {.borrow = true});
-    Result<AttrValue> value =
-        message.ok() ? AttrValueFromProto(**message) : Result<AttrValue>(message.status());
-    if (value.ok()) {
-      builder->spec.attrs.Set(attr, *std::move(value));
-    } else if (builder->status.ok()) {
-      builder->status = value.status().WithContext(StrCat("attribute '", attr, "'"));
-    }
-    return OkStatus();
-  });
-  if (code != TW_OK && builder->status.ok()) builder->status = ResourceExhausted("out of memory");
-}
-
 TwBuffer* tw_node_attr(const TwNode* node, const char* attr, TwStatus* status) {
   return MessageBuffer(pb::AttrValue::Descriptor(), status, [&](Message* message) -> Status {
+    RETURN_IF_ERROR(RequireAll({{"node", node}, {"attr", attr}}));
     const AttrValue* value = Unwrap(node)->FindAttr(attr);
     if (value == nullptr)
       return InvalidArgument(Unwrap(node)->Label(), " has no attribute '", attr, "'");
@@ -157,8 +156,10 @@ TwBuffer* tw_node_attr(const TwNode* node, const char* attr, TwStatus* status) {
 }
 
 TwBuffer* tw_node_def(const TwNode* node, TwStatus* status) {
-  return MessageBuffer(pb::NodeDef::Descriptor(), status,
-                       [&](Message* message) { return NodeToProto(*Unwrap(node), message); });
+  return MessageBuffer(pb::NodeDef::Descriptor(), status, [&](Message* message) -> Status {
+    RETURN_IF_ERROR(RequireAll({{"node", node}}));
+    return NodeToProto(*Unwrap(node), message);
+  });
 }
 
 }  // extern "C"

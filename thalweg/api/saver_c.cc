@@ -14,16 +14,19 @@ extern "C" {
 TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
                       int32_t n, const TwSaverOptions* options, TwStatus* status) {
   return GuardPointer<TwSaver>(status, [&]() -> Result<TwSaver*> {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}}));
     SaverOptions wanted;
-    const TwSaverOptions given =
-        CopyOptions(options, TwSaverOptions{sizeof(TwSaverOptions), wanted.max_to_keep,
-                                            wanted.keep_checkpoint_every_n_hours, nullptr});
+    const TwSaverOptions given = CopyOptions(
+        options, TwSaverOptions{sizeof(TwSaverOptions), wanted.max_to_keep,
+                                wanted.keep_checkpoint_every_n_hours, nullptr, nullptr});
     wanted.max_to_keep = given.max_to_keep;
     wanted.keep_checkpoint_every_n_hours = given.keep_checkpoint_every_n_hours;
     if (given.scope != nullptr) wanted.scope = given.scope;
+    if (given.site != nullptr) wanted.site = graph->graph->InternSite(given.site);
+    ASSIGN_OR_RETURN(const std::vector<std::string> texts, UnwrapTexts(names, n, "name"));
     ASSIGN_OR_RETURN(const std::vector<Output> handles, UnwrapAll(variables, n, "variable"));
     std::vector<Saver::NamedVariable> named;
-    for (size_t i = 0; i < handles.size(); ++i) named.emplace_back(names[i], handles[i]);
+    for (size_t i = 0; i < handles.size(); ++i) named.emplace_back(texts[i], handles[i]);
     ASSIGN_OR_RETURN(Saver saver, Saver::Create(graph->graph.get(), named, std::move(wanted)));
     return std::make_unique<TwSaver>(TwSaver{std::move(saver)}).release();
   });
@@ -34,6 +37,7 @@ void tw_saver_free(TwSaver* saver) { delete saver; }
 TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path, int64_t global_step,
                         TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"saver", saver}, {"session", session}, {"path", path}}));
     const std::optional<int64_t> step = global_step < 0 ? std::nullopt : std::optional(global_step);
     ASSIGN_OR_RETURN(std::string written, saver->saver.Save(*session->session, path, step));
     return NewBuffer(std::move(written));
@@ -41,11 +45,15 @@ TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path, in
 }
 
 TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char* path, TwStatus* status) {
-  return Guard(status, [&] { return saver->saver.Restore(*session->session, path); });
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"saver", saver}, {"session", session}, {"path", path}}));
+    return saver->saver.Restore(*session->session, path);
+  });
 }
 
 TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"directory", directory}}));
     PosixFileSystem fs;
     ASSIGN_OR_RETURN(std::string path, LatestCheckpoint(fs, directory));
     return NewBuffer(std::move(path));

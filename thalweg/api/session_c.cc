@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "thalweg/api/handles.h"
@@ -26,6 +27,7 @@ class TensorArray {
 };
 
 Status FillFeeds(TwTensor* const* values, std::span<Tensor> feeds) {
+  RETURN_IF_ERROR(CheckArray(values, static_cast<int64_t>(feeds.size()), "feed"));
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (values[i] == nullptr) return InvalidArgument("feed ", i, " is no tensor");
     feeds[i] = values[i]->tensor;
@@ -33,21 +35,32 @@ Status FillFeeds(TwTensor* const* values, std::span<Tensor> feeds) {
   return OkStatus();
 }
 
+// results[0, n) can be written.
+Status CheckResults(TwTensor** results, int64_t n) { return CheckArray(results, n, "fetch"); }
+
 void GiveResults(std::span<Tensor> fetches, TwTensor** results) {
   for (size_t i = 0; i < fetches.size(); ++i) results[i] = NewTensor(std::move(fetches[i]));
+}
+
+// As nanoseconds, without overflow; what is negative stays so, and is refused.
+std::chrono::nanoseconds Milliseconds(int64_t count) {
+  constexpr int64_t kMost =
+      std::chrono::milliseconds(std::chrono::nanoseconds::max().count() / 1'000'000).count();
+  return std::chrono::milliseconds(std::clamp(count, int64_t{-1}, kMost));
 }
 
 const RunOptions& OptionsOf(const TwRunOptions* options, const RunOptions& none) {
   return options == nullptr ? none : options->options;
 }
 
-std::vector<std::string> Names(const char* const* names, int32_t n) { return {names, names + n}; }
-
-std::vector<Session::NamedTensor> NamedFeeds(std::vector<std::string> names,
-                                             TwTensor* const* values) {
+Result<std::vector<Session::NamedTensor>> NamedFeeds(std::vector<std::string> names,
+                                                     TwTensor* const* values) {
+  std::vector<Tensor> tensors(names.size());
+  RETURN_IF_ERROR(FillFeeds(values, tensors));
   std::vector<Session::NamedTensor> feeds;
-  for (size_t i = 0; i < names.size(); ++i)
-    feeds.emplace_back(std::move(names[i]), values[i]->tensor);
+  for (size_t i = 0; i < names.size(); ++i) {
+    feeds.emplace_back(std::move(names[i]), std::move(tensors[i]));
+  }
   return feeds;
 }
 
@@ -56,10 +69,10 @@ template <class F>
 Status WithMetadata(TwBuffer** out, F&& run) {
   if (out == nullptr) return run(nullptr);
   RunMetadata metadata;
-  const Status status = run(&metadata);
+  RETURN_IF_ERROR(run(&metadata));
   ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(metadata));
   *out = NewBuffer(std::move(message));
-  return status;
+  return OkStatus();
 }
 
 std::vector<std::string> OutputNames(const std::vector<Output>& outputs) {
@@ -73,6 +86,7 @@ std::vector<std::string> OutputNames(const std::vector<Output>& outputs) {
 extern "C" {
 
 void tw_session_options_init(TwSessionOptions* options) {
+  if (options == nullptr) return;
   *options = TwSessionOptions{};
   options->struct_size = sizeof(TwSessionOptions);
   options->prune = options->fold_constants = options->merge_common_subexpressions = 1;
@@ -82,6 +96,7 @@ void tw_session_options_init(TwSessionOptions* options) {
 TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
                           const TwSessionOptions* options, TwStatus* status) {
   return GuardPointer<TwSession>(status, [&]() -> Result<TwSession*> {
+    RETURN_IF_ERROR(RequireAll({{"environment", environment}, {"graph", graph}}));
     TwSessionOptions defaults;
     tw_session_options_init(&defaults);
     const TwSessionOptions given = CopyOptions(options, defaults);
@@ -95,7 +110,8 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.soft_placement = given.strict_placement == 0;
     wanted.log_placement = given.log_placement != 0;
     wanted.share_resources = given.share_resources != 0;
-    wanted.default_timeout = std::chrono::milliseconds(given.timeout_ms);
+    wanted.strict_graph = given.strict_graph != 0;
+    wanted.default_timeout = Milliseconds(given.timeout_ms);
     ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                      MakeLocalSession(EnvironmentOf(environment), graph->graph, wanted));
     return std::make_unique<TwSession>(TwSession{std::move(session)}).release();
@@ -103,7 +119,8 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
 }
 
 TwCode tw_session_close(TwSession* session, TwStatus* status) {
-  return Guard(status, [&] {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
     session->session->Close();
     return OkStatus();
   });
@@ -111,22 +128,29 @@ TwCode tw_session_close(TwSession* session, TwStatus* status) {
 void tw_session_free(TwSession* session) { delete session; }
 
 TwRunOptions* tw_run_options_new(void) {
-  auto options = std::make_unique<TwRunOptions>();
-  options->options.cancellation = &options->cancellation;
-  return options.release();
+  return Quietly<TwRunOptions*>(nullptr, [] {
+    auto options = std::make_unique<TwRunOptions>();
+    options->options.cancellation = &options->cancellation;
+    return options.release();
+  });
 }
 void tw_run_options_free(TwRunOptions* options) { delete options; }
 void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_ms) {
-  options->options.timeout = std::chrono::milliseconds(timeout_ms);
+  if (options != nullptr) options->options.timeout = Milliseconds(timeout_ms);
 }
 void tw_run_options_trace_level(TwRunOptions* options, int32_t level) {
+  if (options == nullptr) return;
   options->options.trace = static_cast<TraceLevel>(level < 0 ? 0 : level > 3 ? 3 : level);
 }
 void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on) {
-  options->options.partition_graphs = on != 0;
+  if (options != nullptr) options->options.partition_graphs = on != 0;
 }
 void tw_run_options_cancel(TwRunOptions* options) {
-  options->cancellation.Cancel(Cancelled("the run was cancelled by its caller"));
+  if (options == nullptr) return;
+  Guard(nullptr, [&] {
+    options->cancellation.Cancel(Cancelled("the run was cancelled by its caller"));
+    return OkStatus();
+  });
 }
 
 TwCode tw_session_run(TwSession* session, const TwRunOptions* options, const TwOutput* feeds,
@@ -134,6 +158,8 @@ TwCode tw_session_run(TwSession* session, const TwRunOptions* options, const TwO
                       int32_t num_fetches, TwNode* const* targets, int32_t num_targets,
                       TwTensor** results, TwBuffer** metadata, TwStatus* status) {
   return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    RETURN_IF_ERROR(CheckResults(results, num_fetches));
     ASSIGN_OR_RETURN(const Signature signature,
                      MakeSignature(feeds, num_feeds, fetches, num_fetches, targets, num_targets));
     TensorArray values(static_cast<size_t>(num_feeds));
@@ -155,13 +181,20 @@ TwCode tw_session_run_names(TwSession* session, const TwRunOptions* options,
                             const char* const* targets, int32_t num_targets, TwTensor** results,
                             TwBuffer** metadata, TwStatus* status) {
   return Guard(status, [&]() -> Status {
-    const std::vector<Session::NamedTensor> named =
-        NamedFeeds(Names(feeds, num_feeds), feed_values);
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    RETURN_IF_ERROR(CheckResults(results, num_fetches));
+    ASSIGN_OR_RETURN(std::vector<std::string> fed, UnwrapTexts(feeds, num_feeds, "feed"));
+    ASSIGN_OR_RETURN(const std::vector<std::string> fetched,
+                     UnwrapTexts(fetches, num_fetches, "fetch"));
+    ASSIGN_OR_RETURN(const std::vector<std::string> run_only,
+                     UnwrapTexts(targets, num_targets, "target"));
+    ASSIGN_OR_RETURN(const std::vector<Session::NamedTensor> named,
+                     NamedFeeds(std::move(fed), feed_values));
     std::vector<Tensor> outputs;
     const RunOptions none;
     RETURN_IF_ERROR(WithMetadata(metadata, [&](RunMetadata* filled) {
-      return session->session->Run(OptionsOf(options, none), named, Names(fetches, num_fetches),
-                                   Names(targets, num_targets), &outputs, filled);
+      return session->session->Run(OptionsOf(options, none), named, fetched, run_only, &outputs,
+                                   filled);
     }));
     GiveResults(outputs, results);
     return OkStatus();
@@ -173,6 +206,7 @@ TwCallable* tw_session_make_callable(TwSession* session, const TwOutput* feeds, 
                                      TwNode* const* targets, int32_t num_targets,
                                      TwStatus* status) {
   return GuardPointer<TwCallable>(status, [&]() -> Result<TwCallable*> {
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
     ASSIGN_OR_RETURN(const Signature signature,
                      MakeSignature(feeds, num_feeds, fetches, num_fetches, targets, num_targets));
     ASSIGN_OR_RETURN(std::shared_ptr<Callable> callable, session->session->MakeCallable(signature));
@@ -187,6 +221,8 @@ TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
                        TwTensor* const* feed_values, TwTensor** results, TwBuffer** metadata,
                        TwStatus* status) {
   return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"callable", callable}}));
+    RETURN_IF_ERROR(CheckResults(results, static_cast<int64_t>(callable->num_fetches)));
     TensorArray values(callable->num_feeds);
     TensorArray fetched(callable->num_fetches);
     RETURN_IF_ERROR(FillFeeds(feed_values, values.span()));
@@ -206,17 +242,16 @@ TwPartialRun* tw_session_partial_run_new(TwSession* session, const TwOutput* fee
                                          int32_t num_fetches, TwNode* const* targets,
                                          int32_t num_targets, TwStatus* status) {
   return GuardPointer<TwPartialRun>(status, [&]() -> Result<TwPartialRun*> {
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
     ASSIGN_OR_RETURN(const Signature signature,
                      MakeSignature(feeds, num_feeds, fetches, num_fetches, targets, num_targets));
     std::vector<std::string> target_names;
     for (const Node* target : signature.targets) target_names.push_back(target->name());
     auto run = std::make_unique<TwPartialRun>();
-    run->session = session->session.get();
-    RunOptions options;
-    options.cancellation = &run->cancellation;
-    ASSIGN_OR_RETURN(run->handle, run->session->PartialRunSetup(OutputNames(signature.feeds),
-                                                                OutputNames(signature.fetches),
-                                                                target_names, options));
+    run->session = session->session;
+    ASSIGN_OR_RETURN(run->handle, session->session->PartialRunSetup(OutputNames(signature.feeds),
+                                                                    OutputNames(signature.fetches),
+                                                                    target_names));
     return run.release();
   });
 }
@@ -225,23 +260,33 @@ TwCode tw_partial_run(TwPartialRun* run, const TwOutput* feeds, TwTensor* const*
                       int32_t num_feeds, const TwOutput* fetches, int32_t num_fetches,
                       TwTensor** results, TwStatus* status) {
   return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"the partial run", run}}));
+    RETURN_IF_ERROR(CheckResults(results, num_fetches));
+    const std::shared_ptr<Session> session = run->session.lock();
+    if (session == nullptr) return Cancelled("Session has been closed.");
     ASSIGN_OR_RETURN(const std::vector<Output> fed, UnwrapAll(feeds, num_feeds, "feed"));
     ASSIGN_OR_RETURN(const std::vector<Output> fetched, UnwrapAll(fetches, num_fetches, "fetch"));
+    ASSIGN_OR_RETURN(const std::vector<Session::NamedTensor> values,
+                     NamedFeeds(OutputNames(fed), feed_values));
     std::vector<Tensor> outputs;
-    RETURN_IF_ERROR(run->session->PartialRun(run->handle, NamedFeeds(OutputNames(fed), feed_values),
-                                             OutputNames(fetched), &outputs));
+    RETURN_IF_ERROR(session->PartialRun(run->handle, values, OutputNames(fetched), &outputs));
     GiveResults(outputs, results);
     return OkStatus();
   });
 }
 
 void tw_partial_run_free(TwPartialRun* run) {
-  run->cancellation.Cancel(Cancelled("the partial run was given up"));
-  delete run;
+  const std::unique_ptr<TwPartialRun> owned(run);
+  if (run == nullptr) return;
+  Guard(nullptr, [&] {
+    if (const auto session = run->session.lock()) session->EndPartialRun(run->handle);
+    return OkStatus();
+  });
 }
 
 TwBuffer* tw_session_explain_placement(TwSession* session, const char* node, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"session", session}, {"node", node}}));
     ASSIGN_OR_RETURN(std::string text, session->session->ExplainPlacement(node));
     return NewBuffer(std::move(text));
   });
@@ -252,17 +297,23 @@ TwBuffer* tw_session_describe_plan(TwSession* session, const char* const* feeds,
                                    const char* const* targets, int32_t num_targets,
                                    TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
-    ASSIGN_OR_RETURN(std::string text, session->session->DescribePlan(Names(feeds, num_feeds),
-                                                                      Names(fetches, num_fetches),
-                                                                      Names(targets, num_targets)));
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> fed, UnwrapTexts(feeds, num_feeds, "feed"));
+    ASSIGN_OR_RETURN(const std::vector<std::string> fetched,
+                     UnwrapTexts(fetches, num_fetches, "fetch"));
+    ASSIGN_OR_RETURN(const std::vector<std::string> run_only,
+                     UnwrapTexts(targets, num_targets, "target"));
+    ASSIGN_OR_RETURN(std::string text, session->session->DescribePlan(fed, fetched, run_only));
     return NewBuffer(std::move(text));
   });
 }
 
 TwCode tw_session_reset(TwSession* session, const char* const* containers, int32_t n,
                         TwStatus* status) {
-  return Guard(status, [&] {
-    session->session->ResetContainers(Names(containers, n));
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, UnwrapTexts(containers, n, "container"));
+    session->session->ResetContainers(names);
     return OkStatus();
   });
 }

@@ -687,7 +687,7 @@ class Saver {
       handles.push_back(variable.handle.c());
     }
     if (!graph.status().ok()) return graph.status();
-    const TwSaverOptions options = {sizeof(TwSaverOptions), max_to_keep, 10000.0, nullptr};
+    const TwSaverOptions options = {sizeof(TwSaverOptions), max_to_keep, 10000.0, nullptr, nullptr};
     internal::StatusHolder status;
     TwSaver* made = tw_saver_new(graph.c(), names.data(), handles.data(),
                                  static_cast<int32_t>(handles.size()), &options, status.c);

@@ -14,6 +14,30 @@ Result<Optimizer*> Made(TwOptimizer* optimizer) {
   return &*optimizer->optimizer;
 }
 
+// `set` on the configuration; nothing where there is none to set or memory runs out.
+template <class Set>
+void Configure(TwOptimizer* optimizer, const char* parameter, const Set& set) {
+  if (optimizer == nullptr || parameter == nullptr) return;
+  Guard(nullptr, [&] {
+    set(optimizer->config);
+    return OkStatus();
+  });
+}
+
+// Empty, or an output that is there.
+Result<Output> OptionalOutput(TwOutput output, const char* what) {
+  return output.node == nullptr ? Output() : UnwrapOutput(output, what);
+}
+
+Result<GradientValue> UnwrapGradient(const TwGradient& given) {
+  GradientValue gradient;
+  ASSIGN_OR_RETURN(gradient.values, OptionalOutput(given.values, "a gradient"));
+  ASSIGN_OR_RETURN(gradient.indices, OptionalOutput(given.indices, "the indices of a gradient"));
+  ASSIGN_OR_RETURN(gradient.dense_shape,
+                   OptionalOutput(given.dense_shape, "the shape of a gradient"));
+  return gradient;
+}
+
 }  // namespace
 
 extern "C" {
@@ -21,30 +45,44 @@ extern "C" {
 TwCode tw_graph_add_variable(TwGraph* graph, const char* name, TwOutput initial_value,
                              int32_t use_resource, TwVariable* variable, TwStatus* status) {
   return Guard(status, [&]() -> Status {
-    ASSIGN_OR_RETURN(const VariableNodes nodes,
-                     AddVariable(GraphBuilder(graph->graph.get()), name, Unwrap(initial_value),
-                                 use_resource != 0));
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"name", name}, {"variable", variable}}));
+    ASSIGN_OR_RETURN(const Output initial, UnwrapOutput(initial_value, "the initial value"));
+    ASSIGN_OR_RETURN(const VariableNodes nodes, AddVariable(GraphBuilder(graph->graph.get()), name,
+                                                            initial, use_resource != 0));
     *variable = Wrap(nodes);
     return OkStatus();
   });
 }
 
 TwOptimizer* tw_optimizer_new(const char* kind, const char* name) {
-  auto optimizer = std::make_unique<TwOptimizer>();
-  optimizer->config.kind = kind;
-  optimizer->config.name = name == nullptr ? "" : name;
-  return optimizer.release();
+  return Quietly<TwOptimizer*>(nullptr, [&] {
+    auto optimizer = std::make_unique<TwOptimizer>();
+    optimizer->config.kind = kind == nullptr ? "" : kind;
+    optimizer->config.name = name == nullptr ? "" : name;
+    return optimizer.release();
+  });
 }
 void tw_optimizer_free(TwOptimizer* optimizer) { delete optimizer; }
 void tw_optimizer_set_number(TwOptimizer* optimizer, const char* parameter, double value) {
-  optimizer->config.numbers[parameter] = value;
+  Configure(optimizer, parameter,
+            [&](OptimizerConfig& config) { config.numbers[parameter] = value; });
 }
 void tw_optimizer_set_tensor(TwOptimizer* optimizer, const char* parameter, TwOutput value) {
-  optimizer->config.tensors[parameter] = Unwrap(value);
+  Configure(optimizer, parameter,
+            [&](OptimizerConfig& config) { config.tensors[parameter] = Unwrap(value); });
 }
 void tw_optimizer_set_flags(TwOptimizer* optimizer, int32_t use_locking, int32_t use_nesterov) {
-  optimizer->config.use_locking = use_locking != 0;
-  optimizer->config.use_nesterov = use_nesterov != 0;
+  Configure(optimizer, "", [&](OptimizerConfig& config) {
+    config.use_locking = use_locking != 0;
+    config.use_nesterov = use_nesterov != 0;
+  });
+}
+void tw_optimizer_set_site(TwOptimizer* optimizer, const char* site) {
+  if (optimizer == nullptr) return;
+  Guard(nullptr, [&] {
+    optimizer->site = site == nullptr ? "" : site;
+    return OkStatus();
+  });
 }
 
 TwCode tw_optimizer_compute_gradients(TwOptimizer* optimizer, TwGraph* graph, TwOutput loss,
@@ -52,12 +90,15 @@ TwCode tw_optimizer_compute_gradients(TwOptimizer* optimizer, TwGraph* graph, Tw
                                       const TwGradientOptions* options, TwGradient* gradients,
                                       TwStatus* status) {
   return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"optimizer", optimizer}, {"graph", graph}}));
+    RETURN_IF_ERROR(CheckArray(gradients, n, "gradient"));
     ASSIGN_OR_RETURN(Optimizer * made, Made(optimizer));
     ASSIGN_OR_RETURN(const std::vector<Output> handles, UnwrapAll(variables, n, "variable"));
-    ASSIGN_OR_RETURN(const std::vector<Output> losses, UnwrapAll(&loss, 1, "loss"));
+    ASSIGN_OR_RETURN(const Output target, UnwrapOutput(loss, "the loss"));
+    ASSIGN_OR_RETURN(GradientOptions wanted, UnwrapOptions(*graph->graph, options, 1));
+    if (wanted.site == 0) wanted.site = graph->graph->InternSite(optimizer->site);
     ASSIGN_OR_RETURN(const std::vector<GradientAndVariable> result,
-                     made->ComputeGradients(graph->graph.get(), losses.front(), handles,
-                                            UnwrapOptions(options, 1)));
+                     made->ComputeGradients(graph->graph.get(), target, handles, wanted));
     for (size_t i = 0; i < result.size(); ++i) gradients[i] = Wrap(result[i].gradient);
     return OkStatus();
   });
@@ -68,27 +109,35 @@ TwCode tw_optimizer_apply_gradients(TwOptimizer* optimizer, TwGraph* graph,
                                     int32_t n, TwOutput global_step, const char* name,
                                     TwNode** step, TwStatus* status) {
   return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"optimizer", optimizer}, {"graph", graph}, {"step", step}}));
+    RETURN_IF_ERROR(CheckArray(gradients, n, "gradient"));
     ASSIGN_OR_RETURN(Optimizer * made, Made(optimizer));
+    ASSIGN_OR_RETURN(const std::vector<Output> handles, UnwrapAll(variables, n, "variable"));
     std::vector<GradientAndVariable> pairs;
     for (int32_t i = 0; i < n; ++i) {
-      const TwGradient& g = gradients[i];
-      pairs.push_back(
-          {{Unwrap(g.values), Unwrap(g.indices), Unwrap(g.dense_shape)}, Unwrap(variables[i])});
+      ASSIGN_OR_RETURN(GradientValue gradient, UnwrapGradient(gradients[i]));
+      pairs.push_back({gradient, handles[static_cast<size_t>(i)]});
     }
-    ASSIGN_OR_RETURN(Node * done,
-                     made->ApplyGradients(graph->graph.get(), pairs, Unwrap(global_step),
-                                          name == nullptr ? "" : name));
+    ASSIGN_OR_RETURN(const Output counter, OptionalOutput(global_step, "the global step"));
+    made->set_site(graph->graph->InternSite(optimizer->site));
+    ASSIGN_OR_RETURN(Node * done, made->ApplyGradients(graph->graph.get(), pairs, counter,
+                                                       name == nullptr ? "" : name));
     *step = Wrap(done);
     return OkStatus();
   });
 }
 
 int32_t tw_optimizer_num_created(const TwOptimizer* optimizer) {
-  return optimizer->optimizer ? static_cast<int32_t>(optimizer->optimizer->created().size()) : 0;
+  if (optimizer == nullptr || !optimizer->optimizer) return 0;
+  return static_cast<int32_t>(optimizer->optimizer->created().size());
 }
 
 void tw_optimizer_created(const TwOptimizer* optimizer, int32_t i, TwVariable* variable,
                           TwOutput* primary, const char** slot) {
+  *variable = {};
+  *primary = {};
+  *slot = "";
+  if (i < 0 || i >= tw_optimizer_num_created(optimizer)) return;
   const SlotVariable& made = optimizer->optimizer->created()[static_cast<size_t>(i)];
   *variable = Wrap(made.nodes);
   *primary = Wrap(made.primary);

@@ -24,7 +24,8 @@ class Differentiator {
  public:
   Differentiator(Graph* graph, const std::vector<Output>& ys, const std::vector<Output>& xs,
                  const GradientOptions& options)
-      : ys_(ys),
+      : graph_(graph),
+        ys_(ys),
         xs_(xs),
         options_(options),
         wanted_(xs.begin(), xs.end()),
@@ -58,6 +59,11 @@ class Differentiator {
       return InvalidArgument("expected one incoming gradient for each y: ", ys_.size(), " ys, ",
                              options_.grad_ys.size(), " grad_ys");
     }
+    for (const Output& y : ys_) RETURN_IF_ERROR(CheckOutput(y, "y"));
+    for (const Output& x : xs_) RETURN_IF_ERROR(CheckOutput(x, "x"));
+    for (const Output& grad : options_.grad_ys) {
+      if (grad.node != nullptr) RETURN_IF_ERROR(CheckOutput(grad, "incoming gradient"));
+    }
     for (size_t i = 0; i < ys_.size(); ++i) {
       if (!IsFloating(ys_[i].dtype()) && !IsComplex(ys_[i].dtype()) &&
           ys_[i].dtype() != DType::kResource) {
@@ -71,6 +77,16 @@ class Differentiator {
       }
     }
     return OkStatus();
+  }
+
+  Status CheckOutput(const Output& output, std::string_view what) const {
+    if (output.node == nullptr) return InvalidArgument("a ", what, " is an empty output");
+    if (&output.node->graph() != graph_) {
+      return InvalidArgument("the ", what, " '", output, "' belongs to another graph");
+    }
+    if (output.index >= 0 && output.index < output.node->num_outputs()) return OkStatus();
+    return InvalidArgument("the ", what, " '", output, "' is no output: ", output.node->Label(),
+                           " has ", output.node->num_outputs());
   }
 
   static bool Carries(const Output& edge) {
@@ -164,7 +180,7 @@ class Differentiator {
     const Output one = builder_.ScalarConst(y.dtype(), 1.0, StrCat(name, "/one"));
     if (y.shape().IsFullyDefined()) {
       const Dims& dims = y.shape().dims();
-      std::vector<int32_t> sizes(dims.begin(), dims.end());
+      const std::vector<int64_t> sizes(dims.begin(), dims.end());
       return builder_.Op("Fill", {builder_.Const(sizes, StrCat(name, "/shape")), one}, {}, name);
     }
     const Output shape = builder_.Op("Shape", {y}, {}, StrCat(name, "/shape"));
@@ -246,6 +262,7 @@ class Differentiator {
     return all;
   }
 
+  Graph* const graph_;
   const std::vector<Output>& ys_;
   const std::vector<Output>& xs_;
   const GradientOptions& options_;

@@ -86,6 +86,16 @@ Result<std::unique_ptr<Node>> NodeMaker::Make() {
   return Status(status.code(), std::move(text));
 }
 
+Status NodeMaker::RefineShape(const Output& output, const PartialShape& shape) {
+  PartialShape& known = output.node->outputs_[static_cast<size_t>(output.index)].shape;
+  Result<PartialShape> merged = known.MergeWith(shape);
+  if (!merged.ok()) {
+    return merged.status().WithContext(StrCat("the shape of '", output.ToString(), "'"));
+  }
+  known = *std::move(merged);
+  return OkStatus();
+}
+
 Status NodeMaker::FindOp() {
   Result<const OpEntry*> entry = graph_.registry().Find(spec_.op);
   if (!entry.ok()) {

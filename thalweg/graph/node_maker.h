@@ -17,6 +17,10 @@ class NodeMaker {
   // A node that has no id yet and is in no graph's list. Errors name node, operation and site.
   Result<std::unique_ptr<Node>> Make();
 
+  // What a user knows of an output's shape beyond inference: later nodes are inferred from both.
+  // InvalidArgument when it contradicts what is known. Not while another thread reads the node.
+  static Status RefineShape(const Output& output, const PartialShape& shape);
+
  private:
   Status Build();
   Status FindOp();

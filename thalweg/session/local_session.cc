@@ -127,6 +127,18 @@ class LocalSession : public Session {
     return status.ok() ? end : status;
   }
 
+  void EndPartialRun(const std::string& handle) override {
+    std::shared_ptr<thalweg::PartialRun> run;
+    {
+      MutexLock lock(mutex_);
+      const auto found = partial_runs_.find(handle);
+      if (found == partial_runs_.end()) return;
+      run = std::move(found->second);
+      partial_runs_.erase(found);
+    }
+    run->Cancel(Cancelled("the partial run was given up"));
+  }
+
   std::vector<DeviceDescription> ListDevices() const override {
     std::vector<DeviceDescription> devices;
     for (const auto& device : core_->environment().devices()) {

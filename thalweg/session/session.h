@@ -94,6 +94,8 @@ class Session {
                                               const RunOptions& options = {}) = 0;
   virtual Status PartialRun(const std::string& handle, std::span<const NamedTensor> feeds,
                             std::span<const std::string> fetches, std::vector<Tensor>* outputs) = 0;
+  // Cancels what is left of a partial run and forgets its handle; nothing when it is over.
+  virtual void EndPartialRun(const std::string& handle) = 0;
 
   virtual std::vector<DeviceDescription> ListDevices() const = 0;
   // Why the node would run where it would: constraints, colocation, kernels, the choice, a line

@@ -120,10 +120,10 @@ Result<const SlotVariable*> Optimizer::Slot(Graph* graph, const VariableNodes& p
     return InvalidArgument("slot '", row.name, "' of variable '", primary.handle,
                            "' needs a fully defined shape, got ", shape);
   }
-  GraphBuilder b = GraphBuilder(graph).ColocatedWith(*primary.handle.node);
+  GraphBuilder b = GraphBuilder(graph).WithSite(site_).ColocatedWith(*primary.handle.node);
   const std::string name =
       graph->UniqueName(StrCat(primary.handle.node->name(), "/", config_.name));
-  const std::vector<int32_t> sizes(shape.dims().begin(), shape.dims().end());
+  const std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
   const Output initial = b.Op(
       "Fill",
       {b.Const(sizes, StrCat(name, "/Initializer/shape")),
@@ -140,7 +140,7 @@ Result<const SlotVariable*> Optimizer::Power(Graph* graph, std::string_view name
   for (const SlotVariable& made : created_) {
     if (made.primary.node == nullptr && made.slot == name) return &made;
   }
-  GraphBuilder b = GraphBuilder(graph).ColocatedWith(*like.handle.node);
+  GraphBuilder b = GraphBuilder(graph).WithSite(site_).ColocatedWith(*like.handle.node);
   const std::string unique = graph->UniqueName(name);
   const Output value = b.ScalarConst(like.dtype(), initial, StrCat(unique, "/initial_value"));
   RETURN_IF_ERROR(b.status());
@@ -157,15 +157,19 @@ Result<Output> Optimizer::Argument(Step& step, const VariableNodes& variable, st
     ASSIGN_OR_RETURN(const SlotVariable* made, Slot(step.graph, variable, slot));
     return made->nodes.handle;
   }
+  Output power;
   if (name == "beta1_power" || name == "beta2_power") {
     ASSIGN_OR_RETURN(const SlotVariable* made,
                      Power(step.graph, name, Number(name.substr(0, 5)), variable));
-    return made->nodes.value;
+    if (made->nodes.dtype() == variable.dtype()) return made->nodes.value;
+    power = made->nodes.value;  // of the type of the first variable
   }
   const auto key = std::make_pair(std::string(name), variable.dtype());
   if (const auto it = step.scalars.find(key); it != step.scalars.end()) return it->second;
   Output scalar;
-  if (const auto it = config_.tensors.find(key.first); it != config_.tensors.end()) {
+  if (power.node != nullptr) {
+    scalar = step.b.Op("Cast", {power}, {{"DstT", key.second}}, name);
+  } else if (const auto it = config_.tensors.find(key.first); it != config_.tensors.end()) {
     scalar = it->second;
     if (scalar.dtype() != key.second)
       scalar = step.b.Op("Cast", {scalar}, {{"DstT", key.second}}, name);
@@ -284,7 +288,8 @@ Result<std::vector<Node*>> Optimizer::UpdatePowers(Step& step, const std::vector
 Result<Node*> Optimizer::ApplyGradients(Graph* graph,
                                         const std::vector<GradientAndVariable>& gradients,
                                         Output global_step, std::string_view name) {
-  Step step{graph, GraphBuilder(graph).Scope(name.empty() ? config_.name : std::string(name)), {}};
+  const GraphBuilder root = GraphBuilder(graph).WithSite(site_);
+  Step step{graph, root.Scope(name.empty() ? config_.name : std::string(name)), {}};
   std::vector<Node*> updates;
   for (const auto& [gradient, handle] : gradients) {
     if (!gradient.present()) continue;

@@ -69,6 +69,8 @@ class Optimizer {
   // Slots and powers made so far, in order.
   const std::vector<SlotVariable>& created() const { return created_; }
   const OptimizerConfig& config() const { return config_; }
+  // Where the nodes of the next ApplyGradients come from: Graph::InternSite.
+  void set_site(uint32_t site) { site_ = site; }
 
  private:
   Optimizer(OptimizerConfig config, const OptimizerKind* kind)
@@ -92,6 +94,7 @@ class Optimizer {
   OptimizerConfig config_;
   const OptimizerKind* kind_;
   std::vector<SlotVariable> created_;
+  uint32_t site_ = 0;
 };
 
 }  // namespace thalweg

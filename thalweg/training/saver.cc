@@ -51,7 +51,7 @@ Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& vari
 }
 
 Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables) {
-  GraphBuilder b = GraphBuilder(graph).Scope(options_.scope);
+  GraphBuilder b = GraphBuilder(graph).WithSite(options_.site).Scope(options_.scope);
   const Output default_name = b.Const(Tensor::Scalar("model"), "filename/input");
   const Output given =
       b.Op("PlaceholderWithDefault", {default_name}, {{"shape", PartialShape(Dims())}}, "filename");

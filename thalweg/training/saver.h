@@ -31,6 +31,7 @@ struct SaverOptions {
   // One checkpoint every so many hours is kept for good.
   double keep_checkpoint_every_n_hours = 10000.0;
   std::string scope = "save";
+  uint32_t site = 0;  // of the nodes: Graph::InternSite
 };
 
 class Saver {
