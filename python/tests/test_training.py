@@ -46,12 +46,13 @@ def test_get_variable_shares():
 
 def test_names_of_layers():
     x = tw.placeholder(tw.float32, [None, 4])
-    tw.layers.dense(x, 3)
-    tw.layers.dense(x, 3)
+    for _ in range(3):
+        tw.layers.dense(x, 3)
     tw.layers.dense(x, 2, name="out")
     tw.layers.dense(x, 2, name="out", reuse=True)
     assert [v.name for v in tw.trainable_variables()] == ["dense/kernel:0", "dense/bias:0", "dense_1/kernel:0",
-                                                         "dense_1/bias:0", "out/kernel:0", "out/bias:0"]
+                                                         "dense_1/bias:0", "dense_2/kernel:0", "dense_2/bias:0",
+                                                         "out/kernel:0", "out/bias:0"]
 
 
 def test_gradients(run):

@@ -38,7 +38,8 @@ _PLACES = {
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer "
                 "variance_scaling_initializer zeros_initializer",
-    "gradient_ops": "AggregationMethod UnconnectedGradients clip_by_global_norm clip_by_norm clip_by_value global_norm gradients",
+    "gradient_ops": "AggregationMethod UnconnectedGradients clip_by_average_norm clip_by_global_norm clip_by_norm "
+                    "clip_by_value global_norm gradients",
     "control_flow": "Assert case cond while_loop",
     "random_ops": "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
     "array_ops": "boolean_mask broadcast_to concat expand_dims fill gather gather_nd identity newaxis one_hot ones ones_like "

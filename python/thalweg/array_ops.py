@@ -291,8 +291,10 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     """Row i is true in its first lengths[i] places."""
     from thalweg import math_ops
     lengths = convert_to_tensor(lengths)
-    maxlen = math_ops.reduce_max(lengths) if maxlen is None else convert_to_tensor(maxlen, dtype=lengths.dtype.base_dtype)
-    places = math_ops.range(0, maxlen, 1, dtype=lengths.dtype.base_dtype)
+    kind = lengths.dtype.base_dtype
+    if maxlen is None:
+        maxlen = apply("Maximum", [math_ops.reduce_max(lengths), constant(0, kind)])
+    places = math_ops.range_(0, convert_to_tensor(maxlen, dtype=kind), 1, dtype=kind)
     return math_ops.cast(apply("Less", [places, expand_dims(lengths, -1)]), dtype)
 
 

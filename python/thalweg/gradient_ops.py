@@ -113,6 +113,19 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped
 
 
+def clip_by_average_norm(t, clip_norm, name=None):
+    """Scaled so that the norm divided by the number of elements is at most clip_norm."""
+    from thalweg import array_ops
+    from thalweg.math_ops import reduce_sum
+    with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
+        t = convert_to_tensor(t)
+        limit = _as(clip_norm, t.dtype.base_dtype)
+        inverse = apply("Rsqrt", [reduce_sum(t * t)])
+        share = inverse * apply("Cast", [array_ops.size(t)], {"DstT": t.dtype.base_dtype})
+        return apply("Mul", [t * limit, apply("Minimum", [share, apply("RealDiv", [_as(1.0, limit.dtype), limit])])],
+                     name=scope)
+
+
 def _as(value, dtype):
     return value if isinstance(value, Tensor) else convert_to_tensor(value, dtype=dtype)
 

@@ -111,6 +111,63 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
+def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+               reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """How far logits lie on the wrong side of a margin; labels are 0 and 1."""
+    with name_scope(scope, "hinge_loss", [logits, labels, weights]) as name:
+        logits = math_ops.cast(convert_to_tensor(logits), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        losses = apply("Relu", [1 - (2 * labels - 1) * logits])
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+               reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+    """Half the square of small errors, linear in those beyond delta."""
+    with name_scope(scope, "huber_loss", [predictions, labels, weights]) as name:
+        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        error = apply("Abs", [predictions - labels])
+        small = apply("Minimum", [error, ops.constant(delta, dtypes.float32)])
+        losses = 0.5 * small * small + delta * (error - small)
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
+                    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, dim=None):
+    """1 - the product of unit vectors along `axis`."""
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("You must specify 'axis'.")
+    with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as name:
+        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        losses = 1 - math_ops.reduce_sum(predictions * labels, axis=[axis], keepdims=True)
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES):
+    """Mean over the pairs of elements of an example of (difference of labels - difference of predictions) ** 2."""
+    with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
+        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
+        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        weights = math_ops.cast(convert_to_tensor(weights), dtypes.float32)
+        off = predictions - labels
+        inside = list(range(1, off.shape.ndims))
+
+        def per_example(x):
+            return math_ops.reduce_sum(x, inside, keepdims=True)
+        present = per_example(apply("OnesLike", [off]) * math_ops.cast(
+            apply("NotEqual", [weights, ops.constant(0.0)]), dtypes.float32))
+        others = apply("Maximum", [present - 1, ops.constant(0.0)])
+        squares = 2 * _safe_divide(per_example(off * off), others)
+        mixed = 2 * _safe_divide(apply("Square", [per_example(off)]), present * others)
+        loss = math_ops.reduce_sum((squares - mixed) * weights)
+        if loss_collection is not None:
+            graph.add_to_collection(loss_collection, loss)
+        return loss
+
+
 def add_loss(loss, loss_collection=GraphKeys.LOSSES):
     if loss_collection:
         graph.add_to_collection(loss_collection, loss)

@@ -182,10 +182,14 @@ class FtrlOptimizer(Optimizer):
     def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1,
                  l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False, name="Ftrl",
                  accum_name=None, linear_name=None, l2_shrinkage_regularization_strength=0.0):
+        more = {}
+        if l2_shrinkage_regularization_strength > 0:
+            self._kind = "FtrlV2"
+            more["l2_shrinkage_regularization_strength"] = l2_shrinkage_regularization_strength
         super().__init__(use_locking, name, learning_rate=learning_rate, learning_rate_power=learning_rate_power,
                          initial_accumulator_value=initial_accumulator_value,
                          l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength)
+                         l2_regularization_strength=l2_regularization_strength, **more)
 
 
 class ProximalGradientDescentOptimizer(Optimizer):

@@ -94,8 +94,10 @@ class variable_scope:
     def _unique(self, store, prefix):
         """The default name, with _1, _2 ... when this scope has had one."""
         full = f"{store.scope.name}/{prefix}" if store.scope.name else prefix
-        count = store.scope_counts.get(full, 0)
-        return prefix if count == 0 else f"{prefix}_{count}"
+        number = 0
+        while store.scope_counts.get(f"{full}_{number}" if number else full, 0) > 0:
+            number += 1
+        return f"{prefix}_{number}" if number else prefix
 
     def __enter__(self):
         store = _store()

@@ -255,7 +255,7 @@ TW_EXPORT TwCode tw_graph_add_variable(TwGraph* graph, const char* name, TwOutpu
                                        TwStatus* status);
 
 /* An optimizer: GradientDescent, Momentum, Adagrad, Adadelta, RMSProp, CenteredRMSProp, Adam, Ftrl,
- * ProximalGradientDescent or ProximalAdagrad, with TensorFlow's hyper-parameters. Set it up before
+ * FtrlV2, ProximalGradientDescent or ProximalAdagrad, with TensorFlow's hyper-parameters. Set it up before
  * its first use. */
 typedef struct TwOptimizer TwOptimizer;
 TW_EXPORT TwOptimizer* tw_optimizer_new(const char* kind, const char* name);

@@ -60,7 +60,7 @@ class SparseTrainingTest : public testing::TestWithParam<bool> {
 TEST_P(SparseTrainingTest, DoesWhatTheDenseGradientDoes) {
   for (const char* kind :
        {"GradientDescent", "Momentum", "Adagrad", "Adadelta", "RMSProp", "CenteredRMSProp", "Adam",
-        "Ftrl", "ProximalGradientDescent", "ProximalAdagrad"}) {
+        "Ftrl", "FtrlV2", "ProximalGradientDescent", "ProximalAdagrad"}) {
     SCOPED_TRACE(kind);
     Optimizer sparse = *Optimizer::Create({.kind = kind, .numbers = {{"learning_rate", 0.1}}});
     Optimizer dense = *Optimizer::Create({.kind = kind, .numbers = {{"learning_rate", 0.1}}});

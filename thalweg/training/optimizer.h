@@ -26,7 +26,7 @@ namespace thalweg {
 
 struct OptimizerConfig {
   // GradientDescent, Momentum, Adagrad, Adadelta, RMSProp, CenteredRMSProp, Adam, Ftrl,
-  // ProximalGradientDescent or ProximalAdagrad.
+  // FtrlV2, ProximalGradientDescent or ProximalAdagrad.
   std::string kind;
   std::string name;  // of slots; "": TensorFlow's name for the kind
   // Hyper-parameters by TensorFlow's names ("learning_rate", "momentum", "beta1" ...); the rest
