@@ -182,3 +182,20 @@ def test_clip_by_average_norm(run):
 def test_what_is_not_there_says_so():
     with pytest.raises(NotImplementedError):
         tw.gather_nd(A, [[0]], batch_dims=1)
+
+
+def test_meta_graphs_name_the_nodes_of_the_saver(tmp_path, graph):
+    v = tw.Variable(3.0, name="v")
+    saver = tw.train.Saver()
+    with tw.Session() as sess:
+        sess.run(v.initializer)
+        path = saver.save(sess, str(tmp_path / "m"))
+    with open(path + ".meta", "rb") as f:
+        names = tw.MetaGraphDef.FromString(f.read()).saver_def
+    assert [graph.as_graph_element(n).name for n in (names.filename_tensor_name, names.save_tensor_name)] == \
+        ["save/Const:0", "save/control_dependency:0"]
+    with tw.Graph().as_default() as other:
+        tw.train.import_meta_graph(path + ".meta")
+        with tw.Session() as sess:  # as a program does that knows nothing but the message
+            sess.run(other.get_operation_by_name(names.restore_op_name), {names.filename_tensor_name: path})
+            assert sess.run("v:0") == 3

@@ -24,19 +24,31 @@ def _collection(items):
     return made
 
 
-def export_meta_graph(filename=None, graph=None, saver=None, **_):
-    """The MetaGraphDef of a graph, also written to `filename`."""
+def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
+                      graph=None, export_scope=None, clear_devices=False, clear_extraneous_savers=False,
+                      strip_default_attrs=False, save_debug_info=False, saver=None):
+    """The MetaGraphDef of a graph, also written to `filename`. `saver` gives the saver_def."""
+    if export_scope is not None:
+        raise NotImplementedError("export_meta_graph of one scope is not there yet")
     graph = graph or graph_module.get_default_graph()
     made = messages.MetaGraphDef()
+    if meta_info_def is not None:
+        made.meta_info_def.CopyFrom(meta_info_def)
     made.meta_info_def.tensorflow_version = "1.15.0"
-    made.graph_def.ParseFromString(graph._export(False))
-    for name in graph.get_all_collection_keys():
+    made.graph_def.ParseFromString(graph._export(False) if graph_def is None else graph_def.SerializeToString())
+    if clear_devices:
+        for node in made.graph_def.node:
+            node.device = ""
+    saver_def = saver.to_proto() if saver is not None else saver_def
+    if saver_def is not None:
+        made.saver_def.CopyFrom(saver_def)
+    for name in graph.get_all_collection_keys() if collection_list is None else collection_list:
         items = graph.get_collection(name)
         definition = _collection(items) if items else None
         if definition is not None:
             made.collection_def[name] = definition
     if filename is not None:
-        write_bytes(filename, made.SerializeToString())
+        write_bytes(filename, str(made).encode() if as_text else made.SerializeToString())
     return made
 
 

@@ -32,7 +32,7 @@ class Saver:
                  write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
         self._var_list, self._name, self._pad = var_list, name, pad_step_number
         self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
-        self._last, self._core = [], None
+        self._last, self._core, self._scope = [], None, None
         if not defer_build:
             self.build()
 
@@ -48,7 +48,7 @@ class Saver:
         target = next(iter(named.values())).graph
         target._check_not_finalized()
         names = sorted(named)
-        scope = target.unique_name(self._name or "save")
+        scope = self._scope = target.unique_name(self._name or "save")
         self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope,
                                  ops.site())
 
@@ -56,6 +56,19 @@ class Saver:
     def last_checkpoints(self):
         """Those that are kept, oldest first."""
         return list(self._last)
+
+    def to_proto(self, export_scope=None):
+        """A SaverDef: the nodes that save and restore, as MetaGraphs name them."""
+        from thalweg import messages
+        self.build()
+        if self._core is None:
+            return None
+        return messages.SaverDef(filename_tensor_name=f"{self._scope}/Const:0",
+                                 save_tensor_name=f"{self._scope}/control_dependency:0",
+                                 restore_op_name=f"{self._scope}/restore_all", max_to_keep=self._max_to_keep,
+                                 keep_checkpoint_every_n_hours=self._hours, version=2)
+
+    as_saver_def = to_proto
 
     def set_last_checkpoints(self, last_checkpoints):
         self._last = list(last_checkpoints)
