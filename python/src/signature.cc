@@ -148,7 +148,7 @@ bool Request::AddNamed(PyObject* graph, PyObject* name) {
   PyObject* interned = Py_NewRef(name);
   PyUnicode_InternInPlace(&interned);
   kept_.push_back(interned);
-  PyObject* element = PyObject_CallMethod(graph, "_element_of_name", "O", interned);
+  PyObject* element = PyObject_CallMethod(graph, "_fetched_by_name", "O", interned);
   if (element == nullptr) return false;
   const bool added = IsTensor(element) ? AddTensor(graph, element) : AddTarget(graph, element);
   Py_DECREF(element);
@@ -226,7 +226,7 @@ bool Request::AddFeed(PyObject* graph, PyObject* key) {
     PyObject* interned = Py_NewRef(key);
     PyUnicode_InternInPlace(&interned);
     kept_.push_back(interned);
-    Py_SETREF(tensor, PyObject_CallMethod(graph, "_element_of_name", "O", interned));
+    Py_SETREF(tensor, PyObject_CallMethod(graph, "_fed_by_name", "O", interned));
     if (tensor == nullptr) return false;
   }
   bool added = IsTensor(tensor);

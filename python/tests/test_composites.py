@@ -199,3 +199,42 @@ def test_meta_graphs_name_the_nodes_of_the_saver(tmp_path, graph):
         with tw.Session() as sess:  # as a program does that knows nothing but the message
             sess.run(other.get_operation_by_name(names.restore_op_name), {names.filename_tensor_name: path})
             assert sess.run("v:0") == 3
+
+
+def test_values_are_named_under_the_operation_that_reads_them(graph):
+    a = tw.constant(1.0, name="a")
+    b = a + 2
+    tw.concat([A, A], 0)
+    with tw.name_scope("s"):
+        2 - b
+        tw.matmul(A, A, transpose_b=True)
+    v = tw.Variable(1.0, name="v", use_resource=True)
+    v * 2
+    x = tw.placeholder(tw.float32, name="y")
+    assert x.name == "y:0"
+    names = [op.name for op in graph.get_operations() if not op.name.startswith("v")]
+    assert names == ["a", "add/y", "add", "concat/values_0", "concat/values_1", "concat/axis", "concat", "s/sub/x", "s/sub",
+                     "s/MatMul/a", "s/MatMul/b", "s/MatMul", "mul/ReadVariableOp", "mul/y", "mul", "y"]
+
+
+def test_errors_of_names_and_values_are_of_tf1s_classes(run):
+    x = tw.placeholder(tw.float32, [])
+    with pytest.raises(KeyError):
+        tw.get_default_graph().get_operation_by_name("nothing")
+    with pytest.raises(ValueError, match="Fetch argument 'nothing:0' cannot be interpreted as a Tensor"):
+        run("nothing:0")
+    with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor"):
+        run(x, {"nothing:0": 1})
+    with pytest.raises(TypeError):
+        x + "a"
+
+
+def test_what_has_no_derivative_gives_none(run):
+    x = tw.placeholder(tw.float32, [])
+    with pytest.warns(UserWarning, match="must be floating"):
+        assert tw.gradients(tw.cast(x, tw.int32), [x]) == [None]
+    with pytest.warns(UserWarning, match="must be floating"):
+        [g] = tw.gradients([tw.cast(x, tw.int32), x * x], [x], grad_ys=[None, 3.0])
+    assert run(g, {x: 2}) == 12
+    with pytest.raises(TypeError, match="grad_ys"):
+        tw.gradients(tw.cast(x, tw.complex64), x)

@@ -32,8 +32,8 @@ def stop_gradient(input, name=None):  # noqa: A002
     return apply("StopGradient", [input], name=name)
 
 
-def _shape_argument(shape):
-    """A static shape as an int32 vector (int64 where it must be); a tensor as it is."""
+def _shape_value(shape):
+    """A static shape as an int32 array (int64 where it must be); a tensor as it is."""
     if isinstance(shape, Tensor):
         return shape
     if isinstance(shape, TensorShape):
@@ -42,12 +42,17 @@ def _shape_argument(shape):
         return convert_to_tensor(list(shape))
     values = np.asarray([int(d) for d in (np.ravel(np.asarray(shape)) if not isinstance(shape, (list, tuple)) else shape)])
     small = values.size == 0 or np.abs(values).max() < 2**31
-    return constant(values.astype(np.int32 if small else np.int64), name="shape")
+    return values.astype(np.int32 if small else np.int64)
+
+
+def _shape_argument(shape, name="shape"):
+    """As _shape_value, as a tensor."""
+    return convert_to_tensor(_shape_value(shape), name=name)
 
 
 def reshape(tensor, shape, name=None):
     """The same elements under another shape; one dimension may be -1."""
-    return apply("Reshape", [tensor, _shape_argument(shape)], name=name)
+    return apply("Reshape", [tensor, _shape_value(shape)], name=name)
 
 
 def shape(input, name=None, out_type=dtypes.int32):  # noqa: A002
@@ -82,7 +87,7 @@ def rank(input, name=None):  # noqa: A002
 
 def fill(dims, value, name=None):
     """A tensor of one value."""
-    return apply("Fill", [_shape_argument(dims), value], name=name)
+    return apply("Fill", [_shape_value(dims), value], name=name)
 
 
 def _constant_shape(shape):
@@ -102,7 +107,7 @@ def _filled(value):
         if static is not None and np.prod(static, dtype=np.int64) < 1000 and dtype is not dtypes.string:
             return constant(np.full(static, item, dtype.as_numpy_dtype), dtype, name=name or default)
         with name_scope(name, default, [shape]) as scope:
-            return fill(shape, constant(item, dtype), name=scope)
+            return fill(_shape_argument(shape, "shape_as_tensor"), constant(item, dtype), name=scope)
     make.__doc__ = f"A tensor of {'zeros' if value == 0 else 'ones'}."
     return make
 
@@ -247,9 +252,10 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         if dtype is None:
             given = [v for v in (on_value, off_value) if v is not None]
             dtype = convert_to_tensor(given[0]).dtype if given else dtypes.float32
-    on = convert_to_tensor(1 if on_value is None else on_value, dtype=dtype, name="on_value")
-    off = convert_to_tensor(0 if off_value is None else off_value, dtype=dtype, name="off_value")
-    return apply("OneHot", [indices, depth, on, off], {"axis": -1 if axis is None else axis}, name=name or "one_hot")
+    with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
+        on = convert_to_tensor(1 if on_value is None else on_value, dtype=dtype, name="on_value")
+        off = convert_to_tensor(0 if off_value is None else off_value, dtype=dtype, name="off_value")
+        return apply("OneHot", [indices, depth, on, off], {"axis": -1 if axis is None else axis}, name=scope)
 
 
 def where(condition, x=None, y=None, name=None):
@@ -257,7 +263,7 @@ def where(condition, x=None, y=None, name=None):
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")
     if x is None:
-        return apply("Where", [convert_to_tensor(condition, dtype=dtypes.bool)], name=name or "Where")
+        return apply("Where", [condition], name=name or "Where")
     return apply("Select", [condition, x, y], name=name or "Select")
 
 
@@ -299,7 +305,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
 
 
 def broadcast_to(input, shape, name=None):  # noqa: A002
-    return apply("BroadcastTo", [input, _shape_argument(shape)], name=name)
+    return apply("BroadcastTo", [input, _shape_value(shape)], name=name)
 
 
 def tuple_(tensors, name=None, control_inputs=None):

@@ -23,6 +23,18 @@ def _source(x):
     return x._ref_tensor if hasattr(x, "_ref_tensor") else convert_to_tensor(x)
 
 
+def _differentiable(ys, given):
+    """Those of the ys, with their incoming gradients, that are real or complex numbers; TF1 warns of the others."""
+    kept = [i for i, y in enumerate(ys) if y.dtype.is_floating or y.dtype.is_complex or y.dtype.base_dtype.name == "resource"]
+    for i, y in enumerate(ys):
+        if i not in kept:
+            warnings.warn(f"The dtype of the target tensor must be floating (e.g. tf.float32) when calling gradients, got "
+                          f"{y.dtype!r}", stacklevel=3)
+        elif y.dtype.is_complex and (not given or given[i] is None):
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
+    return [ys[i] for i in kept], [given[i] for i in kept] if given else []
+
+
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
               aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE,
               explain_unconnected=False):
@@ -39,6 +51,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         if len(grad_ys) != len(ys):
             raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
         given = [None if g is None else convert_to_tensor(g, dtype=y.dtype.base_dtype) for g, y in zip(grad_ys, ys)]
+    ys, given = _differentiable(ys, given)
+    if not ys:
+        return [None if unconnected_gradients == UnconnectedGradients.NONE else apply("ZerosLike", [x]) for x in xs]
     g = ys[0].graph
     g._check_not_finalized()
     scope = g.unique_name(name)

@@ -213,11 +213,11 @@ class Graph(_core.Graph):
 
     # ---- elements ----
     def _element_of_name(self, name):
-        """An Operation for "name", a Tensor for "name:0"; KeyError and ValueError as TF1 has them."""
+        """An Operation for "name", a Tensor for "name:0"; KeyError for one that is not there."""
         op_name, colon, index = name.partition(":")
         op = self._find(op_name)
         if op is None:
-            raise (KeyError if colon else ValueError)(
+            raise KeyError(
                 f"The name '{name}' refers to {'a Tensor' if colon else 'an Operation'} which does not exist. "
                 f"The operation, '{op_name}', does not exist in the graph.")
         if not colon:
@@ -229,6 +229,18 @@ class Graph(_core.Graph):
             raise KeyError(f"The name '{name}' refers to a Tensor which does not exist. The operation, '{op_name}', "
                            f"exists but only has {op._num_outputs} outputs.")
         return op._output(int(index))
+
+    def _fetched_by_name(self, name):
+        try:
+            return self._element_of_name(name)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"Fetch argument {name!r} cannot be interpreted as a Tensor. ({error.args[0]})") from None
+
+    def _fed_by_name(self, name):
+        try:
+            return self._element_of_name(name)
+        except (KeyError, ValueError) as error:
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
 
     def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
         convert = getattr(obj, "_as_graph_element", None)

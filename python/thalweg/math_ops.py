@@ -180,7 +180,8 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
                      plain.get(type(v)) or dtypes.as_dtype(np.asarray(v).dtype) for v in given]
             order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
             dtype = max(kinds, key=order.index)
-        given = [cast(convert_to_tensor(v, dtype=None if isinstance(v, Tensor) else dtype), dtype) for v in given]
+        given = [cast(convert_to_tensor(v, dtype=None if isinstance(v, Tensor) else dtype, name=n), dtype)
+                 for v, n in zip(given, ("start", "limit", "delta"))]
         return apply("Range", given, name=scope)
 
 

@@ -202,10 +202,16 @@ def apply(op, inputs, attrs=None, name=None):
     """A new `op`; inputs in the schema's order, attrs by name (None: left at the default). Gives the operation, its
     tensor, or a named tuple of its outputs."""
     schema = _schemas.get(op) or schema_of(op)
-    flat = _flat_inputs(schema, inputs, attrs)
+    if len(inputs) != len(schema.inputs):
+        raise TypeError(f"{schema.op} takes {len(schema.inputs)} inputs, got {len(inputs)}")
     rows = [_attr_row(schema, key, value) for key, value in attrs.items() if value is not None] if attrs else []
+    flat = _as_they_are(schema, inputs)
     try:
-        made = _create(op, name or op, flat, rows)
+        if flat is not None:
+            made = _create(op, name or op, flat, rows)
+        else:  # what values become is named under the operation: "add/y"
+            with graph_module.get_default_graph().name_scope(name or op) as scope:
+                made = _create(op, scope, _flat_inputs(schema, inputs, attrs), rows)
     except ValueError as error:
         _explain_types(schema, inputs, error)
         raise
@@ -215,15 +221,23 @@ def apply(op, inputs, attrs=None, name=None):
     return _packed(schema, made, attrs or {}) if outputs else made
 
 
-def _flat_inputs(schema, inputs, attrs):
-    if len(inputs) != len(schema.inputs):
-        raise TypeError(f"{schema.op} takes {len(schema.inputs)} inputs, got {len(inputs)}")
-    if schema.simple:
-        for value in inputs:
-            if type(value) is not Tensor:
-                break
+def _as_they_are(schema, inputs):
+    """The inputs in a row when all are tensors or variables to be changed; None when a value is to become a tensor."""
+    flat = []
+    for argument, value in zip(schema.inputs, inputs):
+        if type(value) is Tensor:
+            flat.append(value)
+        elif argument.is_ref and hasattr(value, "_ref_tensor"):
+            flat.append(value._ref_tensor)
+        elif (argument.number_attr or argument.type_list_attr) and type(value) in (list, tuple) and \
+                all(type(v) is Tensor for v in value):
+            flat.extend(value)
         else:
-            return list(inputs)
+            return None
+    return flat
+
+
+def _flat_inputs(schema, inputs, attrs):
     types = {}
     for key, value in (attrs or {}).items():
         if value is not None and key in schema.attrs and schema.attrs[key].kind == "t":
@@ -238,13 +252,13 @@ def _flat_inputs(schema, inputs, attrs):
         if argument.number_attr or argument.type_list_attr:
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"Expected list for '{argument.name}' argument to '{schema.op}' Op, not {value!r}.")
-            flat.extend(_converted(schema, argument, v, types) for v in value)
+            flat.extend(_converted(schema, argument, v, types, f"{argument.name}_{i}") for i, v in enumerate(value))
         else:
-            flat.append(_converted(schema, argument, value, types))
+            flat.append(_converted(schema, argument, value, types, argument.name))
     return flat
 
 
-def _converted(schema, argument, value, types):
+def _converted(schema, argument, value, types, name):
     if argument.is_ref:
         value = getattr(value, "_ref_tensor", value)
         if not isinstance(value, Tensor):
@@ -260,10 +274,11 @@ def _converted(schema, argument, value, types):
         preferred = dtypes.as_dtype(attr.default) if attr.has_default and attr.default else None
     if not isinstance(value, Tensor):
         try:
-            value = convert_to_tensor(value, dtype=wanted, preferred_dtype=preferred, name=argument.name)
+            value = convert_to_tensor(value, dtype=wanted, preferred_dtype=preferred, name=name)
         except (TypeError, ValueError) as error:
             found = getattr(getattr(value, "dtype", None), "name", type(value).__name__)
-            raise type(error)(f"Input '{argument.name}' of '{schema.op}' Op cannot be made from a value of type {found}: "
+            kind = TypeError if isinstance(value, (str, bytes)) else type(error)
+            raise kind(f"Input '{argument.name}' of '{schema.op}' Op cannot be made from a value of type {found}: "
                               f"{error}") from None
     if argument.type_attr and argument.type_attr not in types:
         types[argument.type_attr] = value.dtype.base_dtype
@@ -343,10 +358,6 @@ _BINARY = {"add": ("Add", "add"), "sub": ("Sub", "sub"), "mul": ("Mul", "mul"), 
 def binary(name, x, y):
     """What x <operator> y makes; a value that is no tensor takes the other's type."""
     op, node_name = _BINARY[name]
-    if not isinstance(y, Tensor):
-        y = convert_to_tensor(y, dtype=x.dtype.base_dtype if not _has_tensor(y) else None, name="y")
-    elif not isinstance(x, Tensor):
-        x = convert_to_tensor(x, dtype=y.dtype.base_dtype if not _has_tensor(x) else None, name="x")
     if op is not None:
         return apply(op, [x, y], name=node_name)
     from thalweg import math_ops

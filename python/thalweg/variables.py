@@ -132,7 +132,7 @@ class Variable:
             return self._snapshot
         with graph.colocate_with(self._handle.op, ignore_existing=True), graph.device(""):
             return ops.apply("ReadVariableOp", [self._handle], {"dtype": self._dtype},
-                             name=f"{self._handle.op.name.split('/')[-1]}/ReadVariableOp")
+                             name="ReadVariableOp")
 
     def _as_graph_element(self):
         return self._snapshot
