@@ -263,7 +263,8 @@ def where(condition, x=None, y=None, name=None):
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")
     if x is None:
-        return apply("Where", [condition], name=name or "Where")
+        with name_scope(name, "Where", [condition]) as scope:
+            return apply("Where", [convert_to_tensor(condition, preferred_dtype=dtypes.bool, name="condition")], name=scope)
     return apply("Select", [condition, x, y], name=name or "Select")
 
 

@@ -361,7 +361,7 @@ def binary(name, x, y):
     if op is not None:
         return apply(op, [x, y], name=node_name)
     from thalweg import math_ops
-    return {"xor": math_ops.logical_xor, "matmul": math_ops.matmul, "truediv": math_ops.truediv}[name](x, y)
+    return {"xor": math_ops.logical_xor, "matmul": math_ops.matmul, "truediv": math_ops.truediv}[name](x, y, name=name)
 
 
 def group(*inputs, **kwargs):
