@@ -255,8 +255,8 @@ TW_EXPORT TwCode tw_graph_add_variable(TwGraph* graph, const char* name, TwOutpu
                                        TwStatus* status);
 
 /* An optimizer: GradientDescent, Momentum, Adagrad, Adadelta, RMSProp, CenteredRMSProp, Adam, Ftrl,
- * FtrlV2, ProximalGradientDescent or ProximalAdagrad, with TensorFlow's hyper-parameters. Set it up before
- * its first use. */
+ * FtrlV2 (Ftrl with shrinkage), ProximalGradientDescent or ProximalAdagrad, with TensorFlow's
+ * hyper-parameters. Set it up before its first use. */
 typedef struct TwOptimizer TwOptimizer;
 TW_EXPORT TwOptimizer* tw_optimizer_new(const char* kind, const char* name);
 TW_EXPORT void tw_optimizer_free(TwOptimizer* optimizer);

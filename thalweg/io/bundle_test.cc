@@ -246,6 +246,12 @@ TEST_F(ForgedBundleTest, ClaimsAreCheckedBeforeMemoryIsTakenOrWritten) {
                                {SliceKey("m", tail), EntryOf(DType::kFloat, 4, 16)}});
   EXPECT_EQ(overlap.code(), Code::kDataLoss);
   EXPECT_NE(overlap.message().find("overlap"), std::string_view::npos) << overlap.ToString();
+  // As many elements as there are, but some twice and the last two never.
+  const TensorSlice head{{{0, 4}}}, middle{{{2, 4}}};
+  const Status gap = Read({{"m", EntryOf(DType::kFloat, 8, 32, {head, middle})},
+                           {SliceKey("m", head), EntryOf(DType::kFloat, 4, 16)},
+                           {SliceKey("m", middle), EntryOf(DType::kFloat, 4, 16)}});
+  EXPECT_EQ(gap.code(), Code::kDataLoss) << gap.ToString();
   // 2^60 floats are more bytes than the file has, and those of 2^60 elements of 16 bytes are not
   // none, though their number is in 64 bits.
   const TensorSlice huge{{{0, int64_t{1} << 60}}};
