@@ -253,3 +253,26 @@ def test_get_variable_starts_as_an_array(run):
     with tw.Session() as sess:
         sess.run(v.initializer)
         assert sess.run(v).tolist() == [0, 1, 2]
+
+
+def test_gradient_of_a_weight_used_at_every_step_of_an_unrolled_network():
+    """The sum of its terms is joined into one product; without passes it is added term by term."""
+    rng = np.random.RandomState(0)
+    weight = tw.Variable((rng.randn(100, 90) * .1).astype("f"))
+    terms = [(rng.randn(3 + i, 100).astype("f"), rng.randn(3 + i, 90).astype("f")) for i in range(5)]
+    xs = [tw.placeholder(tw.float32, x.shape) for x, _ in terms]
+    feed = {x: value for x, (value, _) in zip(xs, terms)}
+    loss = tw.add_n([tw.reduce_sum(tw.matmul(x, weight) * tw.constant(y)) for x, (_, y) in zip(xs, terms)])
+    step = tw.train.GradientDescentOptimizer(1.0).minimize(loss)
+    expected = sum(x.T.astype("d") @ y for x, y in terms)
+    plain = tw.ConfigProto()
+    plain.graph_options.optimizer_options.opt_level = tw.OptimizerOptions.L0
+    for config in (None, plain):
+        with tw.Session(config=config) as sess:
+            sess.run(tw.global_variables_initializer())
+            start = sess.run(weight)
+            metadata = tw.RunMetadata()
+            sess.run(step, feed, options=tw.RunOptions(trace_level=tw.RunOptions.FULL_TRACE), run_metadata=metadata)
+            np.testing.assert_allclose(start - sess.run(weight), expected, atol=1e-4)
+            ran = [node.timeline_label for device in metadata.step_stats.dev_stats for node in device.node_stats]
+            assert any("/AddN/a = ConcatV2" in label for label in ran) == (config is None), ran

@@ -11,6 +11,7 @@
 #include "thalweg/passes/fuse_elementwise.h"
 #include "thalweg/passes/fuse_epilogue.h"
 #include "thalweg/passes/graph_copier.h"
+#include "thalweg/passes/join_products.h"
 #include "thalweg/passes/prune.h"
 
 namespace thalweg {
@@ -128,6 +129,7 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
     ASSIGN_OR_RETURN(step, Prune(step));
   }
   if (passes.fuse_epilogue) {
+    ASSIGN_OR_RETURN(step, JoinProducts(step));
     ASSIGN_OR_RETURN(step, FuseEpilogues(step));
   }
   if (passes.pack_weights) {
