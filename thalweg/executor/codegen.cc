@@ -14,12 +14,12 @@ bool IsKernel(Opcode opcode) {
 }  // namespace
 
 int CodeObject::Fixed(uint32_t base, uint32_t index, bool owned, bool shared) {
-  locals_.push_back({.base = base, .index = index, .owned = owned, .shared = shared});
+  locals_.push_back({.base = base, .index = index, .owned = owned, .shared = shared, .home = way_});
   return static_cast<int>(locals_.size()) - 1;
 }
 
 int CodeObject::Register(bool is_inline) {
-  locals_.push_back({.in_register = true, .owned = true, .is_inline = is_inline});
+  locals_.push_back({.in_register = true, .owned = true, .is_inline = is_inline, .home = way_});
   return static_cast<int>(locals_.size()) - 1;
 }
 
@@ -30,33 +30,109 @@ int CodeObject::Pinned(uint32_t index, bool owned) {
 
 int CodeObject::Add(AbstractInstr instr) {
   const int index = size();
-  for (const int read : instr.reads) KeepUntil(read, index);
+  for (const int read : instr.reads) locals_[read].last_use = index;
   if (instr.opcode == Opcode::kLoop) loops_.push_back(static_cast<uint32_t>(instr.aux));
   instrs_.push_back(std::move(instr));
+  way_at_.push_back(way_);
   return index;
 }
 
-void CodeObject::KeepUntil(int local, int at) {
-  locals_[local].last_use = std::max(locals_[local].last_use, at);
+// --- Conditionals
+
+void CodeObject::BeginBranch(int node, int predicate) {
+  const int way = static_cast<int>(ways_.size());
+  const int at = Add({.opcode = Opcode::kBranch,
+                      .node = node,
+                      .aux = static_cast<uint64_t>(way),
+                      .reads = {predicate},
+                      .mark = Mark::kBranch});
+  ways_.push_back({.parent = way_, .begin = at, .ended = {}});
+  way_ = way;
 }
+
+void CodeObject::Else(int node) {
+  const int way = static_cast<int>(ways_.size());
+  const int at = Add({.opcode = Opcode::kJump,
+                      .node = node,
+                      .aux = static_cast<uint64_t>(way),
+                      .mark = Mark::kElse});
+  ways_[way_].end = at;
+  ways_[way_].other = way;
+  ways_.push_back({.parent = ways_[way_].parent, .other = way_, .begin = at, .ended = {}});
+  way_ = way;
+}
+
+void CodeObject::EndBranch(int node, std::vector<int> held) {
+  ways_[way_].end = size();
+  way_ = ways_[way_].parent;
+  Add({.opcode = Opcode::kRelease, .node = node, .reads = std::move(held), .mark = Mark::kEnd});
+}
+
+// Where each local has its last use; on each way through a conditional in which that lies.
+void CodeObject::FindEnds() {
+  for (Local& local : locals_) {
+    local.held = local.last_use;
+    local.ends_apart = local.last_use >= 0 && way_at_[local.last_use] != local.home;
+  }
+  if (ways_.size() == 1) return;
+  std::vector<std::pair<int, int>> uses;
+  for (int i = 0; i < size(); ++i) {
+    for (const int read : instrs_[i].reads) {
+      if (locals_[read].ends_apart) uses.emplace_back(read, i);
+    }
+  }
+  std::sort(uses.begin(), uses.end());
+  std::vector<int> of_one;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    of_one.push_back(uses[i].second);
+    if (i + 1 < uses.size() && uses[i + 1].first == uses[i].first) continue;
+    EndOnEachWay(uses[i].first, of_one, locals_[uses[i].first].home);
+    of_one.clear();
+  }
+}
+
+void CodeObject::EndOnEachWay(int local, std::span<const int> uses, int home) {
+  int way = way_at_[uses.back()];
+  if (way == home) {
+    ends_.emplace(local, uses.back());
+    return;
+  }
+  while (ways_[way].parent != home) way = ways_[way].parent;
+  for (const int side : {way, ways_[way].other}) {
+    const auto from = std::upper_bound(uses.begin(), uses.end(), ways_[side].begin);
+    const auto to = std::lower_bound(from, uses.end(), ways_[side].end);
+    if (from != to) {
+      EndOnEachWay(local, {from, to}, side);
+    } else {
+      ways_[side].ended.push_back(local);
+      locals_[local].held = std::max(locals_[local].held, ways_[side].begin);
+    }
+  }
+}
+
+// --- Registers
 
 // A register is free again behind the last use of its value; the one that is freed last is used
 // first.
 void CodeObject::Allocate(uint32_t first_register) {
+  FindEnds();
   registers_ = first_register;
   std::vector<uint32_t> free;
+  std::vector<bool> placed(locals_.size());
   std::vector<std::vector<int>> ends(instrs_.size());
   for (size_t l = 0; l < locals_.size(); ++l) {
     const Local& local = locals_[l];
     if (local.in_register && !local.is_pinned && local.last_use >= 0) {
-      ends[static_cast<size_t>(local.last_use)].push_back(static_cast<int>(l));
+      ends[static_cast<size_t>(local.held)].push_back(static_cast<int>(l));
     }
   }
   for (size_t i = 0; i < instrs_.size(); ++i) {
     for (const int write : instrs_[i].writes) {
       if (write < 0) continue;
       Local& local = locals_[write];
-      if (!local.in_register || local.is_pinned) continue;
+      // What a conditional gives out is written on both ways.
+      if (!local.in_register || local.is_pinned || placed[write]) continue;
+      placed[write] = true;
       if (free.empty()) {
         local.index = registers_++;
       } else {
@@ -143,8 +219,33 @@ void CodeObject::WriteRelease(const AbstractInstr& instr, const std::vector<int>
   plan_->code.push_back(out);
 }
 
+void CodeObject::WriteMark(const AbstractInstr& instr, int index) {
+  if (instr.mark != Mark::kBranch) {
+    const bool is_else = instr.mark == Mark::kElse;
+    plan_->code[open_.back()].aux = plan_->code.size() + (is_else ? 1 : 0);
+    open_.pop_back();
+  }
+  if (instr.mark == Mark::kEnd) return;
+  open_.push_back(static_cast<uint32_t>(plan_->code.size()));
+  Instr out;
+  out.aux = 0;
+  out.words = static_cast<uint32_t>(plan_->words.size());
+  out.inputs = static_cast<uint32_t>(instr.reads.size());
+  out.outputs = 0;
+  out.opcode = instr.opcode;
+  out.node = static_cast<uint32_t>(instr.node);
+  std::vector<int> twice;
+  WriteOperands(instr, index, &twice);
+  plan_->code.push_back(out);
+  std::vector<int> ended = ways_[instr.aux].ended;
+  std::erase_if(ended, [&](int local) { return !locals_[local].owned || !NeedsRelease(local); });
+  WriteRelease(instr, ended);
+}
+
 void CodeObject::WriteOne(int index) {
   const AbstractInstr& instr = instrs_[static_cast<size_t>(index)];
+  if (instr.mark != Mark::kNone) WriteMark(instr, index);
+  if (instr.mark == Mark::kBranch || instr.mark == Mark::kElse) return;
   if (instr.opcode == Opcode::kRelease) {
     std::vector<int> ended;
     for (const int read : instr.reads) {

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// CodeObject: straight-line code before it has registers. Instructions read and write *locals*;
-// Finish() finds every local's last use, gives registers to those that need one, and appends to the
-// plan.
+// CodeObject: code without loops before it has registers. Instructions read and write *locals*;
+// Allocate() finds every local's last use and gives registers to those that need one, Write()
+// appends to the plan.
 //
 //   CodeObject code(&plan);
 //   int a = code.Fixed(kSlots, 3, true), r = code.Register(true);
 //   code.Add({.opcode = Opcode::kForward, .reads = {a}, .writes = {r}});
-//   code.Finish();
+//   code.Allocate();
+//   code.Write(0, code.size());
+//
+// A conditional is two pieces of code one behind the other: BeginBranch(), the code for a true
+// predicate, Else(), the other, EndBranch(). A value that ends inside ends on both ways.
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,11 +29,17 @@ struct Local {
   uint32_t index = 0;
   bool owned =
       false;  // the last use here ends the value (for a shared slot: this reader's part of it)
-  bool shared = false;     // a slot with a count of readers
-  bool is_inline = false;  // a scalar in its handle: needs no release in a register
-  bool is_pinned = false;  // the register is given and stays
-  int last_use = -1;       // instruction
+  bool shared = false;      // a slot with a count of readers
+  bool is_inline = false;   // a scalar in its handle: needs no release in a register
+  bool is_pinned = false;   // the register is given and stays
+  int last_use = -1;        // instruction
+  int held = -1;            // until here, on any way
+  int home = 0;             // the way it was made on
+  bool ends_apart = false;  // on several ways
 };
+
+// Between two marks lies one way through a conditional.
+enum class Mark : uint8_t { kNone, kBranch, kElse, kEnd };
 
 struct AbstractInstr {
   Opcode opcode = Opcode::kForward;
@@ -37,6 +49,7 @@ struct AbstractInstr {
   std::vector<int> reads;
   std::vector<int> writes;  // -1: nowhere
   std::vector<uint32_t> extra;
+  Mark mark = Mark::kNone;
 };
 
 class CodeObject {
@@ -51,10 +64,14 @@ class CodeObject {
 
   int Add(AbstractInstr instr);
   int size() const { return static_cast<int>(instrs_.size()); }
-  // A use that no instruction makes: the value stays until instruction `at`.
-  void KeepUntil(int local, int at);
   // No read ends the local: something later needs it.
   void Keep(int local) { locals_[local].owned = false; }
+
+  void BeginBranch(int node, int predicate);
+  void Else(int node);
+  // `held`: locals that are needed until here on both ways.
+  void EndBranch(int node, std::vector<int> held);
+
   // Whether read `place` of instruction `at` is the one that ends its value.
   bool Ends(int at, size_t place) const;
 
@@ -69,9 +86,22 @@ class CodeObject {
   uint32_t all_registers() const { return all_registers_; }
 
  private:
+  // A way through a conditional; 0 is the code outside of any.
+  struct Way {
+    int parent = 0;
+    int other = -1;          // of the same conditional
+    int begin = 0;           // behind this instruction
+    int end = 0;             // before this one
+    std::vector<int> ended;  // locals of no more use on this way
+  };
   bool EndsAt(int local, int instr) const {
-    return locals_[local].owned && locals_[local].last_use == instr;
+    const Local& l = locals_[local];
+    if (!l.owned) return false;
+    return l.ends_apart ? ends_.contains({local, instr}) : l.last_use == instr;
   }
+  void FindEnds();
+  void EndOnEachWay(int local, std::span<const int> uses, int home);
+  void WriteMark(const AbstractInstr& instr, int index);
   bool NeedsRelease(int local) const {
     return !(locals_[local].in_register && locals_[local].is_inline);
   }
@@ -83,6 +113,11 @@ class CodeObject {
   std::vector<Local> locals_;
   std::vector<AbstractInstr> instrs_;
   std::vector<uint32_t> loops_;
+  std::vector<Way> ways_ = {Way{}};
+  std::vector<int> way_at_;  // by instruction
+  int way_ = 0;
+  std::set<std::pair<int, int>> ends_;  // of locals that end apart
+  std::vector<uint32_t> open_;          // jumps that are written and lack their target
   uint32_t registers_ = 0;
   uint32_t all_registers_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "thalweg/executor/conds.h"
 #include "thalweg/executor/emit.h"
 #include "thalweg/executor/plan.h"
 
@@ -90,6 +91,7 @@ Result<Plan> Compile(Program program, const CompileOptions& options) {
   Plan plan;
   plan.program = std::move(program);
   ASSIGN_OR_RETURN(Lowered lowered, Lower(plan.program));
+  if (options.structured_loops) FindConds(options.threads, &lowered);
   const std::vector<LoopShape> loops = FindLoops(lowered, options.threads);
   const Units units = FormUnits(lowered, loops, options);
   Values values = PlaceValues(lowered, units);

@@ -18,6 +18,7 @@ struct Scope {
   bool is_async = false;
   int frame = 0;
   std::unordered_map<int, int> locals;  // by value number
+  std::unordered_map<int, int> places;  // of values that are to be written to a given local
   struct LeaveFix {
     size_t loop;
     size_t exit;
@@ -53,10 +54,35 @@ class Emitter {
 
   bool IsInline(int n, int output) const {
     const LNode& node = lowered_.nodes[n];
+    if (node.kind == LKind::kCond) {
+      if (output % 2 != 0) return true;  // a number of an input
+      const CondShape::Join& join = lowered_.conds[node.number].joins[output / 2];
+      return IsInline(join.from[0]) && IsInline(join.from[1]);
+    }
     if (node.kind != LKind::kKernel) return false;
     const std::vector<bool>& known = Origin(node).inline_outputs;
     return output < static_cast<int>(known.size()) && known[output];
   }
+
+  bool IsInline(const LValue& input) const {
+    const LValue value = Resolve(lowered_, units_, Source(input));
+    if (value.node == LValue::kConstant) {
+      return lowered_.constants[value.index].kind() <= Tensor::Kind::kInline;
+    }
+    return value.is_node() && IsInline(value.node, value.index);
+  }
+
+  // What Forward nodes pass on.
+  LValue Source(LValue value) const {
+    while (value.is_node() && !value.read_reference &&
+           lowered_.nodes[value.node].kind == LKind::kForward) {
+      value = lowered_.nodes[value.node].inputs[0];
+    }
+    return value;
+  }
+
+  // The node's code lies in that of a loop or a branch, its values in registers.
+  bool IsWithin(const Scope& scope, int n) const { return scope.in_loop || units_.absent[n]; }
 
   void EmitUnit(int frame, int u) {
     const UnitNodes& nodes = units_.units[frame][u];
@@ -159,7 +185,9 @@ class Emitter {
     const int number = values_.first[n] + o;
     const ValueInfo& info = values_.info[number];
     int local;
-    if (scope.in_loop) {
+    if (const auto at = scope.places.find(number); at != scope.places.end()) {
+      local = at->second;
+    } else if (IsWithin(scope, n)) {
       local = scope.code.Register(IsInline(n, o));
     } else if (info.slot != kNone) {
       local = scope.code.Fixed(kSlots, info.slot, true, info.readers > 1);
@@ -183,6 +211,8 @@ class Emitter {
         return EmitSwitch(scope, n);
       case LKind::kLoop:
         return EmitLoopNode(scope, n);
+      case LKind::kCond:
+        return EmitCond(scope, n);
       case LKind::kMerge:
       case LKind::kExit:
       case LKind::kInvariant:
@@ -210,7 +240,8 @@ class Emitter {
     const int from = Read(scope, node.inputs[0], n);
     const int number = values_.first[n];
     // Within one piece of code a value needs no second place.
-    if (scope.in_loop || (values_.info[number].in_register && values_.info[number].readers > 0)) {
+    if (IsWithin(scope, n) ||
+        (values_.info[number].in_register && values_.info[number].readers > 0)) {
       scope.locals.emplace(number, from);
       return;
     }
@@ -284,12 +315,76 @@ class Emitter {
     instr.aux = loop;
     for (size_t e = 0; e < plan_.loops[loop].exits.size(); ++e) {
       // Inside of a loop readers are not counted.
-      const bool is_read = scope.in_loop || values_.Of(n, static_cast<int>(e)).readers > 0;
+      const bool is_read = IsWithin(scope, n) || values_.Of(n, static_cast<int>(e)).readers > 0;
       const int to = is_read ? Write(scope, n, static_cast<int>(e), true) : -1;
       instr.writes.push_back(to);
       if (to >= 0) scope.leaves.push_back({loop, e, to});
     }
     scope.code.Add(std::move(instr));
+  }
+
+  // Reads all that the branches read, then one branch, then the other; both write what leaves to
+  // the same places.
+  void EmitCond(Scope& scope, int n) {
+    const LNode& node = lowered_.nodes[n];
+    const CondShape& cond = lowered_.conds[node.number];
+    std::vector<int> inputs, held;
+    for (const LValue& input : node.inputs) {
+      inputs.push_back(ReadPlain(scope, Resolve(lowered_, units_, input), n));
+    }
+    for (const int s : cond.switches) {
+      const int data = Read(scope, lowered_.nodes[s].inputs[0], s);
+      for (int side = 0; side < 2; ++side) scope.locals[values_.first[s] + side] = data;
+    }
+    const int predicate = Read(scope, cond.predicate, n);
+    std::vector<std::array<int, 2>> out;
+    for (size_t j = 0; j < cond.joins.size(); ++j) {
+      std::array<int, 2> places = {-1, -1};
+      for (int o = 0; o < 2; ++o) {
+        if (!cond.joins[j].is_read[o]) continue;
+        places[o] = Write(scope, n, static_cast<int>(2 * j) + o, false);
+        if (places[o] >= 0 && scope.code.local(places[o]).in_register) held.push_back(places[o]);
+      }
+      out.push_back(places);
+    }
+    scope.code.BeginBranch(node.origin, predicate);
+    EmitBranch(scope, cond, out, 1);
+    scope.code.Else(node.origin);
+    EmitBranch(scope, cond, out, 0);
+    for (const int local : inputs) {
+      // What no branch reads ends all the same.
+      if (scope.code.local(local).last_use < 0) held.push_back(local);
+    }
+    scope.code.EndBranch(node.origin, std::move(held));
+  }
+
+  void EmitBranch(Scope& scope, const CondShape& cond, const std::vector<std::array<int, 2>>& out,
+                  int side) {
+    for (size_t j = 0; j < out.size(); ++j) {
+      // What leaves is made in its place, if a node of this branch makes it.
+      const LValue value = Resolve(lowered_, units_, Source(cond.joins[j].from[side]));
+      if (out[j][0] < 0 || !scope.code.local(out[j][0]).in_register || !value.is_node()) continue;
+      const LNode& maker = lowered_.nodes[value.node];
+      if (maker.cond != cond.node || maker.kind == LKind::kSwitch || value.read_reference) continue;
+      scope.places.try_emplace(values_.first[value.node] + value.index, out[j][0]);
+    }
+    for (const int n : cond.sides[side]) EmitNode(scope, n);
+    for (size_t j = 0; j < out.size(); ++j) {
+      const CondShape::Join& join = cond.joins[j];
+      const int origin = lowered_.nodes[join.merge].origin;
+      const auto move = [&](int from, int to) {
+        if (to < 0 || from == to) return;
+        scope.code.Add(
+            {.opcode = Opcode::kForward, .node = origin, .reads = {from}, .writes = {to}});
+      };
+      if (out[j][0] >= 0) {
+        move(ReadPlain(scope, Resolve(lowered_, units_, join.from[side]), cond.node), out[j][0]);
+      }
+      if (out[j][1] >= 0) {
+        const int index = lowered_.first_index + join.input[side];
+        move(scope.code.Fixed(kConstants, static_cast<uint32_t>(index), false), out[j][1]);
+      }
+    }
   }
 
   // The code of a structured loop; its number.

@@ -34,7 +34,7 @@ class LoopFinder {
     if (!value.is_node()) return kCondition;
     const LNode& node = lowered_.nodes[value.node];
     if (node.kind == LKind::kSwitch) return value.index == 0 ? kLeaving : kBody;
-    if (node.kind == LKind::kMerge && value.index != 0) return kUnknown;
+    if (node.kind == LKind::kMerge && value.index != 0 && node.cond < 0) return kUnknown;
     return static_cast<Part>(part_[value.node]);
   }
 
@@ -46,6 +46,11 @@ class LoopFinder {
     for (const int n : nodes) {
       const LNode& node = lowered_.nodes[n];
       if (node.device != device) return false;
+      if (node.cond >= 0) {
+        // Code of the conditional.
+        part_[n] = part_[node.cond];
+        continue;
+      }
       Part part = kCondition;
       switch (node.kind) {
         case LKind::kInvariant:
@@ -65,6 +70,10 @@ class LoopFinder {
         case LKind::kForward:
         case LKind::kLoop:
           part = Classify(node);
+          if (part == kUnknown) return false;
+          break;
+        case LKind::kCond:
+          part = ClassifyCond(node, shape);
           if (part == kUnknown) return false;
           break;
       }
@@ -129,6 +138,31 @@ class LoopFinder {
       // Started from both parts it would be half dead in the last iteration.
       const bool half_dead = part == kBody && in_condition;
       if (!shapes_[node.child].structured || half_dead) return kUnknown;
+    }
+    return part;
+  }
+
+  // The part of all its Switches; everything else that it reads is there when they run.
+  Part ClassifyCond(const LNode& node, LoopShape* shape) const {
+    const CondShape& cond = lowered_.conds[node.number];
+    Part part = kUnknown;
+    const auto fits = [&](Part source) {
+      return source != kUnknown && source != kLeaving && source <= part;
+    };
+    for (const int n : cond.switches) {
+      const Part own = Classify(lowered_.nodes[n]);
+      if (own == kUnknown || (part != kUnknown && own != part)) return kUnknown;
+      part = own;
+    }
+    for (const LValue& input : node.inputs) {
+      if (!fits(PartOf(input))) return kUnknown;
+    }
+    for (const int before : node.controls) {
+      if (!fits(static_cast<Part>(part_[before]))) return kUnknown;
+    }
+    for (const int frame : cond.loops) {
+      if (!shapes_[frame].structured) return kUnknown;
+      shape->depth = std::max(shape->depth, shapes_[frame].depth + 1);
     }
     return part;
   }

@@ -287,7 +287,6 @@ class Lowerer {
     const int n = static_cast<int>(out_.nodes.size());
     std::vector<uint8_t> state(static_cast<size_t>(n));  // 0 new, 1 open, 2 done
     std::vector<int> stack;
-    out_.position.assign(n, -1);
     for (int root = n - 1; root >= 0; --root) {
       stack.push_back(root);
       while (!stack.empty()) {
@@ -304,7 +303,6 @@ class Lowerer {
         stack.pop_back();
         if (state[node] == 2) continue;
         state[node] = 2;
-        out_.position[node] = static_cast<int>(out_.order.size());
         out_.order.push_back(node);
       }
     }

@@ -5,6 +5,7 @@
 // Exit. Forward nodes are put in where a value must wait for something.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "thalweg/executor/frames.h"
@@ -20,6 +21,7 @@ enum class LKind : uint8_t {
   kLoop,  // in the frame around the loop; inputs are what enters, in the order of FrameInfo::enters
   kExit,  // in the frame around the loop; arrives when the loop sends it
   kInvariant,  // a constant Enter, inside
+  kCond,  // a whole conditional, beside its nodes: which of both runs, FormUnits decides (conds.h)
 };
 
 struct LValue {
@@ -46,9 +48,11 @@ struct LNode {
   std::vector<LValue> inputs;
   std::vector<int> controls;
   std::vector<MergeInput> merge_inputs;
-  int child = -1;   // frame of a loop or exit
-  int number = -1;  // of a merge, an exit or an invariant in its frame
-  LValue leaving;   // of an exit: the value inside
+  int child = -1;        // frame of a loop or exit
+  int number = -1;       // of a merge, an exit or an invariant in its frame
+  LValue leaving;        // of an exit: the value inside
+  int cond = -1;         // the innermost kCond that this is a part of
+  int cond_output = -1;  // of a Merge that ends `cond`: its first output there
 };
 
 struct LFrame {
@@ -61,6 +65,24 @@ struct LFrame {
   int num_nexts = 0;
 };
 
+// A conditional whose branches are closed: what enters comes through its Switches or is there
+// whether the branch is taken or not, and what leaves goes through Merges of both sides.
+struct CondShape {
+  struct Join {
+    int merge;
+    std::array<LValue, 2> from;   // by side
+    std::array<int, 2> input;     // number of the Merge's input, by side
+    std::array<bool, 2> is_read;  // by output of the Merge
+  };
+  int node = -1;  // the kCond
+  LValue predicate;
+  std::vector<int> switches;
+  std::array<std::vector<int>, 2> sides;  // nodes in order; a kCond stands for all that is in it
+  std::vector<Join> joins;
+  std::vector<int> loops;  // frames of all loops in it
+  float micros = 0;        // of the longer branch
+};
+
 struct Lowered {
   const Program* program = nullptr;
   FrameTree tree;
@@ -68,8 +90,9 @@ struct Lowered {
   std::vector<LFrame> frames;
   std::vector<Tensor> constants;
   std::vector<LValue> fetches;
-  std::vector<int> order;     // nodes, sources first, readers close behind
-  std::vector<int> position;  // of a node in `order`
+  int first_index = -1;          // constants 0 and 1 of int32, if there are conditionals
+  std::vector<CondShape> conds;  // kCond nodes have their place in it as number; outer ones first
+  std::vector<int> order;        // nodes of a frame: sources first, readers close behind
 };
 
 Result<Lowered> Lower(const Program& program);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/executor/memory_plan.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -170,6 +171,16 @@ class MemoryWalk {
           }
           Drop(frame, operands[0]);
           break;
+        case Opcode::kBranch: {
+          Drop(frame, operands[0]);
+          const auto other = static_cast<uint32_t>(instr.aux);
+          const auto end = static_cast<uint32_t>(plan_.code[other - 1].aux);
+          if (BytesMade({other, end}) > BytesMade({pc + 1, other - 1})) pc = other - 1;
+          break;
+        }
+        case Opcode::kJump:
+          pc = static_cast<uint32_t>(instr.aux) - 1;
+          break;
         case Opcode::kLoop:
           RunLoop(frame, plan_.loops[instr.aux], operands);
           break;
@@ -181,6 +192,23 @@ class MemoryWalk {
           break;
       }
     }
+  }
+
+  // Of a conditional the branch that makes more counts.
+  int64_t BytesMade(Section section) const {
+    int64_t bytes = 0;
+    for (uint32_t pc = section.begin; pc < section.end; ++pc) {
+      const Instr& instr = plan_.code[pc];
+      if (instr.opcode == Opcode::kLoop) {
+        bytes += BytesMade(plan_.loops[instr.aux].condition);
+        bytes += BytesMade(plan_.loops[instr.aux].body);
+      }
+      if (instr.opcode != Opcode::kKernel && instr.opcode != Opcode::kKernelRelease) continue;
+      for (uint32_t o = 0; o < instr.outputs; ++o) {
+        bytes += std::max<int64_t>(bytes_[instr.node][o], 0);
+      }
+    }
+    return bytes;
   }
 
   void RunKernel(FrameWalk& frame, const Instr& instr, const Operand* operands) {

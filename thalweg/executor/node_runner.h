@@ -207,6 +207,12 @@ class NodeRunner : public Propagation<kParallel> {
             return outcome;
           }
           break;
+        case Opcode::kBranch:
+          if (!RunBranch(instr, operands, &pc)) return Outcome::kFailed;
+          break;
+        case Opcode::kJump:
+          pc = static_cast<uint32_t>(instr.aux) - 1;
+          break;
         case Opcode::kStartFrame:
           this->StartFrame(*current_, static_cast<uint32_t>(instr.aux),
                            plan_.words.data() + instr.words);
@@ -270,14 +276,28 @@ class NodeRunner : public Propagation<kParallel> {
     }
   }
 
+  // False: the step has failed.
+  bool IsPredicate(const Instr& instr, const Tensor& predicate) {
+    if (predicate.dtype() == DType::kBool && predicate.num_elements() == 1) [[likely]]
+      return true;
+    Fail(instr, InvalidArgument("the predicate must be one bool, found ", predicate.dtype(),
+                                predicate.shape()));
+    return false;
+  }
+
+  // False: failed. Goes on in one of the branches.
+  bool RunBranch(const Instr& instr, const Operand* operands, uint32_t* pc) {
+    const Tensor& predicate = *At(operands[0]);
+    if (!IsPredicate(instr, predicate)) return false;
+    if (!predicate.scalar<bool>()) *pc = static_cast<uint32_t>(instr.aux) - 1;
+    this->Drop(*current_, operands[0]);
+    return true;
+  }
+
   // False: failed. Goes on behind the two sections.
   bool RunSwitch(const Instr& instr, const Operand* operands, uint32_t* pc) {
     const Tensor& predicate = *At(operands[1]);
-    if (predicate.dtype() != DType::kBool || predicate.num_elements() != 1) {
-      Fail(instr, InvalidArgument("the predicate must be one bool, found ", predicate.dtype(),
-                                  predicate.shape()));
-      return false;
-    }
+    if (!IsPredicate(instr, predicate)) return false;
     const bool side = predicate.scalar<bool>();
     Tensor data = this->Consume(*current_, operands[0]);
     this->Drop(*current_, operands[1]);
@@ -315,6 +335,11 @@ class NodeRunner : public Propagation<kParallel> {
         case Opcode::kAsync:
         case Opcode::kStartFrame:
           break;
+        case Opcode::kJump:
+          // One of two branches ends all uses of what both read.
+          pc = static_cast<uint32_t>(instr.aux) - 1;
+          break;
+        case Opcode::kBranch:
         case Opcode::kKernel:
         case Opcode::kKernelRelease:
         case Opcode::kForward:
@@ -362,10 +387,7 @@ class NodeRunner : public Propagation<kParallel> {
       Outcome outcome = RunCode(loop.condition.begin, loop.condition.end);
       if (outcome != Outcome::kDone) return outcome;
       const Tensor& predicate = *At({loop.predicate});
-      if (predicate.dtype() != DType::kBool || predicate.num_elements() != 1) [[unlikely]] {
-        return Fail(instr, InvalidArgument("the predicate must be one bool, found ",
-                                           predicate.dtype(), predicate.shape()));
-      }
+      if (!IsPredicate(instr, predicate)) return Outcome::kFailed;
       if (!predicate.scalar<bool>()) break;
       if (step_.Stopped()) [[unlikely]] {
         step_.MarkSkipped();

@@ -37,6 +37,8 @@ enum class Opcode : uint8_t {
   kRelease,        // in...
   kSwitch,         // in, predicate, out 0, out 1, then the lengths of two sections that follow
   kLoop,           // in...                   a whole structured loop: Plan::loops[aux]
+  kBranch,         // predicate               goes on behind this, or at code[aux] when false
+  kJump,           //                         goes on at code[aux], which lies ahead
   kStartFrame,     // in...                   a general loop: Plan::frames[aux]
   kSignal,         // unit...
   kSignalLive,     // unit...                 alive whatever the sender is
@@ -167,7 +169,7 @@ struct Plan {
 struct CompileOptions {
   int threads = 0;
   bool strips = true;            // off: one node a unit
-  bool structured_loops = true;  // off: every loop takes the general path
+  bool structured_loops = true;  // off: every loop and conditional takes the general path
 };
 
 Result<Plan> Compile(Program program, const CompileOptions& options);

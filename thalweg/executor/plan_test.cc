@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/executor/conds.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/executor/units.h"
 #include "thalweg/testing/sanitized.h"
@@ -134,6 +135,9 @@ bool IsAcyclic(const Lowered& lowered, const Units& units, int frame) {
   std::vector<std::vector<int>> readers(n + units.units[frame].size());
   std::vector<int> waits(readers.size());
   const auto vertex = [&](int node) {
+    for (int cond = lowered.nodes[node].cond; cond >= 0; cond = lowered.nodes[cond].cond) {
+      if (units.branches[lowered.nodes[cond].number]) node = cond;
+    }
     return units.unit_of[node] >= 0 ? static_cast<int>(n) + units.unit_of[node] : node;
   };
   const auto edge = [&](int from, int to) {
@@ -184,7 +188,12 @@ TEST(UnitsTest, TheUnitGraphHasNoCycle) {
     for (int i = 0; i < 60; ++i) {
       const Value a = values[below(values.size())];
       const Value b = values[below(values.size())];
-      switch (below(8)) {
+      switch (below(9)) {
+        case 8: {
+          const TestProgram::Sides sides = p.Switch(a, p.Less(b, p.Const(5)));
+          values.push_back(p.Merge({p.Add(sides.no, a), p.Add(sides.yes, b)}));
+          break;
+        }
         case 0: {
           const TestProgram::Sides sides = p.Switch(a, p.Less(b, p.Const(3)));
           values.push_back(sides.no);
@@ -205,11 +214,14 @@ TEST(UnitsTest, TheUnitGraphHasNoCycle) {
       }
     }
     const Program program = p.Take();
-    const Lowered lowered = *Lower(program);
-    for (const bool strips : {true, false}) {
-      const CompileOptions options{.threads = 2, .strips = strips};
-      const Units units = FormUnits(lowered, FindLoops(lowered, 2), options);
-      ASSERT_TRUE(IsAcyclic(lowered, units, 0)) << seed;
+    for (const bool conds : {true, false}) {
+      Lowered lowered = *Lower(program);
+      if (conds) FindConds(2, &lowered);
+      for (const bool strips : {true, false}) {
+        const CompileOptions options{.threads = 2, .strips = strips};
+        const Units units = FormUnits(lowered, FindLoops(lowered, 2), options);
+        ASSERT_TRUE(IsAcyclic(lowered, units, 0)) << seed;
+      }
     }
   }
 }

@@ -33,6 +33,8 @@ std::string CodeText(const Plan& plan, uint32_t begin, uint32_t end) {
       add(StrCat("loop '", plan.loops[instr.aux].name, "'"));
     } else if (instr.opcode == Opcode::kStartFrame) {
       add(StrCat("start of loop '", plan.frames[instr.aux].name, "'"));
+    } else if (instr.opcode == Opcode::kBranch) {
+      add(StrCat("one of two branches at ", plan.program.nodes[instr.node].Label()));
     } else if (RunsNode(instr.opcode) && instr.node != last) {
       last = instr.node;
       add(plan.program.nodes[instr.node].Label());

@@ -11,6 +11,7 @@
 
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/executor/measured_executor.h"
+#include "thalweg/executor/plan.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/testing/plain_executor.h"
 #include "thalweg/testing/sanitized.h"
@@ -369,6 +370,32 @@ TEST(RandomProgramCostTest, MeansTheSameWhateverItsNodesWereMeasuredToCost) {
     ASSERT_EQ(got.values, expected.values) << seed;
     ASSERT_EQ(got.calls, expected.calls) << seed;
   }
+}
+
+// How many of the first programs have a conditional that is a jump, outside of loops and in them.
+TEST(RandomProgramPlanTest, ManyConditionalsAreJumps) {
+  int outside = 0, in_loops = 0;
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    Journal journal;
+    const Result<Plan> plan = Compile(RandomProgram(seed, &journal, {}).Take(), {});
+    ASSERT_TRUE(plan.ok()) << seed;
+    const auto has_branch = [&](uint32_t begin, uint32_t end) {
+      return std::any_of(plan->code.begin() + begin, plan->code.begin() + end,
+                         [](const Instr& instr) { return instr.opcode == Opcode::kBranch; });
+    };
+    bool is_outside = false, is_in_loop = false;
+    for (const FrameCode& frame : plan->frames) {
+      for (const Unit& unit : frame.units) is_outside |= has_branch(unit.begin, unit.end);
+    }
+    for (const LoopCode& loop : plan->loops) {
+      is_in_loop |= has_branch(loop.condition.begin, loop.condition.end) ||
+                    has_branch(loop.body.begin, loop.body.end);
+    }
+    outside += is_outside;
+    in_loops += is_in_loop;
+  }
+  EXPECT_GT(outside, 100);
+  EXPECT_GT(in_loops, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(

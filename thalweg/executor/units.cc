@@ -16,6 +16,7 @@ struct Arrival {
   int ready = GateSets::kEmpty;
   int dead = GateSets::kEmpty;
   int depth = 0;
+  bool operator==(const Arrival&) const = default;
 };
 
 // The units of one frame.
@@ -27,7 +28,16 @@ class FrameUnits {
 
   void Form(const std::vector<int>& nodes, std::vector<Arrival>* arrivals) {
     arrivals_ = arrivals;
-    for (const int node : nodes) Arrive(node);
+    for (const int node : nodes) {
+      const int cond = lowered_.nodes[node].cond;
+      out_.absent[node] = cond >= 0 && IsBranch(cond);
+      if (out_.absent[node]) {
+        // In a branch, all conditionals are such.
+        if (lowered_.nodes[node].kind == LKind::kCond && IsBranch(cond)) SetBranch(node);
+        continue;
+      }
+      Arrive(node);
+    }
     // With too many gates for sets of them, every node stands alone; loops then take the general
     // path.
     const bool strips = options_.strips && !sets_.overflown();
@@ -35,7 +45,7 @@ class FrameUnits {
     std::vector<UnitNodes>& units = out_.units[frame_];
     for (const int n : nodes) {
       const LNode& node = lowered_.nodes[n];
-      if (IsGateSource(node)) continue;
+      if (out_.absent[n] || IsGateSource(node)) continue;
       const UnitClass cls = ClassOf(node);
       const bool starts_frame = node.kind == LKind::kLoop && !out_.structured[node.child];
       const Arrival& a = (*arrivals_)[n];
@@ -55,6 +65,9 @@ class FrameUnits {
     if (node.kind == LKind::kExit) return true;
     return node.kind == LKind::kMerge || node.kind == LKind::kInvariant;
   }
+
+  bool IsBranch(int cond) const { return out_.branches[lowered_.nodes[cond].number]; }
+  void SetBranch(int cond) { out_.branches[lowered_.nodes[cond].number] = true; }
 
   UnitClass ClassOf(const LNode& node) const {
     if (node.kind == LKind::kLoop && out_.structured[node.child]) {
@@ -79,6 +92,7 @@ class FrameUnits {
 
   // How output `index` of a node arrives.
   Arrival ArrivalOf(int n, int index) {
+    n = ResolveControl(lowered_, out_, n);
     const LNode& node = lowered_.nodes[n];
     const Arrival& own = (*arrivals_)[n];
     switch (node.kind) {
@@ -111,6 +125,7 @@ class FrameUnits {
 
   // As a control edge: a Switch has done its work when it has run, whatever the side.
   Arrival ArrivalOfControl(int n) {
+    n = ResolveControl(lowered_, out_, n);
     return lowered_.nodes[n].kind == LKind::kSwitch ? (*arrivals_)[n] : ArrivalOf(n, 0);
   }
 
@@ -135,16 +150,25 @@ class FrameUnits {
       case LKind::kLoop:
         arrival = ArriveLoop(node);
         break;
+      case LKind::kCond:
+        arrival = ArriveCond(n);
+        break;
       default:
-        for (const LValue& input : node.inputs) {
-          if (input.is_node()) Join(&arrival, ArrivalOf(input.node, input.index), true);
-        }
-        for (const int before : node.controls) {
-          Join(&arrival, ArrivalOfControl(before), !node.lenient_controls);
-        }
+        arrival = ArrivePlain(node);
         break;
     }
     (*arrivals_)[n] = arrival;
+  }
+
+  Arrival ArrivePlain(const LNode& node) {
+    Arrival arrival;
+    for (const LValue& input : node.inputs) {
+      if (input.is_node()) Join(&arrival, ArrivalOf(input.node, input.index), true);
+    }
+    for (const int before : node.controls) {
+      Join(&arrival, ArrivalOfControl(before), !node.lenient_controls);
+    }
+    return arrival;
   }
 
   Arrival ArriveMerge(int n) {
@@ -180,6 +204,31 @@ class FrameUnits {
     return arrival;
   }
 
+  // Decides whether the conditional is a jump: all its Switches run and die together, and nothing
+  // else that its branches read is later than they, or can be dead when they live.
+  Arrival ArriveCond(int n) {
+    const LNode& node = lowered_.nodes[n];
+    const CondShape& cond = lowered_.conds[node.number];
+    const Arrival own = ArrivePlain(lowered_.nodes[cond.switches.front()]);
+    bool together = !sets_.overflown();
+    for (const int s : cond.switches) together &= ArrivePlain(lowered_.nodes[s]) == own;
+    Arrival all = own;
+    for (const LValue& input : node.inputs) {
+      if (input.is_node()) Join(&all, ArrivalOf(input.node, input.index), true);
+    }
+    for (const int before : node.controls) Join(&all, ArrivalOfControl(before), true);
+    together &= all == own && !sets_.overflown();
+    for (const int frame : cond.loops) {
+      // In the root frame a loop is worth a thread.
+      together &= loops_[frame].structured && (frame_ != 0 || options_.threads == 0);
+    }
+    out_.absent[n] = !together;
+    if (!together) return {};
+    SetBranch(n);
+    for (const int frame : cond.loops) out_.structured[frame] = true;
+    return own;
+  }
+
   const Lowered& lowered_;
   const std::vector<LoopShape>& loops_;
   const CompileOptions& options_;
@@ -194,16 +243,21 @@ class FrameUnits {
 // leads out too, so the order stays one in which sources come first.
 void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
   std::vector<bool> leads(lowered.nodes.size());
-  for (const LNode& node : lowered.nodes) {
+  const auto stands_for = [&](int node) { return ResolveControl(lowered, *units, node); };
+  for (size_t n = 0; n < lowered.nodes.size(); ++n) {
+    if (units->absent[n]) continue;
+    const LNode& node = lowered.nodes[n];
     for (const MergeInput& input : node.merge_inputs) {
-      if (input.value.is_node()) leads[input.value.node] = true;
+      if (input.value.is_node()) leads[stands_for(input.value.node)] = true;
     }
-    if (node.leaving.is_node()) leads[node.leaving.node] = true;
+    if (node.leaving.is_node()) leads[stands_for(node.leaving.node)] = true;
     if (node.kind == LKind::kExit) leads[lowered.frames[node.child].loop] = true;
   }
   for (size_t i = lowered.order.size(); i-- > 0;) {
     const int reader = lowered.order[i];
-    const auto see = [&](int source) {
+    if (units->absent[reader]) continue;
+    const auto see = [&](int node) {
+      const int source = stands_for(node);
       if (leads[reader] || units->unit_of[source] != units->unit_of[reader]) leads[source] = true;
     };
     for (const LValue& input : lowered.nodes[reader].inputs) {
@@ -234,6 +288,7 @@ void CutLongStrips(const Lowered& lowered, Units* units) {
       for (const int node : frame[u].nodes) {
         const LNode& n = lowered.nodes[node];
         if (n.kind == LKind::kKernel) micros += lowered.program->nodes[n.origin].micros;
+        if (n.kind == LKind::kCond) micros += lowered.conds[n.number].micros;
         if (micros > kStripMicros && keep > 0) break;
         ++keep;
       }
@@ -254,23 +309,39 @@ void CutLongStrips(const Lowered& lowered, Units* units) {
 
 }  // namespace
 
+int ResolveControl(const Lowered& lowered, const Units& units, int node) {
+  const LNode& from = lowered.nodes[node];
+  const bool is_edge = from.kind == LKind::kSwitch || from.kind == LKind::kMerge;
+  if (!is_edge || from.cond < 0) return node;
+  return units.branches[lowered.nodes[from.cond].number] ? from.cond : node;
+}
+
 Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
                 const CompileOptions& options) {
   Units units;
   const size_t frames = lowered.frames.size();
   units.structured.assign(frames, false);
   units.inside.assign(frames, false);
+  units.branches.assign(lowered.conds.size(), false);
+  units.absent.assign(lowered.nodes.size(), false);
   units.unit_of.assign(lowered.nodes.size(), -1);
   units.units.resize(frames);
   std::vector<std::vector<int>> nodes(frames);
   for (const int node : lowered.order) nodes[lowered.nodes[node].frame].push_back(node);
   std::vector<Arrival> arrivals(lowered.nodes.size());
+  const auto jump_inside = [&](size_t frame) {
+    for (const int node : nodes[frame]) {
+      const LNode& n = lowered.nodes[node];
+      if (n.kind == LKind::kCond) units.branches[n.number] = true;
+    }
+  };
   for (size_t f = 0; f < frames; ++f) {
     if (f > 0) {
       const int parent = lowered.tree.frames[f].parent;
       units.inside[f] = units.structured[f] || units.inside[parent];
       if (units.inside[f]) {
         units.structured[f] = true;
+        jump_inside(f);
         continue;
       }
     }

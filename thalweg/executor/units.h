@@ -27,9 +27,15 @@ struct UnitNodes {
 struct Units {
   std::vector<bool> structured;  // by frame: one instruction of the code around it
   std::vector<bool> inside;      // by frame: part of a structured loop's code
-  std::vector<int> unit_of;  // by node: unit in its frame; -1 for gates and nodes inside of loops
+  std::vector<bool> branches;    // by conditional: a jump in the code around it
+  std::vector<bool> absent;      // by node: part of such a conditional, or a kCond that is none
+  // By node: unit in its frame; -1 for gates, what is absent and nodes inside of loops.
+  std::vector<int> unit_of;
   std::vector<std::vector<UnitNodes>> units;  // by frame
 };
+
+// What a control input stands for: a Switch or Merge that is part of a branch instruction is that.
+int ResolveControl(const Lowered& lowered, const Units& units, int node);
 
 Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
                 const CompileOptions& options);

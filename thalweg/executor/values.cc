@@ -37,7 +37,8 @@ class Placer {
       out_.invariant_units.emplace_back(lowered_.frames[f].invariants.size());
     }
     for (size_t i = 0; i < n; ++i) {
-      if (!units_.inside[lowered_.nodes[i].frame]) ReadInputs(static_cast<int>(i));
+      if (units_.inside[lowered_.nodes[i].frame] || units_.absent[i]) continue;
+      ReadInputs(static_cast<int>(i));
     }
     for (const LValue& fetch : lowered_.fetches) {
       if (fetch.is_node()) Read(Resolve(lowered_, units_, fetch), kFetchReader);
@@ -75,8 +76,8 @@ class Placer {
         if (value.is_node()) Signal(value, n, lenient_all, true);
       }
       for (const int before : node.controls) {
-        const LValue source = Resolve(lowered_, units_, {.node = before, .index = 0});
-        Signal(source, n, lenient_all || node.lenient_controls, false);
+        const LValue at{.node = ResolveControl(lowered_, units_, before), .index = 0};
+        Signal(Resolve(lowered_, units_, at), n, lenient_all || node.lenient_controls, false);
       }
       return;
     }
@@ -191,6 +192,11 @@ class Placer {
 LValue Resolve(const Lowered& lowered, const Units& units, LValue value) {
   if (!value.is_node()) return value;
   const LNode& node = lowered.nodes[value.node];
+  if (node.cond_output >= 0 && units.branches[lowered.nodes[node.cond].number]) {
+    value.node = node.cond;
+    value.index += node.cond_output;
+    return value;
+  }
   if (node.kind != LKind::kExit || !units.structured[node.child]) return value;
   value.node = lowered.frames[node.child].loop;
   value.index = node.number;

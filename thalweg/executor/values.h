@@ -48,7 +48,8 @@ struct Values {
   const ValueInfo& Of(int node, int output) const { return info[first[node] + output]; }
 };
 
-// What an Exit of a structured loop stands for: an output of the loop's node.
+// What an Exit of a structured loop or a Merge that ends a branch instruction stands for: an output
+// of the loop's or conditional's node.
 LValue Resolve(const Lowered& lowered, const Units& units, LValue value);
 
 Values PlaceValues(const Lowered& lowered, const Units& units);
