@@ -209,9 +209,8 @@ def apply(op, inputs, attrs=None, name=None):
     try:
         if flat is not None:
             made = _create(op, name or op, flat, rows)
-        else:  # what values become is named under the operation: "add/y"
-            with graph_module.get_default_graph().name_scope(name or op) as scope:
-                made = _create(op, scope, _flat_inputs(schema, inputs, attrs), rows)
+        else:
+            made = _create_with_values(schema, inputs, attrs, rows, name or op)
     except ValueError as error:
         _explain_types(schema, inputs, error)
         raise
@@ -219,6 +218,18 @@ def apply(op, inputs, attrs=None, name=None):
     if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
         return made._output(0)
     return _packed(schema, made, attrs or {}) if outputs else made
+
+
+def _create_with_values(schema, inputs, attrs, rows, name):
+    """A node of values as well as tensors; what values become is named under it: "add/y"."""
+    graph = graph_module.get_default_graph()
+    state = graph._state
+    outer = state.scope
+    state.scope = name[:-1] if name.endswith("/") else graph.unique_name(name)  # as name_scope, for a hot path
+    try:
+        return _create(schema.op, state.scope + "/", _flat_inputs(schema, inputs, attrs), rows)
+    finally:
+        state.scope = outer
 
 
 def _as_they_are(schema, inputs):
