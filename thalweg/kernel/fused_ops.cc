@@ -53,9 +53,11 @@ Status FusedOps::Activate(compute::Work& work, Tensor* y) const {
   if (!leaky_relu) return OkStatus();
   const Half half(alpha);
   const Bfloat16 bfloat16(alpha);
-  const void* factor = y->dtype() == DType::kHalf       ? static_cast<const void*>(&half)
-                       : y->dtype() == DType::kBfloat16 ? static_cast<const void*>(&bfloat16)
-                                                        : static_cast<const void*>(&alpha);
+  const double wide = alpha;
+  const void* factor = &alpha;
+  if (y->dtype() == DType::kHalf) factor = &half;
+  if (y->dtype() == DType::kBfloat16) factor = &bfloat16;
+  if (y->dtype() == DType::kDouble) factor = &wide;
   const Shape shape = y->shape();
   ASSIGN_OR_RETURN(const auto broadcast, compute::Broadcast::Make({shape.dims(), Dims()}));
   return compute::RunBinary(work, compute::BinaryOp::kLeakyRelu, y->dtype(), broadcast, data,

@@ -28,7 +28,7 @@ struct FusedOps {
   // Reads fused_ops, num_args and leakyrelu_alpha. Unimplemented for names that are unknown or out
   // of place, InvalidArgument for another number of args.
   static Result<FusedOps> Parse(const KernelConstruction& construction, bool may_batch_norm);
-  // In place; float, half or bfloat16.
+  // In place; a floating-point type.
   Status Activate(compute::Work& work, Tensor* y) const;
 };
 

@@ -4,8 +4,9 @@
 //
 //   PackedWeightUser weight;                                          // a member of the kernel
 //   RETURN_IF_ERROR(weight.Open(construction.resources(), "w transposed"));
-//   Tensor packed = weight.Find({&w}, format);                        // in each call
-//   if (packed.empty()) { packed = ...; weight.Keep({&w}, format, packed); }
+//   const Tensor* const sources[] = {&w};                             // in each call
+//   Tensor packed = weight.Find(sources, format);
+//   if (packed.empty()) { packed = ...; weight.Keep(sources, format, packed); }
 //
 // What it was made of is held on to: nobody can change those bytes meanwhile (an update of the
 // variable makes a copy), so the same buffers mean the same values. Keep lets the former form go.
@@ -13,7 +14,7 @@
 // one stays.
 #pragma once
 
-#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ namespace thalweg {
 
 class PackedWeight final : public Resource {
  public:
-  using Sources = std::initializer_list<const Tensor*>;
+  using Sources = std::span<const Tensor* const>;
 
   void AddUser();
   void RemoveUser();

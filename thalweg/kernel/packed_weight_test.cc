@@ -15,16 +15,18 @@ TEST(PackedWeightTest, KeepsWhatWasMadeOfTheSameBuffersInTheSameFormat) {
   ASSERT_TRUE(user.Open(resources, "w").ok());
   const Tensor w = Tensor::Vector<float>({1, 2}), scale = Tensor::Vector<float>({3});
   const Tensor packed = Tensor::Vector<float>({5, 6, 7});
-  EXPECT_TRUE(user.Find({&w}, "a").empty());
-  user.Keep({&w}, "a", packed);
-  EXPECT_EQ(user.Find({&w}, "a").raw_data(), packed.raw_data());
-  EXPECT_TRUE(user.Find({&w}, "b").empty());
-  EXPECT_TRUE(user.Find({&w, &scale}, "a").empty());
+  const Tensor *const one[] = {&w}, *const both[] = {&w, &scale};
+  EXPECT_TRUE(user.Find(one, "a").empty());
+  user.Keep(one, "a", packed);
+  EXPECT_EQ(user.Find(one, "a").raw_data(), packed.raw_data());
+  EXPECT_TRUE(user.Find(one, "b").empty());
+  EXPECT_TRUE(user.Find(both, "a").empty());
   const Tensor equal = Tensor::Vector<float>({1, 2});
-  EXPECT_TRUE(user.Find({&equal}, "a").empty()) << "another buffer may change";
-  user.Keep({&w, &scale}, "b", packed);
-  EXPECT_TRUE(user.Find({&w}, "a").empty()) << "one form is kept, the latest";
-  EXPECT_FALSE(user.Find({&w, &scale}, "b").empty());
+  const Tensor* const another[] = {&equal};
+  EXPECT_TRUE(user.Find(another, "a").empty()) << "another buffer may change";
+  user.Keep(both, "b", packed);
+  EXPECT_TRUE(user.Find(one, "a").empty()) << "one form is kept, the latest";
+  EXPECT_FALSE(user.Find(both, "b").empty());
 }
 
 TEST(PackedWeightTest, UsersShareByNameAndTheLastOneDropsIt) {
@@ -32,14 +34,15 @@ TEST(PackedWeightTest, UsersShareByNameAndTheLastOneDropsIt) {
   PackedWeightUser stays;
   ASSERT_TRUE(stays.Open(resources, "w").ok());
   const Tensor w = Tensor::Vector<float>({1, 2});
+  const Tensor* const one[] = {&w};
   {
     PackedWeightUser other, stranger;
     ASSERT_TRUE(other.Open(resources, "w").ok());
     ASSERT_TRUE(stranger.Open(resources, "v").ok());
-    other.Keep({&w}, "a", w);
-    EXPECT_TRUE(stranger.Find({&w}, "a").empty());
+    other.Keep(one, "a", w);
+    EXPECT_TRUE(stranger.Find(one, "a").empty());
   }
-  EXPECT_FALSE(stays.Find({&w}, "a").empty());
+  EXPECT_FALSE(stays.Find(one, "a").empty());
 }
 
 }  // namespace

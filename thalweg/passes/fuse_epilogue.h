@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// FuseEpilogues: a matrix product of floats and what is done to its result next become one
-// _FusedMatMul:
+// FuseEpilogues: a matrix product or convolution (channels last) of floats and what is done to its
+// result next become one _FusedMatMul or _FusedConv2D:
 //
 //   MatMul -> BiasAdd (or Add of a row) [-> Add of a matrix] [-> Relu, Relu6, Elu, Tanh, Sigmoid,
 //   LeakyRelu]
+//   Conv2D -> BiasAdd (or Add of a vector), or FusedBatchNorm with given moments [-> Add of an
+//   image] [-> activation]
 //
 // Only where nobody else sees the values between: one reader, not fetched, no control edges from
-// them, the same device, no colocation. Values keep their bits. The new node has the name of the
-// last one, the place of the first one, and "_fused_from" with all of them, which its errors say.
+// them, the same device, no colocation. Products keep their bits; convolutions may round otherwise
+// (a normalisation becomes part of the filter). The new node has the name of the last one, the
+// place of the first one, and "_fused_from" with all of them, which its errors say.
 //
-// MarkWeights: products whose b is a weight, a constant or a variable that nothing in the step
-// writes, become _FusedMatMul with "_weight", the weight's name: their kernels keep it packed from
-// step to step (ops/math/fused_matmul_cpu.cc). Loops are looked through.
+// MarkWeights: products and convolutions whose b or filter is a weight, a constant or a variable
+// that nothing in the step writes, get "_weight", a name for its form (a MatMul becomes
+// _FusedMatMul for that): their kernels keep it packed from step to step (kernel/packed_weight.h).
+// Loops are looked through.
 #pragma once
 
 #include "thalweg/passes/pass.h"

@@ -18,6 +18,11 @@ Status Square(ShapeContext& c) {
   return OkStatus();
 }
 
+Status Image(ShapeContext& c) {
+  c.set_output(0, PartialShape{2, 5, 5, 64});
+  return OkStatus();
+}
+
 class FuseEpilogueTest : public ::testing::Test {
  protected:
   FuseEpilogueTest() {
@@ -26,6 +31,13 @@ class FuseEpilogueTest : public ::testing::Test {
       ops->Op(op).Shape(Square);
     }
     ops->Op("BiasAdd").Shape(Square);
+    for (const char* op : {"Conv2D", "FusedBatchNormV3", "_FusedConv2D"}) {
+      ops->Op(op).Shape(Image);
+    }
+    ops->Op("Variable").Shape([](ShapeContext& c) {
+      c.set_output(0, PartialShape{1, 1, 64, 64});
+      return OkStatus();
+    });
     graph = std::make_shared<Graph>(ops);
     b = std::make_unique<GraphBuilder>(graph.get());
     x = Placeholder("x");
@@ -59,6 +71,19 @@ class FuseEpilogueTest : public ::testing::Test {
       }
     }
     return found;
+  }
+
+  Output Conv(Output image, std::string_view name) {
+    return b->Op("Conv2D", {image, Variable(StrCat(name, "_filter"))},
+                 {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}},
+                 name);
+  }
+  Output Norm(Output value, bool training, std::string_view name) {
+    std::vector<Output> inputs = {value};
+    for (const char* part : {"scale", "offset", "mean", "variance"}) {
+      inputs.push_back(Placeholder(StrCat(name, "_", part)));
+    }
+    return b->Op("FusedBatchNormV3", inputs, {{"is_training", training}, {"epsilon", 0.25f}}, name);
   }
 
   std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
@@ -115,6 +140,50 @@ TEST_F(FuseEpilogueTest, OtherDevicesAndColocationStay) {
   const Output y = b->WithDevice("/device:CPU:1").Op("Relu", {product}, {}, "y");
   const Output z = b->ColocatedWith(*x.node).Op("Relu", {MatMul(x, w, "p2")}, {}, "z");
   EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, z}))), ElementsAre("MatMul", "Relu", "MatMul", "Relu"));
+}
+
+TEST_F(FuseEpilogueTest, ConvolutionsTakeNormAndResidual) {
+  const Output skip = Norm(Conv(x, "c1"), false, "n1"), main = Norm(Conv(x, "c2"), false, "n2");
+  const Output y = Unary("Relu", b->Op("AddV2", {main, skip}, {}, "sum"), "y");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))),
+              ElementsAre("VariableV2", "VariableV2", "_FusedConv2D", "_FusedConv2D"));
+  const Node& fused = *result.fetches[0].node;
+  EXPECT_EQ(*fused.Attr<std::vector<std::string>>("fused_ops"),
+            (std::vector<std::string>{"FusedBatchNorm", "Add", "Relu"}));
+  EXPECT_EQ(*fused.Attr<float>("epsilon"), 0.25f);
+  ASSERT_EQ(fused.num_inputs(), 7);
+  EXPECT_EQ(fused.input(6).node->op_name(), "_FusedConv2D");
+  EXPECT_EQ(*fused.input(6).node->Attr<std::vector<std::string>>("fused_ops"),
+            std::vector<std::string>{"FusedBatchNorm"});
+  const std::string from = *fused.Attr<std::string>("_fused_from");
+  EXPECT_TRUE(from.find("AddV2 'sum', Relu 'y'") != std::string::npos) << from;
+}
+
+TEST_F(FuseEpilogueTest, TrainingNormsOtherReadersAndBareActivationsStay) {
+  const Output trained = Unary("Relu", Norm(Conv(x, "c1"), true, "n1"), "y1");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({trained}))),
+              ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3", "Relu"));
+  const Output norm = Norm(Conv(x, "c2"), false, "n2");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({{norm.node, 1}, norm}))),
+              ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3"))
+      << "the moments are fetched";
+  const Output bare = Unary("Relu", Conv(x, "c3"), "y3");
+  EXPECT_THAT(Ops(FuseEpilogues(Pruned({bare}))), ElementsAre("VariableV2", "Conv2D", "Relu"));
+}
+
+TEST_F(FuseEpilogueTest, FiltersAreMarked) {
+  const Output filter =
+      b->Op("Variable", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{1, 1, 64, 64}}}, "f");
+  const AttrMap attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
+                         {"padding", std::string("SAME")}};
+  const Output y = b->Op("Conv2D", {x, filter}, attrs, "y");
+  const Output z = Norm(b->Op("Conv2D", {x, filter}, attrs, "c"), false, "z");
+  Result<StepGraph> step = FuseEpilogues(Pruned({y, z}));
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  Ops(MarkWeights(*step));
+  EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_weight"), "f convolving");
+  EXPECT_EQ(result.fetches[1].node->op_name(), "_FusedConv2D");
+  EXPECT_EQ(*result.fetches[1].node->Attr<std::string>("_weight"), "f in z");
 }
 
 TEST_F(FuseEpilogueTest, ProductsWithConstantsAndUnwrittenVariablesAreMarked) {

@@ -5,9 +5,11 @@
 #include <optional>
 #include <type_traits>
 
+#include "thalweg/base/str_cat.h"
 #include "thalweg/compute/conv/conv2d_component.h"
 #include "thalweg/compute/conv/conv2d_float.h"
 #include "thalweg/compute/conv/conv2d_plain.h"
+#include "thalweg/compute/conv/packed_filter.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/move/transpose_matrix.h"
 
@@ -30,6 +32,8 @@ struct Operands {
   void* filter;
   void* output;
   ConvPlans* plans = nullptr;
+  const float* scale = nullptr;  // of the filter
+  FilterKeeper* keeper = nullptr;
 };
 
 // What the component does; nullopt for all else.
@@ -37,17 +41,33 @@ std::optional<Status> TryComponent(Work& work, Form form, const Conv2DShape& s, 
                                    const GemmEpilogue& epilogue) {
   if (o.plans == nullptr) return std::nullopt;
   auto* input = static_cast<float*>(o.input);
-  auto* filter = static_cast<float*>(o.filter);
   auto* output = static_cast<float*>(o.output);
+  const ConvFilter filter(o.filter, o.scale, o.keeper);
   switch (form) {
     case Form::kForward:
       return ComponentForward(work, *o.plans, s, input, filter, output, epilogue);
     case Form::kBackwardInput:
       return ComponentBackwardInput(work, *o.plans, s, filter, output, input);
     case Form::kBackwardFilter:
-      return ComponentBackwardFilter(work, *o.plans, s, input, output, filter);
+      return ComponentBackwardFilter(work, *o.plans, s, input, output,
+                                     static_cast<float*>(o.filter));
   }
   return std::nullopt;
+}
+
+// The filter in the form of PackedGemm, which takes bits to be those of the plain one.
+Status ForwardPacked(Work& work, const Conv2DShape& s, const float* input, const ConvFilter& filter,
+                     float* output, const GemmEpilogue& epilogue) {
+  const GemmShape shape =
+      GemmShape::Dense(s.batch * s.OutPixels(), s.out_channels, s.Taps() * s.in_channels);
+  ASSIGN_OR_RETURN(const int64_t size, PackedSize(work.isa(), DType::kFloat, shape.n, shape.k));
+  PackedFilter packed(work);
+  RETURN_IF_ERROR(packed.Make(filter, StrCat("own ", static_cast<int>(work.isa().level)), s, size,
+                              [&](const float* plain, float* to) {
+                                return PackGemm(work, DType::kFloat, shape, plain, to);
+                              }));
+  const auto* values = static_cast<const float*>(filter.values);
+  return ConvForward(work, s, input, values, output, epilogue, packed.get());
 }
 
 template <class T>
@@ -64,7 +84,13 @@ Status RunChannelsLast(Work& work, Form form, const Conv2DShape& s, const Operan
     if (done.has_value()) return *std::move(done);
   }
   if (form == Form::kForward) {
-    return sizes.output == 0 ? OkStatus() : ConvForward(work, s, input, filter, output, epilogue);
+    if (sizes.output == 0) return OkStatus();
+    if constexpr (std::is_same_v<T, float>) {
+      if (sizes.filter != 0 && (o.keeper != nullptr || o.scale != nullptr)) {
+        return ForwardPacked(work, s, input, {filter, o.scale, o.keeper}, output, epilogue);
+      }
+    }
+    return ConvForward(work, s, input, filter, output, epilogue);
   }
   const bool nothing = sizes.input == 0 || sizes.output == 0;
   if (form == Form::kBackwardInput) {
@@ -95,8 +121,9 @@ Status RunTyped(Work& work, Form form, const Conv2DShape& s, const Operands& o,
     RETURN_IF_ERROR(to_last(o.output, s.out_channels, s.OutPixels(), output.get()));
   Conv2DShape last = s;
   last.channels_first = false;
-  RETURN_IF_ERROR(RunChannelsLast<T>(work, form, last,
-                                     {input.get(), o.filter, output.get(), o.plans}, epilogue));
+  RETURN_IF_ERROR(RunChannelsLast<T>(
+      work, form, last, {input.get(), o.filter, output.get(), o.plans, o.scale, o.keeper},
+      epilogue));
   if (form == Form::kForward)
     return to_first(output.get(), s.out_channels, s.OutPixels(), o.output);
   if (form == Form::kBackwardInput)
@@ -199,8 +226,9 @@ Status RunGroups(Work& work, DType dtype, Form form, const Conv2DShape& s, const
     if (epilogue.bias != nullptr) {
       part.bias = static_cast<const char*>(epilogue.bias) + g * one.out_channels * bytes;
     }
-    RETURN_IF_ERROR(
-        RunDense(work, dtype, form, one, {input.get(), filter.get(), output.get(), o.plans}, part));
+    const float* scale = o.scale != nullptr ? o.scale + g * one.out_channels : nullptr;
+    RETURN_IF_ERROR(RunDense(work, dtype, form, one,
+                             {input.get(), filter.get(), output.get(), o.plans, scale}, part));
     RETURN_IF_ERROR(move(true));
   }
   return OkStatus();
@@ -215,18 +243,28 @@ Status Run(Work& work, DType dtype, Form form, const Conv2DShape& shape, const O
 }  // namespace
 
 Status Conv2D(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
-              const void* filter, void* output, const GemmEpilogue& epilogue, ConvPlans* plans) {
+              const ConvFilter& filter, void* output, const GemmEpilogue& epilogue,
+              ConvPlans* plans) {
+  if (filter.scale != nullptr && dtype != DType::kFloat) {
+    return Unimplemented("a filter of type ", dtype, " with a scale");
+  }
   if ((shape.channels_first || shape.groups != 1) && epilogue.residual != nullptr) {
     return Unimplemented("a residual added to a convolution with channels first or groups");
   }
   return Run(work, dtype, Form::kForward, shape,
-             {const_cast<void*>(input), const_cast<void*>(filter), output, plans}, epilogue);
+             {const_cast<void*>(input), const_cast<void*>(filter.values), output, plans,
+              filter.scale, filter.keeper},
+             epilogue);
 }
 
-Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape, const void* filter,
-                           const void* output_grad, void* input_grad, ConvPlans* plans) {
+Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape,
+                           const ConvFilter& filter, const void* output_grad, void* input_grad,
+                           ConvPlans* plans) {
+  if (filter.scale != nullptr) return Unimplemented("an input gradient of a filter with a scale");
   return Run(work, dtype, Form::kBackwardInput, shape,
-             {input_grad, const_cast<void*>(filter), const_cast<void*>(output_grad), plans}, {});
+             {input_grad, const_cast<void*>(filter.values), const_cast<void*>(output_grad), plans,
+              nullptr, filter.keeper},
+             {});
 }
 
 Status Conv2DBackwardFilter(Work& work, DType dtype, const Conv2DShape& shape, const void* input,

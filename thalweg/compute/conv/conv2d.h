@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "thalweg/compute/conv/conv_plans.h"
 #include "thalweg/compute/conv/window.h"
@@ -39,12 +40,37 @@ struct Conv2DShape {
   int64_t Taps() const { return rows.size * columns.size; }
 };
 
+// Keeps the filter of one kernel in packed form from call to call. Of one call, in one thread.
+class FilterKeeper {
+ public:
+  virtual ~FilterKeeper() = default;
+  // What is kept of this filter in this format (any bytes), for as long as the keeper lives; null
+  // when there is nothing yet.
+  virtual const float* Find(std::string_view format) = 0;
+  // Room for a packed filter; null when memory is refused. Once it is filled, Keep.
+  virtual float* Allocate(int64_t floats) = 0;
+  virtual void Keep(std::string_view format) = 0;
+};
+
+struct ConvFilter {
+  ConvFilter(const void* filter) : values(filter) {}  // NOLINT: any pointer is a filter
+  ConvFilter(const void* filter, const float* out_scale, FilterKeeper* kept)
+      : values(filter), scale(out_scale), keeper(kept) {}
+
+  const void* values;
+  // Of float convolutions: the filter of each output channel is multiplied by its scale. What is
+  // kept includes it.
+  const float* scale = nullptr;
+  FilterKeeper* keeper = nullptr;  // of float convolutions without groups; not owned
+};
+
 Status Conv2D(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
-              const void* filter, void* output, const GemmEpilogue& epilogue = {},
+              const ConvFilter& filter, void* output, const GemmEpilogue& epilogue = {},
               ConvPlans* plans = nullptr);
 
-Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape, const void* filter,
-                           const void* output_grad, void* input_grad, ConvPlans* plans = nullptr);
+Status Conv2DBackwardInput(Work& work, DType dtype, const Conv2DShape& shape,
+                           const ConvFilter& filter, const void* output_grad, void* input_grad,
+                           ConvPlans* plans = nullptr);
 
 Status Conv2DBackwardFilter(Work& work, DType dtype, const Conv2DShape& shape, const void* input,
                             const void* output_grad, void* filter_grad, ConvPlans* plans = nullptr);

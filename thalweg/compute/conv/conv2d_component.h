@@ -10,10 +10,10 @@
 namespace thalweg::compute {
 
 std::optional<Status> ComponentForward(Work& work, ConvPlans& plans, const Conv2DShape& shape,
-                                       float* input, const float* filter, float* output,
+                                       float* input, const ConvFilter& filter, float* output,
                                        const GemmEpilogue& epilogue);
 std::optional<Status> ComponentBackwardInput(Work& work, ConvPlans& plans, const Conv2DShape& shape,
-                                             const float* filter, float* output_grad,
+                                             const ConvFilter& filter, float* output_grad,
                                              float* input_grad);
 std::optional<Status> ComponentBackwardFilter(Work& work, ConvPlans& plans,
                                               const Conv2DShape& shape, float* input,

@@ -144,11 +144,23 @@ Status RunPhase(Work& work, const Phase<T>& phase, int64_t row0, int64_t column0
 
 template <class T>
 Status ConvForward(Work& work, const Conv2DShape& s, const T* input, const T* filter, T* output,
-                   const GemmEpilogue& epilogue) {
+                   const GemmEpilogue& given, const T* packed) {
   const int64_t m = s.batch * s.OutPixels(), k = s.Taps() * s.in_channels;
+  // A residual that is the output would be added before the products, and round otherwise.
+  const auto* residual = static_cast<const T*>(given.residual);
+  Scratch<T> apart(work, residual == output ? m * s.out_channels : 0);
+  if (!apart) return OutOfScratch();
+  if (residual == output) {
+    std::copy_n(output, m * s.out_channels, apart.get());
+    residual = apart.get();
+  }
+  const GemmEpilogue epilogue{given.bias, residual, given.relu};
   if (IsPointwise(s) || k == 0) {
-    return Gemm(work, kDTypeOf<T>, GemmShape::Dense(m, s.out_channels, k), input, filter, output,
-                epilogue);
+    const GemmShape shape = GemmShape::Dense(m, s.out_channels, k);
+    if (packed != nullptr) {
+      return PackedGemm(work, kDTypeOf<T>, shape, input, packed, output, epilogue);
+    }
+    return Gemm(work, kDTypeOf<T>, shape, input, filter, output, epilogue);
   }
   const ImageRows<T> image{input, s.rows, s.columns, s.in_channels};
   const Matrix<T> b{filter, s.out_channels, &GemmKernelsOf<T>(work.isa())};
@@ -160,17 +172,14 @@ Status ConvForward(Work& work, const Conv2DShape& s, const T* input, const T* fi
   p.a_context = &image;
   p.pack_b = PackRows<T>;
   p.b_context = &b;
-  p.b_direct = filter;
+  p.b_direct = packed == nullptr ? filter : nullptr;
   p.b_direct_stride = s.out_channels;
+  p.b_packed = packed;
   p.c = output;
   p.c_stride = s.out_channels;
   p.bias = static_cast<const T*>(epilogue.bias);
   p.residual = static_cast<const T*>(epilogue.residual);
   p.relu = epilogue.relu;
-  if (p.residual == output && k > kGemmDepth) {  // passes after the first would overwrite it
-    p.residual = nullptr;
-    p.accumulate = true;
-  }
   return RunProduct(work, p);
 }
 
@@ -251,7 +260,7 @@ Status ConvBackwardFilter(Work& work, const Conv2DShape& s, const T* input, cons
 
 #define THALWEG_INSTANTIATE(T)                                                             \
   template Status ConvForward<T>(Work&, const Conv2DShape&, const T*, const T*, T*,        \
-                                 const GemmEpilogue&);                                     \
+                                 const GemmEpilogue&, const T*);                           \
   template Status ConvBackwardInput<T>(Work&, const Conv2DShape&, const T*, const T*, T*); \
   template Status ConvBackwardFilter<T>(Work&, const Conv2DShape&, const T*, const T*, T*);
 THALWEG_INSTANTIATE(float)

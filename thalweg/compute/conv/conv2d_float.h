@@ -7,9 +7,10 @@
 
 namespace thalweg::compute {
 
+// `packed`: null, or the filter as PackGemm leaves it; `filter` is not read then.
 template <class T>
 Status ConvForward(Work& work, const Conv2DShape& shape, const T* input, const T* filter, T* output,
-                   const GemmEpilogue& epilogue);
+                   const GemmEpilogue& epilogue, const T* packed = nullptr);
 template <class T>
 Status ConvBackwardInput(Work& work, const Conv2DShape& shape, const T* filter,
                          const T* output_grad, T* input_grad);

@@ -41,7 +41,7 @@ bool Same(const ThalwegDnnlConv& a, const ThalwegDnnlConv& b) {
 
 }  // namespace
 
-static_assert(sizeof(ThalwegDnnlConv) == 20 * sizeof(int64_t), "compared as bytes: no gaps");
+static_assert(sizeof(ThalwegDnnlConv) == 23 * sizeof(int64_t), "compared as bytes: no gaps");
 
 bool HasConvComponent() { return Api() != nullptr; }
 

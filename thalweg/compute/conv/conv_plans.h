@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "thalweg/compute/conv/dnnl_api.h"
@@ -30,12 +31,16 @@ class ConvPlan {
   bool ok() const { return plan_ != nullptr; }
   size_t scratch_bytes() const { return scratch_bytes_; }
   int64_t filter_floats() const { return static_cast<int64_t>((filter_bytes_ + 3) / 4); }
-  bool SharesFilterWith(const ConvPlan& other) const {
-    return api_->same_filter(plan_, other.plan_) != 0;
+  // The same for plans that lay the filter out alike.
+  std::string_view filter_format() const {
+    size_t size = 0;
+    const void* bytes = api_->filter_format(plan_, &size);
+    return {static_cast<const char*>(bytes), size};
   }
   // False when oneDNN refused.
   bool PackFilter(const float* filter, float* packed) const;
   bool UnpackFilter(const float* packed, float* filter) const;
+  // The packed filter is written by the form that makes it alone.
   bool Run(float* input, float* packed, const float* bias, float* output, void* scratch) const;
 
  private:

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "thalweg/compute/conv/conv2d.h"
@@ -95,6 +97,66 @@ TEST(ConvPlansTest, StrictTablesAndLowerLevelsUseNone) {
     EXPECT_EQ(plans.Find(GetIsaTable(IsaLevel::kSse4), conv), nullptr);
   }
   EXPECT_EQ(plans.Find(GetIsaTable(best), conv) != nullptr, HasConvComponent());
+}
+
+// Keeps one packed filter, and counts.
+class OneFilter final : public FilterKeeper {
+ public:
+  const float* Find(std::string_view format) override {
+    return format == format_ ? packed_.data() : nullptr;
+  }
+  float* Allocate(int64_t floats) override {
+    packed_.assign(floats + 16, 0);
+    ++made;
+    return packed_.data();
+  }
+  void Keep(std::string_view format) override { format_ = format; }
+
+  int made = 0;
+
+ private:
+  std::vector<float> packed_;
+  std::string format_ = "nothing";
+};
+
+// Kept filters, scales and residuals, beside an unscaled convolution without them.
+TEST(ConvPlansTest, KeptAndScaledFilters) {
+  for (const Layer& layer : kLayers) {
+    SCOPED_TRACE(testing::Message() << "in " << layer.in << " size " << layer.size);
+    const Conv2DShape s = ShapeOf(layer);
+    const auto x = RandomValues(s.batch * s.InPixels() * s.in_channels);
+    auto f = RandomValues(s.Taps() * s.in_channels * s.out_channels, -1, 1, 2);
+    const auto residual = RandomValues(s.batch * s.OutPixels() * s.out_channels, -1, 1, 3);
+    const auto bias = RandomValues(s.out_channels, -1, 1, 4);
+    const auto scale = RandomValues(s.out_channels, 0.5, 1, 5);
+    auto scaled = f;
+    for (size_t i = 0; i < f.size(); ++i) scaled[i] *= scale[i % scale.size()];
+    std::vector<float> expected(residual.size());
+    TestWork work(BestIsaLevel(), 2);
+    ASSERT_TRUE(Conv2D(work, DType::kFloat, s, x.data(), scaled.data(), expected.data(),
+                       {.bias = bias.data()})
+                    .ok());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      expected[i] = std::max(0.0f, expected[i] + residual[i]);
+    }
+    for (const bool component : {false, true}) {
+      ConvPlans plans;
+      OneFilter kept;
+      for (int call = 0; call < 2; ++call) {
+        std::vector<float> y = residual, z(residual.size());
+        const ConvFilter filter(f.data(), scale.data(), &kept);
+        const GemmEpilogue in_place{bias.data(), y.data(), true};
+        const GemmEpilogue apart{bias.data(), residual.data(), true};
+        ConvPlans* const used = component ? &plans : nullptr;
+        ASSERT_TRUE(
+            Conv2D(work, DType::kFloat, s, x.data(), filter, y.data(), in_place, used).ok());
+        ASSERT_TRUE(Conv2D(work, DType::kFloat, s, x.data(), filter, z.data(), apart, used).ok());
+        ExpectClose(expected, y, "output");
+        EXPECT_EQ(y, z);
+      }
+      EXPECT_EQ(kept.made, 1);
+    }
+  }
 }
 
 TEST(ConvPlansTest, RefusedScratchIsAnError) {

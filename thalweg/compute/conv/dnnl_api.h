@@ -6,7 +6,8 @@
 //   const ThalwegDnnlApi* api = thalweg_dnnl_api(THALWEG_DNNL_VERSION, level);   // by dlsym
 //
 // Images are [batch, rows, columns, channels] of float. The filter is [rows, columns, in, out] on
-// this side of pack_filter and unpack_filter, and in a layout of the plan's choice beyond them.
+// this side of pack_filter and unpack_filter, or a part of the channels of such a one, and in a
+// layout of the plan's choice beyond them.
 // Threads: every function may be called from any thread, one plan from several at once; each runs
 // in its caller alone.
 #pragma once
@@ -16,7 +17,7 @@
 
 extern "C" {
 
-#define THALWEG_DNNL_VERSION 1
+#define THALWEG_DNNL_VERSION 2
 
 enum ThalwegDnnlForm {
   kThalwegDnnlForward = 0,
@@ -29,7 +30,9 @@ struct ThalwegDnnlConv {
   int64_t form;
   int64_t batch, in_channels, out_channels;
   int64_t input[2], output[2], filter[2], stride[2], dilation[2], pad_before[2], pad_after[2];
-  int64_t bias, relu;  // of the forward form; 0 or 1
+  // Channels of the filter that this convolution's is a part of; its own numbers when it is whole.
+  int64_t whole_in, whole_out;
+  int64_t bias, add, relu;  // of the forward form; 0 or 1. add: to what the output holds before
 };
 
 struct ThalwegDnnlPlan;
@@ -39,8 +42,8 @@ struct ThalwegDnnlApi {
   ThalwegDnnlPlan* (*make)(const ThalwegDnnlConv* conv, size_t* scratch_bytes,
                            size_t* filter_bytes);
   void (*free)(ThalwegDnnlPlan* plan);
-  // Not 0 when both lay the filter out alike.
-  int (*same_filter)(const ThalwegDnnlPlan* a, const ThalwegDnnlPlan* b);
+  // Bytes that are the same for plans that lay the filter out alike; they live as long as the plan.
+  const void* (*filter_format)(const ThalwegDnnlPlan* plan, size_t* size);
   // All below return 0 when they have worked.
   int (*pack_filter)(const ThalwegDnnlPlan* plan, const float* filter, float* packed);
   int (*unpack_filter)(const ThalwegDnnlPlan* plan, const float* packed, float* filter);

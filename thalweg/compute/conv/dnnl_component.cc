@@ -69,7 +69,8 @@ bool Build(ThalwegDnnlPlan& plan, const ThalwegDnnlConv& c) {
   const Dims filter{c.out_channels, c.in_channels, c.filter[0], c.filter[1]};
   plan.input = {{c.batch, c.in_channels, c.input[0], c.input[1]}, f32, nhwc};
   plan.output = {{c.batch, c.out_channels, c.output[0], c.output[1]}, f32, nhwc};
-  plan.plain_filter = {filter, f32, memory::format_tag::hwio};
+  const int64_t tap = c.whole_in * c.whole_out;
+  plan.plain_filter = {filter, f32, Dims{1, c.whole_out, c.filter[1] * tap, tap}};
   if (c.bias != 0) plan.bias = {{c.out_channels}, f32, memory::format_tag::x};
   plan.form = c.form;
   const memory::desc any{filter, f32, memory::format_tag::any};
@@ -78,11 +79,10 @@ bool Build(ThalwegDnnlPlan& plan, const ThalwegDnnlConv& c) {
   const auto direct = algorithm::convolution_direct;
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (c.relu != 0) {
-    dnnl::post_ops ops;
-    ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
-    attr.set_post_ops(ops);
-  }
+  dnnl::post_ops ops;
+  if (c.add != 0) ops.append_sum(1.0f);
+  if (c.relu != 0) ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
+  attr.set_post_ops(ops);
   using Forward = dnnl::convolution_forward;
   const Forward::primitive_desc forward(
       c.bias != 0 ? Forward::desc(prop_kind::forward_training, direct, plan.input, any, plan.bias,
@@ -126,8 +126,9 @@ ThalwegDnnlPlan* Make(const ThalwegDnnlConv* conv, size_t* scratch_bytes, size_t
 
 void Free(ThalwegDnnlPlan* plan) { delete plan; }
 
-int SameFilter(const ThalwegDnnlPlan* a, const ThalwegDnnlPlan* b) {
-  return a->filter == b->filter ? 1 : 0;
+const void* FilterFormat(const ThalwegDnnlPlan* plan, size_t* size) {
+  *size = sizeof plan->filter.data;
+  return &plan->filter.data;
 }
 
 int Reorder(const ThalwegDnnlPlan& plan, const memory::desc& from_desc, const float* from,
@@ -178,7 +179,7 @@ int Run(const ThalwegDnnlPlan* plan, float* input, float* packed, const float* b
   }
 }
 
-constexpr ThalwegDnnlApi kApi = {Make, Free, SameFilter, PackFilter, UnpackFilter, Run};
+constexpr ThalwegDnnlApi kApi = {Make, Free, FilterFormat, PackFilter, UnpackFilter, Run};
 
 }  // namespace
 

@@ -67,14 +67,15 @@ class FusedMatMulCpu : public Kernel {
     const compute::IsaTable& isa = ctx.work().isa();
     const char format[] = {static_cast<char>(isa.level), static_cast<char>(shape.b)};
     const std::string_view bytes(static_cast<const char*>(format), sizeof format);
-    Tensor packed = weight_.Find({&b}, bytes);
+    const Tensor* const sources[] = {&b};
+    Tensor packed = weight_.Find(sources, bytes);
     if (!packed.empty()) return packed;
     ASSIGN_OR_RETURN(const int64_t size, compute::PackedSize(isa, b.dtype(), shape.n, shape.k));
     ASSIGN_OR_RETURN(
         packed, Tensor::Allocate(ctx.allocator(), compute::PackedType(b.dtype()), Shape{size}));
     RETURN_IF_ERROR(
         compute::PackGemm(ctx.work(), b.dtype(), shape, b.raw_data(), packed.mutable_raw_data()));
-    weight_.Keep({&b}, bytes, packed);
+    weight_.Keep(sources, bytes, packed);
     return packed;
   }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/conv/conv2d.h"
 #include "thalweg/kernel/element_wise.h"
-#include "thalweg/ops/nn/window_kernel.h"
+#include "thalweg/ops/nn/conv_kernel.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
-namespace {
 
 // The sizes of a convolution from the shapes of its input and filter.
-Result<compute::Conv2DShape> SizesOf(const WindowAttrs& attrs, const Shape& image,
-                                     const Shape& filter) {
+Result<compute::Conv2DShape> ConvSizes(const WindowAttrs& attrs, const Shape& image,
+                                       const Shape& filter) {
   if (image.rank() != 4 || filter.rank() != 4) {
     return InvalidArgument("input and filter must have 4 dimensions, got ", image.ToString(),
                            " and ", filter.ToString());
@@ -29,51 +27,59 @@ Result<compute::Conv2DShape> SizesOf(const WindowAttrs& attrs, const Shape& imag
   return sizes;
 }
 
-Shape OutputShape(const compute::Conv2DShape& s) {
+Shape ConvOutputShape(const compute::Conv2DShape& s) {
   if (s.channels_first) return Shape{s.batch, s.out_channels, s.rows.output, s.columns.output};
   return Shape{s.batch, s.rows.output, s.columns.output, s.out_channels};
 }
 
-Status CheckGrad(const compute::Conv2DShape& sizes, const Tensor& grad) {
-  if (grad.shape() == OutputShape(sizes)) return OkStatus();
-  return InvalidArgument("out_backprop must have the shape of the output, ",
-                         OutputShape(sizes).ToString(), ", got ", grad.shape());
+const float* KeptFilter::Find(std::string_view format) {
+  packed_ = weight_.Find(Sources(), format);
+  return packed_.empty() ? nullptr : packed_.data<float>();
 }
 
-class ConvKernel : public Kernel {
- public:
-  explicit ConvKernel(WindowAttrs attrs) : attrs_(std::move(attrs)) {}
+float* KeptFilter::Allocate(int64_t floats) {
+  Result<Tensor> made = Tensor::Allocate(ctx_.allocator(), DType::kFloat, Shape{floats});
+  if (!made.ok()) return nullptr;
+  packed_ = *std::move(made);
+  return packed_.mutable_data<float>();
+}
 
- protected:
-  const WindowAttrs attrs_;
-  compute::ConvPlans plans_;  // locks for itself
-};
+void KeptFilter::Keep(std::string_view format) { weight_.Keep(Sources(), format, packed_); }
 
-template <class K>
-Result<std::unique_ptr<Kernel>> MakeConv(const KernelConstruction& c) {
-  ASSIGN_OR_RETURN(WindowAttrs attrs, ParseWindowAttrs(c, true, true));
-  return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(attrs)));
+PackedWeightUser::Sources KeptFilter::Sources() const {
+  size_t n = 0;
+  while (n < made_of_.size() && made_of_[n] != nullptr) ++n;
+  return {made_of_.data(), n};
+}
+
+Status ConvKernel::Read(const KernelConstruction& c) {
+  ASSIGN_OR_RETURN(attrs_, ParseWindowAttrs(c, true, true));
+  if (c.node().FindAttr("_weight") == nullptr) return OkStatus();
+  ASSIGN_OR_RETURN(const std::string weight, c.Attr<std::string>("_weight"));
+  return weight_.Open(c.resources(), weight);
+}
+
+namespace {
+
+Status CheckGrad(const compute::Conv2DShape& sizes, const Tensor& grad) {
+  if (grad.shape() == ConvOutputShape(sizes)) return OkStatus();
+  return InvalidArgument("out_backprop must have the shape of the output, ",
+                         ConvOutputShape(sizes).ToString(), ", got ", grad.shape());
 }
 
 class Conv2DCpu : public ConvKernel {
- public:
-  using ConvKernel::ConvKernel;
-  static auto Create(const KernelConstruction& c) { return MakeConv<Conv2DCpu>(c); }
-
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &filter = ctx.input(1);
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(attrs_, image.shape(), filter.shape()));
-    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, image.dtype(), OutputShape(sizes)));
-    return compute::Conv2D(ctx.work(), image.dtype(), sizes, image.raw_data(), filter.raw_data(),
-                           y->mutable_raw_data(), {}, &plans_);
+    ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image.shape(), filter.shape()));
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, image.dtype(), ConvOutputShape(sizes)));
+    KeptFilter kept(weight_, ctx, {&filter});
+    return compute::Conv2D(ctx.work(), image.dtype(), sizes, image.raw_data(),
+                           {filter.raw_data(), nullptr, KeeperOf(kept)}, y->mutable_raw_data(), {},
+                           &plans_);
   }
 };
 
 class Conv2DBackpropInputCpu : public ConvKernel {
- public:
-  using ConvKernel::ConvKernel;
-  static auto Create(const KernelConstruction& c) { return MakeConv<Conv2DBackpropInputCpu>(c); }
-
   Status Compute(Context& ctx) override {
     const Tensor &filter = ctx.input(1), &grad = ctx.input(2);
     ASSIGN_OR_RETURN(Shape image, ShapeOf(ctx.input(0), "input_sizes"));
@@ -82,23 +88,21 @@ class Conv2DBackpropInputCpu : public ConvKernel {
       image = attrs_.format.channels_first ? Shape{grad.dim(0), in, rows, columns}
                                            : Shape{grad.dim(0), rows, columns, in};
     }
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(attrs_, image, filter.shape()));
+    ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image, filter.shape()));
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, grad.dtype(), image));
-    return compute::Conv2DBackwardInput(ctx.work(), grad.dtype(), sizes, filter.raw_data(),
+    KeptFilter kept(weight_, ctx, {&filter});
+    return compute::Conv2DBackwardInput(ctx.work(), grad.dtype(), sizes,
+                                        {filter.raw_data(), nullptr, KeeperOf(kept)},
                                         grad.raw_data(), dx->mutable_raw_data(), &plans_);
   }
 };
 
 class Conv2DBackpropFilterCpu : public ConvKernel {
- public:
-  using ConvKernel::ConvKernel;
-  static auto Create(const KernelConstruction& c) { return MakeConv<Conv2DBackpropFilterCpu>(c); }
-
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &grad = ctx.input(2);
     ASSIGN_OR_RETURN(const Shape filter, ShapeOf(ctx.input(1), "filter_sizes"));
-    ASSIGN_OR_RETURN(const auto sizes, SizesOf(attrs_, image.shape(), filter));
+    ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image.shape(), filter));
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(Tensor * df, ctx.AllocateOutput(0, grad.dtype(), filter));
     return compute::Conv2DBackwardFilter(ctx.work(), grad.dtype(), sizes, image.raw_data(),
@@ -111,13 +115,13 @@ class Conv2DBackpropFilterCpu : public ConvKernel {
 
 THALWEG_KERNEL(conv2d, cpu) {
   const auto add = [&](DType dtype) {
-    registry.Add<Conv2DCpu>("Conv2D", kCpu, {{"T", dtype}}).Cost(KernelCost::kExpensive);
-    registry.Add<Conv2DBackpropInputCpu>("Conv2DBackpropInput", kCpu, {{"T", dtype}})
+    registry.Add<MadeConv<Conv2DCpu>>("Conv2D", kCpu, {{"T", dtype}}).Cost(KernelCost::kExpensive);
+    registry.Add<MadeConv<Conv2DBackpropInputCpu>>("Conv2DBackpropInput", kCpu, {{"T", dtype}})
         .Cost(KernelCost::kExpensive);
   };
   for (DType dtype : kFloats) {
     add(dtype);
-    registry.Add<Conv2DBackpropFilterCpu>("Conv2DBackpropFilter", kCpu, {{"T", dtype}})
+    registry.Add<MadeConv<Conv2DBackpropFilterCpu>>("Conv2DBackpropFilter", kCpu, {{"T", dtype}})
         .Cost(KernelCost::kExpensive);
   }
   add(DType::kInt32);

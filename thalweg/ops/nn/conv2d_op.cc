@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv2D and the two operations that compute its gradients.
 #include "thalweg/graph/op_registry.h"
-#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/nn/conv2d_shape.h"
 #include "thalweg/ops/nn/conv_gradient.h"
-#include "thalweg/ops/nn/window_shape.h"
 
 namespace thalweg {
 namespace {
 
 constexpr ConvNames kConv2D = {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
-
-Status Conv2DShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const WindowAttrs attrs, ParseWindowAttrs(c, true, true));
-  ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
-  ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
-  const int64_t in = image.dim(attrs.format.channels()), expected = filter.dim(2);
-  if (in >= 0 && expected >= 0 && filter.dim(3) >= 0) {
-    RETURN_IF_ERROR(GroupsOf(in, expected, filter.dim(3)).status());
-  }
-  ASSIGN_OR_RETURN(const PartialShape out,
-                   SlidShape(attrs, image, {filter.dim(0), filter.dim(1)}, filter.dim(3)));
-  c.set_output(0, out);
-  return OkStatus();
-}
 
 // input_sizes may be the whole shape, or rows and columns.
 Status BackpropInputShape(ShapeContext& c) {
