@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fuzz.sh SECONDS [NAME...]: builds fuzzers with clang's libFuzzer and runs them one after another, SECONDS in all, each beginning
 # with its committed corpus tests/fuzz/NAME/. Without names all of them; `parsers` stands for all but `kernels`, which needs a
-# build of every operation and therefore comes last, as a step of its own. What a fuzzer finds is left in build/fuzz/found/ with
-# the command that repeats it.
+# build of kernels and what they call, and therefore comes last, as a step of its own. What a fuzzer finds is left in
+# build/fuzz/found/ with the command that repeats it.
 set -uo pipefail
 seconds=$1
 shift

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzer of kernels and shape functions: the first two bytes pick an operation, the rest its types,
+// Fuzzer of kernels and shape functions: the first two bytes pick an operation, by a hash of its
+// name, so that an input means the same when there are more operations; the rest says its types,
 // attributes and inputs (testing/trial_values.h).
 #include <cstdio>
+#include <filesystem>
+#include <map>
 #include <span>
 
 #include "thalweg/base/check.h"
+#include "thalweg/base/crc32c.h"
 #include "thalweg/testing/kernel_trial.h"
 
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
@@ -16,15 +20,40 @@ thalweg::KernelTrials& Trials() {
   return *trials;
 }
 
+// By the hash; where two names have the same, the second one is the next.
+std::map<uint32_t, std::string> OpsByHash() {
+  std::map<uint32_t, std::string> ops;
+  for (const std::string& op : Trials().ops()) {
+    uint32_t hash = thalweg::Crc32c(op) & 0xffff;
+    while (!ops.emplace(hash, op).second) ++hash;
+  }
+  return ops;
+}
+
+// An input is a file: it is one that is tried again.
+bool tries_again = false;
+
+void SayWhatWasTried() { std::fprintf(stderr, "%s\n", Trials().last_trial().c_str()); }
+
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  for (int i = 1; i < *argc; ++i) tries_again |= std::filesystem::is_regular_file((*argv)[i]);
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace thalweg;
+  static const std::map<uint32_t, std::string> ops = OpsByHash();
+  // The callback is libFuzzer's own, which keeps the input, as long as inputs are new.
+  if (tries_again) __sanitizer_set_death_callback(SayWhatWasTried);
   if (size < 2) return 0;
-  const size_t op = (size_t{data[0]} | size_t{data[1]} << 8) % Trials().ops().size();
-  const std::string wrong = Trials().Try(Trials().ops()[op], {data + 2, size - 2});
-  if (!wrong.empty())
+  auto op = ops.lower_bound(uint32_t{data[0]} | uint32_t{data[1]} << 8);
+  if (op == ops.end()) op = ops.begin();
+  const std::string wrong = Trials().Try(op->second, {data + 2, size - 2});
+  if (!wrong.empty()) {
     std::fprintf(stderr, "%s\n%s\n", Trials().last_trial().c_str(), wrong.c_str());
+  }
   CHECK(wrong.empty());
   return 0;
 }
