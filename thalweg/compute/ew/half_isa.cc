@@ -6,6 +6,9 @@
 namespace thalweg::compute {
 namespace {
 
+inline float FromBits(uint32_t bits) { return BitCast<float>(bits); }
+inline uint32_t ToBits(float v) { return BitCast<uint32_t>(v); }
+
 inline float HalfToFloat(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   const uint32_t magnitude = h & 0x7fffu;

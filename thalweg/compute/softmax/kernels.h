@@ -6,18 +6,15 @@
 
 namespace thalweg::compute {
 
+// Functions of one row of n >= 1 elements; out may be x.
 template <class T>
 struct SoftmaxKernels {
-  T (*max)(const T* x, int64_t n);
-  // Sum of e^(x - shift); the terms go to out when it is not null (out may be x).
-  T (*exp_sum)(T* out, const T* x, T shift, int64_t n);
-  // out = x * factor, out = x - shift; in place too.
-  void (*scale)(T* out, const T* x, T factor, int64_t n);
-  void (*subtract)(T* out, const T* x, T shift, int64_t n);
-  // Sum of labels * (shift - x); labels with label_step 0 is one element.
-  T (*cross_entropy)(const T* x, const T* labels, int64_t label_step, T shift, int64_t n);
-  // out = out - labels.
-  void (*subtract_labels)(T* out, const T* labels, int64_t label_step, int64_t n);
+  void (*softmax)(T* out, const T* x, int64_t n);
+  void (*log_softmax)(T* out, const T* x, int64_t n);
+  // The loss; out = softmax - labels. A label_step of 0 repeats one element of labels.
+  T (*dense)(T* out, const T* x, const T* labels, int64_t label_step, int64_t n);
+  // The loss of class `label`; out = softmax, less 1 at the label.
+  T (*sparse)(T* out, const T* x, int64_t label, int64_t n);
 };
 
 #define THALWEG_SOFTMAX_LEVEL(LEVEL)                  \

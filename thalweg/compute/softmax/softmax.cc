@@ -63,15 +63,7 @@ Status SoftmaxRows(Work& work, const StorageType& type, bool log, int64_t rows, 
       const int64_t offset = row * classes;
       const T* x = buffer.Read(logits, offset, classes);
       T* y = buffer.Target(out, offset);
-      const T max = k.max(x, classes);
-      if (log) {
-        const T sum = k.exp_sum(nullptr, x, max, classes);
-        k.subtract(y, x, max, classes);
-        k.subtract(y, y, std::log(sum), classes);
-      } else {
-        const T sum = k.exp_sum(y, x, max, classes);
-        k.scale(y, y, T(1) / sum, classes);
-      }
+      (log ? k.log_softmax : k.softmax)(y, x, classes);
       buffer.Write(y, out, offset, classes);
     }
     return true;
@@ -141,14 +133,7 @@ Status DenseRows(Work& work, const StorageType& type, int64_t rows, int64_t clas
       type.widen(*work.isa().half, wide_labels, from, s.labels_column == 0 ? 1 : classes);
       label = wide_labels;
     }
-    const T max = k.max(x, classes);
-    // The gradient's row may be where the logits are: the loss comes first.
-    const T log_sum = std::log(k.exp_sum(nullptr, x, max, classes));
-    const T loss_of_row = k.cross_entropy(x, label, s.labels_column, max + log_sum, classes);
-    const T sum = k.exp_sum(g, x, max, classes);
-    k.scale(g, g, T(1) / sum, classes);
-    k.subtract_labels(g, label, s.labels_column, classes);
-    return loss_of_row;
+    return k.dense(g, x, label, s.labels_column, classes);
   };
   return ForCrossEntropyRows<T>(work, type, rows, classes, {logits, s.logits_row, s.logits_column},
                                 loss, grad, body);
@@ -165,13 +150,7 @@ Status SparseRows(Work& work, const StorageType& type, int64_t rows, int64_t cla
                   void* grad) {
   const SoftmaxKernels<T>& k = KernelsOf<T>(work.isa());
   const auto body = [&](int64_t row, const T* x, T* g, T*) {
-    const int64_t label = LabelAt(labels_type, labels, row);
-    const T max = k.max(x, classes);
-    const T shifted = x[label] - max;
-    const T sum = k.exp_sum(g, x, max, classes);
-    k.scale(g, g, T(1) / sum, classes);
-    g[label] -= T(1);
-    return std::log(sum) - shifted;
+    return k.sparse(g, x, LabelAt(labels_type, labels, row), classes);
   };
   return ForCrossEntropyRows<T>(work, type, rows, classes, {logits, classes, 1}, loss, grad, body);
 }
