@@ -17,6 +17,7 @@
 #include "thalweg/compute/conv/depthwise.h"
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/ew/program.h"
+#include "thalweg/compute/ew/reduced_program.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/compute/isa/components.h"
 #include "thalweg/compute/norm/batch_norm.h"
@@ -367,14 +368,64 @@ void ChainRows(Bench& bench) {
   }
 }
 
+void ReducedRows(Bench& bench) {
+  struct Program {
+    const char* name;
+    std::vector<const char*> lines;
+    double tensors;  // read and written
+  };
+  const Program programs[] = {{"sum of squares", {"Square 0", "Sum 3 axes 0,1"}, 1},
+                              {"bias gradient of relu", {"ReluGrad 0 0 same", "Sum 3 axes 0"}, 1},
+                              {"layer norm",
+                               {"Mean 0 axes 1 keep", "SquaredDifference 0 3", "Mean 4 axes 1 keep",
+                                "Add 5 2", "Rsqrt 6", "Sub 0 3", "Mul 8 7", "Mul 9 1", "Add 10 1"},
+                               2}};
+  for (const Program& row : programs) {
+    std::vector<ReducedInstruction> instructions;
+    for (const char* line : row.lines) instructions.push_back(*ReducedInstruction::Parse(line));
+    const Result<ReducedProgram> program =
+        ReducedProgram::Make(std::vector<DType>(3, DType::kFloat), std::move(instructions),
+                             {2 + static_cast<int>(row.lines.size())});
+    for (const auto& [rows, columns] :
+         {std::pair<int64_t, int64_t>{2048, 256}, {10000, 1024}, {2500, 4096}}) {
+      const int64_t n = rows * columns, dims[] = {rows, columns};
+      std::vector<float> x(n, 0.5f), scale(columns, 0.5f), number(1, 1e-5f), y(n);
+      const EwRun::Input inputs[] = {
+          {x.data(), dims}, {scale.data(), std::span(dims).last(1)}, {number.data(), {}}};
+      bench.Bytes(Label(row.name, {rows, columns}), 4.0 * row.tensors * static_cast<double>(n),
+                  [&] {
+                    ReducedRun run(*program, bench.work().isa(), inputs);
+                    run.InferShapes().IgnoreError();
+                    void* outputs[] = {y.data()};
+                    run.Execute(bench.work(), outputs).IgnoreError();
+                  });
+    }
+  }
+}
+
 void RowRows(Bench& bench) {
-  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{10000, 1000}, {1000000, 10}}) {
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{1000, 1024}, {1000, 10}, {10000, 1000}, {1000000, 10}}) {
     const int64_t n = rows * columns;
     std::vector<float> x(n, 0.5f), y(n), loss(rows);
     const std::vector<int64_t> dims = {rows, columns};
     const auto bytes = static_cast<double>(n) * 4;
     bench.Bytes(Label("softmax", {rows, columns}), 2 * bytes, [&] {
       Softmax(bench.work(), DType::kFloat, rows, columns, x.data(), y.data()).IgnoreError();
+    });
+    bench.Bytes(Label("log softmax", {rows, columns}), 2 * bytes, [&] {
+      LogSoftmax(bench.work(), DType::kFloat, rows, columns, x.data(), y.data()).IgnoreError();
+    });
+    const std::vector<int32_t> places(static_cast<size_t>(rows), 3);
+    bench.Bytes(Label("sparse cross entropy", {rows, columns}), 2 * bytes, [&] {
+      SparseCrossEntropy(bench.work(), DType::kFloat, rows, columns, x.data(), DType::kInt32,
+                         places.data(), loss.data(), y.data())
+          .IgnoreError();
+    });
+    bench.Bytes(Label("dense cross entropy", {rows, columns}), 3 * bytes, [&] {
+      CrossEntropy(bench.work(), DType::kFloat, rows, columns, {columns, 1, columns, 1}, x.data(),
+                   x.data(), loss.data(), y.data())
+          .IgnoreError();
     });
     for (const int64_t axis : {0, 1}) {
       const std::vector<int64_t> axes = {axis};
@@ -467,6 +518,7 @@ int main(int argc, char** argv) {
     ResnetRows(bench);
     ElementwiseRows(bench);
     ChainRows(bench);
+    ReducedRows(bench);
     RowRows(bench);
     PoolRows(bench);
     NormRows(bench);

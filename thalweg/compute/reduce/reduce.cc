@@ -8,6 +8,7 @@
 
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/ew/storage.h"
+#include "thalweg/compute/inline_work.h"
 #include "thalweg/compute/reduce/kernels.h"
 
 namespace thalweg::compute {
@@ -16,6 +17,7 @@ namespace {
 constexpr int64_t kChunk = 64 * kReduceBlock;  // elements of a long row that one shard reduces
 constexpr int64_t kGrain = 65536;              // elements of a shard
 constexpr int64_t kMostPartials = 256;         // of a column sum
+constexpr int64_t kPiece = 4 * kReduceBlock;   // elements that a source makes at once
 
 template <class T>
 constexpr bool kIsComplex = false;
@@ -120,22 +122,98 @@ T Neutral(ReduceOp op) {
   return op == ReduceOp::kProd || op == ReduceOp::kAll ? T(1) : T(0);
 }
 
+// Where a pass reads: memory, or what a source makes.
+template <class T>
+struct Elements {
+  const T* data = nullptr;
+  const ReduceSource* source = nullptr;
+
+  // `buffer` has room for the elements where there is a source; null when they cannot be made.
+  const T* Get(Work& work, int64_t begin, int64_t end, T* buffer) const {
+    if (source == nullptr) return data + begin;
+    InlineWork here(work);
+    return static_cast<const T*>(source->Make(here, begin, end, buffer));
+  }
+  int64_t Buffer(int64_t elements) const { return source == nullptr ? 0 : elements; }
+};
+
+// One row from `begin`, made in pieces. Pieces meet as the kernels' own blocks do, of which a piece
+// is a power of two.
+template <class T>
+bool ReduceMadeRow(Work& work, const Kernels<T>& k, const Elements<T>& in, int64_t begin, int64_t n,
+                   T* buffer, T* out) {
+  T level[56];
+  uint32_t flags = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i += kPiece, ++count) {
+    const int64_t end = std::min(i + kPiece, n);
+    const T* x = in.Get(work, begin + i, begin + end, buffer);
+    if (x == nullptr) return false;
+    T value = k.row(x, end - i);
+    int at = 0;
+    for (; (count >> at) & 1; ++at) k.meet(&value, &level[at], &value, 1, &flags);
+    level[at] = value;
+  }
+  bool any = false;
+  for (int at = 0; (count >> at) != 0; ++at) {
+    if (((count >> at) & 1) == 0) continue;
+    if (any) {
+      k.meet(out, &level[at], out, 1, &flags);
+    } else {
+      *out = level[at];
+    }
+    any = true;
+  }
+  return true;
+}
+
+// Rows [begin, end) of `size` elements.
+template <class T>
+bool ReduceSomeRows(Work& work, const Kernels<T>& k, const Elements<T>& in, int64_t begin,
+                    int64_t end, int64_t size, T* out) {
+  if (in.source == nullptr) {
+    for (int64_t i = begin; i < end; ++i) out[i] = k.row(in.data + i * size, size);
+    return true;
+  }
+  const int64_t together = std::max<int64_t>(1, kPiece / size);
+  Scratch<T> buffer(work, std::min(kPiece, (end - begin) * size));
+  if (!buffer) return false;
+  for (int64_t i = begin; i < end; i += together) {
+    if (size > kPiece) {
+      if (!ReduceMadeRow(work, k, in, i * size, size, buffer.get(), out + i)) return false;
+      continue;
+    }
+    const int64_t rows = std::min(together, end - i);
+    const T* x = in.Get(work, i * size, (i + rows) * size, buffer.get());
+    if (x == nullptr) return false;
+    for (int64_t j = 0; j < rows; ++j) out[i + j] = k.row(x + j * size, size);
+  }
+  return true;
+}
+
 // [outer, size] -> [outer].
 template <class T>
-Status ReduceRows(Work& work, const Kernels<T>& k, int64_t outer, int64_t size, const T* in,
-                  T* out) {
+Status ReduceRows(Work& work, const Kernels<T>& k, int64_t outer, int64_t size,
+                  const Elements<T>& in, T* out) {
   if (size <= kChunk || outer >= 64) {
-    return ForBlocks(work, outer, std::max<int64_t>(1, kGrain / size),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t i = begin; i < end; ++i) out[i] = k.row(in + i * size, size);
-                     });
+    const int64_t grain = std::max<int64_t>(1, kGrain / size);
+    return ForShards(work, (outer + grain - 1) / grain, [&](int64_t shard) {
+      return ReduceSomeRows(work, k, in, shard * grain, std::min((shard + 1) * grain, outer), size,
+                            out);
+    });
   }
   const int64_t chunks = (size + kChunk - 1) / kChunk;
   Scratch<T> partial(work, outer * chunks);
   if (!partial) return OutOfScratch();
-  RETURN_IF_ERROR(ForBlocks(work, outer * chunks, 1, [&](int64_t i, int64_t) {
-    const int64_t from = i % chunks * kChunk;
-    partial[i] = k.row(in + i / chunks * size + from, std::min(kChunk, size - from));
+  RETURN_IF_ERROR(ForShards(work, outer * chunks, [&](int64_t i) {
+    const int64_t from = i % chunks * kChunk, count = std::min(kChunk, size - from);
+    const int64_t begin = i / chunks * size + from;
+    if (in.source == nullptr) {
+      partial[i] = k.row(in.data + begin, count);
+      return true;
+    }
+    Scratch<T> buffer(work, std::min(kPiece, count));
+    return buffer && ReduceMadeRow(work, k, in, begin, count, buffer.get(), &partial[i]);
   }));
   // Pairs of neighbours, then pairs of pairs.
   uint32_t flags = 0;
@@ -150,11 +228,11 @@ Status ReduceRows(Work& work, const Kernels<T>& k, int64_t outer, int64_t size, 
   return OkStatus();
 }
 
-// Rows [begin, end) of width `inner` into acc (overwritten). Short rows go several at a time
-// through `wide`.
+// Rows [begin, end) of width `inner` into acc (overwritten, unless it goes on from earlier rows).
+// Short rows go several at a time through `wide`.
 template <class T>
 void MeetRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64_t end,
-              int64_t inner, const T* in, T* acc, T* wide) {
+              int64_t inner, const T* in, T* acc, T* wide, bool goes_on = false) {
   uint32_t flags = 0;
   const int64_t together = std::max<int64_t>(1, std::min(256 / inner, end - begin));
   const int64_t width = together * inner;
@@ -177,32 +255,55 @@ void MeetRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64
     }
   };
   int64_t row = begin;
-  for (; row + together <= end; row += together) enter(in + row * inner, width, row == begin);
+  for (; row + together <= end; row += together)
+    enter(in + row * inner, width, row == begin && !goes_on);
   if (row < end) enter(in + row * inner, (end - row) * inner, false);
   if (together == 1) return;
   std::copy_n(wide, inner, acc);
   for (int64_t i = 1; i < together; ++i) k.meet(acc, acc, wide + i * inner, inner, &flags);
 }
 
+// Rows [begin, end) of width `inner`, of which the first element is `first`, into acc. Wide rows
+// are made some at a time.
+template <class T>
+bool MeetMadeRows(Work& work, const Kernels<T>& k, BinaryFn multiply, const Elements<T>& in,
+                  int64_t first, int64_t rows, int64_t inner, T* acc, T* wide) {
+  const int64_t some = inner < 256 ? rows : std::min(rows, std::max<int64_t>(1, kPiece / inner));
+  Scratch<T> buffer(work, in.Buffer(some * inner));
+  if (!buffer) return false;
+  for (int64_t row = 0; row < rows; row += some) {
+    const int64_t end = std::min(row + some, rows);
+    const T* x = in.Get(work, first + row * inner, first + end * inner, buffer.get());
+    if (x == nullptr) return false;
+    MeetRows(k, multiply, 0, end - row, inner, x, acc, wide, row > 0);
+  }
+  return true;
+}
+
 // [outer, size, inner] -> [outer, inner]: partial sums of blocks of rows, folded in pairs.
 template <class T>
 Status ReduceColumns(Work& work, const Kernels<T>& k, BinaryFn multiply, int64_t outer,
-                     int64_t size, int64_t inner, const T* in, T* out) {
+                     int64_t size, int64_t inner, const Elements<T>& in, T* out) {
   const int64_t block =
       std::max({int64_t{64}, (size + kMostPartials - 1) / kMostPartials, kGrain / 4 / inner});
   const int64_t blocks = (size + block - 1) / block;
   Scratch<T> partial(work, blocks > 1 ? outer * blocks * inner : 0);
   if (!partial) return OutOfScratch();
-  RETURN_IF_ERROR(ForBlocks(work, outer * blocks, std::max<int64_t>(1, kGrain / (block * inner)),
-                            [&](int64_t begin, int64_t end) {
-                              T wide[256];
-                              for (int64_t i = begin; i < end; ++i) {
-                                const int64_t row = i % blocks * block;
-                                T* acc = blocks > 1 ? partial.get() + i * inner : out + i * inner;
-                                MeetRows(k, multiply, row, std::min(row + block, size), inner,
-                                         in + i / blocks * size * inner, acc, wide);
-                              }
-                            }));
+  const int64_t grain = std::max<int64_t>(1, kGrain / (block * inner));
+  RETURN_IF_ERROR(ForShards(work, (outer * blocks + grain - 1) / grain, [&](int64_t shard) {
+    T wide[256];
+    for (int64_t i = shard * grain; i < std::min((shard + 1) * grain, outer * blocks); ++i) {
+      const int64_t row = i % blocks * block, rows = std::min(block, size - row);
+      T* acc = blocks > 1 ? partial.get() + i * inner : out + i * inner;
+      const int64_t first = (i / blocks * size + row) * inner;
+      if (in.source == nullptr) {
+        MeetRows(k, multiply, 0, rows, inner, in.data + first, acc, wide);
+      } else if (!MeetMadeRows(work, k, multiply, in, first, rows, inner, acc, wide)) {
+        return false;
+      }
+    }
+    return true;
+  }));
   if (blocks == 1) return OkStatus();
   return ForBlocks(work, outer, std::max<int64_t>(1, kGrain / (blocks * inner)),
                    [&](int64_t begin, int64_t end) {
@@ -235,7 +336,7 @@ void DivideByCount(int64_t n, int64_t count, T* out) {
 // Removes the reduced groups from right to left; all but the last pass go to scratch.
 template <class T>
 Status ReduceGroups(Work& work, const Reduction& r, ReduceOp op, Kernels<T> k, BinaryFn multiply,
-                    const T* in, T* out) {
+                    Elements<T> in, T* out) {
   int64_t left = r.input_elements();  // elements before the groups that are still to do
   int64_t inner = 1;                  // elements kept to the right
   int passes = 0;
@@ -249,9 +350,11 @@ Status ReduceGroups(Work& work, const Reduction& r, ReduceOp op, Kernels<T> k, B
   if (!first || !second) return OutOfScratch();
   T* buffers[2] = {second.get(), first.get()};  // by parity of the pass, from 1
   if (passes == 0) {                            // nothing disappears
-    std::copy_n(in, r.input_elements(), out);
+    const T* from = in.Get(work, 0, r.input_elements(), out);
+    if (from == nullptr) return OutOfScratch();
+    if (from != out) std::copy_n(from, r.input_elements(), out);
     uint32_t flags = 0;
-    if (k.squares) multiply(out, in, in, r.input_elements(), &flags);
+    if (k.squares) multiply(out, out, out, r.input_elements(), &flags);
   }
   int pass = 0;
   for (int g = r.groups() - 1; g >= 0; --g) {
@@ -263,7 +366,7 @@ Status ReduceGroups(Work& work, const Reduction& r, ReduceOp op, Kernels<T> k, B
     T* to = ++pass == passes ? out : buffers[pass % 2];
     RETURN_IF_ERROR(inner == 1 ? ReduceRows(work, k, left, r.size(g), in, to)
                                : ReduceColumns(work, k, multiply, left, r.size(g), inner, in, to));
-    in = to;
+    in = {.data = to};
     if (k.squares) {  // what is squared once is summed from here on
       k = Find<T>(work.isa(), StorageTypeOf(kDTypeOf<T>).compute, ReduceOp::kSum);
     }
@@ -297,10 +400,18 @@ Status ReduceAs(Work& work, ReduceOp op, DType dtype, const StorageType& type, c
     }
     const BinaryFn multiply =
         work.isa().ew[type.compute]->binary[static_cast<int>(BinaryOp::kMul)].vv;
-    RETURN_IF_ERROR(ReduceGroups(work, r, op, k, multiply, from, result));
+    RETURN_IF_ERROR(ReduceGroups<T>(work, r, op, k, multiply, {.data = from}, result));
   }
   if (wide) type.narrow(*work.isa().half, out, result, r.output_elements());
   return OkStatus();
+}
+
+template <class T>
+Status ReduceMadeAs(Work& work, ReduceOp op, EwType type, const Reduction& r,
+                    const ReduceSource& source, void* out) {
+  const BinaryFn multiply = work.isa().ew[type]->binary[static_cast<int>(BinaryOp::kMul)].vv;
+  return ReduceGroups<T>(work, r, op, Find<T>(work.isa(), type, op), multiply, {.source = &source},
+                         static_cast<T*>(out));
 }
 
 }  // namespace
@@ -337,6 +448,27 @@ Status Reduce(Work& work, ReduceOp op, DType dtype, const Reduction& r, const vo
       return ReduceAs<std::complex<double>>(work, op, dtype, type, r, in, out);
   }
   return Internal("unknown element type");
+}
+
+Status ReduceFrom(Work& work, ReduceOp op, DType dtype, const Reduction& r,
+                  const ReduceSource& source, void* out) {
+  const StorageType type = StorageTypeOf(dtype);
+  if (!HasReduce(op, dtype) || type.widen != nullptr) {
+    return Unimplemented("fused reduction of elements of type ", dtype);
+  }
+  if (r.input_elements() == 0) return Reduce(work, op, dtype, r, nullptr, out);
+  switch (type.compute) {
+    case kEwFloat:
+      return ReduceMadeAs<float>(work, op, type.compute, r, source, out);
+    case kEwDouble:
+      return ReduceMadeAs<double>(work, op, type.compute, r, source, out);
+    case kEwInt32:
+      return ReduceMadeAs<int32_t>(work, op, type.compute, r, source, out);
+    case kEwInt64:
+      return ReduceMadeAs<int64_t>(work, op, type.compute, r, source, out);
+    default:
+      return Unimplemented("fused reduction of elements of type ", dtype);
+  }
 }
 
 }  // namespace thalweg::compute

@@ -20,9 +20,22 @@ namespace thalweg::compute {
 
 enum class ReduceOp : uint8_t { kSum, kMean, kMax, kMin, kProd, kAll, kAny, kSumSquares };
 
+// Elements that are made when they are reduced, piece by piece while they are in cache.
+class ReduceSource {
+ public:
+  virtual ~ReduceSource() = default;
+  // Elements [begin, end), in row-major order, in `buffer` or elsewhere; null when they cannot be
+  // made. Called from many threads at once, never twice for the same element.
+  virtual const void* Make(Work& work, int64_t begin, int64_t end, void* buffer) const = 0;
+};
+
 bool HasReduce(ReduceOp op, DType dtype);
 Status Reduce(Work& work, ReduceOp op, DType dtype, const Reduction& reduction, const void* in,
               void* out);
+// The same, with the same bits, of what `source` makes; float, double and 32 and 64 bit integers.
+// What Make has refused is ResourceExhausted.
+Status ReduceFrom(Work& work, ReduceOp op, DType dtype, const Reduction& reduction,
+                  const ReduceSource& source, void* out);
 
 // The first place of the largest (smallest) element along the middle of [outer, size, inner], as
 // int64, int32, int16 or uint16. size must be at least 1. Real numbers and bool.
