@@ -20,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr const char* kFused = "_FusedElementwise";
+constexpr const char* kReduction = "_FusedReduction";
 
 const Registries& All() {
   static const Registries registries = MakeRegistries();
@@ -48,7 +49,7 @@ class FusePassTest : public testing::Test {
   static std::vector<std::vector<std::string>> Programs(const StepGraph& step) {
     std::vector<std::vector<std::string>> programs;
     for (const Node* node : step.graph->Nodes()) {
-      if (node->op_name() != kFused) continue;
+      if (node->op_name() != kFused && node->op_name() != kReduction) continue;
       programs.push_back(*node->Attr<std::vector<std::string>>("program"));
     }
     return programs;
@@ -143,6 +144,51 @@ TEST_F(FusePassTest, OtherMeaningsAreLeftAlone) {
   }
 }
 
+TEST_F(FusePassTest, AReductionEndsATree) {
+  const auto axes = [&](std::vector<int32_t> list) { return b.Const(list); };
+  const Output difference = b.Op("SquaredDifference", {x, y});
+  const StepGraph step = Fuse({b.Op("Mean", {difference, axes({1, 0})}, {}, "loss")});
+  EXPECT_THAT(Programs(step), ElementsAre(ElementsAre("SquaredDifference 0 1", "Mean 2 axes 0,1")));
+  EXPECT_EQ(step.graph->num_nodes(), 3);  // the axes are gone
+  EXPECT_EQ(step.graph->FindNode("loss")->op_name(), kReduction);
+  const AttrMap keep = {{"keep_dims", true}};
+  EXPECT_THAT(Programs(Fuse({b.Op("Sum", {b.Op("Neg", {x}), axes({-1})}, keep)})),
+              ElementsAre(ElementsAre("Neg 0", "Sum 1 axes 1 keep")));
+  // Not before others: these do not keep rows.
+  EXPECT_TRUE(Programs(Fuse({b.Op("Neg", {b.Op("Sum", {x, axes({1})})})})).empty());
+  EXPECT_TRUE(Programs(Fuse({b.Op("Neg", {b.Op("Sum", {x, axes({0})}, keep)})})).empty());
+  // Refused by the operation itself, or known only in the step.
+  const Output fed = Placeholder("fed", PartialShape{1}, DType::kInt32);
+  EXPECT_TRUE(Programs(Fuse({b.Op("Sum", {b.Op("Neg", {x}), fed})})).empty());
+  // What else reads the elements gets them from the same node.
+  const Output gradient = b.Op("ReluGrad", {x, x}, {}, "gradient");
+  const Output bias = b.Op("BiasAddGrad", {gradient}, {}, "bias");
+  const Output product = b.Op("MatMul", {gradient, x}, {{"transpose_b", true}}, "product");
+  const StepGraph several = Fuse({bias, product});
+  EXPECT_THAT(Programs(several), ElementsAre(ElementsAre("ReluGrad 0 0 same", "Sum 1 axes 0")));
+  EXPECT_EQ(several.graph->FindNode("product")->input(0).ToString(), "bias:1");
+}
+
+TEST_F(FusePassTest, RowsAreNormalisedInOneNode) {
+  const AttrMap keep = {{"keep_dims", true}};
+  const Output axis = b.Const(std::vector<int32_t>{-1});
+  const Output mean = b.Op("Mean", {x, axis}, keep);
+  const Output square = b.Op("SquaredDifference", {x, b.Op("StopGradient", {mean})});
+  const Output variance = b.Op("Mean", {square, axis}, keep);
+  const Output root = b.Op("Rsqrt", {variance}, {}, "rsqrt");
+  const Output centred = b.Op("Sub", {x, mean}, {}, "centred");
+  const Output result = b.Op("AddV2", {b.Op("Mul", {centred, root}), y}, {}, "result");
+  EXPECT_THAT(
+      Programs(Fuse({result})),
+      ElementsAre(ElementsAre("Mean 0 axes 1 keep", "SquaredDifference 0 2", "Mean 3 axes 1 keep",
+                              "Rsqrt 4", "Sub 0 2", "Mul 6 5", "Add 7 1")));
+  // As in training: later nodes read what is in the middle.
+  const Output later = b.Op("MatMul", {centred, result}, {{"transpose_b", true}}, "later");
+  const StepGraph step = Fuse({later});
+  ASSERT_EQ(Programs(step).size(), 1u);
+  EXPECT_EQ(step.graph->FindNode("later")->input(0).ToString(), "result:1");
+}
+
 TEST_F(FusePassTest, LongChainsAreCut) {
   Output value = x;
   for (int i = 0; i < 200; ++i) value = b.Op("AddV2", {value, y});
@@ -190,7 +236,9 @@ class FusedGraphsTest : public testing::Test {
         session->Run({.partition_graphs = true}, signature, values, fetched, &metadata));
     fused_nodes = 0;
     for (const auto& part : metadata.partition_graphs) {
-      for (const Node* node : part.graph->Nodes()) fused_nodes += node->op_name() == kFused;
+      for (const Node* node : part.graph->Nodes()) {
+        fused_nodes += node->op_name() == kFused || node->op_name() == kReduction;
+      }
     }
     return fetched;
   }
@@ -236,6 +284,7 @@ TEST_F(FusedGraphsTest, RandomGraphsGiveTheSameBits) {
   const char* kUnary[] = {"Neg", "Square", "Abs", "Relu", "Identity", "Sign"};
   const char* kFloatUnary[] = {"Tanh", "Sigmoid", "Exp", "Softplus", "Erf", "Rsqrt"};
   const char* kBinary[] = {"AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference"};
+  const char* kReduce[] = {"Sum", "Mean", "Max", "Min"};
   int graphs_with_fused = 0;
   for (uint32_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE(seed);
@@ -261,8 +310,15 @@ TEST_F(FusedGraphsTest, RandomGraphsGiveTheSameBits) {
     all = feeds;
     const auto any = [&] { return all[static_cast<size_t>(pick(all.size()))]; };
     for (int i = 0; i < 40; ++i) {
-      const int kind = pick(10);
+      const int kind = pick(12);
       const Output first = kind % 2 == 0 ? all.back() : any();
+      const PartialShape& shape = first.shape();
+      if (kind >= 10 && shape.known_rank() && shape.rank() > 0) {
+        const int32_t axis = kind == 10 ? -1 : pick(static_cast<size_t>(shape.rank()));
+        all.push_back(b.Op(kReduce[pick(4)], {first, b.Const(std::vector<int32_t>{axis})},
+                           {{"keep_dims", pick(6) > 0}}));
+        continue;
+      }
       if (kind < 5) {
         all.push_back(b.Op(kBinary[pick(6)], {first, any()}));
       } else if (kind < 7) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "thalweg/tensor/integers.h"
+
 namespace thalweg {
 namespace {
 
@@ -216,6 +218,69 @@ int EmitInstructions(const Node& node, std::span<const int> operands, int next,
       return operands.size() == 1 ? operands[0] : next + static_cast<int>(operands.size()) - 2;
   }
   return next;
+}
+
+namespace {
+
+struct NamedReduction {
+  std::string_view name;
+  compute::ReduceOp op;
+};
+constexpr NamedReduction kReductions[] = {{"BiasAddGrad", compute::ReduceOp::kSum},
+                                          {"Max", compute::ReduceOp::kMax},
+                                          {"Mean", compute::ReduceOp::kMean},
+                                          {"Min", compute::ReduceOp::kMin},
+                                          {"Sum", compute::ReduceOp::kSum}};
+
+// False when they are not known, out of range or repeated: the operation itself says so.
+bool FindAxes(const Node& node, int rank, std::vector<int64_t>* axes) {
+  if (node.op_name() == "BiasAddGrad") {
+    const Result<std::string> format = node.Attr<std::string>("data_format");
+    if (!format.ok() || *format != "NHWC" || rank < 2) return false;
+    for (int axis = 0; axis + 1 < rank; ++axis) axes->push_back(axis);
+    return true;
+  }
+  const Node* source = node.input(1).node;
+  if (source == nullptr || source->op_name() != "Const" || !source->control_inputs().empty()) {
+    return false;
+  }
+  const Result<Tensor> value = source->Attr<Tensor>("value");
+  if (!value.ok() || value->rank() > 1 || !IsIndexType(value->dtype())) return false;
+  for (int64_t i = 0; i < value->num_elements(); ++i) {
+    const int64_t given = IntAt(*value, i), axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank) return false;
+    if (std::find(axes->begin(), axes->end(), axis) != axes->end()) return false;
+    axes->push_back(axis);
+  }
+  std::sort(axes->begin(), axes->end());
+  return true;
+}
+
+}  // namespace
+
+std::optional<FusableReduction> FindReduction(const Node& node) {
+  const auto* found = std::find_if(std::begin(kReductions), std::end(kReductions),
+                                   [&](const auto& r) { return r.name == node.op_name(); });
+  if (found == std::end(kReductions) || node.num_inputs() == 0 || node.num_outputs() != 1) {
+    return std::nullopt;
+  }
+  const DType type = node.input_type(0);
+  if (type != DType::kFloat && type != DType::kDouble && type != DType::kInt32 &&
+      type != DType::kInt64) {
+    return std::nullopt;
+  }
+  const PartialShape& shape = node.input(0).shape();
+  FusableReduction fusable;
+  fusable.instruction.reduces = true;
+  fusable.instruction.op = found->op;
+  std::vector<int64_t>& axes = fusable.instruction.axes;
+  if (!shape.known_rank() || !FindAxes(node, shape.rank(), &axes)) return std::nullopt;
+  const Result<bool> keep = node.Attr<bool>("keep_dims");
+  fusable.instruction.keep_dims = keep.ok() && *keep;
+  const auto count = static_cast<int64_t>(axes.size());
+  fusable.in_rows = fusable.instruction.keep_dims && count > 0 && count < shape.rank() &&
+                    axes.front() == shape.rank() - count;
+  return fusable;
 }
 
 }  // namespace thalweg

@@ -6,10 +6,11 @@
 //   }
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "thalweg/compute/ew/program.h"
+#include "thalweg/compute/ew/reduced_program.h"
 #include "thalweg/graph/graph.h"
 
 namespace thalweg {
@@ -21,5 +22,13 @@ int FusableInstructions(const Node& node);
 // Appends them; `next` is the number of the next value. Gives back the value that is the node's.
 int EmitInstructions(const Node& node, std::span<const int> operands, int next,
                      std::vector<compute::EwInstruction>* instructions);
+
+// The same for a reduction over constant dimensions; its only operand is input 0.
+struct FusableReduction {
+  compute::ReducedInstruction instruction;  // without its operand
+  // It keeps its dimensions, which are the last ones: what it makes is broadcast back along rows.
+  bool in_rows = false;
+};
+std::optional<FusableReduction> FindReduction(const Node& node);
 
 }  // namespace thalweg

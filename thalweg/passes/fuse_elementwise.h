@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // FuseElementwise: trees of element-wise nodes become one _FusedElementwise each, which goes over
-// memory once and gives the same bits.
+// memory once and gives the same bits; with the reductions of what they make, one _FusedReduction.
 //
-// A node joins the tree of its readers when all of them are in one; the root alone is seen from
-// outside. Never inside a tree: feeds, fetches, targets, nodes that others wait for, references,
-// stateful nodes, nodes with a colocation constraint or another device than the root's. The new
-// node has the root's name; errors name the node they belong to. Nothing is done where the
-// registries lack _FusedElementwise.
+// A node joins the tree of its readers when all of them are in one. A reduction over constant
+// dimensions is a tree's root; where it is over the last dimensions and keeps them (layer
+// normalisation, softmax) it may be inside too. What such a reduction reads, or is made of its
+// result, joins also when others read it: it becomes one more output of the new node. Never inside
+// a tree: feeds, fetches, targets, nodes that others wait for, references, stateful nodes, nodes
+// with a colocation constraint or another device than the root's. The new node has the root's name;
+// errors name the node they belong to. Nothing is done where the registries lack the operations.
 #pragma once
 
 #include "thalweg/kernel/kernel_registry.h"
