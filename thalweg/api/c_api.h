@@ -296,7 +296,8 @@ typedef struct TwSessionOptions {
                               container and name */
   int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
   int32_t fuse_elementwise, fuse_epilogue, pack_weights; /* passes, as above */
-  int32_t strict_graph; /* 1: a run after the graph has grown is an error */
+  int32_t strict_graph;  /* 1: a run after the graph has grown is an error */
+  int32_t join_products; /* a pass, as above; it changes last places */
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */

@@ -51,13 +51,15 @@ struct EnvironmentOptions {
   Status Validate() const;
 };
 
-// Graph rewrites of the step compiler. None changes what a step computes.
+// Graph rewrites of the step compiler. None changes what a step computes, to the last bit but for
+// join_products.
 struct PassOptions {
   bool prune = true;                             // drop what the other passes made useless
   bool fold_constants = true;                    // compute once what depends on constants alone
   int64_t fold_limit_bytes = int64_t{10} << 20;  // of one folded tensor
   bool cse = true;                               // merge equal stateless nodes
   bool fuse_elementwise = true;                  // one node for a tree of element-wise ones
+  bool join_products = true;                     // a sum of products: one product, other rounding
   bool fuse_epilogue = true;                     // products take bias and activation along
   bool pack_weights = true;                      // weights stay packed from step to step
 
@@ -67,6 +69,7 @@ struct PassOptions {
             .fold_limit_bytes = 0,
             .cse = false,
             .fuse_elementwise = false,
+            .join_products = false,
             .fuse_epilogue = false,
             .pack_weights = false};
   }

@@ -128,8 +128,10 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   if (passes.prune && step.graph.get() != before) {
     ASSIGN_OR_RETURN(step, Prune(step));
   }
-  if (passes.fuse_epilogue) {
+  if (passes.join_products) {
     ASSIGN_OR_RETURN(step, JoinProducts(step));
+  }
+  if (passes.fuse_epilogue) {
     ASSIGN_OR_RETURN(step, FuseEpilogues(step));
   }
   if (passes.pack_weights) {
