@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -55,8 +56,8 @@ AttrMap Fuse(std::vector<std::string> names, int64_t args) {
 OpCase Case() {
   OpCase c("_FusedMatMul");
   c.Reference([](RefCall<double>& r) { kFused(r); })
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2);
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kProduct, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kProduct, DType::kBfloat16));
   return c;
 }
 

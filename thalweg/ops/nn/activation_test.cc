@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -48,8 +49,8 @@ void ActivationGrad(const char* op, F f, AttrMap attrs = {}) {
   };
   OpCase(op)
       .Elementwise(f)
-      .Tolerance(DType::kHalf, 4e-3)
-      .Tolerance(DType::kBfloat16, 3e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kActivation, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kActivation, DType::kBfloat16))
       .Try({In({7, 31}), x({7, 31})}, attrs)
       .Try({In({}).Range(1, 2), x({})}, attrs)
       .Try({In({0, 2}), x({0, 2})}, attrs)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -52,8 +53,8 @@ TEST(BatchNormTest, Volumes) {
   const auto vector = [](int64_t n) { return In({n}).Range(0.5, 2); };
   OpCase("FusedBatchNormV3")
       .Reference(Forward)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 5e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kBatchNorm, DType::kBfloat16))
       .GradOutputs({0})
       .GradInputs({0, 1, 2})
       .GradStep(1e-2, 2e-2)
@@ -73,8 +74,8 @@ TEST(BatchNormTest, Forward) {
   for (const char* op : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}) {
     OpCase(op)
         .Reference(Forward)
-        .Tolerance(DType::kHalf, 1e-2)
-        .Tolerance(DType::kBfloat16, 5e-2)
+        .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
+        .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kBatchNorm, DType::kBfloat16))
         .GradOutputs({0})
         .GradInputs({0, 1, 2})
         .GradStep(1e-2, 2e-2)
@@ -123,8 +124,8 @@ TEST(BatchNormTest, Backward) {
     };
     OpCase(op)
         .Reference(Backward)
-        .Tolerance(DType::kHalf, 1e-2)
-        .Tolerance(DType::kBfloat16, 5e-2)
+        .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
+        .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kBatchNorm, DType::kBfloat16))
         .Try(inputs(In({2, 3, 5, 7}), In({2, 3, 5, 7}), 7))
         .Try(inputs(In({2, 7, 3, 5}), In({2, 7, 3, 5}), 7), {{"data_format", "NCHW"}})
         .Try(inputs(In({2, 3, 5, 7}), In({2, 3, 5, 7}), 7), {{"is_training", false}})

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -24,7 +25,7 @@ TEST(BiasAddTest, Values) {
   const AttrMap first = {{"data_format", "NCHW"}};
   OpCase("BiasAdd")
       .Reference([](auto& r) { Added(r); })
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBiasGrad, DType::kHalf))
       .Try({In({7, 31}), In({31})})
       .Try({In({2, 3, 4, 5}), In({5})})
       .Try({In({2, 3, 4, 5}), In({3})}, first)
@@ -37,7 +38,7 @@ TEST(BiasAddTest, Values) {
       .Run();
   OpCase("BiasAddV1")
       .Reference([](auto& r) { Added(r); })
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBiasGrad, DType::kHalf))
       .Try({In({7, 31}), In({31})})
       .Run();
 }
@@ -53,8 +54,8 @@ TEST(BiasAddTest, Grad) {
           r.out[0][Channel(r, at)] += r.in[0].At(at);
         });
       })
-      .Tolerance(DType::kHalf, 2e-2)
-      .Tolerance(DType::kBfloat16, 1e-1)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBiasGrad, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kBiasGrad, DType::kBfloat16))
       .Try({In({7, 201})})
       .Try({In({2, 3, 4, 5})})
       .Try({In({2, 3, 4, 5})}, first)

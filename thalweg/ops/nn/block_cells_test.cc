@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -102,7 +103,7 @@ TEST(BlockCellsTest, Cell) {
         r.out = Lstm(r, 0, 1).Forward(r.in[1].shape, r.Attr<float>("forget_bias"),
                                       r.Attr<float>("cell_clip"));
       })
-      .Tolerance(DType::kHalf, 2e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kCell, DType::kHalf))
       .Try(Joined({In({3, 4}), In({3, 5}), In({3, 5})}, Weights(4, 5)), {{"use_peephole", true}})
       .Try(Joined({In({2, 3}), In({2, 1}), In({2, 1})}, Weights(3, 1)),
            {{"use_peephole", false}, {"cell_clip", 0.3f}, {"forget_bias", 0.5f}})
@@ -136,7 +137,7 @@ TEST(BlockCellsTest, CellGrad) {
           r.out[4][c] += g.gates[3] * r.in[9][k];
         }
       })
-      .Tolerance(DType::kHalf, 3e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kCell, DType::kHalf))
       .Try(Joined(Joined({In({3, 4}), In({3, 5}), In({3, 5})}, Weights(4, 5)), states),
            {{"use_peephole", true}})
       .Try(Joined(Joined({In({3, 4}), In({3, 5}), In({3, 5})}, Weights(4, 5)), states),
@@ -162,7 +163,7 @@ TEST(BlockCellsTest, Sequence) {
           r.out = lstm.Forward(Shape{x.dim(0), x.dim(1), lstm.cells},
                                v2 ? 0 : r.Attr<float>("forget_bias"), r.Attr<float>("cell_clip"));
         })
-        .Tolerance(DType::kHalf, 3e-2)
+        .Tolerance(DType::kHalf, ToleranceOf(OpClass::kCell, DType::kHalf))
         .GradInputs({1, 2, 3, 4, 5, 6, 7, 8})
         .GradOutputs({1, 6})
         .GradStep(1e-2, 3e-2)

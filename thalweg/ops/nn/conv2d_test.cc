@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/ops/nn/test_conv2d.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
 
 OpCase Tolerant(const char* op) {
   OpCase made(op);
-  made.Tolerance(DType::kHalf, 2e-2).Tolerance(DType::kBfloat16, 2e-1).GradStep(1e-4, 1e-5);
+  made.Tolerance(DType::kHalf, ToleranceOf(OpClass::kConvolution, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kConvolution, DType::kBfloat16))
+      .GradStep(1e-4, 1e-5);
   return made;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/ops/nn/test_slide.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -58,8 +59,8 @@ TEST(ConvAnyTest, Cases) {
   grouped.Set("groups", 2);
   OpCase("Conv")
       .Reference(Reference)
-      .Tolerance(DType::kHalf, 2e-2)
-      .Tolerance(DType::kBfloat16, 2e-1)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kConvolution, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kConvolution, DType::kBfloat16))
       .Types({{"T", DType::kFloat}})
       .Types({{"T", DType::kDouble}})
       .Types({{"T", DType::kHalf}})

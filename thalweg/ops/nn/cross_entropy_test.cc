@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -25,7 +26,8 @@ void CrossEntropy(RefCall<double>& r, int64_t rows, int64_t classes, Label label
 
 OpCase Tolerant(const char* op) {
   OpCase made(op);
-  made.Tolerance(DType::kHalf, 1e-2).Tolerance(DType::kBfloat16, 5e-2);
+  made.Tolerance(DType::kHalf, ToleranceOf(OpClass::kSoftmax, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kSoftmax, DType::kBfloat16));
   return made;
 }
 

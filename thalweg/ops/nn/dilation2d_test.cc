@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "thalweg/ops/nn/test_slide.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -76,8 +77,8 @@ TEST(Dilation2DTest, Gradients) {
             });
           });
         })
-        .Tolerance(DType::kHalf, 2e-2)
-        .Tolerance(DType::kBfloat16, 2e-1)
+        .Tolerance(DType::kHalf, ToleranceOf(OpClass::kMorphology, DType::kHalf))
+        .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kMorphology, DType::kBfloat16))
         .Try({In({1, 4, 3, 2}, Spread(24)), In({2, 2, 2}, kFilter), In({1, 4, 3, 2}).Range(0, 3)},
              Attrs(1, 1, 1, "SAME"))
         .Try({In({2, 5, 3, 1}, Spread(30)), In({2, 2, 1}, {3, 0, 1, 2}),

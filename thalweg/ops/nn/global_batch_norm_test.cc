@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -24,7 +25,7 @@ TEST(GlobalBatchNormTest, Forward) {
           r.out[0].At(at) = normal * (scale ? r.in[4][c] : 1) + r.in[3][c];
         });
       })
-      .Tolerance(DType::kHalf, 2e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
       .Try({In({2, 3, 4, 3}), In({3}), variance, In({3}), In({3})}, Attrs(true))
       .Try({In({2, 3, 4, 3}), In({3}), variance, In({3}), In({3})}, Attrs(false))
       .Try({In({0, 3, 4, 3}), In({3}), variance, In({3}), In({3})}, Attrs(true))
@@ -53,7 +54,7 @@ TEST(GlobalBatchNormTest, Gradient) {
           r.out[4][c] += scale ? g * centred / std::sqrt(power) : 0;
         });
       })
-      .Tolerance(DType::kHalf, 5e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
       .Try({In({2, 3, 4, 3}), In({3}), variance, In({3}), In({2, 3, 4, 3})}, Attrs(true))
       .Try({In({2, 3, 4, 3}), In({3}), variance, In({3}), In({2, 3, 4, 3})}, Attrs(false))
       .Bad({In({2, 3, 4, 3}), In({3}), variance, In({3}), In({2, 3, 3, 3})}, Attrs(true),

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -41,7 +42,7 @@ TEST(LrnTest, Forward) {
           r.out[0][i] = r.in[0][i] * std::pow(norm[i], -double{r.Attr<float>("beta")});
         }
       })
-      .Tolerance(DType::kHalf, 1e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
       .NoGradient("kernels are of float and half; LRNGrad has its own case")
       .Try({In({2, 3, 2, 7})}, Attrs(2, 1.5f, 0.5f, 0.75f))
       .Try({In({1, 2, 3, 40})}, Attrs(5, 1, 1, 0.5f))
@@ -66,7 +67,7 @@ TEST(LrnTest, Gradient) {
           r.out[0][i] = dy[i] * std::pow(norm[i], -beta) - 2 * alpha * beta * x[i] * sum;
         });
       })
-      .Tolerance(DType::kHalf, 3e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
       .Try({In({2, 3, 2, 7}), In({2, 3, 2, 7}), In({2, 3, 2, 7})}, Attrs(2, 1.5f, 0.5f, 0.75f))
       .Try({In({1, 1, 3, 9}), In({1, 1, 3, 9}), In({1, 1, 3, 9})}, Attrs(5, 1, 1, 0.5f))
       .Bad({In({1, 1, 1, 3}), In({1, 1, 1, 3}), In({1, 1, 1, 4})}, Attrs(1, 1, 1, 0.5f),

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -256,8 +257,8 @@ TEST(PoolTest, MaxGrad) {
       .Run();
   OpCase("MaxPool3DGrad")
       .Reference(MaxGradReference)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kPool, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kPool, DType::kBfloat16))
       .Try({In({2, 3, 4, 5, 2}).Distinct(), In({2, 2, 2, 3, 2}), In({2, 2, 2, 3, 2})},
            Attrs3D(2, 2, 2, 2, "SAME"))
       .Bad({In({1, 2, 2, 2, 1}), In({1, 1, 1, 1, 1}), In({1, 1, 1, 1, 2})},
@@ -265,8 +266,8 @@ TEST(PoolTest, MaxGrad) {
       .Run();
   OpCase("MaxPoolGrad")
       .Reference(MaxGradReference)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kPool, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kPool, DType::kBfloat16))
       .GradInputs({2})
       .Try({In({2, 6, 7, 3}).Distinct(), In({2, 3, 3, 3}), In({2, 3, 3, 3})},
            Attrs(2, 2, 2, "VALID"))
@@ -352,8 +353,8 @@ TEST(PoolTest, Average) {
       .Run();
   OpCase("AvgPoolGrad")
       .Reference(AverageGradReference)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kPool, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kPool, DType::kBfloat16))
       .Try({In({4}, {2, 6, 7, 3}), In({2, 3, 3, 3})}, Attrs(2, 2, 2, "VALID"))
       .Try({In({4}, {2, 3, 6, 7}), In({2, 3, 3, 4})}, Attrs(3, 3, 2, "SAME", true))
       .Try({In({4}, {0, 4, 4, 3}), In({0, 2, 2, 3})}, Attrs(2, 2, 2, "VALID"))
@@ -369,8 +370,8 @@ TEST(PoolTest, Average) {
       .Run();
   OpCase("AvgPool3DGrad")
       .Reference(AverageGradReference)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 6e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kPool, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kPool, DType::kBfloat16))
       .Try({In({5}, {2, 3, 4, 5, 2}), In({2, 2, 2, 3, 2})}, Attrs3D(2, 2, 2, 2, "SAME"))
       .Bad({In({4}, {1, 4, 4, 3}), In({1, 3, 2, 3, 1})}, Attrs3D(2, 2, 2, 2, "SAME"),
            Code::kInvalidArgument, "5 ")

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -23,8 +24,8 @@ void Rows(const char* op, bool log) {
           }
         }
       })
-      .Tolerance(DType::kHalf, 5e-3)
-      .Tolerance(DType::kBfloat16, 3e-2)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kSoftmax, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kSoftmax, DType::kBfloat16))
       .Try({In({7, 31})})
       .Try({In({3, 2, 70})})
       .Try({In({5}).Range(-30, 30)})
