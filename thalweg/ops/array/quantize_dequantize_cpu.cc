@@ -24,8 +24,10 @@ Result<T> AttrOr(const KernelConstruction& c, std::string_view name, T otherwise
 
 Result<ChannelShape> ChannelsOf(const Shape& shape, int64_t axis) {
   if (axis == -1) return ChannelShape{.inner = shape.num_elements()};
-  if (axis < -1 || axis >= shape.rank()) {
-    return InvalidArgument("Shape must be at least rank ", axis + 1, " but is rank ", shape.rank());
+  if (axis < -1) return InvalidArgument("Axis must be at least -1. Found ", axis);
+  if (axis >= shape.rank()) {
+    return InvalidArgument("Shape must be at least rank ", static_cast<uint64_t>(axis) + 1,
+                           " but is rank ", shape.rank());
   }
   ChannelShape channels;
   const int at = static_cast<int>(axis);

@@ -11,7 +11,8 @@ Status CheckAxis(const ShapeContext& c, const PartialShape& x) {
   ASSIGN_OR_RETURN(const int64_t axis, c.Attr<int64_t>("axis"));
   if (axis < -1) return InvalidArgument("Axis must be at least -1. Found ", axis);
   if (!x.known_rank() || axis < x.rank()) return OkStatus();
-  return InvalidArgument("Shape must be at least rank ", axis + 1, " but is rank ", x.rank());
+  return InvalidArgument("Shape must be at least rank ", static_cast<uint64_t>(axis) + 1,
+                         " but is rank ", x.rank());
 }
 
 Status QuantizeShape(ShapeContext& c) {
