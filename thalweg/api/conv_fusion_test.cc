@@ -5,9 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "thalweg/api/registries.h"
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/session/session.h"
+#include "thalweg/api/test_random_network.h"
 
 namespace thalweg {
 namespace {
@@ -76,38 +74,14 @@ class RandomConvNet {
   int64_t batch_ = 1;
 };
 
-// y, three times twice, the variables changed in between.
-std::vector<std::vector<float>> RunNet(unsigned seed, int threads, const PassOptions& passes) {
-  auto environment = *Environment::Create({.threads = threads}, MakeRegistries());
-  auto graph = std::make_shared<Graph>(environment->shared_ops());
-  RandomConvNet net(GraphBuilder(graph.get()), seed);
-  auto session = *MakeLocalSession(environment, graph, {.passes = passes});
-  std::vector<std::vector<float>> results;
-  const auto run = [&](const Signature& signature, std::vector<Tensor> values) {
-    std::vector<Tensor> fetched(signature.fetches.size());
-    const Status status = session->Run(RunOptions(), signature, values, fetched, nullptr);
-    EXPECT_TRUE(status.ok()) << "seed " << seed << ": " << status.ToString();
-    for (const Tensor& t : fetched) {
-      if (!t.empty()) results.emplace_back(t.data<float>(), t.data<float>() + t.num_elements());
-    }
-  };
-  run({{}, {}, net.initializers}, {});
-  for (int i = 0; i < 3; ++i) {
-    const Tensor input = net.Input();
-    for (int repeat = 0; repeat < 2; ++repeat) run({{net.x}, {net.y}, {}}, {input});
-    run({{}, {}, net.changes}, {});
-  }
-  return results;
-}
-
 TEST(ConvFusionTest, RandomNetsGiveTheSameWithinRounding) {
   const PassOptions plain = {.fuse_epilogue = false, .pack_weights = false};
   int alive = 0;
   for (unsigned seed = 1; seed <= 20; ++seed) {
-    const auto expected = RunNet(seed, 0, plain);
+    const auto expected = RunRandomNetwork<RandomConvNet>(seed, 0, plain);
     ASSERT_EQ(expected.size(), 6u);
-    const auto fused = RunNet(seed, 0, {.pack_weights = false});
-    const auto packed = RunNet(seed, 2, {});
+    const auto fused = RunRandomNetwork<RandomConvNet>(seed, 0, {.pack_weights = false});
+    const auto packed = RunRandomNetwork<RandomConvNet>(seed, 2, {});
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(packed[i].size(), expected[i].size());
       for (size_t j = 0; j < expected[i].size(); ++j) {

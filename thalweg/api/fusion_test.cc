@@ -6,9 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "thalweg/api/registries.h"
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/session/session.h"
+#include "thalweg/api/test_random_network.h"
 
 namespace thalweg {
 namespace {
@@ -76,42 +74,16 @@ class RandomNetwork {
   int64_t batch_ = 1;
 };
 
-// The bits of y, three times, the variables changed in between.
-std::vector<std::vector<float>> RunNetwork(unsigned seed, int threads, const PassOptions& passes) {
-  auto environment = *Environment::Create({.threads = threads}, MakeRegistries());
-  auto graph = std::make_shared<Graph>(environment->shared_ops());
-  RandomNetwork net(GraphBuilder(graph.get()), seed);
-  auto session = *MakeLocalSession(environment, graph, {.passes = passes});
-  std::vector<std::vector<float>> results;
-  const auto run = [&](std::vector<Output> feeds, std::vector<Tensor> values,
-                       std::vector<Output> fetches, std::vector<Node*> targets) {
-    std::vector<Tensor> fetched(fetches.size());
-    const Status status =
-        session->Run(RunOptions(), Signature{feeds, fetches, targets}, values, fetched, nullptr);
-    EXPECT_TRUE(status.ok()) << "seed " << seed << ": " << status.ToString();
-    for (const Tensor& t : fetched) {
-      if (!t.empty()) results.emplace_back(t.data<float>(), t.data<float>() + t.num_elements());
-    }
-  };
-  run({}, {}, {}, net.initializers);
-  for (int i = 0; i < 3; ++i) {
-    const Tensor input = net.Input();
-    run({net.x}, {input}, {net.y}, {});
-    run({net.x}, {input}, {net.y}, {});
-    run({}, {}, {}, net.changes);
-  }
-  return results;
-}
-
 TEST(FusionTest, RandomNetworksKeepTheirBits) {
   const PassOptions plain = {.fuse_epilogue = false, .pack_weights = false};
   int zeros = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
-    const auto expected = RunNetwork(seed, 0, plain);
+    const auto expected = RunRandomNetwork<RandomNetwork>(seed, 0, plain);
     ASSERT_EQ(expected.size(), 6u);
     zeros += expected[0] == std::vector<float>(expected[0].size()) ? 1 : 0;
-    EXPECT_EQ(RunNetwork(seed, 0, {.pack_weights = false}), expected) << "fused, seed " << seed;
-    const auto packed = RunNetwork(seed, 2, {});
+    EXPECT_EQ(RunRandomNetwork<RandomNetwork>(seed, 0, {.pack_weights = false}), expected)
+        << "fused, seed " << seed;
+    const auto packed = RunRandomNetwork<RandomNetwork>(seed, 2, {});
     ASSERT_EQ(packed.size(), expected.size());
     for (size_t i = 0; i < packed.size(); ++i) {
       ASSERT_EQ(packed[i].size(), expected[i].size());

@@ -7,6 +7,7 @@
 
 #include "thalweg/api/registries.h"
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/training/optimizer.h"
 #include "thalweg/training/saver.h"
 
@@ -161,32 +162,27 @@ TEST_P(TrainingTest, WrongConfigurationsAreNamed) {
 }
 
 TEST_P(TrainingTest, SaverKeepsTheNewestAndRestores) {
-  char directory[] = "/tmp/thalweg_saver_XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
+  const TemporaryDirectory directory;
   PosixFileSystem fs;
   Saver saver = *Saver::Create(graph_.get(), {{"w", w_.handle}}, {.max_to_keep = 2});
   const std::vector<float> trained =
       Train({.kind = "GradientDescent", .numbers = {{"learning_rate", 0.1}}}, 1);
   std::string last;
   for (int step = 1; step <= 3; ++step) {
-    Result<std::string> path = saver.Save(*session_, std::string(directory) + "/m", step);
+    Result<std::string> path = saver.Save(*session_, directory.Path("m"), step);
     ASSERT_TRUE(path.ok()) << path.status().ToString();
     last = *path;
   }
-  EXPECT_EQ(last, std::string(directory) + "/m-3");
-  EXPECT_EQ(*LatestCheckpoint(fs, directory), last);
+  EXPECT_EQ(last, directory.Path("m-3"));
+  EXPECT_EQ(*LatestCheckpoint(fs, directory.path()), last);
   EXPECT_EQ(saver.last_checkpoints().size(), 2u);
-  EXPECT_FALSE(*FileExists(fs, std::string(directory) + "/m-1.index"));
+  EXPECT_FALSE(*FileExists(fs, directory.Path("m-1.index")));
   Run({w_.initializer->name()});
   EXPECT_EQ(Read()[0], 1.0f);
   const Status restored = saver.Restore(*session_, last);
   ASSERT_TRUE(restored.ok()) << restored.ToString();
   EXPECT_EQ(Read(), trained);
   EXPECT_EQ(saver.Restore(*session_, last + "x").code(), Code::kNotFound);
-  const std::vector<std::string> files = *fs.List(directory);
-  for (const std::string& file : files)
-    EXPECT_TRUE(fs.RemoveFile(std::string(directory) + "/" + file).ok());
-  EXPECT_TRUE(fs.RemoveDirectory(directory).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Variables, TrainingTest, testing::Bool(),

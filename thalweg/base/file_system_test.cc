@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
+#include "thalweg/base/test_temporary_directory.h"
 
 namespace thalweg {
 namespace {
@@ -17,16 +16,10 @@ using ::testing::StartsWith;
 
 class FileSystemTest : public ::testing::Test {
  protected:
-  FileSystemTest() {
-    std::string pattern = ::testing::TempDir() + "thalweg_fs_XXXXXX";
-    dir_ = ::mkdtemp(pattern.data());
-  }
-  ~FileSystemTest() override { std::filesystem::remove_all(dir_); }
-
-  std::string Path(const std::string& name) const { return dir_ + "/" + name; }
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
 
   PosixFileSystem fs_;
-  std::string dir_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(FileSystemTest, AtomicWriteReadsBackAndLeavesNothingElse) {
@@ -34,7 +27,7 @@ TEST_F(FileSystemTest, AtomicWriteReadsBackAndLeavesNothingElse) {
        {std::string(), std::string("abc"), std::string(300000, 'x')}) {
     ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), contents).ok());
     EXPECT_EQ(*ReadFile(fs_, Path("f")), contents);
-    EXPECT_THAT(*fs_.List(dir_), ElementsAre("f"));
+    EXPECT_THAT(*fs_.List(directory_.path()), ElementsAre("f"));
   }
 }
 
@@ -43,7 +36,7 @@ TEST_F(FileSystemTest, FailedAtomicWriteKeepsTheOldFileAndRemovesTheNew) {
   const Status status =
       WriteFileAtomically(fs_, Path("d"), "new");  // a directory that is not empty
   EXPECT_FALSE(status.ok());
-  EXPECT_THAT(*fs_.List(dir_), ElementsAre("d"));
+  EXPECT_THAT(*fs_.List(directory_.path()), ElementsAre("d"));
 }
 
 TEST_F(FileSystemTest, NewFilesHaveOrdinaryPermissions) {
@@ -86,7 +79,7 @@ TEST_F(FileSystemTest, ErrorsNamePathAndReason) {
   EXPECT_EQ(missing.code(), Code::kNotFound);
   EXPECT_EQ(missing.message(),
             "cannot open for reading '" + Path("none") + "': No such file or directory");
-  EXPECT_EQ(ReadFile(fs_, dir_).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(ReadFile(fs_, directory_.path()).status().code(), Code::kFailedPrecondition);
   EXPECT_EQ(ReadFile(fs_, "").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ReadFile(fs_, std::string("a\0b", 3)).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(fs_.List(Path("none")).status().code(), Code::kNotFound);

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/table.h"
@@ -25,21 +25,11 @@ std::string Golden(const std::string& name) {
 
 class BundleTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/thalweg_bundle_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override {
-    const std::vector<std::string> files = *fs_.List(directory_);
-    for (const std::string& file : files) EXPECT_TRUE(fs_.RemoveFile(directory_ + "/" + file).ok());
-    EXPECT_TRUE(fs_.RemoveDirectory(directory_).ok());
-  }
-  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
 
   PosixFileSystem fs_;
   AllocatorPtr allocator_ = MakeCpuAllocator();
-  std::string directory_;
+  TemporaryDirectory directory_;
 };
 
 // Reading every tensor (each checked against its checksum) and writing them in the same order must
@@ -140,7 +130,7 @@ TEST_F(BundleTest, MergedShardsHoldEverything) {
   }
   const Tensor s = *reader->Read("s", *allocator_);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(s.data<float>()[i], i);
-  EXPECT_EQ(fs_.List(directory_)->size(), 4u);  // one index, three data files
+  EXPECT_EQ(fs_.List(directory_.path())->size(), 4u);  // one index, three data files
 }
 
 TEST_F(BundleTest, NothingIsLeftOfAnUnfinishedCheckpoint) {
@@ -149,7 +139,7 @@ TEST_F(BundleTest, NothingIsLeftOfAnUnfinishedCheckpoint) {
     ASSERT_TRUE(writer->Add("t", Matrix(2, 2, 0)).ok());
     EXPECT_EQ(writer->Add("t", Matrix(2, 2, 0)).code(), Code::kInvalidArgument);
   }
-  EXPECT_TRUE(fs_.List(directory_)->empty());
+  EXPECT_TRUE(fs_.List(directory_.path())->empty());
 }
 
 TEST_F(BundleTest, MissingTensorsAndFilesAreNamed) {

@@ -3,8 +3,7 @@
 // nothing else.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/test_forged_bundle.h"
@@ -14,17 +13,6 @@ namespace {
 
 class ForgedCorpusTest : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/thalweg_forged_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    prefix_ = std::string(name) + "/c";
-  }
-  void TearDown() override {
-    const std::string directory = prefix_.substr(0, prefix_.size() - 2);
-    const std::vector<std::string> files = *fs_.List(directory);
-    for (const std::string& file : files) EXPECT_TRUE(fs_.RemoveFile(directory + "/" + file).ok());
-    EXPECT_TRUE(fs_.RemoveDirectory(directory).ok());
-  }
   void Write(const std::string& path, std::string_view bytes) {
     auto file = *fs_.OpenForWriting(path);
     ASSERT_TRUE(file->Append(bytes).ok() && file->Close().ok());
@@ -52,7 +40,8 @@ class ForgedCorpusTest : public testing::TestWithParam<const char*> {
 
   PosixFileSystem fs_;
   AllocatorPtr allocator_ = MakeCpuAllocator();
-  std::string prefix_;
+  TemporaryDirectory directory_;
+  const std::string prefix_ = directory_.Path("c");
 };
 
 TEST_P(ForgedCorpusTest, HasTensorsThatCanBeRead) {

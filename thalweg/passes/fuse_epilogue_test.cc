@@ -7,6 +7,7 @@
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/passes/prune.h"
+#include "thalweg/passes/test_step_ops.h"
 
 namespace thalweg {
 namespace {
@@ -64,13 +65,7 @@ class FuseEpilogueTest : public ::testing::Test {
   std::vector<std::string> Ops(Result<StepGraph> step) {
     EXPECT_TRUE(step.ok()) << step.status().ToString();
     result = *std::move(step);
-    std::vector<std::string> found;
-    for (const Node* node : result.graph->Nodes()) {
-      if (node->op_name() != "Placeholder" && node->op_name() != "Const") {
-        found.push_back(node->op_name());
-      }
-    }
-    return found;
+    return StepOps(result);
   }
 
   Output Conv(Output image, std::string_view name) {

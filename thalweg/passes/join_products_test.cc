@@ -7,6 +7,7 @@
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/passes/prune.h"
+#include "thalweg/passes/test_step_ops.h"
 
 namespace thalweg {
 namespace {
@@ -42,13 +43,7 @@ class JoinProductsTest : public ::testing::Test {
         JoinProducts(*Prune(*graph, {.feeds = {}, .fetches = fetches, .targets = {}}));
     EXPECT_TRUE(step.ok()) << step.status().ToString();
     result = *std::move(step);
-    std::vector<std::string> found;
-    for (const Node* node : result.graph->Nodes()) {
-      if (node->op_name() != "Placeholder" && node->op_name() != "Const") {
-        found.push_back(node->op_name());
-      }
-    }
-    return found;
+    return StepOps(result);
   }
 
   std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();

@@ -151,6 +151,17 @@ Status CheckTypes(const EwInstruction& instruction, const std::vector<DType>& ty
 
 bool EwProgram::Takes(DType dtype) { return StorageTypeOf(dtype).ok; }
 
+Status CheckProgramOutputs(std::span<const int> outputs, int num_inputs, int num_values) {
+  std::vector<bool> taken(static_cast<size_t>(num_values));
+  for (int output : outputs) {
+    if (output < num_inputs || output >= num_values || taken[static_cast<size_t>(output)]) {
+      return InvalidArgument("output ", output, " is no instruction's, or named twice");
+    }
+    taken[static_cast<size_t>(output)] = true;
+  }
+  return OkStatus();
+}
+
 Result<EwProgram> EwProgram::Make(std::vector<DType> inputs,
                                   std::vector<EwInstruction> instructions,
                                   std::vector<int> outputs) {
@@ -177,14 +188,7 @@ Result<EwProgram> EwProgram::Make(std::vector<DType> inputs,
     if (!status.ok()) return status.WithContext(StrCat("'", instruction.ToText(), "'"));
     program.types_.push_back(result);
   }
-  std::vector<bool> taken(program.types_.size());
-  for (int output : outputs) {
-    if (output < program.num_inputs_ || output >= program.num_values() ||
-        taken[static_cast<size_t>(output)]) {
-      return InvalidArgument("output ", output, " is no instruction's, or named twice");
-    }
-    taken[static_cast<size_t>(output)] = true;
-  }
+  RETURN_IF_ERROR(CheckProgramOutputs(outputs, program.num_inputs_, program.num_values()));
   program.instructions_ = std::move(instructions);
   program.outputs_ = std::move(outputs);
   return program;

@@ -49,6 +49,9 @@ struct EwInstruction {
   friend bool operator==(const EwInstruction&, const EwInstruction&) = default;
 };
 
+// InvalidArgument unless every output is an instruction's value, and none is named twice.
+Status CheckProgramOutputs(std::span<const int> outputs, int num_inputs, int num_values);
+
 // Private: program_plan.h.
 struct EwPart;
 struct EwPlan;

@@ -119,14 +119,7 @@ Result<ReducedProgram> ReducedProgram::Make(std::vector<DType> inputs,
     program.types_.push_back(one.type(result));
     program.stage_.push_back(stage);
   }
-  std::vector<bool> taken(program.types_.size());
-  for (int output : outputs) {
-    if (output < program.num_inputs_ || output >= program.num_values() ||
-        taken[static_cast<size_t>(output)]) {
-      return InvalidArgument("output ", output, " is no instruction's, or named twice");
-    }
-    taken[static_cast<size_t>(output)] = true;
-  }
+  RETURN_IF_ERROR(CheckProgramOutputs(outputs, program.num_inputs_, program.num_values()));
   program.instructions_ = std::move(instructions);
   program.outputs_ = std::move(outputs);
   if (reductions != 1 || read[static_cast<size_t>(program.num_inputs_ + program.only_reduction_)]) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/testing/op_case.h"
 
 namespace thalweg {
@@ -10,14 +10,12 @@ namespace {
 
 class ImmutableConstTest : public testing::Test {
  protected:
-  ImmutableConstTest()
-      : path_(testing::TempDir() + "/immutable_const_test." + std::to_string(getpid())) {
+  ImmutableConstTest() {
     const float numbers[] = {0, 1, 2, 3, 4, 5};
     EXPECT_TRUE(WriteFileAtomically(files_, path_,
                                     {reinterpret_cast<const char*>(numbers), sizeof(numbers)})
                     .ok());
   }
-  ~ImmutableConstTest() override { files_.RemoveFile(path_).IgnoreError(); }
 
   Result<std::vector<Tensor>> Read(DType dtype, const Shape& shape, const std::string& path) {
     return RunOp("ImmutableConst", {},
@@ -25,7 +23,8 @@ class ImmutableConstTest : public testing::Test {
   }
 
   PosixFileSystem files_;
-  const std::string path_;
+  TemporaryDirectory directory_;
+  const std::string path_ = directory_.Path("numbers");
 };
 
 TEST_F(ImmutableConstTest, ReadsTheBeginningOfTheFile) {

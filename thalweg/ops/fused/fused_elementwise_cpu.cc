@@ -2,7 +2,7 @@
 #include <array>
 
 #include "thalweg/compute/ew/program.h"
-#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/ops/fused/fused_kernel.h"
 
 namespace thalweg {
 namespace {
@@ -11,44 +11,12 @@ using compute::EwInstruction;
 using compute::EwProgram;
 using compute::EwRun;
 
-class FusedElementwiseCpu : public Kernel {
+class FusedElementwiseCpu : public FusedKernel<EwProgram, EwInstruction> {
  public:
-  FusedElementwiseCpu(EwProgram program, std::vector<std::string> nodes)
-      : program_(std::move(program)), nodes_(std::move(nodes)) {}
+  using FusedKernel::FusedKernel;
 
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const auto text, c.Attr<std::vector<std::string>>("program"));
-    ASSIGN_OR_RETURN(const auto results, c.Attr<std::vector<int64_t>>("results"));
-    ASSIGN_OR_RETURN(auto nodes, c.Attr<std::vector<std::string>>("nodes"));
-    std::vector<EwInstruction> instructions;
-    for (const std::string& line : text) {
-      ASSIGN_OR_RETURN(instructions.emplace_back(), EwInstruction::Parse(line));
-    }
-    std::vector<DType> inputs;
-    for (int i = 0; i < c.node().num_inputs(); ++i) inputs.push_back(c.input_type(i));
-    if (!nodes.empty() && nodes.size() != text.size()) {
-      return InvalidArgument("attribute 'nodes' has ", nodes.size(), " names for ", text.size(),
-                             " instructions");
-    }
-    if (static_cast<int>(results.size()) != c.node().num_outputs()) {
-      return InvalidArgument("attribute 'results' names ", results.size(), " values for ",
-                             c.node().num_outputs(), " outputs");
-    }
-    std::vector<int> outputs;
-    for (int64_t value : results) {
-      outputs.push_back(value < 0 || value > 1000 ? -1 : static_cast<int>(value));
-    }
-    ASSIGN_OR_RETURN(EwProgram program,
-                     EwProgram::Make(std::move(inputs), std::move(instructions), outputs));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const DType made = program.type(outputs[i]), declared = c.output_type(static_cast<int>(i));
-      if (made != declared) {
-        return InvalidArgument("output ", i, " is declared as ", declared, ", the program makes ",
-                               made);
-      }
-    }
-    return std::unique_ptr<Kernel>(
-        std::make_unique<FusedElementwiseCpu>(std::move(program), std::move(nodes)));
+    return Make<FusedElementwiseCpu>(c);
   }
 
   Status Compute(Context& ctx) override {
@@ -56,7 +24,7 @@ class FusedElementwiseCpu : public Kernel {
     int64_t few[kFewDims];
     std::vector<int64_t> many;
     Read(ctx, inputs, few, &many);
-    EwRun run(program_, ctx.work().isa(), {inputs, static_cast<size_t>(ctx.num_inputs())});
+    EwRun run(program(), ctx.work().isa(), {inputs, static_cast<size_t>(ctx.num_inputs())});
     Status status = run.InferShapes();
     void* outputs[EwProgram::kMostInstructions];
     for (int i = 0; status.ok() && i < ctx.num_outputs(); ++i) {
@@ -67,9 +35,7 @@ class FusedElementwiseCpu : public Kernel {
     if (status.ok()) {
       status = run.Execute(ctx.work(), {outputs, static_cast<size_t>(ctx.num_outputs())});
     }
-    const int failed = run.failed_instruction();
-    if (status.ok() || failed < 0 || nodes_.empty()) return status;
-    return status.WithContext(nodes_[static_cast<size_t>(failed)]);
+    return Named(std::move(status), run.failed_instruction());
   }
 
  private:
@@ -96,7 +62,7 @@ class FusedElementwiseCpu : public Kernel {
 
   // An only output takes the buffer of an input of its shape.
   Result<Tensor*> MakeOutput(Context& ctx, const EwRun& run, int i) const {
-    const DType dtype = program_.type(program_.outputs()[static_cast<size_t>(i)]);
+    const DType dtype = output_type(i);
     const Shape shape(run.output_dims(i));
     if (ctx.num_outputs() > 1) return ctx.AllocateOutput(i, dtype, shape);
     const int64_t n = shape.num_elements();
@@ -113,9 +79,6 @@ class FusedElementwiseCpu : public Kernel {
     return ctx.TakeOrAllocateOutput({candidates[0], candidates[1], candidates[2], candidates[3]}, i,
                                     dtype, shape);
   }
-
-  const EwProgram program_;
-  const std::vector<std::string> nodes_;
 };
 
 }  // namespace

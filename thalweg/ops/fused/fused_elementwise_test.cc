@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "thalweg/testing/kernel_call.h"
+#include "thalweg/ops/fused/test_fused_attrs.h"
 
 namespace thalweg {
 namespace {
-
-using Lines = std::vector<std::string>;
-using Numbers = std::vector<int64_t>;
-using Types = std::vector<DType>;
-
-AttrMap Attrs(Lines program, Numbers results, Types out = {DType::kFloat}, Lines nodes = {}) {
-  return {{"program", std::move(program)},
-          {"results", std::move(results)},
-          {"Tout", std::move(out)},
-          {"nodes", std::move(nodes)},
-          {"shapes", std::vector<PartialShape>{}}};
-}
 
 TEST(FusedElementwiseTest, Computes) {
   KernelCall call(

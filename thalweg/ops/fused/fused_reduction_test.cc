@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "thalweg/testing/kernel_call.h"
+#include "thalweg/ops/fused/test_fused_attrs.h"
 
 namespace thalweg {
 namespace {
-
-using Lines = std::vector<std::string>;
-using Numbers = std::vector<int64_t>;
-using Types = std::vector<DType>;
-
-AttrMap Attrs(Lines program, Numbers results, Types out = {DType::kFloat}, Lines nodes = {}) {
-  return {{"program", std::move(program)},
-          {"results", std::move(results)},
-          {"Tout", std::move(out)},
-          {"nodes", std::move(nodes)},
-          {"shapes", std::vector<PartialShape>{}}};
-}
 
 Tensor Matrix(std::vector<float> values, int64_t rows) {
   const auto columns = static_cast<int64_t>(values.size()) / rows;
@@ -25,7 +13,7 @@ Tensor Matrix(std::vector<float> values, int64_t rows) {
 
 TEST(FusedReductionTest, AReductionEndsTheProgram) {
   KernelCall call("_FusedReduction", {Matrix({1, -2, 3, -4}, 2), Tensor::Scalar(2.0f)},
-                  Attrs({"Mul 0 1", "Square 2", "Sum 3 axes 0"}, {2, 4}, Types(2, DType::kFloat)));
+                  Attrs({"Mul 0 1", "Square 2", "Sum 3 axes 0"}, {2, 4}, DTypes(2, DType::kFloat)));
   const Status status = call.Run();
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_EQ(call.output(0).data<float>()[3], -8);

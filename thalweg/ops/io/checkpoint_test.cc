@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
@@ -12,18 +12,8 @@ namespace {
 
 class CheckpointOpsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/thalweg_checkpoint_XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override {
-    const std::vector<std::string> files = *fs_.List(directory_);
-    for (const std::string& file : files) EXPECT_TRUE(fs_.RemoveFile(directory_ + "/" + file).ok());
-    EXPECT_TRUE(fs_.RemoveDirectory(directory_).ok());
-  }
   Tensor Prefix(const std::string& name = "model") const {
-    return Tensor::Scalar(directory_ + "/" + name);
+    return Tensor::Scalar(directory_.Path(name));
   }
   Status Save(const std::string& prefix, const std::vector<std::string>& names,
               const std::vector<std::string>& slices, const std::vector<Tensor>& values) {
@@ -41,7 +31,7 @@ class CheckpointOpsTest : public testing::Test {
   }
 
   PosixFileSystem fs_;
-  std::string directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(CheckpointOpsTest, SavedTensorsComeBack) {
@@ -64,7 +54,7 @@ TEST_F(CheckpointOpsTest, SlicesMergeIntoOneTensor) {
       Save("p1", {"m"}, {"2 2 1,1:-"}, {*Tensor::Vector<float>({3, 4}).Reshaped(Shape{1, 2})})
           .ok());
   KernelCall merge("MergeV2Checkpoints",
-                   {Texts({directory_ + "/p0", directory_ + "/p1"}), Prefix()});
+                   {Texts({directory_.Path("p0"), directory_.Path("p1")}), Prefix()});
   ASSERT_TRUE(merge.Run().ok());
   KernelCall whole("RestoreV2", {Prefix(), Texts({"m"}), Texts({""})},
                    {{"dtypes", std::vector<DType>{DType::kFloat}}});
