@@ -34,7 +34,7 @@ class RandomGraph {
   // Some edges in the middle are fed too.
   std::vector<Output> Some(int count) {
     std::vector<Output> some;
-    for (int i = 0; i < count; ++i) some.push_back(values_[static_cast<size_t>(3 + Pick(40))]);
+    for (int i = 0; i < count; ++i) some.push_back(values_[3 + static_cast<size_t>(Pick(40))]);
     return some;
   }
 

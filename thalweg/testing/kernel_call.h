@@ -74,7 +74,9 @@ class KernelCall : private DoneSink {
   }
   bool ended() const { return status_.has_value(); }
   const Status& status() const { return *status_; }
-  const Tensor& output(int i) const { return values_[static_cast<size_t>(num_inputs_ + i)]; }
+  const Tensor& output(int i) const {
+    return values_[static_cast<size_t>(num_inputs_) + static_cast<size_t>(i)];
+  }
   LocalRendezvous& rendezvous() { return rendezvous_; }
   CancellationManager& cancellation() { return cancellation_; }
   StepContext& step() { return step_; }

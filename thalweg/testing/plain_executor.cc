@@ -260,7 +260,7 @@ void PlainStep::RunKernel(const Ready& ready, NodeState& state) {
   running.values = std::move(state.inputs);
   const int num_inputs = static_cast<int>(n.inputs.size());
   if (state.dead) running.values.assign(running.values.size(), Tensor());
-  running.values.resize(static_cast<size_t>(num_inputs + n.num_outputs));
+  running.values.resize(static_cast<size_t>(num_inputs) + static_cast<size_t>(n.num_outputs));
   for (uint32_t i = 0; i < running.values.size(); ++i) {
     running.operands.push_back(Operand::Make(0, i, static_cast<int>(i) < num_inputs));
   }

@@ -23,7 +23,8 @@ class EwWalk {
   int64_t inner() const { return sizes_[0]; }
   int64_t size(int dim) const { return sizes_[rank() - 1 - dim]; }
   int64_t stride(int operand, int dim) const {
-    const auto i = static_cast<size_t>((rank() - 1 - dim) * operands_ + operand);
+    const auto i = static_cast<size_t>(rank() - 1 - dim) * static_cast<size_t>(operands_) +
+                   static_cast<size_t>(operand);
     return i < kFew ? few_[i] : many_[i - kFew];
   }
   int64_t inner_stride(int operand) const { return stride(operand, rank() - 1); }

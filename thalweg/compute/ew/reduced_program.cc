@@ -122,7 +122,8 @@ Result<ReducedProgram> ReducedProgram::Make(std::vector<DType> inputs,
   RETURN_IF_ERROR(CheckProgramOutputs(outputs, program.num_inputs_, program.num_values()));
   program.instructions_ = std::move(instructions);
   program.outputs_ = std::move(outputs);
-  if (reductions != 1 || read[static_cast<size_t>(program.num_inputs_ + program.only_reduction_)]) {
+  if (reductions != 1 || read[static_cast<size_t>(program.num_inputs_) +
+                              static_cast<size_t>(program.only_reduction_)]) {
     program.only_reduction_ = -1;
   }
   ASSIGN_OR_RETURN(program.whole_, program.MakeSplit(std::vector<bool>(program.types_.size())));
@@ -134,7 +135,7 @@ Result<std::unique_ptr<ReducedProgram::Split>> ReducedProgram::MakeSplit(
   auto split = std::make_unique<Split>();
   split->rows = rows;
   const auto group = [&](int id) {  // instructions of one group run together
-    const auto v = static_cast<size_t>(num_inputs_ + id);
+    const auto v = static_cast<size_t>(num_inputs_) + static_cast<size_t>(id);
     return 2 * stage_[v] + (rows[v] ? 0 : 1);
   };
   const int count = static_cast<int>(instructions_.size());
@@ -146,7 +147,7 @@ Result<std::unique_ptr<ReducedProgram::Split>> ReducedProgram::MakeSplit(
     for (int id = 0; id < count; ++id) {
       if (!instructions_[static_cast<size_t>(id)].reduces && group(id) == number) {
         step.instructions.push_back(id);
-        place[static_cast<size_t>(num_inputs_ + id)] = -2;
+        place[static_cast<size_t>(num_inputs_) + static_cast<size_t>(id)] = -2;
       }
     }
     for (int id : step.instructions) {
@@ -166,7 +167,8 @@ Result<std::unique_ptr<ReducedProgram::Split>> ReducedProgram::MakeSplit(
         uint16_t& operand = instruction.operands[static_cast<size_t>(k)];
         operand = static_cast<uint16_t>(place[operand]);
       }
-      place[static_cast<size_t>(num_inputs_ + id)] = static_cast<int>(types.size() + inside.size());
+      place[static_cast<size_t>(num_inputs_) + static_cast<size_t>(id)] =
+          static_cast<int>(types.size() + inside.size());
       inside.push_back(instruction);
     }
     std::vector<int> outputs;
