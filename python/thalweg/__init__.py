@@ -13,7 +13,7 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = ("app compat errors gfile graph_util initializers layers logging losses math messages metrics nn raw_ops "
+_MODULES = ("app compat contrib errors gfile graph_util initializers layers logging losses math messages metrics nn raw_ops "
             "train").split()
 
 # Where each public name lives; "name=other" is `other` there.
