@@ -118,6 +118,16 @@ def families():
     return [(name, reason, re.compile("|".join(f"(?:{p})" for p in patterns.split()))) for name, reason, patterns in rows]
 
 
+def their_types(fact):
+    """attr -> types of TensorFlow's CPU kernels, but for those which the schema refuses: no graph can ask for them."""
+    allowed = {a["name"]: a["allowed"] for a in fact["attrs"] if a.get("allowed")}
+    found = collections.defaultdict(set)
+    for kernel in fact["cpu_types"] or []:
+        for attr, types in kernel.items():
+            found[attr].update(t for t in types if t in allowed.get(attr, types))
+    return found
+
+
 def rows(ops):
     """One row for every operation that has a CPU kernel here or in TensorFlow 2.21."""
     with open(os.path.join(ROOT, "tools", "tf_facts", "ops.jsonl"), encoding="utf-8") as f:
@@ -126,10 +136,7 @@ def rows(ops):
     made = []
     for name in sorted(set(ops) | {n for n, o in facts.items() if o["cpu_types"] is not None and "2.21" in o["in"]}):
         family, reason = next((f, r) for f, r, p in known if p.fullmatch(name))
-        theirs = collections.defaultdict(set)
-        for kernel in facts.get(name, {}).get("cpu_types") or []:
-            for attr, types in kernel.items():
-                theirs[attr].update(types)
+        theirs = their_types(facts[name]) if name in facts else {}
         ours = ops[name].types if name in ops else {}
         missing = {a: sorted(t - ours[a]) for a, t in theirs.items() if a in ours and t - ours[a]} if name in ops else {}
         state = "missing" if name not in ops else "some types" if missing else "complete"

@@ -115,6 +115,8 @@ THALWEG_KERNEL(assign, cpu) {
                                              {{attr, kDTypeOf<T>}});
     }
   });
-  registry.Add<CountUpToCpu<int32_t>>("CountUpTo", kCpu, {{"T", DType::kInt32}});
-  registry.Add<CountUpToCpu<int64_t>>("CountUpTo", kCpu, {{"T", DType::kInt64}});
+  for (const char* name : {"CountUpTo", "ResourceCountUpTo"}) {
+    registry.Add<CountUpToCpu<int32_t>>(name, kCpu, {{"T", DType::kInt32}});
+    registry.Add<CountUpToCpu<int64_t>>(name, kCpu, {{"T", DType::kInt64}});
+  }
 }

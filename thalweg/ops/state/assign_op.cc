@@ -39,8 +39,10 @@ THALWEG_OP(assign) {
       .Shape(UpdateShape)
       .NotDifferentiable(kWhy)
       .Doc("Subtracts from a variable; gives its reference on.");
-  registry.Op("CountUpTo")
-      .Shape(ScalarShape)
-      .NotDifferentiable("it counts integers")
-      .Doc("The value of a variable, which grows by one; an error from the limit on.");
+  for (const char* name : {"CountUpTo", "ResourceCountUpTo"}) {
+    registry.Op(name)
+        .Shape(ScalarShape)
+        .NotDifferentiable("it counts integers")
+        .Doc("The value of a variable, which grows by one; an error from the limit on.");
+  }
 }

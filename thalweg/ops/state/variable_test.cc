@@ -112,5 +112,14 @@ TEST_F(VariableTest, CountUpToEndsAtItsLimit) {
   EXPECT_EQ(runner_.Run({}, {count}).status().code(), Code::kOutOfRange);
 }
 
+TEST_F(VariableTest, ResourceCountUpToEndsAtItsLimit) {
+  const Output v = b_.Op("VarHandleOp", {}, {{"dtype", DType::kInt64}, {"shape", Shape()}});
+  const Output zero = b_.Const(Tensor::Scalar(int64_t{0}));
+  ASSERT_TRUE(RunTarget(b_.OpNode("AssignVariableOp", {v, zero})).ok());
+  const Output count = b_.Op("ResourceCountUpTo", {v}, {{"limit", 2}, {"T", DType::kInt64}});
+  for (int i = 0; i < 2; ++i) EXPECT_EQ((*runner_.Run({}, {count}))[0].scalar<int64_t>(), i);
+  EXPECT_EQ(runner_.Run({}, {count}).status().code(), Code::kOutOfRange);
+}
+
 }  // namespace
 }  // namespace thalweg
