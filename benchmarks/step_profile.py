@@ -25,8 +25,10 @@ def flops_of(op, attr, ins, outs):
     made = sum(map(elements, outs))
     if op in FREE or op in MOVES or not outs or any(s is None for s in ins + outs):
         return 0
-    if op in ("MatMul", "_FusedMatMul"):
+    if op in ("MatMul", "_FusedMatMul", "_PackedMatMul"):
         return 2 * made * ins[0][0 if attr("transpose_a") else 1]
+    if op == "_PackMatrix":
+        return 0
     if op.startswith("BatchMatMul"):
         return 2 * made * ins[0][-2 if attr("adj_x") else -1]
     if op in ("Conv2D", "_FusedConv2D"):
@@ -45,6 +47,8 @@ def bytes_of(op, ins, outs, sizes):
         return 0
     if op in ("Gather", "GatherV2"):
         return 2 * elements(outs[0]) * sizes[-1]
+    if op == "_PackedMatMul":  # of b only the shape is looked at
+        ins, sizes = ins[:1] + ins[2:], sizes[:1] + sizes[2:]
     return sum(elements(shape) * size for shape, size in zip(ins + outs, sizes))
 
 

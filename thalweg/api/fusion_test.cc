@@ -97,6 +97,51 @@ TEST(FusionTest, RandomNetworksKeepTheirBits) {
   EXPECT_LT(zeros, 10) << "networks whose last activation leaves nothing compare nothing";
 }
 
+// Twelve products of one fed matrix, half of them of its transpose.
+class UnrolledNetwork {
+ public:
+  UnrolledNetwork(GraphBuilder b, unsigned) {
+    const auto place = [&](int64_t rows, const char* name) {
+      return b.Op("Placeholder", {},
+                  {{"dtype", DType::kFloat}, {"shape", PartialShape{rows, kUnits}}}, name);
+    };
+    x = place(kUnits + kBatch, "x");
+    const Output start = b.Op("Slice", {x, b.Const(std::vector<int32_t>{0, 0}),
+                                        b.Const(std::vector<int32_t>{kBatch, kUnits})});
+    const Output w = b.Op("Slice", {x, b.Const(std::vector<int32_t>{kBatch, 0}),
+                                    b.Const(std::vector<int32_t>{kUnits, kUnits})});
+    Output h = start;
+    for (int i = 0; i < 12; ++i) {
+      h = b.Op("MatMul", {h, w}, {{"transpose_b", i >= 6}});
+      h = b.Op("Tanh", {b.Op("AddV2", {h, start})});
+    }
+    y = h;
+    EXPECT_TRUE(b.ok()) << b.status().ToString();
+  }
+
+  static Tensor Input() {
+    std::vector<float> values(static_cast<size_t>((kBatch + kUnits) * kUnits));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(i * 7919 % 1013) / 5065 - 0.1f;
+    }
+    return Tensor::Of<float>(values, Shape{kBatch + kUnits, kUnits});
+  }
+
+  Output x, y;
+  std::vector<Node*> initializers, changes;
+
+ private:
+  static constexpr int kBatch = 20, kUnits = 83;
+};
+
+TEST(FusionTest, AMatrixPackedOnceForManyProductsKeepsTheirBits) {
+  const auto expected = RunRandomNetwork<UnrolledNetwork>(1, 0, {.pack_weights = false});
+  ASSERT_FALSE(expected.empty());
+  for (const int threads : {0, 2}) {
+    EXPECT_EQ(RunRandomNetwork<UnrolledNetwork>(1, threads, {}), expected);
+  }
+}
+
 TEST(FusionTest, ErrorsNameTheNodesThatWereFused) {
   auto environment = *Environment::Create({.threads = 0}, MakeRegistries());
   auto graph = std::make_shared<Graph>(environment->shared_ops());

@@ -13,6 +13,7 @@
 #include "thalweg/passes/graph_copier.h"
 #include "thalweg/passes/join_products.h"
 #include "thalweg/passes/prune.h"
+#include "thalweg/passes/share_packed.h"
 
 namespace thalweg {
 namespace {
@@ -136,6 +137,7 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   }
   if (passes.pack_weights) {
     ASSIGN_OR_RETURN(step, MarkWeights(step));
+    ASSIGN_OR_RETURN(step, SharePacked(step));
   }
   const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
                                    [](const Device* device) { return device->type() == kCpu; });

@@ -12,6 +12,7 @@ class FusedMatMulCpu : public Kernel {
     auto kernel = std::make_unique<FusedMatMulCpu>();
     ASSIGN_OR_RETURN(kernel->attrs_, MatMulAttrs::Parse(c));
     ASSIGN_OR_RETURN(kernel->fusion_, FusedOps::Parse(c, false));
+    kernel->takes_packed_ = c.node().op_name() == "_PackedMatMul";
     if (c.node().FindAttr("_fused_from") != nullptr) {
       ASSIGN_OR_RETURN(kernel->fused_from_, c.Attr<std::string>("_fused_from"));
     }
@@ -33,10 +34,11 @@ class FusedMatMulCpu : public Kernel {
     const Tensor &a = ctx.input(0), &b = ctx.input(1);
     ASSIGN_OR_RETURN(const compute::GemmShape shape, attrs_.ShapeOf(a, b));
     const Shape result{shape.m, shape.n};
+    const int first_arg = takes_packed_ ? 3 : 2;
     compute::GemmEpilogue epilogue;
     epilogue.relu = fusion_.relu;
     if (fusion_.bias) {
-      const Tensor& bias = ctx.input(2);
+      const Tensor& bias = ctx.input(first_arg);
       if (bias.rank() != 1 || bias.dim(0) != shape.n) {
         return InvalidArgument("bias must have one element per column: the product is ",
                                result.ToString(), ", bias ", bias.shape());
@@ -44,7 +46,7 @@ class FusedMatMulCpu : public Kernel {
       epilogue.bias = bias.raw_data();
     }
     if (fusion_.residual) {
-      const Tensor& residual = ctx.input(3);
+      const Tensor& residual = ctx.input(first_arg + 1);
       if (residual.shape() != result) {
         return InvalidArgument("what is added must have the shape of the product, ",
                                result.ToString(), ", got ", residual.shape());
@@ -52,8 +54,9 @@ class FusedMatMulCpu : public Kernel {
       epilogue.residual = residual.raw_data();
     }
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, a.dtype(), result));
-    if (weight_.is_open()) {
-      ASSIGN_OR_RETURN(const Tensor packed, Packed(ctx, shape, b));
+    if (takes_packed_ || weight_.is_open()) {
+      ASSIGN_OR_RETURN(const Tensor packed,
+                       takes_packed_ ? Given(ctx, shape) : Packed(ctx, shape, b));
       RETURN_IF_ERROR(compute::PackedGemm(ctx.work(), a.dtype(), shape, a.raw_data(),
                                           packed.raw_data(), y->mutable_raw_data(), epilogue));
     } else {
@@ -61,6 +64,18 @@ class FusedMatMulCpu : public Kernel {
                                     y->mutable_raw_data(), epilogue));
     }
     return fusion_.Activate(ctx.work(), y);
+  }
+
+  // What a _PackMatrix made.
+  static Result<Tensor> Given(Context& ctx, const compute::GemmShape& shape) {
+    const Tensor& packed = ctx.input(2);
+    ASSIGN_OR_RETURN(const int64_t size,
+                     compute::PackedSize(ctx.work().isa(), DType::kFloat, shape.n, shape.k));
+    if (packed.num_elements() < size) {
+      return InvalidArgument("packed must have ", size, " elements for a matrix of ", shape.k,
+                             " x ", shape.n, ", got ", packed.shape());
+    }
+    return packed;
   }
 
   Result<Tensor> Packed(Context& ctx, const compute::GemmShape& shape, const Tensor& b) const {
@@ -83,6 +98,7 @@ class FusedMatMulCpu : public Kernel {
   FusedOps fusion_;
   std::string fused_from_;
   PackedWeightUser weight_;
+  bool takes_packed_ = false;  // as input 2, before the args
 };
 
 }  // namespace
@@ -92,4 +108,5 @@ THALWEG_KERNEL(fused_matmul, cpu) {
   for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBfloat16}) {
     registry.Add<FusedMatMulCpu>("_FusedMatMul", kCpu, {{"T", dtype}});
   }
+  registry.Add<FusedMatMulCpu>("_PackedMatMul", kCpu);
 }
