@@ -17,7 +17,8 @@ Result<std::unique_ptr<PartialRun>> PartialRun::Start(SessionCore& core,
   std::vector<Session::NamedTensor> feed_names;
   for (const std::string& feed : feeds) feed_names.emplace_back(feed, Tensor());
   ASSIGN_OR_RETURN(const Signature signature, core.Resolve({feed_names, fetches, targets}));
-  auto run = std::make_unique<PartialRun>(*core.environment().devices().front());
+  auto run =
+      std::make_unique<PartialRun>(*core.environment().devices().front(), options.cancellation);
   for (size_t i = 0; i < feeds.size(); ++i) {
     run->feed_of_name_[feeds[i]] = static_cast<int>(i);
   }

@@ -28,7 +28,8 @@ class PartialRun {
                                                    std::span<const std::string> targets,
                                                    const RunOptions& options);
   // Use Start().
-  explicit PartialRun(const Device& client) : client_(client) {}
+  PartialRun(const Device& client, CancellationManager* parent)
+      : client_(client), cancellation_(parent) {}
   ~PartialRun();
 
   // Gives feeds, waits for fetches. An error of the step is the error of every later call; an error

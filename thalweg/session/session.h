@@ -87,7 +87,7 @@ class Session {
   // Partial runs: one step in several calls. Setup names all feeds and fetches; each PartialRun
   // gives some of the feeds, none twice, and returns when the fetches it names are there. The step
   // ends when all have been fetched and every target has run; an error ends it, and the handle with
-  // it.
+  // it. The cancellation of `options` must outlive the handle.
   virtual Result<std::string> PartialRunSetup(std::span<const std::string> feeds,
                                               std::span<const std::string> fetches,
                                               std::span<const std::string> targets,

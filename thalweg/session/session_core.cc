@@ -91,7 +91,7 @@ Status SessionCore::CheckGrowth() {
   const int nodes = graph_->num_nodes();
   if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes_at_last_run_ = nodes;
   if (nodes != std::exchange(nodes_at_last_run_, nodes)) ++growths_;
-  if (nodes == nodes_at_first_run_ ||
+  if (nodes <= nodes_at_first_run_ ||
       (growths_ != kGrowthsBeforeWarning && !options_.strict_graph)) {
     return OkStatus();
   }

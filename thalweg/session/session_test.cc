@@ -313,6 +313,20 @@ TEST_P(SessionTest, PartialRunsEndWithTheirErrorOrTheSession) {
   EXPECT_FAILS(f.session->PartialRun(open, values, z, nullptr), kCancelled, HasSubstr("closed"));
 }
 
+TEST_P(SessionTest, PartialRunsAreCancelledByTheirOptions) {
+  f.b.Op("Neg", {f.Placeholder({}, "a")}, {}, "z");
+  const std::vector<std::string> feeds = {"a"};
+  const std::vector<std::string> fetches = {"z"};
+  CancellationManager cancellation;
+  const std::string handle =
+      *f.session->PartialRunSetup(feeds, fetches, {}, {.cancellation = &cancellation});
+  cancellation.Cancel(Cancelled("the user went away"));
+  const std::vector<Session::NamedTensor> values = {{"a", Tensor::Scalar(1.0f)}};
+  EXPECT_FAILS(f.session->PartialRun(handle, values, fetches, nullptr), kCancelled,
+               HasSubstr("the user went away"));
+  f.session->EndPartialRun(handle);
+}
+
 TEST_P(SessionTest, ResetEmptiesContainers) {
   const Output v = f.Variable("v", "box");
   const Output w = f.Variable("w");
