@@ -2,7 +2,7 @@
 #include "thalweg/compute/move/element.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/ops/array/shared_rows.h"
+#include "thalweg/kernel/shared_rows.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {

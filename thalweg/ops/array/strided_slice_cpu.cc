@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/ops/array/shared_rows.h"
+#include "thalweg/kernel/shared_rows.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/strided_slice.h"
 
