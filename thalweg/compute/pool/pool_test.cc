@@ -19,6 +19,7 @@ struct Sizes {
 constexpr Sizes kCases[] = {
     {2, 6, 6, 3, 2, 2, 2, 2, Padding::kValid}, {1, 7, 5, 1, 3, 2, 1, 2, Padding::kSame},
     {3, 9, 8, 70, 3, 3, 2, 2, Padding::kSame}, {1, 4, 4, 300, 4, 4, 4, 4, Padding::kValid},
+    {9, 5, 6, 70, 3, 3, 2, 2, Padding::kSame}, {8, 9, 3, 40, 2, 2, 3, 1, Padding::kSame},
     {2, 5, 5, 2, 2, 2, 3, 3, Padding::kValid}, {2, 5, 6, 4, 3, 3, 2, 1, Padding::kExplicit},
     {1, 1, 1, 1, 1, 1, 1, 1, Padding::kValid},
 };
