@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the package as it is imported: make_package.py SOURCES FACTS OUT
 
-Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages),
+Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages), _api_v1.py (names of 1.15),
 raw_ops.pyi and __init__.pyi (signatures for editors and type checkers).
 """
 import json
@@ -68,13 +68,20 @@ from thalweg.tensor import Operation, Tensor
 """
 
 
-def package_stub(sources, ops):
+def stub_of_1_15(path, symbols):
+    arguments = [a.partition("=") for a in symbols[path]["args"]]
+    listed = ", ".join(f"{n}: Any" + (" = ..." if equals else "") for n, equals, _ in arguments)
+    return f"def {path.rpartition('.')[2]}({listed}) -> Any: ...\n"
+
+
+def package_stub(sources, ops, symbols, operations):
     """What `import thalweg` offers, where it comes from, and the functions that are one operation."""
     package = runpy.run_path(os.path.join(sources, "__init__.py"), run_name="thalweg")
     by_name = {o["name"]: o for o in ops}
     lines = [f"from thalweg import {module} as {module}" for module in package["_MODULES"]]
     lines += [f"from thalweg.{module} import {name} as {public}" for public, (module, name) in sorted(package["_found"].items())]
     functions = [stub(by_name[op], name) for name, op in sorted(package["_OPERATIONS"].items())]
+    functions += [stub_of_1_15(path, symbols) for path in operations if path.count(".") == 1]
     return STUB_HEAD + "\n".join(lines) + "\n\n__version__: str\n\n" + "\n".join(functions)
 
 
@@ -99,6 +106,21 @@ def message_table(types):
             rows.append(f"{field['name']} {field['number']} {kind} {flag}" + (" packed" if field.get("packed") else ""))
         table[name] = "\n".join(["message", *rows])
     return table
+
+
+def bare_table(name, table):
+    return f"\n{name} = {{\n" + "".join(f"    {key!r}: {value!r},\n" for key, value in table.items()) + "}\n"
+
+
+def api_source(symbols, operations):
+    """The names of 1.15: their kinds, which are the same, and the signatures of those that are one operation."""
+    aliases = {p: v["same_as"] for p, v in symbols.items() if "same_as" in v}
+    same = {}
+    for path, first in aliases.items():
+        same.setdefault(first, []).append(path)
+    return (table_source("KINDS", "Names of TensorFlow 1.15.", {p: v["kind"] for p, v in symbols.items()}) +
+            bare_table("ALIASES", aliases) + bare_table("SAME", {p: " ".join(v) for p, v in same.items()}) +
+            bare_table("SIGNATURES", {p: "\t".join(symbols[p]["args"]) for p in operations}))
 
 
 def write(path, text):
@@ -140,11 +162,15 @@ def main(sources, facts, out):
         types = json.load(f)["types"]
     write(os.path.join(out, "_schemas.py"),
           table_source("SCHEMAS", "Operations: inputs, outputs, attributes, a line each.", {o["name"]: schema(o) for o in ops}))
+    with open(os.path.join(facts, "python_api_v1.json")) as f:
+        symbols = json.load(f)["symbols"]
+    operations = runpy.run_path(os.path.join(sources, "single_operations.py"))["table"]()
+    write(os.path.join(out, "_api_v1.py"), api_source(symbols, operations))
     write(os.path.join(out, "_message_table.py"), table_source("TABLE", "Protocol messages and enums.", message_table(types)))
     write(os.path.join(out, "raw_ops.pyi"),
           STUB_HEAD + "\n".join(stub(o) for o in ops
                                 if o["name"].isidentifier() and not keyword.iskeyword(o["name"]) and o["name"][0] != "_"))
-    write(os.path.join(out, "__init__.pyi"), package_stub(sources, ops))
+    write(os.path.join(out, "__init__.pyi"), package_stub(sources, ops, symbols, operations))
     return 0
 
 

@@ -13,8 +13,8 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = ("app compat contrib errors gfile graph_util initializers layers logging losses math messages metrics nn raw_ops "
-            "train").split()
+_MODULES = ("app compat contrib errors flags gfile graph_util initializers layers logging losses math messages metrics nn raw_ops "
+            "summary test train").split()
 
 # Where each public name lives; "name=other" is `other` there.
 _PLACES = {
@@ -93,20 +93,27 @@ __version__ = "0.1.0"
 VERSION = __version__
 
 
-def __getattr__(name):
+def _own(name):
+    """What this package has of itself under a name."""
     if name in _found:
         module, attribute = _found[name]
-        value = getattr(importlib.import_module("thalweg." + module), attribute)
-    elif name in _OPERATIONS:
+        return getattr(importlib.import_module("thalweg." + module), attribute)
+    if name in _OPERATIONS:
         from thalweg import raw_ops
-        value = raw_ops.function(_OPERATIONS[name], name)
-    elif name in _MODULES:
-        value = importlib.import_module("thalweg." + name)
+        return raw_ops.function(_OPERATIONS[name], name)
+    if name in _MODULES:
+        return importlib.import_module("thalweg." + name)
+    raise AttributeError(f"module 'thalweg' has no attribute '{name}'")
+
+
+def __getattr__(name):
+    if name in _found or name in _OPERATIONS or name in _MODULES or name.startswith("_"):
+        value = _own(name)
     else:
-        raise AttributeError(f"module 'thalweg' has no attribute '{name}'")
+        value = importlib.import_module("thalweg.names").lookup("thalweg", name)
     globals()[name] = value
     return value
 
 
 def __dir__():
-    return sorted([*_found, *_OPERATIONS, *_MODULES, "__version__"])
+    return sorted({*_found, *_OPERATIONS, *_MODULES, "__version__", *importlib.import_module("thalweg.names").available("thalweg")})

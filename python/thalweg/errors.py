@@ -2,6 +2,8 @@
 """Exceptions: one class for each canonical code, as tf.errors names them."""
 import re
 
+from thalweg import names
+
 
 class OpError(Exception):
     """A step or a call failed: `message`, `error_code`, and the operation where known (`op`, `node_def`)."""
@@ -56,3 +58,6 @@ def _make(code, message, graph=None):
     error = _CLASS_BY_CODE.get(code, UnknownError)(None, None, message)  # noqa: F821
     error._graph = graph
     return error
+
+
+names.complete(globals())

@@ -4,6 +4,8 @@ import glob
 import os
 import shutil
 
+from thalweg import names
+
 
 def GFile(name, mode="r"):  # noqa: N802
     """open(), with text as UTF-8."""
@@ -38,3 +40,6 @@ def Rename(oldname, newname, overwrite=False):  # noqa: N802
         from thalweg import errors
         raise errors.AlreadyExistsError(None, None, f"{newname} is there already")
     os.replace(oldname, newname)
+
+
+names.complete(globals())

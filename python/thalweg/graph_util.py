@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.graph_util: GraphDefs cut out, frozen and cleaned."""
-from thalweg import messages
+from thalweg import messages, names
 from thalweg.graph import import_graph_def  # noqa: F401  (public here as well)
 
 # An operation that holds a variable: the operations that read its value.
@@ -108,3 +108,6 @@ def must_run_on_cpu(node, pin_variables_on_cpu=False):
 def tensor_shape_from_node_def_name(graph, input_name):
     """The shape of the tensor called `input_name`."""
     return graph.get_tensor_by_name(input_name if ":" in input_name else input_name + ":0").get_shape()
+
+
+names.complete(globals())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.initializers: what makes first values of variables."""
+from thalweg import names
 from thalweg.init_ops import (Initializer, constant_initializer as constant, glorot_normal_initializer as glorot_normal,
                               glorot_uniform_initializer as glorot_uniform, he_normal, he_uniform,
                               identity_initializer as identity, lecun_normal_initializer as lecun_normal,
@@ -9,3 +10,6 @@ from thalweg.init_ops import (Initializer, constant_initializer as constant, glo
 
 __all__ = ["Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "identity",
            "lecun_normal", "ones", "random_normal", "random_uniform", "truncated_normal", "variance_scaling", "zeros"]
+
+
+names.complete(globals())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers with their variables: tw.layers."""
-from thalweg import array_ops, init_ops, math_ops, nn
+from thalweg import array_ops, init_ops, math_ops, names, nn
 from thalweg.ops import convert_to_tensor
 from thalweg.variable_scopes import get_variable, variable_scope
 
@@ -166,3 +166,6 @@ def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=Tru
                 update = variable.assign_sub((variable - now) * rate)
                 graph.add_to_collection(graph.GraphKeys.UPDATE_OPS, getattr(update, "op", update))
         return result
+
+
+names.complete(globals())

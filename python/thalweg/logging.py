@@ -2,6 +2,8 @@
 """tw.logging: Python's logging under TF1's names; warnings and errors are shown unless set_verbosity says otherwise."""
 import logging
 
+from thalweg import names
+
 DEBUG, INFO, WARN, ERROR, FATAL = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL
 _logger = logging.getLogger("thalweg")
 debug, info, warning, warn, error, fatal, log = (_logger.debug, _logger.info, _logger.warning, _logger.warning,
@@ -16,3 +18,6 @@ def set_verbosity(level):
 
 def get_verbosity():
     return _logger.getEffectiveLevel()
+
+
+names.complete(globals())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses as one number, also in the collection "losses": tw.losses."""
-from thalweg import array_ops, dtypes, graph, math_ops, nn, ops
+from thalweg import array_ops, dtypes, graph, math_ops, names, nn, ops
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
 
@@ -190,3 +190,6 @@ def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None
     """The sum of all losses of the collections."""
     found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
     return math_ops.add_n(found, name=name)
+
+
+names.complete(globals())

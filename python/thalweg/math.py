@@ -2,6 +2,8 @@
 """tw.math: the arithmetic of the package's top level under one name."""
 import thalweg
 
+from thalweg import names
+
 _OWN = {"log_sigmoid": "log_sigmoid", "reduce_logsumexp": "reduce_logsumexp"}
 
 
@@ -15,3 +17,6 @@ def __getattr__(name):
     if name in thalweg._OPERATIONS or thalweg._found.get(name, ("",))[0] in ("math_ops", "array_ops"):
         return getattr(thalweg, name)
     raise AttributeError(f"module 'thalweg.math' has no attribute '{name}'")
+
+
+names.complete(globals())

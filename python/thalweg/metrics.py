@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures over many batches: tw.metrics. Each gives (value, update operation) over local variables."""
-from thalweg import array_ops, dtypes, graph, math_ops
+from thalweg import array_ops, dtypes, graph, math_ops, names
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.variable_scopes import variable_scope
@@ -92,3 +92,6 @@ def mean_absolute_error(labels, predictions, weights=None, metrics_collections=N
     with name_scope(None, "absolute"):
         errors = apply("Abs", [convert_to_tensor(predictions) - labels])
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_absolute_error")
+
+
+names.complete(globals())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested lists, tuples and dicts of things."""
+from thalweg import names
 
 
 def _is_named_tuple(structure):
@@ -35,3 +36,6 @@ def assert_same_structure(a, b):
     if len(flatten(a)) != len(flatten(b)) or isinstance(a, (list, tuple, dict)) != isinstance(b, (list, tuple, dict)):
         raise ValueError(f"The two structures don't have the same nested structure. First structure: {a} Second "
                          f"structure: {b}")
+
+
+names.complete(globals())

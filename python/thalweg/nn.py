@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neural networks: tw.nn."""
-from thalweg import array_ops, dtypes, math_ops, ops, random_ops
+from thalweg import array_ops, dtypes, math_ops, names, ops, random_ops
 from thalweg.graph import name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.tensor import Tensor
@@ -303,3 +303,6 @@ def zero_fraction(value, name=None):
     value = convert_to_tensor(value)
     return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, ops.constant(0, value.dtype.base_dtype)]),
                                               dtypes.float32), name=name)
+
+
+names.complete(globals())

@@ -2,7 +2,7 @@
 """SparseTensor: indices, values and shape that are fed and fetched together."""
 import collections
 
-from thalweg import dtypes, ops
+from thalweg import dtypes, names, ops
 from thalweg.shapes import TensorShape
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
@@ -43,3 +43,6 @@ class SparseTensor:
 
     def __repr__(self):
         return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"
+
+
+names.complete(globals())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: tw.train. Optimizers are the core's; the global step and averages are made here."""
-from thalweg import dtypes, graph, math_ops, ops, variables
+from thalweg import dtypes, graph, math_ops, names, ops, variables
 from thalweg.gradient_ops import gradients
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
@@ -291,3 +291,6 @@ def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     with open(path, "wb") as f:
         f.write(data)
     return path
+
+
+names.complete(globals())

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.summary: what the operations hold, and event files as their readers find them."""
+import glob
+import os
+
+import numpy as np
+import pytest
+import thalweg as tw
+from thalweg import records
+
+
+def events(folder):
+    """All events of the only file in a folder."""
+    (path,) = glob.glob(os.path.join(folder, "events.out.tfevents.*"))
+    return [tw.Event.FromString(r) for r in records.read(path)]
+
+
+def test_crc_of_known_bytes():
+    # The check value of CRC-32C, and TensorFlow's mask.
+    plain = 0xE3069283
+    assert records.masked_crc(b"123456789") == ((plain >> 15 | plain << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def test_damaged_record(tmp_path):
+    path = tmp_path / "r"
+    path.write_bytes(records.frame(b"one") + records.frame(b"two")[:-6] + b"xxxxxx")
+    found = records.read(path)
+    assert next(found) == b"one"
+    with pytest.raises(tw.errors.DataLossError, match="corrupted record at 19"):
+        next(found)
+    path.write_bytes(records.frame(b"one") + records.frame(b"two")[:-6])
+    assert list(records.read(path)) == [b"one"]
+
+
+def test_tags_are_scopes(run):
+    with tw.name_scope("model"):
+        first = tw.summary.scalar("my loss", 1.5)
+        second = tw.summary.scalar("my loss", 2.5)
+        third = tw.summary.scalar("loss", 3.5, family="all")
+    assert [tw.Summary.FromString(run(s)).value[0].tag for s in (first, second, third)] == \
+        ["model/my_loss", "model/my_loss_1", "all/model/all/loss"]
+    assert tw.get_collection(tw.GraphKeys.SUMMARIES) == [first, second, third]
+
+
+def test_merge_all_has_all_and_none_without(run):
+    assert tw.summary.merge_all() is None
+    tw.summary.scalar("a", 1)
+    tw.summary.histogram("h", [1.0, 2.0, 4.0])
+    tw.summary.image("i", np.zeros([1, 2, 2, 3], np.float32))
+    tw.summary.audio("s", np.zeros([1, 4], np.float32), 8000)
+    tw.summary.text("t", tw.constant("hello"))
+    found = tw.Summary.FromString(run(tw.summary.merge_all())).value
+    assert [v.tag for v in found] == ["a", "h", "i/image/0", "s/audio/0", "t"]
+    assert found[1].histo.num == 3 and found[1].histo.sum == 7
+    assert found[4].metadata.plugin_data.plugin_name == "text"
+    assert tw.make_ndarray(found[4].tensor) == b"hello"
+
+
+def test_writer(tmp_path, run):
+    step = tw.summary.scalar("a", 1.5)
+    with tw.summary.FileWriter(str(tmp_path), tw.get_default_graph()) as writer:
+        assert writer.get_logdir() == str(tmp_path)
+        value = run(step)
+        writer.add_summary(value, 1)
+        writer.add_summary(tw.Summary(value=[tw.Summary.Value(tag="b", simple_value=2)]), np.int64(2))
+        writer.add_session_log(tw.SessionLog(status=1), 3)
+    found = events(tmp_path)
+    assert [e.WhichOneof("what") for e in found] == \
+        ["file_version", "graph_def", "meta_graph_def", "summary", "summary", "session_log"]
+    assert found[0].file_version == "brain.Event:2"
+    assert [e.step for e in found[3:]] == [1, 2, 3]
+    assert found[3].summary.value[0].simple_value == 1.5
+    assert "ScalarSummary" in [n.op for n in tw.GraphDef.FromString(found[1].graph_def).node]
+    with pytest.warns(UserWarning, match="closed FileWriter"):
+        writer.add_summary(value, 4)
+
+
+def test_writer_reopens_with_a_new_file(tmp_path):
+    writer = tw.summary.FileWriter(str(tmp_path))
+    writer.close()
+    writer.reopen()
+    writer.close()
+    assert len(os.listdir(tmp_path)) == 2
+
+
+def test_writer_flushes_when_it_holds_enough(tmp_path):
+    writer = tw.summary.FileWriter(str(tmp_path), max_queue=2)
+    writer.add_summary(tw.Summary(), 1)
+    assert len(events(tmp_path)) == 1
+    writer.add_summary(tw.Summary(), 2)
+    assert len(events(tmp_path)) == 3
+
+
+def test_writer_cache(tmp_path):
+    cache = tw.summary.FileWriterCache
+    assert cache.get(str(tmp_path)) is cache.get(str(tmp_path))
+    cache.clear()
+
+
+def test_bad_input(run, tmp_path):
+    with pytest.raises(tw.errors.InvalidArgumentError, match="Nan in summary histogram"):
+        run(tw.summary.histogram("h", tw.constant([float("nan")])))
+    with pytest.raises(ValueError, match="rank|4"):
+        tw.summary.image("i", tw.zeros([2, 2]))
+    with pytest.raises(TypeError, match="GraphDef"):
+        tw.summary.FileWriter(str(tmp_path)).add_graph("graph")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The framing of TFRecord and event files: length, data, and a masked CRC-32C of each."""
+import struct
+
+
+def _table():
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_TABLE = _table()
+
+
+def masked_crc(data):
+    """The CRC-32C of bytes, turned and shifted so that data may hold its own."""
+    crc, table = 0xFFFFFFFF, _TABLE
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def frame(data):
+    """A record as it stands in a file."""
+    length = struct.pack("<Q", len(data))
+    return b"".join([length, struct.pack("<I", masked_crc(length)), data, struct.pack("<I", masked_crc(data))])
+
+
+def read(path):
+    """The records of a file; DataLossError where it is damaged, a last record that is not whole is left out."""
+    from thalweg import errors
+    with open(path, "rb") as f:
+        while True:
+            head = f.read(12)
+            if len(head) < 12:
+                return
+            length, crc = struct.unpack("<QI", head)
+            if masked_crc(head[:8]) != crc:
+                raise errors.DataLossError(None, None, f"corrupted record at {f.tell() - 12} of {path}")
+            data = f.read(length)
+            tail = f.read(4)
+            if len(data) < length or len(tail) < 4:
+                return
+            if masked_crc(data) != struct.unpack("<I", tail)[0]:
+                raise errors.DataLossError(None, None, f"corrupted record at {f.tell() - 16 - length} of {path}")
+            yield data

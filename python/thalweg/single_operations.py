@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of TensorFlow 1.15 that are one operation: path, operation, and arguments that have other names there
+(operation's=function's). Order and defaults are those of 1.15, from tools/tf_facts/python_api_v1.json."""
+import functools
+import inspect
+
+_TABLE = """
+arg_max ArgMax
+arg_min ArgMin
+as_string AsString
+betainc Betainc
+bitwise.bitwise_and BitwiseAnd
+bitwise.bitwise_or BitwiseOr
+bitwise.bitwise_xor BitwiseXor
+bitwise.invert Invert
+bitwise.left_shift LeftShift
+bitwise.right_shift RightShift
+cholesky Cholesky
+conj Conj input=x
+count_up_to CountUpTo
+cross Cross
+decode_base64 DecodeBase64
+decode_compressed DecodeCompressed
+decode_json_example DecodeJSONExample
+delete_session_tensor DeleteSessionTensor
+encode_base64 EncodeBase64
+fft FFT
+fft2d FFT2D
+fft3d FFT3D
+fingerprint Fingerprint
+histogram_fixed_width HistogramFixedWidth
+identity_n IdentityN
+ifft IFFT
+ifft2d IFFT2D
+ifft3d IFFT3D
+igamma Igamma
+igammac Igammac
+image.combined_non_max_suppression CombinedNonMaxSuppression
+image.decode_and_crop_jpeg DecodeAndCropJpeg
+image.decode_bmp DecodeBmp
+image.decode_gif DecodeGif
+image.decode_jpeg DecodeJpeg
+image.decode_png DecodePng
+image.draw_bounding_boxes DrawBoundingBoxesV2
+image.encode_jpeg EncodeJpeg
+image.encode_png EncodePng
+image.extract_jpeg_shape ExtractJpegShape
+image.hsv_to_rgb HSVToRGB
+image.resize_area ResizeArea
+image.resize_bicubic ResizeBicubic
+image.resize_bilinear ResizeBilinear
+image.resize_nearest_neighbor ResizeNearestNeighbor
+image.rgb_to_hsv RGBToHSV
+image.sample_distorted_bounding_box SampleDistortedBoundingBoxV2
+audio.decode_wav DecodeWav
+audio.encode_wav EncodeWav
+lin_space LinSpace
+linalg.logm MatrixLogarithm
+linalg.lu Lu
+matching_files MatchingFiles
+math.bessel_i0 BesselI0
+math.bessel_i0e BesselI0e
+math.bessel_i1 BesselI1
+math.bessel_i1e BesselI1e
+math.cumulative_logsumexp CumulativeLogsumexp
+math.multiply_no_nan MulNoNan
+math.nextafter NextAfter
+math.xdivy Xdivy
+math.xlogy Xlogy
+matrix_determinant MatrixDeterminant
+matrix_inverse MatrixInverse
+matrix_solve MatrixSolve
+matrix_square_root MatrixSquareRoot
+matrix_triangular_solve MatrixTriangularSolve
+nn.max_pool_v2 MaxPoolV2
+nn.quantized_avg_pool QuantizedAvgPool
+nn.quantized_conv2d QuantizedConv2D
+nn.quantized_max_pool QuantizedMaxPool
+nn.quantized_relu_x QuantizedReluX
+parse_tensor ParseTensor
+polygamma Polygamma
+qr Qr
+random.stateless_multinomial StatelessMultinomial
+read_file ReadFile
+realdiv RealDiv
+regex_replace RegexReplace
+serialize_tensor SerializeTensor
+sparse_matmul SparseMatMul
+string_strip StringStrip
+string_to_hash_bucket_fast StringToHashBucketFast
+string_to_hash_bucket_strong StringToHashBucketStrong
+strings.length StringLength
+strings.lower StringLower
+strings.regex_full_match RegexFullMatch
+strings.substr Substr
+strings.unicode_script UnicodeScript
+strings.unicode_transcode UnicodeTranscode
+strings.unsorted_segment_join UnsortedSegmentJoin
+strings.upper StringUpper
+substr Substr
+timestamp Timestamp
+train.sdca_fprint SdcaFprint
+train.sdca_optimizer SdcaOptimizer
+train.sdca_shrink_l1 SdcaShrinkL1
+truncatediv TruncateDiv
+truncatemod TruncateMod
+unsorted_segment_max UnsortedSegmentMax
+unsorted_segment_min UnsortedSegmentMin
+unsorted_segment_prod UnsortedSegmentProd
+where_v2 SelectV2 t=x e=y
+write_file WriteFile
+zeta Zeta
+"""
+
+
+@functools.cache
+def table():
+    """{path: (operation, {the operation's argument: the function's})}"""
+    rows = (row.split() for row in _TABLE.strip().splitlines())
+    return {"tf." + path: (op, dict(r.split("=") for r in renames)) for path, op, *renames in rows}
+
+
+def _parameter(text):
+    name, has_default, default = text.partition("=")
+    if not has_default:
+        return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    import thalweg
+    value = getattr(thalweg, default[3:]) if default.startswith("tf.") else eval(default, {"inf": float("inf")})  # our own table
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value)
+
+
+def function(path):
+    """The function of a path in the table, with 1.15's signature."""
+    from thalweg import _api_v1, ops
+    op, renames = table()[path]
+    schema = ops.schema_of(op)
+    signature = inspect.Signature([_parameter(a) for a in _api_v1.SIGNATURES[path].split("\t")])
+    inputs = [renames.get(i.name, i.name) for i in schema.inputs]
+    attrs = {a.name: renames.get(a.name, a.name) for a in schema.parameters()}
+
+    def made(*args, **kwargs):
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        values = given.arguments
+        return ops.apply(op, [values[i] for i in inputs],
+                         {a: values[n] for a, n in attrs.items() if n in values}, values.get("name"))
+    made.__name__ = made.__qualname__ = path.rpartition(".")[2]
+    made.__doc__ = f"The operation {op}."
+    made.__signature__ = signature
+    made.operation = op
+    return made

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/summary/histogram.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+namespace {
+
+namespace value = pb::Summary::Value;
+
+Status Give(Context& ctx, const OwnedMessage& summary) {
+  ASSIGN_OR_RETURN(std::string bytes, Serialize(*summary));
+  ctx.set_output(0, Tensor::Scalar(std::move(bytes)));
+  return OkStatus();
+}
+
+Result<std::string_view> ScalarTag(const Tensor& tag) {
+  if (tag.rank() == 0) return std::string_view(tag.scalar<std::string>());
+  return InvalidArgument("tag must be a scalar, got shape ", tag.shape());
+}
+
+Status ScalarSummary(Context& ctx) {
+  const Tensor &tags = ctx.input(0), &values = ctx.input(1);
+  if (tags.shape() != values.shape() && !(tags.num_elements() == 1 && values.num_elements() == 1)) {
+    return InvalidArgument("tags and values are not the same shape: ", tags.shape(), " and ",
+                           values.shape());
+  }
+  OwnedMessage summary(pb::Summary::Descriptor());
+  RETURN_IF_ERROR(compute::WithType<RealTypes>(values.dtype(), "a summary", [&]<class T>() {
+    for (int64_t i = 0; i < values.num_elements(); ++i) {
+      Message* one = summary->Add(pb::Summary::kValue);
+      one->SetString(value::kTag, tags.data<std::string>()[i]);
+      one->SetFloat(value::kSimpleValue, static_cast<float>(compute::ValueOf(values.data<T>()[i])));
+    }
+    return OkStatus();
+  }));
+  return Give(ctx, summary);
+}
+
+class HistogramSummary : public Kernel {
+ public:
+  explicit HistogramSummary(std::string name) : name_(std::move(name)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return std::unique_ptr<Kernel>(
+        std::make_unique<HistogramSummary>(std::string(c.node().name())));
+  }
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(const std::string_view tag, ScalarTag(ctx.input(0)));
+    const Tensor& values = ctx.input(1);
+    auto counted = compute::HistogramOf(values.dtype(), values.raw_data(), values.num_elements());
+    if (!counted.ok()) {
+      return Status(counted.status().code(), StrCat(counted.status().message(), " for: ", name_));
+    }
+    OwnedMessage summary(pb::Summary::Descriptor());
+    Message* one = summary->Add(pb::Summary::kValue);
+    one->SetString(value::kTag, tag);
+    Message* histogram = one->Mutable(value::kHisto);
+    histogram->SetDouble(pb::HistogramProto::kMin, counted->min);
+    histogram->SetDouble(pb::HistogramProto::kMax, counted->max);
+    histogram->SetDouble(pb::HistogramProto::kNum, counted->num);
+    histogram->SetDouble(pb::HistogramProto::kSum, counted->sum);
+    histogram->SetDouble(pb::HistogramProto::kSumSquares, counted->sum_squares);
+    histogram->Append<double>(pb::HistogramProto::kBucketLimit, counted->limits);
+    histogram->Append<double>(pb::HistogramProto::kBucket, counted->counts);
+    return Give(ctx, summary);
+  }
+
+ private:
+  const std::string name_;
+};
+
+Status MergeSummary(Context& ctx) {
+  OwnedMessage merged(pb::Summary::Descriptor());
+  std::set<std::string, std::less<>> tags;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const Tensor& input = ctx.input(i);
+    for (int64_t k = 0; k < input.num_elements(); ++k) {
+      auto part =
+          ParseMessage(pb::Summary::Descriptor(), std::string_view(input.data<std::string>()[k]));
+      if (!part.ok()) {
+        return InvalidArgument("Could not parse one of the summary inputs: ",
+                               part.status().message());
+      }
+      for (const Message* one : (*part)->Messages(pb::Summary::kValue)) {
+        const std::string_view tag = one->GetString(value::kTag);
+        if (!tag.empty() && !tags.emplace(tag).second) {
+          return InvalidArgument("Duplicate tag ", tag, " found in summary inputs");
+        }
+        merged->Add(pb::Summary::kValue)->MergeFrom(*one);
+      }
+    }
+  }
+  return Give(ctx, merged);
+}
+
+class TensorSummary : public Kernel {
+ public:
+  explicit TensorSummary(std::string name) : name_(std::move(name)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    return std::unique_ptr<Kernel>(std::make_unique<TensorSummary>(std::string(c.node().name())));
+  }
+  Status Compute(Context& ctx) override {
+    OwnedMessage summary(pb::Summary::Descriptor());
+    Message* one = summary->Add(pb::Summary::kValue);
+    one->SetString(value::kNodeName, name_);
+    RETURN_IF_ERROR(TensorToProto(ctx.input(0), one->Mutable(value::kTensor), {.borrow = true}));
+    return Give(ctx, summary);
+  }
+
+ private:
+  const std::string name_;
+};
+
+Status TensorSummaryV2(Context& ctx) {
+  ASSIGN_OR_RETURN(const std::string_view tag, ScalarTag(ctx.input(0)));
+  const Tensor& metadata = ctx.input(2);
+  if (metadata.rank() != 0) {
+    return InvalidArgument("serialized_summary_metadata must be a scalar, got shape ",
+                           metadata.shape());
+  }
+  OwnedMessage summary(pb::Summary::Descriptor());
+  Message* one = summary->Add(pb::Summary::kValue);
+  one->SetString(value::kTag, tag);
+  RETURN_IF_ERROR(TensorToProto(ctx.input(1), one->Mutable(value::kTensor), {.borrow = true}));
+  RETURN_IF_ERROR(MergeFromBytes(*one->Mutable(value::kMetadata), metadata.scalar<std::string>()));
+  return Give(ctx, summary);
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(summary_value, cpu) {
+  ForEachType<RealTypes>([&]<class T>() {
+    registry.AddFunction<ScalarSummary>("ScalarSummary", kCpu, {{"T", kDTypeOf<T>}});
+    registry.Add<HistogramSummary>("HistogramSummary", kCpu, {{"T", kDTypeOf<T>}});
+  });
+  registry.AddFunction<MergeSummary>("MergeSummary", kCpu);
+  registry.Add<TensorSummary>("TensorSummary", kCpu);
+  registry.AddFunction<TensorSummaryV2>("TensorSummaryV2", kCpu);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+namespace {
+
+constexpr const char* kBytes = "a serialized message has no derivative";
+
+Status ScalarSummaryShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.input(0).MergeWith(c.input(1)).status());
+  return ScalarShape(c);
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_OP(summary_value) {
+  registry.Op("HistogramSummary")
+      .Shape(ScalarShape)
+      .NotDifferentiable(kBytes)
+      .Doc("A Summary with a histogram of the values.");
+  registry.Op("MergeSummary")
+      .Shape(ScalarShape)
+      .NotDifferentiable(kBytes)
+      .Doc("A Summary with the values of all inputs, each tag once.");
+  registry.Op("ScalarSummary")
+      .Shape(ScalarSummaryShape)
+      .NotDifferentiable(kBytes)
+      .Doc("A Summary with a number for each tag.");
+  registry.Op("TensorSummary")
+      .Shape(ScalarShape)
+      .NotDifferentiable(kBytes)
+      .Doc("A Summary with a tensor under the name of the node.");
+  registry.Op("TensorSummaryV2")
+      .Shape(ScalarShape)
+      .NotDifferentiable(kBytes)
+      .Doc("A Summary with a tensor, a tag and metadata.");
+}
