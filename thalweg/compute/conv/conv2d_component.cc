@@ -70,6 +70,14 @@ bool IsWorthIt(const Conv2DShape& s) {
   return products >= kLeastProducts && largest < (1 << 20);
 }
 
+// The library's own products are faster where a large filter meets few pixels: they read it as it
+// lies, what the component packs it for.
+bool IsDeep(const Conv2DShape& s, int64_t most_pixels) {
+  constexpr int64_t kLargeFilter = 1 << 19;
+  return s.Taps() * s.in_channels * s.out_channels >= kLargeFilter &&
+         s.Taps() * s.batch * s.OutPixels() <= most_pixels;
+}
+
 // Images that one shard takes. A large filter is read by every shard anew: few shards then.
 int64_t ImagesPerShard(const Conv2DShape& s) {
   constexpr int64_t kSmallFilter = 1 << 18;
@@ -279,7 +287,9 @@ std::optional<Status> FilterGradByChannels(Work& work, ConvPlans& plans, const C
 std::optional<Status> ComponentForward(Work& work, ConvPlans& plans, const Conv2DShape& s,
                                        float* input, const ConvFilter& filter, float* output,
                                        const GemmEpilogue& epilogue) {
-  if (!IsWorthIt(s)) return std::nullopt;
+  if (!IsWorthIt(s) || (filter.keeper == nullptr && s.batch > 1 && IsDeep(s, 512))) {
+    return std::nullopt;
+  }
   const ChannelParts cut{s.out_channels, s.batch * s.OutPixels()};
   if (cut.AreWorthIt(PackedFilter::FilterSize(s))) {
     Conv2DShape part = s;
@@ -299,7 +309,7 @@ std::optional<Status> ComponentForward(Work& work, ConvPlans& plans, const Conv2
 std::optional<Status> ComponentBackwardInput(Work& work, ConvPlans& plans, const Conv2DShape& s,
                                              const ConvFilter& filter, float* output_grad,
                                              float* input_grad) {
-  if (!IsWorthIt(s)) return std::nullopt;
+  if (!IsWorthIt(s) || IsDeep(s, 4096)) return std::nullopt;
   const ChannelParts cut{s.in_channels, s.batch * s.InPixels()};
   if (cut.AreWorthIt(2 * PackedFilter::FilterSize(s))) {
     Conv2DShape part = s;
@@ -316,7 +326,7 @@ std::optional<Status> ComponentBackwardInput(Work& work, ConvPlans& plans, const
 std::optional<Status> ComponentBackwardFilter(Work& work, ConvPlans& plans, const Conv2DShape& s,
                                               float* input, float* output_grad,
                                               float* filter_grad) {
-  if (!IsWorthIt(s)) return std::nullopt;
+  if (!IsWorthIt(s) || IsDeep(s, 4096)) return std::nullopt;
   auto done = FilterGradByChannels(work, plans, s, input, output_grad, filter_grad);
   if (done.has_value()) return done;
   const int64_t parts = std::min(s.batch, kMostParts);
