@@ -32,6 +32,8 @@ constexpr Row kTable[] = {
     {OpClass::kDefault,    1e-11,  1e-5,  2e-3,  1.6e-2,  1e-11,     1e-5},
     {OpClass::kArithmetic, 1e-11,  1e-5,  1e-2,  6e-2,    1e-11,     1e-4},
     {OpClass::kFunction,   1e-11,  1e-5,  4e-3,  2e-2,    1e-11,     1e-5},
+    {OpClass::kLinear,     1e-11,  1e-4,  4e-3,  3.2e-2,  1e-11,     1e-4},
+    {OpClass::kOptimizer,  1e-11,  2e-5,  1e-2,  8e-2,    1e-11,     1e-5},
     {OpClass::kProduct,    1e-11,  1e-5,  4e-3,  1.6e-2,  1e-11,     1e-5},
     {OpClass::kSum,        1e-11,  1e-5,  2e-2,  2e-1,    1e-11,     1e-4},
 };

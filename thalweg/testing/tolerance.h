@@ -25,7 +25,9 @@ enum class OpClass : uint8_t {
   kConvolution,  // convolutions and their gradients
   kDefault,      // what a case says nothing about
   kFunction,     // a function of one number, rounded once
+  kLinear,       // factorisations, solvers and functions of small matrices of good condition
   kMorphology,   // dilation and its gradients, which add up in the element type
+  kOptimizer,    // one step of an optimizer, each operation rounded
   kPool,         // pooling and its gradients
   kProduct,      // sums of products, made in float for narrow types
   kSoftmax,      // softmax, its logarithm, cross entropies

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/ops/linalg/test_matrices.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -54,8 +55,8 @@ TEST(MatrixFunctionTest, SquareRoot) {
 TEST(MatrixFunctionTest, Exponential) {
   OpCase("MatrixExponential")
       .Reference(kExponential)
-      .Tolerance(DType::kFloat, 1e-4)
-      .Tolerance(DType::kComplex64, 1e-4)
+      .Tolerance(DType::kFloat, ToleranceOf(OpClass::kLinear, DType::kFloat))
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kLinear, DType::kComplex64))
       .Try({In({1, 1})})
       .Try({In({4, 4})})
       .Try({Regular(3, {2, 2}, -3)})

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/ops/linalg/test_matrices.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -57,7 +58,7 @@ constexpr auto kLeastSquares = []<class V>(RefCall<V>& r) {
 TEST(MatrixSolveTest, Inverse) {
   OpCase("MatrixInverse")
       .Reference(kInverse)
-      .Tolerance(DType::kHalf, 4e-3)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kLinear, DType::kHalf))
       .Try({Regular(5)})
       .Try({Regular(3, {2, 2})}, {{"adjoint", true}})
       .Try({In({2, 0, 0})})
@@ -113,8 +114,8 @@ TEST(MatrixSolveTest, LeastSquares) {
     OpCase(op)
         .Reference(kLeastSquares)
         .NoGradient(why)
-        .Tolerance(DType::kFloat, 1e-3)
-        .Tolerance(DType::kComplex64, 1e-3)
+        .Tolerance(DType::kFloat, ToleranceOf(OpClass::kLinear, DType::kFloat))
+        .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kLinear, DType::kComplex64))
         .Try({Regular(4), In({4, 2}), none})
         .Try({In({7, 3}), In({7, 2}), l2})
         .Try({In({2, 3, 5}), In({2, 3, 2}), l2})

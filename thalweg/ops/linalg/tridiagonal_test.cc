@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/ops/linalg/test_matrices.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -43,8 +44,8 @@ TEST(TridiagonalTest, Solve) {
   const In small({3, 4}, {3, -2, 4, 9, 0.5, 1, 0.25, 2, 9, 2, -3, 5});
   OpCase("TridiagonalSolve")
       .Reference(kSolve)
-      .Tolerance(DType::kFloat, 1e-4)
-      .Tolerance(DType::kComplex64, 1e-4)
+      .Tolerance(DType::kFloat, ToleranceOf(OpClass::kLinear, DType::kFloat))
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kLinear, DType::kComplex64))
       .Try({small, In({4, 2})})
       .Try({In({2, 3, 5}).Range(1, 2), In({2, 5, 1})}, {{"partial_pivoting", false}})
       .Try({In({3, 1}, {1, 2, 3}), In({1, 2})})

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
 namespace {
@@ -279,9 +280,9 @@ OpCase Update(const std::string& op, const Rule& rule) {
   made.Reference([rule](RefCall<double>& r) { Apply(r, rule); })
       .Skip(DType::kComplex64, "see ComplexNumbers")
       .Skip(DType::kComplex128, "see ComplexNumbers")
-      .Tolerance(DType::kFloat, 2e-5)
-      .Tolerance(DType::kHalf, 1e-2)
-      .Tolerance(DType::kBfloat16, 8e-2);
+      .Tolerance(DType::kFloat, ToleranceOf(OpClass::kOptimizer, DType::kFloat))
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kOptimizer, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kOptimizer, DType::kBfloat16));
   return made;
 }
 
@@ -389,7 +390,7 @@ TEST(ApplyTest, ComplexNumbers) {
         r.out = {var, accum};
       })
       .Types({{"T", DType::kComplex64}})
-      .Tolerance(DType::kComplex64, 1e-5)
+      .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kOptimizer, DType::kComplex64))
       .Try({In({5}), In({5}), In({}), In({5}), In({})})
       .Run();
 }
