@@ -1,14 +1,15 @@
-# thalweg_op_family(FAMILY OPS stem ... [DEPS room ...])
+# thalweg_op_family(FAMILY OPS stem ... [SRCS file ...] [TESTS file ...] [DEPS room ...])
 #
 # For each stem: STEM_op.cc (shape function, gradient), STEM_cpu.cc (CPU kernels) and STEM_test.cc (op cases) must exist.
 # Builds two targets, thalweg_ops_FAMILY (schemas) and thalweg_ops_FAMILY_cpu (kernels), so that a master links schemas
-# without kernels, and one test binary ops_FAMILY_test. Remembers the stems for the generated registration calls.
+# without kernels, and one test binary ops_FAMILY_test. Remembers the stems for the generated registration calls. SRCS:
+# what kernels of several stems share; TESTS: tests of several stems.
 
 define_property(GLOBAL PROPERTY THALWEG_OP_STEMS BRIEF_DOCS "family/stem of every operation")
 define_property(GLOBAL PROPERTY THALWEG_OP_FAMILIES BRIEF_DOCS "every family")
 
 function(thalweg_op_family FAMILY)
-  cmake_parse_arguments(ARG "" "" "OPS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "OPS;SRCS;TESTS;DEPS" ${ARGN})
   set(op_srcs)
   set(cpu_srcs)
   set(test_srcs)
@@ -29,8 +30,8 @@ function(thalweg_op_family FAMILY)
   endforeach()
   set_property(GLOBAL APPEND PROPERTY THALWEG_OP_FAMILIES ${FAMILY})
   thalweg_library(ops_${FAMILY} SRCS ${op_srcs} DEPS graph)
-  thalweg_library(ops_${FAMILY}_cpu SRCS ${cpu_srcs} DEPS kernel compute ${ARG_DEPS})
-  thalweg_test(ops_${FAMILY} SRCS ${test_srcs} DEPS testing)
+  thalweg_library(ops_${FAMILY}_cpu SRCS ${cpu_srcs} ${ARG_SRCS} DEPS kernel compute ${ARG_DEPS})
+  thalweg_test(ops_${FAMILY} SRCS ${test_srcs} ${ARG_TESTS} DEPS testing)
   thalweg_quick_family(${FAMILY})
 endfunction()
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/queue/batch_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "thalweg/tensor/variant.h"
+
+namespace thalweg {
+namespace {
+
+// Smaller rows are copied: a view would keep the whole batch alive for little.
+constexpr size_t kSmallestView = 4096;
+
+void Copy(DType dtype, const Tensor& from, int64_t begin, Tensor* to, int64_t at, int64_t n) {
+  switch (dtype) {
+    case DType::kString:
+      std::copy_n(from.data<std::string>() + begin, n, to->mutable_data<std::string>() + at);
+      return;
+    case DType::kResource:
+      std::copy_n(from.data<ResourceHandle>() + begin, n, to->mutable_data<ResourceHandle>() + at);
+      return;
+    case DType::kVariant:
+      std::copy_n(from.data<Variant>() + begin, n, to->mutable_data<Variant>() + at);
+      return;
+    default: {
+      const size_t size = DTypeSize(dtype);
+      std::memcpy(static_cast<char*>(to->mutable_raw_data()) + static_cast<size_t>(at) * size,
+                  static_cast<const char*>(from.raw_data()) + static_cast<size_t>(begin) * size,
+                  static_cast<size_t>(n) * size);
+    }
+  }
+}
+
+// Copies `from` into the lower corner of the part of `to` that begins at element `at` and has shape
+// `shape`, of the same rank.
+void CopyCorner(DType dtype, const Tensor& from, const Shape& shape, Tensor* to, int64_t at) {
+  const Shape small = from.shape();
+  const int rank = small.rank();
+  const int64_t row = rank == 0 ? 1 : small.dim(rank - 1);
+  const int64_t rows = row == 0 ? 0 : from.num_elements() / row;
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t rest = r, offset = 0, below = rank == 0 ? 1 : shape.dim(rank - 1);
+    for (int d = rank - 2; d >= 0; --d) {
+      offset += rest % small.dim(d) * below;
+      rest /= small.dim(d);
+      below *= shape.dim(d);
+    }
+    Copy(dtype, from, r * row, to, at + offset, row);
+  }
+}
+
+}  // namespace
+
+Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i) {
+  Dims dims = batch.shape().dims();
+  dims.erase(0);
+  const Shape shape(std::move(dims));
+  const int64_t n = shape.num_elements();
+  const DType dtype = batch.dtype();
+  const size_t bytes = static_cast<size_t>(n) * DTypeSize(dtype);
+  if (bytes >= kSmallestView && bytes % kTensorAlignment == 0) {
+    return batch.Rows(i, i + 1).Reshaped(shape);
+  }
+  ASSIGN_OR_RETURN(Tensor row, Tensor::Allocate(allocator, dtype, shape));
+  if (n > 0) Copy(dtype, batch, i * n, &row, 0, n);
+  return row;
+}
+
+Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
+                       std::span<const Tensor> every, size_t stride) {
+  const int64_t count = static_cast<int64_t>((every.size() + stride - 1) / stride);
+  std::vector<int64_t> dims = {count};
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  ASSIGN_OR_RETURN(const Shape whole, Shape::Make(dims));
+  ASSIGN_OR_RETURN(Tensor batch, Tensor::Allocate(allocator, dtype, whole));
+  if (count == 0) return batch;
+  const int64_t n = shape.num_elements();
+  const bool padded = std::ranges::any_of(every, [&](const Tensor& element) {
+    return (&element - every.data()) % static_cast<std::ptrdiff_t>(stride) == 0 &&
+           element.num_elements() != n;
+  });
+  if (padded && IsPlain(dtype)) std::memset(batch.mutable_raw_data(), 0, batch.bytes());
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor& element = every[static_cast<size_t>(i) * stride];
+    if (element.num_elements() == n) {
+      Copy(dtype, element, 0, &batch, i * n, n);
+    } else {
+      CopyCorner(dtype, element, shape, &batch, i * n);
+    }
+  }
+  return batch;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of a queue cut from a batch, and batches put together from elements.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+// Row i of dimension 0 as a tensor of its own: shared with the batch when it is large.
+Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i);
+
+// The tensors every[0], every[stride] ... as rows of one: of shape [count] + shape. Elements that
+// are smaller than `shape` fill its lower corner; zeros (empty strings) are around them.
+// ResourceExhausted when there is no room, InvalidArgument when the size does not fit into int64.
+Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
+                       std::span<const Tensor> every, size_t stride);
+
+}  // namespace thalweg

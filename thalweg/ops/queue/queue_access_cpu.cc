@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "thalweg/ops/queue/queue_node.h"
+#include "thalweg/ops/queue/tensor_queue.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+std::string Listed(const std::vector<DType>& types) {
+  std::string text;
+  for (const DType dtype : types) text += StrCat(text.empty() ? "" : ", ", dtype);
+  return text;
+}
+
+Status CheckTimeout(const KernelConstruction& c) {
+  ASSIGN_OR_RETURN(const int64_t timeout, c.Attr<int64_t>("timeout_ms"));
+  if (timeout == -1) return OkStatus();
+  return InvalidArgument("Timeout not supported yet: timeout_ms must be -1, got ", timeout,
+                         "; RunOptions.timeout_in_ms ends a step that waits");
+}
+
+class QueueKernel : public WaitingKernel {
+ public:
+  explicit QueueKernel(std::vector<DType> types) : types_(std::move(types)) {}
+
+  std::optional<Status> TryCompute(Context& ctx) final {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    if (!queue.ok()) return queue.status();
+    if ((*queue)->spec().types != types_) return SignatureMismatch((*queue)->spec());
+    return Try(ctx, **queue);
+  }
+  void Wait(Context& ctx, Done done) final {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    if (!queue.ok()) return std::move(done)(queue.status());
+    (*queue)->Join(MakeWaiter(ctx, std::move(done)));
+  }
+  std::string WaitsFor(Context& ctx) const final {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    return queue.ok() ? (*queue)->DebugString() : "";
+  }
+
+ protected:
+  // Nothing when it must wait; the signature has been checked.
+  virtual std::optional<Status> Try(Context& ctx, TensorQueue& queue) = 0;
+  virtual std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) = 0;
+  Status SignatureMismatch(const TensorQueue::Spec& spec) const {
+    return InvalidArgument("Signature mismatch, have components: ", Listed(types_),
+                           ", expected those of ", spec.kind, " '", spec.name,
+                           "': ", Listed(spec.types));
+  }
+
+ private:
+  const std::vector<DType> types_;
+};
+
+class EnqueueCpu : public QueueKernel {
+ public:
+  using QueueKernel::QueueKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    RETURN_IF_ERROR(CheckTimeout(c));
+    ASSIGN_OR_RETURN(std::vector<DType> types, c.Attr<std::vector<DType>>("Tcomponents"));
+    return std::unique_ptr<Kernel>(std::make_unique<EnqueueCpu>(std::move(types)));
+  }
+
+ private:
+  std::optional<Status> Try(Context& ctx, TensorQueue& queue) override {
+    Status status;
+    if (queue.TryEnqueue(ctx, 1, &status)) return status;
+    return std::nullopt;
+  }
+  std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) override {
+    return std::make_unique<TensorQueue::Enqueue>(ctx, std::move(done), 1, 1, false);
+  }
+};
+
+class EnqueueManyCpu : public QueueKernel {
+ public:
+  using QueueKernel::QueueKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    RETURN_IF_ERROR(CheckTimeout(c));
+    ASSIGN_OR_RETURN(std::vector<DType> types, c.Attr<std::vector<DType>>("Tcomponents"));
+    return std::unique_ptr<Kernel>(std::make_unique<EnqueueManyCpu>(std::move(types)));
+  }
+
+ private:
+  std::optional<Status> Try(Context& ctx, TensorQueue& queue) override {
+    Status status = queue.CheckBatch(ctx, 1);
+    if (!status.ok()) return status;
+    if (ctx.input(1).dim(0) == 0) return OkStatus();
+    return std::nullopt;
+  }
+  std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) override {
+    const int64_t count = ctx.input(1).dim(0);
+    return std::make_unique<TensorQueue::Enqueue>(ctx, std::move(done), 1, count, true);
+  }
+};
+
+class DequeueCpu : public QueueKernel {
+ public:
+  using QueueKernel::QueueKernel;
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    RETURN_IF_ERROR(CheckTimeout(c));
+    ASSIGN_OR_RETURN(std::vector<DType> types, c.Attr<std::vector<DType>>("component_types"));
+    return std::unique_ptr<Kernel>(std::make_unique<DequeueCpu>(std::move(types)));
+  }
+
+ private:
+  std::optional<Status> Try(Context& ctx, TensorQueue& queue) override {
+    Status status;
+    if (queue.TryDequeue(ctx, &status)) return status;
+    return std::nullopt;
+  }
+  std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) override {
+    return std::make_unique<TensorQueue::Dequeue>(ctx, std::move(done), 1, false, false);
+  }
+};
+
+class DequeueManyCpu : public QueueKernel {
+ public:
+  DequeueManyCpu(std::vector<DType> types, bool may_be_fewer)
+      : QueueKernel(std::move(types)), may_be_fewer_(may_be_fewer) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    RETURN_IF_ERROR(CheckTimeout(c));
+    ASSIGN_OR_RETURN(std::vector<DType> types, c.Attr<std::vector<DType>>("component_types"));
+    const bool may_be_fewer = c.node().op_name().find("UpTo") != std::string::npos;
+    return std::unique_ptr<Kernel>(
+        std::make_unique<DequeueManyCpu>(std::move(types), may_be_fewer));
+  }
+
+ private:
+  std::optional<Status> Try(Context& ctx, TensorQueue& queue) override {
+    const Result<int64_t> n = IntScalar(ctx.input(1), "n");
+    if (!n.ok()) return n.status();
+    const TensorQueue::Spec& spec = queue.spec();
+    if (*n < 0) {
+      return InvalidArgument("DequeueManyOp requested ", *n,
+                             " elements; the number must not be negative");
+    }
+    if (spec.shapes.empty()) {
+      return InvalidArgument(spec.kind, "'s DequeueMany and DequeueUpTo require the components to ",
+                             "have specified shapes.");
+    }
+    if (*n > 0) return std::nullopt;
+    return queue.EmptyBatch(ctx);
+  }
+  std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) override {
+    const int64_t n = ctx.input(1).scalar<int32_t>();
+    return std::make_unique<TensorQueue::Dequeue>(ctx, std::move(done), n, true, may_be_fewer_);
+  }
+
+  const bool may_be_fewer_;
+};
+
+class CloseCpu : public WaitingKernel {
+ public:
+  explicit CloseCpu(bool cancel) : cancel_(cancel) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(const bool cancel, c.Attr<bool>("cancel_pending_enqueues"));
+    return std::unique_ptr<Kernel>(std::make_unique<CloseCpu>(cancel));
+  }
+
+  std::optional<Status> TryCompute(Context& ctx) override {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    if (!queue.ok()) return queue.status();
+    if (!cancel_) return std::nullopt;
+    (*queue)->CloseAndCancel();
+    return OkStatus();
+  }
+  void Wait(Context& ctx, Done done) override {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    if (!queue.ok()) return std::move(done)(queue.status());
+    (*queue)->Join(std::make_unique<TensorQueue::Close>(ctx, std::move(done)));
+  }
+  std::string WaitsFor(Context& ctx) const override {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    return queue.ok() ? (*queue)->DebugString() : "";
+  }
+
+ private:
+  const bool cancel_;
+};
+
+Status IsClosed(Context& ctx) {
+  ASSIGN_OR_RETURN(const RefPtr<TensorQueue> queue, ResourceOf<TensorQueue>(ctx));
+  ctx.set_output(0, Tensor::Scalar(queue->is_closed()));
+  return OkStatus();
+}
+
+Status Size(Context& ctx) {
+  ASSIGN_OR_RETURN(const RefPtr<TensorQueue> queue, ResourceOf<TensorQueue>(ctx));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  ctx.set_output(0, Tensor::Scalar(static_cast<int32_t>(std::min(queue->size(), kMost))));
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(queue_access, cpu) {
+  for (const char* version : {"", "V2"}) {
+    registry.Add<EnqueueCpu>(StrCat("QueueEnqueue", version), kCpu);
+    registry.Add<EnqueueManyCpu>(StrCat("QueueEnqueueMany", version), kCpu);
+    registry.Add<DequeueCpu>(StrCat("QueueDequeue", version), kCpu);
+    registry.Add<DequeueManyCpu>(StrCat("QueueDequeueMany", version), kCpu);
+    registry.Add<DequeueManyCpu>(StrCat("QueueDequeueUpTo", version), kCpu);
+    registry.Add<CloseCpu>(StrCat("QueueClose", version), kCpu);
+    registry.AddFunction<IsClosed>(StrCat("QueueIsClosed", version), kCpu).Cost(KernelCost::kCheap);
+    registry.AddFunction<Size>(StrCat("QueueSize", version), kCpu).Cost(KernelCost::kCheap);
+  }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/queue/tensor_queue.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "thalweg/ops/queue/batch_rows.h"
+
+namespace thalweg {
+namespace {
+
+std::unique_ptr<ElementStore> MakeStore(const TensorQueue::Spec& spec) {
+  if (spec.kind == "RandomShuffleQueue") {
+    return MakeShuffledStore(spec.types.size(), spec.seed, spec.seed2);
+  }
+  if (spec.kind == "PriorityQueue") return MakePriorityStore(spec.types.size());
+  return MakeFifoStore(spec.types.size());
+}
+
+// The tensors of one element, mostly without an allocation.
+class Tuple {
+ public:
+  explicit Tuple(size_t width) : more_(width > few_.size() ? width : 0) {}
+  Tensor* data() { return more_.empty() ? few_.data() : more_.data(); }
+
+ private:
+  std::array<Tensor, 4> few_;
+  std::vector<Tensor> more_;
+};
+
+Status ShapeMismatch(size_t component, const std::string& expected, const Shape& found) {
+  return InvalidArgument("Shape mismatch in tuple component ", component, ". Expected ", expected,
+                         ", got ", found);
+}
+
+// Of one element: its shape is what the queue knows, or the largest in the batch.
+Shape PaddedShape(const PartialShape& known, const std::vector<Tensor>& elements, size_t component,
+                  size_t width) {
+  Dims dims;
+  for (int d = 0; d < known.rank(); ++d) {
+    int64_t size = std::max<int64_t>(known.dim(d), 0);
+    for (size_t i = component; i < elements.size() && known.dim(d) < 0; i += width) {
+      size = std::max(size, elements[i].dim(d));
+    }
+    dims.push_back(size);
+  }
+  return Shape(std::move(dims));
+}
+
+}  // namespace
+
+TensorQueue::TensorQueue(Spec spec)
+    : WaitLines({Order::kFirst, Order::kFirst}),
+      spec_(std::move(spec)),
+      width_(spec_.types.size()),
+      store_(MakeStore(spec_)) {}
+
+int64_t TensorQueue::size() const {
+  MutexLock lock(mutex_);
+  return store_->size();
+}
+
+bool TensorQueue::is_closed() const {
+  MutexLock lock(mutex_);
+  return closed_;
+}
+
+std::string TensorQueue::DebugString() const {
+  MutexLock lock(mutex_);
+  std::string text = StrCat("queue '", spec_.name, "' (", spec_.kind, ", ", store_->size());
+  if (spec_.capacity < INT32_MAX) text += StrCat(" of ", spec_.capacity);
+  text += " elements";
+  if (spec_.min_after_dequeue > 0) text += StrCat(", ", spec_.min_after_dequeue, " must stay");
+  return text + (closed_ ? ", closed)" : ")");
+}
+
+Status TensorQueue::ClosedError() const {
+  return Cancelled(spec_.kind, " '", spec_.name, "' is closed.");
+}
+
+Status TensorQueue::TooFew(int64_t requested, int64_t left) const {
+  return OutOfRange(spec_.kind, " '", spec_.name,
+                    "' is closed and has insufficient elements (requested ", requested,
+                    ", current size ", left, ")");
+}
+
+int64_t TensorQueue::Available() const {
+  const int64_t stay = closed_ ? 0 : spec_.min_after_dequeue;
+  return std::max<int64_t>(store_->size() - stay, 0);
+}
+
+void TensorQueue::CloseAndCancel() {
+  Ended ended;
+  {
+    MutexLock lock(mutex_);
+    closed_ = true;
+    Dismiss(Enqueue::kLine, Cancelled("Enqueue operation was cancelled"), &ended);
+    GoOn(&ended);
+  }
+  End(std::move(ended));
+}
+
+Status TensorQueue::CheckElement(const Context& ctx, int first_input) const {
+  for (size_t c = 0; c < spec_.shapes.size(); ++c) {
+    const Tensor& value = ctx.input(first_input + static_cast<int>(c));
+    const PartialShape& known = spec_.shapes[c];
+    if (known.rank() == 0 && value.rank() == 0) continue;
+    if (!known.Admits(value.shape())) return ShapeMismatch(c, known.ToString(), value.shape());
+  }
+  return OkStatus();
+}
+
+Status TensorQueue::CheckBatch(const Context& ctx, int first_input) const {
+  const Tensor& first = ctx.input(first_input);
+  if (first.rank() == 0) return ShapeMismatch(0, "a batch of elements", first.shape());
+  const int64_t count = first.dim(0);
+  for (size_t c = 0; c < width_; ++c) {
+    const Tensor& value = ctx.input(first_input + static_cast<int>(c));
+    PartialShape known({count});
+    known = known.Concatenate(spec_.shapes.empty() ? PartialShape() : spec_.shapes[c]);
+    const bool has_count = value.rank() > 0 && value.dim(0) == count;
+    if (!has_count || !known.Admits(value.shape())) {
+      return ShapeMismatch(c, known.ToString(), value.shape());
+    }
+  }
+  return OkStatus();
+}
+
+bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
+  *status = CheckElement(ctx, first_input);
+  if (!status->ok()) return true;
+  Ended ended;
+  {
+    MutexLock lock(mutex_);
+    if (closed_) {
+      *status = ClosedError();
+      return true;
+    }
+    if (!NobodyWaits(Enqueue::kLine) || store_->size() >= spec_.capacity) return false;
+    Tuple element(width_);
+    for (size_t c = 0; c < width_; ++c) {
+      element.data()[c] = ctx.input(first_input + static_cast<int>(c));
+    }
+    store_->Push(element.data());
+    if (NobodyWaits(Dequeue::kLine)) return true;
+    GoOn(&ended);
+  }
+  End(std::move(ended));
+  return true;
+}
+
+bool TensorQueue::TryDequeue(Context& ctx, Status* status) {
+  Tuple element(width_);
+  Ended ended;
+  {
+    MutexLock lock(mutex_);
+    if (!NobodyWaits(Dequeue::kLine)) return false;
+    if (Available() == 0) {
+      if (!closed_) return false;
+      *status = TooFew(1, 0);
+      return true;
+    }
+    store_->Pop(element.data());
+    if (!NobodyWaits(Enqueue::kLine)) GoOn(&ended);
+  }
+  for (size_t c = 0; c < width_; ++c) {
+    ctx.set_output(static_cast<int>(c), std::move(element.data()[c]));
+  }
+  End(std::move(ended));
+  return true;
+}
+
+WaitLines::Progress TensorQueue::Advance(Waiter& waiter) {
+  if (waiter.line == Dequeue::kLine) return AdvanceDequeue(static_cast<Dequeue&>(waiter));
+  if (auto* enqueue = dynamic_cast<Enqueue*>(&waiter)) return AdvanceEnqueue(*enqueue);
+  return AdvanceClose(waiter);
+}
+
+WaitLines::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
+  if (closed_) {
+    enqueue.status = ClosedError();
+    return Progress::kEnded;
+  }
+  const int64_t before = enqueue.next;
+  Tuple element(width_);
+  for (; enqueue.next < enqueue.count && store_->size() < spec_.capacity; ++enqueue.next) {
+    for (size_t c = 0; c < width_; ++c) {
+      const Tensor& value = enqueue.ctx.input(enqueue.first_input + static_cast<int>(c));
+      Result<Tensor> row = enqueue.is_rows ? RowOf(enqueue.ctx.allocator(), value, enqueue.next)
+                                           : Result<Tensor>(value);
+      if (!row.ok()) {
+        enqueue.status = row.status();
+        return Progress::kEnded;
+      }
+      element.data()[c] = *std::move(row);
+    }
+    store_->Push(element.data());
+  }
+  if (enqueue.next == enqueue.count) return Progress::kEnded;
+  return enqueue.next > before ? Progress::kSome : Progress::kNone;
+}
+
+WaitLines::Progress TensorQueue::AdvanceClose(Waiter& close) {
+  if (closed_) close.status = Cancelled("Queue '", spec_.name, "' is already closed.");
+  closed_ = true;
+  return Progress::kEnded;
+}
+
+WaitLines::Progress TensorQueue::AdvanceDequeue(Dequeue& dequeue) {
+  const int64_t take = std::min(Available(), dequeue.count - dequeue.taken);
+  const size_t at = dequeue.elements.size();
+  dequeue.elements.resize(at + static_cast<size_t>(take) * width_);
+  for (int64_t i = 0; i < take; ++i) {
+    store_->Pop(&dequeue.elements[at + static_cast<size_t>(i) * width_]);
+  }
+  dequeue.taken += take;
+  if (dequeue.taken == dequeue.count) return Progress::kEnded;
+  if (closed_) {
+    if (dequeue.may_be_fewer && dequeue.taken > 0) return Progress::kEnded;
+    dequeue.status = TooFew(dequeue.count, dequeue.taken);
+    Withdraw(dequeue);
+    return Progress::kEnded;
+  }
+  return take > 0 ? Progress::kSome : Progress::kNone;
+}
+
+void TensorQueue::Withdraw(Waiter& waiter) {
+  if (waiter.line != Dequeue::kLine) return;
+  auto& dequeue = static_cast<Dequeue&>(waiter);
+  for (; dequeue.taken > 0; --dequeue.taken) {
+    store_->Return(&dequeue.elements[static_cast<size_t>(dequeue.taken - 1) * width_]);
+  }
+  dequeue.elements.clear();
+}
+
+Status TensorQueue::Batch(Context& ctx, const std::vector<Tensor>& elements) const {
+  for (size_t c = 0; c < width_; ++c) {
+    const Shape shape = PaddedShape(spec_.shapes[c], elements, c, width_);
+    const std::span<const Tensor> all = elements;
+    ASSIGN_OR_RETURN(Tensor batch, BatchOf(ctx.allocator(), spec_.types[c], shape,
+                                           all.empty() ? all : all.subspan(c), width_));
+    ctx.set_output(static_cast<int>(c), std::move(batch));
+  }
+  return OkStatus();
+}
+
+Status TensorQueue::Finish(Waiter& waiter) {
+  if (waiter.line != Dequeue::kLine) return OkStatus();
+  auto& dequeue = static_cast<Dequeue&>(waiter);
+  if (!dequeue.is_batch) {
+    for (size_t c = 0; c < width_; ++c) {
+      dequeue.ctx.set_output(static_cast<int>(c), std::move(dequeue.elements[c]));
+    }
+    return OkStatus();
+  }
+  const Status status = Batch(dequeue.ctx, dequeue.elements);
+  if (status.ok()) return status;
+  // No room for the batch: the elements are not lost.
+  Ended ended;
+  {
+    MutexLock lock(mutex_);
+    Withdraw(dequeue);
+    GoOn(&ended);
+  }
+  End(std::move(ended));
+  return status;
+}
+
+}  // namespace thalweg
