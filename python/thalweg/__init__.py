@@ -41,6 +41,8 @@ _PLACES = {
     "gradient_ops": "AggregationMethod UnconnectedGradients clip_by_average_norm clip_by_global_norm clip_by_norm "
                     "clip_by_value global_norm gradients",
     "control_flow": "Assert case cond while_loop",
+    "functional_ops": "foldl foldr map_fn scan",
+    "tensor_array": "TensorArray",
     "random_ops": "multinomial random_gamma random_normal random_poisson random_shuffle random_uniform truncated_normal",
     "array_ops": "boolean_mask broadcast_to concat expand_dims fill gather gather_nd identity newaxis one_hot ones ones_like "
                  "pad placeholder placeholder_with_default rank reshape reverse sequence_mask shape shape_n size slice=slice_ "

@@ -122,6 +122,7 @@ class CondContext(_Context):
             return given, [self._result(v) for v in nest.flatten(given)]
 
     def _result(self, value):
+        value = _tensor_of(value)
         if isinstance(value, Operation):
             with self.graph.control_dependencies([value]):
                 return apply("Identity", [self.value(self.pivot._output(0))])
@@ -152,7 +153,7 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
                 raise ValueError(f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name} "
                                  f"(output {i})")
         merges = [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
-        result = nest.pack_sequence_as(structure, merges)
+        result = _arguments(structure, merges)
         if not strict and isinstance(result, (list, tuple)) and len(result) == 1 and not hasattr(result, "_fields"):
             return result[0]
         return result
@@ -203,7 +204,7 @@ class WhileContext(_Context):
         graph = self.graph
         with self.inside():
             with self.outside():
-                initial = [convert_to_tensor(v) for v in nest.flatten(structure)]
+                initial = [convert_to_tensor(_tensor_of(v)) for v in nest.flatten(structure)]
                 initial = [apply("Identity", [v]) if v.dtype._is_ref_dtype else v for v in initial]
                 if self.outer is not None:
                     initial = [self.outer.value(v) for v in initial]
@@ -213,7 +214,7 @@ class WhileContext(_Context):
                 raise ValueError("shape_invariants must have one shape for each loop variable")
             merges = [self._merge(e, v, s) for e, v, s in zip(enters, initial, shapes)]
             self.pivot = merges[0].op
-            going_on = convert_to_tensor(condition(*_arguments(structure, merges)))
+            going_on = convert_to_tensor(condition(*_arguments(list(structure), merges)))
             going_on = apply("LoopCond", [self.value(going_on)], name="LoopCond")
             switches = [apply("Switch", [m, going_on], name="Switch") for m in merges]
             inputs = [self._of_shape(s[1], shape) for s, shape in zip(switches, shapes)]
@@ -248,13 +249,14 @@ class WhileContext(_Context):
         return merged
 
     def _body(self, body, structure, inputs, shapes):
-        given = body(*_arguments(structure, inputs))
+        given = body(*_arguments(list(structure), inputs))
         if not isinstance(given, (list, tuple)) or hasattr(given, "_fields") and len(structure) == 1:
             given = [given]
         given = list(given)
         nest.assert_same_structure(list(structure), given)
         results = []
         for before, value, shape in zip(inputs, nest.flatten(given), shapes):
+            value = _tensor_of(value)
             value = convert_to_tensor(value, dtype=None if isinstance(value, Tensor) else before.dtype.base_dtype)
             value = apply("Identity", [self.value(value)]) if value.dtype._is_ref_dtype else self.value(value)
             if value.dtype.base_dtype is not before.dtype.base_dtype:
@@ -289,8 +291,16 @@ def nest_shapes(invariants):
     return flat(invariants)
 
 
+def _tensor_of(value):
+    """What goes through control flow: of a TensorArray, its flow."""
+    return value.flow if getattr(value, "_is_tensor_array", False) else value
+
+
 def _arguments(structure, flat):
-    return nest.pack_sequence_as(list(structure), flat)
+    """The structure, whose leaves may be TensorArrays, with other values."""
+    leaves = nest.flatten(structure)
+    flat = [leaf._with_flow(f) if getattr(leaf, "_is_tensor_array", False) else f for leaf, f in zip(leaves, flat)]
+    return nest.pack_sequence_as(structure, flat)
 
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
@@ -321,7 +331,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         exits = context.build(condition, step, variables, invariants)
     if maximum_iterations is not None:
         exits = exits[1:]
-    packed = nest.pack_sequence_as(loop_vars, exits)
+    packed = _arguments(loop_vars, exits)
     return packed if return_same_structure or len(packed) > 1 else packed[0]
 
 

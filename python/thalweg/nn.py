@@ -13,6 +13,9 @@ _WINDOWS = frozenset(
     "depthwise_conv2d depthwise_conv2d_native dilation2d erosion2d fused_batch_norm local_response_normalization max_pool1d "
     "max_pool2d max_pool3d max_pool_with_argmax separable_conv2d".split())
 
+_RECURRENT = frozenset("bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn "
+                       "static_state_saving_rnn".split())
+
 
 def __getattr__(name):
     if name in _SIMPLE:
@@ -23,8 +26,14 @@ def __getattr__(name):
         from thalweg import nn_windows
         made = globals()[name] = getattr(nn_windows, name)
         return made
-    if name == "rnn_cell" or name in ("dynamic_rnn", "static_rnn", "bidirectional_dynamic_rnn"):
-        raise AttributeError(f"thalweg.nn.{name} is not there yet")
+    if name == "rnn_cell":
+        import importlib
+        made = globals()[name] = importlib.import_module("thalweg.rnn_cell")
+        return made
+    if name in _RECURRENT:
+        from thalweg import rnn
+        made = globals()[name] = getattr(rnn, name)
+        return made
     raise AttributeError(f"module 'thalweg.nn' has no attribute '{name}'")
 
 
