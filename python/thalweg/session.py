@@ -24,7 +24,8 @@ def _options(config):
     """Keyword arguments of the core's session and (threads, devices) of its environment, from a ConfigProto."""
     if config is None:
         return {}, (-1, 1)
-    threads = max(config.intra_op_parallelism_threads, config.inter_op_parallelism_threads) or -1
+    # The thread that calls run() is one of those asked for; 0, that is no number, becomes -1: one for each other processor.
+    threads = max(config.intra_op_parallelism_threads, config.inter_op_parallelism_threads) - 1
     optimizer = config.graph_options.optimizer_options
     fold = not optimizer.HasField("opt_level") or optimizer.opt_level >= 0
     given = dict(log_placement=config.log_device_placement, fold_constants=fold, merge_common_subexpressions=fold,

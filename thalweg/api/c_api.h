@@ -93,7 +93,7 @@ TW_EXPORT TwTensor* tw_tensor_from_proto(const void* data, size_t size, TwStatus
 /* ---- Environment: devices, threads, memory. Sessions share one ---- */
 typedef struct TwEnvironmentOptions {
   size_t struct_size;   /* sizeof(TwEnvironmentOptions): fields may be added at the end */
-  int32_t threads;      /* -1: one per core; 0: everything inline in the calling thread */
+  int32_t threads;      /* beside the caller; -1: one fewer than cores; 0: none, all is inline */
   int32_t cpu_devices;  /* virtual CPU devices, at least 1 */
   int64_t memory_limit; /* bytes; 0: what the machine or control group has, less a reserve */
   int32_t isa_level;    /* -1: the best the CPU has; 0 x86-64-v2, 1 AVX2, 2 AVX-512 */

@@ -257,7 +257,7 @@ class Tensor {
 class Environment {
  public:
   struct Options {
-    int threads = -1;  // -1: one per core; 0: all work in the calling thread
+    int threads = -1;  // beside the calling one; -1: one fewer than cores; 0: none
     int cpu_devices = 1;
     int64_t memory_limit = 0;
   };

@@ -47,7 +47,9 @@ Status Core::Run(const Executor::Step& args) {
   const bool trace = args.trace != nullptr;
   if (plan_.is_parallel && helpers > 0) {
     step->Open(trace ? &Help<true> : &Help<false>, helpers, shared_from_this());
+    if (args.work != nullptr) args.work->set_queue(step);
     trace ? Call<true, true>(*step) : Call<true, false>(*step);
+    if (args.work != nullptr) args.work->set_queue(args.queue);
   } else {
     trace ? Call<false, true>(*step) : Call<false, false>(*step);
   }
@@ -56,17 +58,21 @@ Status Core::Run(const Executor::Step& args) {
   return status;
 }
 
-// One thing that other threads or asynchronous kernels have left.
+// One thing that other threads, their kernels or asynchronous kernels have left.
 template <class Runner>
 bool Core::RunShared(StepState& step, Runner& runner) {
   Activation activation;
   Ended ended;
-  switch (step.queue().Pop(&activation, &ended)) {
+  Task task;
+  switch (step.queue().Pop(&activation, &ended, &task)) {
     case 1:
       runner.RunUnit(activation);
       break;
     case 2:
       runner.Resume(std::move(ended));
+      break;
+    case 3:
+      task.run(task.object, task.argument);
       break;
     default:
       return false;

@@ -21,6 +21,7 @@
 #include "thalweg/executor/memory_plan.h"
 #include "thalweg/executor/program.h"
 #include "thalweg/executor/step_trace.h"
+#include "thalweg/kernel/queue_work.h"
 #include "thalweg/kernel/step_context.h"
 
 namespace thalweg {
@@ -32,6 +33,8 @@ class Executor {
     std::span<const Tensor> feeds;
     std::span<Tensor> fetches;   // set when Run() succeeds
     WorkQueue* queue = nullptr;  // whose threads may help
+    // What the contexts have as work, if it may have the step's caller as a thread.
+    QueueWork* work = nullptr;
     StepTrace* trace = nullptr;  // collects one record a node; null costs nothing
   };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadyQueue: what the threads of one step hand each other: heavy units that are ready, and
-// asynchronous kernels that have ended. Everything else a thread keeps to itself.
+// ReadyQueue: what the threads of one step hand each other: heavy units that are ready,
+// asynchronous kernels that have ended, and parts of a kernel's loop. Everything else a thread
+// keeps to itself.
 //
 // Threads: all calls from any thread; Park() by the step's caller only. A thread that adds
 // something for the last time touches the queue under its lock only, so the caller may destroy the
@@ -15,6 +16,7 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
+#include "thalweg/base/work_queue.h"
 
 namespace thalweg {
 
@@ -45,6 +47,12 @@ class ReadyQueue {
     size_.fetch_add(1, std::memory_order_release);
     if (parked_) wake_.NotifyOne();
   }
+  void PushTask(Task task) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    tasks_.push_back(task);
+    size_.fetch_add(1, std::memory_order_release);
+    if (parked_) wake_.NotifyOne();
+  }
   // The step is over, says its caller.
   void FinishAlone() { finished_.store(true, std::memory_order_relaxed); }
   // The step is over, says any thread.
@@ -56,8 +64,8 @@ class ReadyQueue {
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   bool MayHaveWork() const { return size_.load(std::memory_order_acquire) != 0; }
 
-  // 0: nothing; 1: a unit; 2: an ended kernel. The oldest first.
-  int Pop(Activation* activation, Ended* ended) EXCLUDES(mutex_) {
+  // 0: nothing; 1: a unit; 2: an ended kernel; 3: a task. The oldest unit first.
+  int Pop(Activation* activation, Ended* ended, Task* task) EXCLUDES(mutex_) {
     if (!MayHaveWork()) return 0;
     MutexLock lock(mutex_);
     if (!ended_.empty()) {
@@ -65,6 +73,12 @@ class ReadyQueue {
       ended_.pop_back();
       size_.fetch_sub(1, std::memory_order_relaxed);
       return 2;
+    }
+    if (!tasks_.empty()) {
+      *task = tasks_.back();
+      tasks_.pop_back();
+      size_.fetch_sub(1, std::memory_order_relaxed);
+      return 3;
     }
     if (taken_ == ready_.size()) return 0;
     *activation = ready_[taken_++];
@@ -98,6 +112,7 @@ class ReadyQueue {
   std::vector<Activation> ready_ GUARDED_BY(mutex_);
   size_t taken_ GUARDED_BY(mutex_) = 0;
   std::vector<Ended> ended_ GUARDED_BY(mutex_);
+  std::vector<Task> tasks_ GUARDED_BY(mutex_);
   bool parked_ GUARDED_BY(mutex_) = false;
 };
 

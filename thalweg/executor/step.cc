@@ -98,6 +98,11 @@ void StepState::Fail(Status status) {
 Status StepState::End() {
   Status status;
   if (help_ != nullptr) queue_.AwaitFinisher();
+  // Parts of loops that others have ended meanwhile.
+  Activation no_unit;
+  Ended no_kernel;
+  for (Task task; queue_.Pop(&no_unit, &no_kernel, &task) == 3;)
+    task.run(task.object, task.argument);
   queue_.Reset();
   if (failed_.load(std::memory_order_acquire)) {
     MutexLock lock(mutex_);
@@ -252,6 +257,16 @@ void StepState::Release() {
   // The plan may end with this function, and the step with its home.
   const std::shared_ptr<void> keep_alive = std::move(keep_alive_);
   const std::unique_ptr<StepState> replaced(home_->exchange(this, std::memory_order_acq_rel));
+}
+
+void StepState::Schedule(Task task) {
+  // One task for an idle caller. Should it find other work first, the task is taken later.
+  if (caller_idle_.load(std::memory_order_relaxed) &&
+      caller_idle_.exchange(false, std::memory_order_relaxed)) {
+    queue_.PushTask(task);
+  } else {
+    args_->queue->Schedule(task);
+  }
 }
 
 void StepState::OnDone(uint64_t token, Status status) {

@@ -6,6 +6,9 @@
 // one token of the iteration before (of the frame's start). At zero nothing of the iteration is
 // queued or runs, and nothing can reach it any more. Blocks are recycled by the step, steps by the
 // executor.
+//
+// For the loops of its kernels a step is a queue too: the threads of the queue, and the caller
+// while it has nothing else to do.
 #pragma once
 
 #include <atomic>
@@ -123,7 +126,7 @@ struct Scratch {
   std::vector<Tensor> variables;  // of a frame that starts
 };
 
-class StepState : public DoneSink {
+class StepState : public DoneSink, public WorkQueue {
  public:
   explicit StepState(const Plan& plan);
   ~StepState();
@@ -157,6 +160,11 @@ class StepState : public DoneSink {
   void GiveScratch(std::unique_ptr<Scratch> scratch) EXCLUDES(mutex_);
 
   void OnDone(uint64_t token, Status status) override;
+
+  // For kernels of an open step, from any thread.
+  void Schedule(Task task) override;
+  int Parallelism() const override { return args_->queue->Parallelism(); }
+  int CurrentThreadIndex() const override { return args_->queue->CurrentThreadIndex(); }
 
   // --- Helpers: threads of the queue that come to run units of this step, and find it over at
   // worst ---

@@ -215,8 +215,15 @@ Status Harness::RunStep(std::span<const Tensor> feeds, std::span<Tensor> fetches
   context.cancellation = &cancellation;
   std::vector<StepContext*> contexts(static_cast<size_t>(executor_->program().num_devices),
                                      &context);
-  return executor_->Run(
-      {.contexts = contexts, .feeds = feeds, .fetches = fetches, .queue = queue_, .trace = trace});
+  QueueWork work(compute::GetIsaTable(compute::BestIsaLevel()), queue_, *services_->allocator,
+                 &cancellation);
+  context.work = &work;
+  return executor_->Run({.contexts = contexts,
+                         .feeds = feeds,
+                         .fetches = fetches,
+                         .queue = queue_,
+                         .work = &work,
+                         .trace = trace});
 }
 
 Result<std::vector<int64_t>> Harness::Run(const std::vector<int64_t>& feeds) {

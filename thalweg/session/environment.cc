@@ -38,7 +38,7 @@ Environment::Environment(Token, EnvironmentOptions options, Registries registrie
     queue_ = options_.host_queue;
     return;
   }
-  const int threads = options_.threads < 0 ? UsableProcessors() : options_.threads;
+  const int threads = options_.threads < 0 ? UsableProcessors() - 1 : options_.threads;
   if (threads == 0) {
     own_queue_ = std::make_unique<InlineQueue>();
   } else {

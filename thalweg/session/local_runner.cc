@@ -163,8 +163,11 @@ class LocalPreparedStep : public PreparedStep {
       for (int from : feed_from_) step.feeds.push_back(request.feeds[from]);
       feeds = step.feeds;
     }
-    const Executor::Step run{
-        .contexts = step.pointers, .feeds = feeds, .fetches = request.fetches, .queue = queue};
+    const Executor::Step run{.contexts = step.pointers,
+                             .feeds = feeds,
+                             .fetches = request.fetches,
+                             .queue = queue,
+                             .work = &step.work};
     if (request.timeout.count() == 0 && request.cancellation == nullptr &&
         request.stats == nullptr) {
       return executor_->Run(run);

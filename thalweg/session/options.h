@@ -23,8 +23,9 @@
 namespace thalweg {
 
 struct EnvironmentOptions {
-  // Threads beside those that call Run. -1: one for each processor that this process may use. 0:
-  // everything runs inline in the caller, and no thread is ever made but for deadlines.
+  // Threads beside those that call Run, which work too. -1: one fewer than the processors that this
+  // process may use. 0: everything runs inline in the caller, and no thread is ever made but for
+  // deadlines.
   int threads = -1;
   // The threads of an embedding program, in place of own ones. Must outlive the environment.
   WorkQueue* host_queue = nullptr;
