@@ -1,278 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/autodiff/gradients.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thalweg/autodiff/loop_writer.h"
 #include "thalweg/autodiff/path_report.h"
-#include "thalweg/autodiff/sum_gradients.h"
+#include "thalweg/autodiff/walk.h"
+#include "thalweg/graph/node_maker.h"
 
 namespace thalweg {
 namespace {
 
-struct OutputHash {
-  size_t operator()(const Output& o) const {
-    return std::hash<const void*>()(o.node) * 31 + static_cast<size_t>(o.index);
+Status CheckOutput(const Graph* graph, const Output& output, std::string_view what) {
+  if (output.node == nullptr) return InvalidArgument("a ", what, " is an empty output");
+  if (&output.node->graph() != graph) {
+    return InvalidArgument("the ", what, " '", output, "' belongs to another graph");
   }
-};
-using OutputSet = std::unordered_set<Output, OutputHash>;
+  if (output.index >= 0 && output.index < output.node->num_outputs()) return OkStatus();
+  return InvalidArgument("the ", what, " '", output, "' is no output: ", output.node->Label(),
+                         " has ", output.node->num_outputs());
+}
 
-// The walk over one call's graph: which nodes lie between xs and ys, how many gradients each still
-// waits for.
-class Differentiator {
- public:
-  Differentiator(Graph* graph, const std::vector<Output>& ys, const std::vector<Output>& xs,
-                 const GradientOptions& options)
-      : graph_(graph),
-        ys_(ys),
-        xs_(xs),
-        options_(options),
-        wanted_(xs.begin(), xs.end()),
-        builder_(GraphBuilder(graph).WithSite(options.site).Scope(options.scope)) {
-    for (const Output& stop : options.stop_gradients) stops_.insert(stop.node);
+Status CheckY(const Output& y, const Output& grad) {
+  if (!IsFloating(y.dtype()) && !IsComplex(y.dtype()) && y.dtype() != DType::kResource) {
+    return InvalidArgument("gradients of '", y, "' are not defined: its type is ", y.dtype(),
+                           ", expected a real or complex type");
   }
+  if (grad.node == nullptr || grad.dtype() == y.dtype()) return OkStatus();
+  return InvalidArgument("the incoming gradient of '", y, "' has type ", grad.dtype(),
+                         ", expected ", y.dtype());
+}
 
-  Result<std::vector<GradientValue>> Run() {
-    RETURN_IF_ERROR(CheckArguments());
-    FindPaths();
-    RETURN_IF_ERROR(RefuseLoops());
-    RETURN_IF_ERROR(Seed());
-    while (!ready_.empty()) {
-      Node* node = ready_.back();
-      ready_.pop_back();
-      RETURN_IF_ERROR(Visit(node));
+Status CheckArguments(const Graph* graph, const std::vector<Output>& ys,
+                      const std::vector<Output>& xs, const std::vector<Output>& grad_ys) {
+  if (ys.empty()) return InvalidArgument("gradients of nothing: no y was given");
+  if (!grad_ys.empty() && grad_ys.size() != ys.size()) {
+    return InvalidArgument("expected one incoming gradient for each y: ", ys.size(), " ys, ",
+                           grad_ys.size(), " grad_ys");
+  }
+  for (const Output& y : ys) RETURN_IF_ERROR(CheckOutput(graph, y, "y"));
+  for (const Output& x : xs) RETURN_IF_ERROR(CheckOutput(graph, x, "x"));
+  for (const Output& grad : grad_ys) {
+    if (grad.node != nullptr) RETURN_IF_ERROR(CheckOutput(graph, grad, "incoming gradient"));
+  }
+  for (size_t i = 0; i < ys.size(); ++i) {
+    RETURN_IF_ERROR(CheckY(ys[i], grad_ys.empty() ? Output() : grad_ys[i]));
+  }
+  return OkStatus();
+}
+
+// ys are values of one iteration (or of none), xs of the same or of around the loop.
+Result<Frame*> FrameOfAll(const LoopFrames& frames, const std::vector<Output>& ys,
+                          const std::vector<Output>& xs, const std::vector<Output>& grad_ys) {
+  Frame* const frame = frames.Of(ys[0].node);
+  for (const Output& y : ys) {
+    if (frames.Of(y.node) != frame) {
+      return InvalidArgument("gradients of values of different loops: '", ys[0], "' and '", y, "'");
     }
-    return Collect();
   }
+  for (const Output& grad : grad_ys) {
+    if (grad.node != nullptr && !LoopFrames::Contains(frames.Of(grad.node), frame)) {
+      return InvalidArgument("the incoming gradient '", grad,
+                             "' is a value inside the while loop '", frames.Of(grad.node)->name,
+                             "', '", ys[0], "' is not");
+    }
+  }
+  for (const Output& x : xs) {
+    if (LoopFrames::Contains(frames.Of(x.node), frame)) continue;
+    return InvalidArgument("no gradient of '", ys[0], "' with respect to '", x,
+                           "', a value inside ", "the while loop '", frames.Of(x.node)->name,
+                           "': it has one in each iteration");
+  }
+  return frame;
+}
 
- private:
-  // A node on a path from an x to a y.
-  struct OnPath {
-    int pending = 0;  // consumers on paths that have not handed their gradient over yet
-    std::vector<std::vector<GradientValue>> partials;  // per output
+// An iteration's value depends on all iterations before, which a gradient within the loop does not
+// see: an error when that is a way to an x around the loop.
+Status CheckIterations(const LoopFrames& frames, const Frame* frame, const std::vector<Output>& ys,
+                       const std::vector<Output>& xs) {
+  std::unordered_set<const Node*> outer_xs;
+  for (const Output& x : xs) {
+    if (frames.Of(x.node) != frame) outer_xs.insert(x.node);
+  }
+  // First what an iteration reads without its variables, then what these depend on.
+  std::vector<const Node*> variables;
+  std::unordered_set<const Node*> reached;
+  std::vector<const Node*> queue;
+  const auto reach = [&](const Node* node) {
+    if (reached.insert(node).second) queue.push_back(node);
   };
-
-  Status CheckArguments() const {
-    if (ys_.empty()) return InvalidArgument("gradients of nothing: no y was given");
-    if (!options_.grad_ys.empty() && options_.grad_ys.size() != ys_.size()) {
-      return InvalidArgument("expected one incoming gradient for each y: ", ys_.size(), " ys, ",
-                             options_.grad_ys.size(), " grad_ys");
-    }
-    for (const Output& y : ys_) RETURN_IF_ERROR(CheckOutput(y, "y"));
-    for (const Output& x : xs_) RETURN_IF_ERROR(CheckOutput(x, "x"));
-    for (const Output& grad : options_.grad_ys) {
-      if (grad.node != nullptr) RETURN_IF_ERROR(CheckOutput(grad, "incoming gradient"));
-    }
-    for (size_t i = 0; i < ys_.size(); ++i) {
-      if (!IsFloating(ys_[i].dtype()) && !IsComplex(ys_[i].dtype()) &&
-          ys_[i].dtype() != DType::kResource) {
-        return InvalidArgument("gradients of '", ys_[i], "' are not defined: its type is ",
-                               ys_[i].dtype(), ", expected a real or complex type");
-      }
-      if (!options_.grad_ys.empty() && options_.grad_ys[i].node != nullptr &&
-          options_.grad_ys[i].dtype() != ys_[i].dtype()) {
-        return InvalidArgument("the incoming gradient of '", ys_[i], "' has type ",
-                               options_.grad_ys[i].dtype(), ", expected ", ys_[i].dtype());
-      }
-    }
-    return OkStatus();
-  }
-
-  Status CheckOutput(const Output& output, std::string_view what) const {
-    if (output.node == nullptr) return InvalidArgument("a ", what, " is an empty output");
-    if (&output.node->graph() != graph_) {
-      return InvalidArgument("the ", what, " '", output, "' belongs to another graph");
-    }
-    if (output.index >= 0 && output.index < output.node->num_outputs()) return OkStatus();
-    return InvalidArgument("the ", what, " '", output, "' is no output: ", output.node->Label(),
-                           " has ", output.node->num_outputs());
-  }
-
-  static bool Carries(const Output& edge) {
-    return edge.node != nullptr && IsDifferentiable(edge.dtype());
-  }
-
-  // The inputs that a gradient of this node could go to: none behind a stop.
-  std::vector<Output> InputsToward(const Node* node) const {
-    std::vector<Output> inputs;
-    if (stops_.contains(node)) return inputs;
+  const auto reach_inputs = [&](const Node* node) {
     for (const Output& input : node->inputs()) {
-      if (Carries(input)) inputs.push_back(input);
+      if (input.node != nullptr && IsDifferentiable(input.dtype())) reach(input.node);
     }
-    return inputs;
-  }
-
-  // Fills on_path_: nodes that ys depend on and that depend on xs, with their pending counts.
-  void FindPaths() {
-    std::vector<Node*> upstream = Upstream();
-    std::unordered_map<Node*, std::vector<Node*>> consumers;
-    for (Node* node : upstream) {
-      for (const Output& input : InputsToward(node)) consumers[input.node].push_back(node);
-    }
-    std::vector<Node*> stack;
-    for (const Output& x : xs_) {
-      if (on_path_.try_emplace(x.node).second) stack.push_back(x.node);
-    }
-    while (!stack.empty()) {
-      Node* node = stack.back();
-      stack.pop_back();
-      for (Node* consumer : consumers[node]) {
-        if (on_path_.try_emplace(consumer).second) stack.push_back(consumer);
-      }
-    }
-    // An x that no y depends on is no part of any path.
-    const std::unordered_set<Node*> reached(upstream.begin(), upstream.end());
-    std::erase_if(on_path_, [&](const auto& entry) { return !reached.contains(entry.first); });
-    for (auto& [node, state] : on_path_) {
-      state.partials.resize(static_cast<size_t>(node->num_outputs()));
-      for (const Output& input : InputsToward(node)) {
-        if (auto it = on_path_.find(input.node); it != on_path_.end()) ++it->second.pending;
-      }
+  };
+  for (const Output& y : ys) reach(y.node);
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const bool is_variable = queue[i]->control() == Node::Control::kMerge &&
+                             frames.Of(queue[i]) != nullptr &&
+                             LoopFrames::Contains(frames.Of(queue[i]), frame) &&
+                             frames.IsVariable(queue[i]);
+    if (is_variable) {
+      variables.push_back(queue[i]);
+    } else {
+      reach_inputs(queue[i]);
     }
   }
-
-  std::vector<Node*> Upstream() const {
-    std::vector<Node*> found;
-    std::unordered_set<Node*> seen;
-    for (const Output& y : ys_) {
-      if (seen.insert(y.node).second) found.push_back(y.node);
+  reached.clear();
+  queue.clear();
+  for (const Node* variable : variables) reach_inputs(variable);
+  for (size_t i = 0; i < queue.size(); ++i) {
+    if (outer_xs.contains(queue[i])) {
+      return Unimplemented("gradient of '", ys[0], "', a value inside the while loop '",
+                           frames.Of(variables[0])->name, "', with respect to '", queue[i]->name(),
+                           "' outside: the path goes through earlier iterations (",
+                           variables[0]->Label(), ")");
     }
-    for (size_t i = 0; i < found.size(); ++i) {
-      for (const Output& input : InputsToward(found[i])) {
-        if (seen.insert(input.node).second) found.push_back(input.node);
-      }
-    }
-    return found;
+    reach_inputs(queue[i]);
   }
+  return OkStatus();
+}
 
-  Status RefuseLoops() const {
-    for (const auto& [node, state] : on_path_) {
-      if (node->control() == Node::Control::kNextIteration) {
-        return Unimplemented("gradients through while loops are not supported: ", node->Label(),
-                             " lies on the path from the ys to the xs (stop there with "
-                             "stop_gradients, or unroll the "
-                             "loop)");
-      }
-    }
-    return OkStatus();
+// Makes what the walk added inside a loop part of its iterations.
+Status MoveIntoLoop(GradientRun& run, Frame* frame, int first, const GraphBuilder& b, Node* pivot) {
+  LoopWriter writer(run, frame, b);
+  LoopFrames& frames = *run.frames;
+  const int end = run.graph->num_nodes();
+  std::vector<Node*> nodes;
+  for (int id = first; id < end; ++id) {
+    Node* const node = run.graph->NodeById(id);
+    if (!node->name().starts_with(run.prefix)) continue;
+    if (!frames.IsPlaced(node)) frames.Place(node, frame);
+    if (frames.InputsOf(node) == frame) nodes.push_back(node);
   }
-
-  Status Seed() {
-    for (size_t i = 0; i < ys_.size(); ++i) {
-      const auto it = on_path_.find(ys_[i].node);
-      if (it == on_path_.end()) continue;
-      Output seed = options_.grad_ys.empty() ? Output() : options_.grad_ys[i];
-      if (seed.node == nullptr) seed = OnesLike(ys_[i], i);
-      it->second.partials[static_cast<size_t>(ys_[i].index)].push_back({seed, {}, {}});
-    }
-    for (auto& [node, state] : on_path_) {
-      if (state.pending == 0) ready_.push_back(node);
-    }
-    // Highest id first from the back, so that names and node order do not depend on addresses.
-    std::sort(ready_.begin(), ready_.end(),
-              [](const Node* a, const Node* b) { return a->id() < b->id(); });
-    return builder_.status();
-  }
-
-  Output OnesLike(const Output& y, size_t i) {
-    const std::string name = StrCat("grad_ys_", i);
-    const Output one = builder_.ScalarConst(y.dtype(), 1.0, StrCat(name, "/one"));
-    if (y.shape().IsFullyDefined()) {
-      const Dims& dims = y.shape().dims();
-      const std::vector<int64_t> sizes(dims.begin(), dims.end());
-      return builder_.Op("Fill", {builder_.Const(sizes, StrCat(name, "/shape")), one}, {}, name);
-    }
-    const Output shape = builder_.Op("Shape", {y}, {}, StrCat(name, "/shape"));
-    return builder_.Op("Fill", {shape, one}, {}, name);
-  }
-
-  // All gradients of the node's outputs are here: sum them, call its gradient function, hand the
-  // results on.
-  Status Visit(Node* node) {
-    OnPath& state = on_path_.at(node);
-    std::vector<GradientValue> output_grads(state.partials.size());
-    bool any = false;
-    for (int i = 0; i < node->num_outputs(); ++i) {
-      const auto k = static_cast<size_t>(i);
-      output_grads[k] = SumGradients(builder_, {node, i}, std::move(state.partials[k]));
-      any |= output_grads[k].present();
-      if (wanted_.contains({node, i})) results_[{node, i}] = output_grads[k];
-    }
-    RETURN_IF_ERROR(builder_.status());
-    if (stops_.contains(node)) return OkStatus();
-    std::vector<GradientValue> input_grads(static_cast<size_t>(node->num_inputs()));
-    if (any && LeadsToAnX(node)) {
-      ASSIGN_OR_RETURN(input_grads, Differentiate(*node, std::move(output_grads)));
-    }
+  for (Node* node : nodes) {
     for (int i = 0; i < node->num_inputs(); ++i) {
-      const Output& input = node->input(i);
-      if (!Carries(input)) continue;
-      const auto it = on_path_.find(input.node);
-      if (it == on_path_.end()) continue;
-      const GradientValue& grad = input_grads[static_cast<size_t>(i)];
-      if (grad.present()) it->second.partials[static_cast<size_t>(input.index)].push_back(grad);
-      if (--it->second.pending == 0) ready_.push_back(input.node);
+      const Output input = node->input(i);
+      if (input.node == nullptr || frames.Of(input.node) == frame) continue;
+      const Output inside = writer.Invariant(input);
+      RETURN_IF_ERROR(b.status());
+      RETURN_IF_ERROR(NodeMaker::ReplaceInput(node, i, inside));
     }
-    return OkStatus();
-  }
-
-  bool LeadsToAnX(const Node* node) const {
-    const std::vector<Output> inputs = InputsToward(node);
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](const Output& input) { return on_path_.contains(input.node); });
-  }
-
-  Result<std::vector<GradientValue>> Differentiate(const Node& node,
-                                                   std::vector<GradientValue> output_grads) {
-    GraphBuilder b = builder_.Scope(StrCat(node.name(), "_grad"));
-    if (options_.colocate) b = b.ColocatedWith(node);
-    GradientContext context(node, b, std::move(output_grads));
-    Status status;
-    if (const AttrValue* named = node.FindAttr("_gradient_op_type"); named != nullptr) {
-      ASSIGN_OR_RETURN(const std::string name, named->Get<std::string>());
-      const auto it = options_.overrides.find(name);
-      if (it == options_.overrides.end()) {
-        return NotFound(node.Label(), " asks for the gradient '", name,
-                        "', which nobody registered");
-      }
-      status = it->second(context);
-    } else if (node.op().gradient != nullptr) {
-      status = node.op().gradient(context);
-    } else if (node.op().not_differentiable.empty()) {
-      return Unimplemented(
-          "no gradient is known for ", node.Label(),
-          ", which lies between the ys and the xs (site: ", node.graph().Site(node.site()),
-          "); stop there with stop_gradients or register one");
+    if (node->num_inputs() == 0 && node->control_inputs().empty()) {
+      NodeMaker::ReplaceControlInputs(node, {pivot});
     }
-    if (status.ok()) status = b.status();
-    if (!status.ok()) return status.WithContext(StrCat("gradient of ", node.Label()));
-    return context.input_grads();
   }
-
-  Result<std::vector<GradientValue>> Collect() {
-    std::vector<GradientValue> all;
-    for (const Output& x : xs_) {
-      const auto it = results_.find(x);
-      const bool connected = it != results_.end() && it->second.present();
-      if (!connected && !options_.allow_unconnected)
-        return InvalidArgument(ReportBrokenPath(ys_, x));
-      all.push_back(connected ? it->second : GradientValue());
-    }
-    return all;
-  }
-
-  Graph* const graph_;
-  const std::vector<Output>& ys_;
-  const std::vector<Output>& xs_;
-  const GradientOptions& options_;
-  std::unordered_set<const Node*> stops_;
-  const OutputSet wanted_;
-  GraphBuilder builder_;
-  std::unordered_map<Node*, OnPath> on_path_;
-  std::vector<Node*> ready_;
-  std::unordered_map<Output, GradientValue, OutputHash> results_;
-};
+  return b.status();
+}
 
 }  // namespace
 
@@ -284,7 +159,23 @@ bool IsDifferentiable(DType dtype) {
 Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<Output>& ys,
                                                 const std::vector<Output>& xs,
                                                 const GradientOptions& options) {
-  return Differentiator(graph, ys, xs, options).Run();
+  RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options.grad_ys));
+  LoopFrames frames(*graph);
+  ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(frames, ys, xs, options.grad_ys));
+  if (frame != nullptr) RETURN_IF_ERROR(CheckIterations(frames, frame, ys, xs));
+  const GraphBuilder b = GraphBuilder(graph).WithSite(options.site).Scope(options.scope);
+  GradientRun run{.graph = graph, .options = &options, .frames = &frames, .prefix = b.prefix()};
+  for (const Output& stop : options.stop_gradients) run.stops.insert(stop.node);
+  std::vector<GradientValue> seeds;
+  for (const Output& grad : options.grad_ys) seeds.push_back({grad, {}, {}});
+  const int first = graph->num_nodes();
+  GradientWalk walk(run, {frame, frame}, ys, seeds, xs, b);
+  ASSIGN_OR_RETURN(std::vector<GradientValue> gradients, walk.Run());
+  if (frame != nullptr) RETURN_IF_ERROR(MoveIntoLoop(run, frame, first, b, ys[0].node));
+  for (size_t i = 0; i < xs.size() && !options.allow_unconnected; ++i) {
+    if (!gradients[i].present()) return InvalidArgument(ReportBrokenPath(ys, xs[i]));
+  }
+  return gradients;
 }
 
 }  // namespace thalweg

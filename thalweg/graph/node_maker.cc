@@ -96,6 +96,24 @@ Status NodeMaker::RefineShape(const Output& output, const PartialShape& shape) {
   return OkStatus();
 }
 
+Status NodeMaker::ReplaceInput(Node* node, int i, const Output& source) {
+  const auto k = static_cast<size_t>(i);
+  if (source.dtype() != node->input_types_[k]) {
+    return InvalidArgument(node->Label(), ": input ", i, " must be ", node->input_types_[k],
+                           ", but '", source.ToString(), "' is ", source.dtype());
+  }
+  if (node->input_is_ref(i) && !source.node->output_is_ref(source.index)) {
+    return InvalidArgument(node->Label(), ": input ", i, " must be a reference to a variable, ",
+                           "but '", source.ToString(), "' is a plain value");
+  }
+  node->inputs_[k] = source;
+  return OkStatus();
+}
+
+void NodeMaker::ReplaceControlInputs(Node* node, std::vector<Node*> before) {
+  node->control_inputs_ = std::move(before);
+}
+
 Status NodeMaker::FindOp() {
   Result<const OpEntry*> entry = graph_.registry().Find(spec_.op);
   if (!entry.ok()) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "thalweg/graph/graph.h"
 
@@ -20,6 +21,11 @@ class NodeMaker {
   // What a user knows of an output's shape beyond inference: later nodes are inferred from both.
   // InvalidArgument when it contradicts what is known. Not while another thread reads the node.
   static Status RefineShape(const Output& output, const PartialShape& shape);
+
+  // Gives a node another source for input i, of the same type, or other control inputs. Only of a
+  // node that whoever calls has just made and nobody else has seen. Shapes stay as inferred.
+  static Status ReplaceInput(Node* node, int i, const Output& source);
+  static void ReplaceControlInputs(Node* node, std::vector<Node*> before);
 
  private:
   Status Build();
