@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/function.h"
 
+#include "thalweg/graph/function_calls.h"
+
 namespace thalweg {
 
 Status FunctionLibrary::Add(OpDef signature, std::string definition) {
   RETURN_IF_ERROR(ValidateOpDef(signature, true));
   auto function = std::make_unique<Function>();
   function->op.def = std::move(signature);
+  function->op.shape = FunctionCallShape;
+  function->op.gradient = FunctionCallGradient;
   function->definition = std::move(definition);
   const std::string& name = function->op.def.name;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -21,15 +25,21 @@ Status FunctionLibrary::Add(OpDef signature, std::string definition) {
 }
 
 const OpEntry* FunctionLibrary::FindOp(std::string_view name) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto found = functions_.find(name);
-  return found == functions_.end() ? nullptr : &found->second->op;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = functions_.find(name);
+    if (found != functions_.end()) return &found->second->op;
+  }
+  return parent_ == nullptr ? nullptr : parent_->FindOp(name);
 }
 
 std::string_view FunctionLibrary::FindDefinition(std::string_view name) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto found = functions_.find(name);
-  return found == functions_.end() ? std::string_view() : found->second->definition;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = functions_.find(name);
+    if (found != functions_.end()) return found->second->definition;
+  }
+  return parent_ == nullptr ? std::string_view() : parent_->FindDefinition(name);
 }
 
 Status FunctionLibrary::SetGradient(std::string_view function, std::string_view gradient) {
@@ -43,9 +53,12 @@ Status FunctionLibrary::SetGradient(std::string_view function, std::string_view 
 }
 
 std::string_view FunctionLibrary::FindGradient(std::string_view function) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto found = gradients_.find(function);
-  return found == gradients_.end() ? std::string_view() : found->second;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = gradients_.find(function);
+    if (found != gradients_.end()) return found->second;
+  }
+  return parent_ == nullptr ? std::string_view() : parent_->FindGradient(function);
 }
 
 std::vector<std::string> FunctionLibrary::Names() const {
@@ -70,6 +83,18 @@ void FunctionLibrary::SetExtras(std::string bytes) {
 std::string FunctionLibrary::Extras() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return extras_;
+}
+
+std::shared_ptr<const FunctionBody> FunctionLibrary::FindBody(const std::string& key) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = bodies_.find(key);
+  return found == bodies_.end() ? nullptr : found->second;
+}
+
+void FunctionLibrary::KeepBody(const std::string& key,
+                               std::shared_ptr<const FunctionBody> body) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  bodies_.emplace(key, std::move(body));
 }
 
 }  // namespace thalweg

@@ -19,6 +19,8 @@
 
 namespace thalweg {
 
+struct FunctionBody;
+
 class FunctionLibrary {
  public:
   FunctionLibrary() = default;
@@ -44,6 +46,12 @@ class FunctionLibrary {
   // Further parts of a FunctionDefLibrary, kept as they came: a serialized one.
   void SetExtras(std::string bytes);
   std::string Extras() const;
+  // Functions not found here are looked for there; the parent outlives this library.
+  void SetParent(const FunctionLibrary* parent) { parent_ = parent; }
+
+  // Bodies made of functions of this library (function_body.h). Null when there is none yet.
+  std::shared_ptr<const FunctionBody> FindBody(const std::string& key) const;
+  void KeepBody(const std::string& key, std::shared_ptr<const FunctionBody> body) const;
 
  private:
   struct Function {
@@ -55,6 +63,8 @@ class FunctionLibrary {
   std::vector<const Function*> order_;
   std::map<std::string, std::string, std::less<>> gradients_;
   std::string extras_;
+  const FunctionLibrary* parent_ = nullptr;
+  mutable std::map<std::string, std::shared_ptr<const FunctionBody>> bodies_;
 };
 
 }  // namespace thalweg

@@ -5,8 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thalweg/autodiff/gradients.h"
 #include "thalweg/graph/graph_text.h"
 #include "thalweg/passes/cse.h"
+#include "thalweg/passes/expand_functions.h"
 #include "thalweg/passes/fold_constants.h"
 #include "thalweg/passes/fuse_elementwise.h"
 #include "thalweg/passes/fuse_epilogue.h"
@@ -44,6 +46,23 @@ Status CheckPlaceholders(const StepGraph& step) {
                            node->output_shape(0), CreatedAt(*node));
   }
   return OkStatus();
+}
+
+// Of a function's outputs: dense, without a value where no path leads.
+Result<std::vector<Output>> FunctionGradients(Graph* graph, const std::vector<Output>& ys,
+                                              const std::vector<Output>& xs,
+                                              const std::vector<Output>& grad_ys) {
+  GradientOptions options;
+  options.grad_ys = grad_ys;
+  options.allow_unconnected = true;
+  ASSIGN_OR_RETURN(const std::vector<GradientValue> found, AddGradients(graph, ys, xs, options));
+  GraphBuilder b(graph);
+  std::vector<Output> dense;
+  for (const GradientValue& value : found) {
+    dense.push_back(value.present() ? Densify(b, value) : Output());
+  }
+  RETURN_IF_ERROR(b.status());
+  return dense;
 }
 
 // Bytes of what the nodes of a step make, as far as shapes say: the sum, not the peak.
@@ -120,6 +139,7 @@ Status StepCompiler::Check(const Signature& signature) const {
 Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   const PassOptions& passes = options_.passes;
   const Graph* const before = step.graph.get();
+  ASSIGN_OR_RETURN(step, ExpandFunctions(step, graph_.library(), {.gradients = FunctionGradients}));
   if (passes.fold_constants) {
     ASSIGN_OR_RETURN(step, FoldConstants(step, evaluator_, passes.fold_limit_bytes));
   }

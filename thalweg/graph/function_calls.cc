@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/function_calls.h"
+
+#include <algorithm>
+
+#include "thalweg/graph/attr_value_proto.h"
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/graph_proto.h"
+#include "thalweg/graph/op_def_proto.h"
+#include "thalweg/graph/shape_inference.h"
+#include "thalweg/proto/wire.h"
+
+namespace thalweg {
+namespace {
+
+std::vector<PartialShape> ShapesOf(const FunctionBody& body) {
+  std::vector<PartialShape> shapes;
+  shapes.reserve(body.rets.size());
+  for (const Output& ret : body.rets) shapes.push_back(ret.shape());
+  return shapes;
+}
+
+// What a resource's gradient is made of; other types are their own.
+DType GradientType(const Output& input) {
+  if (input.dtype() != DType::kResource) return input.dtype();
+  const HandleShape* handle = input.node->output_handle_shape(input.index);
+  return handle == nullptr || handle->dtype == DType::kInvalid ? DType::kFloat : handle->dtype;
+}
+
+Status AddSymbolicGradient(GradientContext& c, const FunctionRef& function) {
+  const Node& node = c.node();
+  std::vector<Output> inputs = node.inputs();
+  std::vector<DType> types;
+  types.reserve(inputs.size());
+  for (const Output& input : inputs) types.push_back(GradientType(input));
+  for (int i = 0; i < node.num_outputs(); ++i) inputs.push_back(c.grad(i));
+  if (types.empty()) return OkStatus();
+  Node* gradient =
+      c.b().OpNode("SymbolicGradient", std::move(inputs), {{"Tout", types}, {"f", function}});
+  if (gradient == nullptr) return c.b().status();
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const DType type = gradient->output_type(i);
+    if (IsFloating(type) || IsComplex(type)) c.set_input_grad(i, Output{gradient, i});
+  }
+  return c.b().status();
+}
+
+// A definition whose body is a copy of `node`, reading the arguments.
+Status DefineWrapper(const Node& node, const std::string& name) {
+  OpDef signature;
+  signature.name = name;
+  OwnedMessage definition(pb::FunctionDef::Descriptor());
+  OwnedMessage full(pb::NodeDef::Descriptor());
+  RETURN_IF_ERROR(NodeToProto(node, &*full));
+  Message* call = definition->Add(pb::FunctionDef::kNodeDef);
+  call->SetString(pb::NodeDef::kName, "call");
+  call->SetString(pb::NodeDef::kOp, node.op_name());
+  for (const Message* attr : full->Messages(pb::NodeDef::kAttr)) {
+    call->MapMutable(pb::NodeDef::kAttr, attr->GetString(pb::kMapKey))
+        ->MergeFrom(attr->GetMessage(pb::kMapValue));
+  }
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    ArgDef arg;
+    arg.name = StrCat("in_", i);
+    arg.type = node.input_type(i);
+    call->AddString(pb::NodeDef::kInput, arg.name);
+    signature.inputs.push_back(std::move(arg));
+  }
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    ArgDef arg;
+    arg.name = StrCat("out_", i);
+    arg.type = node.output_type(i);
+    definition->MutableEntry(pb::FunctionDef::kRet, arg.name)
+        ->SetString(pb::kMapValue, StrCat("call:", i));
+    signature.outputs.push_back(std::move(arg));
+  }
+  RETURN_IF_ERROR(OpDefToProto(signature, definition->Mutable(pb::FunctionDef::kSignature)));
+  ASSIGN_OR_RETURN(std::string bytes, Serialize(*definition));
+  return node.graph().library().Add(std::move(signature), std::move(bytes));
+}
+
+}  // namespace
+
+Result<FunctionRef> CalledFunction(const Node& node) {
+  if (node.op().def.FindAttr("f") != nullptr &&
+      node.op().def.FindAttr("f")->kind == AttrValue::Kind::kFunction &&
+      node.graph().library().FindOp(node.op_name()) == nullptr) {
+    return node.Attr<FunctionRef>("f");
+  }
+  return FunctionRef{node.op_name(), node.attrs()};
+}
+
+std::vector<PartialShape> FunctionOutputShapes(const ShapeContext& c, const FunctionRef& function,
+                                               int first_input) {
+  const Graph& graph = c.node().graph();
+  const Result<std::shared_ptr<const FunctionBody>> general =
+      InstantiateFunction(graph.library(), graph.shared_registry(), function);
+  if (!general.ok()) return {};
+  std::vector<PartialShape> shapes = ShapesOf(**general);
+  const bool known = std::all_of(shapes.begin(), shapes.end(),
+                                 [](const PartialShape& s) { return s.IsFullyDefined(); });
+  std::vector<ArgShape> args;
+  bool informed = false;
+  for (int i = first_input; i < c.num_inputs(); ++i) {
+    args.push_back({c.input(i), c.input_handle_shape(i)});
+    informed |= c.input(i).known_rank() || args.back().handle != nullptr;
+  }
+  if (known || !informed || args.size() != (*general)->args.size()) return shapes;
+  const Result<std::shared_ptr<const FunctionBody>> special =
+      InstantiateFunction(graph.library(), graph.shared_registry(), function, &args);
+  return special.ok() ? ShapesOf(**special) : shapes;
+}
+
+PartialShape CommonShape(const PartialShape& a, const PartialShape& b) {
+  if (!a.known_rank() || !b.known_rank() || a.rank() != b.rank()) return PartialShape::Unknown();
+  PartialShape common = a;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a.dim(i) != b.dim(i)) common.set_dim(i, PartialShape::kUnknownDim);
+  }
+  return common;
+}
+
+std::vector<PartialShape> StableLoopShapes(const FunctionLibrary& library,
+                                           const std::shared_ptr<const OpRegistry>& registry,
+                                           const FunctionRef& body, std::vector<ArgShape> variables,
+                                           bool counted) {
+  constexpr int kAttempts = 4;
+  const size_t first = counted ? 1 : 0;
+  if (counted) variables.insert(variables.begin(), ArgShape{Shape(), nullptr});
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Result<std::shared_ptr<const FunctionBody>> made =
+        InstantiateFunction(library, registry, body, &variables);
+    if (!made.ok() || (*made)->rets.size() + first != variables.size()) return {};
+    bool changed = false;
+    for (size_t i = first; i < variables.size(); ++i) {
+      PartialShape common = CommonShape(variables[i].shape, (*made)->rets[i - first].shape());
+      changed |= !(common == variables[i].shape);
+      variables[i].shape = std::move(common);
+    }
+    if (changed) continue;
+    std::vector<PartialShape> shapes;
+    for (size_t i = first; i < variables.size(); ++i) shapes.push_back(variables[i].shape);
+    return shapes;
+  }
+  return {};
+}
+
+Status FunctionCallShape(ShapeContext& c) {
+  const Result<FunctionRef> function = CalledFunction(c.node());
+  if (!function.ok()) return OkStatus();
+  const int first = c.node().op_name() == "RemoteCall" ? 1 : 0;
+  const std::vector<PartialShape> shapes = FunctionOutputShapes(c, *function, first);
+  for (size_t i = 0; i < shapes.size() && static_cast<int>(i) < c.num_outputs(); ++i) {
+    c.set_output(static_cast<int>(i), shapes[i]);
+  }
+  return OkStatus();
+}
+
+Status FunctionCallGradient(GradientContext& c) {
+  ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(c.node()));
+  return AddSymbolicGradient(c, function);
+}
+
+Status WrappedCallGradient(GradientContext& c) {
+  const FunctionLibrary& library = c.node().graph().library();
+  std::string name;
+  for (int i = 0; name.empty() || library.FindOp(name) != nullptr; ++i) {
+    name = StrCat("__forward_", c.node().op_name(), "_", i);
+  }
+  RETURN_IF_ERROR(DefineWrapper(c.node(), name));
+  return AddSymbolicGradient(c, {name, {}});
+}
+
+}  // namespace thalweg

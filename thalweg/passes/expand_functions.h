@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// ExpandFunctions: puts the bodies of called functions in the place of the calls, so that all later
+// passes and the executor see primitives alone.
+//
+//   ASSIGN_OR_RETURN(step, ExpandFunctions(step, graph.library(), {.gradients = ...}));
+//
+// Calls (PartitionedCall, RemoteCall, a function's own name) become their bodies' nodes, named
+// "call/node". If and Case become Switch and Merge; While and For a loop frame; SymbolicGradient
+// the gradient's nodes. A call's stateful nodes run when the call does; those of a branch that is
+// not taken do not. Errors: NotFound for unknown functions, InvalidArgument for malformed ones and
+// for recursion without end ("f -> g -> f"), ResourceExhausted for too many nodes; each names the
+// call.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "thalweg/graph/function.h"
+#include "thalweg/passes/pass.h"
+
+namespace thalweg {
+
+// The gradients of `ys` with respect to `xs`, dense; a null Output where there is none.
+using GradientMaker = std::function<Result<std::vector<Output>>(
+    Graph* graph, const std::vector<Output>& ys, const std::vector<Output>& xs,
+    const std::vector<Output>& grad_ys)>;
+
+struct ExpandOptions {
+  GradientMaker gradients;
+  int max_nodes = 1 << 21;  // of the expanded graph
+};
+
+Result<StepGraph> ExpandFunctions(const StepGraph& step, const FunctionLibrary& library,
+                                  const ExpandOptions& options);
+
+}  // namespace thalweg

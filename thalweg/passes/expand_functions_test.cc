@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/expand_functions.h"
+
+#include <gtest/gtest.h>
+
+#include "thalweg/graph/graph_proto.h"
+#include "thalweg/graph/graph_text.h"
+#include "thalweg/passes/prune.h"
+#include "thalweg/testing/registries.h"
+
+namespace thalweg {
+namespace {
+
+// Twice(x) = x + x; Note(x) = x, and says so; Deep(x) = Twice(x) by PartitionedCall; Again and
+// Other call each other; Positive(x) = x > 0; Below3(i) = i < 3, Next(i) = i + 1.
+constexpr std::string_view kLibrary = R"(
+library {
+  function {
+    signature { name: "Twice" input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "sum" op: "AddV2" input: "x" input: "x"
+      attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "y" value: "sum:z:0" }
+  }
+  function {
+    signature { name: "Note" is_stateful: true input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "yes" op: "Const" attr { key: "dtype" value { type: DT_BOOL } }
+      attr { key: "value" value { tensor { dtype: DT_BOOL tensor_shape { } bool_val: true } } } }
+    node_def { name: "say" op: "Assert" input: "yes:output:0" input: "x"
+      attr { key: "T" value { list { type: DT_FLOAT } } } }
+    node_def { name: "same" op: "Identity" input: "x"
+      attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "y" value: "same:output:0" }
+  }
+  function {
+    signature { name: "Deep" input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "call" op: "PartitionedCall" input: "x"
+      attr { key: "Tin" value { list { type: DT_FLOAT } } }
+      attr { key: "Tout" value { list { type: DT_FLOAT } } }
+      attr { key: "f" value { func { name: "Twice" } } } }
+    ret { key: "y" value: "call:output:0" }
+  }
+  function {
+    signature { name: "Again" input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "a" op: "Other" input: "x" }
+    ret { key: "y" value: "a:y:0" }
+  }
+  function {
+    signature { name: "Other" input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_FLOAT } }
+    node_def { name: "b" op: "Again" input: "x" }
+    ret { key: "y" value: "b:y:0" }
+  }
+  function {
+    signature { name: "Below3" input_arg { name: "i" type: DT_INT32 }
+      output_arg { name: "y" type: DT_BOOL } }
+    node_def { name: "three" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 3 } } } }
+    node_def { name: "less" op: "Less" input: "i" input: "three:output:0"
+      attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "y" value: "less:z:0" }
+  }
+  function {
+    signature { name: "Next" input_arg { name: "i" type: DT_INT32 }
+      output_arg { name: "y" type: DT_INT32 } }
+    node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
+    node_def { name: "add" op: "AddV2" input: "i" input: "one"
+      attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "y" value: "add:z:0" }
+  }
+}
+)";
+
+class ExpandFunctionsTest : public testing::Test {
+ protected:
+  ExpandFunctionsTest() : graph_(AllRegistries().ops) {
+    const Status status = ImportGraphDefText(kLibrary, graph_).status();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    x_ = Add({.name = "x", .op = "Placeholder", .attrs = {{"dtype", DType::kFloat}}});
+    i_ = Add({.name = "i", .op = "Placeholder", .attrs = {{"dtype", DType::kInt32}}});
+    p_ = Add({.name = "p",
+              .op = "Placeholder",
+              .attrs = {{"dtype", DType::kBool}, {"shape", PartialShape(Shape())}}});
+  }
+
+  Node* Add(NodeSpec spec) {
+    Result<Node*> node = graph_.AddNode(std::move(spec));
+    EXPECT_TRUE(node.ok()) << node.status().ToString();
+    return node.ok() ? *node : nullptr;
+  }
+
+  Result<StepGraph> Expand(Output fetch, ExpandOptions options = {}) {
+    Result<StepGraph> step =
+        Prune(graph_, {.feeds = {{x_, 0}, {i_, 0}, {p_, 0}}, .fetches = {fetch}, .targets = {}});
+    EXPECT_TRUE(step.ok());
+    return ExpandFunctions(*step, graph_.library(), options);
+  }
+
+  static int Count(const StepGraph& step, std::string_view op) {
+    int count = 0;
+    for (const Node* node : step.graph->Nodes()) count += node->op_name() == op ? 1 : 0;
+    return count;
+  }
+
+  Graph graph_;
+  Node* x_;
+  Node* i_;
+  Node* p_;
+  const std::vector<DType> one_ = {DType::kFloat};
+};
+
+TEST_F(ExpandFunctionsTest, NothingToDoIsTheSameGraph) {
+  Node* y = Add({.op = "Neg", .inputs = {{x_, 0}}});
+  Result<StepGraph> step = Prune(graph_, {.feeds = {{x_, 0}}, .fetches = {{y, 0}}, .targets = {}});
+  const Result<StepGraph> same = ExpandFunctions(*step, graph_.library(), {});
+  EXPECT_EQ(same->graph, step->graph);
+}
+
+TEST_F(ExpandFunctionsTest, BodiesCarryTheNamesOfTheirCalls) {
+  Node* y = Add({.name = "outer", .op = "Deep", .inputs = {{x_, 0}}});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  EXPECT_EQ(step->fetches[0].node->name(), "outer/call/sum");
+  EXPECT_EQ(step->fetches[0].node->op_name(), "AddV2");
+  EXPECT_EQ(Count(*step, "Deep"), 0);
+}
+
+TEST_F(ExpandFunctionsTest, EffectsRunAlsoWhenNobodyReadsThem) {
+  Node* y = Add({.name = "call",
+                 .op = "StatefulPartitionedCall",
+                 .inputs = {{x_, 0}},
+                 .attrs = {{"Tout", one_}, {"f", FunctionRef{"Note", {}}}}});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  ASSERT_EQ(step->targets.size(), 1u);
+  EXPECT_EQ(step->targets[0]->name(), "call/say");
+  EXPECT_EQ(step->fetches[0].node->name(), "call/same");
+  EXPECT_TRUE(step->fetches[0].node->control_inputs().empty());
+}
+
+// What has no inputs waits for the pivot of its branch.
+TEST_F(ExpandFunctionsTest, BranchesAreHeldByTheirPivots) {
+  Node* y = Add({.name = "if",
+                 .op = "If",
+                 .inputs = {{p_, 0}, {x_, 0}},
+                 .attrs = {{"Tout", one_},
+                           {"then_branch", FunctionRef{"Note", {}}},
+                           {"else_branch", FunctionRef{"Twice", {}}}}});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  EXPECT_EQ(step->fetches[0].node->op_name(), "Merge");
+  const Node* yes = step->graph->FindNode("if/then/yes");
+  ASSERT_NE(yes, nullptr) << GraphText(*step->graph);
+  ASSERT_EQ(yes->control_inputs().size(), 1u);
+  EXPECT_EQ(yes->control_inputs()[0]->name(), "if/then/pivot");
+  ASSERT_EQ(step->targets.size(), 1u);
+  EXPECT_EQ(step->targets[0]->op_name(), "Merge");
+}
+
+TEST_F(ExpandFunctionsTest, AConstantConditionLeavesOneBranch) {
+  Node* no =
+      Add({.op = "Const", .attrs = {{"dtype", DType::kBool}, {"value", Tensor::Scalar(false)}}});
+  Node* y = Add({.name = "if",
+                 .op = "If",
+                 .inputs = {{no, 0}, {x_, 0}},
+                 .attrs = {{"Tout", one_},
+                           {"then_branch", FunctionRef{"Again", {}}},
+                           {"else_branch", FunctionRef{"Twice", {}}}}});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  EXPECT_EQ(Count(*step, "Switch"), 0);
+  EXPECT_EQ(step->fetches[0].node->name(), "if/sum");
+}
+
+TEST_F(ExpandFunctionsTest, ALoopIsAFrame) {
+  Node* y = Add({.name = "while",
+                 .op = "While",
+                 .inputs = {{i_, 0}, {x_, 0}},
+                 .attrs = {{"cond", FunctionRef{"Below3", {}}},
+                           {"body", FunctionRef{"Next", {}}},
+                           {"parallel_iterations", 7}}});
+  EXPECT_EQ(Expand({y, 0}).status().code(), Code::kInvalidArgument);  // one variable too many
+  y = Add({.name = "loop",
+           .op = "While",
+           .inputs = {{i_, 0}},
+           .attrs = {{"cond", FunctionRef{"Below3", {}}},
+                     {"body", FunctionRef{"Next", {}}},
+                     {"parallel_iterations", 7}}});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  EXPECT_EQ(step->fetches[0].node->op_name(), "Exit");
+  for (const char* op : {"Enter", "Merge", "LoopCond", "Switch", "NextIteration", "Exit"}) {
+    EXPECT_EQ(Count(*step, op), 1) << op;
+  }
+  EXPECT_EQ(*step->graph->FindNode("loop/Enter")->Attr<int64_t>("parallel_iterations"), 7);
+  EXPECT_TRUE(step->targets.empty());
+}
+
+TEST_F(ExpandFunctionsTest, EndlessRecursionShowsItsCycle) {
+  Node* y = Add({.name = "call", .op = "Again", .inputs = {{x_, 0}}});
+  const Status status = Expand({y, 0}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("Again -> Other -> Again"), std::string::npos)
+      << status.message();
+  EXPECT_NE(status.message().find("'call'"), std::string::npos);
+}
+
+TEST_F(ExpandFunctionsTest, UnknownFunctionsAndTooManyNodesAreErrors) {
+  Node* y = Add({.op = "PartitionedCall",
+                 .inputs = {{x_, 0}},
+                 .attrs = {{"Tout", one_}, {"f", FunctionRef{"Twise", {}}}}});
+  const Status unknown = Expand({y, 0}).status();
+  EXPECT_EQ(unknown.code(), Code::kNotFound);
+  EXPECT_NE(unknown.message().find("Twice"), std::string::npos) << unknown.message();
+  y = Add({.op = "Deep", .inputs = {{x_, 0}}});
+  EXPECT_EQ(Expand({y, 0}, {.max_nodes = 1}).status().code(), Code::kResourceExhausted);
+  y = Add({.op = "SymbolicGradient",
+           .inputs = {{x_, 0}, {x_, 0}},
+           .attrs = {{"Tout", one_}, {"f", FunctionRef{"Twice", {}}}}});
+  EXPECT_EQ(Expand({y, 0}).status().code(), Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/function_expander.h"
+
+#include <algorithm>
+
+#include "thalweg/graph/function_calls.h"
+
+namespace thalweg {
+namespace {
+
+// Calls of one function inside each other, and of any.
+constexpr int kMaxRecursion = 64;
+constexpr int kMaxDepth = 512;
+
+constexpr std::string_view kCalls[] = {"Case",
+                                       "For",
+                                       "If",
+                                       "PartitionedCall",
+                                       "RemoteCall",
+                                       "StatefulPartitionedCall",
+                                       "While",
+                                       "StatelessCase",
+                                       "StatelessIf",
+                                       "StatelessWhile",
+                                       "SymbolicGradient",
+                                       "_If",
+                                       "_While"};
+
+// Whether the scope is a function's, not that of a call in it.
+bool IsFunction(const CallScope& scope) {
+  return scope.outer != nullptr && scope.outer->depth != scope.depth;
+}
+
+// "f -> g -> f", from the call before this one of the same function.
+std::string CycleText(const CallScope& scope) {
+  std::string text(scope.function);
+  for (const CallScope* s = scope.outer; s != nullptr && !s->function.empty(); s = s->outer) {
+    if (!IsFunction(*s)) continue;
+    text = StrCat(s->function, " -> ", text);
+    if (s->function == scope.function) break;
+  }
+  return text;
+}
+
+Status CheckSignature(const FunctionBody& body, const std::vector<Output>& args) {
+  if (body.args.size() != args.size()) {
+    return InvalidArgument("function '", body.name, "' takes ", body.args.size(),
+                           " inputs, the call gives ", args.size());
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const DType wanted = body.args[i]->output_type(0);
+    if (args[i].dtype() != wanted) {
+      return InvalidArgument("function '", body.name, "': argument ", i, " ('",
+                             body.args[i]->name(), "') must be ", wanted, ", but '",
+                             args[i].ToString(), "' is ", args[i].dtype());
+    }
+  }
+  return OkStatus();
+}
+
+void AddOnce(std::vector<Node*>& nodes, Node* node) {
+  if (node != nullptr && std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
+    nodes.push_back(node);
+  }
+}
+
+}  // namespace
+
+bool FunctionExpander::IsCall(const Node& node) const {
+  const std::string& op = node.op_name();
+  const bool form = std::find(std::begin(kCalls), std::end(kCalls), op) != std::end(kCalls);
+  if (!form && library_.FindOp(op) != &node.op()) return false;
+  if (!keep_custom_gradients_) return true;
+  const Result<FunctionRef> function = CalledFunction(node);
+  return !function.ok() || library_.FindGradient(function->name).empty();
+}
+
+Result<Node*> FunctionExpander::Make(const CallScope& scope, std::string_view op,
+                                     std::string_view name, std::vector<Output> inputs,
+                                     AttrMap attrs, std::vector<Node*> controls) {
+  NodeSpec spec;
+  spec.name = StrCat(scope.prefix, name);
+  spec.op = op;
+  spec.inputs = std::move(inputs);
+  spec.control_inputs = std::move(controls);
+  spec.attrs = std::move(attrs);
+  spec.device = scope.device;
+  spec.site = scope.site;
+  spec.make_unique = true;
+  return to_.AddNode(std::move(spec));
+}
+
+Result<Node*> FunctionExpander::Liveness(const Output& output, const CallScope& scope) {
+  if (output.node->control() != Node::Control::kSwitch) return output.node;
+  return Make(scope, "Identity", "live", {output});
+}
+
+CallScope FunctionExpander::Inner(const CallScope& scope, std::string_view function,
+                                  std::string_view name) const {
+  CallScope inner = scope;
+  inner.outer = &scope;
+  inner.function = function;
+  inner.depth = scope.depth + 1;
+  if (!name.empty()) inner.prefix = StrCat(scope.prefix, name, "/");
+  return inner;
+}
+
+Status FunctionExpander::CheckDepth(const CallScope& scope) const {
+  int same = 0;
+  for (const CallScope* s = &scope; s != nullptr; s = s->outer) {
+    if (IsFunction(*s) && s->function == scope.function) ++same;
+  }
+  if (same > kMaxRecursion) {
+    return InvalidArgument("function '", scope.function,
+                           "' calls itself without end: ", CycleText(scope), " (more than ",
+                           kMaxRecursion, " calls inside each other)");
+  }
+  if (scope.depth > kMaxDepth) {
+    return ResourceExhausted("function '", scope.function, "' is called inside more than ",
+                             kMaxDepth, " other calls");
+  }
+  return OkStatus();
+}
+
+Result<CallScope> FunctionExpander::Enter(const Call& call, const CallScope& outer) {
+  CallScope scope = outer;
+  scope.outer = &outer;
+  scope.prefix = StrCat(outer.prefix, call.node.name(), "/");
+  if (!call.node.device().empty()) scope.device = call.node.device();
+  if (call.node.site() != 0) {
+    scope.site = to_.InternSite(call.node.graph().Site(call.node.site()));
+  }
+  if (call.controls.empty()) return scope;
+  std::vector<Node*> controls = call.controls;
+  AddOnce(controls, outer.gate);
+  AddOnce(controls, outer.before);
+  ASSIGN_OR_RETURN(scope.before, Make(scope, "NoOp", "before", {}, {}, std::move(controls)));
+  if (outer.gate != nullptr) scope.gate = scope.before;
+  return scope;
+}
+
+Result<Expansion> FunctionExpander::Expand(const Call& given, const CallScope& outer) {
+  Call call = given;
+  ASSIGN_OR_RETURN(const CallScope scope, Enter(call, outer));
+  for (Output& input : call.inputs) {
+    if (!input.node->output_is_ref(input.index)) continue;
+    ASSIGN_OR_RETURN(Node * value, Make(scope, "Identity", "value", {input}));
+    input = {value, 0};
+  }
+  ASSIGN_OR_RETURN(Expansion made, Dispatch(call, scope));
+  if (made.outputs.size() != static_cast<size_t>(call.node.num_outputs())) {
+    return InvalidArgument(call.node.Label(), " has ", call.node.num_outputs(),
+                           " outputs, its function returns ", made.outputs.size(), " values");
+  }
+  for (size_t i = 0; i < made.outputs.size(); ++i) {
+    const DType wanted = call.node.output_type(static_cast<int>(i));
+    if (made.outputs[i].dtype() != wanted) {
+      return InvalidArgument(call.node.Label(), ": output ", i, " must be ", wanted,
+                             ", its function returns ", made.outputs[i].dtype());
+    }
+  }
+  return made;
+}
+
+Result<Expansion> FunctionExpander::Dispatch(const Call& call, const CallScope& scope) {
+  const std::string& op = call.node.op_name();
+  if (library_.FindOp(op) != &call.node.op()) {
+    if (op.ends_with("If")) return LowerIf(call, scope);
+    if (op.ends_with("Case")) return LowerCase(call, scope);
+    if (op.ends_with("While")) return LowerWhile(call, scope);
+    if (op == "For") return LowerFor(call, scope);
+    if (op == "SymbolicGradient") return LowerGradient(call, scope);
+  }
+  ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(call.node));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionBody> body, Body(function));
+  std::vector<Output> args = call.inputs;
+  if (op == "RemoteCall") args.erase(args.begin());
+  return Inline(*body, args, Inner(scope, function.name, ""));
+}
+
+Result<Expansion> FunctionExpander::Inline(const FunctionBody& body,
+                                           const std::vector<Output>& args, const CallScope& scope,
+                                           const std::vector<bool>& carries) {
+  RETURN_IF_ERROR(CheckDepth(scope));
+  RETURN_IF_ERROR(CheckSignature(body, args));
+  const auto size = static_cast<size_t>(body.graph->num_nodes());
+  Copies copies{std::vector<Node*>(size), std::vector<std::vector<Output>>(size),
+                std::vector<bool>(size), body.has_switches};
+  for (size_t i = 0; i < args.size(); ++i) {
+    copies.values[body.args[i]->id()] = {args[i]};
+    copies.blind[body.args[i]->id()] = !carries.empty() && !carries[i];
+  }
+  for (const Node* node : body.order) {
+    RETURN_IF_ERROR(IsCall(*node) ? InlineCall(*node, scope, copies)
+                                  : InlineNode(*node, scope, copies));
+    if (to_.num_nodes() > options_.max_nodes) {
+      return ResourceExhausted("the functions of this step expand to more than ",
+                               options_.max_nodes, " nodes");
+    }
+  }
+  RETURN_IF_ERROR(CloseLoops(body, copies));
+  Expansion made;
+  for (const Output& ret : body.rets) {
+    Output value = copies.Value(ret);
+    if (copies.blind[ret.node->id()]) {  // must be dead where the call is
+      ASSIGN_OR_RETURN(Node * held, Make(scope, "Identity", "value", {value}, {}, {scope.gate}));
+      value = {held, 0};
+    }
+    made.outputs.push_back(value);
+  }
+  ASSIGN_OR_RETURN(made.after, After(body, scope, copies));
+  return made;
+}
+
+// Null where nothing has to be waited for.
+Result<Node*> FunctionExpander::ControlOf(const Node& before, const CallScope& scope,
+                                          Copies& copies) {
+  Node*& known = copies.nodes[before.id()];
+  if (known != nullptr) return known;
+  if (copies.blind[before.id()]) return scope.gate;
+  std::vector<Node*> live;
+  for (const Output& value : copies.values[before.id()]) {
+    ASSIGN_OR_RETURN(Node * node, Liveness(value, scope));
+    AddOnce(live, node);
+  }
+  if (live.empty()) return scope.gate;
+  if (live.size() == 1) return known = live[0];
+  ASSIGN_OR_RETURN(known, Make(scope, "NoOp", StrCat(before.name(), "/done"), {}, {}, live));
+  return known;
+}
+
+Status FunctionExpander::Sources(const Node& node, const CallScope& scope, Copies& copies,
+                                 std::vector<Output>* inputs, std::vector<Node*>* controls) {
+  bool carried = false;
+  for (const Output& input : node.inputs()) {
+    inputs->push_back(copies.Value(input));
+    carried |= inputs->back().node != nullptr && !copies.blind[input.node->id()];
+  }
+  for (const Node* before : node.control_inputs()) {
+    ASSIGN_OR_RETURN(Node * control, ControlOf(*before, scope, copies));
+    AddOnce(*controls, control);
+  }
+  if (!carried && controls->empty()) AddOnce(*controls, scope.gate);
+  if (node.op().def.is_stateful) AddOnce(*controls, scope.before);
+  return OkStatus();
+}
+
+Status FunctionExpander::InlineNode(const Node& node, const CallScope& scope, Copies& copies) {
+  std::vector<Output> inputs;
+  std::vector<Node*> controls;
+  RETURN_IF_ERROR(Sources(node, scope, copies, &inputs, &controls));
+  ASSIGN_OR_RETURN(copies.nodes[node.id()],
+                   Place(node, std::move(inputs), std::move(controls), scope));
+  return OkStatus();
+}
+
+Status FunctionExpander::InlineCall(const Node& node, const CallScope& scope, Copies& copies) {
+  std::vector<Output> inputs;
+  std::vector<Node*> controls;
+  for (const Output& input : node.inputs()) {
+    Output value = copies.Value(input);
+    if (copies.blind[input.node->id()]) {
+      ASSIGN_OR_RETURN(Node * held, Make(scope, "Identity", "value", {value}, {}, {scope.gate}));
+      value = {held, 0};
+    }
+    inputs.push_back(value);
+  }
+  for (const Node* before : node.control_inputs()) {
+    ASSIGN_OR_RETURN(Node * control, ControlOf(*before, scope, copies));
+    if (control != scope.gate) AddOnce(controls, control);
+  }
+  ASSIGN_OR_RETURN(Expansion made, Expand({node, std::move(inputs), std::move(controls)}, scope));
+  copies.nodes[node.id()] = made.after;
+  copies.values[node.id()] = std::move(made.outputs);
+  return OkStatus();
+}
+
+AttrMap FunctionExpander::RenamedAttrs(const Node& node, const CallScope& scope) const {
+  AttrMap attrs = node.attrs();
+  if (node.control() == Node::Control::kEnter) {
+    const Result<std::string> frame = node.Attr<std::string>("frame_name");
+    if (frame.ok()) attrs.Set("frame_name", StrCat(scope.prefix, *frame));
+  }
+  const AttrValue* colocated = attrs.Find("_class");
+  if (colocated == nullptr) return attrs;
+  Result<std::vector<std::string>> groups = colocated->Get<std::vector<std::string>>();
+  if (!groups.ok()) return attrs;
+  constexpr std::string_view kLocation = "loc:@";
+  std::erase_if(*groups, [&](const std::string& group) {
+    return !group.starts_with(kLocation) ||
+           to_.FindNode(StrCat(scope.prefix, group.substr(kLocation.size()))) == nullptr;
+  });
+  for (std::string& group : *groups) group.insert(kLocation.size(), scope.prefix);
+  attrs.Erase("_class");
+  if (!groups->empty()) attrs.Set("_class", *std::move(groups));
+  return attrs;
+}
+
+Result<Node*> FunctionExpander::Place(const Node& node, std::vector<Output> inputs,
+                                      std::vector<Node*> controls, const CallScope& scope) {
+  NodeSpec spec;
+  spec.name = StrCat(scope.prefix, node.name());
+  spec.op = node.op_name();
+  spec.inputs = inputs;
+  spec.control_inputs = controls;
+  spec.attrs = RenamedAttrs(node, scope);
+  spec.device = node.device().empty() ? scope.device : node.device();
+  spec.site = node.site() == 0 ? scope.site : to_.InternSite(node.graph().Site(node.site()));
+  spec.make_unique = true;
+  Result<Node*> made = to_.AddNode(std::move(spec));
+  // In a branch that may never run the shapes need not fit.
+  if (made.ok() || scope.gate == nullptr) return made;
+  return to_.CopyNode(node, std::move(inputs), std::move(controls));
+}
+
+Status FunctionExpander::CloseLoops(const FunctionBody& body, const Copies& copies) {
+  for (const Node* node : body.order) {
+    if (node->control() != Node::Control::kMerge) continue;
+    for (int i = 0; i < node->num_inputs(); ++i) {
+      const Output source = node->input(i);
+      Node* const merge = copies.nodes[node->id()];
+      if (merge->input(i).node != nullptr) continue;
+      RETURN_IF_ERROR(to_.SetBackEdge(merge, i, copies.Value(source)));
+    }
+  }
+  return OkStatus();
+}
+
+Result<Node*> FunctionExpander::After(const FunctionBody& body, const CallScope& scope,
+                                      Copies& copies) {
+  std::vector<Node*> effects;
+  for (const Node* effect : body.effects) {
+    ASSIGN_OR_RETURN(Node * done, ControlOf(*effect, scope, copies));
+    AddOnce(effects, done);
+  }
+  if (effects.empty()) return nullptr;
+  if (!copies.may_be_dead) {
+    if (effects.size() == 1) return effects[0];
+    return Make(scope, "NoOp", "after", {}, {}, std::move(effects));
+  }
+  // An effect in a branch that was not taken is dead, the call is not.
+  ASSIGN_OR_RETURN(Node * all, Make(scope, "ControlTrigger", "after", {}, {}, std::move(effects)));
+  if (scope.gate == nullptr) return all;
+  return Make(scope, "NoOp", "after", {}, {}, {all, scope.gate});
+}
+
+}  // namespace thalweg

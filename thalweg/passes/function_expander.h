@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// FunctionExpander: adds the nodes that stand for calls to one graph. Private to this room:
+// function_expander.cc (calls), lower_conditional.cc, lower_loop.cc, lower_gradient.cc.
+//
+// What a node waits for: `gate` is a node that lives exactly where the call does; it holds what has
+// no inputs in its branch or iteration. `before` holds stateful nodes until the call's control
+// inputs are done.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "thalweg/graph/function_body.h"
+#include "thalweg/passes/expand_functions.h"
+
+namespace thalweg {
+
+// Where a call's nodes go.
+struct CallScope {
+  const CallScope* outer = nullptr;
+  std::string_view function;  // empty for the step itself
+  int depth = 0;
+  std::string prefix;  // "call/"
+  std::string device;
+  uint32_t site = 0;
+  Node* gate = nullptr;
+  Node* before = nullptr;
+};
+
+// A call whose inputs are in the new graph already.
+struct Call {
+  const Node& node;
+  std::vector<Output> inputs;
+  std::vector<Node*> controls;
+};
+
+// What stands for a call.
+struct Expansion {
+  std::vector<Output> outputs;
+  Node* after = nullptr;  // runs after the call's effects; null where it has none
+};
+
+class FunctionExpander {
+ public:
+  FunctionExpander(Graph& to, const FunctionLibrary& library, const ExpandOptions& options)
+      : to_(to), library_(library), options_(options) {}
+
+  bool IsCall(const Node& node) const;
+  Result<Expansion> Expand(const Call& call, const CallScope& outer);
+  // `carries[i]`: argument i is dead where the call is. Empty: all do.
+  Result<Expansion> Inline(const FunctionBody& body, const std::vector<Output>& args,
+                           const CallScope& scope, const std::vector<bool>& carries = {});
+  // A node that lives where `output` does: itself, or an Identity of one side of a Switch.
+  Result<Node*> Liveness(const Output& output, const CallScope& scope);
+  // Leaves calls to functions that have a gradient of their own.
+  void KeepCustomGradients() { keep_custom_gradients_ = true; }
+
+ private:
+  // What became of a body's nodes.
+  struct Copies {
+    std::vector<Node*> nodes;                 // by id; of a call, what comes after it
+    std::vector<std::vector<Output>> values;  // by id; of arguments and calls
+    std::vector<bool> blind;                  // by id; arguments that live everywhere
+    bool may_be_dead = false;                 // the body has Switches of its own
+    // Null for what is not there yet: a loop's back edge.
+    Output Value(const Output& of) const {
+      const std::vector<Output>& own = values[of.node->id()];
+      if (!own.empty()) return own[static_cast<size_t>(of.index)];
+      return {nodes[of.node->id()], nodes[of.node->id()] == nullptr ? 0 : of.index};
+    }
+  };
+
+  Result<std::shared_ptr<const FunctionBody>> Body(const FunctionRef& function) const {
+    return InstantiateFunction(library_, to_.shared_registry(), function);
+  }
+  Result<CallScope> Enter(const Call& call, const CallScope& outer);
+  Status CheckDepth(const CallScope& scope) const;
+  Result<Expansion> Dispatch(const Call& call, const CallScope& scope);
+
+  // The node to wait for before what follows `before` in the body; null for none.
+  Result<Node*> ControlOf(const Node& before, const CallScope& scope, Copies& copies);
+  Status Sources(const Node& node, const CallScope& scope, Copies& copies,
+                 std::vector<Output>* inputs, std::vector<Node*>* controls);
+  Status InlineNode(const Node& node, const CallScope& scope, Copies& copies);
+  Status InlineCall(const Node& node, const CallScope& scope, Copies& copies);
+  Result<Node*> Place(const Node& node, std::vector<Output> inputs, std::vector<Node*> controls,
+                      const CallScope& scope);
+  AttrMap RenamedAttrs(const Node& node, const CallScope& scope) const;
+  Status CloseLoops(const FunctionBody& body, const Copies& copies);
+  Result<Node*> After(const FunctionBody& body, const CallScope& scope, Copies& copies);
+
+  // lower_conditional.cc
+  Result<Expansion> LowerBranches(const Call& call, const CallScope& scope,
+                                  const std::vector<FunctionRef>& branches);
+  Result<Expansion> LowerIf(const Call& call, const CallScope& scope);
+  Result<Expansion> LowerCase(const Call& call, const CallScope& scope);
+  Result<Output> BranchPredicate(const Call& call, const CallScope& scope, size_t branch);
+  Result<Expansion> TakeBranch(const FunctionRef& function, const std::vector<Output>& inputs,
+                               const CallScope& scope, Output pivot, std::string_view name,
+                               bool* effects);
+  Result<Expansion> MergeBranches(const Call& call, const CallScope& scope,
+                                  const std::vector<Expansion>& branches, bool effects);
+
+  // lower_loop.cc
+  struct Loop;
+  Result<Expansion> LowerWhile(const Call& call, const CallScope& scope);
+  Result<Expansion> LowerFor(const Call& call, const CallScope& scope);
+  Result<Output> CountRounds(const std::vector<Output>& bounds, const CallScope& scope);
+  Result<Expansion> BuildLoop(Loop& loop, const CallScope& scope);
+  Status EnterLoop(Loop& loop, const CallScope& scope);
+  Status LoopCondition(Loop& loop, const CallScope& scope);
+  Status LoopBody(Loop& loop, const CallScope& scope);
+  std::vector<PartialShape> StableShapes(const Loop& loop) const;
+
+  // lower_gradient.cc
+  Result<Expansion> LowerGradient(const Call& call, const CallScope& scope);
+  Result<std::shared_ptr<FunctionBody>> GradientBody(const FunctionRef& function, const Call& call);
+  static Result<Output> ZeroGradient(const Output& arg, Graph* graph);
+
+  // A node of ours under the scope.
+  Result<Node*> Make(const CallScope& scope, std::string_view op, std::string_view name,
+                     std::vector<Output> inputs, AttrMap attrs = {},
+                     std::vector<Node*> controls = {});
+  CallScope Inner(const CallScope& scope, std::string_view function, std::string_view name) const;
+
+  Graph& to_;
+  const FunctionLibrary& library_;
+  const ExpandOptions& options_;
+  bool keep_custom_gradients_ = false;
+};
+
+}  // namespace thalweg
