@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the package as it is imported: make_package.py SOURCES FACTS OUT
 
-Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages), _api_v1.py (names of 1.15),
+Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages), _api_v1.py and _modules_v1.py (names of 1.15),
 raw_ops.pyi and __init__.pyi (signatures for editors and type checkers).
 """
 import json
@@ -123,6 +123,12 @@ def api_source(symbols, operations):
             bare_table("SIGNATURES", {p: "\t".join(symbols[p]["args"]) for p in operations}))
 
 
+def modules_source(text):
+    """The modules of the 1.15 package by folder."""
+    rows = (line.partition(":") for line in text.splitlines())
+    return table_source("MODULES", "Modules of TensorFlow 1.15.", {folder: names.strip() for folder, _, names in rows})
+
+
 def write(path, text):
     with open(path, "w") as f:
         f.write(text)
@@ -164,6 +170,8 @@ def main(sources, facts, out):
           table_source("SCHEMAS", "Operations: inputs, outputs, attributes, a line each.", {o["name"]: schema(o) for o in ops}))
     with open(os.path.join(facts, "python_api_v1.json")) as f:
         symbols = json.load(f)["symbols"]
+    with open(os.path.join(facts, "python_modules_v1.txt")) as f:
+        write(os.path.join(out, "_modules_v1.py"), modules_source(f.read()))
     operations = runpy.run_path(os.path.join(sources, "single_operations.py"))["table"]()
     write(os.path.join(out, "_api_v1.py"), api_source(symbols, operations))
     write(os.path.join(out, "_message_table.py"), table_source("TABLE", "Protocol messages and enums.", message_table(types)))

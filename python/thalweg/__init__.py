@@ -34,6 +34,7 @@ _PLACES = {
                  "local_variables local_variables_initializer model_variables moving_average_variables "
                  "report_uninitialized_variables scatter_add scatter_sub scatter_update trainable_variables "
                  "variables_initializer global_variables_initializer",
+    "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
     "variable_scopes": "AUTO_REUSE VariableScope get_variable get_variable_scope variable_scope",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer "

@@ -1,171 +1,265 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers with their variables: tw.layers."""
-from thalweg import array_ops, init_ops, math_ops, names, nn
-from thalweg.ops import convert_to_tensor
-from thalweg.variable_scopes import get_variable, variable_scope
+"""Layers with their variables: tw.layers. The functions make a layer and call it once."""
+from thalweg import array_ops, math_ops, names, nn
+from thalweg.layer_base import ONES, ZEROS, InputSpec, Layer, channels_of
+from thalweg.layers_convolution import (Conv1D, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose, SeparableConv1D,
+                                        SeparableConv2D)
+from thalweg.layers_normalization import BatchNormalization
+from thalweg.layers_pooling import (AveragePooling1D, AveragePooling2D, AveragePooling3D, MaxPooling1D, MaxPooling2D,
+                                    MaxPooling3D)
 
 
-def _pair(value):
-    return [value, value] if isinstance(value, int) else list(value)
-
-
-def _finish(x, activation, activity_regularizer):
-    if activity_regularizer is not None:
-        from thalweg import graph
-        graph.add_to_collection(graph.GraphKeys.REGULARIZATION_LOSSES, activity_regularizer(x))
-    return x if activation is None else activation(x)
-
-
-def _weights(name, shape, x, initializer, regularizer, constraint, trainable):
-    return get_variable(name, shape, x.dtype.base_dtype, initializer, regularizer=regularizer, trainable=trainable,
-                        constraint=constraint)
-
-
-def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None,
-          bias_initializer=init_ops.zeros_initializer(), kernel_regularizer=None, bias_regularizer=None,
-          activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
+class Dense(Layer):
     """activation(inputs * kernel + bias)."""
-    x = convert_to_tensor(inputs)
-    size = x.shape[-1].value
-    if size is None:
-        raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
-    with variable_scope(name, "dense", reuse=reuse):
-        kernel = _weights("kernel", [size, units], x, kernel_initializer, kernel_regularizer, kernel_constraint, trainable)
-        if x.shape.ndims > 2:
-            y = math_ops.tensordot(x, kernel, [[x.shape.ndims - 1], [0]])
+
+    def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS,
+                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+                 bias_constraint=None, trainable=True, name=None, **kwargs):
+        super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
+        self.units, self.activation, self.use_bias = int(units), activation, use_bias
+        self._kernel = kernel_initializer, kernel_regularizer, kernel_constraint
+        self._bias = bias_initializer, bias_regularizer, bias_constraint
+        self.bias, self.input_spec = None, InputSpec(min_ndim=2)
+
+    def build(self, input_shape):
+        size = input_shape[-1].value if input_shape.ndims else None
+        if size is None:
+            raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
+
+        def weight(name, shape, made_by):
+            return self.add_weight(name, shape, initializer=made_by[0], regularizer=made_by[1], constraint=made_by[2])
+        self.kernel = weight("kernel", [size, self.units], self._kernel)
+        if self.use_bias:
+            self.bias = weight("bias", [self.units], self._bias)
+
+    def call(self, inputs):
+        if inputs.shape.ndims > 2:
+            y = math_ops.tensordot(inputs, self.kernel, [[inputs.shape.ndims - 1], [0]])
         else:
-            y = math_ops.matmul(x, kernel)
-        if use_bias:
-            bias = _weights("bias", [units], x, bias_initializer, bias_regularizer, bias_constraint, trainable)
-            y = nn.bias_add(y, bias)
-        return _finish(y, activation, activity_regularizer)
+            y = math_ops.matmul(inputs, self.kernel)
+        if self.use_bias:
+            y = nn.bias_add(y, self.bias)
+        return y if self.activation is None else self.activation(y)
+
+    def compute_output_shape(self, input_shape):
+        channels_of(self, input_shape)
+        return input_shape[:-1].concatenate(self.units)
 
 
-def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
-           dilation_rate=(1, 1), activation=None, use_bias=True, kernel_initializer=None,
-           bias_initializer=init_ops.zeros_initializer(), kernel_regularizer=None, bias_regularizer=None,
-           activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
-    """activation(convolution of the inputs with `filters` kernels + bias)."""
-    x = convert_to_tensor(inputs)
-    layout = {"channels_last": "NHWC", "channels_first": "NCHW"}[data_format]
-    channels = x.shape[-1 if layout == "NHWC" else 1].value
-    if channels is None:
-        raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
-    with variable_scope(name, "conv2d", reuse=reuse):
-        kernel = _weights("kernel", [*_pair(kernel_size), channels, filters], x, kernel_initializer, kernel_regularizer,
-                          kernel_constraint, trainable)
-        y = nn.conv2d(x, kernel, _pair(strides), padding.upper(), data_format=layout, dilations=_pair(dilation_rate))
-        if use_bias:
-            bias = _weights("bias", [filters], x, bias_initializer, bias_regularizer, bias_constraint, trainable)
-            y = nn.bias_add(y, bias, data_format=layout)
-        return _finish(y, activation, activity_regularizer)
+class Dropout(Layer):
+    """Sets a share of the elements to zero while training."""
+
+    def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+
+    def call(self, inputs, training=False):
+        from thalweg.control_flow import smart_cond
+        return smart_cond(training,
+                          lambda: nn.dropout(inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed),
+                          lambda: array_ops.identity(inputs))
 
 
-def _pooling(pool, inputs, pool_size, strides, padding, data_format, name):
-    layout = {"channels_last": "NHWC", "channels_first": "NCHW"}[data_format]
-    return pool(inputs, _pair(pool_size), _pair(strides), padding.upper(), data_format=layout, name=name)
-
-
-def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The largest value of each window."""
-    return _pooling(nn.max_pool, inputs, pool_size, strides, padding, data_format, name or "max_pooling2d")
-
-
-def average_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The mean of each window."""
-    return _pooling(nn.avg_pool, inputs, pool_size, strides, padding, data_format, name or "average_pooling2d")
-
-
-def flatten(inputs, name=None, data_format="channels_last"):
+class Flatten(Layer):
     """Each example as one row."""
-    x = convert_to_tensor(inputs)
-    if data_format == "channels_first" and (x.shape.ndims or 0) > 2:
-        x = array_ops.transpose(x, [0, *range(2, x.shape.ndims), 1])
-    rest = x.shape[1:]
-    size = rest.num_elements() if rest.is_fully_defined() else -1
-    if size == -1:
-        return array_ops.reshape(x, array_ops.stack([array_ops.shape(x)[0], -1]), name=name or "flatten")
-    return array_ops.reshape(x, [-1, size], name=name or "flatten")
+
+    def __init__(self, data_format="channels_last", **kwargs):
+        super().__init__(**kwargs)
+        self.data_format, self.input_spec = data_format, InputSpec(min_ndim=1)
+
+    def call(self, inputs):
+        rank = inputs.shape.ndims
+        if self.data_format == "channels_first" and (rank or 0) > 2:
+            inputs = array_ops.transpose(inputs, [0, *range(2, rank), 1])
+        rest = inputs.shape[1:]
+        if rank is not None and rest.is_fully_defined():
+            return array_ops.reshape(inputs, [-1, rest.num_elements() if rank > 1 else 1])
+        return array_ops.reshape(inputs, array_ops.stack([array_ops.shape(inputs)[0], -1]))
+
+
+def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS,
+          kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+          bias_constraint=None, trainable=True, name=None, reuse=None):
+    """activation(inputs * kernel + bias)."""
+    layer = Dense(units=units, activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
+                  bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                  activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+                  bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
 
 
 def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
     """Dropout while training; `training` may be a tensor."""
-    from thalweg.control_flow import smart_cond
-    x = convert_to_tensor(inputs)
-    return smart_cond(training, lambda: nn.dropout(x, rate=rate, noise_shape=noise_shape, seed=seed, name=name),
-                      lambda: array_ops.identity(x))
+    layer = Dropout(rate=rate, noise_shape=noise_shape, seed=seed, name=name)
+    return layer.apply(inputs, training=training)
 
 
-def _known_false(training):
-    return isinstance(training, (bool, int)) and not training
+def flatten(inputs, name=None, data_format="channels_last"):
+    """Each example as one row."""
+    layer = Flatten(name=name, data_format=data_format)
+    return layer.apply(inputs)
 
 
-def _fused(x, gamma, beta, mean, variance, axis, epsilon, training):
-    """(normalised, mean, variance of the batch or as given) by one operation."""
-    from thalweg.control_flow import smart_cond
-    size, kind = mean.shape, mean.dtype.base_dtype
-    gamma = array_ops.ones(size, kind) if gamma is None else gamma
-    beta = array_ops.zeros(size, kind) if beta is None else beta
-    layout = "NHWC" if axis == 3 else "NCHW"
-
-    def of_batch():
-        return list(nn.fused_batch_norm(x, gamma, beta, epsilon=epsilon, data_format=layout))
-
-    def as_given():
-        y = nn.fused_batch_norm(x, gamma, beta, mean, variance, epsilon, layout, is_training=False)[0]
-        return [y, array_ops.identity(mean), array_ops.identity(variance)]
-    return smart_cond(training, of_batch, as_given)
+def conv1d(inputs, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
+           activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None,
+           bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
+           name=None, reuse=None):
+    """Convolution along one dimension."""
+    layer = Conv1D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
+                   dilation_rate=dilation_rate, activation=activation, use_bias=use_bias,
+                   kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+                   kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                   activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+                   bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
 
 
-def _unfused(x, gamma, beta, mean, variance, axis, epsilon, training):
-    """The same by moments, for any rank and axis."""
-    from thalweg.control_flow import smart_cond
-    given, x = x.dtype.base_dtype, math_ops.cast(x, mean.dtype.base_dtype)
-    batch = nn.moments(x, [i for i in range(x.shape.ndims) if i != axis])
-    used = smart_cond(training, lambda: [array_ops.identity(m) for m in batch],
-                      lambda: [array_ops.identity(mean), array_ops.identity(variance)])
-    across = [-1 if i == axis else 1 for i in range(x.shape.ndims)]
-    parts = [p if p is None or axis == x.shape.ndims - 1 else array_ops.reshape(p, across) for p in (*used, beta, gamma)]
-    return [math_ops.cast(nn.batch_normalization(x, *parts, epsilon), given), *used]
+def conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", dilation_rate=(1, 1),
+           activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None,
+           bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
+           name=None, reuse=None):
+    """activation(convolution of the inputs with `filters` kernels + bias)."""
+    layer = Conv2D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
+                   dilation_rate=dilation_rate, activation=activation, use_bias=use_bias,
+                   kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+                   kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                   activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+                   bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
 
 
-def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
-                        beta_initializer=init_ops.zeros_initializer(), gamma_initializer=init_ops.ones_initializer(),
-                        moving_mean_initializer=init_ops.zeros_initializer(),
-                        moving_variance_initializer=init_ops.ones_initializer(), beta_regularizer=None,
-                        gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, training=False, trainable=True,
-                        name=None, reuse=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99, fused=None,
-                        virtual_batch_size=None, adjustment=None):
-    """Normalises by the mean and variance of the batch, or when not training by their moving averages, whose updates are
-    in the collection UPDATE_OPS. Images of 32 bits or less go through one operation (`fused`), which corrects the moving
-    variance for the size of the batch."""
-    from thalweg import dtypes, graph
-    from thalweg.control_flow import smart_cond
-    if renorm or virtual_batch_size is not None or adjustment is not None:
-        raise NotImplementedError("batch_normalization has no renorm, virtual_batch_size and adjustment yet")
-    x = convert_to_tensor(inputs)
-    axis = axis[0] if isinstance(axis, (list, tuple)) else axis
-    axis %= x.shape.ndims
-    size = [x.shape[axis].value]
-    if size[0] is None:
-        raise ValueError(f"The dimension that batch_normalization keeps must be known, got shape {x.shape}")
-    kind = dtypes.float32 if x.dtype.base_dtype in (dtypes.float16, dtypes.bfloat16) else x.dtype.base_dtype
-    fits = x.shape.ndims == 4 and axis in (1, 3) and kind is dtypes.float32
-    with variable_scope(name, "batch_normalization", reuse=reuse):
-        gamma = get_variable("gamma", size, kind, gamma_initializer, gamma_regularizer, trainable,
-                             constraint=gamma_constraint) if scale else None
-        beta = get_variable("beta", size, kind, beta_initializer, beta_regularizer, trainable,
-                            constraint=beta_constraint) if center else None
-        mean = get_variable("moving_mean", size, kind, moving_mean_initializer, trainable=False)
-        variance = get_variable("moving_variance", size, kind, moving_variance_initializer, trainable=False)
-        normalise = _fused if fits and fused is not False else _unfused
-        result, now_mean, now_variance = normalise(x, gamma, beta, mean, variance, axis, epsilon, training)
-        if not _known_false(training):
-            rate = smart_cond(training, lambda: array_ops.ones([], kind) * (1 - momentum), lambda: array_ops.zeros([], kind))
-            for variable, now in ((mean, now_mean), (variance, now_variance)):
-                update = variable.assign_sub((variable - now) * rate)
-                graph.add_to_collection(graph.GraphKeys.UPDATE_OPS, getattr(update, "op", update))
-        return result
+def conv3d(inputs, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last",
+           dilation_rate=(1, 1, 1), activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS,
+           kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
+           bias_constraint=None, trainable=True, name=None, reuse=None):
+    """Convolution of volumes."""
+    layer = Conv3D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
+                   dilation_rate=dilation_rate, activation=activation, use_bias=use_bias,
+                   kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+                   kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                   activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+                   bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
 
+
+def conv2d_transpose(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
+                     activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None,
+                     bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None,
+                     trainable=True, name=None, reuse=None):
+    """Transposed convolution of images."""
+    layer = Conv2DTranspose(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
+                            data_format=data_format, activation=activation, use_bias=use_bias,
+                            kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+                            kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                            activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+                            bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
+
+
+def conv3d_transpose(inputs, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last",
+                     activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None,
+                     bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None,
+                     trainable=True, name=None, reuse=None):
+    """Transposed convolution of volumes."""
+    layer = Conv3DTranspose(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
+                            data_format=data_format, activation=activation, use_bias=use_bias,
+                            kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+                            kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+                            activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+                            bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
+
+
+def separable_conv1d(inputs, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
+                     depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None,
+                     pointwise_initializer=None, bias_initializer=ZEROS, depthwise_regularizer=None,
+                     pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None,
+                     pointwise_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
+    """Separable convolution along one dimension."""
+    layer = SeparableConv1D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
+                            data_format=data_format, dilation_rate=dilation_rate, depth_multiplier=depth_multiplier,
+                            activation=activation, use_bias=use_bias, depthwise_initializer=depthwise_initializer,
+                            pointwise_initializer=pointwise_initializer, bias_initializer=bias_initializer,
+                            depthwise_regularizer=depthwise_regularizer, pointwise_regularizer=pointwise_regularizer,
+                            bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer,
+                            depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint,
+                            bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
+
+
+def separable_conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
+                     dilation_rate=(1, 1), depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None,
+                     pointwise_initializer=None, bias_initializer=ZEROS, depthwise_regularizer=None,
+                     pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None,
+                     pointwise_constraint=None, bias_constraint=None, trainable=True, name=None, reuse=None):
+    """Separable convolution of images."""
+    layer = SeparableConv2D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
+                            data_format=data_format, dilation_rate=dilation_rate, depth_multiplier=depth_multiplier,
+                            activation=activation, use_bias=use_bias, depthwise_initializer=depthwise_initializer,
+                            pointwise_initializer=pointwise_initializer, bias_initializer=bias_initializer,
+                            depthwise_regularizer=depthwise_regularizer, pointwise_regularizer=pointwise_regularizer,
+                            bias_regularizer=bias_regularizer, activity_regularizer=activity_regularizer,
+                            depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint,
+                            bias_constraint=bias_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs)
+
+
+def max_pooling1d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The largest value of each window."""
+    layer = MaxPooling1D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
+    return layer.apply(inputs)
+
+
+def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The largest value of each window."""
+    layer = MaxPooling2D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
+    return layer.apply(inputs)
+
+
+def max_pooling3d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The largest value of each window."""
+    layer = MaxPooling3D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
+    return layer.apply(inputs)
+
+
+def average_pooling1d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The mean of each window."""
+    layer = AveragePooling1D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
+    return layer.apply(inputs)
+
+
+def average_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The mean of each window."""
+    layer = AveragePooling2D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
+    return layer.apply(inputs)
+
+
+def average_pooling3d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+    """The mean of each window."""
+    layer = AveragePooling3D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
+    return layer.apply(inputs)
+
+
+def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer=ZEROS,
+                        gamma_initializer=ONES, moving_mean_initializer=ZEROS, moving_variance_initializer=ONES,
+                        beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None,
+                        training=False, trainable=True, name=None, reuse=None, renorm=False, renorm_clipping=None,
+                        renorm_momentum=0.99, fused=None, virtual_batch_size=None, adjustment=None):
+    """See BatchNormalization."""
+    layer = BatchNormalization(axis=axis, momentum=momentum, epsilon=epsilon, center=center, scale=scale,
+                               beta_initializer=beta_initializer, gamma_initializer=gamma_initializer,
+                               moving_mean_initializer=moving_mean_initializer,
+                               moving_variance_initializer=moving_variance_initializer, beta_regularizer=beta_regularizer,
+                               gamma_regularizer=gamma_regularizer, beta_constraint=beta_constraint,
+                               gamma_constraint=gamma_constraint, trainable=trainable, name=name, _reuse=reuse, _scope=name,
+                               renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_momentum, fused=fused,
+                               virtual_batch_size=virtual_batch_size, adjustment=adjustment)
+    return layer.apply(inputs, training=training)
+
+
+__all__ = ["AveragePooling1D", "AveragePooling2D", "AveragePooling3D", "BatchNormalization", "Conv1D", "Conv2D",
+           "Conv2DTranspose", "Conv3D", "Conv3DTranspose", "Dense", "Dropout", "Flatten", "InputSpec", "Layer", "MaxPooling1D",
+           "MaxPooling2D", "MaxPooling3D", "SeparableConv1D", "SeparableConv2D"]
 
 names.complete(globals())

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_scope and get_variable: variables by name, made once and shared."""
 import enum
+import functools
+import inspect
 
 from thalweg import dtypes, graph, init_ops
 from thalweg.graph import GraphKeys
 from thalweg.shapes import as_shape
-from thalweg.variables import Variable
+from thalweg.variables import Variable, VariableAggregation, VariableSynchronization
 
 
 class _ReuseMode(enum.Enum):
@@ -76,6 +78,16 @@ def get_variable_scope():
     return _store().scope
 
 
+def _nested(inner, outer):
+    """A getter that asks `inner`, which asks `outer` where it would ask the store."""
+    if inner is None or outer is None or inner is outer:
+        return inner
+
+    def getter(store_getter, *args, **kwargs):
+        return inner(functools.partial(outer, store_getter), *args, **kwargs)
+    return getter
+
+
 class variable_scope:
     """with tw.variable_scope("layer", reuse=tw.AUTO_REUSE): names of variables, and of operations, begin with "layer/"."""
 
@@ -103,13 +115,15 @@ class variable_scope:
         store = _store()
         old = store.scope
         g = graph.get_default_graph()
+        changes = dict(self._changes, custom_getter=_nested(self._changes["custom_getter"], (
+            self._given if isinstance(self._given, VariableScope) else old).custom_getter))
         if isinstance(self._given, VariableScope):
-            made = self._given._copy(**self._changes)
+            made = self._given._copy(**changes)
             made.reuse = self._reuse if self._reuse is not None else self._given.reuse
             scope_name = made.name.split("/")[-1] if made.name else None
         else:
             part = self._given if self._given is not None else self._unique(store, self._default_name)
-            made = old._copy(**self._changes)
+            made = old._copy(**changes)
             made.name = f"{old.name}/{part}" if old.name and part else old.name or part
             made.reuse = self._reuse if self._reuse is not None else old.reuse
             store.scope_counts[made.name] = store.scope_counts.get(made.name, 0) + 1
@@ -120,7 +134,11 @@ class variable_scope:
             store.scope_counts[k] = 0
         self._names = g.name_scope(scope_name) if self._auxiliary and scope_name else None
         if self._names is not None:
-            made.original_name_scope = self._names.__enter__()
+            entered = self._names.__enter__()
+            if not isinstance(self._given, VariableScope):
+                made.original_name_scope = entered
+        elif not isinstance(self._given, VariableScope):
+            made.original_name_scope = g.get_name_scope() + "/" if g.get_name_scope() else ""
         store.scope = made
         return made
 
@@ -133,23 +151,42 @@ class variable_scope:
 
 def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
                  caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-                 constraint=None, synchronization=None, aggregation=None):
+                 constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
     """The variable of this name in the current scope: made, or the one that is there where the scope reuses."""
     scope = get_variable_scope()
     getter = custom_getter or scope.custom_getter
     arguments = dict(shape=shape, dtype=dtype or scope.dtype, initializer=scope.initializer if initializer is None else initializer,
-                     regularizer=regularizer or scope.regularizer, trainable=trainable, collections=collections,
-                     validate_shape=validate_shape, constraint=constraint or scope.constraint,
-                     use_resource=scope.use_resource if use_resource is None else use_resource, reuse=scope.reuse)
+                     regularizer=scope.regularizer if regularizer is None else regularizer, reuse=scope.reuse,
+                     trainable=trainable, collections=collections, caching_device=caching_device or scope.caching_device,
+                     partitioner=scope.partitioner if partitioner is None else partitioner, validate_shape=validate_shape,
+                     use_resource=scope.use_resource if use_resource is None else use_resource)
     full_name = f"{scope.name}/{name}" if scope.name else name
-    if getter is not None:
-        return getter(_get, name=full_name, **arguments)
-    return _get(full_name, **arguments)
+    constraint = constraint or scope.constraint
+    if getter is None:
+        return _get(full_name, constraint=constraint, **arguments)
+    if _takes(getter, "constraint"):
+        arguments["constraint"] = constraint
+    if _takes(getter, "synchronization"):
+        arguments.update(synchronization=synchronization, aggregation=aggregation)
+    return getter(_get, name=full_name, **arguments)
+
+
+def _takes(function, name):
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 def _get(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=None, collections=None,
-         validate_shape=True, constraint=None, use_resource=None, reuse=False, **_):
+         validate_shape=True, constraint=None, use_resource=None, reuse=False, partitioner=None, caching_device=None, **_):
     store = _store()
+    if partitioner is not None and shape is not None and as_shape(shape).ndims:
+        from thalweg import partitioners
+        parts = partitioners.parts_of(partitioner, as_shape(shape), dtypes.as_dtype(dtype))
+        if parts is not None:
+            return partitioners.get(store.variables, name, as_shape(shape), parts, initializer,
+                                    functools.partial(_get, dtype=dtype, regularizer=regularizer, trainable=trainable,
+                                                      collections=collections, constraint=constraint,
+                                                      use_resource=use_resource, reuse=reuse))
     dtype = dtypes.as_dtype(dtype).base_dtype
     found = store.variables.get(name)
     if found is not None:
