@@ -2,7 +2,7 @@
 """gradients, clipping, and IndexedSlices as dense tensors."""
 import warnings
 
-from thalweg import ops
+from thalweg import custom_gradients, ops
 from thalweg.graph import name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.tensor import IndexedSlices, Tensor
@@ -57,11 +57,21 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     g = ys[0].graph
     g._check_not_finalized()
     scope = g.unique_name(name)
-    first = g._num_nodes()
-    found = g._gradients(ys, sources, given, [_source(s) for s in stops], not explain_unconnected,
-                         bool(colocate_gradients_with_ops), scope, ops.site())
-    g._adopt(first, scope + "/")
-    made = [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
+
+    def differentiate(ys, xs, given, stops, scope):
+        first = g._num_nodes()
+        found = g._gradients(ys, xs, given, stops, not explain_unconnected, bool(colocate_gradients_with_ops), scope,
+                             ops.site())
+        g._adopt(first, scope + "/")
+        return [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
+    stops = [_source(s) for s in stops]
+    nodes = custom_gradients.between(g, ys)
+    if nodes:
+        with name_scope(scope + "/"):
+            made = custom_gradients.through(nodes, ys, sources, given, stops,
+                                            lambda *args: differentiate(*args, g.unique_name("part")))
+    else:
+        made = differentiate(ys, sources, given, stops, scope)
     if UnconnectedGradients.ZERO == unconnected_gradients:
         with name_scope(scope + "/"):
             made = [apply("ZerosLike", [x]) if m is None else m for m, x in zip(made, xs)]

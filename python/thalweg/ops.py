@@ -185,6 +185,9 @@ def _create(op, name, flat, attrs, controls=()):
         for function in state.device_functions:
             device = graph_module.merge_devices(device, function(_NodeView(op, name, device)) or "")
     made = graph._add_node(op, name, flat, before, attrs, device, site())
+    if state.overrides is not None:
+        from thalweg import custom_gradients
+        custom_gradients.made(graph, made)
     if context is not None:
         graph._contexts[made._id] = context
         context.made(made)

@@ -60,11 +60,11 @@ class StandIn(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        child = f"{self.__name__}.{name}"
+        if exists(child):  # a module, also where a function of it has the same name
+            return importlib.import_module(child)
         value = _found(self._sources, name)
         if value is _MISSING:
-            child = f"{self.__name__}.{name}"
-            if exists(child):
-                return importlib.import_module(child)
             raise names.NotYetImplementedError(f"{child} of TensorFlow 1.15 is not implemented yet in Thalweg")
         setattr(self, name, value)
         return value
