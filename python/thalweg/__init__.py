@@ -39,6 +39,7 @@ _PLACES = {
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer "
                 "variance_scaling_initializer zeros_initializer",
+    "readers": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",
     "custom_gradients": "NoGradient NotDifferentiable RegisterGradient custom_gradient",
     "gradient_ops": "AggregationMethod UnconnectedGradients clip_by_average_norm clip_by_global_norm clip_by_norm "
                     "clip_by_value global_norm gradients",

@@ -207,3 +207,9 @@ class SeparableConv2D(_Separable):
     def _convolve(self, inputs):
         return self._separate(inputs, self.depthwise_kernel, self.pointwise_kernel, self.strides, self.dilation_rate,
                               self.layout)
+
+
+Convolution1D, Convolution2D, Convolution3D = Conv1D, Conv2D, Conv3D
+Convolution2DTranspose = Deconvolution2D = Deconv2D = Conv2DTranspose
+Convolution3DTranspose = Deconvolution3D = Deconv3D = Conv3DTranspose
+SeparableConvolution1D, SeparableConvolution2D = SeparableConv1D, SeparableConv2D

@@ -20,7 +20,7 @@ _SOURCES = {
     "python.framework.meta_graph": "meta_graph", "python.framework.ops": "graph tensor ops stand_ins",
     "python.framework.random_seed": "graph", "python.framework.sparse_tensor": "sparse",
     "python.framework.tensor_shape": "shapes", "python.framework.tensor_util": "tensor_util messages",
-    "python.framework.test_util": "test", "python.layers": "layers layer_utils", "python.lib.io.file_io": "file_io gfile",
+    "python.framework.test_util": "test", "python.layers": "layers layers_convolution layers_normalization layers_pooling layer_utils", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "layer_base layers",
     "python.layers.utils": "layer_utils", "python.keras": "keras", "python.keras.engine": "layer_base keras",
     "python.ops.array_ops": "array_ops", "python.ops.check_ops": "check_ops", "python.ops.clip_ops": "gradient_ops",
@@ -43,8 +43,13 @@ _SOURCES = {
     "python.util": "stand_ins", "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "stand_ins",
     "python.eager.context": "stand_ins",
 }
+# Names that libraries look up when they are loaded and that are missing: what is said when they are used.
+_LATER = {
+    "python.training.session_run_hook": "SessionRunHook SessionRunArgs", "python.training.basic_session_run_hooks": "FinalOpsHook SummarySaverHook", "python.training.monitored_session": "MonitoredSession",
+    "python.training.evaluation": "_StopAfterNEvalsHook _evaluate_once _get_or_create_eval_step",
+}
 _PUBLIC = ("nn math linalg train losses metrics layers image summary io strings sparse random debugging errors gfile logging test "
-           "saved_model app compat messages").split()
+           "saved_model app compat messages partitioners").split()
 # Folders that are the public modules of the same path.
 _SAME = ("contrib", "compat", "keras", "estimator")
 
@@ -64,6 +69,8 @@ class StandIn(types.ModuleType):
         if exists(child):  # a module, also where a function of it has the same name
             return importlib.import_module(child)
         value = _found(self._sources, name)
+        if value is _MISSING and name in _LATER.get(self.__name__.removeprefix("tensorflow."), "").split():
+            value = _later(child)
         if value is _MISSING:
             raise names.NotYetImplementedError(f"{child} of TensorFlow 1.15 is not implemented yet in Thalweg")
         setattr(self, name, value)
@@ -71,6 +78,13 @@ class StandIn(types.ModuleType):
 
 
 _MISSING = object()
+
+
+def _later(path):
+    """A class that says what is missing when somebody makes one."""
+    def refuse(cls, *args, **kwargs):
+        raise NotImplementedError(f"{path} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    return type(path.rpartition(".")[2], (), {"__new__": refuse})
 
 
 def _found(sources, name):

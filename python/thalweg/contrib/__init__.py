@@ -2,15 +2,21 @@
 """What TensorFlow 1 programs find under tf.contrib: thalweg.contrib."""
 import importlib
 
+from thalweg import names
+
 # Modules that are public under their own name, in order.
-_MODULES = ()
+_MODULES = "training".split()
 
 
 def __getattr__(name):
-    if name not in _MODULES:
-        raise AttributeError(f"module 'thalweg.contrib' has no attribute '{name}'")
-    value = globals()[name] = importlib.import_module("thalweg.contrib." + name)
-    return value
+    if name in _MODULES:
+        value = globals()[name] = importlib.import_module("thalweg.contrib." + name)
+        return value
+    if not name.startswith("_"):
+        from thalweg import _modules_v1
+        if "contrib/" + name in _modules_v1.MODULES:
+            raise names.NotYetImplementedError(f"tf.contrib.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    raise AttributeError(f"module 'thalweg.contrib' has no attribute '{name}'")
 
 
 def __dir__():

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that import tensorflow, run by thalweg.as_tensorflow."""
+import os
+import subprocess
+import sys
+import textwrap
+
+import thalweg
+
+ROOT = os.path.dirname(os.path.dirname(thalweg.__file__))
+
+
+def launch(tmp_path, program, *arguments):
+    """(exit status, output, errors) of a program."""
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(program))
+    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", str(path), *arguments], capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": ROOT}, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_program_trains_unchanged(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        import sys
+        import numpy as np
+        import tensorflow as tf
+        flags = tf.app.flags
+        flags.DEFINE_integer("steps", 1, "steps")
+        x, y = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 1])
+        out = tf.layers.dense(tf.layers.dense(x, 8, tf.nn.tanh), 1)
+        loss = tf.losses.mean_squared_error(y, out)
+        train = tf.train.AdamOptimizer(0.05).minimize(loss)
+
+        def main(argv):
+            tf.set_random_seed(1)
+            rows = np.random.RandomState(0).rand(64, 2).astype(np.float32)
+            feed = {x: rows, y: rows.sum(1, keepdims=True)}
+            with tf.Session() as sess:
+                sess.run(tf.global_variables_initializer())
+                for _ in range(flags.FLAGS.steps):
+                    last = sess.run([loss, train], feed)[0]
+            print(argv[1:], tf.__version__, "small" if last < 1e-3 else last)
+            return 5
+
+        if __name__ == "__main__":
+            tf.app.run()
+        """, "--steps=300", "more")
+    assert (status, out) == (5, "['more'] 1.15.0 small\n"), errors
+
+
+def test_imports_of_every_form(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        import tensorflow as tf
+        import tensorflow.compat.v1 as tf1
+        import tensorflow.python.util.compat as compat
+        from tensorflow.core.framework import graph_pb2, summary_pb2
+        from tensorflow.python.client import device_lib
+        from tensorflow.python.framework import dtypes, ops
+        from tensorflow.python.ops import array_ops, custom_gradient, math_ops, nn, variable_scope
+        from tensorflow.python.platform import gfile, tf_logging as logging
+        from tensorflow.python.training import moving_averages, saver
+        from tensorflow.python.util import nest
+        from tensorflow.python.util.deprecation import deprecated
+        import tensorflow.compat.v1.losses as losses
+        assert tf1 is tf and tf.compat.v1 is tf and losses is tf.losses
+        assert ops.Tensor is tf.Tensor and array_ops.reshape is tf.reshape and math_ops.add is tf.add
+        assert custom_gradient.custom_gradient is tf.custom_gradient
+        assert summary_pb2.Summary is tf.Summary and saver.Saver is tf.train.Saver
+        assert variable_scope.get_variable is tf.get_variable and compat.as_bytes("a") == b"a"
+        assert device_lib.list_local_devices()[0].device_type == "CPU"
+        assert tf.__spec__.name == "thalweg"
+        print("fine")
+        """)
+    assert (status, out) == (0, "fine\n"), errors
+
+
+def test_what_is_missing_says_so(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        import tensorflow as tf
+        from tensorflow.python.ops.ragged import ragged_tensor
+        for attempt in ("import tensorflow.python.no_such_module", "import tensorflow.saver",
+                        "from tensorflow.python.ops import no_such_name", "ragged_tensor.RaggedTensor", "tf.ragged.constant",
+                        "tf.compat.v2", "tf.contrib.tensor_forest"):
+            try:
+                exec(attempt)
+            except (ImportError, AttributeError) as error:
+                print(error)
+        """)
+    assert status == 0, errors
+    assert out.splitlines() == [
+        "No module named 'tensorflow.python.no_such_module' in TensorFlow 1.15, for which Thalweg stands in",
+        "No module named 'tensorflow.saver' in TensorFlow 1.15, for which Thalweg stands in",
+        "cannot import name 'no_such_name' from 'tensorflow.python.ops' (unknown location)",
+        "tensorflow.python.ops.ragged.ragged_tensor.RaggedTensor of TensorFlow 1.15 is not implemented yet in Thalweg",
+        "tf.ragged.constant of TensorFlow 1.15 is not implemented yet in Thalweg",
+        "tf.compat.v2 is not implemented in Thalweg, which has the interface of TensorFlow 1",
+        "tf.contrib.tensor_forest of TensorFlow 1.15 is not implemented yet in Thalweg"]
+
+
+def test_errors_and_exit_statuses(tmp_path):
+    status, _, errors = launch(tmp_path, "import tensorflow as tf\ntf.constant(1) + 'a'\n")
+    assert status == 1 and "Traceback" in errors
+    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "PYTHONPATH": ROOT})
+    assert done.returncode == 2 and "usage" in done.stderr
+
+
+def test_as_a_module(tmp_path):
+    (tmp_path / "mine.py").write_text("import sys, tensorflow as tf\nprint(sys.argv[1:], tf.add.__name__, __name__)\n")
+    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", "-m", "mine", "a"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": ROOT}, cwd=tmp_path, check=False)
+    assert done.stdout == "['a'] add __main__\n", done.stderr

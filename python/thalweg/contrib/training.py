@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.training: HParams."""
+import json
+import re
+
+
+def _parsed(name, kind, text):
+    """A value of text as the type that the hyperparameter has."""
+    try:
+        if kind is bool:
+            return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+        if kind is int and not re.fullmatch(r"[-+]?\d+", text.strip()):
+            raise ValueError
+        return kind(text)
+    except (KeyError, ValueError):
+        raise ValueError(f"Could not parse hparam '{name}' of type '{kind.__name__}' with value {text!r}") from None
+
+
+class HParams:
+    """Hyperparameters by name: HParams(learning_rate=0.1).parse("learning_rate=0.2")."""
+
+    def __init__(self, hparam_def=None, model_structure=None, **kwargs):
+        if hparam_def is not None:
+            raise NotImplementedError("HParams of an HParamDef is not there yet")
+        self._hparam_types, self._model_structure = {}, model_structure
+        for name, value in kwargs.items():
+            self.add_hparam(name, value)
+
+    def add_hparam(self, name, value):
+        """A new one; its type is that of the value."""
+        if getattr(self, name, None) is not None:
+            raise ValueError(f"Hyperparameter name is reserved: {name}")
+        if isinstance(value, (list, tuple)):
+            if not value:
+                raise ValueError(f"Multi-valued hyperparameters cannot be empty: {name}")
+            self._hparam_types[name] = (type(value[0]), True)
+        else:
+            self._hparam_types[name] = (type(value), False)
+        setattr(self, name, value)
+
+    def _known(self, name):
+        if name not in self._hparam_types:
+            raise KeyError(name)
+        return self._hparam_types[name]
+
+    def set_hparam(self, name, value):
+        """Another value of the type that it has."""
+        kind, is_list = self._known(name)
+        if isinstance(value, list) != is_list:
+            raise ValueError(f"Must {'not ' if not is_list else ''}pass a list for {'multi' if is_list else 'single'}-valued "
+                             f"parameter: {name}")
+
+        def cast(v):
+            if kind is type(None) or isinstance(v, kind):
+                return v
+            if isinstance(v, bool) or kind is bool or isinstance(v, str) != (kind is str) or kind is int and isinstance(v, float):
+                raise ValueError(f"Could not cast hparam '{name}' of type '{kind}' from value {v!r}")
+            return kind(v)
+        setattr(self, name, [cast(v) for v in value] if is_list else cast(value))
+
+    def del_hparam(self, name):
+        if hasattr(self, name):
+            delattr(self, name)
+            del self._hparam_types[name]
+
+    def parse(self, values):
+        """Sets values from text: name=value,other=[1,2,3],third[2]=4."""
+        pattern = re.compile(r"\s*(?P<name>[a-zA-Z][\w.]*)(\[\s*(?P<index>\d+)\s*\])?\s*=\s*((\[(?P<list>[^\]]*)\])|(?P<value>"
+                             r"[^,\[]*))\s*(,|$)")
+        place = 0
+        while place < len(values):
+            match = pattern.match(values, place)
+            if match is None:
+                raise ValueError(f"Malformed hyperparameter value: {values[place:]}")
+            place = match.end()
+            name = match["name"]
+            if name not in self._hparam_types:
+                raise ValueError(f"Unknown hyperparameter type for {name}")
+            kind, is_list = self._hparam_types[name]
+            if match["list"] is not None:
+                if not is_list:
+                    raise ValueError(f"Must not pass a list for single-valued parameter: {name}")
+                setattr(self, name, [_parsed(name, kind, v) for v in re.split(r"\s*,\s*", match["list"].strip())])
+            elif match["index"] is not None:
+                if not is_list:
+                    raise ValueError(f"Must pass a value for single-valued parameter: {name}")
+                items = list(getattr(self, name))
+                items[int(match["index"])] = _parsed(name, kind, match["value"])
+                setattr(self, name, items)
+            elif is_list:
+                raise ValueError(f"Must pass a list for multi-valued parameter: {name}")
+            else:
+                setattr(self, name, _parsed(name, kind, match["value"]))
+        return self
+
+    def override_from_dict(self, values_dict):
+        for name, value in values_dict.items():
+            self.set_hparam(name, value)
+        return self
+
+    def parse_json(self, values_json):
+        return self.override_from_dict(json.loads(values_json))
+
+    def to_json(self, indent=None, separators=None, sort_keys=False):
+        shown = {k: v for k, v in self.values().items() if not callable(v)}
+        return json.dumps(shown, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def values(self):
+        return {name: getattr(self, name) for name in self._hparam_types}
+
+    def get(self, key, default=None):
+        return getattr(self, key) if key in self._hparam_types else default
+
+    def get_model_structure(self):
+        return self._model_structure
+
+    def set_model_structure(self, model_structure):
+        self._model_structure = model_structure
+
+    def __contains__(self, key):
+        return key in self._hparam_types
+
+    def __str__(self):
+        return str(sorted(self.values().items()))
+
+    def __repr__(self):
+        return f"HParams({self})"
