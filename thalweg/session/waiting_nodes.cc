@@ -6,22 +6,34 @@
 
 namespace thalweg {
 
-void WaitingNodes::Add(const std::string* label) {
+struct WatchedKernel::Call final : WaitingNode {
+  Call(const WatchedKernel& k, Context& c, Done d) : kernel(k), ctx(c), done(std::move(d)) {}
+  std::string Text() const override {
+    const std::string what = kernel.tried_first_ ? kernel.tried_first_->WaitsFor(ctx) : "";
+    return what.empty() ? kernel.label_ : StrCat(kernel.label_, " for ", what);
+  }
+
+  const WatchedKernel& kernel;
+  Context& ctx;
+  Done done;
+};
+
+void WaitingNodes::Add(const WaitingNode* node) {
   MutexLock lock(mutex_);
-  labels_.insert(label);
+  nodes_.insert(node);
 }
 
-void WaitingNodes::Remove(const std::string* label) {
+void WaitingNodes::Remove(const WaitingNode* node) {
   MutexLock lock(mutex_);
-  const auto found = labels_.find(label);
-  if (found != labels_.end()) labels_.erase(found);
+  nodes_.erase(node);
 }
 
 std::string WaitingNodes::Names() const {
   std::vector<std::string> names;
   {
+    // Under the lock: none of them ends meanwhile.
     MutexLock lock(mutex_);
-    for (const std::string* label : labels_) names.push_back(*label);
+    for (const WaitingNode* node : nodes_) names.push_back(node->Text());
   }
   std::sort(names.begin(), names.end());
   constexpr size_t kShown = 5;
@@ -34,16 +46,24 @@ std::string WaitingNodes::Names() const {
 }
 
 void WatchedKernel::ComputeAsync(Context& ctx, Done done) {
-  WaitingNodes* const waiting = static_cast<WatchedStepContext&>(ctx.step()).waiting;
-  waiting->Add(&label_);
-  Call* const call = std::make_unique<Call>(Call{waiting, std::move(done)}).release();
-  kernel_->AsAsync()->ComputeAsync(
-      ctx, Done(static_cast<DoneSink*>(this), reinterpret_cast<uint64_t>(call)));
+  if (tried_first_ != nullptr) {
+    if (std::optional<Status> status = tried_first_->TryCompute(ctx)) {
+      return std::move(done)(*std::move(status));
+    }
+  }
+  Call* const call = std::make_unique<Call>(*this, ctx, std::move(done)).release();
+  static_cast<WatchedStepContext&>(ctx.step()).waiting->Add(call);
+  Done ended(static_cast<DoneSink*>(this), reinterpret_cast<uint64_t>(call));
+  if (tried_first_ != nullptr) {
+    tried_first_->Wait(ctx, std::move(ended));
+  } else {
+    kernel_->AsAsync()->ComputeAsync(ctx, std::move(ended));
+  }
 }
 
 void WatchedKernel::OnDone(uint64_t token, Status status) {
   const std::unique_ptr<Call> call(reinterpret_cast<Call*>(token));
-  call->waiting->Remove(&label_);
+  static_cast<WatchedStepContext&>(call->ctx.step()).waiting->Remove(call.get());
   // After this the step, its contexts and this kernel may be gone.
   std::move(call->done)(std::move(status));
 }

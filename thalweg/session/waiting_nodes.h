@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitingNodes: which asynchronous kernels of a step have begun and not ended, so that a deadline
-// can say who waits. WatchedKernel: puts itself on that list around another asynchronous kernel.
+// WaitingNodes: which asynchronous kernels of a step wait, so that a deadline can say who waits,
+// and for what. WatchedKernel: puts itself on that list around another asynchronous kernel, once
+// that must wait.
 //
 // Threads: all calls from any thread.
 #pragma once
@@ -10,20 +11,31 @@
 #include <unordered_set>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/kernel/kernel.h"
+#include "thalweg/kernel/waiting_kernel.h"
 
 namespace thalweg {
 
+// A node that waits.
+class WaitingNode {
+ public:
+  // "QueueDequeueV2 'next' for queue 'q' (FIFOQueue, 0 elements)".
+  virtual std::string Text() const = 0;
+
+ protected:
+  ~WaitingNode() = default;
+};
+
 class WaitingNodes {
  public:
-  void Add(const std::string* label) EXCLUDES(mutex_);
-  void Remove(const std::string* label) EXCLUDES(mutex_);
-  // "_Recv 'a/recv', QueueDequeueV2 'next' and 3 more"; "" when none.
+  // A node must live until Remove.
+  void Add(const WaitingNode* node) EXCLUDES(mutex_);
+  void Remove(const WaitingNode* node) EXCLUDES(mutex_);
+  // "_Recv 'a/recv', QueueDequeueV2 'next' for queue 'q' (...) and 3 more"; "" when none.
   std::string Names() const EXCLUDES(mutex_);
 
  private:
   mutable Mutex mutex_;
-  std::unordered_multiset<const std::string*> labels_ GUARDED_BY(mutex_);
+  std::unordered_set<const WaitingNode*> nodes_ GUARDED_BY(mutex_);
 };
 
 // The step context of a local step.
@@ -36,17 +48,17 @@ class WatchedKernel : public AsyncKernel, private DoneSink {
  public:
   // `kernel` must be asynchronous; `label` is what a message calls the node.
   WatchedKernel(std::unique_ptr<Kernel> kernel, std::string label)
-      : kernel_(std::move(kernel)), label_(std::move(label)) {}
+      : kernel_(std::move(kernel)),
+        tried_first_(dynamic_cast<WaitingKernel*>(kernel_.get())),
+        label_(std::move(label)) {}
   void ComputeAsync(Context& ctx, Done done) override;
 
  private:
-  struct Call {
-    WaitingNodes* waiting;
-    Done done;
-  };
+  struct Call;
   void OnDone(uint64_t token, Status status) override;
 
   const std::unique_ptr<Kernel> kernel_;
+  WaitingKernel* const tried_first_;  // kernel_, or null
   const std::string label_;
 };
 
