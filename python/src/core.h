@@ -69,8 +69,9 @@ inline TwNode* NodeOf(PyObject* operation) {
 }
 inline TwGraph* GraphOf(PyObject* graph) { return reinterpret_cast<GraphObject*>(graph)->graph; }
 
-// The session of a Session; null with a Python error when it is closed.
-TwSession* OpenSession(PyObject* session);
+// The session of a Session, which stays while it is held; null with a Python error when it is
+// closed.
+std::shared_ptr<TwSession> OpenSession(PyObject* session);
 
 // New references, null with a Python error.
 PyObject* MakeOperation(PyObject* graph, TwNode* node);

@@ -175,12 +175,14 @@ PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* 
 bool Compile(PyObject* self, Prepared* prepared) {
   const Request& r = prepared->request;
   const StatusPtr status = NewStatus();
-  TwSession* session = AsSession(self)->state->session;
+  if (!CheckOpen(self)) return false;
+  std::shared_ptr<TwSession> session = AsSession(self)->state->session;
   Py_BEGIN_ALLOW_THREADS;
   prepared->callable = tw_session_make_callable(
-      session, r.feeds.data(), static_cast<int32_t>(r.feeds.size()), r.fetches.data(),
+      session.get(), r.feeds.data(), static_cast<int32_t>(r.feeds.size()), r.fetches.data(),
       static_cast<int32_t>(r.fetches.size()), r.targets.data(),
       static_cast<int32_t>(r.targets.size()), status.get());
+  session.reset();
   Py_END_ALLOW_THREADS;
   if (prepared->callable == nullptr) Raise(status.get(), AsSession(self)->graph);
   return prepared->callable != nullptr;

@@ -23,7 +23,8 @@ struct Prepared {
 using PreparedPtr = std::shared_ptr<Prepared>;
 
 struct SessionState {
-  TwSession* session = nullptr;
+  // Null once closed. Whoever works with it without Python's lock holds it: close() may come then.
+  std::shared_ptr<TwSession> session;
   std::vector<PreparedPtr> prepared;     // the most recent first
   TwRunOptions* main_options = nullptr;  // of plain runs of the main thread
   bool main_options_used = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Session, prepared callables and partial runs.
 #include <cstring>
+#include <utility>
 
 #include "run.h"
 
@@ -94,7 +95,7 @@ PyObject* SessionNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   }
   self->graph = Py_NewRef(graph);
   self->state = new SessionState;
-  self->state->session = session;
+  self->state->session.reset(session, tw_session_free);
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -106,15 +107,14 @@ int SessionTraverse(PyObject* self, visitproc visit, void* arg) {
 
 // Ends what runs, drops what is prepared. The handle itself goes with the last run.
 void CloseState(SessionState* state) {
-  TwSession* session = state->session;
+  std::shared_ptr<TwSession> session = std::exchange(state->session, nullptr);
   if (session == nullptr) return;
-  state->session = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  tw_session_close(session, nullptr);
+  tw_session_close(session.get(), nullptr);
   Py_END_ALLOW_THREADS;
   state->prepared.clear();
   Py_BEGIN_ALLOW_THREADS;
-  tw_session_free(session);
+  session.reset();
   Py_END_ALLOW_THREADS;
   ReleaseSharedArrays();
 }
@@ -151,7 +151,7 @@ PyObject* SessionNumPrepared(PyObject* self, void*) {
 PyObject* SessionReset(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "") || !CheckOpen(self)) return nullptr;
   const StatusPtr status = NewStatus();
-  if (tw_session_reset(AsSession(self)->state->session, nullptr, 0, status.get()) != TW_OK) {
+  if (tw_session_reset(AsSession(self)->state->session.get(), nullptr, 0, status.get()) != TW_OK) {
     return Raise(status.get(), AsSession(self)->graph);
   }
   Py_RETURN_NONE;
@@ -162,7 +162,7 @@ PyObject* SessionExplain(PyObject* self, PyObject* node) {
   if (name == nullptr || !CheckOpen(self)) return nullptr;
   const StatusPtr status = NewStatus();
   PyObject* bytes = BytesOrRaise(
-      tw_session_explain_placement(AsSession(self)->state->session, name, status.get()),
+      tw_session_explain_placement(AsSession(self)->state->session.get(), name, status.get()),
       status.get(), AsSession(self)->graph);
   if (bytes == nullptr) return nullptr;
   PyObject* text = PyUnicode_FromEncodedObject(bytes, "utf-8", nullptr);
@@ -245,7 +245,7 @@ PyObject* SessionPartialRun(PyObject* self, PyObject* args) {
   }
   const StatusPtr status = NewStatus();
   TwPartialRun* run = tw_session_partial_run_new(
-      AsSession(self)->state->session, request.feeds.data(),
+      AsSession(self)->state->session.get(), request.feeds.data(),
       static_cast<int32_t>(request.feeds.size()), request.fetches.data(),
       static_cast<int32_t>(request.fetches.size()), request.targets.data(),
       static_cast<int32_t>(request.targets.size()), status.get());
@@ -323,7 +323,7 @@ PyMethodDef partial_run_methods[] = {
 
 }  // namespace
 
-TwSession* OpenSession(PyObject* session) {
+std::shared_ptr<TwSession> OpenSession(PyObject* session) {
   return CheckOpen(session) ? AsSession(session)->state->session : nullptr;
 }
 

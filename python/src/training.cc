@@ -184,12 +184,12 @@ PyObject* SaverSave(PyObject* self, PyObject* args) {
   const char* path = nullptr;
   long long step = -1;
   if (!PyArg_ParseTuple(args, "O!sL", session_type, &session, &path, &step)) return nullptr;
-  TwSession* open = OpenSession(session);
+  const std::shared_ptr<TwSession> open = OpenSession(session);
   if (open == nullptr) return nullptr;
   const StatusPtr status = NewStatus();
   TwBuffer* written = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  written = tw_saver_save(SaverOf(self), open, path, step, status.get());
+  written = tw_saver_save(SaverOf(self), open.get(), path, step, status.get());
   Py_END_ALLOW_THREADS;
   return BytesOrRaise(written, status.get(), nullptr);
 }
@@ -198,12 +198,12 @@ PyObject* SaverRestore(PyObject* self, PyObject* args) {
   PyObject* session = nullptr;
   const char* path = nullptr;
   if (!PyArg_ParseTuple(args, "O!s", session_type, &session, &path)) return nullptr;
-  TwSession* open = OpenSession(session);
+  const std::shared_ptr<TwSession> open = OpenSession(session);
   if (open == nullptr) return nullptr;
   const StatusPtr status = NewStatus();
   TwCode code = TW_OK;
   Py_BEGIN_ALLOW_THREADS;
-  code = tw_saver_restore(SaverOf(self), open, path, status.get());
+  code = tw_saver_restore(SaverOf(self), open.get(), path, status.get());
   Py_END_ALLOW_THREADS;
   if (code != TW_OK) return Raise(status.get(), nullptr);
   Py_RETURN_NONE;

@@ -57,6 +57,7 @@ _PLACES = {
                 "logical_xor matmul multiply not_equal pow=pow_ range=range_ reduce_all reduce_any reduce_logsumexp reduce_max "
                 "reduce_mean reduce_min reduce_prod reduce_sum round=round_ saturate_cast scalar_mul sigmoid subtract tanh "
                 "tensordot to_bfloat16 to_double to_float to_int32 to_int64 truediv unsorted_segment_sum",
+    "data_flow_ops": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
     "framework": "disable_v2_behavior load_op_library",
 }

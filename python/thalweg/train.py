@@ -10,13 +10,18 @@ _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_deca
                             "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
                             "polynomial_decay",
           "saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
-          "meta_graph": "export_meta_graph import_meta_graph"}
+          "meta_graph": "export_meta_graph import_meta_graph",
+          "coordinator": "Coordinator LooperThread",
+          "queue_runner": "QueueRunner add_queue_runner start_queue_runners",
+          "input": "batch batch_join input_producer limit_epochs maybe_batch maybe_batch_join maybe_shuffle_batch "
+                   "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer "
+                   "string_input_producer"}
 
 
 def __getattr__(name):
     import importlib
-    for module, names in _LATER.items():
-        if name in names.split():
+    for module, listed in _LATER.items():
+        if name in listed.split():
             return getattr(importlib.import_module("thalweg." + module), name)
     if name in ("Example", "Features", "Feature", "Int64List", "FloatList", "BytesList", "SequenceExample", "FeatureList",
                 "FeatureLists", "ClusterDef", "JobDef", "ServerDef"):

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues between steps: FIFOQueue, RandomShuffleQueue, PaddingFIFOQueue, PriorityQueue."""
+import hashlib
+
+from thalweg import dtypes as dtypes_module
+from thalweg import graph, nest
+from thalweg.graph import name_scope
+from thalweg.ops import apply, convert_to_tensor
+from thalweg.shapes import TensorShape
+
+
+def _as_type_list(dtypes):
+    return [dtypes_module.as_dtype(d) for d in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])]
+
+
+def _as_shape_list(shapes, dtypes, unknown_dim_allowed=False):
+    """A TensorShape for each component, or None."""
+    if shapes is None:
+        return None
+    if isinstance(shapes, TensorShape):
+        shapes = [shapes]
+    if not isinstance(shapes, (tuple, list)):
+        raise TypeError("shapes must be a TensorShape or a list or tuple of TensorShapes.")
+    if shapes and all(shape is None or isinstance(shape, int) for shape in shapes):
+        shapes = [shapes]  # one shape
+    shapes = [TensorShape(shape) for shape in shapes]
+    if any(shape.ndims is None for shape in shapes):
+        raise ValueError(f"All shapes must have a defined rank: {shapes}")
+    if not unknown_dim_allowed and not all(shape.is_fully_defined() for shape in shapes):
+        raise ValueError(f"All shapes must be fully defined: {shapes}")
+    if len(shapes) != len(dtypes):
+        raise ValueError(f"Queue shapes must have the same length as dtypes, received {len(shapes)} shapes, "
+                         f"{len(dtypes)} dtypes")
+    return shapes
+
+
+def _as_name_list(names, dtypes):
+    if names is None:
+        return None
+    if not isinstance(names, (list, tuple)):
+        names = [names]
+    if len(names) != len(dtypes):
+        raise ValueError(f"List of names must have the same length as the list of dtypes, received len(names)={len(names)},"
+                         f"len(dtypes)={len(dtypes)}")
+    return list(names)
+
+
+class QueueBase:
+    """What all queues have: enqueue, dequeue, close, size."""
+
+    def __init__(self, dtypes, shapes, names, queue_ref):
+        if shapes is not None and len(shapes) != len(dtypes):
+            raise ValueError("Queue shapes must have the same length as dtypes, "
+                             f"received {len(shapes)} shapes, {len(dtypes)} dtypes")
+        if names is not None and len(names) != len(dtypes):
+            raise ValueError("Queue names must have the same length as dtypes,"
+                             f"received {len(names)} names, {len(dtypes)} dtypes")
+        self._dtypes, self._names, self._queue_ref = list(dtypes), names, queue_ref
+        self._shapes = [TensorShape(s) for s in shapes] if shapes is not None else [TensorShape(None) for _ in dtypes]
+        self._name = queue_ref.op.name.split("/")[-1]
+
+    @staticmethod
+    def from_list(index, queues):
+        """A queue that is queues[index]."""
+        if not queues or not isinstance(queues, list) or not all(isinstance(q, QueueBase) for q in queues):
+            raise TypeError("A list of queues expected")
+        first = queues[0]
+        if not all(first.dtypes == q.dtypes for q in queues[1:]):
+            raise TypeError("Queues do not have matching component dtypes.")
+        if not all(first.names == q.names for q in queues[1:]):
+            raise TypeError("Queues do not have matching component names.")
+        shapes = [_common_shape(same) for same in zip(*[q.shapes for q in queues])]
+        from thalweg import array_ops
+        refs = array_ops.stack([q.queue_ref for q in queues])
+        return QueueBase(first.dtypes, shapes, first.names, array_ops.gather(refs, index))
+
+    queue_ref = property(lambda self: self._queue_ref)
+    name = property(lambda self: self._queue_ref.op.name)
+    dtypes = property(lambda self: self._dtypes)
+    shapes = property(lambda self: self._shapes)
+    names = property(lambda self: self._names)
+
+    def _components(self, vals):
+        """The values of an element in their order."""
+        if isinstance(vals, dict):
+            if not self._names:
+                raise ValueError("Queue must have names to enqueue a dictionary")
+            if sorted(self._names) != sorted(vals):
+                raise ValueError(f"Keys in dictionary to enqueue do not match names of Queue.  Dictionary: {sorted(vals)},"
+                                 f"Queue: {sorted(self._names)}")
+            vals = [vals[name] for name in self._names]
+        elif self._names:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
+        elif not isinstance(vals, (list, tuple)):
+            vals = [vals]
+        if len(vals) != len(self._dtypes):
+            raise ValueError(f"Expected {len(self._dtypes)} components, got {len(vals)}")
+        return [convert_to_tensor(v, dtype=d, name=f"component_{i}") for i, (v, d) in enumerate(zip(vals, self._dtypes))]
+
+    @staticmethod
+    def _tensors_in(vals):
+        return list(vals.values()) if isinstance(vals, dict) else nest.flatten(vals)
+
+    def enqueue(self, vals, name=None):
+        """An operation that puts one element in; it waits for room."""
+        with name_scope(name, f"{self._name}_enqueue", self._tensors_in(vals)) as scope:
+            vals = self._components(vals)
+            for val, shape in zip(vals, self._shapes):
+                val.shape.assert_is_compatible_with(shape)
+            return apply("QueueEnqueueV2", [self._queue_ref, vals], name=scope)
+
+    def enqueue_many(self, vals, name=None):
+        """An operation that puts in each row of the values; it waits for room."""
+        with name_scope(name, f"{self._name}_EnqueueMany", self._tensors_in(vals)) as scope:
+            vals = self._components(vals)
+            count = vals[0].shape.with_rank_at_least(1)[0]
+            for val, shape in zip(vals, self._shapes):
+                count = count.merge_with(val.shape.with_rank_at_least(1)[0])
+                val.shape[1:].assert_is_compatible_with(shape)
+            return apply("QueueEnqueueManyV2", [self._queue_ref, vals], name=scope)
+
+    def _given(self, tensors, first=None):
+        """What a dequeue returns: a tensor, a list or a dict; `first` is the batch's dimension."""
+        tensors = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+        for tensor, shape in zip(tensors, self._shapes):
+            tensor.set_shape(shape if first is None else TensorShape(first).concatenate(shape))
+        if self._names:
+            return dict(zip(self._names, tensors))
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    def dequeue(self, name=None):
+        """One element; waits for one."""
+        return self._given(apply("QueueDequeueV2", [self._queue_ref], {"component_types": self._dtypes},
+                                 name or f"{self._name}_Dequeue"))
+
+    def dequeue_many(self, n, name=None):
+        """A batch of n elements; waits for them."""
+        made = apply("QueueDequeueManyV2", [self._queue_ref, n], {"component_types": self._dtypes},
+                     name or f"{self._name}_DequeueMany")
+        return self._given(made, [n if isinstance(n, int) else None])
+
+    def dequeue_up_to(self, n, name=None):
+        """A batch of n elements, or of those left when the queue is closed."""
+        made = apply("QueueDequeueUpToV2", [self._queue_ref, n], {"component_types": self._dtypes},
+                     name or f"{self._name}_DequeueUpTo")
+        return self._given(made, [None])
+
+    def close(self, cancel_pending_enqueues=False, name=None):
+        """An operation after which nothing more can be put in."""
+        return apply("QueueCloseV2", [self._queue_ref], {"cancel_pending_enqueues": cancel_pending_enqueues},
+                     name or f"{self._name}_Close")
+
+    def is_closed(self, name=None):
+        return apply("QueueIsClosedV2", [self._queue_ref], name=name or f"{self._name}_Is_Closed")
+
+    def size(self, name=None):
+        return apply("QueueSizeV2", [self._queue_ref], name=name or f"{self._name}_Size")
+
+
+def _common_shape(shapes):
+    """What is the same in all of them."""
+    shapes = list(shapes)
+    if any(s.ndims is None or s.ndims != shapes[0].ndims for s in shapes):
+        return TensorShape(None)
+    rows = [s.as_list() for s in shapes]
+    return TensorShape([d[0] if all(x == d[0] for x in d) else None for d in zip(*rows)])
+
+
+def _make(op, capacity, dtypes, shapes, shared_name, name, **more):
+    attrs = {"component_types": dtypes, "shapes": shapes or [], "capacity": capacity, "shared_name": shared_name or "", **more}
+    return apply(op, [], attrs, name)
+
+
+class FIFOQueue(QueueBase):
+    """Elements come out in the order in which they went in."""
+
+    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"):
+        dtypes = _as_type_list(dtypes)
+        shapes = _as_shape_list(shapes, dtypes)
+        names = _as_name_list(names, dtypes)
+        super().__init__(dtypes, shapes, names, _make("FIFOQueueV2", capacity, dtypes, shapes, shared_name, name))
+
+
+class RandomShuffleQueue(QueueBase):
+    """Any of the elements comes out; `min_after_dequeue` of them stay until the queue is closed."""
+
+    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
+                 name="random_shuffle_queue"):
+        dtypes = _as_type_list(dtypes)
+        shapes = _as_shape_list(shapes, dtypes)
+        names = _as_name_list(names, dtypes)
+        seed1, seed2 = graph.get_seed(seed)
+        if seed1 is None and seed2 is None:
+            seed1, seed2 = 0, 0
+        elif seed is None and shared_name is not None:
+            # Of all that share the queue the first makes it: its seeds must not depend on which graph that is.
+            seed2 = int(hashlib.md5(f"{seed1}{shared_name}".encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
+        super().__init__(dtypes, shapes, names, _make("RandomShuffleQueueV2", capacity, dtypes, shapes, shared_name, name,
+                                                      min_after_dequeue=min_after_dequeue, seed=seed1, seed2=seed2))
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A FIFOQueue of elements of several sizes; batches are padded to the largest."""
+
+    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
+        dtypes = _as_type_list(dtypes)
+        if shapes is not None and isinstance(shapes, (list, tuple)) and len(shapes) != len(dtypes) and \
+                not all(s is None or isinstance(s, int) for s in shapes):
+            raise ValueError(f"Shapes must be provided for all components, but received {len(dtypes)} dtypes and "
+                             f"{len(shapes)} shapes.")
+        shapes = _as_shape_list(shapes, dtypes, unknown_dim_allowed=True)
+        names = _as_name_list(names, dtypes)
+        super().__init__(dtypes, shapes, names, _make("PaddingFIFOQueueV2", capacity, dtypes, shapes, shared_name, name))
+
+
+class PriorityQueue(QueueBase):
+    """The element of the smallest number comes out first; the number, an int64, is component 0."""
+
+    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"):
+        types = _as_type_list(types)
+        shapes = _as_shape_list(shapes, types)
+        ref = _make("PriorityQueueV2", capacity, types, shapes, shared_name, name)
+        super().__init__([dtypes_module.int64] + types, [TensorShape([])] + shapes if shapes else None, None, ref)
