@@ -23,12 +23,13 @@ def version():
 
 
 def brought_along():
-    """What the oneDNN component links beyond the C and C++ run time: it finds them beside itself."""
-    component = os.path.join(PACKAGE, "libthalweg_dnnl.so")
-    if not os.path.exists(component):
-        return []
-    listed = subprocess.run(["ldd", component], check=True, capture_output=True, text=True).stdout
-    return re.findall(r"^\s*(lib(?:dnnl|OpenCL|gomp)\S*) => (\S+)", listed, re.M)
+    """What the components for oneDNN and RE2 link beyond the C and C++ run time: they find it beside themselves. ICU's, of 35 MB,
+    is left to the system: without it the operations that need it say so."""
+    for component in ("libthalweg_dnnl.so", "libthalweg_re2.so"):
+        path = os.path.join(PACKAGE, component)
+        if os.path.exists(path):
+            listed = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
+            yield from re.findall(r"^\s*(lib(?:dnnl|OpenCL|gomp|re2)\S*) => (\S+)", listed, re.M)
 
 
 def stripped(path, scratch):

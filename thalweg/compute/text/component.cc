@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/text/component.h"
+
+#include <dlfcn.h>
+
+namespace thalweg::compute {
+
+void* FindComponent(const std::string& file, const char* symbol) {
+  Dl_info own;
+  if (dladdr(reinterpret_cast<const void*>(&FindComponent), &own) == 0) return nullptr;
+  std::string folder = own.dli_fname;
+  const size_t slash = folder.rfind('/');
+  folder = slash == std::string::npos ? "." : folder.substr(0, slash);
+  for (const char* below : {"/", "/../lib/"}) {
+    void* const library = dlopen((folder + below + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    if (void* const found = dlsym(library, symbol); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+extern "C" void ThalwegAppendText(void* to, const char* text, unsigned long size) {
+  static_cast<std::string*>(to)->append(text, size);
+}
+
+}  // namespace thalweg::compute

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/ops/string/text_map.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+class StringJoinCpu : public Kernel {
+ public:
+  explicit StringJoinCpu(std::string separator) : separator_(std::move(separator)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(std::string separator, c.Attr<std::string>("separator"));
+    return std::unique_ptr<Kernel>(std::make_unique<StringJoinCpu>(std::move(separator)));
+  }
+
+  Status Compute(Context& ctx) override {
+    Shape shape;
+    bool all_scalar = true;
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      if (ctx.input(i).rank() == 0) continue;
+      if (all_scalar) shape = ctx.input(i).shape();
+      all_scalar = false;
+      if (shape == ctx.input(i).shape()) continue;
+      return InvalidArgument("Input shapes do not match: ", shape, " vs. ", ctx.input(i).shape());
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
+    auto* to = out->mutable_data<std::string>();
+    const int n = ctx.num_inputs();
+    return compute::ForBlocks(ctx.work(), out->num_elements(), kTextsPerShard,
+                              [&](int64_t begin, int64_t end) {
+                                for (int64_t e = begin; e < end; ++e) {
+                                  for (int i = 0; i < n; ++i) {
+                                    const Tensor& input = ctx.input(i);
+                                    if (i > 0) to[e] += separator_;
+                                    to[e] += input.data<std::string>()[input.rank() == 0 ? 0 : e];
+                                  }
+                                }
+                              });
+  }
+
+ private:
+  const std::string separator_;
+};
+
+// How far apart the elements of each dimension lie.
+std::vector<int64_t> StridesOf(const Shape& shape) {
+  std::vector<int64_t> strides(static_cast<size_t>(shape.rank()), 1);
+  for (int d = shape.rank() - 1; d > 0; --d) {
+    strides[static_cast<size_t>(d) - 1] = strides[static_cast<size_t>(d)] * shape.dim(d);
+  }
+  return strides;
+}
+
+// The offset of element `i` of the dimensions `axes`, the last of which changes fastest.
+int64_t OffsetOf(int64_t i, const std::vector<int>& axes, const Shape& shape,
+                 const std::vector<int64_t>& strides) {
+  int64_t offset = 0;
+  for (size_t k = axes.size(); k-- > 0;) {
+    const int64_t size = shape.dim(axes[k]);
+    offset += i % size * strides[static_cast<size_t>(axes[k])];
+    i /= size;
+  }
+  return offset;
+}
+
+class ReduceJoinCpu : public Kernel {
+ public:
+  ReduceJoinCpu(bool keep_dims, std::string separator)
+      : keep_dims_(keep_dims), separator_(std::move(separator)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(const bool keep, c.Attr<bool>("keep_dims"));
+    ASSIGN_OR_RETURN(std::string separator, c.Attr<std::string>("separator"));
+    return std::unique_ptr<Kernel>(std::make_unique<ReduceJoinCpu>(keep, std::move(separator)));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& input = ctx.input(0);
+    const Shape shape = input.shape();
+    ASSIGN_OR_RETURN(std::vector<int> joined, AxesOf(ctx.input(1), shape.rank()));
+    Dims dims;
+    std::vector<int> kept;
+    int64_t count = 1;
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (std::ranges::find(joined, d) == joined.end()) {
+        kept.push_back(d);
+        dims.push_back(shape.dim(d));
+      } else {
+        count *= shape.dim(d);
+        if (keep_dims_) dims.push_back(1);
+      }
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape(dims)));
+    const std::vector<int64_t> strides = StridesOf(shape);
+    std::ranges::reverse(joined);  // along the first named axis elements are neighbours
+    const auto* from = input.data<std::string>();
+    auto* to = out->mutable_data<std::string>();
+    return compute::ForBlocks(ctx.work(), out->num_elements(), 64, [&](int64_t begin, int64_t end) {
+      for (int64_t e = begin; e < end; ++e) {
+        const int64_t first = OffsetOf(e, kept, shape, strides);
+        for (int64_t i = 0; i < count; ++i) {
+          if (i > 0) to[e] += separator_;
+          to[e] += from[first + OffsetOf(i, joined, shape, strides)];
+        }
+      }
+    });
+  }
+
+ private:
+  static Result<std::vector<int>> AxesOf(const Tensor& given, int rank) {
+    std::vector<int> axes;
+    for (int64_t i = 0; i < given.num_elements(); ++i) {
+      const int64_t axis = IntAt(given, i);
+      if (axis < -rank || axis >= rank) {
+        return OutOfRange("Invalid reduction dimension ", axis, " for input with ", rank,
+                          " dimension(s)");
+      }
+      const int d = static_cast<int>(axis < 0 ? axis + rank : axis);
+      if (std::ranges::find(axes, d) != axes.end()) {
+        return InvalidArgument("Duplicate reduction dimension ", axis);
+      }
+      axes.push_back(d);
+    }
+    return axes;
+  }
+
+  const bool keep_dims_;
+  const std::string separator_;
+};
+
+class SegmentJoinCpu : public Kernel {
+ public:
+  explicit SegmentJoinCpu(std::string separator) : separator_(std::move(separator)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(std::string separator, c.Attr<std::string>("separator"));
+    return std::unique_ptr<Kernel>(std::make_unique<SegmentJoinCpu>(std::move(separator)));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor &input = ctx.input(0), &ids = ctx.input(1), &count = ctx.input(2);
+    if (count.rank() != 0) return InvalidArgument("Number of segments must be a scalar");
+    const int64_t segments = IntAt(count, 0);
+    RETURN_IF_ERROR(Check(input, ids, segments));
+    int64_t inner = 1;
+    Dims dims{segments};
+    for (int d = ids.rank(); d < input.rank(); ++d) {
+      dims.push_back(input.dim(d));
+      inner *= input.dim(d);
+    }
+    ASSIGN_OR_RETURN(const Shape shape, Shape::Make({dims.begin(), dims.end()}));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
+    auto* to = out->mutable_data<std::string>();
+    std::vector<bool> begun(static_cast<size_t>(segments), false);
+    for (int64_t i = 0; i < ids.num_elements(); ++i) {
+      const auto id = static_cast<size_t>(IntAt(ids, i));
+      for (int64_t k = 0; k < inner; ++k) {
+        std::string& text = to[static_cast<int64_t>(id) * inner + k];
+        if (begun[id]) text += separator_;
+        text += input.data<std::string>()[i * inner + k];
+      }
+      begun[id] = true;
+    }
+    return OkStatus();
+  }
+
+ private:
+  static Status Check(const Tensor& input, const Tensor& ids, int64_t segments) {
+    if (segments < 0) {
+      return InvalidArgument("Number of segments must be non-negative but got ", segments);
+    }
+    if (ids.rank() == 0) return InvalidArgument("Segment_id cannot have rank 0");
+    if (ids.rank() > input.rank()) {
+      return OutOfRange("Invalid segment_id rank ", ids.rank(), " for input with ", input.rank(),
+                        " dimension(s)");
+    }
+    for (int d = 0; d < ids.rank(); ++d) {
+      if (ids.dim(d) == input.dim(d)) continue;
+      return InvalidArgument("Segment dimension is ", ids.dim(d), " while input dimension is ",
+                             input.dim(d), " in rank ", d);
+    }
+    for (int64_t i = 0; i < ids.num_elements(); ++i) {
+      if (IntAt(ids, i) >= 0 && IntAt(ids, i) < segments) continue;
+      return InvalidArgument(
+          "segment_ids are not allowed to exceed num_segments or to have negative values, got ",
+          IntAt(ids, i), " with ", segments, " segments");
+    }
+    return OkStatus();
+  }
+
+  const std::string separator_;
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(string_join, cpu) {
+  registry.Add<StringJoinCpu>("StringJoin", kCpu);
+  registry.Add<ReduceJoinCpu>("ReduceJoin", kCpu);
+  registry.Add<SegmentJoinCpu>("UnsortedSegmentJoin", kCpu);
+}
