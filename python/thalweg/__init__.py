@@ -13,8 +13,8 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = ("app compat contrib errors flags gfile graph_util initializers layers logging losses math messages metrics nn raw_ops "
-            "summary test train").split()
+_MODULES = ("app compat contrib errors flags gfile graph_util initializers layers logging lookup losses math messages metrics nn raw_ops "
+            "strings summary test train").split()
 
 # Where each public name lives; "name=other" is `other` there.
 _PLACES = {
@@ -58,6 +58,8 @@ _PLACES = {
                 "reduce_mean reduce_min reduce_prod reduce_sum round=round_ saturate_cast scalar_mul sigmoid subtract tanh "
                 "tensordot to_bfloat16 to_double to_float to_int32 to_int64 truediv unsorted_segment_sum",
     "data_flow_ops": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    "string_ops": "decode_raw reduce_join string_join string_split string_to_hash_bucket string_to_number",
+    "lookup": "initialize_all_tables tables_initializer",
     "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
     "framework": "disable_v2_behavior load_op_library",
 }

@@ -5,7 +5,7 @@ import importlib
 from thalweg import names
 
 # Modules that are public under their own name, in order.
-_MODULES = "training".split()
+_MODULES = "lookup training".split()
 
 
 def __getattr__(name):

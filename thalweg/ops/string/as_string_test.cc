@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "thalweg/ops/string/test_texts.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/text/regex.h"
 
-#include "thalweg/ops/string/test_texts.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/ops/string/test_texts.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {

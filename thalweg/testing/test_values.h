@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short words for tests of strings.
+// Tensors of literal values in short words, for tests of single operations.
 //   EXPECT_TEXTS(RunOp("StringStrip", {Texts({" a"})}), Texts({"a"}));
 #pragma once
 

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables from keys to values: tw.lookup."""
+import os
+
+from thalweg import dtypes, names
+from thalweg.graph import GraphKeys, add_to_collection, get_collection, name_scope
+from thalweg.ops import apply, convert_to_tensor, group, no_op
+from thalweg.sparse import SparseTensor
+
+
+class TextFileIndex:
+    """What a column of a table may be made from, beside a column of the file."""
+    WHOLE_LINE = -2
+    LINE_NUMBER = -1
+
+
+class TableInitializerBase:
+    """Fills a table of given types."""
+
+    def __init__(self, key_dtype, value_dtype):
+        self._key_dtype, self._value_dtype = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype)
+
+    key_dtype = property(lambda self: self._key_dtype)
+    value_dtype = property(lambda self: self._value_dtype)
+
+    def initialize(self, table):
+        raise NotImplementedError
+
+    def _check(self, table):
+        if (table.key_dtype, table.value_dtype) != (self._key_dtype, self._value_dtype):
+            raise TypeError(f"Invalid key or value dtype: the table is {table.key_dtype.name} to {table.value_dtype.name}, the "
+                            f"initializer {self._key_dtype.name} to {self._value_dtype.name}.")
+
+
+class KeyValueTensorInitializer(TableInitializerBase):
+    """Keys and values from two tensors."""
+
+    def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
+        self._name = name or "key_value_init"
+        with name_scope(self._name):
+            self._keys = convert_to_tensor(keys, dtype=key_dtype, name="keys")
+            self._values = convert_to_tensor(values, dtype=value_dtype, name="values")
+        super().__init__(self._keys.dtype, self._values.dtype)
+
+    def initialize(self, table):
+        self._check(table)
+        made = apply("InitializeTableV2", [table.resource_handle, self._keys, self._values], name=self._name)
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, made)
+        return made
+
+
+class TextFileInitializer(TableInitializerBase):
+    """Keys and values from the lines of a file."""
+
+    def __init__(self, filename, key_dtype, key_index, value_dtype, value_index, vocab_size=None, delimiter="\t", name=None):
+        if not isinstance(filename, (str, bytes, os.PathLike)) and not hasattr(filename, "dtype"):
+            raise ValueError("Filename required for text file initializer.")
+        if filename in ("", b""):
+            raise ValueError("Filename required for text file initializer.")
+        if key_index < -2 or value_index < -2:
+            raise ValueError(f"Invalid key index {key_index} or value index {value_index}.")
+        for index, dtype, what in ((key_index, key_dtype, "key"), (value_index, value_dtype, "value")):
+            if index == TextFileIndex.LINE_NUMBER and dtypes.as_dtype(dtype) is not dtypes.int64:
+                raise ValueError(f"Signature mismatch. {what}s must be dtype int64, got {dtype}.")
+            if index == TextFileIndex.WHOLE_LINE and dtypes.as_dtype(dtype) is not dtypes.string:
+                raise ValueError(f"Signature mismatch. {what}s must be dtype string, got {dtype}.")
+        if vocab_size is not None and vocab_size <= 0:
+            raise ValueError(f"Invalid vocab_size {vocab_size}.")
+        super().__init__(key_dtype, value_dtype)
+        self._filename = os.fspath(filename) if isinstance(filename, os.PathLike) else filename
+        self._attrs = {"key_index": key_index, "value_index": value_index, "delimiter": delimiter,
+                       "vocab_size": -1 if vocab_size is None else vocab_size}
+        self._name = name or "text_file_init"
+
+    def initialize(self, table):
+        self._check(table)
+        filename = convert_to_tensor(self._filename, dtypes.string, name="asset_filepath")
+        made = apply("InitializeTableFromTextFileV2", [table.resource_handle, filename], self._attrs, name=self._name)
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, made)
+        if not hasattr(self._filename, "dtype"):
+            add_to_collection(GraphKeys.ASSET_FILEPATHS, filename)
+        return made
+
+
+class TextFileStringTableInitializer(TextFileInitializer):
+    """From line numbers to lines."""
+
+    def __init__(self, filename, key_column_index=TextFileIndex.LINE_NUMBER, value_column_index=TextFileIndex.WHOLE_LINE,
+                 vocab_size=None, delimiter="\t", name="text_file_string_table_init"):
+        super().__init__(filename, dtypes.int64, key_column_index, dtypes.string, value_column_index, vocab_size, delimiter, name)
+
+
+class TextFileIdTableInitializer(TextFileInitializer):
+    """From lines to line numbers."""
+
+    def __init__(self, filename, key_column_index=TextFileIndex.WHOLE_LINE, value_column_index=TextFileIndex.LINE_NUMBER,
+                 vocab_size=None, delimiter="\t", name="text_file_id_table_init", key_dtype=dtypes.string):
+        super().__init__(filename, key_dtype, key_column_index, dtypes.int64, value_column_index, vocab_size, delimiter, name)
+
+
+class LookupInterface:
+    """A table: what all kinds share."""
+
+    def __init__(self, key_dtype, value_dtype):
+        self._key_dtype, self._value_dtype = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype)
+
+    key_dtype = property(lambda self: self._key_dtype)
+    value_dtype = property(lambda self: self._value_dtype)
+    name = property(lambda self: self._name)
+    resource_handle = property(lambda self: self._handle)
+    default_value = property(lambda self: self._default_value)
+
+    def _make(self, op, inputs, attrs, default_value, shared_name, name):
+        self._name = shared_name or name
+        attrs = dict(attrs, key_dtype=self._key_dtype, value_dtype=self._value_dtype, shared_name=shared_name or "")
+        self._handle = apply(op, inputs, attrs, name=name)
+        self._default_value = convert_to_tensor(default_value, self._value_dtype)
+
+    def size(self, name=None):
+        """How many keys the table has."""
+        return apply("LookupTableSizeV2", [self._handle], name=name or f"{self._handle.op.name.split('/')[-1]}_Size")
+
+    def lookup(self, keys, name=None):
+        """The values of keys (or of a SparseTensor of keys), the default where the table has none."""
+        values = keys.values if isinstance(keys, SparseTensor) else keys
+        values = convert_to_tensor(values, None if hasattr(values, "dtype") else self._key_dtype, name="keys")
+        if values.dtype.base_dtype is not self._key_dtype:
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype.name}, got {values.dtype.name}.")
+        found = apply("LookupTableFindV2", [self._handle, values, self._default_value],
+                      name=name or f"{self._handle.op.name.split('/')[-1]}_Lookup")
+        if not isinstance(keys, SparseTensor):
+            return found
+        return SparseTensor(keys.indices, found, keys.dense_shape)
+
+    def export(self, name=None):
+        """All keys and values."""
+        return apply("LookupTableExportV2", [self._handle], {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}, name=name)
+
+
+class StaticHashTable(LookupInterface):
+    """A table that its initializer fills, once: StaticHashTable(KeyValueTensorInitializer(keys, values), -1)."""
+
+    def __init__(self, initializer, default_value, name=None, shared_name=None):
+        super().__init__(initializer.key_dtype, initializer.value_dtype)
+        self._initializer = initializer
+        self._make("HashTableV2", [], {}, default_value, shared_name, name or "hash_table")
+        self._init_op = initializer.initialize(self)
+
+    initializer = property(lambda self: self._init_op)
+
+    @property
+    def init(self):
+        return self._init_op
+
+
+class _MutableTable(LookupInterface):
+    """What tables share that steps change."""
+
+    def insert(self, keys, values, name=None):
+        """Gives keys values."""
+        keys, values = convert_to_tensor(keys, self._key_dtype), convert_to_tensor(values, self._value_dtype)
+        return apply("LookupTableInsertV2", [self._handle, keys, values], name=name)
+
+    def remove(self, keys, name=None):
+        """Removes keys."""
+        return apply("LookupTableRemoveV2", [self._handle, convert_to_tensor(keys, self._key_dtype)], name=name)
+
+
+class MutableHashTable(_MutableTable):
+    """A table that steps change."""
+
+    def __init__(self, key_dtype, value_dtype, default_value, shared_name=None, name="MutableHashTable", checkpoint=True):
+        super().__init__(key_dtype, value_dtype)
+        default = convert_to_tensor(default_value, self._value_dtype)
+        if default.shape.ndims == 0:
+            self._make("MutableHashTableV2", [], {}, default, shared_name, name)
+        else:
+            self._make("MutableHashTableOfTensorsV2", [], {"value_shape": default.shape}, default, shared_name, name)
+
+
+class MutableDenseHashTable(_MutableTable):
+    """A table that steps change; empty_key and deleted_key are not allowed in it."""
+
+    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key=None, initial_num_buckets=None,
+                 shared_name=None, name="MutableDenseHashTable", checkpoint=True):
+        super().__init__(key_dtype, value_dtype)
+        default = convert_to_tensor(default_value, self._value_dtype)
+        keys = [convert_to_tensor(key, self._key_dtype) for key in (empty_key, deleted_key)]
+        attrs = {"value_shape": default.shape}
+        if initial_num_buckets is not None:
+            attrs["initial_num_buckets"] = initial_num_buckets
+        self._make("MutableDenseHashTableV2", keys, attrs, default, shared_name, name)
+
+    def erase(self, keys, name=None):
+        """Removes keys."""
+        return self.remove(keys, name)
+
+
+class _WithSpareBuckets(LookupInterface):
+    """A table to int64, or none, and numbers behind its own for the keys that it has not."""
+
+    def __init__(self, table, num_oov_buckets, hash_op, hash_attrs, key_dtype, name):
+        super().__init__(key_dtype, dtypes.int64)
+        self._table, self._buckets, self._hash = table, num_oov_buckets, (hash_op, hash_attrs)
+        self._name = name
+
+    @property
+    def initializer(self):
+        return self._table.initializer if self._table is not None else no_op()
+
+    init = initializer
+
+    @property
+    def resource_handle(self):
+        return self._table.resource_handle if self._table is not None else None
+
+    def size(self, name=None):
+        """How many values there are, spare ones included."""
+        spare = convert_to_tensor(self._buckets, dtypes.int64)
+        return spare if self._table is None else self._table.size() + spare
+
+    def lookup(self, keys, name=None):
+        """The number of each key, a spare one where the table has none."""
+        values = keys.values if isinstance(keys, SparseTensor) else convert_to_tensor(keys, name="keys")
+        if values.dtype.base_dtype is not self._key_dtype:
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype.name}, got {values.dtype.name}.")
+        if self._table is not None and values.dtype.base_dtype is not self._table.key_dtype:
+            values = _cast(values, self._table.key_dtype)
+        found = self._numbers(values)
+        return SparseTensor(keys.indices, found, keys.dense_shape) if isinstance(keys, SparseTensor) else found
+
+    def _numbers(self, values):
+        from thalweg.array_ops import where
+        if self._buckets == 0:
+            return self._table.lookup(values)
+        text = values if values.dtype.base_dtype is dtypes.string else apply("AsString", [values])
+        op, attrs = self._hash
+        spare = apply(op, [text], dict(attrs, num_buckets=self._buckets), name="hash_bucket")
+        if self._table is None:
+            return spare
+        known = self._table.lookup(values)
+        return where(apply("NotEqual", [known, self._table.default_value]), known, spare + self._table.size())
+
+
+def _cast(values, dtype):
+    from thalweg.math_ops import cast
+    return cast(values, dtype)
+
+
+class StaticVocabularyTable(_WithSpareBuckets):
+    """A table to int64 whose unknown keys get one of num_oov_buckets numbers behind its own."""
+
+    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None):
+        if num_oov_buckets <= 0:
+            raise ValueError("num_oov_buckets must be > 0")
+        table = None
+        if initializer is not None:
+            if initializer.value_dtype is not dtypes.int64:
+                raise TypeError("Invalid value dtype, expected int64.")
+            table = StaticHashTable(initializer, default_value=-1)
+        key_dtype = dtypes.as_dtype(lookup_key_dtype) if lookup_key_dtype else (table.key_dtype if table else dtypes.string)
+        super().__init__(table, num_oov_buckets, "StringToHashBucketFast", {}, key_dtype, name or "string_to_index")
+
+
+def tables_initializer(name="init_all_tables"):
+    """An operation that fills all tables of the graph."""
+    initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*initializers, name=name) if initializers else no_op(name=name)
+
+
+def initialize_all_tables(name="init_all_tables"):
+    """An old name of tables_initializer."""
+    return tables_initializer(name)
+
+
+class _Experimental:
+    DenseHashTable = MutableDenseHashTable
+
+
+experimental = _Experimental()
+names.complete(globals())

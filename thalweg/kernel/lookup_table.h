@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// LookupTable: keys and values of one kind of table, as a resource that steps share.
+//
+//   auto table = LookupTable::Make({TableKind::kMutable, DType::kString, DType::kInt64});
+//   RETURN_IF_ERROR(table->Insert(keys, values));
+//   ASSIGN_OR_RETURN(Tensor found, table->Find(allocator, keys, default_value));
+//
+// A row is a key of key_shape elements and a value of value_shape elements; rows keep their order
+// but that the last one takes the place of a removed one. Errors are TensorFlow's. Threads: every
+// member from any; each call sees the table before or after another, never between.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/base/status.h"
+#include "thalweg/tensor/resource.h"
+#include "thalweg/tensor/tensor.h"
+#include "thalweg/tensor/variant.h"
+
+namespace thalweg {
+
+// Static: filled once. Dense: has two keys of its own that no row may have.
+enum class TableKind { kStatic, kMutable, kMutableOfTensors, kMutableDense };
+
+struct TableSpec {
+  TableKind kind = TableKind::kStatic;
+  DType key_dtype = DType::kInvalid;
+  DType value_dtype = DType::kInvalid;
+  Shape value_shape;              // scalars but for tables of tensors and dense ones
+  Tensor empty_key, deleted_key;  // of dense ones
+};
+
+// Elements of one type in rows of equal length: the keys or the values of a table.
+class TableColumn {
+ public:
+  TableColumn(DType dtype, int64_t width) : dtype_(dtype), width_(width) {}
+  int64_t width() const { return width_; }
+  // Copies row `from` of the tensor into row `to`, which may be one more than there are.
+  void Set(int64_t to, const Tensor& tensor, int64_t from);
+  void MoveLastTo(int64_t row);
+  // Whether row `row` has the elements of row `from` of the tensor.
+  bool Equals(int64_t row, const Tensor& tensor, int64_t from) const;
+  void Clear();
+  // Copies row `row` into row `to` of a tensor; all rows.
+  void Get(int64_t row, Tensor& tensor, int64_t to) const;
+
+ private:
+  size_t RowBytes() const { return static_cast<size_t>(width_) * DTypeStride(dtype_); }
+
+  const DType dtype_;
+  const int64_t width_;
+  std::vector<char> plain_;
+  std::vector<std::string> texts_;
+  std::vector<Variant> variants_;
+};
+
+class LookupTable : public Resource {
+ public:
+  // InvalidArgument for keys of a dense table that cannot be.
+  static Result<RefPtr<LookupTable>> Make(TableSpec spec);
+
+  const TableSpec& spec() const { return spec_; }
+  int64_t size() const;
+  bool initialized() const;
+
+  // Fills a static table, once: later calls change nothing.
+  Status Initialize(const Tensor& keys, const Tensor& values);
+  Status Insert(const Tensor& keys, const Tensor& values);
+  Status Remove(const Tensor& keys);
+  // Insert into an emptied table.
+  Status Import(const Tensor& keys, const Tensor& values);
+  // The value of each key, of those without one the default: one value, or one for each key.
+  Result<Tensor> Find(Allocator& allocator, const Tensor& keys, const Tensor& default_value) const;
+  // All keys and all values.
+  Result<std::pair<Tensor, Tensor>> Export(Allocator& allocator) const;
+  std::string DebugString() const override;
+
+ private:
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  explicit LookupTable(TableSpec spec);
+  bool is_static() const { return spec_.kind == TableKind::kStatic; }
+  Status CheckKeyType(const Tensor& keys) const;
+  // The number of keys; InvalidArgument for another type or shape.
+  Result<int64_t> CountKeys(const Tensor& keys) const;
+  Status CheckValues(const Tensor& keys, const Tensor& values, bool exact_shape) const;
+  Status CheckMutable(std::string_view what) const;
+  Status CheckInitialized() const REQUIRES(mutex_);
+  Status CheckOrdinaryKeys(const Tensor& keys, int64_t count) const;
+  std::string KeyBytes(const Tensor& keys, int64_t i) const;
+  Shape OutputShape(const Shape& keys) const;
+  void Empty() REQUIRES(mutex_);
+  void Put(const Tensor& keys, const Tensor& values, int64_t count) REQUIRES(mutex_);
+
+  const TableSpec spec_;
+  const int64_t key_width_, values_width_;
+  std::string empty_key_, deleted_key_;
+
+  mutable Mutex mutex_;
+  bool initialized_ GUARDED_BY(mutex_) = false;
+  std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> rows_ GUARDED_BY(mutex_);
+  std::vector<const std::string*> keys_of_rows_ GUARDED_BY(mutex_);  // into rows_
+  TableColumn keys_ GUARDED_BY(mutex_);
+  TableColumn values_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

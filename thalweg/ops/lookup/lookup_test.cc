@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/ops/lookup/test_tables.h"
+
+namespace thalweg {
+namespace {
+
+void ExpectFound(const Tensor& table, const Tensor& keys, const Tensor& other,
+                 const Tensor& expected) {
+  ExpectOutputs("LookupTableFindV2", {table, keys, other}, {}, {expected});
+}
+void ExpectRows(const Tensor& table, const Tensor& keys, const Tensor& values) {
+  ExpectOutputs("LookupTableExportV2", {table},
+                {{"Tkeys", keys.dtype()}, {"Tvalues", values.dtype()}}, {keys, values});
+  ExpectOutputs("LookupTableSizeV2", {table}, {}, {Tensor::Scalar(keys.dim(0))});
+}
+
+TEST(LookupTest, FilledOnce) {
+  const Tensor table = MakeTable("AnonymousHashTable", {}, DType::kInt64, DType::kString);
+  const Tensor keys = Numbers<int64_t>({1, 2}), other = Tensor::Scalar("x");
+  ExpectError("LookupTableFindV2", {table, keys, other}, {}, Code::kFailedPrecondition,
+              "Table not initialized");
+  Do("InitializeTableV2", {table, keys, Texts({"a", "b"})});
+  Do("InitializeTableV2", {table, Numbers<int64_t>({1, 3}), Texts({"q", "b"})});  // is ignored
+  ExpectFound(table, Numbers<int64_t>({1, 3}, Shape{2, 1}), other, Texts({"a", "x"}, Shape{2, 1}));
+  ExpectRows(table, keys, Texts({"a", "b"}));
+  const auto refuse = [&](const char* op, std::vector<Tensor> rest, Code code, const char* why) {
+    rest.insert(rest.begin(), table);
+    ExpectError(op, rest, {}, code, why);
+  };
+  refuse("LookupTableInsertV2", {keys, Texts({"a", "b"})}, Code::kUnimplemented, "Insert");
+  refuse("LookupTableRemoveV2", {keys}, Code::kUnimplemented, "Remove");
+  refuse("LookupTableFindV2", {keys, Texts({"x"})}, Code::kInvalidArgument, "default value");
+  refuse("LookupTableFindV2", {Tensor::Scalar(1), other}, Code::kInvalidArgument, "Key must be");
+  refuse("LookupTableFindV2", {keys, Tensor::Scalar(1)}, Code::kInvalidArgument, "default value");
+  const Tensor second = MakeTable("AnonymousHashTable", {}, DType::kInt64, DType::kString);
+  const Tensor twice = Numbers<int64_t>({7, 7});
+  ExpectError("InitializeTableV2", {second, twice, Texts({"a", "b"})}, {},
+              Code::kFailedPrecondition, "different value for same key");
+  Do("InitializeTableV2", {second, twice, Texts({"a", "a"})});
+  ExpectRows(second, Numbers<int64_t>({7}), Texts({"a"}));
+}
+
+TEST(LookupTest, Changing) {
+  const Tensor table = MakeTable("AnonymousMutableHashTable", {}, DType::kString, DType::kFloat);
+  const Tensor keys = Texts({"a", "b", "c"}), other = Tensor::Scalar(-1.0f);
+  Do("LookupTableInsertV2", {table, keys, Numbers<float>({1, 2, 3})});
+  Do("LookupTableInsertV2", {table, Texts({"b"}), Numbers<float>({5})});
+  ExpectRows(table, keys, Numbers<float>({1, 5, 3}));
+  Do("LookupTableRemoveV2", {table, Texts({"a", "nobody"})});
+  ExpectRows(table, Texts({"c", "b"}), Numbers<float>({3, 5}));
+  ExpectFound(table, keys, other, Numbers<float>({-1, 5, 3}));
+  ExpectFound(table, Texts({"a", "c"}), Numbers<float>({8, 9}), Numbers<float>({8, 3}));
+  ExpectError("LookupTableInsertV2", {table, keys, Numbers<float>({1})}, {}, Code::kInvalidArgument,
+              "Expected shape [3] for value");
+  ExpectError("InitializeTableV2", {table, keys, Numbers<float>({1, 2, 3})}, {},
+              Code::kInvalidArgument, "");
+  Do("LookupTableImportV2", {table, Texts({""}), Numbers<float>({4})});
+  ExpectRows(table, Texts({""}), Numbers<float>({4}));
+}
+
+TEST(LookupTest, OfTensors) {
+  const Tensor table = MakeTable("AnonymousMutableHashTableOfTensors", {}, DType::kInt32,
+                                 DType::kFloat, {{"value_shape", PartialShape{2}}});
+  const Tensor keys = Numbers<int32_t>({4, 5});
+  Do("LookupTableInsertV2", {table, keys, Numbers<float>({1, 2, 3, 4}, Shape{2, 2})});
+  ExpectFound(table, Numbers<int32_t>({5, 6}), Numbers<float>({8, 9}),
+              Numbers<float>({3, 4, 8, 9}, Shape{2, 2}));
+  ExpectRows(table, keys, Numbers<float>({1, 2, 3, 4}, Shape{2, 2}));
+  ExpectError("LookupTableFindV2", {table, keys, Tensor::Scalar(1.0f)}, {}, Code::kInvalidArgument,
+              "default value");
+}
+
+TEST(LookupTest, Dense) {
+  const Tensor table = MakeTable("AnonymousMutableDenseHashTable",
+                                 {Numbers<int64_t>({0, 0}), Numbers<int64_t>({-1, 0})},
+                                 DType::kInt64, DType::kFloat);
+  const Tensor keys = Numbers<int64_t>({1, 2, 3, 4}, Shape{2, 2});
+  Do("LookupTableInsertV2", {table, keys, Numbers<float>({1, 2})});
+  ExpectFound(table, Numbers<int64_t>({3, 4, 4, 3}, Shape{2, 2}), Tensor::Scalar(9.0f),
+              Numbers<float>({2, 9}));
+  ExpectRows(table, keys, Numbers<float>({1, 2}));
+  const auto refuse = [&](const Tensor& bad, const char* why) {
+    ExpectError("LookupTableFindV2", {table, bad, Tensor::Scalar(9.0f)}, {}, Code::kInvalidArgument,
+                why);
+  };
+  refuse(Numbers<int64_t>({0, 0}, Shape{1, 2}), "empty_key");
+  refuse(Numbers<int64_t>({-1, 0}, Shape{1, 2}), "deleted_key");
+  refuse(Numbers<int64_t>({3, 4, 5}), "Expected key shape");
+}
+
+class FromFile : public testing::Test {
+ protected:
+  // A table filled from `text`, or the error.
+  Status Fill(const std::string& text, DType key, DType value, int64_t key_index,
+              int64_t value_index, AttrMap attrs = {}) {
+    const std::string path = directory_.path() + "/vocabulary";
+    std::ofstream(path, std::ios::binary) << text;
+    table_ = MakeTable("AnonymousHashTable", {}, key, value);
+    attrs.Set("key_index", key_index);
+    attrs.Set("value_index", value_index);
+    return RunOp("InitializeTableFromTextFileV2", {table_, Tensor::Scalar(path)}, attrs).status();
+  }
+  void Refuse(const Status& status, Code code, std::string_view why) {
+    EXPECT_EQ(status.code(), code) << status.ToString();
+    EXPECT_NE(status.message().find(why), std::string_view::npos) << status.ToString();
+  }
+
+  TemporaryDirectory directory_;
+  Tensor table_;
+};
+
+TEST_F(FromFile, ColumnsLinesAndNumbers) {
+  ASSERT_TRUE(Fill("a\t1\r\nb\t2\n", DType::kString, DType::kInt64, 0, 1).ok());
+  ExpectRows(table_, Texts({"a", "b"}), Numbers<int64_t>({1, 2}));
+  ASSERT_TRUE(Fill("a b\nc", DType::kString, DType::kInt64, -2, -1).ok());
+  ExpectRows(table_, Texts({"a b", "c"}), Numbers<int64_t>({0, 1}));
+  ASSERT_TRUE(Fill("a 1.5\nb 2\n", DType::kInt64, DType::kFloat, -1, 1,
+                   {{"delimiter", std::string(" ")}, {"vocab_size", int64_t{1}}})
+                  .ok());
+  ExpectRows(table_, Numbers<int64_t>({0}), Numbers<float>({1.5f}));
+}
+
+TEST_F(FromFile, Refusals) {
+  const DType text = DType::kString, number = DType::kInt64;
+  const Code bad = Code::kInvalidArgument;
+  Refuse(Fill("a\t1\nc\tx\n", text, number, 0, 1), bad, "line 2: Field x is not a valid int64");
+  Refuse(Fill("a\nb\nb\n", text, number, -2, -1), Code::kFailedPrecondition, "different value");
+  Refuse(Fill("a\n\nc", text, number, -2, -1), bad, "empty line");
+  Refuse(Fill("a\n", text, number, -2, -1, {{"vocab_size", int64_t{9}}}), bad, "expected 9");
+  Refuse(Fill("a\n", text, number, 5, -1), bad, "expected column 5");
+  Refuse(Fill("a\n", number, text, -2, -1), bad, "requires type string");
+  Refuse(Fill("a\n", text, DType::kFloat, -2, -1), bad, "requires type int64");
+  Refuse(Fill("a\n", text, number, -2, -1, {{"delimiter", std::string("ab")}}), bad, "1 char");
+  Refuse(RunOp("InitializeTableFromTextFileV2", {table_, Tensor::Scalar("/nowhere/at/all")},
+               {{"key_index", int64_t{-2}}, {"value_index", int64_t{-1}}})
+             .status(),
+         Code::kNotFound, "/nowhere/at/all");
+}
+
+}  // namespace
+}  // namespace thalweg
