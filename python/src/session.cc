@@ -73,13 +73,13 @@ PyObject* SessionNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                "prune",         "fold_constants", "merge_common_subexpressions",
                                "log_placement", "timeout_ms",     "fuse_elementwise",
                                "fuse_epilogue", "pack_weights",   "join_products",
-                               nullptr};
+                               "channels_last", nullptr};
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O!O!|pppppLpppp", const_cast<char**>(names), environment_type,
+          args, kwargs, "O!O!|pppppLppppp", const_cast<char**>(names), environment_type,
           &environment, graph_type, &graph, &options.strict_placement, &options.prune,
           &options.fold_constants, &options.merge_common_subexpressions, &options.log_placement,
           &timeout, &options.fuse_elementwise, &options.fuse_epilogue, &options.pack_weights,
-          &options.join_products)) {
+          &options.join_products, &options.channels_last)) {
     return nullptr;
   }
   options.timeout_ms = timeout;

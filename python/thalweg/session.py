@@ -30,7 +30,7 @@ def _options(config):
     fold = not optimizer.HasField("opt_level") or optimizer.opt_level >= 0
     given = dict(log_placement=config.log_device_placement, fold_constants=fold, merge_common_subexpressions=fold,
                  fuse_elementwise=fold, fuse_epilogue=fold, pack_weights=fold, join_products=fold,
-                 timeout_ms=config.operation_timeout_in_ms)
+                 channels_last=fold, timeout_ms=config.operation_timeout_in_ms)
     return given, (threads, max(config.device_count.get("CPU", 1), 1))
 
 

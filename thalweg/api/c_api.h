@@ -298,6 +298,7 @@ typedef struct TwSessionOptions {
   int32_t fuse_elementwise, fuse_epilogue, pack_weights; /* passes, as above */
   int32_t strict_graph;  /* 1: a run after the graph has grown is an error */
   int32_t join_products; /* a pass, as above; it changes last places */
+  int32_t channels_last; /* a pass; channels-first convolutions as channels-last ones; likewise */
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */

@@ -15,17 +15,19 @@ constexpr int64_t kSize = 8, kChannels = 32;
 // Four layers: a convolution, a normalisation or a bias, what came before added, an activation.
 class RandomConvNet {
  public:
-  RandomConvNet(GraphBuilder builder, unsigned seed) : b_(std::move(builder)), random_(seed) {
-    batch_ = Pick({1, 3});
-    x = b_.Op("Placeholder", {},
-              {{"dtype", DType::kFloat}, {"shape", PartialShape{batch_, kSize, kSize, kChannels}}},
+  RandomConvNet(GraphBuilder builder, unsigned seed, const char* format = "NHWC")
+      : format_(format), b_(std::move(builder)), random_(seed) {
+    const int64_t batch = Pick({1, 3});
+    dims_ = format_ == "NHWC" ? Dims{batch, kSize, kSize, kChannels}
+                              : Dims{batch, kChannels, kSize, kSize};
+    x = b_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape(dims_))}},
               "x");
     y = x;
     for (int i = 0; i < 4; ++i) y = Layer(y);
     EXPECT_TRUE(b_.ok()) << b_.status().ToString();
   }
 
-  Tensor Input() { return Values({batch_, kSize, kSize, kChannels}, -1, 1); }
+  Tensor Input() { return Values(dims_, -1, 1); }
 
   Output x, y;
   std::vector<Node*> initializers;
@@ -52,16 +54,20 @@ class RandomConvNet {
   Output Layer(Output value) {
     const int64_t taps = Pick({1, 3});
     const AttrMap attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
-                           {"padding", std::string("SAME")}};
+                           {"padding", std::string("SAME")},
+                           {"data_format", format_}};
     Output now =
         b_.Op("Conv2D", {value, Weight({taps, taps, kChannels, kChannels}, -0.1f, 0.1f)}, attrs);
     const auto vector = [&](float from, float to) { return Weight({kChannels}, from, to); };
     const int64_t what = Pick({0, 1, 1, 2});
-    if (what == 0) now = b_.Op("BiasAdd", {now, vector(-1, 1)});
+    if (what == 0) {
+      now = b_.Op("BiasAdd", {now, vector(-1, 1)}, {{"data_format", format_}});
+    }
     if (what == 1) {
       const std::vector<Output> inputs = {now, vector(0.5f, 2), vector(-1, 1), vector(-1, 1),
                                           vector(0.5f, 2)};
-      now = b_.Op("FusedBatchNormV3", inputs, {{"is_training", false}, {"epsilon", 1e-3f}});
+      now = b_.Op("FusedBatchNormV3", inputs,
+                  {{"is_training", false}, {"epsilon", 1e-3f}, {"data_format", format_}});
     }
     if (Pick({0, 1}) == 0) now = b_.Op("AddV2", {value, now});
     const char* activations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", ""};
@@ -69,9 +75,16 @@ class RandomConvNet {
     return activation.empty() ? now : b_.Op(activation, {now});
   }
 
+  const std::string format_;
   GraphBuilder b_;
   std::mt19937 random_;
-  int64_t batch_ = 1;
+  Dims dims_;
+};
+
+class ChannelsFirstNet : public RandomConvNet {
+ public:
+  ChannelsFirstNet(GraphBuilder builder, unsigned seed)
+      : RandomConvNet(std::move(builder), seed, "NCHW") {}
 };
 
 TEST(ConvFusionTest, RandomNetsGiveTheSameWithinRounding) {
@@ -94,6 +107,21 @@ TEST(ConvFusionTest, RandomNetsGiveTheSameWithinRounding) {
     EXPECT_NE(expected[0], expected[2]) << "the change of variables was seen by nobody";
   }
   EXPECT_GT(alive, 10000);
+}
+
+TEST(ConvFusionTest, ChannelsFirstNetsGiveTheSameWithinRounding) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const auto expected = RunRandomNetwork<ChannelsFirstNet>(seed, 0, PassOptions::None());
+    const auto last = RunRandomNetwork<ChannelsFirstNet>(seed, 2, {});
+    ASSERT_EQ(last.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(last[i].size(), expected[i].size());
+      for (size_t j = 0; j < expected[i].size(); ++j) {
+        const float most = 1e-3f * (1 + std::abs(expected[i][j]));
+        ASSERT_NEAR(last[i][j], expected[i][j], most) << "seed " << seed;
+      }
+    }
+  }
 }
 
 TEST(ConvFusionTest, ErrorsNameTheNodesThatWereFused) {

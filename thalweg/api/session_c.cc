@@ -91,7 +91,7 @@ void tw_session_options_init(TwSessionOptions* options) {
   options->struct_size = sizeof(TwSessionOptions);
   options->prune = options->fold_constants = options->merge_common_subexpressions = 1;
   options->fuse_elementwise = options->fuse_epilogue = options->pack_weights = 1;
-  options->join_products = 1;
+  options->join_products = options->channels_last = 1;
 }
 
 TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
@@ -106,6 +106,7 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.passes.fold_constants = given.fold_constants != 0;
     wanted.passes.cse = given.merge_common_subexpressions != 0;
     wanted.passes.fuse_elementwise = given.fuse_elementwise != 0;
+    wanted.passes.channels_last = given.channels_last != 0;
     wanted.passes.join_products = given.join_products != 0;
     wanted.passes.fuse_epilogue = given.fuse_epilogue != 0;
     wanted.passes.pack_weights = given.pack_weights != 0;

@@ -53,12 +53,13 @@ struct EnvironmentOptions {
 };
 
 // Graph rewrites of the step compiler. None changes what a step computes, to the last bit but for
-// join_products.
+// channels_last and join_products.
 struct PassOptions {
   bool prune = true;                             // drop what the other passes made useless
   bool fold_constants = true;                    // compute once what depends on constants alone
   int64_t fold_limit_bytes = int64_t{10} << 20;  // of one folded tensor
   bool cse = true;                               // merge equal stateless nodes
+  bool channels_last = true;                     // NCHW parts: as NHWC, sums in another order
   bool fuse_elementwise = true;                  // one node for a tree of element-wise ones
   bool join_products = true;                     // a sum of products: one product, other rounding
   bool fuse_epilogue = true;                     // products take bias and activation along
@@ -69,6 +70,7 @@ struct PassOptions {
             .fold_constants = false,
             .fold_limit_bytes = 0,
             .cse = false,
+            .channels_last = false,
             .fuse_elementwise = false,
             .join_products = false,
             .fuse_epilogue = false,

@@ -7,6 +7,7 @@
 
 #include "thalweg/autodiff/gradients.h"
 #include "thalweg/graph/graph_text.h"
+#include "thalweg/passes/channels_last.h"
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/expand_functions.h"
 #include "thalweg/passes/fold_constants.h"
@@ -149,6 +150,11 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   if (passes.prune && step.graph.get() != before) {
     ASSIGN_OR_RETURN(step, Prune(step));
   }
+  const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
+                                   [](const Device* device) { return device->type() == kCpu; });
+  if (passes.channels_last && all_cpu) {
+    ASSIGN_OR_RETURN(step, ChannelsLast(step));
+  }
   if (passes.join_products) {
     ASSIGN_OR_RETURN(step, JoinProducts(step));
   }
@@ -159,8 +165,6 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
     ASSIGN_OR_RETURN(step, MarkWeights(step));
     ASSIGN_OR_RETURN(step, SharePacked(step));
   }
-  const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
-                                   [](const Device* device) { return device->type() == kCpu; });
   if (passes.fuse_elementwise && all_cpu) {
     ASSIGN_OR_RETURN(step, FuseElementwise(step, *options_.kernels));
   }
