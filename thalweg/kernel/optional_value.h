@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OptionalValue: what a variant that holds an optional carries: the components of one element, or
-// nothing. Immutable. Optionals of optionals are kMaxDepth deep at most (whoever makes one checks):
-// they are copied and freed by recursion.
+// nothing. Immutable.
 #pragma once
 
 #include <algorithm>
@@ -11,27 +10,19 @@
 #include <vector>
 
 #include "thalweg/base/str_cat.h"
+#include "thalweg/kernel/nested_variant.h"
 #include "thalweg/tensor/tensor.h"
-#include "thalweg/tensor/variant.h"
 
 namespace thalweg {
 
-class OptionalValue : public VariantValue {
+class OptionalValue : public NestedVariant {
  public:
   OptionalValue() = default;
   explicit OptionalValue(std::vector<Tensor> components) : components_(std::move(components)) {
-    for (const Tensor& component : *components_) {
-      if (component.dtype() != DType::kVariant) continue;
-      for (const Variant& element : component.flat<Variant>()) {
-        const auto* const inner = element.As<OptionalValue>();
-        if (inner != nullptr) depth_ = std::max(depth_, inner->depth() + 1);
-      }
-    }
+    for (const Tensor& component : *components_) depth_ = std::max(depth_, DepthAround(component));
   }
 
-  static constexpr int kMaxDepth = 64;
-  // 1 without optionals among the components.
-  int depth() const { return depth_; }
+  int depth() const override { return depth_; }
 
   bool has_value() const { return components_.has_value(); }
   // Only when has_value().

@@ -29,10 +29,7 @@ Status OptionalFromValue(Context& ctx) {
   std::vector<Tensor> components;
   for (int i = 0; i < ctx.num_inputs(); ++i) components.push_back(ctx.input(i));
   auto value = std::make_shared<const OptionalValue>(std::move(components));
-  if (value->depth() > OptionalValue::kMaxDepth) {
-    return InvalidArgument("optionals may be nested ", OptionalValue::kMaxDepth,
-                           " deep, these are nested ", value->depth());
-  }
+  RETURN_IF_ERROR(CheckDepth(*value));
   return SetOptional(ctx, std::move(value));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/kernel/tensor_list.h"
 
 namespace thalweg {
 namespace {
@@ -29,10 +30,25 @@ Status AddN(Context& ctx) {
   return OkStatus();
 }
 
+// Lists and optionals, element by element.
+Status AddVariantsN(Context& ctx) {
+  Tensor sum = ctx.input(0);
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    if (ctx.input(i).shape() != sum.shape()) {
+      return InvalidArgument("all inputs must have one shape, input 0 is ", sum.shape(), ", input ",
+                             i, " is ", ctx.input(i).shape());
+    }
+    ASSIGN_OR_RETURN(sum, AddVariants(ctx, sum, ctx.input(i)));
+  }
+  ctx.set_output(0, std::move(sum));
+  return OkStatus();
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(add_n, cpu) {
+  registry.AddFunction<AddVariantsN>("AddN", kCpu, {{"T", DType::kVariant}});
   for (DType dtype : kNumbers) {
     registry.AddFunction<AddN>("AddN", kCpu, {{"T", dtype}});
     registry.AddFunction<AddN>("AccumulateNV2", kCpu, {{"T", dtype}});

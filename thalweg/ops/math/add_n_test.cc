@@ -12,6 +12,7 @@ TEST(AddNTest, Cases) {
     AttrMap shape;
     if (op[1] == 'c') shape.Set("shape", PartialShape());
     OpCase(op)
+        .Skip(DType::kVariant, "lists and optionals: see ops/list")
         .Reference([](auto& r) {
           r.out = {r.in[0]};
           for (size_t k = 1; k < r.in.size(); ++k) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the shape functions and gradients of the operations on lists share. What is known of a
+// list's elements goes with its handle.
+#pragma once
+
+#include <utility>
+
+#include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+
+// The shape that input i, an element_shape, says.
+inline Result<PartialShape> GivenElementShape(ShapeContext& c, int i) {
+  const PartialShape& form = c.input(i);
+  if (form.known_rank() && form.rank() > 1) {
+    return InvalidArgument("element_shape must be a vector or the scalar -1, got shape ", form);
+  }
+  if (!form.known_rank() || form.rank() == 0) return PartialShape::Unknown();
+  return c.InputAsShape(i);
+}
+
+// `shape` and what is known of the list of input i.
+inline Result<PartialShape> WithListShape(ShapeContext& c, int i, PartialShape shape) {
+  const HandleShape* const handle = c.input_handle_shape(i);
+  if (handle == nullptr) return shape;
+  return shape.MergeWith(handle->shape);
+}
+
+// Output i is a list like that of input 0.
+inline void SetSameList(ShapeContext& c, int i) {
+  c.set_output(i, Shape());
+  if (c.input_handle_shape(0) != nullptr) c.set_output_handle(i, *c.input_handle_shape(0));
+}
+
+inline void SetList(ShapeContext& c, int i, DType dtype, PartialShape element) {
+  c.set_output(i, Shape());
+  c.set_output_handle(i, {dtype, std::move(element)});
+}
+
+// The shape function of a list of elements of attribute element_dtype and shape `input`.
+template <int kShapeInput>
+Status NewListShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const DType dtype, c.Attr<DType>("element_dtype"));
+  ASSIGN_OR_RETURN(PartialShape element, GivenElementShape(c, kShapeInput));
+  SetList(c, 0, dtype, std::move(element));
+  return OkStatus();
+}
+
+inline Output ListElementShape(GradientContext& c, Output list) {
+  return c.b().Op("TensorListElementShape", {list}, {{"shape_type", DType::kInt32}});
+}
+inline Output ListLength(GradientContext& c, Output list) {
+  return c.b().Op("TensorListLength", {list});
+}
+inline Output ShapeOfTensor(GradientContext& c, Output tensor) {
+  return c.b().Op("Shape", {tensor});
+}
+// The shape of a tensor without its first dimension.
+inline Output RowShapeOf(GradientContext& c, Output tensor) {
+  GraphBuilder& b = c.b();
+  return b.Op("Slice", {ShapeOfTensor(c, tensor), b.Const(std::vector<int32_t>{1}),
+                        b.Const(std::vector<int32_t>{-1})});
+}
+
+}  // namespace thalweg
