@@ -32,35 +32,6 @@ class InProgress {
   InProgress& operator=(const InProgress&) = delete;
 };
 
-// Nodes that run although nobody reads them.
-bool HasEffect(const Node& node) {
-  static constexpr std::string_view kHarmless[] = {
-      "_Arg",           "Placeholder",     "Variable",           "VariableV2",
-      "VarHandleOp",    "ReadVariableOp",  "VarIsInitializedOp", "VariableShape",
-      "ResourceGather", "ResourceGatherNd"};
-  return node.op().def.is_stateful && std::find(std::begin(kHarmless), std::end(kHarmless),
-                                                node.op_name()) == std::end(kHarmless);
-}
-
-// By id: in how many loop frames a node's values are.
-std::vector<int> FrameDepths(const Graph& graph) {
-  std::vector<int> depths(static_cast<size_t>(graph.num_nodes()));
-  for (const Node* node : graph.Nodes()) {
-    int depth = 0;
-    const auto consider = [&](const Node* before) {
-      if (before != nullptr && before->id() < node->id()) {
-        depth = std::max(depth, depths[before->id()]);
-      }
-    };
-    for (const Output& input : node->inputs()) consider(input.node);
-    for (const Node* before : node->control_inputs()) consider(before);
-    if (node->control() == Node::Control::kEnter) ++depth;
-    if (node->control() == Node::Control::kExit) depth = std::max(depth - 1, 0);
-    depths[node->id()] = depth;
-  }
-  return depths;
-}
-
 class BodyMaker {
  public:
   BodyMaker(const FunctionLibrary& library, std::shared_ptr<const OpRegistry> registry,
@@ -291,10 +262,7 @@ class BodyMaker {
       body_->args.push_back(body_->graph->FindNode(name));
     }
     body_->effects = made.return_nodes;
-    const std::vector<int> frames = FrameDepths(*body_->graph);
-    for (Node* node : body_->graph->Nodes()) {
-      if (HasEffect(*node) && frames[node->id()] == 0) body_->effects.push_back(node);
-    }
+    AddEffects(*body_);
     SortBody(*body_);
     return OkStatus();
   }
@@ -320,30 +288,6 @@ Result<std::string> KeyOf(const FunctionRef& function) {
 }
 
 }  // namespace
-
-void SortBody(FunctionBody& body) {
-  std::vector<bool> needed(static_cast<size_t>(body.graph->num_nodes()));
-  body.order.clear();
-  const auto visit = [&](Node* node) {
-    if (node == nullptr || needed[node->id()]) return;
-    needed[node->id()] = true;
-    body.order.push_back(node);
-  };
-  for (const Output& ret : body.rets) visit(ret.node);
-  for (Node* effect : body.effects) visit(effect);
-  for (size_t next = 0; next < body.order.size(); ++next) {
-    const Node* node = body.order[next];
-    for (const Output& input : node->inputs()) visit(input.node);
-    for (Node* before : node->control_inputs()) visit(before);
-  }
-  std::erase_if(body.order, [](const Node* node) { return node->op_name() == "_Arg"; });
-  std::sort(body.order.begin(), body.order.end(),
-            [](const Node* a, const Node* b) { return a->id() < b->id(); });
-  const std::vector<int> frames = FrameDepths(*body.graph);
-  body.has_switches = std::any_of(body.order.begin(), body.order.end(), [&](const Node* node) {
-    return node->control() == Node::Control::kSwitch && frames[node->id()] == 0;
-  });
-}
 
 Result<std::shared_ptr<const FunctionBody>> InstantiateFunction(
     const FunctionLibrary& library, const std::shared_ptr<const OpRegistry>& registry,

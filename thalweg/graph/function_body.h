@@ -23,14 +23,14 @@ namespace thalweg {
 
 struct FunctionBody {
   std::string name;
-  std::unique_ptr<Graph> graph;  // ids are a topological order but for back edges
+  std::unique_ptr<Graph> graph;
   std::vector<Node*> args;       // _Arg nodes, one for each input of a call
   std::vector<Output> rets;
   // Nodes that run whenever the function does: those its definition names, and stateful ones
   // outside of loop frames.
   std::vector<Node*> effects;
   bool has_switches = false;  // outside of loop frames: an effect may be dead
-  // What rets and effects need, without args, by id.
+  // What rets and effects need, without args, sources first but for back edges.
   std::vector<Node*> order;
 };
 
@@ -45,6 +45,8 @@ Result<std::shared_ptr<const FunctionBody>> InstantiateFunction(
     const FunctionLibrary& library, const std::shared_ptr<const OpRegistry>& registry,
     const FunctionRef& function, const std::vector<ArgShape>* shapes = nullptr);
 
+// Adds the stateful nodes outside of loop frames to `effects`.
+void AddEffects(FunctionBody& body);
 // Fills `order` and `has_switches` from rets and effects.
 void SortBody(FunctionBody& body);
 
