@@ -68,11 +68,11 @@ inline __attribute__((always_inline)) void Finish(const GemmTile<T>& t, Vec<T> (
 template <class T, int R, bool RowMajor, int V>
 void Tile(const GemmTile<T>& t) {
   constexpr int L = kLanes<T>;
-  // b is asked for this many steps ahead, c at once: it is needed after the last step.
-  constexpr int kAhead = 8;
+  // c is asked for at once: it is needed after the last step.
   constexpr bool kPrefetch = V <= 2 && R >= 4;
   Vec<T> acc[R][V] = {};
   const T* b = t.b;
+  const T* next = t.next;
   // Three rows a pointer: their distances are index and twice the index, which addresses can hold.
   constexpr int kPointers = RowMajor ? (R + 2) / 3 : 1;
   const T* a[kPointers];
@@ -92,7 +92,8 @@ void Tile(const GemmTile<T>& t) {
     for (int v = 0; v < V; ++v) column[v] = Load(b + v / 2 * t.panel_stride + v % 2 * L);
     if (kPrefetch) {
 #pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) __builtin_prefetch(b + kAhead * t.b_stride + v * L, 0, 3);
+      for (int v = 0; v < V; ++v) __builtin_prefetch(next + v * L, 0, 3);
+      next += t.next_step;
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {

@@ -23,6 +23,9 @@ struct GemmTile {
   const T* b;        // one panel of columns, or several of which each begins panel_stride later
   int64_t b_stride;  // from step to step
   int64_t panel_stride;
+  // What somebody needs soon: from each step to the next so many elements are asked for.
+  const T* next;
+  int64_t next_step;
   T* c;
   int64_t c_stride;
   int64_t cols;     // 1 to all that the tile computes

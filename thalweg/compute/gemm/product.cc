@@ -12,6 +12,8 @@ constexpr int64_t kPackElements = 65536;    // that one shard packs
 constexpr int64_t kTileRows = 280;          // of a shard
 constexpr int64_t kFillRows = 112;          // of a, copied at a time
 constexpr int64_t kFillSteps = 16;          // of a or b, copied side by side
+constexpr int64_t kFewStrips = 3;           // of a, so few that each panel of b is read once
+constexpr int64_t kAhead = 8;               // steps of b that are asked for before they are needed
 constexpr int64_t kLeastStrips = 8;         // of a shard that b has to reach through the caches
 constexpr int64_t kDirectRows = 64;         // of a; fewer do not pay for packing b ...
 constexpr int64_t kDirectRowsAvx512 = 160;  // ... with a large second-level cache
@@ -104,6 +106,8 @@ GemmTile<T> MakeTile(const Block<T>& block, const Rows<T>& rows, int64_t depth0,
   tile.a_stride = rows.stride;
   tile.b = block.Panel(panel, depth0, &tile.b_stride);
   tile.panel_stride = block.packed != nullptr ? block.k * nr : nr;
+  tile.next = tile.b + kAhead * tile.b_stride;
+  tile.next_step = tile.b_stride;
   tile.c = p.c + rows.first * p.c_stride + col;
   tile.c_stride = p.c_stride;
   tile.cols = std::min(panels * nr, block.n - panel * nr);
@@ -149,6 +153,22 @@ void RunTiles(const Block<T>& block, const Rows<T>& rows, int64_t panel, int64_t
   if (block.packed == nullptr) {  // b as it lies in memory: what was read of it serves all strips
     for (; panel < panel_end; ++panel) {
       for (int64_t strip = 0; strip < strips.strips; ++strip) run(strip_rows(strip), panel);
+    }
+    return;
+  }
+  if (strips.strips <= kFewStrips) {
+    // A panel serves all strips while the next one comes from afar, a part of it during each.
+    for (int64_t at = panel; at < panel_end; ++at) {
+      const int64_t size = depth * nr, part = size / strips.strips;
+      for (int64_t strip = 0; strip < strips.strips; ++strip) {
+        const Rows<T> now = strip_rows(strip);
+        GemmTile<T> tile = MakeTile(block, now, depth0, depth, at, 1);
+        if (at + 1 < panel_end) {
+          tile.next = tile.b + tile.panel_stride + strip * part;
+          tile.next_step = nr / strips.strips;
+        }
+        kernels.tile[k_major][tile.cols > nr / 2][now.count](tile);
+      }
     }
     return;
   }
