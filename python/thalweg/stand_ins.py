@@ -124,7 +124,7 @@ def _public(path):
             raise
     value = thalweg
     for part in path.split("."):
-        value = getattr(value, part, None)
+        value = None if isinstance(value, StandIn) else getattr(value, part, None)
     return value if isinstance(value, types.ModuleType) else None
 
 
@@ -135,7 +135,9 @@ def module(fullname):
     path = fullname.removeprefix("tensorflow.")
     if path == "compat.v1" or path.startswith("compat.v1."):
         return thalweg if path == "compat.v1" else module("tensorflow." + path.removeprefix("compat.v1."))
-    if path.split(".")[0] not in ("python", "core"):
+    from thalweg import _api_v1
+    first = path.split(".")[0]
+    if first in _SAME or _api_v1.KINDS.get("tf." + first) == "module":
         found = _public(path)
         if found is not None:
             return found

@@ -9,6 +9,7 @@ from thalweg.tensor import IndexedSlices
 _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
                             "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
                             "polynomial_decay",
+          "checkpoint_utils": "NewCheckpointReader init_from_checkpoint list_variables load_checkpoint load_variable",
           "saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
           "meta_graph": "export_meta_graph import_meta_graph",
           "coordinator": "Coordinator LooperThread",

@@ -5,7 +5,13 @@ import importlib
 from thalweg import names
 
 # Modules that are public under their own name, in order.
-_MODULES = "lookup training".split()
+_MODULES = """
+framework
+layers
+lookup
+slim
+training
+""".split()
 
 
 def __getattr__(name):

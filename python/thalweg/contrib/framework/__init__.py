@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.framework: arg_scope, variables of models, values from checkpoints."""
+from thalweg import nest, tensor_util
+from thalweg.checkpoint_utils import init_from_checkpoint, list_variables, load_checkpoint, load_variable
+from thalweg.contrib.framework import arg_scopes as arg_scope_module
+from thalweg.contrib.framework.arg_scopes import (add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments,
+                                                  current_arg_scope, has_arg_scope)
+from thalweg.contrib.framework.variables import (
+    add_model_variable, assert_global_step, assert_or_get_global_step, assign_from_checkpoint, assign_from_checkpoint_fn,
+    assign_from_values, assign_from_values_fn, create_global_step, filter_variables, get_global_step, get_local_variables,
+    get_model_variables, get_or_create_global_step, get_trainable_variables, get_unique_variable, get_variable_full_name,
+    get_variables, get_variables_by_name, get_variables_by_suffix, get_variables_to_restore, global_variable, local_variable,
+    model_variable, variable)
+from thalweg.control_flow import smart_cond
+from thalweg.stand_ins import (_get_graph_from_inputs as get_graph_from_inputs, deprecated, deprecated_arg_values,
+                               deprecated_args, prepend_name_scope, strip_name_scope)
+from thalweg.tensor_util import constant_value, is_tensor
+
+
+def get_name_scope():
+    """The name scope that code is in."""
+    from thalweg import graph
+    return graph.get_default_graph().get_name_scope()
+
+
+def get_placeholders(graph):
+    """All placeholders of a graph."""
+    return [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
+
+
+def smart_constant_value(pred):
+    """The value of a condition where it is known, else None."""
+    if pred in (0, 1) and not is_tensor(pred):
+        return bool(pred)
+    if not is_tensor(pred):
+        raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {pred}")
+    return constant_value(pred)
+
+
+def assert_scalar(tensor, name=None):
+    """The tensor, which must have one element and no dimension."""
+    tensor.shape.assert_has_rank(0)
+    return tensor
+
+
+def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+    from thalweg import ops
+    return value if hasattr(value, "dense_shape") else ops.convert_to_tensor(value, dtype, name)
+
+
+def reduce_sum_n(tensors, name=None):
+    """The sum of all elements of all tensors."""
+    from thalweg import math_ops
+    return math_ops.add_n([math_ops.reduce_sum(t) for t in tensors], name=name)
+
+
+def with_shape(expected_shape, tensor):
+    """The tensor, of which this shape is known from now on."""
+    from thalweg import array_ops
+    made = array_ops.identity(tensor)
+    made.set_shape(expected_shape)
+    return made
+
+
+def with_same_shape(expected_tensor, tensor):
+    return with_shape(expected_tensor.shape, tensor)
+
+
+__all__ = ["add_arg_scope", "add_model_variable", "arg_scope", "arg_scope_func_key", "arg_scope_module", "arg_scoped_arguments",
+           "assert_global_step", "assert_or_get_global_step", "assign_from_checkpoint", "assign_from_checkpoint_fn",
+           "assign_from_values", "assign_from_values_fn", "create_global_step", "current_arg_scope", "deprecated",
+           "deprecated_arg_values", "deprecated_args", "filter_variables", "get_global_step", "get_graph_from_inputs",
+           "get_local_variables", "get_model_variables", "get_or_create_global_step", "get_trainable_variables",
+           "get_unique_variable", "get_variable_full_name", "get_variables", "get_variables_by_name", "get_variables_by_suffix",
+           "get_variables_to_restore", "global_variable", "has_arg_scope", "init_from_checkpoint", "is_tensor",
+           "list_variables", "load_checkpoint", "load_variable", "local_variable", "model_variable", "nest",
+           "prepend_name_scope", "smart_cond", "strip_name_scope", "tensor_util", "variable"]

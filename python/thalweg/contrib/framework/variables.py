@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables of models: made, listed, and set from checkpoints and arrays."""
+import re
+
+from thalweg import dtypes, graph, ops, train
+from thalweg import variable_scopes
+from thalweg import variables as all_variables
+from thalweg.contrib.framework.arg_scopes import add_arg_scope
+from thalweg.graph import GraphKeys
+from thalweg.train import create_global_step, get_global_step
+
+
+def assert_global_step(global_step_tensor):
+    """It is a whole number without dimensions."""
+    if not global_step_tensor.dtype.base_dtype.is_integer:
+        raise TypeError(f"Existing \"global_step\" does not have integer type: {global_step_tensor.dtype}")
+    if global_step_tensor.get_shape().ndims not in (0, None):
+        raise TypeError(f"Existing \"global_step\" is not scalar: {global_step_tensor.get_shape()}")
+
+
+def assert_or_get_global_step(graph=None, global_step_tensor=None):  # noqa: A002
+    if global_step_tensor is None:
+        global_step_tensor = get_global_step(graph)
+    if global_step_tensor is not None:
+        assert_global_step(global_step_tensor)
+    return global_step_tensor
+
+
+get_or_create_global_step = train.get_or_create_global_step
+
+
+@add_arg_scope
+def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
+             caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None, synchronization=None,
+             aggregation=None):
+    """get_variable on a device, in GLOBAL_VARIABLES and the collections."""
+    collections = list(dict.fromkeys([*(collections or []), GraphKeys.GLOBAL_VARIABLES]))
+    getter = variable_scopes.get_variable
+    if custom_getter is not None:
+        def getter(name, **kwargs):
+            return custom_getter(variable_scopes.get_variable, name, **kwargs)
+    place = device(graph) if callable(device) else device
+    with graph.device(place or ""):
+        return getter(name, shape=shape, dtype=dtype or dtypes.float32, initializer=initializer, regularizer=regularizer,
+                      trainable=trainable, collections=collections, caching_device=caching_device, partitioner=partitioner,
+                      use_resource=use_resource)
+
+
+@add_arg_scope
+def model_variable(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=True,
+                   collections=None, caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None,
+                   synchronization=None, aggregation=None):
+    """variable() that is also in MODEL_VARIABLES."""
+    collections = [*(collections or []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
+    return variable(name, shape, dtype, initializer, regularizer, trainable, collections, caching_device, device, partitioner,
+                    custom_getter, use_resource)
+
+
+def local_variable(initial_value, validate_shape=True, name="local_variable", use_resource=None):
+    """A variable of this process."""
+    return variable_scopes.get_variable(name, initializer=initial_value, trainable=False, validate_shape=validate_shape,
+                                        collections=[GraphKeys.LOCAL_VARIABLES], use_resource=use_resource)
+
+
+def global_variable(initial_value, validate_shape=True, name="global_variable", use_resource=None):
+    """A variable that is not trained."""
+    return variable_scopes.get_variable(name, initializer=initial_value, trainable=False, validate_shape=validate_shape,
+                                        collections=[GraphKeys.GLOBAL_VARIABLES], use_resource=use_resource)
+
+
+def add_model_variable(var):
+    """Adds a variable to MODEL_VARIABLES."""
+    if var not in graph.get_collection(GraphKeys.MODEL_VARIABLES):
+        graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
+
+
+# ---- lists ----
+def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
+    """Variables whose names begin with the scope and end with the suffix."""
+    if isinstance(scope, variable_scopes.VariableScope):
+        scope = scope.name
+    if suffix is not None:
+        scope = (scope or "") + ".*" + (suffix if ":" in suffix else suffix + ":") if ":" not in suffix else (scope or "") + ".*" + suffix
+    return graph.get_collection(collection, scope)
+
+
+def get_model_variables(scope=None, suffix=None):
+    return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
+
+
+def get_local_variables(scope=None, suffix=None):
+    return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
+
+
+def get_trainable_variables(scope=None, suffix=None):
+    return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
+
+
+def get_variables_by_suffix(suffix, scope=None):
+    return get_variables(scope, suffix)
+
+
+def get_variables_by_name(given_name, scope=None):
+    """Variables whose last name is this."""
+    return get_variables(scope, f"/{given_name}:|^{given_name}:")
+
+
+def get_unique_variable(var_op_name):
+    """The one variable of this name."""
+    found = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, var_op_name) if v.op.name == var_op_name]
+    if len(found) != 1:
+        raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable" if found else
+                         f"Couldn't find variable {var_op_name}")
+    return found[0]
+
+
+def get_variable_full_name(var):
+    """The name under which checkpoints have it."""
+    return var._save_slice_info.full_name if getattr(var, "_save_slice_info", None) else var.op.name
+
+
+def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
+    """Variables whose names match one pattern of the first list and none of the second."""
+    matches = re.search if reg_search else re.match
+    kept = var_list if include_patterns is None else [v for v in var_list if any(matches(p, v.name) for p in include_patterns)]
+    return [v for v in kept if not any(matches(p, v.name) for p in exclude_patterns or [])]
+
+
+def get_variables_to_restore(include=None, exclude=None):
+    """All variables, or those in the scopes of `include`, without those in the scopes of `exclude`."""
+    def within(scopes):
+        if not isinstance(scopes, (list, tuple)):
+            raise TypeError("include is provided but is not a list.")
+        return [v for scope in scopes for v in get_variables(scope)]
+    wanted = get_variables() if include is None else within(include)
+    unwanted = set() if exclude is None else {v.name for v in within(exclude)}
+    return [v for v in wanted if v.name not in unwanted]
+
+
+# ---- values ----
+def assign_from_values(var_names_to_values):
+    """(operation, feed_dict) that set variables to arrays."""
+    feeds, assigns = {}, []
+    for name, value in var_names_to_values.items():
+        var = get_unique_variable(name)
+        if not var.get_shape().is_compatible_with(value.shape):
+            raise ValueError(f"The values for {name} of shape {value.shape} do not fit a variable of shape {var.get_shape()}")
+        placeholder = ops.apply("Placeholder", [], {"dtype": var.dtype.base_dtype, "shape": var.get_shape()},
+                                name=f"placeholder/{var.op.name}")
+        assigns.append(all_variables.assign(var, placeholder))
+        feeds[placeholder] = value.reshape(var.get_shape().as_list())
+    return ops.group(*assigns), feeds
+
+
+def assign_from_values_fn(var_names_to_values):
+    """A function of a session that sets variables to arrays."""
+    op, feeds = assign_from_values(var_names_to_values)
+    return lambda session: session.run(op, feeds)
+
+
+def _by_name(var_list):
+    return var_list if isinstance(var_list, dict) else {get_variable_full_name(v): v for v in var_list}
+
+
+def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
+    """(operation, feed_dict) that set variables to what a checkpoint holds."""
+    from thalweg.checkpoint_utils import load_checkpoint
+    reader, values = load_checkpoint(model_path), {}
+    for name, var in _by_name(var_list).items():
+        if not reader.has_tensor(name):
+            if not ignore_missing_vars:
+                raise ValueError(f"Checkpoint is missing variable [{name}]")
+            continue
+        values[var.op.name] = reader.get_tensor(name)
+    return assign_from_values(values)
+
+
+def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, reshape_variables=False):
+    """A function of a session that sets variables to what a checkpoint holds; None where there is nothing to set."""
+    from thalweg.checkpoint_utils import load_checkpoint
+    if not var_list:
+        raise ValueError("var_list cannot be empty")
+    named = _by_name(var_list)
+    if ignore_missing_vars:
+        reader = load_checkpoint(model_path)
+        named = {n: v for n, v in named.items() if reader.has_tensor(n)}
+    if not named:
+        return None
+    saver = train.Saver(named, reshape=reshape_variables)
+    return lambda session: saver.restore(session, model_path)
+
+
+__all__ = ["create_global_step", "get_global_step"]

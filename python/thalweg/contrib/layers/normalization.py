@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normalisation with slim's arguments."""
+from thalweg import array_ops, graph, init_ops, layers, math_ops, nn
+from thalweg.contrib.framework.arg_scopes import add_arg_scope
+from thalweg.contrib.framework.variables import model_variable
+from thalweg.contrib.layers.utils import as_channels, collect, collect_variables, getter_of, variable_names
+from thalweg.graph import GraphKeys
+from thalweg.ops import apply, convert_to_tensor
+from thalweg.variable_scopes import variable_scope
+
+_ZEROS, _ONES = init_ops.zeros_initializer(), init_ops.ones_initializer()
+
+
+def _batch_norm_layer(sc, axis, given, reuse):
+    initializers, regularizers = given["param_initializers"] or {}, given["param_regularizers"] or {}
+    return layers.BatchNormalization(
+        axis=axis, momentum=given["decay"], epsilon=given["epsilon"], center=given["center"], scale=given["scale"],
+        beta_initializer=initializers.get("beta", _ZEROS), gamma_initializer=initializers.get("gamma", _ONES),
+        moving_mean_initializer=initializers.get("moving_mean", _ZEROS),
+        moving_variance_initializer=initializers.get("moving_variance", _ONES), beta_regularizer=regularizers.get("beta"),
+        gamma_regularizer=regularizers.get("gamma"), trainable=given["trainable"], renorm=given["renorm"],
+        renorm_clipping=given["renorm_clipping"], renorm_momentum=given["renorm_decay"], adjustment=given["adjustment"],
+        name=sc.name, _scope=sc, _reuse=reuse, fused=given["fused"])
+
+
+@add_arg_scope
+def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None, param_initializers=None,
+               param_regularizers=None, updates_collections=GraphKeys.UPDATE_OPS, is_training=True, reuse=None,
+               variables_collections=None, outputs_collections=None, trainable=True, batch_weights=None, fused=None,
+               data_format="NHWC", zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None,
+               renorm_decay=0.99, adjustment=None):
+    """Batch normalisation; the updates of moving averages go to `updates_collections`, or with None happen in place."""
+    if batch_weights is not None or zero_debias_moving_mean:
+        raise NotImplementedError("batch_norm has no batch_weights and zero_debias_moving_mean yet")
+    given = dict(decay=decay, center=center, scale=scale, epsilon=epsilon, param_initializers=param_initializers,
+                 param_regularizers=param_regularizers, trainable=trainable, renorm=renorm, renorm_clipping=renorm_clipping,
+                 renorm_decay=renorm_decay, adjustment=adjustment, fused=fused)
+    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=getter_of({})) as sc:
+        inputs = convert_to_tensor(inputs)
+        first = inputs.shape.ndims is not None and as_channels(data_format) == "channels_first"
+        kept = graph.get_collection(GraphKeys.UPDATE_OPS)
+        layer = _batch_norm_layer(sc, 1 if first else -1, given, reuse)
+        outputs = layer.apply(inputs, training=is_training)
+        if updates_collections != GraphKeys.UPDATE_OPS:  # they are elsewhere, or done before the outputs
+            graph.get_default_graph().get_collection_ref(GraphKeys.UPDATE_OPS)[:] = kept
+            if updates_collections is None:
+                with graph.control_dependencies(layer.updates):
+                    outputs = array_ops.identity(outputs)
+            else:
+                for update in layer.updates:
+                    graph.add_to_collections(updates_collections, update)
+        collect_variables(layer, variables_collections)
+        return collect(outputs_collections, sc, outputs if activation_fn is None else activation_fn(outputs))
+
+
+def _parameters(sc, size, inputs, center, scale, trainable, collections, initializers=None):
+    """(beta, gamma), None where they are not asked for."""
+    initializers = initializers or {}
+
+    def one(wanted, name, default):
+        return model_variable(name, size, inputs.dtype.base_dtype, initializers.get(name, default), trainable=trainable,
+                              collections=variable_names(collections, name)) if wanted else None
+    return one(center, "beta", _ZEROS), one(scale, "gamma", _ONES)
+
+
+@add_arg_scope
+def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
+               outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
+    """Each example by its own mean and variance (Ba and others 2016)."""
+    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as sc:
+        inputs = convert_to_tensor(inputs)
+        shape, rank = inputs.shape, inputs.shape.ndims
+        if rank is None:
+            raise ValueError(f"Inputs {inputs.name} has undefined rank.")
+        first = begin_norm_axis % rank if begin_norm_axis < 0 else begin_norm_axis
+        if first >= rank or begin_params_axis >= rank:
+            raise ValueError(f"begin_params_axis ({begin_params_axis}) and begin_norm_axis ({begin_norm_axis}) must be < rank("
+                             f"inputs) ({rank})")
+        size = shape[begin_params_axis:]
+        if not size.is_fully_defined():
+            raise ValueError(f"Inputs {inputs.name}: shape(inputs)[{begin_params_axis}:] is not fully defined: {shape}")
+        beta, gamma = _parameters(sc, size, inputs, center, scale, trainable, variables_collections)
+        mean, variance = nn.moments(inputs, list(range(first, rank)), keep_dims=True)
+        outputs = nn.batch_normalization(inputs, mean, variance, offset=beta, scale=gamma, variance_epsilon=1e-12)
+        outputs.set_shape(shape)
+        return collect(outputs_collections, sc, outputs if activation_fn is None else activation_fn(outputs))
+
+
+@add_arg_scope
+def instance_norm(inputs, center=True, scale=True, epsilon=1e-6, activation_fn=None, param_initializers=None, reuse=None,
+                  variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
+    """Each channel of each example by its own mean and variance."""
+    with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
+        inputs = convert_to_tensor(inputs)
+        rank = inputs.shape.ndims
+        axis = 1 if as_channels(data_format) == "channels_first" else rank - 1
+        size = [inputs.shape[axis].value]
+        beta, gamma = _parameters(sc, size, inputs, center, scale, trainable, variables_collections, param_initializers)
+        mean, variance = nn.moments(inputs, [i for i in range(1, rank) if i != axis], keep_dims=True)
+        across = [-1 if i == axis else 1 for i in range(rank)]
+        beta, gamma = (p if p is None else array_ops.reshape(p, across) for p in (beta, gamma))
+        outputs = nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        outputs.set_shape(inputs.shape)
+        return collect(outputs_collections, sc, outputs if activation_fn is None else activation_fn(outputs))
+
+
+@add_arg_scope
+def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), center=True, scale=True, epsilon=1e-6,
+               activation_fn=None, param_initializers=None, reuse=None, variables_collections=None, outputs_collections=None,
+               trainable=True, scope=None, mean_close_to_zero=False):
+    """Groups of channels of each example by their mean and variance (Wu and He 2018)."""
+    with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as sc:
+        inputs = convert_to_tensor(inputs)
+        rank = inputs.shape.ndims
+        axis, reduced = channels_axis % rank, sorted(a % rank for a in reduction_axes)
+        channels = inputs.shape[axis].value
+        if axis in reduced:
+            raise ValueError("reduction_axes must not contain channels_axis")
+        if channels is None or groups > channels or channels % groups:
+            raise ValueError(f"{channels} channels is not commensurate with {groups} groups.")
+        beta, gamma = _parameters(sc, [channels], inputs, center, scale, trainable, variables_collections, param_initializers)
+        dynamic = array_ops.shape(inputs)
+        sizes = [dynamic[i] if d is None else d for i, d in enumerate(inputs.shape.as_list())]
+        grouped = array_ops.reshape(inputs, [*sizes[:axis], groups, channels // groups, *sizes[axis + 1:]])
+        axes = [a if a < axis else a + 1 for a in reduced] + [axis + 1]
+        mean, variance = nn.moments(grouped, axes, keep_dims=True)
+        across = [1] * axis + [groups, channels // groups] + [1] * (rank - axis - 1)
+        beta, gamma = (p if p is None else array_ops.reshape(p, across) for p in (beta, gamma))
+        outputs = array_ops.reshape(nn.batch_normalization(grouped, mean, variance, beta, gamma, epsilon), dynamic)
+        outputs.set_shape(inputs.shape)
+        return collect(outputs_collections, sc, outputs if activation_fn is None else activation_fn(outputs))
+
+
+@add_arg_scope
+def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
+    """Vectors along `dim` of length 1."""
+    with graph.name_scope(scope, "UnitNorm", [inputs]):
+        inputs = convert_to_tensor(inputs)
+        if inputs.shape.ndims is None:
+            raise ValueError("The input rank must be known.")
+        if dim < 0 or dim >= inputs.shape.ndims:
+            raise ValueError(f"dim must be positive but smaller than the input rank, got {dim}")
+        squares = math_ops.reduce_sum(inputs * inputs, dim, keepdims=True)
+        return math_ops.divide(inputs, apply("Sqrt", [squares + epsilon]))

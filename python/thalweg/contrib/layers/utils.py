@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the layers share: names of variables, collections."""
+from thalweg import graph
+from thalweg.contrib.framework import variables
+
+
+def getter_of(renames):
+    """A getter that makes model variables, under other names."""
+    def getter(original, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
+               caching_device=None, partitioner=None, use_resource=None, reuse=None, **unused):
+        scope, _, last = name.rpartition("/")
+        full = f"{scope}/{renames.get(last, last)}" if scope else renames.get(last, last)
+        return variables.model_variable(full, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
+                                        collections=collections, trainable=trainable, caching_device=caching_device,
+                                        partitioner=partitioner, custom_getter=_of(original, reuse), use_resource=use_resource)
+    return getter
+
+
+def _of(original, reuse):
+    """`original` takes full names, where get_variable adds the scope's."""
+    return lambda _, name, **kwargs: original(name, reuse=reuse, **kwargs)
+
+
+def variable_names(collections, name):
+    """The collections for variables of a name: a list for all, or a dict."""
+    if isinstance(collections, dict):
+        return collections.get(name)
+    return collections
+
+
+def collect_variables(layer, collections):
+    """Weights and biases of a layer to their collections."""
+    for variable in layer.variables:
+        name = variable.op.name.rpartition("/")[2]
+        wanted = variable_names(collections, "biases" if name == "biases" else "weights")
+        for collection in [wanted] if isinstance(wanted, str) else wanted or []:
+            if variable not in graph.get_collection(collection):
+                graph.add_to_collection(collection, variable)
+
+
+def collect(collections, scope, outputs):
+    """The outputs, in their collections."""
+    if collections:
+        graph.add_to_collections([collections] if isinstance(collections, str) else collections, outputs)
+    return outputs
+
+
+def as_channels(data_format):
+    """"NCHW" as "channels_first"."""
+    if data_format not in (None, "NHWC", "NCHW", "NWC", "NCW", "NDHWC", "NCDHW"):
+        raise ValueError(f"data_format has to be either NCHW or NHWC, got {data_format}.")
+    return "channels_first" if data_format and data_format.startswith("NC") else "channels_last"
