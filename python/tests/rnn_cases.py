@@ -157,6 +157,21 @@ def dropped_alike(tf):
     return tf.nn.dynamic_rnn(cell, tf.constant(numbers([BATCH, TIME, DEPTH], 1)), dtype=tf.float32)
 
 
+def more(tf):
+    return tf.contrib.rnn
+
+
+def fused(tf):
+    cell = more(tf).LSTMBlockFusedCell(UNITS, use_peephole=True, cell_clip=0.5)
+    return cell(tf.constant(numbers([TIME, BATCH, DEPTH], 1)), dtype=tf.float32, sequence_length=[3, 5])
+
+
+def stacked_bidirectional(tf):
+    x = tf.constant(numbers([BATCH, TIME, DEPTH], 1))
+    return more(tf).stack_bidirectional_dynamic_rnn([gru(tf), gru(tf)], [gru(tf), gru(tf)], x, dtype=tf.float32,
+                                                    sequence_length=lengths(tf))
+
+
 CASES = {
     "basic": dynamic(lambda tf: cells(tf).BasicRNNCell(UNITS)),
     "basic_relu": dynamic(lambda tf: cells(tf).BasicRNNCell(UNITS, activation=tf.nn.relu)),
@@ -169,19 +184,29 @@ CASES = {
     "device": dynamic(lambda tf: cells(tf).DeviceWrapper(gru(tf), "/cpu:0")),
     "dropped": dropped,
     "dropped_alike": dropped_alike,
+    "fused": fused,
     "gru": dynamic(gru),
+    "gru_block": dynamic(lambda tf: more(tf).GRUBlockCell(UNITS)),
+    "gru_block_2": dynamic(lambda tf: more(tf).GRUBlockCellV2(cell_size=UNITS)),
     "gru_lengths": dynamic(gru, sequence_length=lengths),
     "gru_static": static(gru, sequence_length=lengths),
     "gru_time_major": lambda tf: tf.nn.dynamic_rnn(gru(tf), tf.constant(numbers([TIME, BATCH, DEPTH], 1)), dtype=tf.float32,
                                                    time_major=True, sequence_length=tf.constant([3, 4])),
     "lstm": dynamic(full_lstm, sequence_length=lengths),
+    "layer_norm": dynamic(lambda tf: more(tf).LayerNormBasicLSTMCell(UNITS)),
+    "layer_norm_none": dynamic(lambda tf: more(tf).LayerNormBasicLSTMCell(UNITS, layer_norm=False, forget_bias=0.3)),
+    "lstm_block": dynamic(lambda tf: more(tf).LSTMBlockCell(UNITS, use_peephole=True, cell_clip=0.3)),
+    "lstm_block_plain": dynamic(lambda tf: more(tf).LSTMBlockCell(UNITS)),
     "lstm_flat": dynamic(lambda tf: cells(tf).LSTMCell(UNITS, num_proj=3, state_is_tuple=False)),
     "lstm_static": static(full_lstm, sequence_length=lengths),
+    "nas": dynamic(lambda tf: more(tf).NASCell(UNITS, num_proj=3, use_bias=True)),
+    "nas_plain": dynamic(lambda tf: more(tf).NASCell(UNITS)),
     "nested_state": nested_state,
     "own_cell": own_cell,
     "raw": raw,
     "residual": dynamic(lambda tf: cells(tf).ResidualWrapper(gru(tf, 3))),
     "shared": shared,
+    "stacked_bidirectional": stacked_bidirectional,
     "state_saving": state_saving,
     "static_bidirectional": static_bidirectional,
 }

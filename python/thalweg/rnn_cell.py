@@ -210,4 +210,4 @@ class MultiRNNCell(RNNCell):
 
 
 __all__ = ["BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell", "LSTMStateTuple",
-           "MultiRNNCell", "RNNCell", "ResidualWrapper"]
+           "LayerRNNCell", "MultiRNNCell", "RNNCell", "ResidualWrapper"]

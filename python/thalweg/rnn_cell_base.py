@@ -8,6 +8,7 @@ import collections
 import re
 
 from thalweg import array_ops, dtypes, graph, nest
+from thalweg.layer_base import Layer
 from thalweg.ops import convert_to_tensor
 from thalweg.shapes import as_shape
 from thalweg.variable_scopes import get_variable, get_variable_scope, variable_scope
@@ -44,15 +45,12 @@ def map_sizes(function, sizes):
     return nest.pack_sequence_as(sizes, [function(s) for s in nest.flatten(sizes)])
 
 
-class RNNCell:
+class RNNCell(Layer):
     """What own cells derive from: `state_size`, `output_size`, and `call(inputs, state)` (after `build(input_shape)`, when
     there is one) or `__call__(inputs, state, scope=None)`."""
 
     def __init__(self, trainable=True, name=None, dtype=None, _reuse=None, **kwargs):
-        if kwargs:
-            raise TypeError(f"{type(self).__name__} got unexpected keyword arguments: {', '.join(sorted(kwargs))}")
-        self.trainable, self.built = trainable, False
-        self._reuse, self._dtype = _reuse, None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        super().__init__(trainable=trainable, name=name, dtype=dtype, _reuse=_reuse, **kwargs)
         self._base_name = name or _snake(type(self).__name__)
         self._name = name or _unique_name(self._base_name)
 

@@ -9,6 +9,7 @@ _MODULES = """
 framework
 layers
 lookup
+rnn
 slim
 training
 """.split()
