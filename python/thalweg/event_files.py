@@ -166,3 +166,10 @@ class FileWriterCache:
             if logdir not in FileWriterCache._writers:
                 FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())
             return FileWriterCache._writers[logdir]
+
+
+def summary_iterator(path):
+    """The events of an event file."""
+    from thalweg import records
+    for record in records.read(path):
+        yield messages.Event.FromString(record)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: tw.train. Optimizers are the core's; the global step and averages are made here."""
 from thalweg import dtypes, graph, math_ops, names, ops, variables
+from thalweg import logging as tw_logging
 from thalweg.gradient_ops import gradients
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
@@ -12,11 +13,20 @@ _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_deca
           "checkpoint_utils": "NewCheckpointReader init_from_checkpoint list_variables load_checkpoint load_variable",
           "saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
           "meta_graph": "export_meta_graph import_meta_graph",
+          "basic_session_run_hooks": "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook "
+                                     "GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "
+                                     "SecondOrStepTimer StepCounterHook StopAtStepHook SummarySaverHook",
           "coordinator": "Coordinator LooperThread",
           "queue_runner": "QueueRunner add_queue_runner start_queue_runners",
+          "event_files": "summary_iterator",
           "input": "batch batch_join input_producer limit_epochs maybe_batch maybe_batch_join maybe_shuffle_batch "
                    "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join slice_input_producer "
-                   "string_input_producer"}
+                   "string_input_producer",
+          "monitored_session": "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator "
+                               "SingularMonitoredSession WorkerSessionCreator",
+          "session_manager": "SessionManager",
+          "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
+          "supervisor": "Supervisor basic_train_loop"}
 
 
 def __getattr__(name):
@@ -224,8 +234,27 @@ class ProximalAdagradOptimizer(Optimizer):
 # ---- the global step ----
 def get_global_step(graph_=None):
     """The variable that counts steps, or None."""
-    found = (graph_ or graph.get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
-    return found[0] if found else None
+    target = graph_ or graph.get_default_graph()
+    found = target.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(found) > 1:
+        tw_logging.error("Multiple tensors in global_step collection.")
+        return None
+    if not found:
+        try:
+            found = [target.get_tensor_by_name("global_step:0")]
+        except KeyError:
+            return None
+    assert_global_step(found[0])
+    return found[0]
+
+
+def assert_global_step(global_step_tensor):
+    """TypeError unless it is a variable or a tensor that counts: an integer scalar."""
+    dtype = global_step_tensor.dtype.base_dtype
+    if not dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {dtype}')
+    if global_step_tensor.shape.ndims not in (0, None):
+        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
 
 
 def create_global_step(graph_=None):
