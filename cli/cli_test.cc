@@ -78,6 +78,8 @@ TEST_F(CommandTest, InspectShowsTheGraphAndThePlan) {
   EXPECT_THAT(output, HasSubstr("placeholders:\n  x\n"));
   EXPECT_THAT(output, HasSubstr("read by no other node:\n  y\n"));
   EXPECT_THAT(output, HasSubstr("1 MatMul"));
+  ASSERT_EQ(Run("inspect --plan " + Path("model.pb") + " --target y"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("== What rewriting changed =="));
   ASSERT_EQ(Run("inspect --plan " + Path("model.pb") + " --fetch y"), 0) << output;
   EXPECT_THAT(output, HasSubstr("== Before rewriting: 6 nodes =="));
   EXPECT_THAT(output, HasSubstr("== After rewriting: 4 nodes =="));

@@ -84,11 +84,13 @@ void PrintPlan(const Model& model, const InspectArgs& args) {
     }
   }
   const tw::Session session = tw::Session::Create(model.graph).OrThrow();
-  const std::vector<const char*> fed = Pointers(feeds), fetched = Pointers(args.fetches);
+  const std::vector<const char*> fed = Pointers(feeds), fetched = Pointers(args.fetches),
+                                 targets = Pointers(args.targets);
   tw::internal::StatusHolder status;
-  TwBuffer* text = tw_session_describe_plan(
-      session.c(), fed.data(), static_cast<int32_t>(fed.size()), fetched.data(),
-      static_cast<int32_t>(fetched.size()), nullptr, 0, status.c);
+  TwBuffer* text =
+      tw_session_describe_plan(session.c(), fed.data(), static_cast<int32_t>(fed.size()),
+                               fetched.data(), static_cast<int32_t>(fetched.size()), targets.data(),
+                               static_cast<int32_t>(targets.size()), status.c);
   if (text == nullptr) status.Take().OrThrow();
   std::printf("%s", Text(text).c_str());
 }

@@ -13,6 +13,7 @@ struct InspectArgs {
   bool plan = false;
   std::vector<std::string> feeds;    // of the plan; none: all placeholders
   std::vector<std::string> fetches;  // of the plan
+  std::vector<std::string> targets;  // nodes that the plan runs too
 };
 void Inspect(const InspectArgs& args);
 

@@ -21,11 +21,16 @@ int RunMain(int argc, char** argv) {
                            "The step of the fetches before and after rewriting, and its program");
   CLI::Option* fetch = inspecting->add_option("--fetch", inspect.fetches,
                                               "What the plan computes: NAME or NAME:INDEX");
-  plan->needs(fetch);
   fetch->needs(plan);
+  inspecting->add_option("--target", inspect.targets, "A node that the plan runs too")->needs(plan);
   inspecting->add_option("--feed", inspect.feeds, "What it is fed; by default, all placeholders")
       ->needs(plan);
-  inspecting->callback([&] { cli::Inspect(inspect); });
+  inspecting->callback([&] {
+    if (inspect.plan && inspect.fetches.empty() && inspect.targets.empty()) {
+      throw CLI::RequiredError("--fetch or --target");
+    }
+    cli::Inspect(inspect);
+  });
 
   cli::RunArgs run;
   CLI::App* running = app.add_subcommand("run", "Runs a graph once");

@@ -2,6 +2,7 @@
 #include "thalweg/session/step_compiler.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -64,6 +65,31 @@ Result<std::vector<Output>> FunctionGradients(Graph* graph, const std::vector<Ou
   }
   RETURN_IF_ERROR(b.status());
   return dense;
+}
+
+// How many nodes of an operation there were, and how many there are.
+using OpCounts = std::map<std::string, std::pair<int, int>>;
+
+// The operations whose number rewriting changed, and what nodes were made of.
+std::string ChangesText(const OpCounts& counts, const Graph& after) {
+  std::string text;
+  int same = 0;
+  for (const auto& [op, count] : counts) {
+    if (count.first == count.second) {
+      ++same;
+      continue;
+    }
+    const std::string before = StrCat(count.first), now = StrCat(count.second);
+    text += StrCat(std::string(7 - std::min<size_t>(6, before.size()), ' '), before, " -> ",
+                   std::string(6 - std::min<size_t>(6, now.size()), ' '), now, "  ", op, "\n");
+  }
+  text += StrCat("as many as before: ", same, " other operations\n");
+  for (const Node* node : after.Nodes()) {
+    const AttrValue* from = node->FindAttr("_fused_from");
+    const std::string* parts = from == nullptr ? nullptr : from->GetIf<std::string>();
+    if (parts != nullptr) text += StrCat("  ", node->Label(), " is made of ", *parts, "\n");
+  }
+  return text;
 }
 
 // Bytes of what the nodes of a step make, as far as shapes say: the sum, not the peak.
@@ -225,7 +251,11 @@ Result<std::string> StepCompiler::Describe(const Signature& signature) {
   RETURN_IF_ERROR(CheckPlaceholders(step));
   std::string text = StrCat("== Before rewriting: ", step.graph->num_nodes(), " nodes ==\n",
                             GraphText(*step.graph));
+  OpCounts counts;
+  for (const Node* node : step.graph->Nodes()) ++counts[node->op_name()].first;
   ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
+  for (const Node* node : step.graph->Nodes()) ++counts[node->op_name()].second;
+  text += StrCat("\n== What rewriting changed ==\n", ChangesText(counts, *step.graph));
   text += StrCat("\n== After rewriting: ", step.graph->num_nodes(), " nodes ==\n",
                  GraphText(*step.graph), "\n== Memory ==\n", MemoryText(*step.graph));
   StepPlan plan;

@@ -6,6 +6,7 @@
     training.run(options, loss, optimizer.minimize(loss), feeds, unit="images")
 """
 import argparse
+import os
 import time
 
 import numpy as np
@@ -13,10 +14,11 @@ import thalweg as tf
 
 
 def arguments(description, **defaults):
-    """--steps, --batch, --threads, and a flag for each further default."""
+    """--steps, --batch, --threads, --graph, and a flag for each further default."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     for name, value in {**defaults, "threads": 0}.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(value), default=value)
+    parser.add_argument("--graph", metavar="FILE", help="write the graph to FILE, for `thalweg inspect`, and train nothing")
     tf.set_random_seed(0)  # the same run every time
     return parser.parse_args()
 
@@ -32,6 +34,10 @@ def run(options, loss, train, feeds, unit="examples", items=None):
     items: how many of `unit` a step works through (the batch). The last line compares the mean loss of the first and the last
     tenth of the steps.
     """
+    if options.graph:
+        tf.train.write_graph(tf.get_default_graph(), *os.path.split(os.path.abspath(options.graph)), as_text=False)
+        print(f"thalweg inspect --plan {options.graph} --fetch {loss.name} --target {train.name}")
+        return
     items = items or options.batch
     losses, shown = [], max(options.steps // 10, 1)
     with session(options.threads) as sess:
