@@ -97,10 +97,9 @@ Status CheckIterations(const LoopFrames& frames, const Frame* frame, const std::
   };
   for (const Output& y : ys) reach(y.node);
   for (size_t i = 0; i < queue.size(); ++i) {
-    const bool is_variable = queue[i]->control() == Node::Control::kMerge &&
-                             frames.Of(queue[i]) != nullptr &&
-                             LoopFrames::Contains(frames.Of(queue[i]), frame) &&
-                             frames.IsVariable(queue[i]);
+    const bool is_variable =
+        queue[i]->control() == Node::Control::kMerge && frames.Of(queue[i]) != nullptr &&
+        LoopFrames::Contains(frames.Of(queue[i]), frame) && frames.IsVariable(queue[i]);
     if (is_variable) {
       variables.push_back(queue[i]);
     } else {
@@ -149,6 +148,18 @@ Status MoveIntoLoop(GradientRun& run, Frame* frame, int first, const GraphBuilde
   return b.status();
 }
 
+// All gradients of one call meet in the same gradient arrays, wherever in its loops they are made.
+void NameGradientArrays(const GradientRun& run, int first) {
+  const std::string source = run.prefix.substr(0, run.prefix.size() - 1);
+  const int end = run.graph->num_nodes();
+  for (int id = first; id < end; ++id) {
+    Node* const node = run.graph->NodeById(id);
+    if (node->op_name().starts_with("TensorArrayGrad") && node->name().starts_with(run.prefix)) {
+      NodeMaker::ReplaceText(node, "source", source);
+    }
+  }
+}
+
 }  // namespace
 
 bool IsDifferentiable(DType dtype) {
@@ -172,6 +183,7 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
   GradientWalk walk(run, {frame, frame}, ys, seeds, xs, b);
   ASSIGN_OR_RETURN(std::vector<GradientValue> gradients, walk.Run());
   if (frame != nullptr) RETURN_IF_ERROR(MoveIntoLoop(run, frame, first, b, ys[0].node));
+  NameGradientArrays(run, first);
   for (size_t i = 0; i < xs.size() && !options.allow_unconnected; ++i) {
     if (!gradients[i].present()) return InvalidArgument(ReportBrokenPath(ys, xs[i]));
   }

@@ -114,6 +114,10 @@ void NodeMaker::ReplaceControlInputs(Node* node, std::vector<Node*> before) {
   node->control_inputs_ = std::move(before);
 }
 
+void NodeMaker::ReplaceText(Node* node, std::string_view attr, std::string value) {
+  node->attrs_.Set(std::string(attr), std::move(value));
+}
+
 Status NodeMaker::FindOp() {
   Result<const OpEntry*> entry = graph_.registry().Find(spec_.op);
   if (!entry.ok()) {

@@ -22,10 +22,12 @@ class NodeMaker {
   // InvalidArgument when it contradicts what is known. Not while another thread reads the node.
   static Status RefineShape(const Output& output, const PartialShape& shape);
 
-  // Gives a node another source for input i, of the same type, or other control inputs. Only of a
-  // node that whoever calls has just made and nobody else has seen. Shapes stay as inferred.
+  // Gives a node another source for input i, of the same type, other control inputs, or another
+  // value of a string attribute. Only of a node that whoever calls has just made and nobody else
+  // has seen. Shapes stay as inferred.
   static Status ReplaceInput(Node* node, int i, const Output& source);
   static void ReplaceControlInputs(Node* node, std::vector<Node*> before);
+  static void ReplaceText(Node* node, std::string_view attr, std::string value);
 
  private:
   Status Build();
