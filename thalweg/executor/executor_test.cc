@@ -205,6 +205,28 @@ TEST_P(ExecutorTest, AControlTriggerIgnoresDeadControls) {
   EXPECT_THAT(*Run(p, {1}), ElementsAre(7));
 }
 
+// What it waits for can be dead for more reasons than what comes before: it, and who waits for it,
+// are in strips of their own.
+TEST_P(ExecutorTest, AControlTriggerInALoopWaitsForAReaderOfAnInvariant) {
+  TestProgram p;
+  const Value limit = p.Feed(), one = p.Const(1), zero = p.Const(0);
+  const Value invariant = p.Enter(limit, "loop", true);
+  const std::vector<Value> out = p.While(
+      "loop", {zero, limit}, [&](const auto& v) { return p.Less(v[0], v[1]); },
+      [&](const auto& v) {
+        const Value more = p.Add(v[0], one);
+        const Value read = p.Identity(invariant);
+        p.last().control_inputs = {more.node};
+        const int trigger = p.NoOp({read.node});
+        p.last().ignores_dead_controls = true;
+        const Value next = p.Identity(more);
+        p.last().control_inputs = {trigger};
+        return std::vector<Value>{next, v[1]};
+      });
+  p.Fetch(out[0]);
+  EXPECT_THAT(*Run(p, {3}), ElementsAre(3));
+}
+
 TEST_P(ExecutorTest, ASendRunsWhenDeadWithEmptyInputsAndARecvCanBeDead) {
   TestProgram p;
   std::atomic<int> live{0}, dead{0};

@@ -155,6 +155,8 @@ class FrameUnits {
         break;
       default:
         arrival = ArrivePlain(node);
+        // Alive behind the dead: what waits for it too must not join what comes before.
+        if (node.lenient_controls) arrival = With(arrival, GateOfNode(n), true, false);
         break;
     }
     (*arrivals_)[n] = arrival;
