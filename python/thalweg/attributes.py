@@ -17,6 +17,9 @@ def _plain(field, value):
     if field == "tensor":
         return value if isinstance(value, messages.Message) else make_tensor_proto(value)
     if field == "func":
+        if hasattr(value, "add_to_graph"):
+            from thalweg import functions
+            return functions.reference(value)
         return messages.NameAttrList(name=value) if isinstance(value, str) else value
     return value
 

@@ -95,6 +95,7 @@ class _State(threading.local):
 
 class Graph(_core.Graph):
     """A dataflow graph; operations are added to the default one, see as_default."""
+    _captures = None  # of a function's body: see functions.py
 
     def __new__(cls):
         return _core.Graph.__new__(cls, environment())

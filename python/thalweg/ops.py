@@ -169,7 +169,13 @@ def _filled(array, shape, verify_shape):
 
 def _create(op, name, flat, attrs, controls=()):
     """A node under the scopes of the default graph; `name` that ends in / is used as it is."""
-    graph = flat[0].graph if flat and isinstance(flat[0], Tensor) else graph_module.get_default_graph()
+    stack = graph_module._default.stack
+    if stack and stack[-1]._captures is not None:  # the body of a function
+        graph = stack[-1]
+        flat = [t if t is None else graph.inside(t) for t in flat]
+        controls = [c for c in controls if c.graph is graph]
+    else:
+        graph = flat[0].graph if flat and isinstance(flat[0], Tensor) else graph_module.get_default_graph()
     if graph._finalized:
         graph._check_not_finalized()
     state = graph._state

@@ -15,7 +15,7 @@ from thalweg import names
 _SOURCES = {
     "core": "messages", "python": "", "python.client.session": "session", "python.client.device_lib": "device_lib",
     "python.framework.constant_op": "ops", "python.framework.dtypes": "dtypes", "python.framework.errors": "errors",
-    "python.framework.errors_impl": "errors", "python.framework.function": "function",
+    "python.framework.errors_impl": "errors", "python.framework.function": "functions",
     "python.framework.graph_util": "graph_util", "python.framework.importer": "graph",
     "python.framework.meta_graph": "meta_graph", "python.framework.ops": "graph tensor ops stand_ins",
     "python.framework.random_seed": "graph", "python.framework.sparse_tensor": "sparse",
@@ -25,7 +25,7 @@ _SOURCES = {
     "python.layers.utils": "layer_utils", "python.keras": "keras", "python.keras.engine": "layer_base keras",
     "python.ops.array_ops": "array_ops", "python.ops.check_ops": "check_ops", "python.ops.clip_ops": "gradient_ops",
     "python.ops.control_flow_ops": "control_flow", "python.ops.control_flow_util": "stand_ins",
-    "python.ops.gradients": "gradient_ops", "python.ops.gradients_impl": "gradient_ops", "python.ops.image_ops": "image",
+    "python.ops.functional_ops": "function_calls functional_ops", "python.ops.gradients": "gradient_ops", "python.ops.gradients_impl": "gradient_ops", "python.ops.image_ops": "image",
     "python.ops.init_ops": "init_ops", "python.ops.linalg_ops": "linalg", "python.ops.logging_ops": "logging_ops summary",
     "python.ops.lookup_ops": "lookup", "python.ops.losses": "losses", "python.ops.math_ops": "math_ops math",
     "python.ops.metrics": "metrics", "python.ops.metrics_impl": "metrics metric_variables", "python.ops.nn": "nn",

@@ -153,6 +153,11 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
                  caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
                  constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
     """The variable of this name in the current scope: made, or the one that is there where the scope reuses."""
+    given = dict(locals())
+    body = graph.get_default_graph()
+    if body._captures is not None:  # of a function: variables live outside
+        with body.outermost().as_default():
+            return get_variable(**given)
     scope = get_variable_scope()
     getter = custom_getter or scope.custom_getter
     arguments = dict(shape=shape, dtype=dtype or scope.dtype, initializer=scope.initializer if initializer is None else initializer,

@@ -24,7 +24,7 @@ namespace thalweg {
 struct FunctionBody {
   std::string name;
   std::unique_ptr<Graph> graph;
-  std::vector<Node*> args;       // _Arg nodes, one for each input of a call
+  std::vector<Node*> args;  // _Arg nodes, one for each input of a call
   std::vector<Output> rets;
   // Nodes that run whenever the function does: those its definition names, and stateful ones
   // outside of loop frames.
