@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/local_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 
@@ -115,7 +116,10 @@ class LocalPreparedStep : public PreparedStep {
         nodes_(std::move(nodes)),
         executor_(std::move(executor)),
         feed_from_(std::move(feed_from)),
-        feeds_in_order_(feeds_in_order) {}
+        feeds_in_order_(feeds_in_order),
+        leaves_resources_(std::any_of(nodes_.begin(), nodes_.end(), [](const Node* node) {
+          return node->op().def.is_stateful;
+        })) {}
   ~LocalPreparedStep() override { delete spare_.load(std::memory_order_acquire); }
 
   Status Run(const StepRequest& request) override {
@@ -203,7 +207,7 @@ class LocalPreparedStep : public PreparedStep {
   // A step that failed, or left keys in its rendezvous, is not used again.
   void Recycle(std::unique_ptr<LocalStep> step, bool ok) {
     if (!ok || devices_.size() > 1 || step->cancellation.IsCancelled()) return;
-    step->step_resources.ResetAll();
+    if (leaves_resources_) step->step_resources.ResetAll();
     step->feeds.clear();
     const std::unique_ptr<LocalStep> old(
         spare_.exchange(step.release(), std::memory_order_acq_rel));
@@ -217,6 +221,7 @@ class LocalPreparedStep : public PreparedStep {
   const std::unique_ptr<Executor> executor_;
   const std::vector<int> feed_from_;  // by feed of the program
   const bool feeds_in_order_;
+  const bool leaves_resources_;  // its nodes may; a lock a step is saved where they cannot
   std::atomic<LocalStep*> spare_{nullptr};
 };
 
