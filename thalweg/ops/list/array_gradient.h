@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "thalweg/base/str_cat.h"
 #include "thalweg/graph/gradient_context.h"
 
 namespace thalweg {
@@ -19,22 +20,46 @@ inline std::string ArrayVersion(const Node& node) {
   return op.ends_with("V3") ? "V3" : op.ends_with("V2") ? "V2" : "";
 }
 
-// The name that the gradient arrays of one call of AddGradients have in common: what its nodes'
-// names begin with, such as "train/gradients_1".
+// Takes "/NAME_grad", as the gradient of a node of that name is scoped, perhaps numbered, from the
+// end of `scope`; false when it does not end so.
+inline bool StripGradientScope(std::string_view name, std::string_view& scope) {
+  std::string_view rest = scope;
+  const size_t digits = rest.find_last_not_of("0123456789");
+  if (digits != std::string_view::npos && digits + 1 < rest.size() && rest[digits] == '_' &&
+      !rest.ends_with(StrCat(name, "_grad"))) {
+    rest = rest.substr(0, digits);
+  }
+  const std::string own = StrCat(name, "_grad");
+  if (!rest.ends_with(own)) return false;
+  rest.remove_suffix(own.size());
+  if (!rest.empty() && !rest.ends_with('/')) return false;
+  if (!rest.empty()) rest.remove_suffix(1);
+  scope = rest;
+  return true;
+}
+
+// The name that the gradient arrays of one call of AddGradients have in common: the scope of its
+// nodes, such as "train/gradients_1". Within it the gradients of a node, and of the loops that the
+// node is in, have scopes of their own.
 inline std::string GradientSource(GradientContext& c) {
   std::string_view scope = c.b().prefix();
   if (scope.ends_with('/')) scope.remove_suffix(1);
-  // Loops and conditionals add scopes of their own within that of the call.
-  size_t begin = 0, found = std::string_view::npos;
-  while (begin < scope.size()) {
-    const size_t end = std::min(scope.find('/', begin), scope.size());
-    if (scope.substr(begin, end - begin).starts_with("gradients")) found = end;
-    begin = end + 1;
+  StripGradientScope(c.node().name(), scope);
+  bool stripped = true;
+  while (stripped) {
+    stripped = false;
+    // A loop is named by its condition, the longest name that fits.
+    for (size_t at = scope.find('/'); at != std::string_view::npos && !stripped;
+         at = scope.find('/', at + 1)) {
+      const size_t end = scope.rfind("_grad");
+      if (end == std::string_view::npos || end <= at) break;
+      const std::string name(scope.substr(at + 1, end - at - 1));
+      const Node* const loop = c.b().graph().FindNode(name);
+      if (loop != nullptr && loop->op_name() == "LoopCond") {
+        stripped = StripGradientScope(name, scope);
+      }
+    }
   }
-  if (found != std::string_view::npos) return std::string(scope.substr(0, found));
-  const std::string own = StrCat(c.node().name(), "_grad");
-  const size_t at = scope.find(own);
-  if (at != std::string_view::npos) scope = scope.substr(0, at);
   return std::string(scope);
 }
 

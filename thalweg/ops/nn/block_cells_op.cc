@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells of recurrent networks as single operations: LSTMBlockCell, BlockLSTM (a whole sequence),
 // its version 2, GRUBlockCell, and their gradients.
+#include <algorithm>
+
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -74,6 +76,82 @@ Status GruGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// Only outputs `used` of a cell are read by networks; a gradient of another one would be lost.
+Status OnlyGradientsOf(GradientContext& c, std::initializer_list<int> used) {
+  for (int i = 0; i < c.node().num_outputs(); ++i) {
+    if (!c.has_grad(i) || std::find(used.begin(), used.end(), i) != used.end()) continue;
+    return Unimplemented(c.node().op_name(), " has no gradient for its output ", i,
+                         ", which shows a gate");
+  }
+  return OkStatus();
+}
+
+// Of both parts of a product [x, state] * w, whose gradient comes in: what x and the state get.
+void SplitColumns(GradientContext& c, Output grad, int x, int state) {
+  GraphBuilder& b = c.b();
+  const auto size = [&](int i) {
+    return b.Op("Slice", {b.Op("Shape", {c.input(i)}), b.Const(std::vector<int32_t>{1}),
+                          b.Const(std::vector<int32_t>{1})});
+  };
+  const Output zero = b.Const(std::vector<int32_t>{0}), axis = b.Const(Tensor::Scalar<int32_t>(0));
+  const Output all = b.Const(std::vector<int32_t>{-1, -1});
+  const Output first =
+      b.Op("ConcatV2", {b.Const(std::vector<int32_t>{-1}), size(x), axis}, {{"N", int64_t{2}}});
+  c.set_input_grad(x, b.Op("Slice", {grad, b.Const(std::vector<int32_t>{0, 0}), first}));
+  const Output begin = b.Op("ConcatV2", {zero, size(x), axis}, {{"N", int64_t{2}}});
+  c.set_input_grad(state, b.Op("Slice", {grad, begin, all}));
+}
+
+// [x, state]^T * grad.
+Output KernelGradient(GradientContext& c, Output x, Output state, Output grad) {
+  GraphBuilder& b = c.b();
+  const Output joined =
+      b.Op("ConcatV2", {x, state, b.Const(Tensor::Scalar<int32_t>(1))}, {{"N", int64_t{2}}});
+  return b.Op("MatMul", {joined, grad}, {{"transpose_a", true}});
+}
+
+// Inputs: x, cs_prev, h_prev, w, wci, wcf, wco, b.
+Status CellGradient(GradientContext& c) {
+  RETURN_IF_ERROR(OnlyGradientsOf(c, {1, 6}));
+  GraphBuilder& b = c.b();
+  std::vector<Output> inputs;
+  for (int i = 0; i < 8; ++i) inputs.push_back(c.input(i));
+  for (int i = 0; i < 6; ++i) inputs.push_back(c.output(i));
+  inputs.push_back(c.grad(1));
+  inputs.push_back(c.grad(6));
+  Node* const grads =
+      b.OpNode("LSTMBlockCellGrad", inputs, {{"use_peephole", *c.node().FindAttr("use_peephole")}});
+  if (grads == nullptr) return b.status();
+  const Output gates{grads, 1};
+  SplitColumns(c, b.Op("MatMul", {gates, c.input(3)}, {{"transpose_b", true}}), 0, 2);
+  c.set_input_grad(1, Output{grads, 0});
+  c.set_input_grad(3, KernelGradient(c, c.input(0), c.input(2), gates));
+  for (int i = 0; i < 3; ++i) c.set_input_grad(4 + i, Output{grads, 2 + i});
+  c.set_input_grad(7, b.Op("BiasAddGrad", {gates}));
+  return b.status();
+}
+
+// Inputs: x, h_prev, w_ru, w_c, b_ru, b_c. Outputs: r, u, c, h.
+Status GruGradient(GradientContext& c) {
+  RETURN_IF_ERROR(OnlyGradientsOf(c, {3}));
+  GraphBuilder& b = c.b();
+  std::vector<Output> inputs;
+  for (int i = 0; i < 6; ++i) inputs.push_back(c.input(i));
+  for (int i = 0; i < 3; ++i) inputs.push_back(c.output(i));
+  inputs.push_back(c.grad(3));
+  Node* const grads = b.OpNode("GRUBlockCellGrad", inputs);
+  if (grads == nullptr) return b.status();
+  const Output candidate{grads, 2}, gates{grads, 3};
+  c.set_input_grad(0, Output{grads, 0});
+  c.set_input_grad(1, Output{grads, 1});
+  c.set_input_grad(2, KernelGradient(c, c.input(0), c.input(1), gates));
+  const Output reset = b.Op("Mul", {c.input(1), c.output(0)});
+  c.set_input_grad(3, KernelGradient(c, c.input(0), reset, candidate));
+  c.set_input_grad(4, b.Op("BiasAddGrad", {gates}));
+  c.set_input_grad(5, b.Op("BiasAddGrad", {candidate}));
+  return b.status();
+}
+
 constexpr char kGrad[] = "BlockLSTMGrad", kGradV2[] = "BlockLSTMGradV2";
 constexpr char kNone[] = "TensorFlow has no gradient of it either";
 
@@ -81,10 +159,7 @@ constexpr char kNone[] = "TensorFlow has no gradient of it either";
 }  // namespace thalweg
 
 THALWEG_OP(block_cells) {
-  registry.Op("LSTMBlockCell")
-      .Shape(CellShape)
-      .NotDifferentiable(kNone)
-      .Doc("One step of an LSTM.");
+  registry.Op("LSTMBlockCell").Shape(CellShape).Gradient(CellGradient).Doc("One step of an LSTM.");
   registry.Op("LSTMBlockCellGrad")
       .Shape(CellGradShape)
       .NotDifferentiable(kNone)
@@ -103,7 +178,7 @@ THALWEG_OP(block_cells) {
         .NotDifferentiable(kNone)
         .Doc("The gradient of an LSTM over a sequence.");
   }
-  registry.Op("GRUBlockCell").Shape(GruShape).NotDifferentiable(kNone).Doc("One step of a GRU.");
+  registry.Op("GRUBlockCell").Shape(GruShape).Gradient(GruGradient).Doc("One step of a GRU.");
   registry.Op("GRUBlockCellGrad")
       .Shape(GruGradShape)
       .NotDifferentiable(kNone)
