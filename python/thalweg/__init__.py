@@ -13,8 +13,8 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = ("app compat contrib errors flags gfile graph_util initializers layers logging lookup losses math messages metrics nn raw_ops "
-            "strings summary test train").split()
+_MODULES = ("app compat contrib debugging errors flags gfile graph_util initializers layers logging lookup losses math messages metrics nn raw_ops "
+            "sets signal sparse strings summary test train").split()
 
 # Where each public name lives; "name=other" is `other` there.
 _PLACES = {
@@ -60,6 +60,16 @@ _PLACES = {
     "data_flow_ops": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "string_ops": "decode_raw reduce_join string_join string_split string_to_hash_bucket string_to_number",
     "lookup": "initialize_all_tables tables_initializer",
+    "sparse_ops": "sparse_add sparse_concat sparse_fill_empty_rows sparse_maximum sparse_merge sparse_minimum sparse_placeholder "
+                  "sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum sparse_reduce_sum_sparse sparse_reorder "
+                  "sparse_reset_shape sparse_reshape sparse_retain sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum "
+                  "sparse_slice sparse_softmax sparse_split sparse_tensor_dense_matmul sparse_tensor_to_dense "
+                  "sparse_to_indicator sparse_transpose",
+    "printing": "Print print=print_",
+    "checks": "add_check_numerics_ops assert_equal assert_greater assert_greater_equal assert_integer assert_less "
+              "assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal "
+              "assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in assert_same_float_dtype "
+              "assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing verify_tensor_all_finite",
     "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
     "framework": "disable_v2_behavior load_op_library",
 }

@@ -22,6 +22,10 @@ def __getattr__(name):
         from thalweg import raw_ops
         made = globals()[name] = raw_ops.function(_SIMPLE[name], name)
         return made
+    if name in ("embedding_lookup_sparse", "safe_embedding_lookup_sparse"):
+        from thalweg import sparse_ops
+        made = globals()[name] = getattr(sparse_ops, name)
+        return made
     if name in _WINDOWS:
         from thalweg import nn_windows
         made = globals()[name] = getattr(nn_windows, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SparseTensor: indices, values and shape that are fed and fetched together."""
+"""tw.sparse; SparseTensor: indices, values and shape that are fed and fetched together."""
 import collections
 
 from thalweg import dtypes, names, ops
@@ -43,6 +43,18 @@ class SparseTensor:
 
     def __repr__(self):
         return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"
+
+
+names.complete(globals())
+
+
+def __getattr__(name):
+    own = {"expand_dims": "sparse_expand_dims", "eye": "sparse_eye", "from_dense": "sparse_from_dense"}
+    if name not in own:
+        raise AttributeError(f"module 'thalweg.sparse' has no attribute '{name}'")
+    from thalweg import sparse_ops
+    value = globals()[name] = getattr(sparse_ops, own[name])
+    return value
 
 
 names.complete(globals())

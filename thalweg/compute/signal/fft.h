@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Discrete Fourier transforms over the last dimensions of a tensor, of any length: mixed radix, and
+// Bluestein's algorithm where a prime factor is large. Computed in double whatever the type, so
+// that complex64 results are rounded once.
+//
+//   FftPlan plan(n);
+//   plan.Run(row, scratch, /*inverse=*/false);       // row[k] = sum over j of row[j] w^(jk)
+//   RETURN_IF_ERROR(Fft(work, problem, in, out));
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "thalweg/compute/work.h"
+#include "thalweg/tensor/dtype.h"
+
+namespace thalweg::compute {
+
+// A transform of one length. Threads: Run from any.
+class FftPlan {
+ public:
+  using Number = std::complex<double>;
+  explicit FftPlan(int64_t n);
+  // Numbers of scratch that Run wants.
+  int64_t scratch() const { return padded_ > 0 ? 2 * padded_ : n_; }
+  // In place, not scaled.
+  void Run(Number* row, Number* scratch, bool inverse) const;
+
+ private:
+  void Mixed(Number* row, Number* scratch) const;
+  void Bluestein(Number* row, Number* scratch) const;
+
+  int64_t n_;
+  std::vector<int64_t> factors_;
+  std::vector<Number> roots_;  // w^k of the n-th root of one
+  int64_t padded_ = 0;         // Bluestein: a power of two
+  std::vector<Number> chirp_, filter_;
+  std::vector<FftPlan> power_;  // of the padded length; one or none
+};
+
+enum class FftKind { kComplex, kRealToComplex, kComplexToReal };
+
+struct FftProblem {
+  FftKind kind = FftKind::kComplex;
+  bool inverse = false;  // kComplexToReal: always; inverse transforms are scaled by 1/n
+  bool is_double = false;
+  int64_t batch = 1;
+  // Of one element of the batch, up to three dimensions: of the input, and of the transform. The
+  // input is cut where it is longer. Of complex-to-real the last input dimension counts half the
+  // length and one; so does the last of a real-to-complex output.
+  std::vector<int64_t> input, length;
+};
+
+// Sizes are checked by the caller: nothing negative, no input shorter than needed.
+Status Fft(Work& work, const FftProblem& problem, const void* in, void* out);
+
+}  // namespace thalweg::compute
