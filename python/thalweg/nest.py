@@ -32,6 +32,18 @@ def pack_sequence_as(structure, flat):
     return pack(structure)
 
 
+def map_structure(func, *structure, **kwargs):
+    """func of the leaves of one structure, or of several alike, in that structure."""
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    if kwargs.pop("check_types", True) and len(structure) > 1:
+        for other in structure[1:]:
+            assert_same_structure(structure[0], other)
+    return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*map(flatten, structure))])
+
+
 def assert_same_structure(a, b):
     if len(flatten(a)) != len(flatten(b)) or isinstance(a, (list, tuple, dict)) != isinstance(b, (list, tuple, dict)):
         raise ValueError(f"The two structures don't have the same nested structure. First structure: {a} Second "

@@ -10,6 +10,7 @@ framework
 layers
 lookup
 rnn
+seq2seq
 slim
 training
 """.split()

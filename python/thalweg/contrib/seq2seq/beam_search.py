@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BeamSearchDecoder: the likeliest sequences, several at a time."""
+import collections
+
+import numpy as np
+
+from thalweg import array_ops, control_flow, dtypes, graph, math_ops, nest, nn
+from thalweg.contrib.seq2seq.decoder import Decoder
+from thalweg.ops import apply, constant, convert_to_tensor
+from thalweg.rnn_cell_base import check_cell
+from thalweg.shapes import TensorShape
+
+
+class BeamSearchDecoderState(collections.namedtuple("BeamSearchDecoderState", (
+        "cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs"))):
+    """What goes from step to step, by beam."""
+
+
+class BeamSearchDecoderOutput(collections.namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))):
+    """What a step gives, by beam."""
+
+
+class FinalBeamSearchDecoderOutput(collections.namedtuple("FinalBeamDecoderOutput", (
+        "predicted_ids", "beam_search_decoder_output"))):
+    """Whole sequences, by beam, and what the steps gave."""
+
+
+def _is_array(x):
+    return getattr(x, "_is_tensor_array", False)
+
+
+def tile_batch(t, multiplier, name=None):
+    """Every row `multiplier` times, one after the other."""
+    def tiled(x):
+        if _is_array(x):
+            return x
+        x = convert_to_tensor(x, name="t")
+        if x.shape.ndims is None:
+            raise ValueError("t must have statically known rank")
+        shape = array_ops.shape(x)
+        wide = array_ops.tile(array_ops.expand_dims(x, 1), [1, multiplier] + [1] * (x.shape.ndims - 1))
+        made = array_ops.reshape(wide, array_ops.concat([[shape[0] * multiplier], shape[1:]], 0))
+        rows = x.shape[0].value
+        made.set_shape(TensorShape([None if rows is None or not isinstance(multiplier, int) else rows * multiplier]).concatenate(
+            x.shape[1:]))
+        return made
+    with graph.name_scope(name or "tile_batch"):
+        return nest.map_structure(tiled, t)
+
+
+def _of_beams(x, beams):
+    """x [batch, beams, ...], taken at beams [batch, beams], along the second axis."""
+    batch, width = array_ops.shape(x)[0], array_ops.shape(x)[1]
+    flat = array_ops.reshape(x, array_ops.concat([[batch * width], array_ops.shape(x)[2:]], 0))
+    rows = array_ops.reshape(math_ops.range_(batch) * width, [-1, 1]) + beams
+    made = array_ops.gather(flat, rows)
+    made.set_shape(TensorShape(x.shape[:1]).concatenate(beams.shape[1:]).concatenate(x.shape[2:]))
+    return made
+
+
+def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
+    """Whole sequences [steps, batch, beams] from the ids of every step and the beams that they came from; `end_token` from the
+    first one on, and from a sequence's greatest length on."""
+    with graph.name_scope(name or "GatherTree"):
+        step_ids, parent_ids = convert_to_tensor(step_ids), convert_to_tensor(parent_ids)
+        lengths = convert_to_tensor(max_sequence_lengths)
+        from thalweg.tensor_array import TensorArray
+        steps, beams = array_ops.shape(step_ids)[0], array_ops.shape(step_ids)[2]
+        end = array_ops.fill(array_ops.shape(step_ids)[1:], convert_to_tensor(end_token, dtype=dtypes.int32))
+        own = array_ops.zeros_like(end) + math_ops.range_(beams)
+
+        def body(t, parents, found):
+            t = t - 1
+            inside = array_ops.tile(array_ops.expand_dims(t < lengths, 1), [1, beams])
+            ids = array_ops.where(inside, _of_beams(step_ids[t], parents), end)
+            parents = array_ops.where(inside, _of_beams(parent_ids[t], parents), parents)
+            return t, parents, found.write(t, ids)
+        _, _, found = control_flow.while_loop(lambda t, *_: t > 0, body, [steps, own, TensorArray(dtypes.int32, size=steps)])
+        ids = found.stack()
+        ended = math_ops.cumsum(math_ops.cast(math_ops.equal(ids, end_token), dtypes.int32), axis=0, exclusive=True) > 0
+        ids = array_ops.where(ended, array_ops.fill(array_ops.shape(ids), convert_to_tensor(end_token, dtype=dtypes.int32)), ids)
+        ids.set_shape(step_ids.shape)
+        return ids
+
+
+def _penalty(lengths, weight):
+    """((5 + length) / 6) ** weight (Wu 2016)."""
+    return apply("Pow", [(5.0 + math_ops.to_float(lengths)) / 6.0, convert_to_tensor(weight, dtype=dtypes.float32)])
+
+
+class BeamSearchDecoder(Decoder):
+    """Of a cell whose state was tiled by tile_batch(state, multiplier=beam_width)."""
+
+    def __init__(self, cell, embedding, start_tokens, end_token, initial_state, beam_width, output_layer=None,
+                 length_penalty_weight=0.0, coverage_penalty_weight=0.0, reorder_tensor_arrays=True):
+        check_cell("cell", cell)
+        if output_layer is not None and not callable(output_layer):
+            raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
+        if coverage_penalty_weight != 0.0:
+            from thalweg import errors
+            raise errors.UnimplementedError(None, None, "BeamSearchDecoder: coverage_penalty_weight is not implemented")
+        self._cell, self._output_layer, self._width = cell, output_layer, beam_width
+        self._embed = embedding if callable(embedding) else lambda ids: nn.embedding_lookup(embedding, ids)
+        self._start = convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
+        if self._start.shape.ndims != 1:
+            raise ValueError("start_tokens must be a vector")
+        self._end = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
+        if self._end.shape.ndims != 0:
+            raise ValueError("end_token must be a scalar")
+        self._batch = self._start.shape[0].value or array_ops.size(self._start)
+        self._penalty, self._reorder = length_penalty_weight, reorder_tensor_arrays
+        self._cell_state = nest.map_structure(self._split, initial_state)
+        self._first = self._embed(array_ops.tile(array_ops.expand_dims(self._start, 1), [1, beam_width]))
+        self._first_finished = array_ops.one_hot(array_ops.zeros([self._batch], dtypes.int32), depth=beam_width, on_value=False,
+                                                 off_value=True, dtype=dtypes.bool)
+
+    batch_size = property(lambda self: self._batch)
+    tracks_own_finished = property(lambda self: True)
+
+    @property
+    def output_size(self):
+        width = TensorShape([self._width])
+        return BeamSearchDecoderOutput(scores=width, predicted_ids=width, parent_ids=width)
+
+    @property
+    def output_dtype(self):
+        return BeamSearchDecoderOutput(scores=dtypes.float32, predicted_ids=dtypes.int32, parent_ids=dtypes.int32)
+
+    def _split(self, x):
+        """[batch * beams, ...] as [batch, beams, ...]."""
+        if _is_array(x):
+            return x
+        x = convert_to_tensor(x)
+        if x.shape.ndims == 0:
+            return x
+        made = array_ops.reshape(x, array_ops.concat([[self._batch, self._width], array_ops.shape(x)[1:]], 0))
+        known = self._batch if isinstance(self._batch, int) else None
+        made.set_shape(TensorShape([known, self._width]).concatenate(x.shape[1:]))
+        return made
+
+    def _merged(self, x):
+        if _is_array(x) or x.shape.ndims == 0:
+            return x
+        made = array_ops.reshape(x, array_ops.concat([[self._batch * self._width], array_ops.shape(x)[2:]], 0))
+        known = self._batch * self._width if isinstance(self._batch, int) else None
+        made.set_shape(TensorShape([known]).concatenate(x.shape[2:]))
+        return made
+
+    def initialize(self, name=None):
+        log_probs = array_ops.one_hot(array_ops.zeros([self._batch], dtypes.int32), depth=self._width, on_value=0.0,
+                                      off_value=-np.inf, dtype=dtypes.float32)
+        state = BeamSearchDecoderState(
+            cell_state=self._cell_state, log_probs=log_probs, finished=self._first_finished,
+            lengths=array_ops.zeros([self._batch, self._width], dtypes.int64), accumulated_attention_probs=())
+        return self._first_finished, self._first, state
+
+    def step(self, time, inputs, state, name=None):
+        with graph.name_scope(name or "BeamSearchDecoderStep"):
+            inputs = nest.map_structure(self._merged, inputs)
+            outputs, cell_state = self._cell(inputs, nest.map_structure(self._merged, state.cell_state))
+            outputs = self._split(outputs)
+            cell_state = nest.pack_sequence_as(state.cell_state, [self._split(s) for s in nest.flatten(cell_state)])
+            if self._output_layer is not None:
+                outputs = self._output_layer(outputs)
+            output, following = self._chosen(outputs, cell_state, state)
+            inputs = control_flow.cond(math_ops.reduce_all(following.finished), lambda: self._first,
+                                       lambda: self._embed(output.predicted_ids))
+        return output, following, inputs, following.finished
+
+    def _chosen(self, logits, cell_state, state):
+        """The best of all ways to go on."""
+        symbols = logits.shape[-1].value or array_ops.shape(logits)[-1]
+        ended = array_ops.one_hot(self._end, symbols, on_value=0.0, off_value=float(np.finfo(np.float32).min), dtype=dtypes.float32)
+        log_probs = nn.log_softmax(logits)
+        is_over = array_ops.tile(array_ops.expand_dims(state.finished, 2), [1, 1, symbols])
+        log_probs = array_ops.where(is_over, array_ops.zeros_like(log_probs) + ended, log_probs)
+        total = array_ops.expand_dims(state.log_probs, 2) + log_probs
+        goes_on = math_ops.cast(apply("LogicalNot", [state.finished]), dtypes.int64)
+        adds = array_ops.one_hot(self._end, symbols, on_value=constant(0, dtypes.int64), off_value=constant(1, dtypes.int64))
+        lengths = array_ops.expand_dims(state.lengths, 2) + adds * array_ops.expand_dims(goes_on, 2)
+        scores = total if self._penalty == 0.0 else total / _penalty(lengths, self._penalty)
+        flat = array_ops.reshape(scores, [self._batch, -1])
+        best, places = nn.top_k(flat, k=self._width)
+        beams, ids = places // symbols, places % symbols
+        for x in (best, beams, ids):
+            x.set_shape([self._batch if isinstance(self._batch, int) else None, self._width])
+        probs = array_ops.gather_nd(array_ops.reshape(total, [self._batch, -1]), self._at(places))
+        over = _of_beams(state.finished, beams)
+        lengths = _of_beams(state.lengths, beams) + math_ops.cast(apply("LogicalNot", [over]), dtypes.int64)
+        probs.set_shape(best.shape)
+
+        def moved(x):
+            return x if _is_array(x) or x.shape.ndims == 0 else _of_beams(x, beams)
+        following = BeamSearchDecoderState(
+            cell_state=nest.map_structure(moved, cell_state), log_probs=probs, lengths=lengths,
+            finished=apply("LogicalOr", [over, math_ops.equal(ids, self._end)]), accumulated_attention_probs=())
+        return BeamSearchDecoderOutput(scores=best, predicted_ids=ids, parent_ids=beams), following
+
+    def _at(self, places):
+        rows = array_ops.tile(array_ops.reshape(math_ops.range_(self._batch), [-1, 1]), [1, self._width])
+        return array_ops.stack([rows, places], -1)
+
+    def finalize(self, outputs, final_state, sequence_lengths):
+        longest = math_ops.cast(math_ops.reduce_max(final_state.lengths, axis=1), dtypes.int32)
+        ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, max_sequence_lengths=longest, end_token=self._end)
+        return FinalBeamSearchDecoderOutput(beam_search_decoder_output=outputs, predicted_ids=ids), final_state

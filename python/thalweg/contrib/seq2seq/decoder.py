@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dynamic_decode: a decoder run step by step until all its sequences have ended."""
+import collections
+
+from thalweg import array_ops, control_flow, dtypes, graph, math_ops, nest
+from thalweg.ops import apply, constant, convert_to_tensor
+from thalweg.rnn_cell_base import check_cell
+from thalweg.shapes import TensorShape, as_shape
+from thalweg.tensor_array import TensorArray
+from thalweg.variable_scopes import variable_scope
+
+
+class Decoder:
+    """What own decoders derive from."""
+
+    @property
+    def batch_size(self):
+        raise NotImplementedError
+
+    @property
+    def output_size(self):
+        raise NotImplementedError
+
+    @property
+    def output_dtype(self):
+        raise NotImplementedError
+
+    @property
+    def tracks_own_finished(self):
+        """True when a sequence that has ended may go on later, as beams do that change places."""
+        return False
+
+    def initialize(self, name=None):
+        """(finished, first inputs, first state)."""
+        raise NotImplementedError
+
+    def step(self, time, inputs, state, name=None):
+        """(outputs, next state, next inputs, finished)."""
+        raise NotImplementedError
+
+    def finalize(self, outputs, final_state, sequence_lengths):
+        """(outputs, state) as the user gets them."""
+        raise NotImplementedError
+
+
+class BasicDecoderOutput(collections.namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))):
+    """What the cell said, and what the helper made of it."""
+
+
+class BasicDecoder(Decoder):
+    """A cell, with a layer over its outputs if one is given, steered by a helper."""
+
+    def __init__(self, cell, helper, initial_state, output_layer=None):
+        check_cell("cell", cell)
+        if not all(hasattr(helper, p) for p in ("initialize", "sample", "next_inputs")):
+            raise TypeError(f"helper must be a Helper, received: {type(helper)}")
+        if output_layer is not None and not callable(output_layer):
+            raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
+        self._cell, self._helper = cell, helper
+        self._initial_state, self._output_layer = initial_state, output_layer
+
+    batch_size = property(lambda self: self._helper.batch_size)
+
+    @property
+    def output_size(self):
+        size = self._cell.output_size
+        if self._output_layer is not None:
+            size = nest.pack_sequence_as(size, [
+                self._output_layer.compute_output_shape(TensorShape([None]).concatenate(as_shape(_dims(s))))[1:]
+                for s in nest.flatten(size)])
+        return BasicDecoderOutput(rnn_output=size, sample_id=self._helper.sample_ids_shape)
+
+    @property
+    def output_dtype(self):
+        dtype = nest.flatten(self._initial_state)[0].dtype
+        sizes = self._cell.output_size
+        return BasicDecoderOutput(nest.pack_sequence_as(sizes, [dtype for _ in nest.flatten(sizes)]),
+                                  self._helper.sample_ids_dtype)
+
+    def initialize(self, name=None):
+        return *self._helper.initialize(), self._initial_state
+
+    def step(self, time, inputs, state, name=None):
+        with graph.name_scope(name or "BasicDecoderStep"):
+            said, state = self._cell(inputs, state)
+            if self._output_layer is not None:
+                said = self._output_layer(said)
+            ids = self._helper.sample(time=time, outputs=said, state=state)
+            finished, inputs, state = self._helper.next_inputs(time=time, outputs=said, state=state, sample_ids=ids)
+        return BasicDecoderOutput(said, ids), state, inputs, finished
+
+
+def _dims(size):
+    return [size] if isinstance(size, int) else as_shape(size).as_list()
+
+
+def _zeros(size, dtype, batch):
+    shape = array_ops.concat([[batch], convert_to_tensor(_dims(size), dtype=dtypes.int32)], 0)
+    return array_ops.zeros(shape, dtype)
+
+
+def _kept(finished, old, new):
+    """`old` for sequences that have ended; what has no rows is always new."""
+    if getattr(new, "_is_tensor_array", False) or convert_to_tensor(new).shape.ndims == 0:
+        return new
+    made = array_ops.where(finished, old, new)
+    made.set_shape(old.shape)
+    return made
+
+
+def _swapped(x):
+    """[time, batch, ...] as [batch, time, ...]."""
+    if getattr(x, "_is_tensor_array", False) or x.shape.ndims is None or x.shape.ndims < 2:
+        return x
+    return array_ops.transpose(x, [1, 0, *range(2, x.shape.ndims)])
+
+
+def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maximum_iterations=None, parallel_iterations=32,
+                   swap_memory=False, scope=None, **kwargs):
+    """(outputs, final state, lengths) of a decoder.
+
+    With `impute_finished` outputs behind a sequence's end are zero and its state stays; `maximum_iterations` bounds the steps.
+    """
+    if not isinstance(decoder, Decoder):
+        raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
+    with variable_scope(scope, "decoder"):
+        if maximum_iterations is not None:
+            maximum_iterations = convert_to_tensor(maximum_iterations, dtype=dtypes.int32, name="maximum_iterations")
+            if maximum_iterations.shape.ndims != 0:
+                raise ValueError("maximum_iterations must be a scalar")
+        finished, inputs, state = decoder.initialize()
+        sizes, types = decoder.output_size, decoder.output_dtype
+        batch = convert_to_tensor(decoder.batch_size, dtype=dtypes.int32)
+        zero_outputs = [_zeros(s, d, batch) for s, d in zip(nest.flatten(sizes), nest.flatten(types))]
+        if maximum_iterations is not None:
+            finished = apply("LogicalOr", [finished, 0 >= maximum_iterations])
+        known_batch = finished.shape[0].value
+        arrays = [TensorArray(d, size=0, dynamic_size=True, element_shape=TensorShape([known_batch, *_dims(s)]))
+                  for s, d in zip(nest.flatten(sizes), nest.flatten(types))]
+
+        def body(time, arrays, state, inputs, finished, lengths):
+            outputs, next_state, next_inputs, ended = decoder.step(time, inputs, state)
+            if not decoder.tracks_own_finished:
+                ended = apply("LogicalOr", [ended, finished])
+            if maximum_iterations is not None:
+                ended = apply("LogicalOr", [ended, time + 1 >= maximum_iterations])
+            now = array_ops.fill(array_ops.shape(lengths), time + 1)
+            lengths = array_ops.where(apply("LogicalNot", [finished]), now, lengths)
+            nest.assert_same_structure(state, next_state)
+            nest.assert_same_structure(sizes, outputs)
+            emitted = nest.flatten(outputs)
+            if impute_finished:
+                emitted = [array_ops.where(finished, z, o) for z, o in zip(zero_outputs, emitted)]
+                next_state = nest.pack_sequence_as(state, [_kept(finished, old, new) for old, new in zip(
+                    nest.flatten(state), nest.flatten(next_state))])
+            written = [a.write(time, o) for a, o in zip(arrays, emitted)]
+            return time + 1, written, next_state, next_inputs, ended, lengths
+        first = [constant(0, dtypes.int32), arrays, state, inputs, finished, array_ops.zeros_like(finished, dtypes.int32)]
+        _, arrays, state, _, _, lengths = control_flow.while_loop(
+            lambda time, arrays, state, inputs, finished, lengths: apply("LogicalNot", [math_ops.reduce_all(finished)]), body,
+            first, parallel_iterations=parallel_iterations, swap_memory=swap_memory)
+        outputs = nest.pack_sequence_as(sizes, [a.stack() for a in arrays])
+        try:
+            outputs, state = decoder.finalize(outputs, state, lengths)
+        except NotImplementedError:
+            pass  # nothing to do at the end
+        if not output_time_major:
+            outputs = nest.map_structure(_swapped, outputs)
+    return outputs, state, lengths

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sequence_loss: the weighted cross entropy of sequences."""
+from thalweg import array_ops, graph, math_ops, nn
+from thalweg.ops import apply
+
+
+def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True, sum_over_timesteps=False,
+                  sum_over_batch=False, softmax_loss_function=None, name=None):
+    """Of logits [batch, time, symbols], targets [batch, time] and weights [batch, time]; averages weigh by `weights`, sums divide
+    by the number of weights that are not zero."""
+    for what, shape, ranks in (("Logits", logits, 3), ("Targets", targets, 2), ("Weights", weights, 2)):
+        if len(shape.get_shape()) != ranks:
+            raise ValueError(f"{what} must be a {'[batch_size x sequence_length x logits]' if ranks == 3 else '[batch_size x sequence_length]'} tensor")
+    if average_across_timesteps and sum_over_timesteps:
+        raise ValueError("average_across_timesteps and sum_over_timesteps cannot be set to True at same time.")
+    if average_across_batch and sum_over_batch:
+        raise ValueError("average_across_batch and sum_over_batch cannot be set to True at same time.")
+    with graph.name_scope(name or "sequence_loss"):
+        symbols = array_ops.shape(logits)[2]
+        flat, labels = array_ops.reshape(logits, [-1, symbols]), array_ops.reshape(targets, [-1])
+        if softmax_loss_function is None:
+            loss = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=flat)
+        else:
+            loss = softmax_loss_function(labels=labels, logits=flat)
+        loss = loss * array_ops.reshape(weights, [-1])
+        if average_across_timesteps and average_across_batch:
+            total = math_ops.reduce_sum(weights)
+            return _divided(math_ops.reduce_sum(loss), total)
+        if sum_over_timesteps and sum_over_batch:
+            count = math_ops.cast(math_ops.count_nonzero(weights), loss.dtype)
+            return _divided(math_ops.reduce_sum(loss), count)
+        loss = array_ops.reshape(loss, array_ops.shape(logits)[0:2])
+        for average, summed, axis in ((average_across_timesteps, sum_over_timesteps, 1),
+                                      (average_across_batch, sum_over_batch, 0)):
+            if average or summed:
+                count = math_ops.reduce_sum(weights, axis=axis) if average else math_ops.cast(
+                    math_ops.count_nonzero(weights, axis=axis), loss.dtype)
+                return _divided(math_ops.reduce_sum(loss, axis=axis), count)
+        return loss
+
+
+def _divided(total, count):
+    return apply("DivNoNan", [total, count])
