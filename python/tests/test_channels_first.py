@@ -64,13 +64,14 @@ def train(data_format, batch, opt_level=0):
 
 @pytest.mark.parametrize("batch", [6, None])
 def test_training_gives_the_values_of_channels_last(batch):
-    expected, expected_gradient, _ = train("NHWC", batch)
+    expected, expected_gradient, expected_ops = train("NHWC", batch)
+    assert expected_ops["_FusedBatchNormEx"] == expected_ops["_FusedBatchNormGradEx"] == 1
     plain, plain_gradient, plain_ops = train("NCHW", batch, -1)
     losses, gradient, ops = train("NCHW", batch)
     np.testing.assert_allclose(plain, expected, rtol=1e-4)
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
     np.testing.assert_allclose(plain_gradient, expected_gradient, atol=1e-5)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-5)
-    assert plain_ops["Transpose"] == 0
+    assert plain_ops["Transpose"] == plain_ops["_FusedBatchNormEx"] == 0
     if batch is not None:  # else sums over what may have been broadcast stand between
         assert ops["Transpose"] == 3  # the image; what is averaged, and its gradient

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "thalweg/passes/fuse_batch_norm.h"
 #include "thalweg/passes/graph_copier.h"
 
 namespace thalweg {
@@ -352,7 +353,10 @@ class WeightMarker {
 
 }  // namespace
 
-Result<StepGraph> FuseEpilogues(const StepGraph& step) { return EpilogueFuser(step).Run(); }
+Result<StepGraph> FuseEpilogues(const StepGraph& step) {
+  ASSIGN_OR_RETURN(const StepGraph fused, EpilogueFuser(step).Run());
+  return FuseBatchNorms(fused);
+}
 
 Result<StepGraph> MarkWeights(const StepGraph& step) { return WeightMarker(step).Run(); }
 

@@ -155,9 +155,9 @@ TEST_F(FuseEpilogueTest, ConvolutionsTakeNormAndResidual) {
 }
 
 TEST_F(FuseEpilogueTest, TrainingNormsOtherReadersAndBareActivationsStay) {
-  const Output trained = Unary("Relu", Norm(Conv(x, "c1"), true, "n1"), "y1");
+  const Output trained = Unary("Tanh", Norm(Conv(x, "c1"), true, "n1"), "y1");
   EXPECT_THAT(Ops(FuseEpilogues(Pruned({trained}))),
-              ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3", "Relu"));
+              ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3", "Tanh"));
   const Output norm = Norm(Conv(x, "c2"), false, "n2");
   EXPECT_THAT(Ops(FuseEpilogues(Pruned({{norm.node, 1}, norm}))),
               ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3"))

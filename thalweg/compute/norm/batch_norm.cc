@@ -130,43 +130,44 @@ void AddRun(const T* x, int64_t size, Moments& moments) {
   }
 }
 
-// f(first element of the run, channel) for every (outer, channel), and its elements.
-template <class F>
-Status ForRuns(Work& work, const ChannelShape& s, const F& f) {
+// Calls of Leaf::Run(first element, rows, channels, first channel, arguments): many rows of all
+// channels, or one channel's run as rows of one.
+template <class Leaf, class... Args>
+Status ForElements(Work& work, const ChannelShape& s, Args... args) {
   return ForBlocks(work, s.outer, OuterGrain(s), [&](int64_t o, int64_t end) {
+    if (s.inner == 1) {
+      RunLeaf<Leaf>(work.isa(), o * s.channels, end - o, s.channels, int64_t{0}, args...);
+      return;
+    }
     for (; o < end; ++o) {
-      for (int64_t c = 0; c < s.channels; ++c) f((o * s.channels + c) * s.inner, c);
+      for (int64_t c = 0; c < s.channels; ++c) {
+        RunLeaf<Leaf>(work.isa(), (o * s.channels + c) * s.inner, s.inner, int64_t{1}, c, args...);
+      }
     }
   });
 }
 
-// f(element, channel) for every element.
-template <class F>
-Status ForElements(Work& work, const ChannelShape& s, const F& f) {
-  if (s.inner != 1) {
-    return ForRuns(work, s, [&](int64_t begin, int64_t c) {
-      for (int64_t i = begin; i < begin + s.inner; ++i) f(i, c);
-    });
-  }
-  return ForBlocks(work, s.outer, OuterGrain(s), [&](int64_t o, int64_t end) {
-    for (; o < end; ++o) {
-      const int64_t base = o * s.channels;
-      for (int64_t c = 0; c < s.channels; ++c) f(base + c, c);
-    }
-  });
+// The gradient at an element, behind a relu if there is one.
+template <bool kRelu>
+[[gnu::always_inline]] inline float Passed(float dy, float x, float factor, float term) {
+  if constexpr (kRelu) return dy * (x * factor + term > 0 ? 1.0f : 0.0f);
+  return dy;
 }
 
-template <class T>
+template <class T, bool kRelu>
 struct SumGradRows {
   [[gnu::always_inline]] static void Run(const T* __restrict dy, const T* __restrict x,
                                          int64_t rows, int64_t channels,
-                                         const float* __restrict mean, float* __restrict sum,
-                                         float* __restrict dot) {
+                                         const float* __restrict mean, ScaledRelu relu,
+                                         float* __restrict sum, float* __restrict dot) {
+    const float* factor = kRelu ? relu.factor : mean;
+    const float* term = kRelu ? relu.term : mean;
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < channels; ++c) {
-        const float g = Load(dy[r * channels + c]);
+        const float v = Load(x[r * channels + c]);
+        const float g = Passed<kRelu>(Load(dy[r * channels + c]), v, factor[c], term[c]);
         sum[c] += g;
-        dot[c] += g * (Load(x[r * channels + c]) - mean[c]);
+        dot[c] += g * (v - mean[c]);
       }
     }
   }
@@ -175,11 +176,17 @@ struct SumGradRows {
 // Sums of dy and of dy * (x - mean), for rows of all channels.
 template <class T>
 void AddGradRows(const IsaTable& isa, const T* dy, const T* x, int64_t rows, int64_t channels,
-                 const float* mean, float* part, double* total) {
+                 const float* mean, const ScaledRelu& relu, float* part, double* total) {
   for (int64_t row = 0; row < rows; row += kRows) {
     const int64_t at = row * channels, n = std::min(kRows, rows - row);
     std::fill_n(part, 2 * channels, 0.0f);
-    RunLeaf<SumGradRows<T>>(isa, dy + at, x + at, n, channels, mean, part, part + channels);
+    if (relu.factor != nullptr) {
+      RunLeaf<SumGradRows<T, true>>(isa, dy + at, x + at, n, channels, mean, relu, part,
+                                    part + channels);
+    } else {
+      RunLeaf<SumGradRows<T, false>>(isa, dy + at, x + at, n, channels, mean, relu, part,
+                                     part + channels);
+    }
     for (int64_t i = 0; i < 2 * channels; ++i) total[i] += static_cast<double>(part[i]);
   }
 }
@@ -191,6 +198,20 @@ void AddGradRun(const T* dy, const T* x, int64_t size, float mean, double* sum, 
     const T *g = dy + begin, *v = x + begin;
     *sum += SumLanes(n, [&](int64_t i) { return Load(g[i]); });
     *dot += SumLanes(n, [&](int64_t i) { return Load(g[i]) * (Load(v[i]) - mean); });
+  }
+}
+
+template <class T>
+void AddReluGradRun(const T* dy, const T* x, int64_t size, float mean, float factor, float term,
+                    double* sum, double* dot) {
+  for (int64_t begin = 0; begin < size; begin += kRun) {
+    const T *g = dy + begin, *v = x + begin;
+    const auto passed = [&](int64_t i) {
+      return Passed<true>(Load(g[i]), Load(v[i]), factor, term);
+    };
+    const int64_t n = std::min(kRun, size - begin);
+    *sum += SumLanes(n, passed);
+    *dot += SumLanes(n, [&](int64_t i) { return passed(i) * (Load(v[i]) - mean); });
   }
 }
 
@@ -231,7 +252,7 @@ Status MomentsAs(Work& work, const ChannelShape& s, const T* x, double* mean, do
 
 template <class T>
 Status GradSumsAs(Work& work, const ChannelShape& s, const T* dy, const T* x, const float* mean,
-                  double* sum, double* dot) {
+                  const ScaledRelu& relu, double* sum, double* dot) {
   const int64_t grain = OuterGrain(s), blocks = (s.outer + grain - 1) / grain;
   const int64_t width = 2 * s.channels;
   Scratch<double> partial(work, blocks * width);
@@ -244,13 +265,19 @@ Status GradSumsAs(Work& work, const ChannelShape& s, const T* dy, const T* x, co
       Scratch<float> part(work, width);
       if (!part) return false;
       AddGradRows(work.isa(), dy + begin * s.channels, x + begin * s.channels, end - begin,
-                  s.channels, mean, part.get(), own);
+                  s.channels, mean, relu, part.get(), own);
       return true;
     }
     for (int64_t o = begin; o < end; ++o) {
       for (int64_t c = 0; c < s.channels; ++c) {
         const int64_t at = (o * s.channels + c) * s.inner;
-        AddGradRun(dy + at, x + at, s.inner, mean[c], own + c, own + s.channels + c);
+        double *const own_sum = own + c, *const own_dot = own + s.channels + c;
+        if (relu.factor != nullptr) {
+          AddReluGradRun(dy + at, x + at, s.inner, mean[c], relu.factor[c], relu.term[c], own_sum,
+                         own_dot);
+        } else {
+          AddGradRun(dy + at, x + at, s.inner, mean[c], own_sum, own_dot);
+        }
       }
     }
     return true;
@@ -266,6 +293,60 @@ Status GradSumsAs(Work& work, const ChannelShape& s, const T* dy, const T* x, co
   return OkStatus();
 }
 
+template <class T, bool kSide, bool kRelu>
+struct Scale {
+  [[gnu::always_inline]] static void Run(int64_t first, int64_t rows, int64_t channels,
+                                         int64_t channel, const T* x, const float* factor,
+                                         const float* term, const T* side, T* __restrict y) {
+    const auto at = [&](int64_t i, float f, float t) [[gnu::always_inline]] {
+      float v = Load(x[i]) * f + t;
+      if constexpr (kSide) v = Load(T(v)) + Load(side[i]);
+      if constexpr (kRelu) v = v < 0 ? 0.0f : v;
+      return T(v);
+    };
+    if (channels == 1) {
+      const float f = factor[channel], t = term[channel];
+      for (int64_t i = first; i < first + rows; ++i) y[i] = at(i, f, t);
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r, first += channels) {
+      for (int64_t c = 0; c < channels; ++c) y[first + c] = at(first + c, factor[c], term[c]);
+    }
+  }
+};
+
+// What Centre has one of for each channel.
+struct CentreTerms {
+  const float *mean, *factor, *term, *slope, *relu_factor, *relu_term;
+};
+
+template <class T, bool kRelu>
+struct Centre {
+  [[gnu::always_inline]] static void Run(int64_t first, int64_t rows, int64_t channels,
+                                         int64_t channel, const T* dy, const T* x,
+                                         CentreTerms terms, T* __restrict dx) {
+    const auto [mean, factor, term, slope, relu_factor, relu_term] = terms;
+    const auto at = [&](int64_t i, float m, float f, float t, float s, float rf, float rt)
+                        [[gnu::always_inline]] {
+                          const float v = Load(x[i]);
+                          return T(f * (Passed<kRelu>(Load(dy[i]), v, rf, rt) - t - (v - m) * s));
+                        };
+    if (channels == 1) {
+      const int64_t c = channel;
+      const float m = mean[c], f = factor[c], t = term[c], s = slope[c];
+      const float rf = relu_factor[c], rt = relu_term[c];
+      for (int64_t i = first; i < first + rows; ++i) dx[i] = at(i, m, f, t, s, rf, rt);
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r, first += channels) {
+      for (int64_t c = 0; c < channels; ++c) {
+        dx[first + c] =
+            at(first + c, mean[c], factor[c], term[c], slope[c], relu_factor[c], relu_term[c]);
+      }
+    }
+  }
+};
+
 }  // namespace
 
 Status ChannelMoments(Work& work, DType dtype, const ChannelShape& s, const void* x, double* mean,
@@ -275,33 +356,46 @@ Status ChannelMoments(Work& work, DType dtype, const ChannelShape& s, const void
 }
 
 Status ScaleChannels(Work& work, DType dtype, const ChannelShape& s, const void* x,
-                     const float* factor, const float* term, void* y) {
+                     const float* factor, const float* term, void* y, const AfterScale& after) {
   return ForFloat(dtype, [&]<class T> {
     const T* in = static_cast<const T*>(x);
+    const T* side = static_cast<const T*>(after.side);
     T* out = static_cast<T*>(y);
-    return ForElements(
-        work, s, [&](int64_t i, int64_t c) { out[i] = T(Load(in[i]) * factor[c] + term[c]); });
+    if (side != nullptr && after.relu) {
+      return ForElements<Scale<T, true, true>>(work, s, in, factor, term, side, out);
+    }
+    if (side != nullptr) {
+      return ForElements<Scale<T, true, false>>(work, s, in, factor, term, side, out);
+    }
+    if (after.relu) {
+      return ForElements<Scale<T, false, true>>(work, s, in, factor, term, in, out);
+    }
+    return ForElements<Scale<T, false, false>>(work, s, in, factor, term, in, out);
   });
 }
 
 Status ChannelGradSums(Work& work, DType dtype, const ChannelShape& s, const void* dy,
-                       const void* x, const float* mean, double* sum, double* dot) {
+                       const void* x, const float* mean, double* sum, double* dot,
+                       const ScaledRelu& relu) {
   return ForFloat(dtype, [&]<class T> {
-    return GradSumsAs(work, s, static_cast<const T*>(dy), static_cast<const T*>(x), mean, sum, dot);
+    return GradSumsAs(work, s, static_cast<const T*>(dy), static_cast<const T*>(x), mean, relu, sum,
+                      dot);
   });
 }
 
 Status CentredGrad(Work& work, DType dtype, const ChannelShape& s, const void* dy, const void* x,
                    const float* mean, const float* factor, const float* term, const float* slope,
-                   void* dx) {
+                   void* dx, const ScaledRelu& relu) {
   return ForFloat(dtype, [&]<class T> {
     const T* grad = static_cast<const T*>(dy);
     const T* in = static_cast<const T*>(x);
     T* out = static_cast<T*>(dx);
-    return ForElements(work, s, [&](int64_t i, int64_t c) {
-      const float centred = Load(in[i]) - mean[c];
-      out[i] = T(factor[c] * (Load(grad[i]) - term[c] - centred * slope[c]));
-    });
+    if (relu.factor != nullptr) {
+      return ForElements<Centre<T, true>>(
+          work, s, grad, in, CentreTerms{mean, factor, term, slope, relu.factor, relu.term}, out);
+    }
+    return ForElements<Centre<T, false>>(work, s, grad, in,
+                                         CentreTerms{mean, factor, term, slope, mean, mean}, out);
   });
 }
 

@@ -23,14 +23,28 @@ struct ChannelShape {
 // Over nothing, both are 0.
 Status ChannelMoments(Work& work, DType dtype, const ChannelShape& shape, const void* x,
                       double* mean, double* variance);
+// What is added to y, if anything, and whether negative sums become 0: the bits of doing so in
+// further passes.
+struct AfterScale {
+  const void* side = nullptr;
+  bool relu = false;
+};
 Status ScaleChannels(Work& work, DType dtype, const ChannelShape& shape, const void* x,
-                     const float* factor, const float* term, void* y);
+                     const float* factor, const float* term, void* y, const AfterScale& after = {});
+
+// Of a gradient that has yet to pass a relu after ScaleChannels(factor, term): times 1 where its
+// result is above 0, times 0 elsewhere. None by default.
+struct ScaledRelu {
+  const float* factor = nullptr;
+  const float* term = nullptr;
+};
 // sum[c] = sum of dy; dot[c] = sum of dy * (x - mean[c]).
 Status ChannelGradSums(Work& work, DType dtype, const ChannelShape& shape, const void* dy,
-                       const void* x, const float* mean, double* sum, double* dot);
+                       const void* x, const float* mean, double* sum, double* dot,
+                       const ScaledRelu& relu = {});
 // dx = factor[c] * (dy - term[c] - (x - mean[c]) * slope[c]).
 Status CentredGrad(Work& work, DType dtype, const ChannelShape& shape, const void* dy,
                    const void* x, const float* mean, const float* factor, const float* term,
-                   const float* slope, void* dx);
+                   const float* slope, void* dx, const ScaledRelu& relu = {});
 
 }  // namespace thalweg::compute

@@ -60,5 +60,52 @@ TEST(BatchNormTest, SumsAgreeWithDoubleAndDoNotDependOnThreads) {
   }
 }
 
+// In one pass or in several: the same bits.
+TEST(BatchNormTest, ReluAndSideInputGiveTheBitsOfPassesOfTheirOwn) {
+  const DType t = DType::kFloat;
+  for (const ChannelShape& s : kShapes) {
+    const auto n = static_cast<size_t>(s.outer * s.channels * s.inner);
+    const auto x = RandomValues(s.outer * s.channels * s.inner, -1, 1);
+    const auto side = RandomValues(s.outer * s.channels * s.inner, -1, 1, 2);
+    const auto dy = RandomValues(s.outer * s.channels * s.inner, -1, 1, 3);
+    const auto a = RandomValues(s.channels, -2, 2, 4), b = RandomValues(s.channels, -1, 1, 5);
+    const auto mean = RandomValues(s.channels, -1, 1, 6);
+    TestWork work(BestIsaLevel(), 2);
+    std::vector<float> plain(n), sum(n), relu(n), all(n), passed(n), dx(n), fused_dx(n);
+    ASSERT_TRUE(ScaleChannels(work, t, s, x.data(), a.data(), b.data(), plain.data()).ok());
+    ASSERT_TRUE(
+        ScaleChannels(work, t, s, x.data(), a.data(), b.data(), relu.data(), {nullptr, true}).ok());
+    ASSERT_TRUE(
+        ScaleChannels(work, t, s, x.data(), a.data(), b.data(), sum.data(), {side.data()}).ok());
+    ASSERT_TRUE(
+        ScaleChannels(work, t, s, x.data(), a.data(), b.data(), all.data(), {side.data(), true})
+            .ok());
+    for (size_t i = 0; i < n; ++i) {
+      const size_t c = i / static_cast<size_t>(s.inner) % static_cast<size_t>(s.channels);
+      ASSERT_EQ(plain[i], x[i] * a[c] + b[c]);
+      ASSERT_EQ(relu[i], std::max(0.0f, plain[i]));
+      ASSERT_EQ(sum[i], plain[i] + side[i]);
+      ASSERT_EQ(all[i], std::max(0.0f, sum[i]));
+      passed[i] = dy[i] * (relu[i] > 0 ? 1.0f : 0.0f);
+    }
+    std::vector<double> sums(4 * a.size());
+    const auto c = a.size();
+    ASSERT_TRUE(
+        ChannelGradSums(work, t, s, passed.data(), x.data(), mean.data(), sums.data(), &sums[c])
+            .ok());
+    ASSERT_TRUE(ChannelGradSums(work, t, s, dy.data(), x.data(), mean.data(), &sums[2 * c],
+                                &sums[3 * c], {a.data(), b.data()})
+                    .ok());
+    for (size_t i = 0; i < 2 * c; ++i) ASSERT_EQ(sums[i], sums[2 * c + i]);
+    ASSERT_TRUE(CentredGrad(work, t, s, passed.data(), x.data(), mean.data(), a.data(), b.data(),
+                            mean.data(), dx.data())
+                    .ok());
+    ASSERT_TRUE(CentredGrad(work, t, s, dy.data(), x.data(), mean.data(), a.data(), b.data(),
+                            mean.data(), fused_dx.data(), {a.data(), b.data()})
+                    .ok());
+    EXPECT_EQ(dx, fused_dx);
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::compute

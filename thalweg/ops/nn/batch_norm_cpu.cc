@@ -19,6 +19,16 @@ class BatchNormKernel : public Kernel {
     if (c.node().FindAttr("exponential_avg_factor") != nullptr) {
       ASSIGN_OR_RETURN(average_, c.Attr<float>("exponential_avg_factor"));
     }
+    if (c.node().FindAttr("activation_mode") == nullptr) return OkStatus();
+    ASSIGN_OR_RETURN(side_inputs_, c.Attr<int64_t>("num_side_inputs"));
+    ASSIGN_OR_RETURN(const std::string activation, c.Attr<std::string>("activation_mode"));
+    if (activation != "Identity" && activation != "Relu") {
+      return InvalidArgument("activation_mode must be Identity or Relu, got ", activation);
+    }
+    if (side_inputs_ > 1) {
+      return InvalidArgument("num_side_inputs must be 0 or 1, got ", side_inputs_);
+    }
+    relu_ = activation == "Relu";
     return OkStatus();
   }
 
@@ -40,6 +50,23 @@ class BatchNormKernel : public Kernel {
     return InvalidArgument(name, " must have one element per channel, ", channels, ", got shape ",
                            v.shape());
   }
+  // Normalising as a factor and a term of each channel. From moments that are rounded to float, so
+  // that a gradient finds the same.
+  struct Affine {
+    std::vector<float> factor, term;
+  };
+  Affine AffineOf(int64_t n, const Tensor& scale, const Tensor& offset, const float* mean,
+                  const float* variance) const {
+    Affine a{std::vector<float>(static_cast<size_t>(n)),
+             std::vector<float>(static_cast<size_t>(n))};
+    for (int64_t c = 0; c < n; ++c) {
+      const double f =
+          scale.data<float>()[c] / std::sqrt(static_cast<double>(variance[c]) + epsilon_);
+      a.factor[c] = static_cast<float>(f);
+      a.term[c] = static_cast<float>(offset.data<float>()[c] - mean[c] * f);
+    }
+    return a;
+  }
   static Result<float*> Vector(Context& ctx, int output, int64_t n) {
     ASSIGN_OR_RETURN(Tensor * t, ctx.AllocateOutput(output, DType::kFloat, Shape{n}));
     return t->mutable_data<float>();
@@ -49,6 +76,8 @@ class BatchNormKernel : public Kernel {
   float epsilon_ = 0;
   float average_ = 1;
   bool training_ = true;
+  bool relu_ = false;  // of _FusedBatchNormEx and its gradient, as is the next
+  int64_t side_inputs_ = 0;
 };
 
 template <class K>
@@ -80,23 +109,32 @@ class BatchNormCpu : public BatchNormKernel {
       std::copy_n(ctx.input(3).data<float>(), n, mean.begin());
       std::copy_n(ctx.input(4).data<float>(), n, variance.begin());
     }
-    RETURN_IF_ERROR(WriteMoments(ctx, s, mean, variance));
-    std::vector<float> factor(static_cast<size_t>(n)), term(static_cast<size_t>(n));
-    for (int64_t c = 0; c < n; ++c) {
-      const double f = scale.data<float>()[c] / std::sqrt(variance[c] + epsilon_);
-      factor[c] = static_cast<float>(f);
-      term[c] = static_cast<float>(offset.data<float>()[c] - mean[c] * f);
-    }
+    ASSIGN_OR_RETURN(const Moments rounded, WriteMoments(ctx, s, mean, variance));
+    const Affine affine = AffineOf(n, scale, offset, rounded.mean, rounded.variance);
     if (ctx.num_outputs() == 6) RETURN_IF_ERROR(Vector(ctx, 5, 0).status());
+    compute::AfterScale after{.side = nullptr, .relu = relu_};
+    if (side_inputs_ == 1) {
+      const Tensor& side = ctx.input(5);
+      if (side.shape() != x.shape()) {
+        return InvalidArgument("side_input must have the shape of x, ", x.shape(), ", got ",
+                               side.shape());
+      }
+      after.side = side.raw_data();
+    }
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), x.shape()));
-    return compute::ScaleChannels(ctx.work(), x.dtype(), s, x.raw_data(), factor.data(),
-                                  term.data(), y->mutable_raw_data());
+    return compute::ScaleChannels(ctx.work(), x.dtype(), s, x.raw_data(), affine.factor.data(),
+                                  affine.term.data(), y->mutable_raw_data(), after);
   }
 
+  struct Moments {
+    const float *mean, *variance;
+  };
+
   // Outputs 1 and 2: the running moments (the variance over n - 1); 3 and 4: those for the
-  // gradient.
-  Status WriteMoments(Context& ctx, const compute::ChannelShape& s, const std::vector<double>& mean,
-                      const std::vector<double>& variance) const {
+  // gradient, which are returned.
+  Result<Moments> WriteMoments(Context& ctx, const compute::ChannelShape& s,
+                               const std::vector<double>& mean,
+                               const std::vector<double>& variance) const {
     const auto count = static_cast<double>(s.per_channel());
     const double unbiased = training_ ? count / std::max(1.0, count - 1) : 1;
     float* out[4];
@@ -116,7 +154,7 @@ class BatchNormCpu : public BatchNormKernel {
       out[2][c] = static_cast<float>(mean[c]);
       out[3][c] = static_cast<float>(variance[c]);
     }
-    return OkStatus();
+    return Moments{out[2], out[3]};
   }
 };
 
@@ -133,9 +171,19 @@ class BatchNormGradCpu : public BatchNormKernel {
     for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(CheckVector(ctx.input(i + 2), n, names[i]));
     const float* mean = ctx.input(3).data<float>();
     const float* variance = ctx.input(4).data<float>();
+    if (side_inputs_ > 0) {
+      return Unimplemented("the gradient of a side input has no kernel here");
+    }
+    Affine forward;  // where its result is above 0, dy has passed the relu
+    compute::ScaledRelu relu;
+    if (relu_) {
+      RETURN_IF_ERROR(CheckVector(ctx.input(6), n, "offset"));
+      forward = AffineOf(n, scale, ctx.input(6), mean, variance);
+      relu = {forward.factor.data(), forward.term.data()};
+    }
     std::vector<double> sum(static_cast<size_t>(n)), dot(static_cast<size_t>(n));
     RETURN_IF_ERROR(compute::ChannelGradSums(ctx.work(), x.dtype(), s, dy.raw_data(), x.raw_data(),
-                                             mean, sum.data(), dot.data()));
+                                             mean, sum.data(), dot.data(), relu));
     ASSIGN_OR_RETURN(float* const scale_grad, Vector(ctx, 1, n));
     ASSIGN_OR_RETURN(float* const offset_grad, Vector(ctx, 2, n));
     for (int i : {3, 4}) RETURN_IF_ERROR(Vector(ctx, i, 0).status());
@@ -154,7 +202,8 @@ class BatchNormGradCpu : public BatchNormKernel {
     }
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.dtype(), x.shape()));
     return compute::CentredGrad(ctx.work(), x.dtype(), s, dy.raw_data(), x.raw_data(), mean,
-                                factor.data(), term.data(), slope.data(), dx->mutable_raw_data());
+                                factor.data(), term.data(), slope.data(), dx->mutable_raw_data(),
+                                relu);
   }
 };
 
@@ -171,5 +220,9 @@ THALWEG_KERNEL(batch_norm, cpu) {
       registry.Add<MadeNorm<BatchNormGradCpu>>(StrCat("FusedBatchNormGrad", version), kCpu,
                                                {{"T", dtype}, {"U", DType::kFloat}});
     }
+    registry.Add<MadeNorm<BatchNormCpu>>("_FusedBatchNormEx", kCpu,
+                                         {{"T", dtype}, {"U", DType::kFloat}});
   }
+  registry.Add<MadeNorm<BatchNormGradCpu>>("_FusedBatchNormGradEx", kCpu,
+                                           {{"T", DType::kFloat}, {"U", DType::kFloat}});
 }

@@ -49,6 +49,7 @@ Status BatchNormGradShape(ShapeContext& c) {
   c.set_output(0, image);
   for (int i : {1, 2}) c.set_output(i, PartialShape{image.dim(format.channels())});
   for (int i : {3, 4}) c.set_output(i, PartialShape{0});
+  for (int i = 5; i < c.num_outputs(); ++i) c.set_output(i, image);  // by side inputs
   return OkStatus();
 }
 
@@ -91,4 +92,12 @@ THALWEG_OP(batch_norm) {
         .NotDifferentiable("second derivatives of batch normalisation are not supported")
         .Doc("The gradients of FusedBatchNorm by x, scale and offset.");
   }
+  registry.Op("_FusedBatchNormEx")
+      .Shape(BatchNormShape)
+      .NotDifferentiable("rewrites make it, after gradients are made")
+      .Doc("FusedBatchNorm, then a sum with side_input and Relu, in one pass.");
+  registry.Op("_FusedBatchNormGradEx")
+      .Shape(BatchNormGradShape)
+      .NotDifferentiable("rewrites make it, after gradients are made")
+      .Doc("The gradients of _FusedBatchNormEx by x, scale and offset.");
 }

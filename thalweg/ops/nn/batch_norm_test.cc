@@ -134,5 +134,66 @@ TEST(BatchNormTest, Backward) {
   }
 }
 
+void ForwardThenRelu(RefCall<double>& r) {
+  Forward(r);
+  Array<double>& y = r.out[0];
+  const bool relu = r.Attr<std::string>("activation_mode") == "Relu";
+  for (int64_t i = 0; i < y.shape.num_elements(); ++i) {
+    if (r.in.size() == 6) y[i] += r.in[5][i];
+    if (relu) y[i] = std::max(0.0, y[i]);
+  }
+}
+
+TEST(BatchNormTest, ForwardWithSideInputAndRelu) {
+  const auto vector = [](int64_t n) { return In({n}).Range(0.5, 2); };
+  const In x({2, 3, 5, 7}), none({0});
+  const AttrMap relu = {{"activation_mode", "Relu"}};
+  OpCase("_FusedBatchNormEx")
+      .Reference(ForwardThenRelu)
+      .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))
+      .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kBatchNorm, DType::kBfloat16))
+      .Try({x, vector(7), In({7}), none, none})
+      .Try({x, vector(7), In({7}), none, none}, relu)
+      .Try({x, vector(7), In({7}), none, none, x}, {{"num_side_inputs", 1}})
+      .Try({x, vector(7), In({7}), none, none, x},
+           {{"num_side_inputs", 1}, {"activation_mode", "Relu"}})
+      .Try({In({2, 7, 3, 5}), vector(7), In({7}), none, none},
+           {{"data_format", "NCHW"}, {"activation_mode", "Relu"}})
+      .Bad({x, vector(7), In({7}), none, none, In({2, 3, 5, 1})}, {{"num_side_inputs", 1}},
+           Code::kInvalidArgument, "side_input")
+      .Bad({x, vector(7), In({7}), none, none}, {{"activation_mode", "Tanh"}},
+           Code::kInvalidArgument, "activation_mode")
+      .Run();
+}
+
+void ReluThenBackward(RefCall<double>& r) {
+  const Array<double>&x = r.in[1], &mean = r.in[3], &variance = r.in[4];
+  const Channels ch(r, x.shape);
+  if (r.Attr<std::string>("activation_mode") == "Relu") {
+    ForEachIndex(x.shape, [&](const auto& at) {
+      const int64_t c = at[ch.dim];
+      const double deviation = std::sqrt(variance[c] + r.Attr<float>("epsilon"));
+      const double y = (x.At(at) - mean[c]) / deviation * r.in[2][c] + r.in[6][c];
+      if (!(y > 0)) r.in[0].At(at) = 0;
+    });
+  }
+  Backward(r);
+}
+
+TEST(BatchNormTest, BackwardThroughRelu) {
+  const auto vector = [](int64_t n) { return In({n}).Range(0.5, 2); };
+  const auto inputs = [&](In x, In y) {
+    return std::vector<In>{x, x, vector(7), In({7}), vector(7), In({0}), In({7}), y};
+  };
+  const In x({2, 3, 5, 7}), first({2, 7, 3, 5});
+  OpCase("_FusedBatchNormGradEx")
+      .Reference(ReluThenBackward)
+      .Try(inputs(x, x))
+      .Try(inputs(x, x), {{"activation_mode", "Relu"}})
+      .Try(inputs(x, x), {{"activation_mode", "Relu"}, {"is_training", false}})
+      .Try(inputs(first, first), {{"activation_mode", "Relu"}, {"data_format", "NCHW"}})
+      .Run();
+}
+
 }  // namespace
 }  // namespace thalweg
