@@ -173,3 +173,44 @@ def test_what_is_no_gradient():
     y = tw.while_loop(lambda i, y: i < 4, body, [0, x])[1]
     with pytest.raises(tw.errors.InvalidArgumentError, match="inside the while loop 'while"):
         tw.gradients(y, inner)
+
+
+def test_without_back_prop_a_loop_is_a_constant(run):
+    x = _x()
+    y = tw.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x], back_prop=False)[1]
+    assert tw.gradients(y, [x]) == [None]
+    assert run(tw.gradients(y * x, [x]), {x: 2.0}) == [16]
+    z = tw.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x], swap_memory=True, maximum_iterations=2)[1]
+    assert run(tw.gradients(z, [x]), {x: 2.0}) == [12]
+
+
+def test_arrays_in_loops_and_their_second_derivatives(run):
+    x = tw.placeholder(tw.float64, [4])
+    weights = np.array([1.0, -2.0, 0.5, 3.0])
+    value = np.array([0.3, -0.2, 0.7, 0.1])
+
+    def read_and_written(i, array):
+        return i + 1, array.write(i, tw.sin(read.read(i)) * read.read(3 - i))
+    read = tw.TensorArray(tw.float64, 4, clear_after_read=False).unstack(x)
+    written = tw.while_loop(lambda i, _: i < 4, read_and_written, [0, tw.TensorArray(tw.float64, 4)])[1].stack()
+    [g] = tw.gradients(tw.reduce_sum(written), [x])
+    [h] = tw.gradients(tw.reduce_sum(g * weights), [x])
+    opposite, sin, cos = value[::-1], np.sin, np.cos
+    np.testing.assert_allclose(run(g, {x: value}), cos(value) * opposite + sin(opposite), rtol=1e-12)
+    np.testing.assert_allclose(run(h, {x: value}), -sin(value) * opposite * weights + (cos(value) + cos(opposite)) *
+                               weights[::-1], rtol=1e-12)
+
+
+def test_case_checks_its_conditions(run):
+    x = _x()
+
+    def value(**options):
+        return tw.case([(x > 0, lambda: x * 2), (x > 5, lambda: x * 3)], **options)
+    assert [run(value(default=lambda: x), {x: v}) for v in (1, 6, -1)] == [2, 12, -1]
+    assert run(value(), {x: 1}) == 2
+    with pytest.raises(tw.errors.InvalidArgumentError, match="None of conditions evaluated as True"):
+        run(value(), {x: -1})
+    with pytest.raises(tw.errors.InvalidArgumentError, match="More than one condition evaluated as True"):
+        run(value(default=lambda: x, exclusive=True), {x: 6})
+    with pytest.raises(TypeError):
+        tw.case([(True, lambda: x)])

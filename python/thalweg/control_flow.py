@@ -6,6 +6,8 @@ through a Switch or an Enter that the context adds; one that reads nothing gets 
 so that it runs only where the branch or the iteration does.
 """
 import contextlib
+import warnings
+from collections import OrderedDict
 
 from thalweg import dtypes, nest, ops
 from thalweg import graph as graph_module
@@ -167,11 +169,25 @@ def smart_cond(pred, true_fn, false_fn, name=None):
 
 
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
-    """The function of the first condition that holds, or `default`."""
+    """The function of the first condition that holds, or `default`; without it, an error where none holds. `exclusive`
+    makes it an error as well when several do."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
+    if isinstance(pred_fn_pairs, dict) and not exclusive and len(pairs) > 1 and not isinstance(pred_fn_pairs, OrderedDict):
+        warnings.warn("case: An unordered dictionary of predicate/fn pairs was provided, but exclusive=False. The order of "
+                      "conditional tests is that of the dictionary.", stacklevel=2)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
+        if not isinstance(pair[0], Tensor) or pair[0].dtype.base_dtype is not dtypes.bool:
+            raise TypeError("pred must be Tensor of type bool")
+        if not callable(pair[1]):
+            raise TypeError(f"fn for pred {pair[0].name} must be callable.")
+    if default is not None and not callable(default):
+        raise TypeError("default must be callable.")
     if not pairs and default is None:
         raise ValueError("case needs at least one function")
     with name_scope(name, "case", [p for p, _ in pairs]):
+        checks = _checks_of_case([p for p, _ in pairs], default is None, exclusive)
         if default is None:
             default = pairs.pop()[1]
 
@@ -179,16 +195,32 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             if not rest:
                 return default()
             return cond(rest[0][0], rest[0][1], lambda: chain(rest[1:]), strict=strict)
-        return chain(pairs)
+        with graph_module.control_dependencies(checks):
+            return chain([(apply("Identity", [p]), f) for p, f in pairs])
+
+
+def _checks_of_case(predicates, one_must_hold, exclusive):
+    checks = []
+    if not predicates:
+        return checks
+    held = apply("Sum", [apply("Cast", [apply("Pack", [predicates])], {"DstT": dtypes.int32}), ops.constant([0])])
+    data = [apply("Pack", [predicates])]
+    if one_must_hold:
+        checks.append(Assert(held > 0, ["None of conditions evaluated as True. Conditions: "] + data, len(predicates)))
+    if exclusive:
+        checks.append(Assert(held < 2, ["More than one condition evaluated as True but exclusive=True. Conditions: "] + data,
+                             len(predicates)))
+    return checks
 
 
 class WhileContext(_Context):
     """The body and condition of a loop: one frame of the executor."""
 
-    def __init__(self, graph, parallel_iterations, name):
+    def __init__(self, graph, parallel_iterations, name, back_prop=True):
         super().__init__(graph)
         self.frame = graph.unique_name("while_context") if name is None else name
         self.parallel_iterations = parallel_iterations
+        self.back_prop = back_prop
 
     def bring(self, tensor):
         with self.outside():
@@ -197,8 +229,10 @@ class WhileContext(_Context):
         return self._own(entered)
 
     def _enter(self, op, tensor, is_constant):
-        return apply(op, [tensor], {"frame_name": self.frame, "is_constant": is_constant,
-                                    "parallel_iterations": self.parallel_iterations}, name="Enter")
+        attrs = {"frame_name": self.frame, "is_constant": is_constant, "parallel_iterations": self.parallel_iterations}
+        if not self.back_prop:
+            attrs["_back_prop"] = False
+        return apply(op, [tensor], attrs, name="Enter")
 
     def build(self, condition, body, structure, invariants):
         graph = self.graph
@@ -305,7 +339,11 @@ def _arguments(structure, flat):
 
 def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
                name=None, maximum_iterations=None, return_same_structure=False):
-    """body(loop variables) again and again while cond(loop variables) holds; gives their last values."""
+    """body(loop variables) again and again while cond(loop variables) holds; gives their last values.
+
+    Without back_prop gradients take these for constants. swap_memory changes nothing: what a gradient needs of the
+    iterations is in the memory of the CPU already.
+    """
     if not callable(cond) or not callable(body):
         raise TypeError("cond and body must be callable.")
     if parallel_iterations < 1:
@@ -327,7 +365,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             if invariants is not None:
                 from thalweg.shapes import TensorShape
                 invariants = [TensorShape([]), invariants]
-        context = WhileContext(graph, parallel_iterations, None)
+        context = WhileContext(graph, parallel_iterations, None, back_prop)
         exits = context.build(condition, step, variables, invariants)
     if maximum_iterations is not None:
         exits = exits[1:]

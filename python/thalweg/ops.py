@@ -325,7 +325,7 @@ def _attr_row(schema, key, value):
     attr = schema.attrs.get(key)
     if attr is None:
         if key.startswith("_"):
-            return key, "S" if isinstance(value, (list, tuple)) else "s", value
+            return key, "b" if isinstance(value, bool) else "S" if isinstance(value, (list, tuple)) else "s", value
         raise TypeError(f"{schema.op} has no attribute '{key}'; it has {sorted(schema.attrs)}")
     kind = attr.kind
     try:

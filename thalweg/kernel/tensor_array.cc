@@ -170,7 +170,8 @@ Result<RefPtr<TensorArray>> TensorArray::Gradient(std::string_view source, const
   Options options = options_;
   options.name = StrCat(name(), "@", source);
   options.dynamic_size = false;
-  options.clear_after_read = true;
+  // Writes to one element of a gradient array add up: its own gradient is read as often.
+  options.clear_after_read = !options_.is_gradient;
   options.is_gradient = true;
   options.element_shape = PartialShape(prepended).Concatenate(known_);
   auto made = RefPtr<TensorArray>::Adopt(
