@@ -13,8 +13,36 @@ Names, arguments and defaults are TensorFlow 1's. What is not used is not loaded
 import importlib
 
 # Modules that are public under their own name.
-_MODULES = ("app compat contrib debugging errors flags gfile graph_util initializers layers logging lookup losses math messages metrics nn raw_ops "
-            "sets signal sparse strings summary test train").split()
+_MODULES = """
+app
+compat
+contrib
+debugging
+distributions
+errors
+flags
+gfile
+graph_util
+image
+initializers
+keras
+layers
+logging
+lookup
+losses
+math
+messages
+metrics
+nn
+raw_ops
+sets
+signal
+sparse
+strings
+summary
+test
+train
+""".split()
 
 # Where each public name lives; "name=other" is `other` there.
 _PLACES = {
@@ -34,9 +62,12 @@ _PLACES = {
                  "local_variables local_variables_initializer model_variables moving_average_variables "
                  "report_uninitialized_variables scatter_add scatter_sub scatter_update trainable_variables "
                  "variables_initializer global_variables_initializer",
+    "math_more": "add_check_numerics_ops confusion_matrix container eye meshgrid norm random_crop self_adjoint_eig "
+                 "self_adjoint_eigvals svd trace verify_tensor_all_finite",
     "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
     "variable_scopes": "AUTO_REUSE VariableScope get_variable get_variable_scope variable_scope",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "
+                "orthogonal_initializer uniform_unit_scaling_initializer "
                 "random_normal_initializer random_uniform_initializer truncated_normal_initializer "
                 "variance_scaling_initializer zeros_initializer",
     "readers": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader WholeFileReader",

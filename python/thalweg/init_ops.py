@@ -130,6 +130,36 @@ def he_uniform(seed=None):
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
+class Orthogonal(Initializer):
+    """Random matrices with orthogonal rows or columns, by QR of normal values."""
+
+    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+        self.gain, self.seed, self.dtype = gain, seed, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        from thalweg.array_ops import matrix_transpose, reshape
+        shape = as_shape(shape).as_list()
+        if len(shape) < 2:
+            raise ValueError("The tensor to initialize must be at least two-dimensional")
+        rows, columns = int(np.prod(shape[:-1], dtype=np.int64)), shape[-1]
+        values = random_ops.random_normal([max(rows, columns), min(rows, columns)], dtype=dtype or self.dtype, seed=self.seed)
+        q, r = ops.apply("Qr", [values], {"full_matrices": False})
+        q = q * ops.apply("Sign", [ops.apply("MatrixDiagPart", [r])])
+        return reshape(matrix_transpose(q) if rows < columns else q, shape) * self.gain
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform values that keep the scale of the inputs."""
+
+    def __init__(self, factor=1.0, seed=None, dtype=dtypes.float32):
+        self.factor, self.seed, self.dtype = factor, seed, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        inputs = max(float(np.prod(as_shape(shape).as_list()[:-1])), 1.0)
+        limit = math.sqrt(3 / inputs) * self.factor
+        return random_ops.random_uniform(shape, -limit, limit, dtype or self.dtype, seed=self.seed)
+
+
 class Identity(Initializer):
     def __init__(self, gain=1.0, dtype=dtypes.float32):
         self.gain, self.dtype = gain, dtypes.as_dtype(dtype)
@@ -145,3 +175,4 @@ random_uniform_initializer, random_normal_initializer = RandomUniform, RandomNor
 truncated_normal_initializer, variance_scaling_initializer = TruncatedNormal, VarianceScaling
 glorot_uniform_initializer, glorot_normal_initializer = GlorotUniform, GlorotNormal
 lecun_normal_initializer, identity_initializer = LecunNormal, Identity
+orthogonal_initializer, uniform_unit_scaling_initializer = Orthogonal, UniformUnitScaling

@@ -6,12 +6,16 @@ from thalweg import dtypes, graph, init_ops, nest
 from thalweg.graph import GraphKeys
 from thalweg.ops import convert_to_tensor
 from thalweg.shapes import TensorShape, as_shape
-from thalweg.variable_scopes import get_variable, variable_scope
+from thalweg.variable_scopes import get_variable, get_variable_scope, variable_scope
 
 
 def _snake(name):
     """"Conv2DTranspose" -> "conv2d_transpose"."""
     return re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", name).lower()
+
+
+def _no_regularizer(_):
+    """Keeps get_variable from using the scope's: the layer does it under its own name."""
 
 
 class InputSpec:
@@ -116,10 +120,15 @@ class Layer:
         """A variable under the layer's scope."""
         dtype = dtypes.as_dtype(dtype or self._dtype or dtypes.float32).base_dtype
         trainable = (True if trainable is None else trainable) and self.trainable
-        known = graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)
-        made = get_variable(name, as_shape(shape).as_list(), dtype, initializer, regularizer, trainable, constraint=constraint,
-                            use_resource=use_resource, partitioner=partitioner, **kwargs)
-        self._losses += graph.get_collection(GraphKeys.REGULARIZATION_LOSSES)[len(known):]
+        known = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+        made = get_variable(name, as_shape(shape).as_list(), dtype, initializer, _no_regularizer, trainable,
+                            constraint=constraint, use_resource=use_resource, partitioner=partitioner, **kwargs)
+        regularizer = get_variable_scope().regularizer if regularizer is None else regularizer
+        if regularizer is not None and not any(made is v for v in known):  # of variables used again it is there already
+            with graph.name_scope(name + "/Regularizer"):
+                loss = regularizer(made)
+            if loss is not None:
+                self.add_loss(loss)
         (self._trainable_weights if trainable else self._non_trainable_weights).append(made)
         return made
 

@@ -69,6 +69,10 @@ def available(module_name):
     return {p[len(prefix):] for p in single_operations.table() if p.startswith(prefix) and "." not in p[len(prefix):]}
 
 
+# Where names live whose namespace has no file of its own.
+_PLACES = {"tf.random.categorical": "math_more"}
+
+
 def lookup(module_name, name, missing=None):
     """What 1.15 has as `name` in the namespace, by another of its names or as one operation."""
     # Not "from thalweg import", which asks thalweg.__getattr__, which asks here.
@@ -76,6 +80,8 @@ def lookup(module_name, name, missing=None):
     path = f"{_path(module_name)}.{name}"
     if path not in _api_v1.KINDS:
         raise missing or AttributeError(f"module '{module_name}' has no attribute '{name}'")
+    if path in _PLACES:
+        return getattr(importlib.import_module("thalweg." + _PLACES[path]), name)
     first = _api_v1.ALIASES.get(path, path)
     others = [p for p in [first, *_api_v1.SAME.get(first, "").split()] if p != path]
     for other in others:

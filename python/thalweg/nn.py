@@ -13,6 +13,10 @@ _WINDOWS = frozenset(
     "depthwise_conv2d depthwise_conv2d_native dilation2d erosion2d fused_batch_norm local_response_normalization max_pool1d "
     "max_pool2d max_pool3d max_pool_with_argmax separable_conv2d".split())
 
+_MORE = frozenset("compute_accidental_hits convolution embedding_lookup_sparse learned_unigram_candidate_sampler log_poisson_loss "
+                  "log_uniform_candidate_sampler nce_loss normalize_moments pool sampled_softmax_loss sufficient_statistics "
+                  "uniform_candidate_sampler weighted_moments".split())
+
 _RECURRENT = frozenset("bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn "
                        "static_state_saving_rnn".split())
 
@@ -29,6 +33,10 @@ def __getattr__(name):
     if name in _WINDOWS:
         from thalweg import nn_windows
         made = globals()[name] = getattr(nn_windows, name)
+        return made
+    if name in _MORE:
+        from thalweg import nn_more
+        made = globals()[name] = getattr(nn_more, name)
         return made
     if name == "rnn_cell":
         import importlib
@@ -291,10 +299,17 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
 def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
     """Rows of an embedding."""
     if isinstance(params, (list, tuple)):
-        if len(params) != 1:
-            raise NotImplementedError("embeddings in several parts are not there yet")
-        params = params[0]
-    found = array_ops.gather(params, ids, name=name or "embedding_lookup")
+        parts = list(params)
+    elif hasattr(params, "_get_variable_list"):
+        parts = params._get_variable_list()
+    else:
+        parts = [params]
+    if len(parts) == 1:
+        found = array_ops.gather(parts[0], ids, name=name or "embedding_lookup")
+    else:
+        from thalweg import nn_more
+        parts = [p if hasattr(p, "op") else convert_to_tensor(p) for p in parts]
+        found = nn_more.lookup_in_parts(parts, ids, partition_strategy, name)
     if max_norm is not None:
         from thalweg.gradient_ops import clip_by_norm
         found = clip_by_norm(found, max_norm, axes=[-1])

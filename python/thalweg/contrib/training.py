@@ -121,7 +121,7 @@ class HParams:
         return key in self._hparam_types
 
     def __str__(self):
-        return str(sorted(self.values().items()))
+        return ",".join(f"{k}={v}" for k, v in sorted(self.values().items()))
 
     def __repr__(self):
         return f"HParams({self})"

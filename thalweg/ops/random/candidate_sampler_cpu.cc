@@ -145,7 +145,8 @@ class SamplerCpu : public RandomKernel {
   }
   float Expected(double probability, int64_t tries) const {
     const auto p = static_cast<float>(probability);
-    if (!attrs_.unique) return p * static_cast<float>(tries);
+    // Without a draw that was thrown away TensorFlow counts as if classes could come again.
+    if (tries == attrs_.num_sampled) return p * static_cast<float>(tries);
     return static_cast<float>(-std::expm1(static_cast<double>(tries) * std::log1p(-p)));
   }
 

@@ -63,6 +63,10 @@ TEST(CandidateSamplerTest, EvenAndZipf) {
   EXPECT_EQ(steps.candidates[0], (Candidates{0, 1, 7, 5}));
   EXPECT_FLOAT_EQ(steps.of_true[0][0], 0.4740515947341919f);
   EXPECT_FLOAT_EQ(steps.of_sampled[0][0], 0.8971096873283386f);
+  // Two draws, both kept: twice the probability, as TensorFlow 1.15 and 2.21 give it.
+  steps = ThreeSteps("LogUniformCandidateSampler", Attrs(2, true, narrow));
+  EXPECT_EQ(steps.candidates[0], (Candidates{0, 1}));
+  EXPECT_FLOAT_EQ(steps.of_true[0][0], 2 * 0.10155672f);
 }
 
 TEST(CandidateSamplerTest, GivenWeights) {

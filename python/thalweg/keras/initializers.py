@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.keras.initializers: first values of variables, under Keras' names and with its defaults."""
+from thalweg import dtypes, init_ops
+from thalweg.init_ops import (Constant, Identity, Initializer, Ones, Orthogonal, VarianceScaling, Zeros,
+                              glorot_normal_initializer as glorot_normal, glorot_uniform_initializer as glorot_uniform,
+                              he_normal, he_uniform)
+from thalweg.init_ops import lecun_normal_initializer as lecun_normal
+
+
+def _with_defaults(base, name, **defaults):
+    """An initializer whose arguments have other defaults."""
+    def __init__(self, *args, **kwargs):
+        names = list(defaults)
+        given = {**defaults, **dict(zip(names, args)), **kwargs}
+        base.__init__(self, **given)
+    return type(name, (base,), {"__init__": __init__, "__doc__": base.__doc__})
+
+
+RandomNormal = normal = random_normal = _with_defaults(init_ops.RandomNormal, "RandomNormal", mean=0.0, stddev=0.05, seed=None,
+                                                       dtype=dtypes.float32)
+RandomUniform = uniform = random_uniform = _with_defaults(init_ops.RandomUniform, "RandomUniform", minval=-0.05, maxval=0.05,
+                                                          seed=None, dtype=dtypes.float32)
+TruncatedNormal = truncated_normal = _with_defaults(init_ops.TruncatedNormal, "TruncatedNormal", mean=0.0, stddev=0.05,
+                                                    seed=None, dtype=dtypes.float32)
+constant, identity, ones, orthogonal, zeros = Constant, Identity, Ones, Orthogonal, Zeros
+
+
+def lecun_uniform(seed=None):
+    """Uniform values of a variance of 1 / inputs."""
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
+def get(identifier):
+    """An initializer by its name, its configuration, or itself."""
+    if identifier is None or callable(identifier):
+        return identifier
+    name, config = (identifier["class_name"], identifier.get("config", {})) if isinstance(identifier, dict) else (identifier, {})
+    found = globals().get(name)
+    if found is None or name.startswith("_"):
+        raise ValueError(f"Unknown initializer: {identifier}")
+    return found(**config)
+
+
+__all__ = ["Initializer", "get", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
+           "lecun_uniform", "normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]

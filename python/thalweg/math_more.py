@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of several operations: confusion matrices, decompositions, crops, containers."""
+import contextlib
+
+import numpy as np
+
+from thalweg import array_ops, dtypes, graph, math_ops, ops, random_ops
+from thalweg.graph import name_scope
+from thalweg.ops import apply, convert_to_tensor
+
+
+def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
+    """(labels, predictions), without a last dimension of 1 that one has more than the other."""
+    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+        if labels.shape.ndims is not None and predictions.shape.ndims is not None:
+            difference = predictions.shape.ndims - labels.shape.ndims
+            if difference == expected_rank_diff + 1 and predictions.shape[-1].is_compatible_with(1):
+                predictions = array_ops.squeeze(predictions, [-1])
+            elif difference == expected_rank_diff - 1 and labels.shape[-1].is_compatible_with(1):
+                labels = array_ops.squeeze(labels, [-1])
+        return labels, predictions
+
+
+def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, name=None, weights=None):
+    """How often class i was taken for class j."""
+    with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]) as scope:
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
+        labels, predictions = math_ops.cast(labels, dtypes.int64), math_ops.cast(predictions, dtypes.int64)
+        if num_classes is None:
+            highest = apply("Maximum", [math_ops.reduce_max(predictions), math_ops.reduce_max(labels)])
+            num_classes = highest + ops.constant(1, dtypes.int64)
+        else:
+            num_classes = math_ops.cast(num_classes, dtypes.int64)
+        places = array_ops.stack([labels, predictions], axis=1)
+        values = array_ops.ones_like(predictions, dtype) if weights is None else math_ops.cast(weights, dtype)
+        return apply("ScatterNd", [places, values, array_ops.stack([num_classes, num_classes])], name=scope)
+
+
+def self_adjoint_eig(tensor, name=None):
+    """(eigenvalues, eigenvectors) of symmetric matrices."""
+    found = apply("SelfAdjointEigV2", [tensor], {"compute_v": True}, name=name)
+    return found[0], found[1]
+
+
+def self_adjoint_eigvals(tensor, name=None):
+    return apply("SelfAdjointEigV2", [tensor], {"compute_v": False}, name=name)[0]
+
+
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """(s, u, v), or s alone."""
+    found = apply("Svd", [tensor], {"compute_uv": compute_uv, "full_matrices": full_matrices}, name=name)
+    return tuple(found[:3]) if compute_uv else found[0]
+
+
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+    """Identity matrices."""
+    with name_scope(name, "eye", [num_rows, num_columns, batch_shape]) as scope:
+        columns = num_rows if num_columns is None else num_columns
+        if not hasattr(num_rows, "graph") and not hasattr(columns, "graph") and not hasattr(batch_shape, "graph"):
+            kind = dtypes.as_dtype(dtype).as_numpy_dtype
+            one = np.broadcast_to(np.eye(num_rows, columns, dtype=kind), [*(batch_shape or []), num_rows, columns])
+            if one.size < 10000:
+                return ops.constant(np.ascontiguousarray(one), name=scope)
+        least = apply("Minimum", [num_rows, columns])
+        batch = convert_to_tensor([] if batch_shape is None else batch_shape, dtype=dtypes.int32)
+        zeros = array_ops.zeros(array_ops.concat([batch, [num_rows, columns]], 0), dtype)
+        ones = array_ops.ones(array_ops.concat([batch, [least]], 0), dtype)
+        return apply("MatrixSetDiag", [zeros, ones], name=scope)
+
+
+def trace(x, name=None):
+    """The sum of the diagonals of matrices."""
+    with name_scope(name, "Trace", [x]) as scope:
+        return math_ops.reduce_sum(apply("MatrixDiagPart", [convert_to_tensor(x)]), [-1], name=scope)
+
+
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):  # noqa: A002
+    """The norm of vectors; of matrices for two axes: "euclidean", 1, inf, any p."""
+    keep = bool(keep_dims if keepdims is None else keepdims)
+    matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
+    if ord in ("fro", "euclidean"):
+        ord = 2 if not matrix else "euclidean"  # noqa: A001
+    with name_scope(name, "norm", [tensor]):
+        x = convert_to_tensor(tensor)
+        size = math_ops.abs_(x)
+        if ord in (2, "euclidean") and not (matrix and ord == 2):
+            return apply("Sqrt", [math_ops.reduce_sum(size * size, axis, keepdims=keep)])
+        if matrix and ord in (1, np.inf):
+            first, second = (axis[0], axis[1]) if ord == 1 else (axis[1], axis[0])
+            total = math_ops.reduce_max(math_ops.reduce_sum(size, first, keepdims=True), second, keepdims=True)
+            return total if keep else array_ops.squeeze(total, list(axis))
+        if matrix:
+            raise ValueError(f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, inf], got {ord}")
+        if ord == 1:
+            return math_ops.reduce_sum(size, axis, keepdims=keep)
+        if ord == np.inf:
+            return math_ops.reduce_max(size, axis, keepdims=keep)
+        if not isinstance(ord, (int, float)) or ord <= 0:
+            raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
+        return math_ops.reduce_sum(size ** float(ord), axis, keepdims=keep) ** (1.0 / ord)
+
+
+def meshgrid(*args, **kwargs):
+    """Coordinates of all points of a grid."""
+    indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
+    if kwargs:
+        raise TypeError(f"'{sorted(kwargs)[0]}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError("indexing parameter must be either 'xy' or 'ij'")
+    with name_scope(name, "meshgrid", args):
+        lines = [array_ops.reshape(convert_to_tensor(a), [-1]) for a in args]
+        sizes = [array_ops.size(line) for line in lines]
+        shapes = [[1] * i + [-1] + [1] * (len(args) - i - 1) for i in range(len(args))]
+        if indexing == "xy" and len(args) > 1:
+            shapes[0], shapes[1], sizes[0], sizes[1] = shapes[1], shapes[0], sizes[1], sizes[0]
+        return [array_ops.broadcast_to(array_ops.reshape(line, shape), array_ops.stack(sizes))
+                for line, shape in zip(lines, shapes)]
+
+
+def random_crop(value, size, seed=None, name=None):
+    """A part of `size` at a random place."""
+    with name_scope(name, "random_crop", [value, size]) as scope:
+        value, size = convert_to_tensor(value, name="value"), convert_to_tensor(size, dtype=dtypes.int32, name="size")
+        limit = array_ops.shape(value) - size + 1
+        offset = random_ops.random_uniform(array_ops.shape(limit), maxval=2**31 - 1, dtype=dtypes.int32, seed=seed) % limit
+        return array_ops.slice_(value, offset, size, name=scope)
+
+
+def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+    """Class numbers drawn for each row."""
+    return random_ops.multinomial(logits, num_samples, seed=seed, name=name, output_dtype=dtype or dtypes.int64)
+
+
+def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+    """The tensor, after a check that it has no infinity and no NaN."""
+    with name_scope(name, "VerifyFinite", [t if x is None else x]):
+        t = convert_to_tensor(t if x is None else x, name="t")
+        with graph.control_dependencies([apply("CheckNumerics", [t], {"message": msg if message is None else message})]):
+            return array_ops.identity(t)
+
+
+def add_check_numerics_ops():
+    """An operation that checks every tensor of floats in the graph."""
+    checks = []
+    for op in graph.get_default_graph().get_operations():
+        for output in op.outputs:
+            if output.dtype.is_floating and not output.dtype.name.endswith("_ref"):
+                if graph.get_default_graph()._contexts.get(op._id) is not None:
+                    raise ValueError("`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations "
+                                     "such as `tf.cond()` or `tf.while_loop()`.")
+                with graph.control_dependencies(checks[-1:]):
+                    checks.append(apply("CheckNumerics", [output], {"message": output.name}))
+    return ops.group(*checks)
+
+
+@contextlib.contextmanager
+def container(container_name):
+    """Resources that are made meanwhile would be of this container; there is one session's resources here, so it is a scope
+    that changes nothing."""
+    if not isinstance(container_name, str):
+        raise TypeError(f"container_name must be a string, got {container_name!r}")
+    yield container_name
