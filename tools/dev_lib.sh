@@ -191,6 +191,7 @@ dev_docs() {
   dev_setup core
   build release
   with_package $python tools/make_docs.py docs/ops
+  with_package $python tools/api_coverage.py docs/ops/python.md
 }
 
 dev_clean() {

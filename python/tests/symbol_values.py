@@ -178,3 +178,35 @@ values(
         tf.summary.image("i", IMAGE).name],
     summary__merge=lambda tf: [tf.summary.merge([tf.summary.scalar("a", 1.0), tf.summary.scalar("b", 2.0)])],
     summary__merge_all=lambda tf: [tf.summary.merge_all() is None])
+
+
+def fails(tf, build):
+    """The class and the beginning of what is said when a graph is built or run."""
+    try:
+        with tf.Session() as session:
+            session.run(build())
+    except Exception as error:
+        return type(error).__name__
+    return "fine"
+
+
+values(
+    assert_less_equal=lambda tf: [fails(tf, lambda: tf.assert_less_equal([1, 2], [1, 3])),
+                                  fails(tf, lambda: tf.assert_less_equal([1, 4], [1, 3])),
+                                  fails(tf, lambda: tf.assert_less_equal(tf.cast(X * 3, tf.int32), 1))],
+    assert_positive=lambda tf: [fails(tf, lambda: tf.assert_positive([1.0, 2.0])), fails(tf, lambda: tf.assert_positive([0.0])),
+                                fails(tf, lambda: tf.assert_positive(tf.exp(tf.constant(X)))),
+                                fails(tf, lambda: tf.assert_positive(tf.sin(tf.constant(X) * 9)))],
+    assert_rank=lambda tf: [fails(tf, lambda: tf.assert_rank(X, 2)), fails(tf, lambda: tf.assert_rank(X, 1)),
+                            fails(tf, lambda: tf.assert_rank(tf.placeholder_with_default(X, None), 1)),
+                            fails(tf, lambda: tf.assert_rank_at_least(X, 3)), fails(tf, lambda: tf.assert_rank_in(X, [1, 2]))],
+    assert_type=lambda tf: [fails(tf, lambda: tf.assert_type(tf.constant(X), tf.float32)), fails(tf, lambda: tf.assert_type(
+        tf.constant(X), tf.int32)), fails(tf, lambda: tf.assert_integer(X))],
+    assert_near=lambda tf: [fails(tf, lambda: tf.debugging.assert_near(X, X + 1e-7)), fails(tf, lambda: tf.debugging.assert_near(
+        X, Y))],
+    is_strictly_increasing=lambda tf: [tf.is_strictly_increasing([1, 2, 2]), tf.is_non_decreasing([1, 2, 2]),
+                                       tf.is_strictly_increasing([1.0])],
+    contrib__framework__nest__map_structure=lambda tf: [tf.contrib.framework.nest.map_structure(
+        lambda a, b: a + b, {"a": [1, 2]}, {"a": [10, 20]})["a"][1], int(tf.contrib.framework.nest.is_sequence([1]))],
+    contrib__learn__ModeKeys=lambda tf: [tf.contrib.learn.ModeKeys.INFER, tf.estimator.ModeKeys.PREDICT],
+    initialize_all_variables=lambda tf: [len(tf.all_variables()), tf.initialize_all_variables().name])

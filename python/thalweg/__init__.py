@@ -20,6 +20,7 @@ contrib
 debugging
 distributions
 errors
+estimator
 flags
 gfile
 graph_util
@@ -57,13 +58,14 @@ _PLACES = {
     "session": "InteractiveSession Session get_default_session",
     "messages": "AttrValue ConfigProto GPUOptions GraphDef GraphOptions HistogramProto MetaGraphDef NodeDef OptimizerOptions "
                 "RunMetadata RunOptions Summary Event make_ndarray make_tensor_proto",
-    "variables": "Variable VariableAggregation VariableSynchronization assign assign_add assign_sub "
+    "variables": "Variable VariableAggregation all_variables initialize_all_variables "
+                 "initialize_local_variables initialize_variables VariableSynchronization assign assign_add assign_sub "
                  "disable_resource_variables enable_resource_variables global_variables is_variable_initialized "
                  "local_variables local_variables_initializer model_variables moving_average_variables "
                  "report_uninitialized_variables scatter_add scatter_sub scatter_update trainable_variables "
                  "variables_initializer global_variables_initializer",
-    "math_more": "add_check_numerics_ops confusion_matrix container eye meshgrid norm random_crop self_adjoint_eig "
-                 "self_adjoint_eigvals svd trace verify_tensor_all_finite",
+    "math_more": "confusion_matrix container eye meshgrid norm random_crop self_adjoint_eig "
+                 "self_adjoint_eigvals svd trace",
     "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
     "variable_scopes": "AUTO_REUSE VariableScope get_variable get_variable_scope variable_scope",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "

@@ -104,7 +104,8 @@ def between(graph, ys):
                 node = _Node(list(op.inputs), list(op.outputs), functools.partial(function, op) if function else None)
         if node is not None:
             found[id(node)] = (max(o.op._id for o in node.outputs), node)
-        pending += [i.op for i in (op.inputs if node is None else node.inputs)]
+        # A loop that is still being built has merges without their second input.
+        pending += [i.op for i in (op.inputs if node is None else node.inputs) if i is not None]
     return [node for _, node in sorted(found.values(), key=lambda pair: -pair[0])]
 
 

@@ -146,26 +146,26 @@ globals().update((name, _BY_NAME[name]) for name in _NAMES)
 half, double = _BY_NAME["float16"], _BY_NAME["float64"]
 
 
-def as_dtype(value):
+def as_dtype(type_value):
     """The DType for a DType, its number or name, a numpy type or a Python class."""
-    if type(value) is DType:
-        return value
+    if type(type_value) is DType:
+        return type_value
     found = None
-    if isinstance(value, type) and value in _BY_CLASS:
-        return _BY_CLASS[value]
-    if isinstance(value, str):
-        found = _BY_NAME.get(value)
-    elif isinstance(value, int):
-        found = _BY_NUMBER.get(value)
-    if found is None and value is not None:
+    if isinstance(type_value, type) and type_value in _BY_CLASS:
+        return _BY_CLASS[type_value]
+    if isinstance(type_value, str):
+        found = _BY_NAME.get(type_value)
+    elif isinstance(type_value, int):
+        found = _BY_NUMBER.get(type_value)
+    if found is None and type_value is not None:
         try:
-            numpy_type = np.dtype(value)
+            numpy_type = np.dtype(type_value)
         except TypeError:
             numpy_type = None
         if numpy_type is not None:
             found = _BY_NAME["string"] if numpy_type.kind in "OSU" else _BY_NAME.get(numpy_type.name)
     if found is None:
-        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+        raise TypeError(f"Cannot convert type_value {type_value!r} to a TensorFlow DType.")
     return found
 
 

@@ -1,45 +1,172 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files under TF1's names: tw.gfile."""
-import glob
+"""Files under TF1's names: tw.gfile, and in small letters tw.io.gfile."""
+import glob as _glob
 import os
 import shutil
 
-from thalweg import names
+from thalweg import errors, names
 
 
-def GFile(name, mode="r"):  # noqa: N802
-    """open(), with text as UTF-8."""
-    return open(name, mode) if "b" in mode else open(name, mode, encoding="utf-8")
+def _not_found(function):
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except FileNotFoundError as error:
+            raise errors.NotFoundError(None, None, f"{error.filename}; No such file or directory") from None
+        except FileExistsError as error:
+            raise errors.AlreadyExistsError(None, None, f"{error.filename} is there already") from None
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__wrapped__ = function
+    return call
+
+
+class GFile:
+    """open(), with text as UTF-8; the file is opened when it is first used."""
+
+    def __init__(self, name, mode="r"):
+        self._name, self._mode, self._opened = os.fspath(name), mode, None
+
+    name = property(lambda self: self._name)
+    mode = property(lambda self: self._mode)
+
+    @_not_found
+    def _file(self):
+        if self._opened is None:
+            self._opened = open(self._name, self._mode, encoding=None if "b" in self._mode else "utf-8")
+        return self._opened
+
+    def read(self, n=-1):
+        return self._file().read(n)
+
+    def readline(self):
+        return self._file().readline()
+
+    def readlines(self):
+        return self._file().readlines()
+
+    def write(self, file_content):
+        self._file().write(file_content)
+
+    def seek(self, offset=None, whence=0, position=None):
+        self._file().seek(position if offset is None else offset, whence)
+
+    def tell(self):
+        return self._file().tell()
+
+    def size(self):
+        return os.stat(self._name).st_size
+
+    def seekable(self):
+        return True
+
+    def flush(self):
+        if self._opened is not None:
+            self._opened.flush()
+
+    def close(self):
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def __iter__(self):
+        return iter(self._file())
+
+    def __next__(self):
+        return next(self._file())
+
+    next = __next__
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, unused_type, unused_value, unused_traceback):
+        self.close()
+
+    def __getattr__(self, name):  # what else a file can do: readinto, fileno ...
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._file(), name)
 
 
 FastGFile = Open = GFile
-Exists, IsDirectory, ListDirectory, Remove = os.path.exists, os.path.isdir, os.listdir, os.remove
+
+
+def Exists(filename):  # noqa: N802
+    """Whether there is such a file or directory."""
+    return os.path.exists(filename)
+
+
+def IsDirectory(dirname):  # noqa: N802
+    return os.path.isdir(dirname)
+
+
+@_not_found
+def ListDirectory(dirname):  # noqa: N802
+    """The names in a directory."""
+    return os.listdir(dirname)
+
+
+@_not_found
+def Remove(filename):  # noqa: N802
+    """Deletes a file."""
+    os.remove(filename)
 
 
 def MakeDirs(dirname):  # noqa: N802
+    """Makes a directory and those above it."""
     os.makedirs(dirname, exist_ok=True)
 
 
-MkDir = os.mkdir
-DeleteRecursively = shutil.rmtree
+@_not_found
+def MkDir(dirname):  # noqa: N802
+    """Makes a directory."""
+    os.mkdir(dirname)
+
+
+@_not_found
+def DeleteRecursively(dirname):  # noqa: N802
+    """Deletes a directory and all in it."""
+    shutil.rmtree(dirname)
 
 
 def Glob(filename):  # noqa: N802
-    return sorted(glob.glob(filename))
+    """The names that match a pattern, or one of a list of patterns."""
+    patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
+    return [name for pattern in patterns for name in sorted(_glob.glob(pattern))]
 
 
+@_not_found
 def Copy(oldpath, newpath, overwrite=False):  # noqa: N802
+    """Copies a file."""
     if os.path.exists(newpath) and not overwrite:
-        from thalweg import errors
-        raise errors.AlreadyExistsError(None, None, f"{newpath} is there already")
+        raise FileExistsError(17, "exists", newpath)
     shutil.copyfile(oldpath, newpath)
 
 
+@_not_found
 def Rename(oldname, newname, overwrite=False):  # noqa: N802
+    """Gives a file another name."""
     if os.path.exists(newname) and not overwrite:
-        from thalweg import errors
-        raise errors.AlreadyExistsError(None, None, f"{newname} is there already")
+        raise FileExistsError(17, "exists", newname)
     os.replace(oldname, newname)
+
+
+@_not_found
+def Stat(filename):  # noqa: N802
+    """Length and time of a file."""
+    return FileStatistics(os.stat(filename))
+
+
+class FileStatistics:
+    """What Stat tells."""
+
+    def __init__(self, status):
+        self.length, self.mtime_nsec, self.is_directory = status.st_size, status.st_mtime_ns, bool(status.st_mode & 0o40000)
+
+
+def Walk(top, in_order=True):  # noqa: N802
+    """(directory, directories, files) of all below."""
+    return os.walk(top, topdown=in_order)
 
 
 names.complete(globals())

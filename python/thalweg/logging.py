@@ -10,10 +10,43 @@ debug, info, warning, warn, error, fatal, log = (_logger.debug, _logger.info, _l
                                                  _logger.error, _logger.critical, _logger.log)
 
 
-def set_verbosity(level):
+def set_verbosity(v):
     if not _logger.handlers and not logging.getLogger().handlers:
         _logger.addHandler(logging.StreamHandler())
-    _logger.setLevel(level)
+    _logger.setLevel(v)
+
+
+def log_if(level, msg, condition, *args):
+    """Logs where the condition holds."""
+    if condition:
+        _logger.log(level, msg, *args)
+
+
+_counts = {}
+
+
+def _counted(msg):
+    _counts[msg] = _counts.get(msg, -1) + 1
+    return _counts[msg]
+
+
+def log_every_n(level, msg, n, *args):
+    """Logs the first time and every n times."""
+    log_if(level, msg, _counted(msg) % n == 0, *args)
+
+
+def log_first_n(level, msg, n, *args):
+    """Logs the first n times."""
+    log_if(level, msg, _counted(msg) < n, *args)
+
+
+def flush():
+    for handler in _logger.handlers:
+        handler.flush()
+
+
+def vlog(level, msg, *args, **kwargs):
+    _logger.log(level, msg, *args, **kwargs)
 
 
 def get_verbosity():

@@ -132,28 +132,6 @@ def categorical(logits, num_samples, dtype=None, seed=None, name=None):
     return random_ops.multinomial(logits, num_samples, seed=seed, name=name, output_dtype=dtype or dtypes.int64)
 
 
-def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
-    """The tensor, after a check that it has no infinity and no NaN."""
-    with name_scope(name, "VerifyFinite", [t if x is None else x]):
-        t = convert_to_tensor(t if x is None else x, name="t")
-        with graph.control_dependencies([apply("CheckNumerics", [t], {"message": msg if message is None else message})]):
-            return array_ops.identity(t)
-
-
-def add_check_numerics_ops():
-    """An operation that checks every tensor of floats in the graph."""
-    checks = []
-    for op in graph.get_default_graph().get_operations():
-        for output in op.outputs:
-            if output.dtype.is_floating and not output.dtype.name.endswith("_ref"):
-                if graph.get_default_graph()._contexts.get(op._id) is not None:
-                    raise ValueError("`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations "
-                                     "such as `tf.cond()` or `tf.while_loop()`.")
-                with graph.control_dependencies(checks[-1:]):
-                    checks.append(apply("CheckNumerics", [output], {"message": output.name}))
-    return ops.group(*checks)
-
-
 @contextlib.contextmanager
 def container(container_name):
     """Resources that are made meanwhile would be of this container; there is one session's resources here, so it is a scope

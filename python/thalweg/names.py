@@ -52,9 +52,9 @@ def namespace(name):
     full = "thalweg." + name
     if full not in sys.modules:
         try:
-            return importlib.import_module(full)
+            return importlib.import_module("thalweg." + _FILES.get(name, name))
         except ModuleNotFoundError as error:
-            if error.name != full:
+            if not f"{full}.".startswith(f"{error.name}."):
                 raise
         made = types.ModuleType(full, f"tw.{name}: other names of what is elsewhere.")
         complete(made.__dict__)
@@ -71,6 +71,7 @@ def available(module_name):
 
 # Where names live whose namespace has no file of its own.
 _PLACES = {"tf.random.categorical": "math_more"}
+_FILES = {"io.gfile": "file_names"}
 
 
 def lookup(module_name, name, missing=None):

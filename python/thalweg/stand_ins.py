@@ -23,7 +23,7 @@ _SOURCES = {
     "python.framework.test_util": "test", "python.layers": "layers layers_convolution layers_normalization layers_pooling layer_utils", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "layer_base layers",
     "python.layers.utils": "layer_utils", "python.keras": "keras", "python.keras.engine": "layer_base keras",
-    "python.ops.array_ops": "array_ops", "python.ops.check_ops": "check_ops", "python.ops.clip_ops": "gradient_ops",
+    "python.ops.array_ops": "array_ops", "python.ops.check_ops": "checks", "python.ops.clip_ops": "gradient_ops",
     "python.ops.control_flow_ops": "control_flow", "python.ops.control_flow_util": "stand_ins",
     "python.ops.functional_ops": "function_calls functional_ops", "python.ops.gradients": "gradient_ops", "python.ops.gradients_impl": "gradient_ops", "python.ops.image_ops": "image",
     "python.ops.init_ops": "init_ops", "python.ops.linalg_ops": "linalg", "python.ops.logging_ops": "logging_ops summary",
@@ -48,6 +48,7 @@ _LATER = {
     "python.training.session_run_hook": "SessionRunHook SessionRunArgs", "python.training.basic_session_run_hooks": "FinalOpsHook SummarySaverHook", "python.training.monitored_session": "MonitoredSession",
     "python.training.evaluation": "_StopAfterNEvalsHook _evaluate_once _get_or_create_eval_step",
 }
+_FOLDERS = [f"tensorflow.python.{folder}" for folder in "framework ops training util".split()]
 _PUBLIC = ("nn math linalg train losses metrics layers image summary io strings sparse random debugging errors gfile logging test "
            "saved_model app compat messages partitioners").split()
 # Folders that are the public modules of the same path.
@@ -69,6 +70,10 @@ class StandIn(types.ModuleType):
         if exists(child):  # a module, also where a function of it has the same name
             return importlib.import_module(child)
         value = _found(self._sources, name)
+        if value is _MISSING:  # TensorFlow's modules have each other by name
+            for folder in (self.__name__.rpartition(".")[0], *_FOLDERS):
+                if exists(f"{folder}.{name}"):
+                    return importlib.import_module(f"{folder}.{name}")
         if value is _MISSING and name in _LATER.get(self.__name__.removeprefix("tensorflow."), "").split():
             value = _later(child)
         if value is _MISSING:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: tw.train. Optimizers are the core's; the global step and averages are made here."""
 from thalweg import dtypes, graph, math_ops, names, ops, variables
+from thalweg import graph as graph_module
 from thalweg import logging as tw_logging
 from thalweg.gradient_ops import gradients
 from thalweg.graph import GraphKeys, name_scope
@@ -232,9 +233,9 @@ class ProximalAdagradOptimizer(Optimizer):
 
 
 # ---- the global step ----
-def get_global_step(graph_=None):
+def get_global_step(graph=None):
     """The variable that counts steps, or None."""
-    target = graph_ or graph.get_default_graph()
+    target = graph or graph_module.get_default_graph()
     found = target.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) > 1:
         tw_logging.error("Multiple tensors in global_step collection.")
@@ -257,10 +258,10 @@ def assert_global_step(global_step_tensor):
         raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
 
 
-def create_global_step(graph_=None):
+def create_global_step(graph=None):
     """Makes the variable that counts steps."""
     from thalweg.variable_scopes import get_variable
-    target = graph_ or graph.get_default_graph()
+    target = graph or graph_module.get_default_graph()
     if get_global_step(target) is not None:
         raise ValueError('"global_step" already exists.')
     with target.as_default(), target.name_scope(None):
@@ -269,10 +270,10 @@ def create_global_step(graph_=None):
                             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
 
 
-def get_or_create_global_step(graph_=None):
+def get_or_create_global_step(graph=None):
     """The variable that counts steps, made when there is none."""
-    found = get_global_step(graph_)
-    return create_global_step(graph_) if found is None else found
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
 
 
 def global_step(sess, global_step_tensor):

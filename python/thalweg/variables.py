@@ -275,6 +275,26 @@ def global_variables(scope=None):
     return graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
+def all_variables():
+    """The old name of global_variables."""
+    return global_variables()
+
+
+def initialize_all_variables():
+    """The old name of global_variables_initializer."""
+    return global_variables_initializer()
+
+
+def initialize_local_variables():
+    """The old name of local_variables_initializer."""
+    return local_variables_initializer()
+
+
+def initialize_variables(var_list, name="init"):
+    """The old name of variables_initializer."""
+    return variables_initializer(var_list, name)
+
+
 def local_variables(scope=None):
     return graph.get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 

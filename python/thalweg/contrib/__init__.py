@@ -8,6 +8,7 @@ from thalweg import names
 _MODULES = """
 framework
 layers
+learn
 lookup
 rnn
 seq2seq

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.framework: arg_scope, variables of models, values from checkpoints."""
-from thalweg import nest, tensor_util
-from thalweg.checkpoint_utils import init_from_checkpoint, list_variables, load_checkpoint, load_variable
+from thalweg import checkpoint_utils, nest, tensor_util
+from thalweg.checkpoint_utils import init_from_checkpoint
 from thalweg.contrib.framework import arg_scopes as arg_scope_module
 from thalweg.contrib.framework.arg_scopes import (add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments,
                                                   current_arg_scope, has_arg_scope)
@@ -15,6 +15,21 @@ from thalweg.control_flow import smart_cond
 from thalweg.stand_ins import (_get_graph_from_inputs as get_graph_from_inputs, deprecated, deprecated_arg_values,
                                deprecated_args, prepend_name_scope, strip_name_scope)
 from thalweg.tensor_util import constant_value, is_tensor
+
+
+def load_checkpoint(filepattern):
+    """A reader of a checkpoint, or of the newest one of a directory."""
+    return checkpoint_utils.load_checkpoint(filepattern)
+
+
+def load_variable(checkpoint_dir, name):
+    """The value of a variable."""
+    return checkpoint_utils.load_variable(checkpoint_dir, name)
+
+
+def list_variables(checkpoint_dir):
+    """[(name, shape)] of all variables."""
+    return checkpoint_utils.list_variables(checkpoint_dir)
 
 
 def get_name_scope():
