@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from thalweg import array_ops, dtypes, graph, math_ops, ops, random_ops
+from thalweg import array_ops, dtypes, math_ops, ops, random_ops
 from thalweg.graph import name_scope
 from thalweg.ops import apply, convert_to_tensor
 
