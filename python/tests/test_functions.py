@@ -218,6 +218,48 @@ def test_another_graph_calls_it_by_name():
         assert run(graph.get_tensor_by_name("call:0")) == 4.0
 
 
+def test_calls_in_loops_and_branches_of_frames():
+    v = tw.get_variable("v", initializer=0.0, use_resource=True)
+
+    @Defun(tw.float32)
+    def step(x):
+        with tw.control_dependencies([v.assign_add(tw.constant(1.0))]):
+            return tw.sin(x) + tw.constant(0.5)
+    x = tw.placeholder(tw.float32, [])
+    _, y = tw.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, step(a)), [0, x])
+    z = tw.cond(x > 0.0, lambda: step(x), lambda: tw.constant(7.0))
+    gradient = tw.gradients(y, x)[0]
+    with tw.Session() as session:
+        session.run(v.initializer)
+        expected, slope = 0.3, 1.0
+        for _ in range(3):
+            expected, slope = np.sin(expected) + 0.5, slope * np.cos(expected)
+        np.testing.assert_allclose(session.run(y, {x: 0.3}), expected, rtol=1e-6)
+        assert session.run(v.read_value()) == 3.0
+        assert session.run(z, {x: -1.0}) == 7.0
+        assert session.run(v.read_value()) == 3.0
+        np.testing.assert_allclose(session.run(z, {x: 0.3}), np.sin(0.3) + 0.5, rtol=1e-6)
+        assert session.run(v.read_value()) == 4.0
+        np.testing.assert_allclose(session.run(gradient, {x: 0.3}), slope, rtol=1e-5)
+
+
+def test_second_derivatives_through_a_gradient_of_the_users():
+    @Defun(tw.float32, tw.float32)
+    def twice_the_slope(x, dy):
+        return dy * 4.0 * x  # of x * x, doubled
+
+    @Defun(tw.float32, grad_func=twice_the_slope)
+    def square(x):
+        return x * x
+
+    @Defun(tw.float32)
+    def outer(x):
+        return square(x) * 3.0
+    x = tw.constant(5.0)
+    first = tw.gradients(outer(x), x)[0]
+    assert run([first, tw.gradients(first, x)[0]]) == [60.0, 12.0]
+
+
 def test_errors_name_function_and_node():
     @Defun(tw.float32, func_name="Checked")
     def checked(x):

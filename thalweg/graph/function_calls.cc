@@ -27,9 +27,10 @@ DType GradientType(const Output& input) {
   return handle == nullptr || handle->dtype == DType::kInvalid ? DType::kFloat : handle->dtype;
 }
 
-Status AddSymbolicGradient(GradientContext& c, const FunctionRef& function) {
+// `first`: inputs before it are none of the function's.
+Status AddSymbolicGradient(GradientContext& c, const FunctionRef& function, int first = 0) {
   const Node& node = c.node();
-  std::vector<Output> inputs = node.inputs();
+  std::vector<Output> inputs(node.inputs().begin() + first, node.inputs().end());
   std::vector<DType> types;
   types.reserve(inputs.size());
   for (const Output& input : inputs) types.push_back(GradientType(input));
@@ -38,9 +39,9 @@ Status AddSymbolicGradient(GradientContext& c, const FunctionRef& function) {
   Node* gradient =
       c.b().OpNode("SymbolicGradient", std::move(inputs), {{"Tout", types}, {"f", function}});
   if (gradient == nullptr) return c.b().status();
-  for (int i = 0; i < node.num_inputs(); ++i) {
+  for (int i = 0; i < gradient->num_outputs(); ++i) {
     const DType type = gradient->output_type(i);
-    if (IsFloating(type) || IsComplex(type)) c.set_input_grad(i, Output{gradient, i});
+    if (IsFloating(type) || IsComplex(type)) c.set_input_grad(first + i, Output{gradient, i});
   }
   return c.b().status();
 }
@@ -158,7 +159,7 @@ Status FunctionCallShape(ShapeContext& c) {
 
 Status FunctionCallGradient(GradientContext& c) {
   ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(c.node()));
-  return AddSymbolicGradient(c, function);
+  return AddSymbolicGradient(c, function, c.node().op_name() == "RemoteCall" ? 1 : 0);
 }
 
 Status WrappedCallGradient(GradientContext& c) {

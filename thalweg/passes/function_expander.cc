@@ -70,7 +70,7 @@ bool FunctionExpander::IsCall(const Node& node) const {
   const std::string& op = node.op_name();
   const bool form = std::find(std::begin(kCalls), std::end(kCalls), op) != std::end(kCalls);
   if (!form && library_.FindOp(op) != &node.op()) return false;
-  if (!keep_custom_gradients_) return true;
+  if (!keep_custom_gradients_ || op == "SymbolicGradient") return true;
   const Result<FunctionRef> function = CalledFunction(node);
   return !function.ok() || library_.FindGradient(function->name).empty();
 }

@@ -94,7 +94,7 @@ THALWEG_OP(functional) {
       .Doc("Calls the function f, which may have effects.");
   registry.Op("RemoteCall")
       .Shape(FunctionCallShape)
-      .Gradient(WrappedCallGradient)
+      .Gradient(FunctionCallGradient)
       .Doc("Calls the function f on a device.");
   registry.Op("SymbolicGradient")
       .Shape(SymbolicGradientShape)
