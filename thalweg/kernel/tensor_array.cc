@@ -88,9 +88,9 @@ Status TensorArray::AddTo(Context& ctx, int64_t index, Element& element, const T
   }
   const void* const before =
       element.value.empty() ? sum.raw_data() : element.value.raw_data();  // in place or apart
-  const Status status = compute::RunBinary(ctx.work(), compute::BinaryOp::kAdd, dtype(),
-                                           compute::Broadcast::Dense(value.num_elements(), 2),
-                                           before, value.raw_data(), sum.mutable_raw_data());
+  Status status = compute::RunBinary(ctx.work(), compute::BinaryOp::kAdd, dtype(),
+                                     compute::Broadcast::Dense(value.num_elements(), 2), before,
+                                     value.raw_data(), sum.mutable_raw_data());
   element.value = std::move(sum);
   return status;
 }
