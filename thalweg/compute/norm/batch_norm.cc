@@ -298,7 +298,7 @@ struct Scale {
   [[gnu::always_inline]] static void Run(int64_t first, int64_t rows, int64_t channels,
                                          int64_t channel, const T* x, const float* factor,
                                          const float* term, const T* side, T* __restrict y) {
-    const auto at = [&](int64_t i, float f, float t) [[gnu::always_inline]] {
+    const auto at = [&](int64_t i, float f, float t) __attribute__((always_inline)) {
       float v = Load(x[i]) * f + t;
       if constexpr (kSide) v = Load(T(v)) + Load(side[i]);
       if constexpr (kRelu) v = v < 0 ? 0.0f : v;
@@ -327,10 +327,10 @@ struct Centre {
                                          CentreTerms terms, T* __restrict dx) {
     const auto [mean, factor, term, slope, relu_factor, relu_term] = terms;
     const auto at = [&](int64_t i, float m, float f, float t, float s, float rf, float rt)
-                        [[gnu::always_inline]] {
-                          const float v = Load(x[i]);
-                          return T(f * (Passed<kRelu>(Load(dy[i]), v, rf, rt) - t - (v - m) * s));
-                        };
+        __attribute__((always_inline)) {
+      const float v = Load(x[i]);
+      return T(f * (Passed<kRelu>(Load(dy[i]), v, rf, rt) - t - (v - m) * s));
+    };
     if (channels == 1) {
       const int64_t c = channel;
       const float m = mean[c], f = factor[c], t = term[c], s = slope[c];

@@ -59,12 +59,12 @@ inline Result<ExplicitPadding> ParseExplicitPadding(const std::vector<int64_t>& 
   for (int64_t value : values) {
     if (value < 0) return InvalidArgument("explicit_paddings must not be negative, got ", value);
   }
-  const auto c = static_cast<size_t>(2 * format.channels());
+  const auto c = 2 * static_cast<size_t>(format.channels());
   if (values[0] != 0 || values[1] != 0 || values[c] != 0 || values[c + 1] != 0) {
     return InvalidArgument("explicit_paddings must be 0 in the batch and channel dimensions");
   }
-  const auto r = static_cast<size_t>(2 * format.rows());
-  const auto w = static_cast<size_t>(2 * format.columns());
+  const auto r = 2 * static_cast<size_t>(format.rows());
+  const auto w = 2 * static_cast<size_t>(format.columns());
   return ExplicitPadding{values[r], values[r + 1], values[w], values[w + 1]};
 }
 

@@ -60,7 +60,7 @@ struct Slide {
   }
   int64_t pad(int dim, bool after) const {
     if (padding != "EXPLICIT") return 0;
-    return explicit_paddings[static_cast<size_t>(2 * dim + (after ? 1 : 0))];
+    return explicit_paddings[2 * static_cast<size_t>(dim) + (after ? 1 : 0)];
   }
   Status CheckExplicit() const {
     if (padding != "EXPLICIT") return OkStatus();
