@@ -103,6 +103,7 @@ _PLACES = {
               "assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive assert_none_equal "
               "assert_positive assert_proper_iterable assert_rank assert_rank_at_least assert_rank_in assert_same_float_dtype "
               "assert_scalar assert_type is_non_decreasing is_numeric_tensor is_strictly_increasing verify_tensor_all_finite",
+    "complex_ops": "angle complex=complex_ imag real",
     "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
     "framework": "disable_v2_behavior load_op_library",
 }

@@ -204,7 +204,8 @@ def sparse_minimum(sp_a, sp_b, name=None):
 def _reduced(op, sp_input, axis, keepdims, reduction_axes, keep_dims):
     keep = _one_of("keepdims", keepdims, "keep_dims", keep_dims)
     axis = _one_of("axis", axis, "reduction_axes", reduction_axes)
-    axes = np.zeros([0], np.int32) if axis is None else axis
+    sp_input = _sparse(sp_input)
+    axes = math_ops.range_(array_ops.size(sp_input.dense_shape)) if axis is None else axis
     return apply(op, [*_parts(sp_input), axes], {"keep_dims": bool(keep)})
 
 
