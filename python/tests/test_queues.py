@@ -133,6 +133,32 @@ def test_a_queue_in_a_loop(sess):
     assert sess.run(total) == 499500
 
 
+# ---- accumulators ----
+def test_the_mean_of_gradients(sess):
+    x = tw.placeholder(tw.float32, [2])
+    acc = tw.ConditionalAccumulator(tw.float32, shape=[2])
+    put, take = acc.apply_grad(x), acc.take_grad(3)
+    assert take.shape.as_list() == [2]
+    for value in ([1, 2], [3, 4], [5, 9]):
+        sess.run(put, {x: value})
+    assert sess.run(acc.num_accumulated()) == 3
+    assert sess.run(take).tolist() == [3, 5]
+    sess.run(put, {x: [1, 1]})
+    assert sess.run(acc.num_accumulated()) == 0, "the gradient was of an older step"
+    sess.run(acc.set_global_step(0))
+    sess.run(put, {x: [1, 1]})
+    assert sess.run(acc.num_accumulated()) == 1
+
+
+def test_the_sum_of_rows(sess):
+    acc = tw.SparseConditionalAccumulator(tw.float32, shape=[4, 2], reduction_type="SUM")
+    sess.run(acc.apply_grad([0, 2], [[1.0, 1], [2, 2]], [4, 2]))
+    sess.run(acc.apply_indexed_slices_grad(tw.IndexedSlices(tw.constant([[4.0, 4], [8, 8]]), tw.constant([2, 3], tw.int64))))
+    got = sess.run(acc.take_indexed_slices_grad(2))
+    assert got.indices.tolist() == [0, 2, 3] and got.values.tolist() == [[1, 1], [6, 6], [8, 8]]
+    assert got.dense_shape.tolist() == [4, 2]
+
+
 # ---- coordinators and runners ----
 def test_the_first_error_is_raised_by_join():
     coord = tw.train.Coordinator()

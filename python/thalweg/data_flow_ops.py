@@ -221,3 +221,87 @@ class PriorityQueue(QueueBase):
         shapes = _as_shape_list(shapes, types)
         ref = _make("PriorityQueueV2", capacity, types, shapes, shared_name, name)
         super().__init__([dtypes_module.int64] + types, [TensorShape([])] + shapes if shapes else None, None, ref)
+
+
+# ---- accumulators ----
+class ConditionalAccumulatorBase:
+    """What both kinds of accumulators have."""
+
+    _count_op, _step_op = "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep"
+
+    def __init__(self, dtype, shape, accumulator_ref):
+        self._dtype, self._shape, self._accumulator_ref = dtype, TensorShape(shape), accumulator_ref
+        self._name = accumulator_ref.op.name.split("/")[-1]
+
+    accumulator_ref = property(lambda self: self._accumulator_ref)
+    dtype = property(lambda self: self._dtype)
+    name = property(lambda self: self._name)
+
+    def num_accumulated(self, name=None):
+        """How many gradients are there."""
+        return apply(self._count_op, [self._accumulator_ref], name=name or f"{self._name}_NumAccumulated")
+
+    def set_global_step(self, new_global_step, name=None):
+        """Gradients of older steps are stale from now on."""
+        from thalweg import math_ops
+        return apply(self._step_op, [self._accumulator_ref, math_ops.to_int64(new_global_step)], name=name)
+
+    @staticmethod
+    def _made(op, dtype, shape, shared_name, name, reduction_type):
+        return apply(op, [], {"dtype": dtype, "shape": TensorShape(shape), "shared_name": shared_name or "",
+                              "reduction_type": reduction_type}, name)
+
+
+class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Adds up gradients until enough are there to be taken."""
+
+    _count_op, _step_op = "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep"
+
+    def __init__(self, dtype, shape=None, shared_name=None, name="conditional_accumulator", reduction_type="MEAN"):
+        dtype = dtypes_module.as_dtype(dtype)
+        super().__init__(dtype, shape, self._made("ResourceConditionalAccumulator", dtype, shape, shared_name, name,
+                                                  reduction_type))
+
+    def apply_grad(self, grad, local_step=0, name=None):
+        """An operation that adds a gradient, unless it is stale."""
+        from thalweg import math_ops
+        grad = convert_to_tensor(grad, self._dtype)
+        grad.shape.assert_is_compatible_with(self._shape)
+        return apply("ResourceAccumulatorApplyGradient", [self._accumulator_ref, math_ops.to_int64(local_step), grad], name=name)
+
+    def take_grad(self, num_required, name=None):
+        """Mean or sum of the gradients; waits for so many."""
+        out = apply("ResourceAccumulatorTakeGradient", [self._accumulator_ref, num_required], {"dtype": self._dtype}, name)
+        out.set_shape(self._shape)
+        return out
+
+
+class SparseConditionalAccumulator(ConditionalAccumulatorBase):
+    """Adds up the rows of gradients until enough are there to be taken."""
+
+    def __init__(self, dtype, shape=None, shared_name=None, name="sparse_conditional_accumulator", reduction_type="MEAN"):
+        dtype = dtypes_module.as_dtype(dtype)
+        super().__init__(dtype, shape, self._made("SparseConditionalAccumulator", dtype, shape, shared_name, name,
+                                                  reduction_type))
+
+    def apply_indexed_slices_grad(self, grad, local_step=0, name=None):
+        return self.apply_grad(grad_indices=grad.indices, grad_values=grad.values, grad_shape=grad.dense_shape,
+                               local_step=local_step, name=name)
+
+    def apply_grad(self, grad_indices, grad_values, grad_shape=None, local_step=0, name=None):
+        """An operation that adds rows, unless they are stale."""
+        from thalweg import math_ops
+        shape = [] if grad_shape is None else grad_shape
+        return apply("SparseAccumulatorApplyGradient",
+                     [self._accumulator_ref, math_ops.to_int64(local_step), math_ops.to_int64(grad_indices),
+                      convert_to_tensor(grad_values, self._dtype), math_ops.to_int64(shape)],
+                     {"has_known_shape": grad_shape is not None}, name)
+
+    def take_grad(self, num_required, name=None):
+        """(indices, values, shape) of mean or sum."""
+        return apply("SparseAccumulatorTakeGradient", [self._accumulator_ref, num_required], {"dtype": self._dtype}, name)
+
+    def take_indexed_slices_grad(self, num_required, name=None):
+        from thalweg.tensor import IndexedSlices
+        made = self.take_grad(num_required, name)
+        return IndexedSlices(indices=made[0], values=made[1], dense_shape=made[2])

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "thalweg/executor/codegen.h"
+#include "thalweg/kernel/waiting_kernel.h"
 
 namespace thalweg {
 namespace {
@@ -231,6 +232,9 @@ class Emitter {
     if (scope.is_async) {
       instr.opcode = Opcode::kAsync;
       instr.extra.push_back(plan_.frames[scope.frame].num_async++);
+      const bool is_tried =
+          !origin.may_be_dead && dynamic_cast<const WaitingKernel*>(instr.kernel) != nullptr;
+      instr.extra.push_back(is_tried ? 1 : 0);
     }
     scope.code.Add(std::move(instr));
   }

@@ -7,12 +7,14 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "thalweg/executor/frames.h"
 #include "thalweg/executor/node_error.h"
 #include "thalweg/executor/propagation.h"
+#include "thalweg/kernel/waiting_kernel.h"
 
 namespace thalweg {
 
@@ -181,9 +183,13 @@ class NodeRunner : public Propagation<kParallel> {
             this->Drop(*current_, operands[i]);
           }
           break;
-        case Opcode::kAsync:
+        case Opcode::kAsync: {
+          const Outcome outcome = TryAsync(instr, operands);
+          if (outcome == Outcome::kFailed) return outcome;
+          if (outcome == Outcome::kDone) break;
           StartAsync(instr, operands, pc);
-          return Outcome::kSuspended;
+          return outcome;
+        }
         case Opcode::kForward: {
           Tensor value = this->Consume(*current_, operands[0]);
           if (operands[1].v != kNone) Put(*At(operands[1]), std::move(value));
@@ -250,6 +256,24 @@ class NodeRunner : public Propagation<kParallel> {
 
   static Status MissingOutput(uint32_t output) {
     return Internal("the kernel did not set output ", output);
+  }
+
+  // kSuspended: it must wait, or cannot be tried.
+  Outcome TryAsync(const Instr& instr, const Operand* operands) {
+    if (operands[instr.inputs + instr.outputs + 1].v == 0) return Outcome::kSuspended;
+    instr_ = &instr;
+    context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
+    int64_t start = 0;
+    if constexpr (kTrace) start = NowNanos();
+    const std::optional<Status> status =
+        static_cast<WaitingKernel*>(instr.kernel)->TryCompute(context_);
+    if (!status.has_value()) return Outcome::kSuspended;
+    if constexpr (kTrace) Record(instr, start);
+    if (!status->ok()) return Fail(instr, *status);
+    for (uint32_t o = 0; o < instr.outputs; ++o) {
+      if (context_.output(static_cast<int>(o)).empty()) return Fail(instr, MissingOutput(o));
+    }
+    return Outcome::kDone;
   }
 
   void StartAsync(const Instr& instr, const Operand* operands, uint32_t pc) {

@@ -31,7 +31,8 @@ enum class Opcode : uint8_t {
   kKernelRelease,  // in..., out...           inputs and outputs marked last are released
   kKernelAlways,   // in..., out..., empty..., out...   as kKernelRelease; with the second list when
                    // dead
-  kAsync,          // in..., out...           the unit goes on behind this when the kernel has ended
+  kAsync,          // in..., out..., number, whether it is tried first (a WaitingKernel)
+                   //                         the unit goes on behind this when the kernel has ended
   kForward,        // in, out
   kReadReference,  // in, out                 the value of the variable that a reference leads to
   kRelease,        // in...

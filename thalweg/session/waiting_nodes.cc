@@ -9,7 +9,7 @@ namespace thalweg {
 struct WatchedKernel::Call final : WaitingNode {
   Call(const WatchedKernel& k, Context& c, Done d) : kernel(k), ctx(c), done(std::move(d)) {}
   std::string Text() const override {
-    const std::string what = kernel.tried_first_ ? kernel.tried_first_->WaitsFor(ctx) : "";
+    const std::string what = kernel.WaitsFor(ctx);
     return what.empty() ? kernel.label_ : StrCat(kernel.label_, " for ", what);
   }
 
@@ -45,12 +45,16 @@ std::string WaitingNodes::Names() const {
   return text;
 }
 
-void WatchedKernel::ComputeAsync(Context& ctx, Done done) {
-  if (tried_first_ != nullptr) {
-    if (std::optional<Status> status = tried_first_->TryCompute(ctx)) {
-      return std::move(done)(*std::move(status));
-    }
-  }
+std::optional<Status> WatchedKernel::TryCompute(Context& ctx) {
+  if (tried_first_ == nullptr) return std::nullopt;
+  return tried_first_->TryCompute(ctx);
+}
+
+std::string WatchedKernel::WaitsFor(Context& ctx) const {
+  return tried_first_ == nullptr ? "" : tried_first_->WaitsFor(ctx);
+}
+
+void WatchedKernel::Wait(Context& ctx, Done done) {
   Call* const call = std::make_unique<Call>(*this, ctx, std::move(done)).release();
   static_cast<WatchedStepContext&>(ctx.step()).waiting->Add(call);
   Done ended(static_cast<DoneSink*>(this), reinterpret_cast<uint64_t>(call));

@@ -44,14 +44,16 @@ struct WatchedStepContext : StepContext {
 };
 
 // Runs in steps whose contexts are WatchedStepContexts.
-class WatchedKernel : public AsyncKernel, private DoneSink {
+class WatchedKernel : public WaitingKernel, private DoneSink {
  public:
   // `kernel` must be asynchronous; `label` is what a message calls the node.
   WatchedKernel(std::unique_ptr<Kernel> kernel, std::string label)
       : kernel_(std::move(kernel)),
         tried_first_(dynamic_cast<WaitingKernel*>(kernel_.get())),
         label_(std::move(label)) {}
-  void ComputeAsync(Context& ctx, Done done) override;
+  std::optional<Status> TryCompute(Context& ctx) override;
+  void Wait(Context& ctx, Done done) override;
+  std::string WaitsFor(Context& ctx) const override;
 
  private:
   struct Call;

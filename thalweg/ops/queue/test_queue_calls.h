@@ -19,6 +19,16 @@
 
 namespace thalweg {
 
+// A call that is cancelled at its end, if it still waits then.
+class EndingCall final : public KernelCall {
+ public:
+  using KernelCall::KernelCall;
+  ~EndingCall() {
+    if (!ended()) cancellation().Cancel();
+  }
+};
+using StartedCall = std::unique_ptr<EndingCall>;
+
 class QueueCalls {
  public:
   QueueCalls(std::string_view maker, AttrMap attrs) : maker_(maker, {}, std::move(attrs)) {
@@ -28,10 +38,9 @@ class QueueCalls {
   }
 
   const Tensor& handle() const { return handle_; }
-  std::unique_ptr<KernelCall> Start(std::string_view op, std::vector<Tensor> inputs,
-                                    AttrMap attrs) const {
+  StartedCall Start(std::string_view op, std::vector<Tensor> inputs, AttrMap attrs) const {
     inputs.insert(inputs.begin(), handle_);
-    auto call = std::make_unique<KernelCall>(op, std::move(inputs), std::move(attrs));
+    auto call = std::make_unique<EndingCall>(op, std::move(inputs), std::move(attrs));
     first_ = call->Run();
     return call;
   }
@@ -56,21 +65,21 @@ class IntQueue : public QueueCalls {
   explicit IntQueue(std::string_view kind, AttrMap more = {}, int64_t capacity = -1)
       : QueueCalls(kind, WithTypes(std::move(more), capacity)) {}
 
-  std::unique_ptr<KernelCall> Enqueue(int32_t value) const {
+  StartedCall Enqueue(int32_t value) const {
     return Start("QueueEnqueueV2", {Tensor::Scalar(value)}, In());
   }
-  std::unique_ptr<KernelCall> EnqueueMany(const std::vector<int32_t>& values) const {
+  StartedCall EnqueueMany(const std::vector<int32_t>& values) const {
     return Start("QueueEnqueueManyV2",
                  {Tensor::Of<int32_t>(values, Shape{static_cast<int64_t>(values.size())})}, In());
   }
-  std::unique_ptr<KernelCall> Dequeue() const { return Start("QueueDequeueV2", {}, Out()); }
-  std::unique_ptr<KernelCall> DequeueMany(int32_t n) const {
+  StartedCall Dequeue() const { return Start("QueueDequeueV2", {}, Out()); }
+  StartedCall DequeueMany(int32_t n) const {
     return Start("QueueDequeueManyV2", {Tensor::Scalar(n)}, Out());
   }
-  std::unique_ptr<KernelCall> DequeueUpTo(int32_t n) const {
+  StartedCall DequeueUpTo(int32_t n) const {
     return Start("QueueDequeueUpToV2", {Tensor::Scalar(n)}, Out());
   }
-  std::unique_ptr<KernelCall> Close(bool cancel = false) const {
+  StartedCall Close(bool cancel = false) const {
     return Start("QueueCloseV2", {}, {{"cancel_pending_enqueues", cancel}});
   }
   int32_t Size() const { return Start("QueueSizeV2", {}, {})->output(0).scalar<int32_t>(); }
