@@ -82,6 +82,7 @@ dev_setup() {
     cluster) dev_setup core; install_packages cluster ;;
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt ;;
+    libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt ;;
     *) usage_error "unknown group '$1'" ;;
   esac
 }
@@ -160,6 +161,13 @@ dev_mutants() {
   at_most mutants 1 "$@"
   dev_setup fuzz
   $python tools/mutants.py "$@"
+}
+
+dev_libraries() {
+  at_most libraries 0 "$@"
+  dev_setup libraries
+  build release
+  with_package counted "libraries" -- .venvs/libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
 }
 
 dev_conformance() {

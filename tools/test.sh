@@ -5,7 +5,7 @@ filter=${1:-}
 failed=0
 least=(--min 1)
 ctest=(ctest --test-dir build/release -j "$(nproc)" --output-on-failure --timeout 300)
-pytest=(.venv/bin/python -m pytest -q -p no:cacheprovider --ignore=tests/conformance)
+pytest=(.venv/bin/python -m pytest -q -p no:cacheprovider --ignore=tests/conformance --ignore=tests/libraries)
 if [[ -n $filter ]]; then
   least=(--min 0)
   ctest+=(-R "$filter")

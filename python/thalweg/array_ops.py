@@ -64,6 +64,11 @@ def shape(input, name=None, out_type=dtypes.int32):  # noqa: A002
     return apply("Shape", [x], {"out_type": out_type}, name=name)
 
 
+def shape_internal(input, name=None, optimize=True, out_type=dtypes.int32):  # noqa: A002
+    """shape, where `optimize` allows a constant."""
+    return shape(input, name, out_type) if optimize else apply("Shape", [input], {"out_type": out_type}, name=name)
+
+
 def shape_n(input, out_type=dtypes.int32, name=None):  # noqa: A002
     return apply("ShapeN", [input], {"out_type": out_type}, name=name)
 

@@ -45,7 +45,6 @@ _SOURCES = {
 }
 # Names that libraries look up when they are loaded and that are missing: what is said when they are used.
 _LATER = {
-    "python.training.session_run_hook": "SessionRunHook SessionRunArgs", "python.training.basic_session_run_hooks": "FinalOpsHook SummarySaverHook", "python.training.monitored_session": "MonitoredSession",
     "python.training.evaluation": "_StopAfterNEvalsHook _evaluate_once _get_or_create_eval_step",
 }
 _FOLDERS = [f"tensorflow.python.{folder}" for folder in "framework ops training util".split()]

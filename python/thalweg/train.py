@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: tw.train. Optimizers are the core's; the global step and averages are made here."""
-from thalweg import dtypes, graph, math_ops, names, ops, variables
+from thalweg import array_ops, dtypes, graph, math_ops, names, ops, variables
 from thalweg import graph as graph_module
 from thalweg import logging as tw_logging
 from thalweg.gradient_ops import gradients
@@ -297,11 +297,13 @@ class ExponentialMovingAverage:
         for v in var_list:
             if v not in self._averages:
                 with name_scope(None):
-                    self._averages[v] = variables.Variable(v.initialized_value(), trainable=False,
-                                                           name=f"{v.op.name}/{self.name}")
-                graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
+                    first = v.initialized_value() if hasattr(v, "initialized_value") else array_ops.zeros(
+                        v.shape.as_list(), v.dtype.base_dtype)
+                    self._averages[v] = variables.Variable(first, trainable=False, name=f"{v.op.name}/{self.name}")
+                if hasattr(v, "initialized_value"):
+                    graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
             average = self._averages[v]
-            difference = average._as_tensor() - v._as_tensor()
+            difference = average._as_tensor() - convert_to_tensor(v)
             updates.append(average.assign_sub(difference * math_ops.cast(1.0 - decay, average._dtype)))
         return ops.group(*updates, name=self.name)
 
