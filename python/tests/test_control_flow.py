@@ -135,3 +135,26 @@ def test_a_loop_in_two_sessions_on_threads():
     loop = tw.while_loop(lambda i: i < 1000, lambda i: i + 1, [0])
     with tw.Session() as a, tw.Session() as b:
         np.testing.assert_array_equal([a.run(loop), b.run(loop)], [1000, 1000])
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_loop_multiplies_by_a_matrix_from_outside(trained):
+    """Packed once outside the loop, forwards and in its gradient: the same bits as without rewriting."""
+    rng = np.random.RandomState(0)
+    start, matrix = rng.uniform(-1, 1, (20, 70)).astype("f"), rng.uniform(-.3, .3, (70, 70)).astype("f")
+    x, w = tw.placeholder(tw.float32, [20, 70]), tw.placeholder(tw.float32, [70, 70])
+    _, y = tw.while_loop(lambda i, _: i < 9, lambda i, h: (i + 1, tw.tanh(tw.matmul(h, w))), [tw.constant(0), x])
+    fetch = tw.gradients(tw.reduce_sum(y * y), [x, w]) if trained else [y]
+    plain = tw.ConfigProto()
+    plain.graph_options.optimizer_options.opt_level = -1
+    values = []
+    for config in (None, plain):
+        with tw.Session(config=config) as sess:
+            values.append(sess.run(fetch, {x: start, w: matrix}))
+    for ours, expected in zip(*values):
+        np.testing.assert_array_equal(ours, expected)
+    h = start.astype("d")
+    for _ in range(9):
+        h = np.tanh(h @ matrix)
+    if not trained:
+        np.testing.assert_allclose(values[0][0], h, atol=1e-5)

@@ -42,13 +42,19 @@ bool MayRead(const Node& node) {
          shape.dim(1) >= kLeastDim && shape.dim(0) >= kLeastElements / shape.dim(1);
 }
 
+// An Enter that brings the same value to each iteration.
+bool IsConstantEnter(const Node& node) {
+  return node.op_name() == "Enter" && IsTrue(node, "is_constant") &&
+         node.input(0).node != nullptr && !node.input_is_ref(0);
+}
+
 // One form of one matrix on one device.
 using Form = std::tuple<int, int, bool, std::string>;
 
-Form FormOf(const Node& product) {
-  const Output& b = product.input(1);
+Form FormOf(const Output& b, const Node& product) {
   return {b.node->id(), b.index, IsTrue(product, "transpose_b"), product.device()};
 }
+Form FormOf(const Node& product) { return FormOf(product.input(1), product); }
 
 class Sharer {
  public:
@@ -58,7 +64,8 @@ class Sharer {
     const std::vector<Node*> nodes = step_.graph->Nodes();
     std::map<Form, int> readers;
     for (const Node* node : nodes) {
-      if (MayRead(*node)) ++readers[FormOf(*node)];
+      if (!MayRead(*node)) continue;
+      readers[FormOf(*node)] += IsConstantEnter(*node->input(1).node) ? kLeastReaders : 1;
     }
     std::erase_if(readers, [](const auto& form) { return form.second < kLeastReaders; });
     if (readers.empty()) return step_;
@@ -73,25 +80,36 @@ class Sharer {
   }
 
  private:
-  // The node that packs what `product` needs, made for the first one that asks.
-  Result<Node*> Packed(const Node& product) {
-    Node*& made = packed_[FormOf(product)];
-    if (made != nullptr) return made;
-    const Output& b = product.input(1);
+  // The packed form of b, an operand of `product` or what it enters a loop from; made for the
+  // first product that asks. In a loop it is an Enter beside that of b.
+  Result<Node*> Packed(const Output& b, const Node& product) {
+    const auto found = packed_.find(FormOf(b, product));
+    if (found != packed_.end()) return found->second;
     NodeSpec spec;
-    spec.op = "_PackMatrix";
+    if (IsConstantEnter(*b.node)) {
+      ASSIGN_OR_RETURN(Node * outside, Packed(b.node->input(0), product));
+      spec.op = "Enter";
+      spec.inputs = {{outside, 0}};
+      for (const char* attr : {"frame_name", "is_constant", "parallel_iterations"}) {
+        spec.attrs.Set(attr, *b.node->FindAttr(attr));
+      }
+      spec.device = b.node->device();
+    } else {
+      spec.op = "_PackMatrix";
+      spec.inputs = {copier_.Map(b)};
+      spec.attrs.Set("transpose", IsTrue(product, "transpose_b"));
+      spec.device = product.device();
+    }
     spec.name = copier_.graph().UniqueName(StrCat(b.node->name(), "/packed"));
-    spec.inputs = {copier_.Map(b)};
-    spec.attrs.Set("transpose", IsTrue(product, "transpose_b"));
-    spec.device = product.device();
     spec.site = copier_.graph().InternSite(b.node->graph().Site(b.node->site()));
-    ASSIGN_OR_RETURN(made, copier_.graph().AddNode(std::move(spec)));
+    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
     copier_.SetOrigin(*made, step_.Origin(*b.node));
+    packed_.emplace(FormOf(b, product), made);
     return made;
   }
 
   Status Make(const Node& product) {
-    ASSIGN_OR_RETURN(Node * packed, Packed(product));
+    ASSIGN_OR_RETURN(Node * packed, Packed(product.input(1), product));
     NodeSpec spec;
     spec.op = "_PackedMatMul";
     spec.name = product.name();

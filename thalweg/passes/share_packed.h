@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharePacked: a matrix that several products of a step take as b, such as the weight of an
-// unrolled network, is packed once: one _PackMatrix node a form (as it lies, or transposed), and
-// products that read it, each a _PackedMatMul.
+// unrolled network, or one in a loop from outside it, is packed once: one _PackMatrix node a form
+// (as it lies, or transposed), and products that read it, each a _PackedMatMul.
 //
 //   MatMul 'a' (x, w), MatMul 'b' (y, w), ... -> _PackMatrix (w); _PackedMatMul 'a' (x, w, packed)
 //   ...

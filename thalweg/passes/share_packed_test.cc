@@ -44,6 +44,10 @@ class SharePackedTest : public ::testing::Test {
  protected:
   SharePackedTest() {
     for (const char* op : {"Placeholder", "VariableV2"}) ops->Op(op).Shape(FromAttr);
+    ops->Op("Enter").Shape([](ShapeContext& c) {
+      c.set_output(0, c.input(0));
+      return OkStatus();
+    });
     Define(*ops, "_PackMatrix", {"b"}, {{"transpose", false}});
     Define(*ops, "_PackedMatMul", {"a", "b", "packed"},
            {{"num_args", int64_t{0}},
@@ -120,6 +124,28 @@ TEST_F(SharePackedTest, WhatWasFusedStays) {
   EXPECT_EQ(node.FindAttr("fused_ops")->ToString(),
             products[1].node->FindAttr("fused_ops")->ToString());
   EXPECT_EQ(*node.Attr<std::string>("_fused_from"), "all of it");
+}
+
+TEST_F(SharePackedTest, AMatrixFromOutsideALoopIsPackedThere) {
+  const auto enter = [&](Output value, const char* frame, bool is_constant) {
+    return b->Op("Enter", {value},
+                 {{"frame_name", std::string(frame)},
+                  {"is_constant", is_constant},
+                  {"parallel_iterations", int64_t{3}}});
+  };
+  const Output inner = enter(enter(w, "outer", true), "inner", true);
+  EXPECT_THAT(Ops({Product(inner), Product(inner)}),
+              ElementsAre("Enter", "Enter", "_PackMatrix", "Enter", "Enter", "_PackedMatMul",
+                          "_PackedMatMul"));
+  const Node* at = result.fetches[1].node->input(2).node;
+  EXPECT_EQ(*at->Attr<std::string>("frame_name"), "inner");
+  EXPECT_TRUE(*at->Attr<bool>("is_constant"));
+  EXPECT_EQ(*at->Attr<int64_t>("parallel_iterations"), 3);
+  at = at->input(0).node;
+  EXPECT_EQ(*at->Attr<std::string>("frame_name"), "outer");
+  EXPECT_EQ(at->input(0).node->op_name(), "_PackMatrix");
+  EXPECT_THAT(Ops({Product(enter(w, "loop", false))}), ElementsAre("Enter", "MatMul"))
+      << "the value of the first iteration only";
 }
 
 TEST_F(SharePackedTest, ControlInputsAndDevicesStay) {
