@@ -19,7 +19,7 @@ counted() { python3 tools/counted.py "$1" "${least[@]}" -- "${@:2}" || failed=1;
 counted "unit tests" "${ctest[@]}" -L unit
 counted "C++ examples and whole programs" "${ctest[@]}" -LE unit
 counted "Python package" "${pytest[@]}" python/tests
-counted "Python examples" "${pytest[@]}" examples/python
+counted "Python examples" "${pytest[@]}" examples/python examples/tf1
 counted "whole programs" "${pytest[@]}" tests
 counted "checks of the house" "${pytest[@]}" tools/tests
 
