@@ -4,6 +4,17 @@
 #include <dlfcn.h>
 
 namespace thalweg::compute {
+namespace {
+
+// A host may have another version of the same library among its global symbols: what a component
+// links comes first. Sanitizers refuse to have it so.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kOwnSymbolsFirst = 0;
+#else
+constexpr int kOwnSymbolsFirst = RTLD_DEEPBIND;
+#endif
+
+}  // namespace
 
 void* FindComponent(const std::string& file, const char* symbol) {
   Dl_info own;
@@ -12,7 +23,8 @@ void* FindComponent(const std::string& file, const char* symbol) {
   const size_t slash = folder.rfind('/');
   folder = slash == std::string::npos ? "." : folder.substr(0, slash);
   for (const char* below : {"/", "/../lib/"}) {
-    void* const library = dlopen((folder + below + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* const library =
+        dlopen((folder + below + file).c_str(), RTLD_NOW | RTLD_LOCAL | kOwnSymbolsFirst);
     if (library == nullptr) continue;
     if (void* const found = dlsym(library, symbol); found != nullptr) return found;
   }

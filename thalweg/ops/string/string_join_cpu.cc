@@ -153,15 +153,13 @@ class SegmentJoinCpu : public Kernel {
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make({dims.begin(), dims.end()}));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
     auto* to = out->mutable_data<std::string>();
-    std::vector<bool> begun(static_cast<size_t>(segments), false);
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const auto id = static_cast<size_t>(IntAt(ids, i));
       for (int64_t k = 0; k < inner; ++k) {
         std::string& text = to[static_cast<int64_t>(id) * inner + k];
-        if (begun[id]) text += separator_;
+        if (!text.empty()) text += separator_;  // nothing before it: TensorFlow has none either
         text += input.data<std::string>()[i * inner + k];
       }
-      begun[id] = true;
     }
     return OkStatus();
   }

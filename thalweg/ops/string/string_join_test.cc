@@ -44,6 +44,9 @@ TEST(StringJoinTest, BySegment) {
   join(Numbers<int32_t>({0, 0}), 2, Texts({"a.c", "b.d", "", ""}, Shape{2, 2}));
   join(Numbers<int64_t>({1, 0}), 2, Texts({"c", "d", "a", "b"}, Shape{2, 2}));
   join(Numbers<int64_t>({0, 1, 1, 0}, Shape{2, 2}), 2, Texts({"a.d", "b.c"}));
+  ExpectOutputs("UnsortedSegmentJoin",
+                {Texts({"", "a", "", "b"}), Numbers<int32_t>({0, 0, 0, 0}), Tensor::Scalar(1)},
+                kDot, {Texts({"a..b"})});
   const auto refuse = [](const Tensor& input, const Tensor& ids, int32_t n, Code code,
                          std::string_view why) {
     ExpectError("UnsortedSegmentJoin", {input, ids, Tensor::Scalar(n)}, {}, code, why);
