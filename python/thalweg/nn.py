@@ -30,6 +30,10 @@ def __getattr__(name):
         from thalweg import sparse_ops
         made = globals()[name] = getattr(sparse_ops, name)
         return made
+    if name in ("ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder", "ctc_loss"):
+        from thalweg import ctc_ops
+        made = globals()[name] = getattr(ctc_ops, name)
+        return made
     if name in _WINDOWS:
         from thalweg import nn_windows
         made = globals()[name] = getattr(nn_windows, name)
