@@ -64,8 +64,7 @@ _PLACES = {
                  "local_variables local_variables_initializer model_variables moving_average_variables "
                  "report_uninitialized_variables scatter_add scatter_sub scatter_update trainable_variables "
                  "variables_initializer global_variables_initializer",
-    "math_more": "confusion_matrix container eye meshgrid norm random_crop self_adjoint_eig "
-                 "self_adjoint_eigvals svd trace",
+    "math_more": "confusion_matrix container meshgrid random_crop",
     "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
     "variable_scopes": "AUTO_REUSE VariableScope get_variable get_variable_scope variable_scope",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "

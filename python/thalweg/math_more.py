@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of several operations: confusion matrices, decompositions, crops, containers."""
+"""Functions of several operations: confusion matrices, grids, crops, containers."""
 import contextlib
-
-import numpy as np
 
 from thalweg import array_ops, dtypes, math_ops, ops, random_ops
 from thalweg.graph import name_scope
@@ -35,70 +33,6 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, 
         places = array_ops.stack([labels, predictions], axis=1)
         values = array_ops.ones_like(predictions, dtype) if weights is None else math_ops.cast(weights, dtype)
         return apply("ScatterNd", [places, values, array_ops.stack([num_classes, num_classes])], name=scope)
-
-
-def self_adjoint_eig(tensor, name=None):
-    """(eigenvalues, eigenvectors) of symmetric matrices."""
-    found = apply("SelfAdjointEigV2", [tensor], {"compute_v": True}, name=name)
-    return found[0], found[1]
-
-
-def self_adjoint_eigvals(tensor, name=None):
-    return apply("SelfAdjointEigV2", [tensor], {"compute_v": False}, name=name)[0]
-
-
-def svd(tensor, full_matrices=False, compute_uv=True, name=None):
-    """(s, u, v), or s alone."""
-    found = apply("Svd", [tensor], {"compute_uv": compute_uv, "full_matrices": full_matrices}, name=name)
-    return tuple(found[:3]) if compute_uv else found[0]
-
-
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
-    """Identity matrices."""
-    with name_scope(name, "eye", [num_rows, num_columns, batch_shape]) as scope:
-        columns = num_rows if num_columns is None else num_columns
-        if not hasattr(num_rows, "graph") and not hasattr(columns, "graph") and not hasattr(batch_shape, "graph"):
-            kind = dtypes.as_dtype(dtype).as_numpy_dtype
-            one = np.broadcast_to(np.eye(num_rows, columns, dtype=kind), [*(batch_shape or []), num_rows, columns])
-            if one.size < 10000:
-                return ops.constant(np.ascontiguousarray(one), name=scope)
-        least = apply("Minimum", [num_rows, columns])
-        batch = convert_to_tensor([] if batch_shape is None else batch_shape, dtype=dtypes.int32)
-        zeros = array_ops.zeros(array_ops.concat([batch, [num_rows, columns]], 0), dtype)
-        ones = array_ops.ones(array_ops.concat([batch, [least]], 0), dtype)
-        return apply("MatrixSetDiag", [zeros, ones], name=scope)
-
-
-def trace(x, name=None):
-    """The sum of the diagonals of matrices."""
-    with name_scope(name, "Trace", [x]) as scope:
-        return math_ops.reduce_sum(apply("MatrixDiagPart", [convert_to_tensor(x)]), [-1], name=scope)
-
-
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):  # noqa: A002
-    """The norm of vectors; of matrices for two axes: "euclidean", 1, inf, any p."""
-    keep = bool(keep_dims if keepdims is None else keepdims)
-    matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
-    if ord in ("fro", "euclidean"):
-        ord = 2 if not matrix else "euclidean"  # noqa: A001
-    with name_scope(name, "norm", [tensor]):
-        x = convert_to_tensor(tensor)
-        size = math_ops.abs_(x)
-        if ord in (2, "euclidean") and not (matrix and ord == 2):
-            return apply("Sqrt", [math_ops.reduce_sum(size * size, axis, keepdims=keep)])
-        if matrix and ord in (1, np.inf):
-            first, second = (axis[0], axis[1]) if ord == 1 else (axis[1], axis[0])
-            total = math_ops.reduce_max(math_ops.reduce_sum(size, first, keepdims=True), second, keepdims=True)
-            return total if keep else array_ops.squeeze(total, list(axis))
-        if matrix:
-            raise ValueError(f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, inf], got {ord}")
-        if ord == 1:
-            return math_ops.reduce_sum(size, axis, keepdims=keep)
-        if ord == np.inf:
-            return math_ops.reduce_max(size, axis, keepdims=keep)
-        if not isinstance(ord, (int, float)) or ord <= 0:
-            raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
-        return math_ops.reduce_sum(size ** float(ord), axis, keepdims=keep) ** (1.0 / ord)
 
 
 def meshgrid(*args, **kwargs):
