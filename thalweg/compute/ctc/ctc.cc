@@ -11,57 +11,49 @@
 namespace thalweg::compute {
 namespace {
 
-constexpr double kZero = -std::numeric_limits<double>::infinity(); // log 0
+constexpr double kZero = -std::numeric_limits<double>::infinity();  // log 0
 
 double LogSum(double a, double b) {
-  if (a == kZero)
-    return b;
-  if (b == kZero)
-    return a;
+  if (a == kZero) return b;
+  if (b == kZero) return a;
   return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 // log softmax of one row.
-template <class T> void LogProbabilities(const T *row, int64_t n, double *to) {
+template <class T>
+void LogProbabilities(const T* row, int64_t n, double* to) {
   double largest = kZero, sum = 0;
-  for (int64_t c = 0; c < n; ++c)
-    largest = std::max(largest, static_cast<double>(row[c]));
-  for (int64_t c = 0; c < n; ++c)
-    sum += std::exp(static_cast<double>(row[c]) - largest);
+  for (int64_t c = 0; c < n; ++c) largest = std::max(largest, static_cast<double>(row[c]));
+  for (int64_t c = 0; c < n; ++c) sum += std::exp(static_cast<double>(row[c]) - largest);
   const double offset = largest + std::log(sum);
-  for (int64_t c = 0; c < n; ++c)
-    to[c] = static_cast<double>(row[c]) - offset;
+  for (int64_t c = 0; c < n; ++c) to[c] = static_cast<double>(row[c]) - offset;
 }
 
 // Labels with blanks before, between and behind them, and which of them a path
 // may reach: itself, the next, and the one after a blank when that is another
 // label.
 class Lattice {
-public:
-  Lattice(const std::vector<int32_t> &labels, int64_t blank,
-          bool merge_repeated)
+ public:
+  Lattice(const std::vector<int32_t>& labels, int64_t blank, bool merge_repeated)
       : places_(2 * labels.size() + 1, blank), merge_(merge_repeated) {
-    for (size_t i = 0; i < labels.size(); ++i)
-      places_[2 * i + 1] = labels[i];
+    for (size_t i = 0; i < labels.size(); ++i) places_[2 * i + 1] = labels[i];
     blank_ = blank;
   }
   size_t size() const { return places_.size(); }
   int64_t label(size_t u) const { return places_[u]; }
   bool MayStay(size_t u) const { return merge_ || places_[u] == blank_; }
   bool MaySkipTo(size_t u) const {
-    return u > 1 && places_[u] != blank_ &&
-           !(merge_ && places_[u] == places_[u - 2]);
+    return u > 1 && places_[u] != blank_ && !(merge_ && places_[u] == places_[u - 2]);
   }
 
-private:
+ private:
   std::vector<int64_t> places_;
   int64_t blank_;
   const bool merge_;
 };
 
 // alpha[t][u]: log probability of the paths that are at u after step t.
-std::vector<double> Forward(const Lattice &lattice,
-                            const std::vector<double> &y, int64_t steps,
+std::vector<double> Forward(const Lattice& lattice, const std::vector<double>& y, int64_t steps,
                             int64_t classes) {
   const size_t n = lattice.size();
   std::vector<double> alpha(static_cast<size_t>(steps) * n, kZero);
@@ -69,13 +61,11 @@ std::vector<double> Forward(const Lattice &lattice,
     alpha[u] = y[static_cast<size_t>(lattice.label(u))];
   }
   for (int64_t t = 1; t < steps; ++t) {
-    const double *before = alpha.data() + static_cast<size_t>(t - 1) * n;
+    const double* before = alpha.data() + static_cast<size_t>(t - 1) * n;
     for (size_t u = 0; u < n; ++u) {
       double sum = lattice.MayStay(u) ? before[u] : kZero;
-      if (u > 0)
-        sum = LogSum(sum, before[u - 1]);
-      if (lattice.MaySkipTo(u))
-        sum = LogSum(sum, before[u - 2]);
+      if (u > 0) sum = LogSum(sum, before[u - 1]);
+      if (lattice.MaySkipTo(u)) sum = LogSum(sum, before[u - 2]);
       alpha[static_cast<size_t>(t) * n + u] =
           sum + y[static_cast<size_t>(t * classes + lattice.label(u))];
     }
@@ -85,22 +75,19 @@ std::vector<double> Forward(const Lattice &lattice,
 
 // beta[t][u]: log probability of the rest of the paths that are at u after step
 // t.
-std::vector<double> Backward(const Lattice &lattice,
-                             const std::vector<double> &y, int64_t steps,
+std::vector<double> Backward(const Lattice& lattice, const std::vector<double>& y, int64_t steps,
                              int64_t classes) {
   const size_t n = lattice.size();
   std::vector<double> beta(static_cast<size_t>(steps) * n, kZero);
-  double *last = beta.data() + static_cast<size_t>(steps - 1) * n;
+  double* last = beta.data() + static_cast<size_t>(steps - 1) * n;
   last[n - 1] = 0;
-  if (n > 1)
-    last[n - 2] = 0;
+  if (n > 1) last[n - 2] = 0;
   for (int64_t t = steps - 2; t >= 0; --t) {
-    const double *after = beta.data() + static_cast<size_t>(t + 1) * n;
-    const double *p = y.data() + static_cast<size_t>((t + 1) * classes);
+    const double* after = beta.data() + static_cast<size_t>(t + 1) * n;
+    const double* p = y.data() + static_cast<size_t>((t + 1) * classes);
     for (size_t u = 0; u < n; ++u) {
       double sum = lattice.MayStay(u) ? after[u] + p[lattice.label(u)] : kZero;
-      if (u + 1 < n)
-        sum = LogSum(sum, after[u + 1] + p[lattice.label(u + 1)]);
+      if (u + 1 < n) sum = LogSum(sum, after[u + 1] + p[lattice.label(u + 1)]);
       if (u + 2 < n && lattice.MaySkipTo(u + 2)) {
         sum = LogSum(sum, after[u + 2] + p[lattice.label(u + 2)]);
       }
@@ -112,49 +99,45 @@ std::vector<double> Backward(const Lattice &lattice,
 
 struct Probability {
   double total = kZero, blank = kZero,
-         label = kZero; // of all paths; of those that end so
+         label = kZero;  // of all paths; of those that end so
 };
 
 // A sequence of labels: its last, and the sequence before it.
 struct Entry {
-  Entry *parent = nullptr;
+  Entry* parent = nullptr;
   int64_t label = -1;
   Probability before, now;
   std::unordered_map<int64_t, std::unique_ptr<Entry>> children;
-  int64_t number = 0; // in the order in which they were made
+  int64_t number = 0;  // in the order in which they were made
 
   bool active() const { return now.total != kZero; }
 };
 
 // The best entries, best first; of equal ones the older is better.
 struct IsBetter {
-  bool operator()(const Entry *a, const Entry *b) const {
-    if (a->now.total != b->now.total)
-      return a->now.total > b->now.total;
+  bool operator()(const Entry* a, const Entry* b) const {
+    if (a->now.total != b->now.total) return a->now.total > b->now.total;
     return a->number < b->number;
   }
 };
 
 class Beam {
-public:
-  Beam(int64_t width, int64_t classes)
-      : width_(static_cast<size_t>(width)), classes_(classes) {
+ public:
+  Beam(int64_t width, int64_t classes) : width_(static_cast<size_t>(width)), classes_(classes) {
     root_.now = {0, 0, kZero};
     leaves_.insert(&root_);
   }
 
-  void Step(const double *y) {
-    const std::vector<Entry *> branches(leaves_.begin(), leaves_.end());
+  void Step(const double* y) {
+    const std::vector<Entry*> branches(leaves_.begin(), leaves_.end());
     leaves_.clear();
     const int64_t blank = classes_ - 1;
-    for (Entry *b : branches)
-      b->before = b->now;
-    for (Entry *b : branches) {
+    for (Entry* b : branches) b->before = b->now;
+    for (Entry* b : branches) {
       if (b->parent != nullptr) {
         if (b->parent->active()) {
-          const Probability &p = b->parent->before;
-          b->now.label = LogSum(
-              b->now.label, b->label == b->parent->label ? p.blank : p.total);
+          const Probability& p = b->parent->before;
+          b->now.label = LogSum(b->now.label, b->label == b->parent->label ? p.blank : p.total);
         }
         b->now.label += y[b->label];
       }
@@ -162,33 +145,28 @@ public:
       b->now.total = LogSum(b->now.blank, b->now.label);
       leaves_.insert(b);
     }
-    for (Entry *b : branches) {
-      if (IsCandidate(b->before.total))
-        Grow(*b, y);
+    for (Entry* b : branches) {
+      if (IsCandidate(b->before.total)) Grow(*b, y);
     }
   }
 
-  const std::set<Entry *, IsBetter> &leaves() const { return leaves_; }
+  const std::set<Entry*, IsBetter>& leaves() const { return leaves_; }
 
-private:
+ private:
   bool IsCandidate(double total) const {
-    return total > kZero &&
-           (leaves_.size() < width_ || total > (*leaves_.rbegin())->now.total);
+    return total > kZero && (leaves_.size() < width_ || total > (*leaves_.rbegin())->now.total);
   }
 
-  void Grow(Entry &b, const double *y) {
+  void Grow(Entry& b, const double* y) {
     for (int64_t label = 0; label + 1 < classes_; ++label) {
-      const double total =
-          y[label] + (label == b.label ? b.before.blank : b.before.total);
+      const double total = y[label] + (label == b.label ? b.before.blank : b.before.total);
       const auto found = b.children.find(label);
-      if (found != b.children.end() && found->second->active())
-        continue;
+      if (found != b.children.end() && found->second->active()) continue;
       if (!IsCandidate(total)) {
-        if (found != b.children.end())
-          found->second->before = found->second->now = Probability();
+        if (found != b.children.end()) found->second->before = found->second->now = Probability();
         continue;
       }
-      std::unique_ptr<Entry> &child = b.children[label];
+      std::unique_ptr<Entry>& child = b.children[label];
       if (child == nullptr) {
         child = std::make_unique<Entry>();
         child->parent = &b;
@@ -197,7 +175,7 @@ private:
       }
       child->now = {total, kZero, total};
       if (leaves_.size() == width_) {
-        Entry *const worst = *leaves_.rbegin();
+        Entry* const worst = *leaves_.rbegin();
         leaves_.erase(std::prev(leaves_.end()));
         worst->now = Probability();
       }
@@ -209,26 +187,25 @@ private:
   const int64_t classes_;
   Entry root_;
   int64_t made_ = 0;
-  std::set<Entry *, IsBetter> leaves_;
+  std::set<Entry*, IsBetter> leaves_;
 };
 
-std::vector<int64_t> LabelsOf(const Entry &leaf, bool merge_repeated) {
+std::vector<int64_t> LabelsOf(const Entry& leaf, bool merge_repeated) {
   std::vector<int64_t> labels;
   int64_t before = -1;
-  for (const Entry *e = &leaf; e->parent != nullptr; e = e->parent) {
-    if (!merge_repeated || e->label != before)
-      labels.push_back(e->label);
+  for (const Entry* e = &leaf; e->parent != nullptr; e = e->parent) {
+    if (!merge_repeated || e->label != before) labels.push_back(e->label);
     before = e->label;
   }
   std::reverse(labels.begin(), labels.end());
   return labels;
 }
 
-} // namespace
+}  // namespace
 
 template <class T>
-double CtcLoss(const CtcLogits<T> &logits, const std::vector<int32_t> &labels,
-               bool merge_repeated, T *gradient) {
+double CtcLoss(const CtcLogits<T>& logits, const std::vector<int32_t>& labels, bool merge_repeated,
+               T* gradient) {
   const int64_t steps = logits.steps, classes = logits.classes;
   std::vector<double> y(static_cast<size_t>(steps * classes));
   for (int64_t t = 0; t < steps; ++t) {
@@ -239,15 +216,13 @@ double CtcLoss(const CtcLogits<T> &logits, const std::vector<int32_t> &labels,
   const std::vector<double> beta = Backward(lattice, y, steps, classes);
   const size_t n = lattice.size();
   double log_p = kZero;
-  for (size_t u = 0; u < n; ++u)
-    log_p = LogSum(log_p, alpha[u] + beta[u]);
-  if (log_p == kZero)
-    return -kZero;
+  for (size_t u = 0; u < n; ++u) log_p = LogSum(log_p, alpha[u] + beta[u]);
+  if (log_p == kZero) return -kZero;
   std::vector<double> share(static_cast<size_t>(classes));
   for (int64_t t = 0; t < steps; ++t) {
     std::fill(share.begin(), share.end(), kZero);
     for (size_t u = 0; u < n; ++u) {
-      double &sum = share[static_cast<size_t>(lattice.label(u))];
+      double& sum = share[static_cast<size_t>(lattice.label(u))];
       const size_t at = static_cast<size_t>(t) * n + u;
       sum = LogSum(sum, alpha[at] + beta[at]);
     }
@@ -261,8 +236,8 @@ double CtcLoss(const CtcLogits<T> &logits, const std::vector<int32_t> &labels,
 }
 
 template <class T>
-std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T> &logits, int64_t width,
-                                   int64_t paths, bool merge_repeated) {
+std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T>& logits, int64_t width, int64_t paths,
+                                   bool merge_repeated) {
   Beam beam(width, logits.classes);
   std::vector<double> y(static_cast<size_t>(logits.classes));
   for (int64_t t = 0; t < logits.steps; ++t) {
@@ -270,21 +245,16 @@ std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T> &logits, int64_t width,
     beam.Step(y.data());
   }
   std::vector<CtcPath> found;
-  for (const Entry *leaf : beam.leaves()) {
-    if (static_cast<int64_t>(found.size()) == paths)
-      break;
+  for (const Entry* leaf : beam.leaves()) {
+    if (static_cast<int64_t>(found.size()) == paths) break;
     found.push_back({LabelsOf(*leaf, merge_repeated), leaf->now.total});
   }
   return found;
 }
 
-template double CtcLoss(const CtcLogits<float> &, const std::vector<int32_t> &,
-                        bool, float *);
-template double CtcLoss(const CtcLogits<double> &, const std::vector<int32_t> &,
-                        bool, double *);
-template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<float> &, int64_t,
-                                            int64_t, bool);
-template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<double> &, int64_t,
-                                            int64_t, bool);
+template double CtcLoss(const CtcLogits<float>&, const std::vector<int32_t>&, bool, float*);
+template double CtcLoss(const CtcLogits<double>&, const std::vector<int32_t>&, bool, double*);
+template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<float>&, int64_t, int64_t, bool);
+template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<double>&, int64_t, int64_t, bool);
 
-} // namespace thalweg::compute
+}  // namespace thalweg::compute

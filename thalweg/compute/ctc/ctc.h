@@ -15,10 +15,11 @@
 namespace thalweg::compute {
 
 // Rows of logits, one a time step: row t begins at values + t * stride.
-template <class T> struct CtcLogits {
-  const T *values;
+template <class T>
+struct CtcLogits {
+  const T* values;
   int64_t steps, classes, stride;
-  const T *row(int64_t t) const { return values + t * stride; }
+  const T* row(int64_t t) const { return values + t * stride; }
 };
 
 // -log of the probability of the labels; infinity when there is no path, and
@@ -26,8 +27,8 @@ template <class T> struct CtcLogits {
 // logits.stride. `merge_repeated`: equal neighbours of a path are one label, so
 // that two of them in `labels` need a blank between.
 template <class T>
-double CtcLoss(const CtcLogits<T> &logits, const std::vector<int32_t> &labels,
-               bool merge_repeated, T *gradient);
+double CtcLoss(const CtcLogits<T>& logits, const std::vector<int32_t>& labels, bool merge_repeated,
+               T* gradient);
 
 struct CtcPath {
   std::vector<int64_t> labels;
@@ -36,16 +37,14 @@ struct CtcPath {
 // The best `paths` label sequences that a beam of `width` finds, best first:
 // fewer when there are no more.
 template <class T>
-std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T> &logits, int64_t width,
-                                   int64_t paths, bool merge_repeated);
+std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T>& logits, int64_t width, int64_t paths,
+                                   bool merge_repeated);
 
-extern template double CtcLoss(const CtcLogits<float> &,
-                               const std::vector<int32_t> &, bool, float *);
-extern template double CtcLoss(const CtcLogits<double> &,
-                               const std::vector<int32_t> &, bool, double *);
-extern template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<float> &,
-                                                   int64_t, int64_t, bool);
-extern template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<double> &,
-                                                   int64_t, int64_t, bool);
+extern template double CtcLoss(const CtcLogits<float>&, const std::vector<int32_t>&, bool, float*);
+extern template double CtcLoss(const CtcLogits<double>&, const std::vector<int32_t>&, bool,
+                               double*);
+extern template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<float>&, int64_t, int64_t, bool);
+extern template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<double>&, int64_t, int64_t,
+                                                   bool);
 
-} // namespace thalweg::compute
+}  // namespace thalweg::compute
