@@ -254,7 +254,7 @@ Status TensorQueue::Finish(Waiter& waiter) {
     }
     return OkStatus();
   }
-  const Status status = Batch(dequeue.ctx, dequeue.elements);
+  Status status = Batch(dequeue.ctx, dequeue.elements);
   if (status.ok()) return status;
   // No room for the batch: the elements are not lost.
   Ended ended;
