@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-import digits
+import digit_images
 
 tf.app.flags.DEFINE_integer("steps", 2500, "training steps")
 tf.app.flags.DEFINE_integer("code", 16, "numbers that an image is squeezed into")
@@ -30,7 +30,7 @@ def pca_error(train, test, size):
 
 def main(_):
     tf.set_random_seed(1)
-    train, _, test, _ = digits.load()
+    train, _, test, _ = digit_images.load()
     images = tf.placeholder(tf.float32, [None, 64])
     loss = tf.losses.mean_squared_error(images, autoencoder(images, FLAGS.code))
     rate = tf.train.exponential_decay(3e-3, tf.train.get_or_create_global_step(), 500, 0.7)

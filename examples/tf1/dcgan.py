@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-import digits
+import digit_images
 
 tf.app.flags.DEFINE_integer("steps", 2500, "training steps of generator and discriminator")
 FLAGS = tf.app.flags.FLAGS
@@ -43,7 +43,7 @@ def to_nearest(images, train):
 
 def main(_):
     tf.set_random_seed(2)
-    train, labels, test, _ = digits.load()
+    train, labels, test, _ = digit_images.load()
     real = tf.placeholder(tf.float32, [None, 8, 8, 1])
     noise = tf.placeholder(tf.float32, [None, NOISE])
     training = tf.placeholder_with_default(True, [])

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-import digits
+import digit_images
 
 tf.app.flags.DEFINE_integer("clusters", 20, "number of centres")
 FLAGS = tf.app.flags.FLAGS
@@ -33,7 +33,7 @@ def kmeans(points, centres, most_rounds=100):
 
 
 def main(_):
-    images, labels, _, _ = digits.load()
+    images, labels, _, _ = digit_images.load()
     start = images[np.random.RandomState(0).permutation(len(images))[:FLAGS.clusters]]
     with tf.Session() as session:
         rounds, _, of_point = session.run(kmeans(tf.constant(images), tf.constant(start)))

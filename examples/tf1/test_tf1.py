@@ -28,7 +28,7 @@ PROGRAMS = {
 
 def test_every_program_is_listed():
     names = {os.path.basename(p) for p in glob.glob(os.path.join(HERE, "*.py"))}
-    assert names == set(PROGRAMS) | {"digits.py", "test_tf1.py"}
+    assert names == set(PROGRAMS) | {"digit_images.py", "test_tf1.py"}
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each test has a default graph of its own."""
+import signal
+
 import pytest
 import thalweg as tw
 
@@ -18,3 +20,11 @@ def run():
             sess.run(tw.global_variables_initializer())
             return sess.run(fetches, feed_dict)
     return go
+
+
+@pytest.fixture
+def interruptible():
+    """Python's own handler: jobs that a shell starts in the background begin with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

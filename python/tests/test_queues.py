@@ -96,7 +96,7 @@ def test_a_deadline_says_who_waits_for_what(sess):
     assert sess.run(q.dequeue_many(2)).tolist() == [1, 2]
 
 
-def test_ctrl_c_ends_a_dequeue_that_waits(sess):
+def test_ctrl_c_ends_a_dequeue_that_waits(sess, interruptible):
     q = tw.FIFOQueue(3, tw.int32, shapes=[[]])
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

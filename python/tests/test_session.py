@@ -210,14 +210,6 @@ def test_a_timeout_ends_a_step_and_the_session_goes_on():
         assert sess.run(tw.constant(3)) == 3
 
 
-@pytest.fixture
-def interruptible():
-    """Python's own handler: jobs that a shell starts in the background begin with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_ctrl_c_cancels_the_step_and_keeps_the_session(interruptible):
     forever = endless()
     with tw.Session() as sess:

@@ -41,7 +41,7 @@ TEST(AllOpsTest, GoldenGraphsImportWithAllShapeFunctions) {
     EXPECT_TRUE(status.ok()) << entry.path() << ": " << status.ToString();
     ++graphs;
   }
-  EXPECT_EQ(graphs, 68);
+  EXPECT_EQ(graphs, 70);
 }
 
 }  // namespace

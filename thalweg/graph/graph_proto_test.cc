@@ -93,7 +93,7 @@ class GraphProtoTest : public ::testing::Test {
 
 TEST_F(GraphProtoTest, GoldenGraphsSurviveARoundTrip) {
   const auto paths = GoldenGraphs();
-  ASSERT_EQ(paths.size(), 68u);
+  ASSERT_EQ(paths.size(), 70u);
   for (const auto& path : paths) {
     SCOPED_TRACE(path.string());
     const std::string bytes = ReadFile(path);
