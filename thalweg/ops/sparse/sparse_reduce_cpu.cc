@@ -23,7 +23,7 @@ Result<Groups> GroupsOf(const SparseInput& input, const Tensor& axes, bool keep_
   if (axes.rank() > 1) {
     return InvalidArgument("reduction_axes must be a scalar or vector, got shape ", axes.shape());
   }
-  std::vector<bool> reduced(static_cast<size_t>(input.rank()), axes.num_elements() == 0);
+  std::vector<bool> reduced(static_cast<size_t>(input.rank()));
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
     ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), input.rank(), "reduction axis"));
     reduced[static_cast<size_t>(axis)] = true;

@@ -13,7 +13,7 @@ Status ReduceShape(ShapeContext& c) {
   const PartialShape shape = c.InputAsShape(2);
   const Tensor axes = c.InputValue(3);
   if (!shape.known_rank() || axes.empty()) return OkStatus();
-  std::vector<bool> reduced(static_cast<size_t>(shape.rank()), axes.num_elements() == 0);
+  std::vector<bool> reduced(static_cast<size_t>(shape.rank()));
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
     ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), shape.rank(), "reduction axis"));
     reduced[static_cast<size_t>(axis)] = true;
@@ -40,16 +40,13 @@ Status ReduceSumGradient(GradientContext& c) {
   GradientMath m(c);
   const auto number = [&](int32_t value) { return c.b().Const(Tensor::Scalar(value)); };
   const Output rank = m.Op("Size", {c.input(2)});
-  // No axes mean all of them.
   const Output given = m.Op("Reshape", {c.input(3), m.Ints({-1})});
-  const Output none = m.Op("Equal", {m.Op("Size", {given}), number(0)});
-  const Output empty = m.Op("Fill", {m.Op("ExpandDims", {rank, number(0)}), none});
+  const Output no_marks = m.Op("Fill", {m.Op("ExpandDims", {rank, number(0)}), number(0)});
   const Output positive =
       m.Op("FloorMod", {m.Add(given, rank), m.Op("Maximum", {rank, number(1)})});
   const Output marks =
       m.Op("TensorScatterUpdate",
-           {m.Op("Cast", {empty}, {{"DstT", DType::kInt32}}),
-            m.Op("ExpandDims", {positive, number(1)}), m.Op("OnesLike", {positive})});
+           {no_marks, m.Op("ExpandDims", {positive, number(1)}), m.Op("OnesLike", {positive})});
   const Output keep = m.Op("Cast", {m.Sub(number(1), marks)}, {{"DstT", DType::kInt64}});
   // A kept dimension has its size, a reduced one 1.
   const Output one = c.b().Const(Tensor::Scalar(int64_t{1}));

@@ -27,8 +27,19 @@ TEST(SparseReduceTest, Sums) {
         r.out = {{Shape(), {r.in[1][0] + r.in[1][1] + r.in[1][2]}}};
       })
       .GradInputs({1})
-      .Try({In(kPlaces), In({3}), In(kShape), In({0}, {})})
       .Try({In(kPlaces), In({3}), In(kShape), In({2}, {0, 1})})
+      .Run();
+}
+
+TEST(SparseReduceTest, NoAxesReduceNothing) {
+  OpCase("SparseReduceSum")
+      .Types({{"T", DType::kDouble}})
+      .Reference([](auto& r) {
+        const auto& v = r.in[1];
+        r.out = {{Shape{3, 3}, {0, v[1], 0, v[2], 0, v[0], 0, 0, 0}}};
+      })
+      .GradInputs({1})
+      .Try({In(kPlaces), In({3}), In(kShape), In({0}, {})})
       .Run();
 }
 
