@@ -6,7 +6,7 @@ set -uo pipefail
 preset=$1
 shift
 rooms=$*
-[[ $preset != tsan || -n $rooms ]] || rooms="base kernel ops_io ops_random ops_state ops_training executor session api"
+[[ $preset != tsan || -n $rooms ]] || rooms="base kernel ops_io ops_lookup ops_queue ops_random ops_state ops_training executor session api"
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # else it leaves alone what has precompiled headers
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1

@@ -96,6 +96,14 @@ def test_a_deadline_says_who_waits_for_what(sess):
     assert sess.run(q.dequeue_many(2)).tolist() == [1, 2]
 
 
+def test_a_coordinator_does_not_wait_for_threads_that_never_began():
+    coordinator = tw.train.Coordinator()
+    coordinator.register_thread(threading.Thread(target=lambda: None))
+    coordinator.request_stop()
+    coordinator.join(stop_grace_period_secs=0.1)
+    assert coordinator.joined
+
+
 def test_ctrl_c_ends_a_dequeue_that_waits(sess, interruptible):
     q = tw.FIFOQueue(3, tw.int32, shapes=[[]])
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -73,7 +73,7 @@ class Coordinator:
             pause = min(pause * 2, 0.1)
         until = time.monotonic() + stop_grace_period_secs
         for thread in threads:
-            if thread is not threading.current_thread():
+            if thread.is_alive() and thread is not threading.current_thread():  # some may not have begun
                 thread.join(max(until - time.monotonic(), 0))
         alive = [t.name for t in threads if t.is_alive()]
         with self._lock:
