@@ -152,7 +152,9 @@ Status FunctionExpander::EnterLoop(Loop& loop, const CallScope& scope) {
 }
 
 Status FunctionExpander::LoopCondition(Loop& loop, const CallScope& scope) {
-  CallScope inner = Inner(scope, loop.is_for() ? "" : loop.condition->name, "cond");
+  const std::string_view function =
+      loop.is_for() ? std::string_view() : std::string_view(loop.condition->name);
+  CallScope inner = Inner(scope, function, "cond");
   for (Node* merge : loop.merges) {
     if (inner.gate == scope.gate && merge != nullptr) inner.gate = merge;
   }
