@@ -2,7 +2,6 @@
 #include "thalweg/kernel/tensor_list.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace thalweg {
 
@@ -92,8 +91,8 @@ Result<ListUpdate> ListUpdate::Of(Context& ctx, int i) {
   if (!taken.empty()) {
     const auto* const list = taken.scalar<Variant>().As<TensorList>();
     if (list->weak_from_this().use_count() == 1) {
-      // What other holders did with the list came before they let go of it.
-      std::atomic_thread_fence(std::memory_order_acquire);
+      // Counts up by an acquire: what other holders did with the list came before they let go of
+      // it.
       auto mine = std::const_pointer_cast<TensorList>(list->shared_from_this());
       return ListUpdate(std::move(taken), std::move(mine));
     }
