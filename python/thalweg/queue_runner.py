@@ -83,7 +83,7 @@ class QueueRunner:
         self._end(sess, self._cancel_op)
 
     def create_threads(self, sess, coord=None, daemon=False, start=False):
-        """The threads that fill the queue in this session, and one that ends them when `coord` stops."""
+        """The threads that fill the queue of `sess`, and one that ends them when `coord` stops."""
         with self._lock:
             if self._running.get(sess, 0) > 0:
                 return []
