@@ -205,40 +205,18 @@ def separable_conv2d(inputs, filters, kernel_size, strides=(1, 1), padding="vali
     return layer.apply(inputs)
 
 
-def max_pooling1d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The largest value of each window."""
-    layer = MaxPooling1D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
-    return layer.apply(inputs)
+def _pooling(layer, what):
+    """The function of a pooling layer."""
+    def pooling(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
+        return layer(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name).apply(inputs)
+    pooling.__doc__ = f"The {what} of each window."
+    pooling.__name__ = pooling.__qualname__ = layer.__name__.replace("Pooling", "_pooling").lower()
+    return pooling
 
 
-def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The largest value of each window."""
-    layer = MaxPooling2D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
-    return layer.apply(inputs)
-
-
-def max_pooling3d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The largest value of each window."""
-    layer = MaxPooling3D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
-    return layer.apply(inputs)
-
-
-def average_pooling1d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The mean of each window."""
-    layer = AveragePooling1D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
-    return layer.apply(inputs)
-
-
-def average_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The mean of each window."""
-    layer = AveragePooling2D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
-    return layer.apply(inputs)
-
-
-def average_pooling3d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
-    """The mean of each window."""
-    layer = AveragePooling3D(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name)
-    return layer.apply(inputs)
+max_pooling1d, max_pooling2d, max_pooling3d = [_pooling(l, "largest value") for l in (MaxPooling1D, MaxPooling2D, MaxPooling3D)]
+average_pooling1d, average_pooling2d, average_pooling3d = [
+    _pooling(l, "mean") for l in (AveragePooling1D, AveragePooling2D, AveragePooling3D)]
 
 
 def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=0.001, center=True, scale=True, beta_initializer=ZEROS,
