@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/parallel_for.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -10,7 +11,12 @@
 namespace thalweg::internal {
 namespace {
 
-// Shared with helpers that may start long after the caller has gone on, hence counted.
+constexpr int kMostRanges = 8;
+
+// The shards are laid out as one range for each thread that may come. A thread claims those of its
+// own range first, then what is left of the others': loops over the same data give a thread the
+// part that lies in its caches from before. Shared with helpers that may start long after the
+// caller has gone on, hence counted.
 class Loop {
  public:
   Loop(int64_t n, int64_t shard, ShardBody body, const void* context, int references)
@@ -19,19 +25,21 @@ class Loop {
         shards_(n / shard + (n % shard != 0)),
         body_(body),
         context_(context),
-        references_(references) {}
-
-  int64_t shards() const { return shards_; }
-
-  void Work() {
-    int64_t mine = 0;
-    for (;;) {
-      const int64_t s = next_.fetch_add(1, std::memory_order_relaxed);
-      if (s >= shards_) break;
-      const int64_t begin = s * shard_;
-      body_(context_, begin, begin + std::min(shard_, n_ - begin));
-      ++mine;
+        ranges_(std::min(references, kMostRanges)),
+        references_(references) {
+    const int64_t each = shards_ / ranges_, more = shards_ % ranges_;
+    int64_t begin = 0;
+    for (int r = 0; r < ranges_; ++r) {
+      range_[r].next.store(begin, std::memory_order_relaxed);
+      begin += each + (r < more ? 1 : 0);
+      range_[r].end = begin;
     }
+  }
+
+  // thread: 0 is the caller, helpers count from 1.
+  void Work(int thread) {
+    int64_t mine = 0;
+    for (int i = 0; i < ranges_; ++i) mine += WorkOn(range_[(thread + i) % ranges_]);
     if (mine != 0 && done_.fetch_add(mine, std::memory_order_acq_rel) + mine == shards_) {
       finished_.NotifyAll();
     }
@@ -57,6 +65,24 @@ class Loop {
   }
 
  private:
+  struct alignas(64) Range {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
+  int64_t WorkOn(Range& range) {
+    int64_t mine = 0;
+    // A look first: most threads find most ranges done.
+    while (range.next.load(std::memory_order_relaxed) < range.end) {
+      const int64_t s = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (s >= range.end) break;
+      const int64_t begin = s * shard_;
+      body_(context_, begin, begin + std::min(shard_, n_ - begin));
+      ++mine;
+    }
+    return mine;
+  }
+
   bool Done() const { return done_.load(std::memory_order_acquire) == shards_; }
 
   const int64_t n_;
@@ -64,15 +90,16 @@ class Loop {
   const int64_t shards_;
   const ShardBody body_;
   const void* const context_;
+  const int ranges_;
   std::atomic<int> references_;
   EventCount finished_;
-  alignas(64) std::atomic<int64_t> next_{0};
+  Range range_[kMostRanges];
   alignas(64) std::atomic<int64_t> done_{0};
 };
 
-void Help(void* object, uint64_t) {
+void Help(void* object, uint64_t thread) {
   Loop* const loop = static_cast<Loop*>(object);
-  loop->Work();
+  loop->Work(static_cast<int>(thread));
   Loop::Release(loop);
 }
 
@@ -83,8 +110,10 @@ void ParallelForShards(WorkQueue& queue, int64_t n, int64_t shard, ShardBody bod
   const int64_t others = (n - 1) / shard;  // shards but one
   const int helpers = static_cast<int>(std::min<int64_t>(queue.Parallelism(), others));
   Loop* const loop = std::make_unique<Loop>(n, shard, body, context, helpers + 1).release();
-  for (int i = 0; i < helpers; ++i) queue.Schedule(Task{&Help, loop, 0});
-  loop->Work();
+  for (int i = 0; i < helpers; ++i) {
+    queue.Schedule(Task{&Help, loop, static_cast<uint64_t>(i) + 1});
+  }
+  loop->Work(0);
   loop->Wait();
   Loop::Release(loop);
 }

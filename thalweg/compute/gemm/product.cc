@@ -21,6 +21,7 @@ constexpr int64_t kDirectRowsAvx512 = 160;  // ... with a large second-level cac
 constexpr int64_t kDirectBytes = int64_t{2} << 20;
 constexpr int64_t kDirectRowsOfLarge = 8;
 constexpr double kShardFlops = 2.5e6;  // some 25 us of one core
+constexpr double kShardBytes = 256e3;  // of b, which few rows wait for
 constexpr int64_t kMaxShards = 64;
 constexpr int64_t kEnoughShards = 8;  // rows alone are cut then: a shard of columns reads all of a
 
@@ -34,11 +35,14 @@ struct Split {
   int64_t col_shards;
 };
 
-Split ChooseSplit(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
-  const double flops =
-      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+// at_once: the panels that one call of a tile takes of so few rows.
+Split ChooseSplit(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr, int64_t at_once,
+                  int64_t element) {
+  const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const double b_bytes = products / static_cast<double>(m) * static_cast<double>(element);
+  const double shards = std::max(2 * products / kShardFlops, b_bytes / kShardBytes);
   const int64_t wanted =
-      std::clamp<int64_t>(static_cast<int64_t>(std::min(flops / kShardFlops, 1e9)), 1, kMaxShards);
+      std::clamp<int64_t>(static_cast<int64_t>(std::min(shards, 1e9)), 1, kMaxShards);
   Split s;
   s.row_shards = std::clamp(wanted, CeilDiv(m, kTileRows), CeilDiv(m, kLeastStrips * mr));
   s.rows = CeilDiv(m, s.row_shards);
@@ -48,7 +52,7 @@ Split ChooseSplit(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
   const int64_t enough = m <= kLeastStrips * mr ? 2 * kEnoughShards : kEnoughShards;
   const int64_t col_wanted =
       std::min(CeilDiv(std::min(wanted, enough), s.row_shards), std::max<int64_t>(panels / 2, 1));
-  s.panels = CeilDiv(panels, col_wanted);
+  s.panels = CeilDiv(CeilDiv(panels, col_wanted), at_once) * at_once;
   s.col_shards = CeilDiv(panels, s.panels);
   return s;
 }
@@ -239,7 +243,9 @@ template <class T>
 Status RunBlock(Work& work, const Block<T>& block) {
   const Product<T>& p = block.p;
   const int64_t panels = CeilDiv(block.n, block.nr());
-  const Split split = ChooseSplit(p.m, block.n, block.k, block.kernels.rows, block.nr());
+  const bool wide = !p.a_k_major && p.m <= kGemmWideRows;
+  const Split split = ChooseSplit(p.m, block.n, block.k, block.kernels.rows, block.nr(),
+                                  wide ? block.kernels.wide_panels[p.m] : 1, sizeof(T));
   return ForShards(work, split.row_shards * split.col_shards, [&](int64_t shard) {
     const int64_t row = shard / split.col_shards * split.rows;
     const int64_t rows = std::min(split.rows, p.m - row);
