@@ -13,6 +13,10 @@ namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kGrain = 32 * 1024;
+// Rows that are asked for before they are needed: picked rows of a large table lie anywhere, and
+// several waits for memory at once take no longer than one.
+constexpr int64_t kAhead = 12;
+constexpr int64_t kMostAheadBytes = 512;  // of a row; longer ones are read ahead by the processor
 
 template <class E>
 void GatherRow(const E* from, E* to, int64_t n) {
@@ -21,6 +25,14 @@ void GatherRow(const E* from, E* to, int64_t n) {
   } else {
     std::copy_n(from, n, to);
   }
+}
+
+template <class E>
+void AskFor(const E* row, int64_t n) {
+  const auto* bytes = reinterpret_cast<const char*>(row);
+  const int64_t size = n * static_cast<int64_t>(sizeof(E));
+  for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(bytes + i);
+  __builtin_prefetch(bytes + size - 1);
 }
 
 // What arithmetic is done in.
@@ -183,6 +195,7 @@ Status GatherRows(Work& work, DType dtype, const GatherShape& shape, const void*
   return WithElement(dtype, [&]<class E>() {
     const E* from = static_cast<const E*>(params);
     E* to = static_cast<E*>(out);
+    const bool ahead = shape.inner * static_cast<int64_t>(sizeof(E)) <= kMostAheadBytes;
     return ForBlocks(work, copies, grain, [&](int64_t begin, int64_t end) {
       int64_t slab = begin / shape.count;  // batch * outer
       int64_t i = begin % shape.count;
@@ -193,6 +206,10 @@ Status GatherRows(Work& work, DType dtype, const GatherShape& shape, const void*
           std::fill_n(target, shape.inner, E());
         } else {
           GatherRow(from + (slab * shape.rows + row) * shape.inner, target, shape.inner);
+        }
+        if (ahead && i + kAhead < shape.count && copy + kAhead < end) {
+          const int64_t next = indices[slab / shape.outer * shape.count + i + kAhead];
+          if (next >= 0) AskFor(from + (slab * shape.rows + next) * shape.inner, shape.inner);
         }
         if (++i == shape.count) {
           i = 0;

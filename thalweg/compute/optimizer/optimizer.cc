@@ -11,6 +11,10 @@ namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kGrain = 32768;  // elements of a shard
+// Rows that are asked for before they are needed: they lie anywhere in a large variable, and
+// several waits for memory at once take no longer than one.
+constexpr int64_t kAhead = 8;
+constexpr int64_t kMostAheadBytes = 512;  // of a row; longer ones are read ahead by the processor
 
 template <class T>
 const UpdateKernels<T>& KernelsOf(const IsaTable& isa) {
@@ -42,6 +46,17 @@ class Runner {
     }
     fn_(n, static_cast<T*>(update_.var) + target, slot[0], slot[1], slot[2],
         static_cast<const T*>(update_.grad) + source, scalars_);
+  }
+
+  // n elements of var and slots will be needed.
+  void AskFor(int64_t target, int64_t n) const {
+    const int64_t size = n * type_.size;
+    for (void* base : {update_.var, update_.slots[0], update_.slots[1], update_.slots[2]}) {
+      if (base == nullptr) continue;
+      const char* first = Place(base, target);
+      for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(first + i, 1);
+      __builtin_prefetch(first + size - 1, 1);
+    }
   }
 
  private:
@@ -85,7 +100,11 @@ Status RunRows(Work& work, const StorageType& type, const UpdateRows& rows, cons
   const Runner<T> runner(work.isa(), type, update);
   const int64_t grain = std::max<int64_t>(64, kGrain / std::max<int64_t>(1, rows.count));
   return ForBlocks(work, rows.inner, grain, [&](int64_t begin, int64_t end) {
+    const bool ahead = (end - begin) * type.size <= kMostAheadBytes;
     for (int64_t i = 0; i < rows.count; ++i) {
+      if (ahead && i + kAhead < rows.count) {
+        runner.AskFor(rows.indices[i + kAhead] * rows.inner + begin, end - begin);
+      }
       runner.Run(rows.indices[i] * rows.inner + begin, i * rows.inner + begin, end - begin);
     }
   });
