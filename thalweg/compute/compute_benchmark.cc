@@ -219,13 +219,13 @@ struct Layer {
   int count;
 };
 
-// The 53 convolutions of ResNet-50, batch 8.
-std::vector<Layer> ResnetLayers() {
+// The 53 convolutions of ResNet-50.
+std::vector<Layer> ResnetLayers(int64_t batch) {
   std::vector<Layer> layers;
   const auto add = [&](int count, int64_t size, int64_t in, int64_t filter, int64_t stride,
                        int64_t out) {
     const Window w = *MakeWindow(size, filter, stride, 1, Padding::kSame);
-    layers.push_back({{8, w, w, in, out}, count});
+    layers.push_back({{batch, w, w, in, out}, count});
   };
   add(1, 224, 3, 7, 2, 64);
   int64_t in = 64, size = 56;
@@ -245,34 +245,69 @@ std::vector<Layer> ResnetLayers() {
   return layers;
 }
 
+// Keeps one packed filter, as the kernels of a model that is served do.
+class OneFilter final : public FilterKeeper {
+ public:
+  const float* Find(std::string_view format) override {
+    return !format_.empty() && format_ == format ? packed_.data() : nullptr;
+  }
+  float* Allocate(int64_t floats) override {
+    packed_.resize(static_cast<size_t>(floats) + 16);
+    return packed_.data();
+  }
+  void Keep(std::string_view format) override { format_ = format; }
+
+ private:
+  std::vector<float> packed_;
+  std::string format_;
+};
+
+enum class ConvForm { kForward, kBackwardInput, kBackwardFilter, kServed };
+
+// Seconds of one layer; served: one image, the filter kept.
+double TimeLayer(Work& work, const Conv2DShape& s, ConvForm form, ConvPlans* plans) {
+  std::vector<float> x(s.batch * s.InPixels() * s.in_channels, 0.5f),
+      f(s.Taps() * s.in_channels * s.out_channels, 0.25f),
+      y(s.batch * s.OutPixels() * s.out_channels, 0.125f), bias(s.out_channels, 0.5f);
+  const DType t = DType::kFloat;
+  OneFilter keeper;
+  return Time([&] {
+    const auto run = [&] {
+      switch (form) {
+        case ConvForm::kForward:
+          return Conv2D(work, t, s, x.data(), f.data(), y.data(), {}, plans);
+        case ConvForm::kBackwardInput:
+          return Conv2DBackwardInput(work, t, s, f.data(), y.data(), x.data(), plans);
+        case ConvForm::kBackwardFilter:
+          return Conv2DBackwardFilter(work, t, s, x.data(), y.data(), f.data(), plans);
+        case ConvForm::kServed:
+          return Conv2D(work, t, s, x.data(), {f.data(), nullptr, &keeper}, y.data(),
+                        {.bias = bias.data(), .relu = true}, plans);
+      }
+      return OkStatus();
+    };
+    run().IgnoreError();
+  });
+}
+
 // Sums over all layers: the own path beside the component.
 void ResnetRows(Bench& bench) {
-  const std::vector<Layer> layers = ResnetLayers();
-  enum { kForward, kBackwardInput, kBackwardFilter };
-  const char* names[] = {"forward", "backward input", "backward filter"};
+  const std::pair<ConvForm, const char*> forms[] = {{ConvForm::kForward, "forward"},
+                                                    {ConvForm::kBackwardInput, "backward input"},
+                                                    {ConvForm::kBackwardFilter, "backward filter"},
+                                                    {ConvForm::kServed, "served"}};
   for (const bool component : {false, true}) {
     if (component && !(MayUseComponents(bench.work().isa()) && HasConvComponent())) continue;
-    for (const int form : {kForward, kBackwardInput, kBackwardFilter}) {
-      const std::string name = StrCat("resnet-50 ", component ? "onednn " : "own ", names[form]);
+    for (const auto& [form, form_name] : forms) {
+      const std::string name = StrCat("resnet-50 ", component ? "onednn " : "own ", form_name);
       if (!bench.Wants(name)) continue;
       double seconds = 0, flops = 0;
-      for (const auto& [s, count] : layers) {
-        ConvPlans own_plans, *plans = component ? &own_plans : nullptr;
-        std::vector<float> x(s.batch * s.InPixels() * s.in_channels, 0.5f),
-            f(s.Taps() * s.in_channels * s.out_channels, 0.25f),
-            y(s.batch * s.OutPixels() * s.out_channels, 0.125f);
-        Work& work = bench.work();
-        const DType t = DType::kFloat;
-        const double time = Time([&, &s = s] {
-          const Status status =
-              form == kForward ? Conv2D(work, t, s, x.data(), f.data(), y.data(), {}, plans)
-              : form == kBackwardInput
-                  ? Conv2DBackwardInput(work, t, s, f.data(), y.data(), x.data(), plans)
-                  : Conv2DBackwardFilter(work, t, s, x.data(), y.data(), f.data(), plans);
-          status.IgnoreError();
-        });
-        const double layer_flops =
-            2.0 * static_cast<double>(y.size()) * static_cast<double>(s.Taps() * s.in_channels);
+      for (const auto& [s, count] : ResnetLayers(form == ConvForm::kServed ? 1 : 8)) {
+        ConvPlans own_plans;
+        const double time = TimeLayer(bench.work(), s, form, component ? &own_plans : nullptr);
+        const double layer_flops = 2.0 *
+                                   static_cast<double>(s.batch * s.OutPixels() * s.out_channels) *
+                                   static_cast<double>(s.Taps() * s.in_channels);
         bench.PrintFlops(StrCat(name, Label(" layer", {s.rows.input, s.in_channels, s.rows.size,
                                                        s.rows.stride, s.out_channels})),
                          layer_flops, time);
