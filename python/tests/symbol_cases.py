@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case and more for public symbols, whose values TensorFlow 1.15 has recorded in symbols_recorded.json.
+"""One case and more for public symbols, whose values TensorFlow 1.15 has recorded beside its cases.
 
-With the real one: python symbol_cases.py > symbols_recorded.json
+With the real one: python symbol_cases.py AREA > symbol_AREA.json for the cases in symbol_AREA.py; without an area those here and in
+symbol_values.py, which are in symbols_recorded.json.
 A case is a function of `tf` that builds a graph and gives a list of tensors, arrays and plain values. Its name is the symbol's with
 two underscores for dots, and after three underscores what it shows.
 """
+import importlib
 import json
 import sys
 
@@ -114,14 +116,47 @@ def shown(value):
     return [list(value.shape), [round(v, 6) if isinstance(v, float) else v for v in value.ravel().tolist()]]
 
 
-if __name__ == "__main__":
-    sys.modules["symbol_cases"] = sys.modules["__main__"]
-    import symbol_values  # noqa: F401
-    import tensorflow
+def fails(tf, build):
+    """The class of what is raised when a graph is built or run."""
+    try:
+        with tf.Session() as session:
+            found = build()
+            session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            if not (found is None or isinstance(found, (str, int, float))):
+                session.run(found)
+    except Exception as error:
+        return type(error).__name__
+    return "fine"
+
+
+def area(name):
+    """The cases of symbol_NAME.py alone."""
+    module = importlib.import_module("symbol_" + name)
+    before = dict(CASES)
+    CASES.clear()
+    importlib.reload(module)
+    found = dict(CASES)
+    CASES.clear()
+    CASES.update(before)
+    return found
+
+
+def record(cases, tensorflow):
+    """What TensorFlow gives, as JSON with a case a line."""
     recorded = {}
-    for name in sorted(CASES):
+    for name in sorted(cases):
         try:
-            recorded[name] = results(tensorflow, CASES[name])
+            recorded[name] = results(tensorflow, cases[name])
         except Exception as error:
             sys.stderr.write("%s: %r\n" % (name, error))
-    print("{\n" + ",\n".join(json.dumps(k) + ": " + json.dumps(recorded[k], separators=(",", ":")) for k in sorted(recorded)) + "\n}")
+    return "{\n" + ",\n".join(json.dumps(k) + ": " + json.dumps(recorded[k], separators=(",", ":")) for k in sorted(recorded)) + "\n}"
+
+
+if __name__ == "__main__":
+    sys.modules["symbol_cases"] = sys.modules["__main__"]
+    import tensorflow
+    if len(sys.argv) > 1:
+        print(record(area(sys.argv[1]), tensorflow))
+    else:
+        import symbol_values  # noqa: F401
+        print(record(CASES, tensorflow))

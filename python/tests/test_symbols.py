@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public symbols against what TensorFlow 1.15 has recorded (symbol_cases.py)."""
+import glob
+import importlib
 import json
 import os
 
 import numpy as np
 import pytest
 import symbol_cases
-import symbol_values  # noqa: F401
 import thalweg as tw
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "symbols_recorded.json")) as recorded_file:
-    RECORDED = json.load(recorded_file)
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORDED = {}
+for path in sorted(glob.glob(os.path.join(HERE, "symbol_*.py"))):
+    importlib.import_module(os.path.basename(path)[:-3])
+for path in sorted(glob.glob(os.path.join(HERE, "symbol*.json"))):
+    with open(path) as recorded_file:
+        RECORDED.update(json.load(recorded_file))
 
 
 @pytest.mark.parametrize("name", sorted(RECORDED))
