@@ -56,8 +56,8 @@ _PLACES = {
              "set_random_seed",
     "ops": "constant convert_to_tensor group no_op",
     "session": "InteractiveSession Session get_default_session",
-    "messages": "AttrValue ConfigProto GPUOptions GraphDef GraphOptions HistogramProto MetaGraphDef NodeDef OptimizerOptions "
-                "RunMetadata RunOptions Summary Event make_ndarray make_tensor_proto",
+    "messages": "AttrValue ConfigProto GPUOptions GraphDef GraphOptions HistogramProto LogMessage MetaGraphDef NameAttrList "
+                "NodeDef OptimizerOptions RunMetadata RunOptions Summary SummaryMetadata Event TensorInfo make_ndarray make_tensor_proto",
     "variables": "Variable VariableAggregation all_variables initialize_all_variables "
                  "initialize_local_variables initialize_variables VariableSynchronization assign assign_add assign_sub "
                  "disable_resource_variables enable_resource_variables global_variables is_variable_initialized "
@@ -106,6 +106,26 @@ _PLACES = {
     "complex_ops": "angle complex=complex_ imag real",
     "sparse": "SparseTensor SparseTensorValue IndexedSlicesValue",
     "framework": "disable_v2_behavior load_op_library",
+    "array_more": "argsort batch_gather bincount broadcast_dynamic_shape broadcast_static_shape "
+                  "histogram_fixed_width_bins parallel_stack repeat required_space_to_batch_paddings sort",
+    "branches": "switch_case",
+    "conversions": "convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor delete_session_tensor dimension_at_index get_logger "
+                   "get_session_handle get_session_tensor load_file_system_library load_library "
+                   "register_tensor_conversion_function to_complex128 to_complex64",
+    "device_specs": "DeviceSpec",
+    "eager": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_tensor_equality "
+             "disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_tensor_equality "
+             "enable_v2_behavior enable_v2_tensorshape executing_eagerly init_scope resource_variables_enabled",
+    "gradient_more": "GradientTape grad_pass_through hessians recompute_grad vectorized_map",
+    "math_statistics": "lbeta unsorted_segment_mean unsorted_segment_sqrt_n",
+    "module": "Module",
+    "tensor_util": "get_static_value=constant_value is_tensor",
+    "type_specs": "IndexedSlicesSpec OptionalSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec",
+    "variables_more": "assert_variables_initialized batch_scatter_update create_partitioned_variables get_local_variable "
+                      "make_template no_regularizer op_scope scatter_div scatter_max scatter_min scatter_mul scatter_nd_add "
+                      "scatter_nd_sub scatter_nd_update variable_op_scope",
+    "versions": "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
+                "GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD",
 }
 
 # Functions that are one operation with TF1's own arguments.

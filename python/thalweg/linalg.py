@@ -172,4 +172,11 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):  # noqa: A002
         return tensor / size, size
 
 
+def __getattr__(name):
+    if name in ("matrix_rank", "pinv", "tridiagonal_matmul", "tridiagonal_solve"):
+        from thalweg import linalg_more
+        return getattr(linalg_more, name)
+    raise AttributeError(f"module 'thalweg.linalg' has no attribute '{name}'")
+
+
 names.complete(globals())

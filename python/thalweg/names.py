@@ -69,8 +69,20 @@ def available(module_name):
     return {p[len(prefix):] for p in single_operations.table() if p.startswith(prefix) and "." not in p[len(prefix):]}
 
 
-# Where names live whose namespace has no file of its own.
-_PLACES = {"tf.random.categorical": "math_more"}
+# Where names live whose namespace has no file of its own; "file=other" is `other` there.
+_PLACES = {
+    "tf.random.categorical": "math_more",
+    "tf.random.stateless_categorical": "math_statistics",
+    "tf.random.stateless_normal": "math_statistics=stateless_random_normal",
+    "tf.random.stateless_truncated_normal": "math_statistics",
+    "tf.random.stateless_uniform": "math_statistics=stateless_random_uniform",
+    "tf.version.COMPILER_VERSION": "versions",
+    "tf.version.GIT_VERSION": "versions",
+    "tf.version.GRAPH_DEF_VERSION": "versions",
+    "tf.version.GRAPH_DEF_VERSION_MIN_CONSUMER": "versions",
+    "tf.version.GRAPH_DEF_VERSION_MIN_PRODUCER": "versions",
+    "tf.version.VERSION": "versions",
+}
 _FILES = {"io.gfile": "file_names"}
 
 
@@ -82,7 +94,8 @@ def lookup(module_name, name, missing=None):
     if path not in _api_v1.KINDS:
         raise missing or AttributeError(f"module '{module_name}' has no attribute '{name}'")
     if path in _PLACES:
-        return getattr(importlib.import_module("thalweg." + _PLACES[path]), name)
+        place, _, there = _PLACES[path].partition("=")
+        return getattr(importlib.import_module("thalweg." + place), there or name)
     first = _api_v1.ALIASES.get(path, path)
     others = [p for p in [first, *_api_v1.SAME.get(first, "").split()] if p != path]
     for other in others:

@@ -13,9 +13,12 @@ _WINDOWS = frozenset(
     "depthwise_conv2d depthwise_conv2d_native dilation2d erosion2d fused_batch_norm local_response_normalization max_pool1d "
     "max_pool2d max_pool3d max_pool_with_argmax separable_conv2d".split())
 
-_MORE = frozenset("compute_accidental_hits convolution embedding_lookup_sparse learned_unigram_candidate_sampler log_poisson_loss "
+_MORE = frozenset("all_candidate_sampler compute_accidental_hits convolution embedding_lookup_sparse fixed_unigram_candidate_sampler learned_unigram_candidate_sampler log_poisson_loss "
                   "log_uniform_candidate_sampler nce_loss normalize_moments pool sampled_softmax_loss sufficient_statistics "
                   "uniform_candidate_sampler weighted_moments".split())
+
+_TRANSPOSED = frozenset("atrous_conv2d_transpose avg_pool_v2 batch_norm_with_global_normalization compute_average_loss conv1d_transpose "
+                        "conv_transpose scale_regularization_loss with_space_to_batch".split())
 
 _RECURRENT = frozenset("bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn "
                        "static_state_saving_rnn".split())
@@ -30,7 +33,8 @@ def __getattr__(name):
         from thalweg import sparse_ops
         made = globals()[name] = getattr(sparse_ops, name)
         return made
-    if name in ("ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder", "ctc_loss"):
+    if name in ("ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder", "ctc_loss",
+                "collapse_repeated", "ctc_loss_v2", "ctc_unique_labels"):
         from thalweg import ctc_ops
         made = globals()[name] = getattr(ctc_ops, name)
         return made
@@ -41,6 +45,10 @@ def __getattr__(name):
     if name in _MORE:
         from thalweg import nn_more
         made = globals()[name] = getattr(nn_more, name)
+        return made
+    if name in _TRANSPOSED:
+        from thalweg import nn_transposed
+        made = globals()[name] = getattr(nn_transposed, name)
         return made
     if name == "rnn_cell":
         import importlib

@@ -137,6 +137,23 @@ log_uniform_candidate_sampler = _sampler("LogUniformCandidateSampler")
 learned_unigram_candidate_sampler = _sampler("LearnedUnigramCandidateSampler")
 
 
+def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
+    """All classes, as the samplers give theirs."""
+    first, second = random_ops._seeds(seed).values()
+    return apply("AllCandidateSampler", [true_classes],
+                 dict(num_true=num_true, num_sampled=num_sampled, unique=unique, seed=first, seed2=second), name=name)
+
+
+def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, vocab_file="", distortion=1.0,
+                                    num_reserved_ids=0, num_shards=1, shard=0, unigrams=(), seed=None, name=None):
+    """Classes drawn by given frequencies, from a file or a list."""
+    first, second = random_ops._seeds(seed).values()
+    return apply("FixedUnigramCandidateSampler", [true_classes],
+                 dict(num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, vocab_file=vocab_file,
+                      distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard,
+                      unigrams=list(unigrams), seed=first, seed2=second), name=name)
+
+
 def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
     """(rows, places, weights) where a sampled class is a true one."""
     first, second = random_ops._seeds(seed).values()

@@ -139,7 +139,8 @@ def _dtype_of(values):
         if isinstance(v, (list, tuple)):
             found = _dtype_of(v)
         else:
-            found = v.dtype.base_dtype if isinstance(v, Tensor) or hasattr(v, "_as_tensor") else None
+            found = getattr(v, "dtype", None) if isinstance(v, Tensor) or hasattr(v, "_as_tensor") else None
+            found = getattr(found, "base_dtype", None)
         if found is not None:
             return found
     return None

@@ -22,7 +22,6 @@ cross Cross
 decode_base64 DecodeBase64
 decode_compressed DecodeCompressed
 decode_json_example DecodeJSONExample
-delete_session_tensor DeleteSessionTensor
 encode_base64 EncodeBase64
 fft FFT
 fft2d FFT2D
@@ -72,6 +71,11 @@ matrix_inverse MatrixInverse
 matrix_solve MatrixSolve
 matrix_square_root MatrixSquareRoot
 matrix_triangular_solve MatrixTriangularSolve
+nn.conv3d_backprop_filter Conv3DBackpropFilterV2
+nn.depthwise_conv2d_backprop_filter DepthwiseConv2dNativeBackpropFilter
+nn.depthwise_conv2d_backprop_input DepthwiseConv2dNativeBackpropInput
+nn.fractional_avg_pool FractionalAvgPool
+nn.fractional_max_pool FractionalMaxPool
 nn.max_pool_v2 MaxPoolV2
 nn.quantized_avg_pool QuantizedAvgPool
 nn.quantized_conv2d QuantizedConv2D
