@@ -39,6 +39,8 @@ ROWS = [
     Row("lstm", 1, [PYTHON], ALL),
     Row("transformer", 1, [PYTHON], ALL),
     Row("widedeep", 1, [PYTHON], ALL),
+    Row("sparse_update_1g", 10000, [PYTHON], []),
+    Row("sparse_update_16g", 10000, [PYTHON], []),
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
 ]

@@ -95,6 +95,29 @@ def while_cond():
     loop(lambda i, x: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: x + 1, lambda: x - 1)), [tf.constant(0)], 10000)
 
 
+def sparse_update(gib):
+    """Trains 10,000 rows of 64 floats, the same each time, of a table of so many GiB that was made as zeros."""
+    rows, touched = gib * 2**30 // 256, 10_000
+    table = tf.get_variable("table", [rows, 64], initializer=tf.zeros_initializer())
+    ids = tf.placeholder(tf.int64, [touched])
+    loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(table, ids) - 1.0))
+    optimizer = tf.train.MomentumOptimizer(0.1, 0.9) if a.variant == "momentum" else tf.train.GradientDescentOptimizer(0.1)
+    train = optimizer.minimize(loss)
+    s = session()
+    s.run(tf.global_variables_initializer())
+    step = s.make_callable(train, [ids])
+    chosen = rng.permutation(np.arange(touched) * (rows // touched))
+    report(lambda: step(chosen))
+
+
+def sparse_update_1g():
+    sparse_update(1)
+
+
+def sparse_update_16g():
+    sparse_update(16)
+
+
 def as_tensorflow():
     """The row of peers/tf1.py, run by us."""
     for name in ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1"):
@@ -109,7 +132,7 @@ def as_tensorflow():
     runpy.run_path(os.path.join(PEERS, "tf1.py"))
 
 
-OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, while_nested, while_cond)}
+OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, sparse_update_1g, sparse_update_16g, while_nested, while_cond)}
 
 if __name__ == "__main__":
     OWN.get(a.workload, as_tensorflow)()

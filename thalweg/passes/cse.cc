@@ -63,9 +63,17 @@ struct ExpressionHash {
   size_t operator()(const Expression& e) const { return e.hash; }
 };
 
+// A large tensor of one value is made faster than it is copied, and zeros take no memory before
+// they are touched: each variable that starts as one keeps its own.
+bool IsLargeFill(const Node& node) {
+  constexpr int64_t kLarge = int64_t{1} << 20;
+  return (node.op_name() == "Fill" || node.op_name() == "ZerosLike") &&
+         node.output_shape(0).num_elements() > kLarge;
+}
+
 bool MayMerge(const Node& node) {
-  if (node.op().def.is_stateful || node.control() != Node::Control::kNone || IsPlaceholder(node) ||
-      node.num_outputs() == 0) {
+  if (IsLargeFill(node) || node.op().def.is_stateful || node.control() != Node::Control::kNone ||
+      IsPlaceholder(node) || node.num_outputs() == 0) {
     return false;
   }
   for (int i = 0; i < node.num_inputs(); ++i) {

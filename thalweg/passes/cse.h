@@ -3,7 +3,8 @@
 //
 // The same means: operation, attributes, device constraint, inputs (in any order where the
 // operation is commutative) and control inputs. Never merged: stateful and random operations,
-// feeds, control flow, nodes with references in or out. The node made first stays.
+// feeds, control flow, nodes with references in or out, large tensors of one value. The node made
+// first stays.
 #pragma once
 
 #include "thalweg/passes/pass.h"

@@ -299,6 +299,21 @@ TEST_F(PassesTest, MergeComparesAttributesConstantsAndDevices) {
   EXPECT_FALSE(step.fetches[6] == step.fetches[7]);
 }
 
+// Two variables that start as zeros take each its own; one buffer would have to be copied.
+TEST_F(PassesTest, MergeLeavesLargeFillsAlone) {
+  ops->Op("Fill").Shape([](ShapeContext& c) {
+    c.set_output(0, c.InputAsShape(0));
+    return OkStatus();
+  });
+  const auto fill = [&](int32_t size) {
+    return b.Op("Fill", {b.Const<int32_t>({size}), Float(0.0f)});
+  };
+  const std::vector<Output> fills = {fill(1 << 20), fill(1 << 20), fill(1 << 21), fill(1 << 21)};
+  const StepGraph step = Merged(Pruned({.feeds = {}, .fetches = fills, .targets = {}}));
+  EXPECT_EQ(step.fetches[0], step.fetches[1]);
+  EXPECT_FALSE(step.fetches[2] == step.fetches[3]);
+}
+
 TEST_F(PassesTest, MergeLeavesStateReferencesAndFeedsAlone) {
   const Output shape = b.Const<int32_t>({2});
   const auto random = [&] { return b.Op("RandomUniform", {shape}, {{"dtype", DType::kFloat}}); };

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <thread>
 
+#include "thalweg/tensor/zero_pages.h"
+
 namespace thalweg {
 namespace {
 
@@ -188,6 +190,20 @@ TEST(ShapeTest, RefusesWhatDoesNotFit) {
             "dimensions must not be negative, got shape [3,?]");
   const int64_t with_zero[] = {int64_t{1} << 40, 0, int64_t{1} << 40};
   EXPECT_FALSE(Shape::Make(with_zero).ok());
+}
+
+TEST(ZeroPagesTest, AllBytesOfABlockAndNoOthersBecomeZero) {
+  constexpr size_t kBytes = kZeroPagesFrom + 4097;
+  Result<Tensor> block = Tensor::AllocateHost(DType::kUint8, Shape{int64_t{kBytes + 128}});
+  ASSERT_TRUE(block.ok());
+  auto* bytes = block->mutable_data<uint8_t>();
+  const size_t places[] = {63, 64, 4095, 4096, kBytes / 2, kBytes - 4096, kBytes + 63, kBytes + 64};
+  for (size_t place : places) bytes[place] = 7;
+  EXPECT_FALSE(ReleaseToZeros(bytes + 64, kZeroPagesFrom - 1));
+  ASSERT_TRUE(ReleaseToZeros(bytes + 64, kBytes));
+  for (size_t place : places) {
+    EXPECT_EQ(bytes[place], place < 64 || place >= kBytes + 64 ? 7 : 0) << place;
+  }
 }
 
 TEST(PartialShapeTest, MergesWhatIsKnown) {

@@ -5,9 +5,24 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/tensor_list.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/zero_pages.h"
 
 namespace thalweg {
 namespace {
+
+Status FillWithZeros(Context& ctx, Tensor* out) {
+  if (IsPlain(out->dtype()) && ReleaseToZeros(out->mutable_raw_data(), out->bytes())) {
+    return OkStatus();
+  }
+  return compute::FillZeros(ctx.work(), out->dtype(), out->mutable_raw_data(), out->num_elements());
+}
+
+// All bits, so that -0.0 is none.
+bool IsZero(const Tensor& scalar) {
+  const auto* bytes = static_cast<const unsigned char*>(scalar.raw_data());
+  return IsPlain(scalar.dtype()) &&
+         std::all_of(bytes, bytes + scalar.bytes(), [](unsigned char b) { return b == 0; });
+}
 
 Status Fill(Context& ctx) {
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "dims"));
@@ -15,6 +30,7 @@ Status Fill(Context& ctx) {
   if (value.rank() != 0)
     return InvalidArgument("value must be a scalar, got shape ", value.shape());
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, value.dtype(), shape));
+  if (IsZero(value)) return FillWithZeros(ctx, out);
   return compute::FillElements(ctx.work(), value.dtype(), value.raw_data(), out->mutable_raw_data(),
                                out->num_elements());
 }
@@ -28,6 +44,10 @@ Status ZerosLike(Context& ctx) {
     ASSIGN_OR_RETURN(Tensor zeros, ZerosLikeVariants(ctx, x));
     ctx.set_output(0, std::move(zeros));
     return OkStatus();
+  }
+  if (x.bytes() >= kZeroPagesFrom) {  // fresh pages cost less than those of x
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), x.shape()));
+    return FillWithZeros(ctx, out);
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.TakeOrAllocateOutput({0}, 0, x.dtype(), x.shape()));
   return compute::FillZeros(ctx.work(), out->dtype(), out->mutable_raw_data(), out->num_elements());
@@ -50,7 +70,7 @@ class EmptyCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype_, shape));
-    return compute::FillZeros(ctx.work(), dtype_, out->mutable_raw_data(), out->num_elements());
+    return FillWithZeros(ctx, out);
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "thalweg/ops/array/test_element_types.h"
 
 namespace thalweg {
@@ -29,6 +31,13 @@ TEST(FillTest, OfText) {
       RunOp("Fill", {Tensor::Vector<int32_t>({2}), Tensor::Scalar("a text that is not short")});
   ASSERT_TRUE(filled.ok()) << filled.status().ToString();
   EXPECT_EQ((*filled)[0].data<std::string>()[1], "a text that is not short");
+}
+
+TEST(FillTest, MinusZeroIsNotTheZeroOfPages) {
+  Result<std::vector<Tensor>> filled =
+      RunOp("Fill", {Tensor::Vector<int32_t>({67'108'865}), Tensor::Scalar(-0.0f)});
+  ASSERT_TRUE(filled.ok()) << filled.status().ToString();
+  EXPECT_TRUE(std::signbit((*filled)[0].data<float>()[12'345]));
 }
 
 TEST(FillTest, TooLargeIsAnError) {
