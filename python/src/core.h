@@ -128,6 +128,9 @@ PyObject* GraphImport(PyObject* self, PyObject* args);
 bool OutputsOf(PyObject* sequence, bool allow_none, std::vector<TwOutput>* outputs);
 PyObject* GradientToPython(PyObject* graph, const TwGradient& gradient);
 
+// set_function_hook(hook): what functions of Python are called through; see host_function.cc.
+PyObject* SetFunctionHook(PyObject* module, PyObject* hook);
+
 // ---- Interrupts (interrupt.cc) ----
 // While one lives on the main thread, Ctrl-C cancels the run that uses `options`.
 class InterruptScope {

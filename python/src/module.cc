@@ -217,6 +217,7 @@ PyObject* CodeName(PyObject*, PyObject* code) {
 
 PyMethodDef functions[] = {
     {"set_hooks", SetHooks, METH_VARARGS, "Tells the extension the classes of the package."},
+    {"set_function_hook", SetFunctionHook, METH_O, "Tells the extension what calls functions."},
     {"to_numpy", ToNumpy, METH_VARARGS,
      "to_numpy(value, dtype=0): (dtype, array) of the tensor that the value makes."},
     {"tensor_to_proto", TensorToProto, METH_VARARGS,

@@ -57,6 +57,8 @@ TW_EXPORT void tw_status_free(TwStatus* status);
 TW_EXPORT TwCode tw_status_code(const TwStatus* status);
 TW_EXPORT const char* tw_status_message(const TwStatus* status);
 TW_EXPORT const char* tw_code_name(TwCode code); /* "INVALID_ARGUMENT" */
+/* For functions of the host that are called from here. */
+TW_EXPORT void tw_status_set(TwStatus* status, TwCode code, const char* message);
 
 /* ---- Buffers ---- */
 TW_EXPORT const void* tw_buffer_data(const TwBuffer* buffer);
@@ -132,6 +134,17 @@ TW_EXPORT TwBuffer* tw_environment_kernel_list(TwEnvironment* environment, TwSta
 /* Why an operation has no gradient; "" when it has one, NULL when nobody said or it does not exist.
  */
 TW_EXPORT const char* tw_environment_no_gradient(const TwEnvironment* environment, const char* op);
+
+/* ---- Functions of the host: what PyFunc and PyFuncStateless call ----
+ * `token` is the node's attribute, of `token_size` bytes. The function sets every output to a tensor
+ * of the type in `output_types`, which the caller then owns, and returns TW_OK; or it sets none,
+ * sets `status` and returns its code. Any thread of any step may call, several at once; the step
+ * waits. One function for the process; NULL: none, and such nodes fail. */
+typedef TwCode (*TwHostFunction)(void* host, const char* token, size_t token_size,
+                                 const TwTensor* const* inputs, int32_t num_inputs,
+                                 const TwDataType* output_types, TwTensor** outputs,
+                                 int32_t num_outputs, TwStatus* status);
+TW_EXPORT void tw_set_host_function(TwHostFunction function, void* host);
 
 /* ---- Graph ---- */
 TW_EXPORT TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status);

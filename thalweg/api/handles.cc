@@ -100,6 +100,13 @@ int32_t tw_abi_version(void) { return 1; }
 
 TwStatus* tw_status_new(void) { return new (std::nothrow) TwStatus(); }
 void tw_status_free(TwStatus* status) { delete status; }
+void tw_status_set(TwStatus* status, TwCode code, const char* message) {
+  const bool known = code >= TW_OK && code <= static_cast<TwCode>(Code::kUnauthenticated);
+  thalweg::api::Guard(status, [&]() -> thalweg::Status {
+    if (code == TW_OK) return thalweg::OkStatus();
+    return {known ? static_cast<Code>(code) : Code::kUnknown, message == nullptr ? "" : message};
+  });
+}
 TwCode tw_status_code(const TwStatus* status) {
   return status == nullptr ? TW_OK : static_cast<TwCode>(status->status.code());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/registries.h"
 
+#include "thalweg/api/host_function.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 
 namespace thalweg {
@@ -13,6 +14,7 @@ Registries MakeRegistries() {
   Registries registries;
   RegisterAllOps(*registries.ops);
   RegisterAllCpuKernels(*registries.kernels);
+  api::AddHostFunctionKernels(*registries.kernels);
   registries.devices = {MakeCpuDevices};
   return registries;
 }

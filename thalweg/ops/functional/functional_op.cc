@@ -128,4 +128,12 @@ THALWEG_OP(functional) {
       .Shape(ForShape)
       .Gradient(WrappedCallGradient)
       .Doc("Calls body on a counter from start to limit and the variables.");
+  registry.Op("PyFunc")
+      .Shape(UnknownShape)
+      .NotDifferentiable("nothing is known of a function of the host program")
+      .Doc("Calls the function of the host program that is known by token.");
+  registry.Op("PyFuncStateless")
+      .Shape(UnknownShape)
+      .NotDifferentiable("nothing is known of a function of the host program")
+      .Doc("PyFunc, of a function whose results depend on its inputs alone.");
 }
