@@ -3,10 +3,9 @@
 from thalweg import array_ops, dtypes, graph, math_ops, names, ops, variables
 from thalweg import graph as graph_module
 from thalweg import logging as tw_logging
-from thalweg.gradient_ops import gradients
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
-from thalweg.tensor import IndexedSlices
+from thalweg.optimizer import Optimizer
 
 _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
                             "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
@@ -40,103 +39,6 @@ def __getattr__(name):
         from thalweg import messages
         return getattr(messages, name)
     raise AttributeError(f"module 'thalweg.train' has no attribute '{name}'")
-
-
-class Optimizer:
-    """Base of the optimizers: compute_gradients, apply_gradients, minimize."""
-
-    GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
-    _kind = None
-
-    def __init__(self, use_locking, name, use_nesterov=False, **parameters):
-        if not name:
-            raise ValueError("Must specify the optimizer name")
-        self._use_locking, self._name, self._nesterov, self._parameters = use_locking, name, use_nesterov, parameters
-        self._in_graph = {}  # graph -> (the core's optimizer, its variables so far)
-
-    def get_name(self):
-        return self._name
-
-    def _core_of(self, g):
-        from thalweg import _core
-        made = self._in_graph.get(g)
-        if made is None:
-            core = _core.Optimizer(self._kind, self._name, bool(self._use_locking), bool(self._nesterov))
-            for name, value in self._parameters.items():
-                if callable(value):
-                    value = value()
-                if not isinstance(value, (int, float)):
-                    value = math_ops.cast(convert_to_tensor(value), dtypes.float32)
-                core.set(name, value)
-            made = self._in_graph[g] = (core, [])
-        return made
-
-    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):
-        """List of (gradient or None, variable)."""
-        if callable(loss):
-            loss = loss()
-        if var_list is None:
-            var_list = variables.trainable_variables() + graph.get_collection("trainable_resource_variables")
-        var_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
-        if not var_list:
-            raise ValueError("No variables to optimize.")
-        found = gradients(loss, var_list, grad_ys=grad_loss, colocate_gradients_with_ops=colocate_gradients_with_ops)
-        return list(zip(found, var_list))
-
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """An operation that has run when every variable is updated and global_step is one higher."""
-        pairs = [(g, v) for g, v in grads_and_vars]
-        if not pairs:
-            raise ValueError("No variables provided.")
-        if all(g is None for g, _ in pairs):
-            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
-        target = pairs[0][1].graph
-        with target.control_dependencies(None):
-            core, known = self._core_of(target)
-        given = []
-        for g, _ in pairs:
-            if isinstance(g, IndexedSlices):
-                given.append((g.values, g.indices, g.dense_shape))
-            else:
-                given.append(None if g is None else convert_to_tensor(g))
-        step = None if global_step is None else getattr(global_step, "_ref_tensor", global_step)
-        with name_scope(name, self._name) as scope:
-            first = target._num_nodes()
-            update = core.apply_gradients(target, given, [v._ref_tensor for _, v in pairs], step, scope[:-1], ops.site())
-            target._adopt(first, scope)
-            update = ops.group(update, name=scope)
-        for row in core.created(target)[len(known):]:
-            handle, initializer, value, primary, slot = row
-            made = variables.Variable._of(handle, initializer, value)
-            known.append((made, primary, slot.removesuffix("_slot")))
-            target.add_to_collection(GraphKeys.GLOBAL_VARIABLES, made)
-        target.add_to_collection(GraphKeys.TRAIN_OP, update)
-        return update
-
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                 colocate_gradients_with_ops=False, name=None, grad_loss=None):
-        """compute_gradients and apply_gradients."""
-        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops,
-                                       grad_loss)
-        if all(g is None for g, _ in pairs):
-            raise ValueError("No gradients provided for any variable, check your graph for ops that do not support "
-                             f"gradients, between variables {[str(v) for _, v in pairs]} and loss {loss}.")
-        return self.apply_gradients(pairs, global_step=global_step, name=name)
-
-    def _made(self):
-        return [row for _, known in self._in_graph.values() for row in known]
-
-    def get_slot(self, var, name):
-        """The slot of this name of a variable, or None."""
-        return next((made for made, primary, slot in self._made() if slot == name and primary == var._ref_tensor), None)
-
-    def get_slot_names(self):
-        return sorted({slot for _, primary, slot in self._made() if primary is not None})
-
-    def variables(self):
-        """The optimizer's own variables."""
-        return [made for made, _, _ in self._made()]
 
 
 class GradientDescentOptimizer(Optimizer):
