@@ -136,10 +136,10 @@ TW_EXPORT TwBuffer* tw_environment_kernel_list(TwEnvironment* environment, TwSta
 TW_EXPORT const char* tw_environment_no_gradient(const TwEnvironment* environment, const char* op);
 
 /* ---- Functions of the host: what PyFunc and PyFuncStateless call ----
- * `token` is the node's attribute, of `token_size` bytes. The function sets every output to a tensor
- * of the type in `output_types`, which the caller then owns, and returns TW_OK; or it sets none,
- * sets `status` and returns its code. Any thread of any step may call, several at once; the step
- * waits. One function for the process; NULL: none, and such nodes fail. */
+ * `token` is the node's attribute, of `token_size` bytes. The function sets every output to a
+ * tensor of the type in `output_types`, which the caller then owns, and returns TW_OK; or it sets
+ * none, sets `status` and returns its code. Any thread of any step may call, several at once; the
+ * step waits. One function for the process; NULL: none, and such nodes fail. */
 typedef TwCode (*TwHostFunction)(void* host, const char* token, size_t token_size,
                                  const TwTensor* const* inputs, int32_t num_inputs,
                                  const TwDataType* output_types, TwTensor** outputs,
