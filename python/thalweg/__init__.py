@@ -89,6 +89,7 @@ _PLACES = {
                 "logical_xor matmul multiply not_equal pow=pow_ range=range_ reduce_all reduce_any reduce_logsumexp reduce_max "
                 "reduce_mean reduce_min reduce_prod reduce_sum round=round_ saturate_cast scalar_mul sigmoid subtract tanh "
                 "tensordot to_bfloat16 to_double to_float to_int32 to_int64 truediv unsorted_segment_sum",
+    "critical_section": "CriticalSection",
     "data_flow_ops": "ConditionalAccumulator ConditionalAccumulatorBase FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase "
                      "RandomShuffleQueue SparseConditionalAccumulator",
     "string_ops": "decode_raw reduce_join string_join string_split string_to_hash_bucket string_to_number",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues between steps: FIFOQueue, RandomShuffleQueue, PaddingFIFOQueue, PriorityQueue."""
+"""Between steps: queues, barriers, accumulators; staging areas are in staging.py."""
 import hashlib
 
 from thalweg import dtypes as dtypes_module
@@ -7,6 +7,7 @@ from thalweg import graph, nest
 from thalweg.graph import name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.shapes import TensorShape
+from thalweg.staging import BaseStagingArea, MapStagingArea, StagingArea  # noqa: F401
 
 
 def _as_type_list(dtypes):
@@ -221,6 +222,56 @@ class PriorityQueue(QueueBase):
         shapes = _as_shape_list(shapes, types)
         ref = _make("PriorityQueueV2", capacity, types, shapes, shared_name, name)
         super().__init__([dtypes_module.int64] + types, [TensorShape([])] + shapes if shapes else None, None, ref)
+
+
+class Barrier:
+    """Elements by key whose components come one by one; those that have all can be taken."""
+
+    def __init__(self, types, shapes=None, shared_name=None, name="barrier"):
+        self._types = _as_type_list(types)
+        shapes = _as_shape_list(shapes, self._types)
+        for i, shape in enumerate(shapes or []):
+            if shape.num_elements() == 0:
+                raise ValueError(f"Empty tensors are not supported, but received shape '{shape}' at index {i}")
+        self._shapes = shapes or [TensorShape(None)] * len(self._types)
+        self._barrier_ref = apply("Barrier", [], {"component_types": self._types, "shapes": shapes or [],
+                                                  "shared_name": shared_name or ""}, name)
+        self._name = self._barrier_ref.op.name.split("/")[-1]
+
+    barrier_ref = property(lambda self: self._barrier_ref)
+    name = property(lambda self: self._barrier_ref.op.name)
+
+    def insert_many(self, component_index, keys, values, name=None):
+        """An operation that gives the elements of these keys one of their components: rows of `values`."""
+        name = name or f"{self._name}_BarrierInsertMany"
+        return apply("BarrierInsertMany", [self._barrier_ref, keys, convert_to_tensor(values, self._types[component_index])],
+                     {"component_index": component_index}, name)
+
+    def take_many(self, num_elements, allow_small_batch=False, timeout=None, name=None):
+        """(indices, keys, values) of so many elements; of a closed barrier, with allow_small_batch, of those that it has."""
+        attrs = {"component_types": self._types, "allow_small_batch": allow_small_batch}
+        if timeout is not None:
+            attrs["timeout_ms"] = timeout
+        made = apply("BarrierTakeMany", [self._barrier_ref, num_elements], attrs, name or f"{self._name}_BarrierTakeMany")
+        count = None if allow_small_batch or not isinstance(num_elements, int) else num_elements
+        made[0].set_shape([count])
+        made[1].set_shape([count])
+        for value, shape in zip(made[2], self._shapes):
+            value.set_shape(TensorShape([count]).concatenate(shape))
+        return made
+
+    def close(self, cancel_pending_enqueues=False, name=None):
+        """An operation after which no new key can be put in."""
+        return apply("BarrierClose", [self._barrier_ref], {"cancel_pending_enqueues": cancel_pending_enqueues},
+                     name or f"{self._name}_BarrierClose")
+
+    def ready_size(self, name=None):
+        """How many elements have all their components."""
+        return apply("BarrierReadySize", [self._barrier_ref], name=name or f"{self._name}_BarrierReadySize")
+
+    def incomplete_size(self, name=None):
+        """How many elements still lack components."""
+        return apply("BarrierIncompleteSize", [self._barrier_ref], name=name or f"{self._name}_BarrierIncompleteSize")
 
 
 # ---- accumulators ----

@@ -5,6 +5,7 @@
 #include "thalweg/kernel/history_value.h"
 #include "thalweg/kernel/optional_value.h"
 #include "thalweg/kernel/tensor_list.h"
+#include "thalweg/kernel/tensor_map.h"
 
 namespace thalweg {
 namespace {
@@ -87,6 +88,20 @@ Result<Variant> AddOptionals(Context& ctx, const OptionalValue& a, const Optiona
   return Variant(std::make_shared<const OptionalValue>(std::move(sums)));
 }
 
+// A key that only one of them has keeps its value.
+Result<Variant> AddMaps(Context& ctx, const TensorMap& a, const TensorMap& b, int depth) {
+  auto sum = std::make_shared<TensorMap>(a);
+  for (const auto& [turn, entry] : b.entries()) {
+    const Tensor* const there = a.Find(entry.key);
+    Tensor value = entry.value;
+    if (there != nullptr) {
+      ASSIGN_OR_RETURN(value, AddTensors(ctx, *there, entry.value, depth));
+    }
+    RETURN_IF_ERROR(sum->Insert(entry.key, std::move(value)));
+  }
+  return Variant(std::move(sum));
+}
+
 Result<Variant> AddElements(Context& ctx, const Variant& a, const Variant& b, int depth) {
   const auto *list_a = a.As<TensorList>(), *list_b = b.As<TensorList>();
   if (list_a != nullptr && list_b != nullptr) return AddLists(ctx, *list_a, *list_b, depth);
@@ -94,6 +109,8 @@ Result<Variant> AddElements(Context& ctx, const Variant& a, const Variant& b, in
   if (optional_a != nullptr && optional_b != nullptr) {
     return AddOptionals(ctx, *optional_a, *optional_b, depth);
   }
+  const auto *map_a = a.As<TensorMap>(), *map_b = b.As<TensorMap>();
+  if (map_a != nullptr && map_b != nullptr) return AddMaps(ctx, *map_a, *map_b, depth);
   return Unimplemented("sums of these variants are not known");
 }
 
@@ -156,6 +173,8 @@ Result<Variant> ZeroElement(Context& ctx, const Variant& x, int depth) {
   if (const auto* history = x.As<HistoryValue>(); history != nullptr) {
     return ZeroHistory(ctx, *history, depth);
   }
+  // A key that is not there counts as zero.
+  if (x.As<TensorMap>() != nullptr) return Variant(std::make_shared<const TensorMap>());
   return Unimplemented("zeros like this variant are not known");
 }
 

@@ -6,8 +6,8 @@
 //   ASSERT_TRUE(call.Run().ok());     // kDeadlineExceeded when an asynchronous kernel has not
 //   ended call.output(0).empty()
 //
-// Inputs become Placeholders of their dtypes; an empty input needs a dtype in `input_types`.
-// Threads: one.
+// Inputs become Placeholders of their dtypes (references variables); an empty input needs a dtype
+// in `input_types`. Threads: one.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,9 @@ class KernelCall : private DoneSink {
     std::vector<Output> sources;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const DType dtype = i < input_types.size() ? input_types[i] : inputs[i].dtype();
-      sources.push_back(b.Op("Placeholder", {}, {{"dtype", dtype}}));
+      sources.push_back(i < inputs.size() && inputs[i].is_reference()
+                            ? b.Op("VariableV2", {}, {{"dtype", dtype}, {"shape", PartialShape()}})
+                            : b.Op("Placeholder", {}, {{"dtype", dtype}}));
     }
     node_ = b.OpNode(op, std::move(sources), std::move(attrs), "under_test");
     made_ = b.status();

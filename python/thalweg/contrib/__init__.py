@@ -13,6 +13,7 @@ lookup
 rnn
 seq2seq
 slim
+staging
 training
 """.split()
 

@@ -14,13 +14,6 @@ std::string Listed(const std::vector<DType>& types) {
   return text;
 }
 
-Status CheckTimeout(const KernelConstruction& c) {
-  ASSIGN_OR_RETURN(const int64_t timeout, c.Attr<int64_t>("timeout_ms"));
-  if (timeout == -1) return OkStatus();
-  return InvalidArgument("Timeout not supported yet: timeout_ms must be -1, got ", timeout,
-                         "; RunOptions.timeout_in_ms ends a step that waits");
-}
-
 class QueueKernel : public WaitingKernel {
  public:
   explicit QueueKernel(std::vector<DType> types) : types_(std::move(types)) {}

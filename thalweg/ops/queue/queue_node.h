@@ -38,6 +38,14 @@ struct ResourceName {
   }
 };
 
+// Unless the node has no timeout of its own.
+inline Status CheckTimeout(const KernelConstruction& c) {
+  ASSIGN_OR_RETURN(const int64_t timeout, c.Attr<int64_t>("timeout_ms"));
+  if (timeout == -1) return OkStatus();
+  return InvalidArgument("Timeout not supported yet: timeout_ms must be -1, got ", timeout,
+                         "; RunOptions.timeout_in_ms ends a step that waits");
+}
+
 // Gives output 0, a reference or a handle to a resource, which it makes at the first use and again
 // after a reset of its container. F: Get(ctx) -> Result<RefPtr<Resource>>.
 class HandleKernel : public Kernel {

@@ -12,6 +12,7 @@ from thalweg.contrib.framework.variables import (
     get_variables, get_variables_by_name, get_variables_by_suffix, get_variables_to_restore, global_variable, local_variable,
     model_variable, variable)
 from thalweg.control_flow import smart_cond
+from thalweg.critical_section import CriticalSection
 from thalweg.stand_ins import (_get_graph_from_inputs as get_graph_from_inputs, deprecated, deprecated_arg_values,
                                deprecated_args, prepend_name_scope, strip_name_scope)
 from thalweg.tensor_util import constant_value, is_tensor
@@ -81,12 +82,13 @@ def with_same_shape(expected_tensor, tensor):
     return with_shape(expected_tensor.shape, tensor)
 
 
-__all__ = ["add_arg_scope", "add_model_variable", "arg_scope", "arg_scope_func_key", "arg_scope_module", "arg_scoped_arguments",
-           "assert_global_step", "assert_or_get_global_step", "assign_from_checkpoint", "assign_from_checkpoint_fn",
-           "assign_from_values", "assign_from_values_fn", "create_global_step", "current_arg_scope", "deprecated",
-           "deprecated_arg_values", "deprecated_args", "filter_variables", "get_global_step", "get_graph_from_inputs",
-           "get_local_variables", "get_model_variables", "get_or_create_global_step", "get_trainable_variables",
-           "get_unique_variable", "get_variable_full_name", "get_variables", "get_variables_by_name", "get_variables_by_suffix",
-           "get_variables_to_restore", "global_variable", "has_arg_scope", "init_from_checkpoint", "is_tensor",
-           "list_variables", "load_checkpoint", "load_variable", "local_variable", "model_variable", "nest",
-           "prepend_name_scope", "smart_cond", "strip_name_scope", "tensor_util", "variable"]
+__all__ = ["CriticalSection", "add_arg_scope", "add_model_variable", "arg_scope", "arg_scope_func_key", "arg_scope_module",
+           "arg_scoped_arguments", "assert_global_step", "assert_or_get_global_step", "assign_from_checkpoint",
+           "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn", "create_global_step",
+           "current_arg_scope", "deprecated", "deprecated_arg_values", "deprecated_args", "filter_variables",
+           "get_global_step", "get_graph_from_inputs", "get_local_variables", "get_model_variables",
+           "get_or_create_global_step", "get_trainable_variables", "get_unique_variable", "get_variable_full_name",
+           "get_variables", "get_variables_by_name", "get_variables_by_suffix", "get_variables_to_restore", "global_variable",
+           "has_arg_scope", "init_from_checkpoint", "is_tensor", "list_variables", "load_checkpoint", "load_variable",
+           "local_variable", "model_variable", "nest", "prepend_name_scope", "smart_cond", "strip_name_scope", "tensor_util",
+           "variable"]

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.staging: elements that one step puts in and a later one gets."""
+from thalweg.staging import StagingArea  # noqa: F401
