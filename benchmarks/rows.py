@@ -37,6 +37,7 @@ ROWS = [
     Row("resnet50_infer_b1", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
     Row("resnet50_infer_b8", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
     Row("lstm", 1, [PYTHON], ALL),
+    Row("lstm_dynamic", 1, [PYTHON], [TF, TORCH]),
     Row("transformer", 1, [PYTHON], ALL),
     Row("widedeep", 1, [PYTHON], ALL),
     Row("sparse_update_1g", 10000, [PYTHON], []),

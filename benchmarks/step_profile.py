@@ -27,8 +27,10 @@ def flops_of(op, attr, ins, outs):
         return 0
     if op in ("MatMul", "_FusedMatMul", "_PackedMatMul"):
         return 2 * made * ins[0][0 if attr("transpose_a") else 1]
-    if op == "_PackMatrix":
+    if op in ("_PackMatrix", "_EndProducts"):
         return 0
+    if op == "_AddProduct":  # made by itself or in _EndProducts
+        return 2 * elements(ins[1]) * ins[2][0 if attr("transpose_b") else 1]
     if op.startswith("BatchMatMul"):
         return 2 * made * ins[0][-2 if attr("adj_x") else -1]
     if op in ("Conv2D", "_FusedConv2D"):
