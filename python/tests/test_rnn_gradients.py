@@ -175,3 +175,29 @@ def test_a_list_is_changed_in_place_in_a_loop(run):
                             (0, empty()))
     rows = run(stacked(made))
     assert rows.shape == (n, 2) and (rows[:, 0] == np.arange(n)).all()
+
+
+@pytest.mark.parametrize("lengths", [None, [0, 57]])
+def test_products_of_a_loop_are_summed_as_one_or_one_by_one(lengths):
+    tw.set_random_seed(5)
+    x = tw.constant(rnn_cases.numbers([2, 60, 3], 1))
+    y, _ = tw.nn.dynamic_rnn(tw.nn.rnn_cell.BasicLSTMCell(40), x, dtype=tw.float32, sequence_length=lengths)
+    gradients = tw.gradients(tw.reduce_sum(tw.square(y - 0.3)), [*tw.trainable_variables(), x])
+    plain = tw.ConfigProto()
+    plain.graph_options.optimizer_options.opt_level = -1
+    found, kernels = [], []
+    values = None
+    for config in (None, plain):
+        with tw.Session(config=config) as sess:
+            sess.run(tw.global_variables_initializer())
+            if values is not None:
+                for variable, value in zip(tw.trainable_variables(), values):
+                    variable.load(value, sess)
+            values = sess.run(tw.trainable_variables())
+            metadata = tw.RunMetadata()
+            options = tw.RunOptions(output_partition_graphs=True)
+            found.append(sess.run(gradients, options=options, run_metadata=metadata))
+            kernels.append({node.op for graph in metadata.partition_graphs for node in graph.node})
+    assert ["_AddProduct" in ops for ops in kernels] == [True, False]
+    for joined, one_by_one in zip(*found):
+        np.testing.assert_allclose(joined, one_by_one, rtol=2e-5, atol=2e-5)

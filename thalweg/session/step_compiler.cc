@@ -15,6 +15,7 @@
 #include "thalweg/passes/fuse_elementwise.h"
 #include "thalweg/passes/fuse_epilogue.h"
 #include "thalweg/passes/graph_copier.h"
+#include "thalweg/passes/join_loop_products.h"
 #include "thalweg/passes/join_products.h"
 #include "thalweg/passes/prune.h"
 #include "thalweg/passes/share_packed.h"
@@ -183,6 +184,7 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   }
   if (passes.join_products) {
     ASSIGN_OR_RETURN(step, JoinProducts(step));
+    ASSIGN_OR_RETURN(step, JoinLoopProducts(step));
   }
   if (passes.fuse_epilogue) {
     ASSIGN_OR_RETURN(step, FuseEpilogues(step));
