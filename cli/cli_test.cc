@@ -146,5 +146,30 @@ TEST(NpyTest, BadFilesSayWhy) {
   EXPECT_THROW(NpyOf(tw::Tensor::String("a"), "t"), FileError);
 }
 
+TEST_F(CommandTest, ServeIsReadyAndEndsWithSigterm) {
+  // A shell beside it: waits for the line, tells the server to end, and gives its exit status.
+  const std::string command = "f=" + Path("ready") + "; mkfifo $f; " + THALWEG_COMMAND +
+                              " serve --cluster '{\"a\": [\"127.0.0.1:0\"]}' --job a --task 0 > $f"
+                              " & read line < $f; kill -TERM $!; wait $! && echo $line";
+  FILE* pipe = popen(command.c_str(), "r");
+  char line[256] = "";
+  EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_THAT(line, ::testing::StartsWith("ready grpc://127.0.0.1:"));
+}
+
+TEST_F(CommandTest, ServeRefusesWhatIsNoCluster) {
+  EXPECT_EQ(Run("serve --cluster '{\"a\": 3}' --job a"), 1);
+  EXPECT_THAT(output, HasSubstr("'a'"));
+  EXPECT_EQ(Run("serve --cluster '{\"a\": [\"127.0.0.1:0\"]}'"), 1);
+  EXPECT_THAT(output, HasSubstr("--job"));
+  EXPECT_EQ(Run("serve --cluster '{' --job a"), 1);
+  EXPECT_EQ(Run("serve --cluster /nowhere --job a"), 1);
+  EXPECT_THAT(output, HasSubstr("/nowhere"));
+  EXPECT_EQ(Run("serve --cluster '{\"a\": [\"0.0.0.0:0\"]}' --job a"), 1);
+  EXPECT_THAT(output, HasSubstr("insecure"));
+  EXPECT_EQ(Run("serve --task -3"), 2);
+}
+
 }  // namespace
 }  // namespace cli

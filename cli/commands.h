@@ -26,4 +26,14 @@ struct RunArgs {
 };
 void Run(const RunArgs& args);
 
+struct ServeArgs {
+  std::string cluster;  // JSON, or a file that holds it; empty: from the environment, or none
+  std::string job;
+  int task = -1;
+  bool insecure = false;
+  int threads = -1;
+};
+// Returns when the process is told to end (SIGTERM, SIGINT).
+void Serve(const ServeArgs& args);
+
 }  // namespace cli

@@ -42,6 +42,19 @@ int RunMain(int argc, char** argv) {
       ->check(CLI::Range(-1, 4096));
   running->callback([&] { cli::Run(run); });
 
+  cli::ServeArgs serve;
+  CLI::App* serving = app.add_subcommand("serve", "Serves one task of a cluster until SIGTERM");
+  serving->add_option("--cluster", serve.cluster,
+                      "JSON or a file of it: {\"ps\": [\"HOST:PORT\"], \"worker\": [...]}; by "
+                      "default THALWEG_CLUSTER or TF_CONFIG, else this task alone on a free port");
+  serving->add_option("--job", serve.job, "The job of this task");
+  serving->add_option("--task", serve.task, "Its number in the job")->check(CLI::Range(0, 1 << 20));
+  serving->add_option("--threads", serve.threads, "Of kernels; -1: one a core")
+      ->check(CLI::Range(-1, 4096));
+  serving->add_flag("--insecure", serve.insecure,
+                    "Listen where other machines reach it, unencrypted, for anybody");
+  serving->callback([&] { cli::Serve(serve); });
+
   try {
     app.parse(argc, argv);
     return 0;

@@ -36,6 +36,7 @@ typedef struct TwPartialRun TwPartialRun;
 typedef struct TwTensor TwTensor;
 typedef struct TwRunOptions TwRunOptions;
 typedef struct TwBuffer TwBuffer; /* bytes that a function made */
+typedef struct TwServer TwServer;
 
 /* Output `index` of a node. A NULL node means none. */
 typedef struct TwOutput {
@@ -401,6 +402,30 @@ TW_EXPORT TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char
                                   TwStatus* status);
 /* The newest checkpoint of a directory. */
 TW_EXPORT TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status);
+
+/* ---- Server: one task of a cluster, driven by TensorFlow's protocol ---- */
+typedef struct TwServerOptions {
+  size_t struct_size;
+  /* Listen where other machines reach it, without encryption or authentication. */
+  int32_t insecure;
+  int32_t threads;       /* of kernels; -1: one for each processor */
+  int32_t cpu_devices;   /* 0: as the configuration of the server says, or 1 */
+  int64_t memory_limit;  /* bytes of tensors; 0: what the machine has, less a reserve */
+  int64_t message_limit; /* bytes of a request; 0: 2 GiB */
+} TwServerOptions;
+TW_EXPORT void tw_server_options_init(TwServerOptions* options);
+/* Listens and serves at once. `server_def`: a ServerDef message; of no bytes: a cluster of one task
+ * on a free loopback port. `options` may be NULL. UNAVAILABLE when the port is taken. */
+TW_EXPORT TwServer* tw_server_new(const void* server_def, size_t size,
+                                  const TwServerOptions* options, TwStatus* status);
+TW_EXPORT const char* tw_server_target(const TwServer* server); /* "grpc://127.0.0.1:2222" */
+TW_EXPORT int32_t tw_server_port(const TwServer* server);
+/* Ends all sessions and calls and frees the port; returns when nothing runs any more. */
+TW_EXPORT TwCode tw_server_stop(TwServer* server, TwStatus* status);
+/* Waits until it is stopped: 1; 0 when it is not within `timeout_ms` (below 0: no limit). */
+TW_EXPORT int32_t tw_server_join(TwServer* server, int64_t timeout_ms);
+/* Stops. Nobody may wait in tw_server_join. */
+TW_EXPORT void tw_server_free(TwServer* server);
 
 #ifdef __cplusplus
 } /* extern "C" */

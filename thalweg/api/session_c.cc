@@ -3,7 +3,7 @@
 #include <array>
 
 #include "thalweg/api/handles.h"
-#include "thalweg/api/run_metadata_message.h"
+#include "thalweg/session/run_metadata_message.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT

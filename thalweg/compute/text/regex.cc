@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/text/regex.h"
 
-#include "thalweg/compute/text/component.h"
+#include "thalweg/base/component.h"
 #include "thalweg/compute/text/re2_api.h"
 
 namespace thalweg::compute {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/text/unicode.h"
 
-#include "thalweg/compute/text/component.h"
+#include "thalweg/base/component.h"
 #include "thalweg/compute/text/icu_api.h"
 #include "thalweg/compute/text/utf8.h"
 

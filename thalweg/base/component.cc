@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/text/component.h"
+#include "thalweg/base/component.h"
 
 #include <dlfcn.h>
 
-namespace thalweg::compute {
+namespace thalweg {
 namespace {
 
 // A host may have another version of the same library among its global symbols: what a component
@@ -35,4 +35,4 @@ extern "C" void ThalwegAppendText(void* to, const char* text, unsigned long size
   static_cast<std::string*>(to)->append(text, size);
 }
 
-}  // namespace thalweg::compute
+}  // namespace thalweg

@@ -6,11 +6,11 @@
 
 #include <string>
 
-namespace thalweg::compute {
+namespace thalweg {
 
 void* FindComponent(const std::string& file, const char* symbol);
 
 // What a component calls with a piece of text it has made: `to` is a std::string.
 extern "C" void ThalwegAppendText(void* to, const char* text, unsigned long size);
 
-}  // namespace thalweg::compute
+}  // namespace thalweg

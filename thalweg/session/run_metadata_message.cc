@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/api/run_metadata_message.h"
+#include "thalweg/session/run_metadata_message.h"
 
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
-namespace thalweg::api {
+namespace thalweg {
 namespace {
 
 void FillNode(const StepStats& stats, const NodeStats& node, Message* out) {
@@ -27,8 +27,7 @@ void FillNode(const StepStats& stats, const NodeStats& node, Message* out) {
 
 }  // namespace
 
-Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
-  OwnedMessage message(pb::RunMetadata::Descriptor());
+Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
   if (!metadata.step_stats.devices.empty()) {
     Message* step_stats = message->Mutable(pb::RunMetadata::kStepStats);
     for (const DeviceStats& device : metadata.step_stats.devices) {
@@ -43,7 +42,13 @@ Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
     ASSIGN_OR_RETURN(const OwnedMessage graph, ExportGraphDef(*partition.graph));
     message->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
   }
+  return OkStatus();
+}
+
+Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
+  OwnedMessage message(pb::RunMetadata::Descriptor());
+  RETURN_IF_ERROR(RunMetadataToMessage(metadata, message.get()));
   return Serialize(*message);
 }
 
-}  // namespace thalweg::api
+}  // namespace thalweg

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// `thalweg serve`: a server process. Standard output gets one line, when it is ready.
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "cli/server_def.h"
+#include "commands.h"
+#include "thalweg/c_api.h"
+
+namespace cli {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+// The text itself, or what the file of that name holds.
+std::string TextOf(const std::string& given) {
+  if (given.find('{') != std::string::npos) return given;
+  std::ifstream file(given);
+  if (!file) throw std::runtime_error("--cluster: '" + given + "' is neither JSON nor a file");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Tasks of a job: a list of addresses, or {"NUMBER": "ADDRESS"}.
+std::map<int, std::string> TasksOf(const std::string& job, const nlohmann::json& tasks) {
+  std::map<int, std::string> found;
+  if (tasks.is_array()) {
+    for (const auto& address : tasks) {
+      found.emplace(static_cast<int>(found.size()), address.get<std::string>());
+    }
+  } else if (tasks.is_object()) {
+    for (const auto& [number, address] : tasks.items()) {
+      found.emplace(std::stoi(number), address.get<std::string>());
+    }
+  } else {
+    throw std::runtime_error("job '" + job + "' of the cluster has no list of addresses");
+  }
+  return found;
+}
+
+ServerTask Read(const ServeArgs& args) {
+  ServerTask task;
+  std::string text = args.cluster.empty() ? Environment("THALWEG_CLUSTER") : args.cluster;
+  if (text.empty()) text = Environment("TF_CONFIG");
+  if (!text.empty()) {
+    const nlohmann::json parsed = nlohmann::json::parse(TextOf(text));
+    const nlohmann::json& cluster = parsed.contains("cluster") ? parsed.at("cluster") : parsed;
+    for (const auto& [job, tasks] : cluster.items()) task.jobs[job] = TasksOf(job, tasks);
+    if (parsed.contains("task")) {
+      task.job = parsed.at("task").value("type", "");
+      task.number = parsed.at("task").value("index", 0);
+    }
+  }
+  if (!args.job.empty()) task.job = args.job;
+  if (args.task >= 0) task.number = args.task;
+  if (!task.jobs.empty() && task.job.empty()) {
+    throw std::runtime_error("a cluster is given, but not which task this is: --job and --task");
+  }
+  return task;
+}
+
+struct FreeServer {
+  void operator()(TwServer* server) const { tw_server_free(server); }
+};
+struct FreeStatus {
+  void operator()(TwStatus* status) const { tw_status_free(status); }
+};
+
+}  // namespace
+
+void Serve(const ServeArgs& args) {
+  std::string def;
+  try {
+    def = ServerDefBytes(Read(args));
+  } catch (const nlohmann::json::exception& e) {
+    throw std::runtime_error(std::string("the cluster is not what was expected: ") + e.what());
+  }
+  // Threads of the server inherit the mask: signals come here alone.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+
+  TwServerOptions options;
+  tw_server_options_init(&options);
+  options.insecure = args.insecure ? 1 : 0;
+  options.threads = args.threads;
+  const std::unique_ptr<TwStatus, FreeStatus> status(tw_status_new());
+  const std::unique_ptr<TwServer, FreeServer> server(
+      tw_server_new(def.data(), def.size(), &options, status.get()));
+  if (server == nullptr) throw std::runtime_error(tw_status_message(status.get()));
+  std::printf("ready %s\n", tw_server_target(server.get()));
+  std::fflush(stdout);
+  int signal = 0;
+  sigwait(&ends, &signal);
+  tw_server_stop(server.get(), nullptr);
+}
+
+}  // namespace cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServerDefBytes: which task of which cluster, as the bytes of a ServerDef message.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace cli {
+
+struct ServerTask {
+  std::map<std::string, std::map<int, std::string>> jobs;  // addresses; empty: no cluster
+  std::string job;
+  int number = 0;
+};
+
+std::string ServerDefBytes(const ServerTask& task);
+
+}  // namespace cli

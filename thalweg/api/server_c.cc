@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "thalweg/api/handles.h"
+#include "thalweg/api/registries.h"
+#include "thalweg/cluster/server/server.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+
+using namespace thalweg;       // NOLINT: the file is glue for this namespace
+using namespace thalweg::api;  // NOLINT
+
+struct TwServer {
+  std::unique_ptr<Server> server;
+};
+
+namespace {
+
+// What a ServerDef says beside the cluster: threads and devices of its session configuration.
+void ReadConfig(const Message& config, EnvironmentOptions* environment) {
+  namespace Config = pb::ConfigProto;
+  const int64_t threads = config.GetInt(Config::kInterOpParallelismThreads);
+  if (threads > 0) environment->threads = static_cast<int>(std::min<int64_t>(threads, 4096)) - 1;
+  const Message* const cpus = config.FindEntry(Config::kDeviceCount, "CPU");
+  if (cpus != nullptr && cpus->GetInt(pb::kMapValue) > 0) {
+    environment->cpu_devices = static_cast<int>(cpus->GetInt(pb::kMapValue));
+  }
+}
+
+Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& given) {
+  ServerOptions options;
+  ASSIGN_OR_RETURN(options.cluster,
+                   ClusterSpec::FromMessage(def.GetMessage(pb::ServerDef::kCluster)));
+  const std::string_view protocol = def.GetString(pb::ServerDef::kProtocol);
+  if (!protocol.empty() && protocol != "grpc") {
+    return Unimplemented("the protocol '", protocol, "' of a server: only grpc is there");
+  }
+  if (!options.cluster.empty()) {
+    options.job = def.GetString(pb::ServerDef::kJobName);
+    options.task = static_cast<int>(def.GetInt(pb::ServerDef::kTaskIndex));
+  }
+  ReadConfig(def.GetMessage(pb::ServerDef::kDefaultSessionConfig), &options.environment);
+  options.insecure = given.insecure != 0;
+  if (given.threads >= 0) options.environment.threads = given.threads;
+  if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
+  options.environment.memory_limit = given.memory_limit;
+  options.max_message_bytes = given.message_limit;
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+void tw_server_options_init(TwServerOptions* options) {
+  if (options == nullptr) return;
+  *options = TwServerOptions{};
+  options->struct_size = sizeof(TwServerOptions);
+  options->threads = -1;
+}
+
+TwServer* tw_server_new(const void* server_def, size_t size, const TwServerOptions* options,
+                        TwStatus* status) {
+  return GuardPointer<TwServer>(status, [&]() -> Result<TwServer*> {
+    if (size > 0) RETURN_IF_ERROR(RequireAll({{"server_def", server_def}}));
+    TwServerOptions defaults;
+    tw_server_options_init(&defaults);
+    const std::string_view bytes(static_cast<const char*>(server_def), size);
+    ASSIGN_OR_RETURN(const OwnedMessage def, ParseMessage(pb::ServerDef::Descriptor(), bytes));
+    ASSIGN_OR_RETURN(ServerOptions wanted, MakeOptions(*def, CopyOptions(options, defaults)));
+    ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
+                     Server::Start(std::move(wanted), MakeRegistries()));
+    return std::make_unique<TwServer>(TwServer{std::move(server)}).release();
+  });
+}
+
+const char* tw_server_target(const TwServer* server) {
+  return server == nullptr ? "" : server->server->target().c_str();
+}
+
+int32_t tw_server_port(const TwServer* server) {
+  return server == nullptr ? 0 : server->server->port();
+}
+
+TwCode tw_server_stop(TwServer* server, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"server", server}}));
+    server->server->Stop();
+    return OkStatus();
+  });
+}
+
+int32_t tw_server_join(TwServer* server, int64_t timeout_ms) {
+  if (server == nullptr) return 1;
+  constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
+  return server->server->Join(
+             timeout_ms < 0
+                 ? Deadline::Never()
+                 : Deadline::After(server->server->environment()->clock(),
+                                   std::chrono::milliseconds(std::min(timeout_ms, kMostMillis))))
+             ? 1
+             : 0;
+}
+
+void tw_server_free(TwServer* server) { delete server; }
+
+}  // extern "C"

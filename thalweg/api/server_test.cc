@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/server/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "thalweg/api/registries.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/text_format.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+OwnedMessage FromText(const MessageDescriptor& type, std::string_view text) {
+  Result<OwnedMessage> message = ParseText(type, text);
+  EXPECT_TRUE(message.ok()) << message.status().ToString();
+  return *std::move(message);
+}
+
+// y = -x, and a variable `v` with its steps.
+constexpr std::string_view kGraph = R"(
+  node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "v" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } }
+         attr { key: "shape" value { shape {} } } }
+  node { name: "set" op: "Assign" input: "v" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "q" op: "FIFOQueueV2"
+         attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+  node { name: "take" op: "QueueDequeueV2" input: "q"
+         attr { key: "component_types" value { list { type: DT_FLOAT } } } })";
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<Server>> server = Server::Start({}, MakeRegistries());
+    ASSERT_TRUE(server.ok()) << server.status().ToString();
+    server_ = *std::move(server);
+    Result<std::unique_ptr<RpcChannel>> channel =
+        RpcChannel::Connect(StrCat("127.0.0.1:", server_->port()));
+    ASSERT_TRUE(channel.ok()) << channel.status().ToString();
+    channel_ = *std::move(channel);
+  }
+
+  Result<OwnedMessage> Call(const std::string& method, const Message& request,
+                            const MessageDescriptor& response,
+                            const RpcCallOptions& options = {.timeout = 60s}) {
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(request));
+    ASSIGN_OR_RETURN(std::string answer,
+                     channel_->Call("/tensorflow.MasterService/" + method, bytes, options));
+    return ParseMessage(response, std::move(answer));
+  }
+
+  std::string NewSession(std::string_view graph = kGraph) {
+    OwnedMessage request(pb::CreateSessionRequest::Descriptor());
+    request->Mutable(pb::CreateSessionRequest::kGraphDef)
+        ->CopyFrom(*FromText(pb::GraphDef::Descriptor(), graph));
+    const Result<OwnedMessage> response =
+        Call("CreateSession", *request, pb::CreateSessionResponse::Descriptor());
+    EXPECT_TRUE(response.ok()) << response.status().ToString();
+    if (!response.ok()) return "";
+    return std::string((*response)->GetString(pb::CreateSessionResponse::kSessionHandle));
+  }
+
+  // A step that feeds x when `fed`, and gives the first fetch.
+  Result<float> Step(const std::string& session, std::optional<float> x,
+                     const std::vector<std::string>& fetches,
+                     const std::vector<std::string>& targets = {},
+                     const RpcCallOptions& options = {.timeout = 60s}) {
+    namespace Request = pb::RunStepRequest;
+    OwnedMessage request(Request::Descriptor());
+    request->SetString(Request::kSessionHandle, session);
+    request->SetBool(Request::kStoreErrorsInResponseBody, true);
+    if (x.has_value()) {
+      Message* const feed = request->Add(Request::kFeed);
+      feed->SetString(pb::NamedTensorProto::kName, "x:0");
+      Message* const value = feed->Mutable(pb::NamedTensorProto::kTensor);
+      value->SetInt(pb::TensorProto::kDtype, pb::DataType::DT_FLOAT);
+      value->Mutable(pb::TensorProto::kTensorShape);
+      value->AddFloat(pb::TensorProto::kFloatVal, *x);
+    }
+    for (const std::string& name : fetches) request->AddString(Request::kFetch, name);
+    for (const std::string& name : targets) request->AddString(Request::kTarget, name);
+    ASSIGN_OR_RETURN(const OwnedMessage response,
+                     Call("RunStep", *request, pb::RunStepResponse::Descriptor(), options));
+    if (const int64_t code = response->GetInt(pb::RunStepResponse::kStatusCode); code != 0) {
+      return Status(static_cast<Code>(code),
+                    std::string(response->GetString(pb::RunStepResponse::kStatusErrorMessage)));
+    }
+    if (fetches.empty()) return 0.0F;
+    const auto tensors = response->Messages(pb::RunStepResponse::kTensor);
+    if (tensors.empty()) return Internal("the answer has no tensor");
+    ASSIGN_OR_RETURN(const Tensor value,
+                     TensorFromProto(tensors[0]->GetMessage(pb::NamedTensorProto::kTensor)));
+    return value.scalar<float>();
+  }
+
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<RpcChannel> channel_;
+};
+
+TEST_F(ServerTest, RunsStepsOfASession) {
+  const std::string session = NewSession();
+  EXPECT_EQ(session.size(), 16);
+  const Result<float> y = Step(session, 3, {"y:0"});
+  ASSERT_TRUE(y.ok()) << y.status().ToString();
+  EXPECT_EQ(*y, -3);
+}
+
+TEST_F(ServerTest, VariablesBelongToTheTask) {
+  const std::string first = NewSession();
+  ASSERT_TRUE(Step(first, 7, {}, {"set"}).ok());
+  EXPECT_EQ(*Step(NewSession(), std::nullopt, {"v:0"}), 7);
+}
+
+TEST_F(ServerTest, AGraphIsExtendedByNodesThatReadIt) {
+  const std::string session = NewSession();
+  namespace Request = pb::ExtendSessionRequest;
+  OwnedMessage request(Request::Descriptor());
+  request->SetString(Request::kSessionHandle, session);
+  request->Mutable(Request::kGraphDef)
+      ->CopyFrom(*FromText(
+          pb::GraphDef::Descriptor(),
+          R"(node { name: "z" op: "Neg" input: "y" input: "^x" attr { key: "T" value { type: DT_FLOAT } } })"));
+  const Result<OwnedMessage> response =
+      Call("ExtendSession", *request, pb::ExtendSessionResponse::Descriptor());
+  ASSERT_TRUE(response.ok()) << response.status().ToString();
+  EXPECT_EQ((*response)->GetInt(pb::ExtendSessionResponse::kNewGraphVersion), 1);
+  EXPECT_EQ(*Step(session, 4, {"z:0"}), 4);
+  // A client that does not know of it is told so.
+  const Result<OwnedMessage> stale =
+      Call("ExtendSession", *request, pb::ExtendSessionResponse::Descriptor());
+  EXPECT_EQ(stale.status().code(), Code::kAborted);
+}
+
+TEST_F(ServerTest, ErrorsOfAStepComeInTheAnswer) {
+  const std::string session = NewSession();
+  EXPECT_EQ(Step(session, std::nullopt, {"y:0"}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Step(session, std::nullopt, {"nowhere:0"}).status().code(), Code::kNotFound);
+  EXPECT_EQ(Step(session, std::nullopt, {"v:0"}).status().code(), Code::kFailedPrecondition);
+  EXPECT_EQ(Step("0123456789abcdef", 1, {"y:0"}).status().code(), Code::kAborted);
+  EXPECT_EQ(*Step(session, 1, {"y:0"}), -1);  // and the session lives
+}
+
+TEST_F(ServerTest, AStepEndsWithTheDeadlineOfItsCall) {
+  const std::string session = NewSession();
+  const Result<float> taken =
+      Step(session, std::nullopt, {"take:0"}, {}, {.timeout = std::chrono::milliseconds(50)});
+  EXPECT_EQ(taken.status().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(*Step(session, 1, {"y:0"}), -1);
+}
+
+TEST_F(ServerTest, ACancelledCallEndsItsStep) {
+  const std::string session = NewSession();
+  CancellationManager cancellation;
+  std::thread canceller([&] { cancellation.Cancel(Cancelled("enough")); });
+  const Result<float> taken =
+      Step(session, std::nullopt, {"take:0"}, {}, {.cancellation = &cancellation});
+  canceller.join();
+  EXPECT_EQ(taken.status().code(), Code::kCancelled);
+}
+
+TEST_F(ServerTest, AClosedSessionIsGone) {
+  const std::string session = NewSession();
+  OwnedMessage request(pb::CloseSessionRequest::Descriptor());
+  request->SetString(pb::CloseSessionRequest::kSessionHandle, session);
+  ASSERT_TRUE(Call("CloseSession", *request, pb::CloseSessionResponse::Descriptor()).ok());
+  EXPECT_EQ(Step(session, 1, {"y:0"}).status().code(), Code::kAborted);
+  EXPECT_EQ(Call("CloseSession", *request, pb::CloseSessionResponse::Descriptor()).status().code(),
+            Code::kAborted);
+}
+
+TEST_F(ServerTest, ResetDropsVariablesAndSessions) {
+  const std::string session = NewSession();
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+  const OwnedMessage request(pb::ResetRequest::Descriptor());
+  ASSERT_TRUE(Call("Reset", *request, pb::ResetResponse::Descriptor()).ok());
+  EXPECT_EQ(Step(session, 1, {"y:0"}).status().code(), Code::kAborted);
+  EXPECT_EQ(Step(NewSession(), std::nullopt, {"v:0"}).status().code(), Code::kFailedPrecondition);
+}
+
+TEST_F(ServerTest, CallablesRunByHandle) {
+  const std::string session = NewSession();
+  OwnedMessage make(pb::MakeCallableRequest::Descriptor());
+  make->SetString(pb::MakeCallableRequest::kSessionHandle, session);
+  Message* const options = make->Mutable(pb::MakeCallableRequest::kOptions);
+  options->AddString(pb::CallableOptions::kFeed, "x:0");
+  options->AddString(pb::CallableOptions::kFetch, "y:0");
+  const Result<OwnedMessage> made =
+      Call("MakeCallable", *make, pb::MakeCallableResponse::Descriptor());
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  OwnedMessage run(pb::RunCallableRequest::Descriptor());
+  run->SetString(pb::RunCallableRequest::kSessionHandle, session);
+  run->SetInt(pb::RunCallableRequest::kHandle, (*made)->GetInt(pb::MakeCallableResponse::kHandle));
+  Message* const feed = run->Add(pb::RunCallableRequest::kFeed);
+  feed->SetInt(pb::TensorProto::kDtype, pb::DataType::DT_FLOAT);
+  feed->AddFloat(pb::TensorProto::kFloatVal, 5);
+  const Result<OwnedMessage> ran = Call("RunCallable", *run, pb::RunCallableResponse::Descriptor());
+  ASSERT_TRUE(ran.ok()) << ran.status().ToString();
+  const Result<Tensor> y = TensorFromProto(*(*ran)->Messages(pb::RunCallableResponse::kFetch)[0]);
+  EXPECT_EQ(y->scalar<float>(), -5);
+  run->SetInt(pb::RunCallableRequest::kHandle, 99);
+  EXPECT_EQ(Call("RunCallable", *run, pb::RunCallableResponse::Descriptor()).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST_F(ServerTest, TellsItsDevices) {
+  const OwnedMessage request(pb::ListDevicesRequest::Descriptor());
+  const Result<OwnedMessage> response =
+      Call("ListDevices", *request, pb::ListDevicesResponse::Descriptor());
+  ASSERT_TRUE(response.ok());
+  const auto devices = (*response)->Messages(pb::ListDevicesResponse::kLocalDevice);
+  ASSERT_EQ(devices.size(), 1);
+  EXPECT_EQ(devices[0]->GetString(pb::DeviceAttributes::kName),
+            "/job:local/replica:0/task:0/device:CPU:0");
+  EXPECT_NE(devices[0]->GetUint(pb::DeviceAttributes::kIncarnation), 0);
+}
+
+TEST_F(ServerTest, GarbageAndUnknownMethodsAreErrors) {
+  const RpcCallOptions options = {.timeout = 60s};
+  const auto code = [&](const std::string& method, const std::string& bytes) {
+    return channel_->Call(method, bytes, options).status().code();
+  };
+  EXPECT_EQ(code("/tensorflow.MasterService/RunStep", "\xff\xff\xff"), Code::kInternal);
+  EXPECT_EQ(code("/tensorflow.MasterService/Dance", ""), Code::kUnimplemented);
+  EXPECT_EQ(code("/grpc.health.v1.Health/Check", ""), Code::kUnimplemented);
+  EXPECT_EQ(code("/tensorflow.grpc.MasterService/ListDevices", ""), Code::kOk);
+}
+
+TEST_F(ServerTest, StopEndsStepsThatWait) {
+  const std::string session = NewSession();
+  std::thread stopper([&] { server_->Stop(); });
+  const Result<float> taken = Step(session, std::nullopt, {"take:0"});
+  stopper.join();
+  EXPECT_FALSE(taken.ok());
+  EXPECT_TRUE(server_->Join(Deadline::Never()));
+}
+
+TEST_F(ServerTest, APortIsTakenOnce) {
+  ServerOptions options;
+  ASSERT_TRUE(options.cluster.Add("local", 0, StrCat("127.0.0.1:", server_->port())).ok());
+  const Result<std::unique_ptr<Server>> second = Server::Start(options, MakeRegistries());
+  EXPECT_EQ(second.status().code(), Code::kUnavailable);
+  server_->Stop();
+  EXPECT_TRUE(Server::Start(options, MakeRegistries()).ok());
+}
+
+TEST_F(ServerTest, ListensOnLoopbackUnlessToldOtherwise) {
+  ServerOptions options;
+  ASSERT_TRUE(options.cluster.Add("local", 0, "0.0.0.0:0").ok());
+  const Result<std::unique_ptr<Server>> refused = Server::Start(options, MakeRegistries());
+  EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.status().message(), HasSubstr("insecure"));
+  options.insecure = true;
+  EXPECT_TRUE(Server::Start(options, MakeRegistries()).ok());
+}
+
+TEST_F(ServerTest, ATaskMustBeOfItsCluster) {
+  ServerOptions options;
+  ASSERT_TRUE(options.cluster.Add("ps", 0, "127.0.0.1:0").ok());
+  options.job = "worker";
+  const Result<std::unique_ptr<Server>> refused = Server::Start(options, MakeRegistries());
+  EXPECT_EQ(refused.status().code(), Code::kNotFound);
+  EXPECT_THAT(refused.status().message(), HasSubstr("ps: 0"));
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// CallThreads: threads for calls that may wait (a step, a set-up call): one for each call that is
+// open, kept for the next one. The pool that runs kernels never waits for a call.
+//
+//   CallThreads threads(1000);
+//   RETURN_IF_ERROR(threads.Run([call] { call->Answer(Work()); }));
+//
+// Threads: Run from any. The destructor waits for calls that run.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/base/status.h"
+
+namespace thalweg {
+
+class CallThreads {
+ public:
+  explicit CallThreads(int most) : most_(most) {}
+  CallThreads(const CallThreads&) = delete;
+  CallThreads& operator=(const CallThreads&) = delete;
+  ~CallThreads();
+
+  // ResourceExhausted when all threads are taken.
+  Status Run(std::function<void()> call) EXCLUDES(mutex_);
+
+ private:
+  void Loop() EXCLUDES(mutex_);
+
+  const int most_;
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  int idle_ GUARDED_BY(mutex_) = 0;
+  std::deque<std::function<void()>> waiting_ GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: one task of a cluster: its devices, its master and its worker service on one port.
+//
+//   ASSIGN_OR_RETURN(auto server, Server::Start({.job = "local"}, MakeRegistries()));
+//   Use(server->target());          // grpc://127.0.0.1:PORT
+//   server->Stop();                 // or from another thread: Join() returns then
+//
+// Variables, queues and tables belong to the task: sessions see each other's, unless a session
+// asks for its own (isolate_session_state). Listens on loopback only, unless `insecure` is set.
+// Ownership: stops when it is destroyed. Threads: every member from any thread; a call that waits
+// has a thread of its own, kernels run in the environment's pool. Errors: InvalidArgument for
+// options that do not fit each other, Unavailable when the port is taken, FailedPrecondition where
+// the gRPC component is missing.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "thalweg/base/notification.h"
+#include "thalweg/cluster/call_threads.h"
+#include "thalweg/cluster/master/master.h"
+#include "thalweg/cluster/spec/cluster_spec.h"
+#include "thalweg/cluster/transport/grpc/rpc.h"
+#include "thalweg/session/environment.h"
+
+namespace thalweg {
+
+struct ServerOptions {
+  // Empty: a cluster of this task alone, on a free loopback port.
+  ClusterSpec cluster;
+  std::string job = "local";
+  int task = 0;
+  // Listen on an address that other machines reach, without encryption or authentication.
+  bool insecure = false;
+  int64_t max_message_bytes = 0;  // of a request; 0: gRPC's own 2 GiB
+  int max_waiting_calls = 10'000;
+  EnvironmentOptions environment;  // job and task are set from here
+};
+
+class Server {
+  struct Token {};
+
+ public:
+  static Result<std::unique_ptr<Server>> Start(ServerOptions options, Registries registries);
+  Server(Token, ServerOptions options, std::shared_ptr<Environment> environment);
+  ~Server() { Stop(); }
+
+  const std::string& target() const { return target_; }  // "grpc://HOST:PORT"
+  int port() const { return rpc_->port(); }
+  const std::shared_ptr<Environment>& environment() const { return environment_; }
+
+  // Closes all sessions, ends all calls, frees the port. Returns when nothing runs any more.
+  void Stop() EXCLUDES(mutex_);
+  // Waits for Stop(); false when the deadline passed first.
+  bool Join(Deadline deadline) { return stopped_.WaitUntil(environment_->clock(), deadline); }
+
+ private:
+  Status Listen();
+  void Handle(std::shared_ptr<IncomingCall> call);
+  Result<std::string> Answer(IncomingCall& call);
+  Result<std::string> AnswerMaster(std::string_view method, IncomingCall& call);
+  Result<std::string> AnswerWorker(std::string_view method, IncomingCall& call);
+  Result<std::unique_ptr<Session>> MakeSession(std::shared_ptr<Graph> graph, const Message& config);
+
+  const ServerOptions options_;
+  const std::shared_ptr<Environment> environment_;
+  std::string target_;
+  Master master_;
+  CallThreads threads_;
+  std::unique_ptr<RpcServer> rpc_;
+  Mutex mutex_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  Notification stopped_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// RpcServer and RpcChannel: unary calls over gRPC, of any method, as bytes. gRPC itself is a
+// component (grpc_api.h) that is opened when the first of them is made.
+//
+//   ASSIGN_OR_RETURN(auto server, RpcServer::Start({.address = "127.0.0.1:0"}, [](auto call) {
+//     call->Answer(Handle(call->method(), call->request()));
+//   }));
+//   ASSIGN_OR_RETURN(auto channel, RpcChannel::Connect(server->address()));
+//   channel->Call("/package.Service/Method", bytes, {.timeout = 5s}, [](Result<std::string> r) {});
+//
+// Threads: all members from any thread. Handlers and callbacks come on gRPC's threads and must not
+// wait. Errors: FailedPrecondition where the component is missing; a channel's call ends with
+// Unavailable when nobody listens, DeadlineExceeded, Cancelled, or what the server answered.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/mutex.h"
+#include "thalweg/base/status.h"
+
+namespace thalweg {
+
+// A call that a server has to answer, once; one that is dropped unanswered is answered Internal.
+class IncomingCall {
+ public:
+  virtual ~IncomingCall() = default;
+  virtual std::string_view method() const = 0;  // "/package.Service/Method"
+  virtual const std::string& request() const = 0;
+  virtual std::chrono::nanoseconds timeout() const = 0;  // left at arrival; 0: none
+  // Cancelled when the caller has gone or its deadline has passed.
+  virtual CancellationManager& cancellation() = 0;
+  virtual void Answer(Result<std::string> response) = 0;
+};
+
+struct RpcServerOptions {
+  std::string address = "127.0.0.1:0";  // HOST:PORT, port 0: a free one
+  int64_t max_message_bytes = 0;        // of a request; 0: gRPC's own 2 GiB
+  int64_t max_open_calls = 100'000;
+};
+
+class RpcServer {
+ public:
+  using Handler = std::function<void(std::shared_ptr<IncomingCall>)>;
+  static Result<std::unique_ptr<RpcServer>> Start(const RpcServerOptions& options, Handler handler);
+  // Stops.
+  virtual ~RpcServer() = default;
+  virtual int port() const = 0;
+  // Refuses new calls, cancels those open after `grace`, and returns when all are answered.
+  virtual void Stop(std::chrono::nanoseconds grace) = 0;
+};
+
+struct RpcCallOptions {
+  std::chrono::nanoseconds timeout{0};          // 0: none
+  bool wait_for_ready = false;                  // wait for a server that does not listen yet
+  CancellationManager* cancellation = nullptr;  // outlives the call
+};
+
+class RpcChannel {
+ public:
+  using Done = std::function<void(Result<std::string>)>;
+  // Connects at the first call. `address`: HOST:PORT.
+  static Result<std::unique_ptr<RpcChannel>> Connect(const std::string& address,
+                                                     int64_t max_message_bytes = 0);
+  virtual ~RpcChannel() = default;
+  // `done` comes once, on another thread or, where the call was cancelled before, on this one.
+  virtual void Call(const std::string& method, std::string request, const RpcCallOptions& options,
+                    Done done) = 0;
+  // Waits.
+  Result<std::string> Call(const std::string& method, std::string request,
+                           const RpcCallOptions& options);
+};
+
+}  // namespace thalweg
