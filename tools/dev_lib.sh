@@ -64,6 +64,7 @@ make_venv() {
   rm -rf "$folder"
   /usr/bin/python3 -m venv "$folder"
   local pip=("$folder/bin/python" -m pip install -q --disable-pip-version-check)
+  [[ ${3:-} = whole ]] && pip+=(--no-deps) # the file names all: some are older than what they would ask for
   if [[ ${3:-} = optional ]]; then
     while read -r line; do
       "${pip[@]}" "$line" || say "not available here: $line"
@@ -82,7 +83,7 @@ dev_setup() {
     cluster) dev_setup core; install_packages cluster ;;
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt ;;
-    libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt ;;
+    libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
     *) usage_error "unknown group '$1'" ;;
   esac
 }

@@ -110,3 +110,25 @@ def test_as_a_module(tmp_path):
     done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", "-m", "mine", "a"], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": ROOT}, cwd=tmp_path, check=False)
     assert done.stdout == "['a'] add __main__\n", done.stderr
+
+
+def test_names_of_that_time(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        from collections import Iterable, Mapping
+        import inspect
+        import numpy as np
+        import tensorflow as tf
+        from tensorflow.python.framework import ops
+        spec = inspect.getargspec(lambda a, b=2: a)
+        v = tf.Variable(1.0)
+        kinds = [isinstance(t, ops._TensorLike) for t in (v, v + 1, tf.SparseTensor([[0]], [1], [1]), 1)]
+        with tf.device("/device:CPU:0"):
+            class Taken:
+                def _set_device(self, device):
+                    self.device = device
+            taken = Taken()
+            tf.get_default_graph()._apply_device_functions(taken)
+        print(isinstance([], Iterable), Mapping is not None, spec.args, spec.defaults, np.float(2), kinds,
+              ops.is_dense_tensor_like(v), taken.device.device_type)
+        """)
+    assert (status, out) == (0, "True True ['a', 'b'] (2,) 2.0 [True, True, True, False] True CPU\n"), errors

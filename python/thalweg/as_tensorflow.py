@@ -5,7 +5,7 @@
     import thalweg.as_tensorflow                        before the first import of tensorflow
 
 From then on `tensorflow`, `tensorflow.compat.v1`, `tensorflow.contrib.X`, `tensorflow.python.X` and `tensorflow.core.X` are
-Thalweg's, whether a TensorFlow is installed or not.
+Thalweg's, whether a TensorFlow is installed or not. The launcher restores names that Python and numpy had in those years, too.
 """
 import importlib.abc
 import importlib.machinery
@@ -58,6 +58,8 @@ def main(argv):
         return 2
     import os
     import runpy
+    from thalweg import old_python
+    old_python.restore()
     install()
     if argv[1] == "-m":
         sys.argv = argv[2:]

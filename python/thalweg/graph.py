@@ -172,6 +172,12 @@ class Graph(_core.Graph):
         finally:
             state.device, state.device_functions = old
 
+    def _apply_device_functions(self, op):
+        """Tells an object that stands for an operation where one made now would be put: libraries ask so."""
+        if self._state.device:
+            from thalweg.device_specs import DeviceSpec
+            op._set_device(DeviceSpec.from_string(self._state.device))
+
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs):
         state = self._state

@@ -17,7 +17,7 @@ _SOURCES = {
     "python.framework.constant_op": "ops", "python.framework.dtypes": "dtypes", "python.framework.errors": "errors",
     "python.framework.errors_impl": "errors", "python.framework.function": "functions",
     "python.framework.graph_util": "graph_util", "python.framework.importer": "graph",
-    "python.framework.meta_graph": "meta_graph", "python.framework.ops": "graph tensor ops stand_ins",
+    "python.framework.meta_graph": "meta_graph", "python.framework.ops": "graph tensor ops stand_ins private_names",
     "python.framework.random_seed": "graph", "python.framework.sparse_tensor": "sparse",
     "python.framework.tensor_shape": "shapes", "python.framework.tensor_util": "tensor_util messages",
     "python.framework.test_util": "test", "python.layers": "layers layers_convolution layers_normalization layers_pooling layer_utils", "python.lib.io.file_io": "file_io gfile",
