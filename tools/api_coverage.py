@@ -47,23 +47,27 @@ def brief(value):
 
 
 def parameters(function):
-    """The arguments of a function or a class as the facts write them; None when Python cannot tell."""
+    """The arguments of a function or a class as the facts write them; None when Python cannot tell. What has a default and can
+    only be given by its name is ours alone, and no program of TensorFlow notices it."""
     try:
         given = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
     marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    given = [p for p in given if p.kind is not p.KEYWORD_ONLY or p.default is p.empty]
     return [marks.get(p.kind, "") + p.name + ("" if p.default is p.empty else "=" + brief(p.default)) for p in given]
 
 
 def same(wanted, found):
-    """Whether two arguments are the same; objects count as equal defaults."""
+    """Whether two arguments are the same; defaults that are objects without a value to show count as equal, and so does a list
+    as the tuple of the same items."""
     name, equals, default = wanted.partition("=")
     other, other_equals, other_default = found.partition("=")
     if name != other or equals != other_equals:
         return False
-    if default.startswith("<") or other_default.startswith("<"):
+    if any(re.match(r"<|\w+\(\)$", d) for d in (default, other_default)):
         return True
+    default, other_default = (f"({d[1:-1]})" if d.startswith("[") else d for d in (default, other_default))
     return default == other_default or number(default) is not None and number(default) == number(other_default)
 
 
@@ -90,9 +94,11 @@ def state_of(package, path, rows, kernels):
     if operation is not None and operation not in kernels:
         return "missing", f"the operation {operation} is not implemented"
     wanted, found = row.get("args"), parameters(value) if callable(value) else None
-    if wanted is None or found is None or wanted[:1] == ["*args"] or row.get("kind") == "exception":
+    if wanted is None or found is None or row.get("kind") == "exception":
         return "works", ""
-    found = found[1:] if found[:1] == ["self"] else found
+    wanted, found = (args[1:] if args[:1] == ["self"] else args for args in (wanted, found))
+    if wanted[:1] == ["*args"]:
+        return "works", ""
     if len(wanted) == len(found) and all(map(same, wanted, found)):
         return "works", ""
     return "other arguments", f"`({', '.join(found)})` instead of `({', '.join(wanted)})`"

@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 CASES = {}
+SHOWN = {}  # name of a case -> symbols that it shows beside its own, "train.Saver train.latest_checkpoint"
 
 
 def case(function):

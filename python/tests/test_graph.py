@@ -117,7 +117,7 @@ def test_shapes(graph):
 def test_dtypes():
     assert tw.float32.as_numpy_dtype is np.float32 and tw.as_dtype(np.int64) is tw.int64 and tw.as_dtype("half") is tw.float16
     assert tw.float32 == np.float32 and tw.float32 != tw.int32 and tw.int32.max == 2**31 - 1 and tw.float32.is_floating
-    assert tw.float32._as_ref.base_dtype is tw.float32 and tw.as_dtype(1) is tw.float32 and tw.string.size == 1
+    assert tw.float32._as_ref.base_dtype is tw.float32 and tw.as_dtype(1) is tw.float32 and tw.string.size == 8
     assert repr(tw.float32) == "tf.float32" and str(tw.float32) == "<dtype: 'float32'>"
     with pytest.raises(TypeError):
         tw.as_dtype("floatt")

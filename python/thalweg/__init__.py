@@ -143,12 +143,9 @@ _OPERATIONS = dict(
     segment_min="SegmentMin", segment_prod="SegmentProd", segment_sum="SegmentSum", sign="Sign", sin="Sin", sinh="Sinh",
     sqrt="Sqrt", square="Square", squared_difference="SquaredDifference", tan="Tan",
     # Elements that are moved.
-    batch_to_space_nd="BatchToSpaceND", bitcast="Bitcast", depth_to_space="DepthToSpace", diag_part="DiagPart",
-    extract_volume_patches="ExtractVolumePatches", matrix_band_part="MatrixBandPart", roll="Roll", scatter_nd="ScatterNd",
-    space_to_batch_nd="SpaceToBatchND", space_to_depth="SpaceToDepth", tensor_scatter_add="TensorScatterAdd",
-    tensor_scatter_nd_add="TensorScatterAdd", tensor_scatter_nd_sub="TensorScatterSub",
-    tensor_scatter_nd_update="TensorScatterUpdate", tensor_scatter_sub="TensorScatterSub",
-    tensor_scatter_update="TensorScatterUpdate", unique_with_counts="UniqueWithCounts", unravel_index="UnravelIndex",
+    batch_to_space_nd="BatchToSpaceND", bitcast="Bitcast", diag_part="DiagPart",
+    extract_volume_patches="ExtractVolumePatches", matrix_band_part="MatrixBandPart", roll="Roll", 
+    space_to_batch_nd="SpaceToBatchND", unravel_index="UnravelIndex",
     # Quantisation.
     fake_quant_with_min_max_args="FakeQuantWithMinMaxArgs",
     fake_quant_with_min_max_args_gradient="FakeQuantWithMinMaxArgsGradient",

@@ -22,7 +22,7 @@ def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None
     return apply("SpaceToBatchND", [input, _blocks(block_size, block_shape), paddings], name=name)
 
 
-def batch_to_space(input, crops, block_size=None, name=None, block_shape=None):  # noqa: A002
+def batch_to_space(input, crops, block_size, name=None, block_shape=None):  # noqa: A002
     """Entries of the batch become blocks of a space, which is then cropped."""
     return apply("BatchToSpaceND", [input, _blocks(block_size, block_shape), crops], name=name)
 

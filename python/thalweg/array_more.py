@@ -102,9 +102,9 @@ def batch_gather(params, indices, name=None):
 
 
 # ---- counts ----
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32, name=None):
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32):
     """How often each number from 0 on occurs, or the sums of the weights of each."""
-    with name_scope(name, "bincount"):
+    with name_scope(None, "bincount"):
         arr = convert_to_tensor(arr, dtype=dtypes.int32, name="arr")
         present = apply("Greater", [math_ops.reduce_prod(array_ops.shape(arr)), 0])
         size = math_ops.cast(present, dtypes.int32) * (math_ops.reduce_max(arr) + 1)

@@ -73,15 +73,20 @@ def schema_text(definition):
                       *map(attribute, definition.attr)])
 
 
-def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False):
-    """The TensorProto of an array, list or number."""
+def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False):
+    """The TensorProto of an array, list or number; with `allow_broadcast`, one value may fill the shape."""
     import numpy as np
 
     from thalweg import _core
     number = 0 if dtype is None else dtypes.as_dtype(dtype)._number
     if shape is not None:
         number, array = _core.to_numpy(values, number)
-        values = np.reshape(array, shape)
+        array, shape = np.asarray(array), [int(d) for d in shape]
+        if verify_shape and list(array.shape) != shape:
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
+        if array.size > np.prod(shape, dtype=np.int64):
+            raise ValueError(f"Too many elements provided. Needed at most {np.prod(shape)}, but received {array.size}")
+        values = np.broadcast_to(array, shape) if allow_broadcast and array.size == 1 else np.reshape(array, shape)
     return messages.TensorProto.FromString(_core.tensor_to_proto(values, number))
 
 

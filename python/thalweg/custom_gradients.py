@@ -69,7 +69,7 @@ def made(graph, op):
         graph.__dict__.setdefault("_overridden", {})[op._id] = name
 
 
-def custom_gradient(f=None):
+def custom_gradient(f):
     """A function that gives (result, gradient function): gradients through the result ask that function."""
     @functools.wraps(f)
     def decorated(*args, **kwargs):

@@ -26,9 +26,11 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 class Distribution:
     """Base of distributions: `_log_prob`, `_sample_n` and the like are what a kind defines."""
 
-    def __init__(self, dtype, name, allow_nan_stats=True, validate_args=False, reparameterization_type=NOT_REPARAMETERIZED):
-        self.dtype, self.name, self.allow_nan_stats, self.validate_args = dtype, name, allow_nan_stats, validate_args
-        self.reparameterization_type = reparameterization_type
+    def __init__(self, dtype, reparameterization_type, validate_args, allow_nan_stats, parameters=None, graph_parents=None,
+                 name=None):
+        self.dtype, self.allow_nan_stats, self.validate_args = dtype, allow_nan_stats, validate_args
+        self.reparameterization_type, self.parameters = reparameterization_type, dict(parameters or {})
+        self.name = type(self).__name__ if name is None else name
 
     def _shape(self):
         raise NotImplementedError(f"{type(self).__name__} has no batch shape")
@@ -97,7 +99,7 @@ class Normal(Distribution):
         with name_scope(name, values=[loc, scale]) as scope:
             self.loc = array_ops.identity(convert_to_tensor(loc, preferred_dtype=dtypes.float32), name="loc")
             self.scale = array_ops.identity(convert_to_tensor(scale, dtype=self.loc.dtype.base_dtype), name="scale")
-        super().__init__(self.loc.dtype.base_dtype, scope, allow_nan_stats, validate_args, FULLY_REPARAMETERIZED)
+        super().__init__(self.loc.dtype.base_dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, name=scope)
 
     def _shape(self):
         return self.loc + self.scale
@@ -139,7 +141,7 @@ class Uniform(Distribution):
         with name_scope(name, values=[low, high]) as scope:
             self.low = array_ops.identity(convert_to_tensor(low, preferred_dtype=dtypes.float32), name="low")
             self.high = array_ops.identity(convert_to_tensor(high, dtype=self.low.dtype.base_dtype), name="high")
-        super().__init__(self.low.dtype.base_dtype, scope, allow_nan_stats, validate_args, FULLY_REPARAMETERIZED)
+        super().__init__(self.low.dtype.base_dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, name=scope)
 
     def _shape(self):
         return self.low + self.high
@@ -187,7 +189,7 @@ class Bernoulli(Distribution):
         with name_scope(name, values=[logits, probs]) as scope:
             self.logits = _logits(logits, probs, lambda p: apply("Log", [p]) - apply("Log1p", [-p]))
             self.probs = convert_to_tensor(probs) if probs is not None else apply("Sigmoid", [self.logits])
-        super().__init__(dtypes.as_dtype(dtype), scope, allow_nan_stats, validate_args)
+        super().__init__(dtypes.as_dtype(dtype), NOT_REPARAMETERIZED, validate_args, allow_nan_stats, name=scope)
 
     def _shape(self):
         return self.logits
@@ -222,7 +224,7 @@ class Categorical(Distribution):
         with name_scope(name, values=[logits, probs]) as scope:
             self.logits = _logits(logits, probs, lambda p: apply("Log", [p]))
             self.probs = convert_to_tensor(probs) if probs is not None else nn.softmax(self.logits)
-        super().__init__(dtypes.as_dtype(dtype), scope, allow_nan_stats, validate_args)
+        super().__init__(dtypes.as_dtype(dtype), NOT_REPARAMETERIZED, validate_args, allow_nan_stats, name=scope)
 
     def _shape(self):
         return self.logits[..., 0]

@@ -16,10 +16,12 @@ class DType:
 
     __slots__ = ("_number", "name", "_numpy")
 
-    def __init__(self, number):
-        self._number = number
-        base = _NAMES[number % _REF - 1]
-        self.name = base + "_ref" if number > _REF else base
+    def __init__(self, type_enum):
+        if type_enum % _REF - 1 not in range(len(_NAMES)):
+            raise TypeError(f"type_enum is not a valid types_pb2.DataType: {type_enum}")
+        self._number = type_enum
+        base = _NAMES[type_enum % _REF - 1]
+        self.name = base + "_ref" if type_enum > _REF else base
         self._numpy = None
 
     @property
@@ -83,7 +85,7 @@ class DType:
 
     @property
     def size(self):
-        return 1 if self.base_dtype.name in ("string", "resource", "variant") else np.dtype(self.as_numpy_dtype).itemsize
+        return 8 if self.base_dtype.name == "string" else 1 if self.base_dtype.name in ("resource", "variant") else np.dtype(self.as_numpy_dtype).itemsize
 
     def _limit(self, end):
         if self.base_dtype.name == "bfloat16":
@@ -94,7 +96,7 @@ class DType:
             return getattr(np.iinfo(self.as_numpy_dtype), end)
         if self.is_bool:
             return end == "max"
-        raise TypeError(f"Cannot find {end} value of {self}.")
+        raise TypeError(f"Cannot find {end}imum value of {self}.")
 
     @property
     def min(self):
@@ -165,7 +167,7 @@ def as_dtype(type_value):
         if numpy_type is not None:
             found = _BY_NAME["string"] if numpy_type.kind in "OSU" else _BY_NAME.get(numpy_type.name)
     if found is None:
-        raise TypeError(f"Cannot convert type_value {type_value!r} to a TensorFlow DType.")
+        raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
     return found
 
 

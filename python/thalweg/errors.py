@@ -60,4 +60,33 @@ def _make(code, message, graph=None):
     return error
 
 
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python's own truth, iteration and the like of a tensor, whose value is not known when the graph is built."""
+
+
+def exception_type_from_error_code(error_code):
+    """The class of a code."""
+    return _CLASS_BY_CODE[error_code]
+
+
+def error_code_from_exception_type(cls):
+    """The code of a class."""
+    try:
+        return next(code for code, found in _CLASS_BY_CODE.items() if found is cls)
+    except StopIteration:
+        import logging
+        logging.getLogger("thalweg").warning("Unknown class exception")
+        return UnknownError(None, None, "Unknown class exception", None)  # noqa: F821
+
+
+class raise_exception_on_not_ok_status:  # noqa: N801
+    """There are no status objects here: calls raise by themselves."""
+
+    def __enter__(self):
+        raise NotImplementedError("raise_exception_on_not_ok_status is not there: calls raise their errors themselves")
+
+    def __exit__(self, *error):
+        return False
+
+
 names.complete(globals())

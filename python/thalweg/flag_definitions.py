@@ -29,12 +29,15 @@ def _calling_module():
 class FlagHolder:
     """What a DEFINE gives: the flag, without its name in FLAGS."""
 
-    def __init__(self, flag_values, flag):
-        self._values, self.name = flag_values, flag.name
+    def __init__(self, flag_values, flag, ensure_non_none_value=False):
+        self._values, self.name, self._must_be = flag_values, flag.name, ensure_non_none_value
 
     @property
     def value(self):
-        return getattr(self._values, self.name)
+        found = getattr(self._values, self.name)
+        if found is None and self._must_be:
+            raise flags.IllegalFlagValueError(f"Unexpected None value for flag {self.name}")
+        return found
 
     @property
     def default(self):

@@ -173,7 +173,7 @@ class WhitespaceSeparatedListParser(ArgumentParser):
 class Flag:
     """A flag: its value, default and help."""
 
-    def __init__(self, parser, serializer=None, name=None, default=None, help_string="", short_name=None, boolean=False,
+    def __init__(self, parser, serializer, name, default, help_string, short_name=None, boolean=False,
                  allow_override=False, allow_override_cpp=False, allow_hide_cpp=False, allow_overwrite=True,
                  allow_using_method_names=False):
         self.name, self.parser, self.help, self.short_name = name, parser, help_string, short_name

@@ -100,7 +100,7 @@ class GradientTape:
         flat = nest.flatten(sources)
         found = gradient_ops.gradients(nest.flatten(target), flat, None if output_gradients is None else
                                        nest.flatten(output_gradients), unconnected_gradients=unconnected_gradients)
-        zeros = gradient_ops.UnconnectedGradients.ZERO == unconnected_gradients
+        zeros = gradient_ops.UnconnectedGradients(unconnected_gradients) is gradient_ops.UnconnectedGradients.ZERO
         kept = [g if self._counts(s) else array_ops.zeros_like(s) if zeros else None for g, s in zip(found, flat)]
         return nest.pack_sequence_as(sources, kept)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradients, clipping, and IndexedSlices as dense tensors."""
+import enum
 import warnings
 
 from thalweg import custom_gradients, ops
@@ -14,8 +15,16 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
-class UnconnectedGradients:
-    NONE, ZERO = "none", "zero"
+class UnconnectedGradients(enum.Enum):
+    NONE = "none"
+    ZERO = "zero"
+
+
+def _how_unconnected(value):
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}") from None
 
 
 def _source(x):
@@ -36,10 +45,11 @@ def _differentiable(ys, given):
 
 
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
-              aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE,
+              aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE, *,
               explain_unconnected=False):
     """The derivative of sum(ys) for each of xs: None for one that ys do not depend on, or, with `explain_unconnected`, an
     error that shows where the path breaks."""
+    unconnected_gradients = _how_unconnected(unconnected_gradients)
     ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     ys = [convert_to_tensor(y) for y in ys]

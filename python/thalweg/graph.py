@@ -18,6 +18,7 @@ class GraphKeys:
     METRIC_VARIABLES = "metric_variables"
     MODEL_VARIABLES = "model_variables"
     TRAINABLE_VARIABLES = "trainable_variables"
+    TRAINABLE_RESOURCE_VARIABLES = "trainable_resource_variables"
     SUMMARIES = "summaries"
     QUEUE_RUNNERS = "queue_runners"
     TABLE_INITIALIZERS = "table_initializer"
@@ -276,6 +277,10 @@ class Graph(_core.Graph):
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
     def get_operation_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        if ":" not in name and self._find(name) is None:
+            raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name):

@@ -198,10 +198,10 @@ def random_flip_up_down(image, seed=None):
     return _perhaps_flipped(image, 0, seed, "random_flip_up_down")
 
 
-def transpose_image(image):
+def transpose_image(image, name=None):
     """Rows for columns."""
     image = convert_to_tensor(image, name="image")
-    return array_ops.transpose(image, [1, 0, 2] if _rank(image) == 3 else [0, 2, 1, 3])
+    return array_ops.transpose(image, [1, 0, 2] if _rank(image) == 3 else [0, 2, 1, 3], name=name or "transpose_image")
 
 
 transpose = transpose_image

@@ -117,9 +117,12 @@ class GlorotNormal(VarianceScaling):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
-class LecunNormal(VarianceScaling):
-    def __init__(self, seed=None, dtype=dtypes.float32):
-        super().__init__(1.0, "fan_in", "truncated_normal", seed, dtype)
+def lecun_normal(seed=None):
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed=None):
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def he_normal(seed=None):
@@ -174,5 +177,5 @@ zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constan
 random_uniform_initializer, random_normal_initializer = RandomUniform, RandomNormal
 truncated_normal_initializer, variance_scaling_initializer = TruncatedNormal, VarianceScaling
 glorot_uniform_initializer, glorot_normal_initializer = GlorotUniform, GlorotNormal
-lecun_normal_initializer, identity_initializer = LecunNormal, Identity
+identity_initializer = Identity
 orthogonal_initializer, uniform_unit_scaling_initializer = Orthogonal, UniformUnitScaling

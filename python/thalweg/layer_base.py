@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layer: variables that are made at the first call and used again by the next ones."""
+import inspect
 import re
+import types
 
 from thalweg import dtypes, graph, init_ops, nest
 from thalweg.graph import GraphKeys
@@ -209,6 +211,17 @@ class Layer:
             shared = key in ("_graph", "_scope") or key.endswith("weights")
             setattr(made, key, value if shared else copy.deepcopy(value, memo))
         return made
+
+
+def with_defaults(function, **defaults):
+    """The function with other defaults of some of its arguments."""
+    names = inspect.getfullargspec(function).args
+    values = list(function.__defaults__)
+    for name, value in defaults.items():
+        values[names.index(name) - len(names)] = value
+    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, tuple(values), function.__closure__)
+    made.__doc__, made.__kwdefaults__, made.__qualname__ = function.__doc__, function.__kwdefaults__, function.__qualname__
+    return made
 
 
 def channels_of(layer, input_shape, data_format="channels_last"):

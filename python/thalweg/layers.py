@@ -64,9 +64,9 @@ class Dropout(Layer):
 class Flatten(Layer):
     """Each example as one row."""
 
-    def __init__(self, data_format="channels_last", **kwargs):
+    def __init__(self, data_format=None, **kwargs):
         super().__init__(**kwargs)
-        self.data_format, self.input_spec = data_format, InputSpec(min_ndim=1)
+        self.data_format, self.input_spec = data_format or "channels_last", InputSpec(min_ndim=1)
 
     def call(self, inputs):
         rank = inputs.shape.ndims

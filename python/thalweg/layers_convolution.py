@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutional layers, plain, transposed and separable."""
 from thalweg import array_ops, nn
-from thalweg.layer_base import ZEROS, InputSpec, Layer, channels_of
+from thalweg.layer_base import ZEROS, InputSpec, Layer, channels_of, with_defaults
 
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -96,11 +96,13 @@ class Conv1D(_Conv):
 
 class Conv2D(_Conv):
     """Convolution of images."""
+    __init__ = with_defaults(_Conv.__init__, strides=(1, 1), dilation_rate=(1, 1))
 
 
 class Conv3D(_Conv):
     """Convolution of volumes."""
     rank = 3
+    __init__ = with_defaults(_Conv.__init__, strides=(1, 1, 1), dilation_rate=(1, 1, 1))
 
     def _convolve(self, inputs):
         return nn.conv3d(inputs, self.kernel, _full(self.strides, self.layout), self.padding.upper(), data_format=self.layout,
@@ -203,6 +205,7 @@ class SeparableConv1D(_Separable):
 
 class SeparableConv2D(_Separable):
     """Separable convolution of images."""
+    __init__ = with_defaults(_Separable.__init__, strides=(1, 1), dilation_rate=(1, 1))
 
     def _convolve(self, inputs):
         return self._separate(inputs, self.depthwise_kernel, self.pointwise_kernel, self.strides, self.dilation_rate,

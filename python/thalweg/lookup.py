@@ -140,7 +140,7 @@ class LookupInterface:
 class StaticHashTable(LookupInterface):
     """A table that its initializer fills, once: StaticHashTable(KeyValueTensorInitializer(keys, values), -1)."""
 
-    def __init__(self, initializer, default_value, name=None, shared_name=None):
+    def __init__(self, initializer, default_value, name=None, *, shared_name=None):
         super().__init__(initializer.key_dtype, initializer.value_dtype)
         self._initializer = initializer
         self._make("HashTableV2", [], {}, default_value, shared_name, name or "hash_table")
@@ -169,7 +169,8 @@ class _MutableTable(LookupInterface):
 class MutableHashTable(_MutableTable):
     """A table that steps change."""
 
-    def __init__(self, key_dtype, value_dtype, default_value, shared_name=None, name="MutableHashTable", checkpoint=True):
+    def __init__(self, key_dtype, value_dtype, default_value, name="MutableHashTable", checkpoint=True, *,
+                 shared_name=None):
         super().__init__(key_dtype, value_dtype)
         default = convert_to_tensor(default_value, self._value_dtype)
         if default.shape.ndims == 0:
@@ -181,8 +182,8 @@ class MutableHashTable(_MutableTable):
 class MutableDenseHashTable(_MutableTable):
     """A table that steps change; empty_key and deleted_key are not allowed in it."""
 
-    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key=None, initial_num_buckets=None,
-                 shared_name=None, name="MutableDenseHashTable", checkpoint=True):
+    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets=None,
+                 name="MutableDenseHashTable", checkpoint=True, *, shared_name=None):
         super().__init__(key_dtype, value_dtype)
         default = convert_to_tensor(default_value, self._value_dtype)
         keys = [convert_to_tensor(key, self._key_dtype) for key in (empty_key, deleted_key)]

@@ -222,10 +222,12 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
         return apply("Squeeze", [result], {"squeeze_dims": [axis] if isinstance(axis, int) else list(axis)})
 
 
-def count_nonzero(input_tensor, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
-                  keep_dims=None):
+def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
+                  keep_dims=None, input=None):  # noqa: A002
     """How many elements are not zero."""
-    x = convert_to_tensor(input_tensor)
+    if (input_tensor is None) == (input is None):
+        raise ValueError("count_nonzero takes one of 'input_tensor' and 'input'")
+    x = convert_to_tensor(input if input_tensor is None else input_tensor)
     zero = constant(0, x.dtype.base_dtype)
     return reduce_sum(cast(apply("NotEqual", [x, zero]), dtype), axis, keepdims, name, reduction_indices, keep_dims)
 
@@ -304,11 +306,15 @@ def multiply(x, y, name=None):
     return apply("Mul", [x, y], name=name)
 
 
-def scalar_mul(scalar, x):
+def scalar_mul(scalar, x, name=None):
     """x times a number."""
+    scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype if hasattr(x, "dtype") and hasattr(x.dtype, "base_dtype") else
+                               None, name="scalar")
+    if scalar.shape.ndims not in (0, None):
+        raise ValueError(f"Only scalar multiply works, got shape {scalar.shape}")
     if isinstance(x, IndexedSlices):
-        return IndexedSlices(scalar * x.values, x.indices, x.dense_shape)
-    return scalar * x
+        return IndexedSlices(apply("Mul", [scalar, x.values], name=name), x.indices, x.dense_shape)
+    return apply("Mul", [scalar, x], name=name)
 
 
 def log_sigmoid(x, name=None):

@@ -26,8 +26,11 @@ def _collection(items):
 
 def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
                       graph=None, export_scope=None, clear_devices=False, clear_extraneous_savers=False,
-                      strip_default_attrs=False, save_debug_info=False, saver=None):
-    """The MetaGraphDef of a graph, also written to `filename`. `saver` gives the saver_def."""
+                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+    """The MetaGraphDef of a graph, also written to `filename`. `saver`, a keyword, gives the saver_def."""
+    saver = kwargs.pop("saver", None)
+    if kwargs:
+        raise TypeError(f"export_meta_graph() got an unexpected keyword argument '{sorted(kwargs)[0]}'")
     if export_scope is not None:
         raise NotImplementedError("export_meta_graph of one scope is not there yet")
     graph = graph or graph_module.get_default_graph()
@@ -78,7 +81,7 @@ def _variable(graph, data, prefix):
     return made
 
 
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **_):
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
     """Adds the graph and its collections to the default graph; gives a Saver of its variables."""
     from thalweg.saver import Saver
     given = meta_graph_or_file

@@ -32,9 +32,9 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     return pack(structure)
 
 
-def is_nested(structure):
+def is_nested(seq):
     """Whether it is a list, tuple or dict."""
-    return isinstance(structure, (list, tuple, dict))
+    return isinstance(seq, (list, tuple, dict))
 
 
 is_sequence = is_nested

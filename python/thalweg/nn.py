@@ -80,7 +80,7 @@ def _padding(padding):
 
 
 def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True, data_format="NHWC",  # noqa: A002
-           dilations=None, name=None, filters=None):
+           dilations=(1, 1, 1, 1), name=None, filters=None):
     """2-D convolution; filters are [height, width, in, out]."""
     filters = filter if filters is None else filters
     padding, explicit = _padding(padding)
@@ -310,6 +310,8 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
 
 def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
     """Rows of an embedding."""
+    if params is None or isinstance(params, (list, tuple)) and not params:
+        raise ValueError("Need at least one param")
     if isinstance(params, (list, tuple)):
         parts = list(params)
     elif hasattr(params, "_get_variable_list"):

@@ -92,7 +92,7 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
 
 
 def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC",  # noqa: A002
-           dilations=None, name=None, filters=None):
+           dilations=(1, 1, 1, 1, 1), name=None, filters=None):
     """3-D convolution; filters are [depth, height, width, in, out]."""
     filters = filter if filters is None else filters
     return apply("Conv3D", [input, filters],
@@ -127,7 +127,7 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
 
 
 def depthwise_conv2d_native(input, filter, strides, padding, data_format="NHWC",  # noqa: A002
-                            dilations=None, name=None):
+                            dilations=(1, 1, 1, 1), name=None):
     """depthwise_conv2d in the order of the operation's own attributes."""
     return depthwise_conv2d(input, filter, strides, padding, None, name, data_format, dilations)
 
@@ -143,7 +143,7 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
 
 
 def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None,  # noqa: A002
-                          use_cudnn_on_gpu=True, data_format="NHWC", dilations=None, name=None, filters=None):
+                          use_cudnn_on_gpu=True, data_format="NHWC", dilations=(1, 1, 1, 1), name=None, filters=None):
     """The gradient of conv2d with respect to its input."""
     filters = filter if filters is None else filters
     return apply("Conv2DBackpropInput", [input_sizes, filters, out_backprop], _conv2d(strides, padding, data_format, dilations),
@@ -151,7 +151,7 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
 
 
 def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu=True,  # noqa: A002
-                           data_format="NHWC", dilations=None, name=None):
+                           data_format="NHWC", dilations=(1, 1, 1, 1), name=None):
     """The gradient of conv2d with respect to its filters."""
     return apply("Conv2DBackpropFilter", [input, filter_sizes, out_backprop],
                  _conv2d(strides, padding, data_format, dilations), name=name)

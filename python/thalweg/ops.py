@@ -148,7 +148,11 @@ def _dtype_of(values):
 
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     """A node that gives `value`."""
+    if value is None:
+        raise ValueError("None values not supported.")
     number = 0 if dtype is None else dtypes.as_dtype(dtype).base_dtype._number
+    if isinstance(value, (str, bytes)) and number and dtypes.as_dtype(dtype).base_dtype is not dtypes.string:
+        raise TypeError(f"Expected {dtypes.as_dtype(dtype).base_dtype.name}, got {value!r} of type 'str' instead.")
     if shape is not None:
         number, array = _core.to_numpy(value, number)
         wanted = tuple(int(d) for d in (shape.as_list() if isinstance(shape, TensorShape) else np.ravel(shape)))
@@ -181,6 +185,9 @@ def _create(op, name, flat, attrs, controls=()):
         graph._check_not_finalized()
     state = graph._state
     before = [*state.controls, *controls] if state.controls or controls else []
+    if before and flat:  # what an operation reads, it waits for anyway
+        read = {t.op for t in flat if t is not None}
+        before = [c for c in before if c not in read]
     context = state.context
     if context is not None:
         flat, before = context.enter(op, flat, before)
@@ -191,7 +198,12 @@ def _create(op, name, flat, attrs, controls=()):
     if state.device_functions:
         for function in state.device_functions:
             device = graph_module.merge_devices(device, function(_NodeView(op, name, device)) or "")
-    made = graph._add_node(op, name, flat, before, attrs, device, site())
+    try:
+        made = graph._add_node(op, name, flat, before, attrs, device, site())
+    except ValueError as error:
+        if "is no valid node name" in str(error):
+            raise ValueError(f"'{name}' is not a valid node name. {error}") from None
+        raise
     if state.overrides is not None:
         from thalweg import custom_gradients
         custom_gradients.made(graph, made)
@@ -382,7 +394,8 @@ def binary(name, x, y):
     if op is not None:
         return apply(op, [x, y], name=node_name)
     from thalweg import math_ops
-    return {"xor": math_ops.logical_xor, "matmul": math_ops.matmul, "truediv": math_ops.truediv}[name](x, y, name=name)
+    with graph_module.name_scope(name) as scope:
+        return {"xor": math_ops.logical_xor, "matmul": math_ops.matmul, "truediv": math_ops.truediv}[name](x, y, name=scope)
 
 
 def group(*inputs, **kwargs):
@@ -398,6 +411,9 @@ def group(*inputs, **kwargs):
         if isinstance(item, (list, tuple)):
             pending[:0] = item
         elif item is not None:
+            if not isinstance(item, (Tensor, Operation)) and not hasattr(item, "_as_graph_element") and \
+                    not isinstance(item, (str, bytes)):
+                raise TypeError(f"Expected tf.group() expected Tensor arguments not '{item}' with type '{type(item)}'")
             item = graph.as_graph_element(item)
             before.append(item.op if isinstance(item, Tensor) else item)
     return _create("NoOp", name or "group_deps", [], [], controls=list(dict.fromkeys(before)))

@@ -52,7 +52,8 @@ def random_shuffle(value, seed=None, name=None):
     return apply("RandomShuffle", [value], _seeds(seed), name=name)
 
 
-def multinomial(logits, num_samples, seed=None, name=None, output_dtype=dtypes.int64):
+def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
+    output_dtype = output_dtype or dtypes.int64
     return apply("Multinomial", [logits, num_samples], {"output_dtype": output_dtype, **_seeds(seed)}, name=name)
 
 

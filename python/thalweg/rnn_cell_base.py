@@ -49,8 +49,8 @@ class RNNCell(Layer):
     """What own cells derive from: `state_size`, `output_size`, and `call(inputs, state)` (after `build(input_shape)`, when
     there is one) or `__call__(inputs, state, scope=None)`."""
 
-    def __init__(self, trainable=True, name=None, dtype=None, _reuse=None, **kwargs):
-        super().__init__(trainable=trainable, name=name, dtype=dtype, _reuse=_reuse, **kwargs)
+    def __init__(self, trainable=True, name=None, dtype=None, **kwargs):
+        super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
         self._base_name = name or _snake(type(self).__name__)
         self._name = name or _unique_name(self._base_name)
 

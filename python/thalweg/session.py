@@ -24,6 +24,8 @@ def _options(config):
     """Keyword arguments of the core's session and (threads, devices) of its environment, from a ConfigProto."""
     if config is None:
         return {}, (-1, 1)
+    if not hasattr(config, "intra_op_parallelism_threads"):
+        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
     # The thread that calls run() is one of those asked for; 0, that is no number, becomes -1: one for each other processor.
     threads = max(config.intra_op_parallelism_threads, config.inter_op_parallelism_threads) - 1
     optimizer = config.graph_options.optimizer_options
@@ -175,6 +177,8 @@ def _expand_fetch(fetch):
 def _expand_feeds(feed_dict):
     """feed_dict with tensors and names as keys."""
     plain = {}
+    if not hasattr(feed_dict, "items"):
+        raise TypeError(f"feed_dict must be a dict from tensors to values, got {feed_dict!r}")
     for key, value in feed_dict.items():
         parts = getattr(key, "_feed_parts", None)
         if isinstance(key, (Tensor, str)):

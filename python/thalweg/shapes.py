@@ -147,11 +147,12 @@ class TensorShape:
 
     def assert_is_compatible_with(self, other):
         if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def merge_with(self, other):
         other = as_shape(other)
-        self.assert_is_compatible_with(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
         if self._dims is None:
             return other
         if other._dims is None:
@@ -163,6 +164,7 @@ class TensorShape:
         return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
 
     def with_rank(self, rank):
+        self.assert_has_rank(rank)
         return self.merge_with([None] * rank)
 
     def with_rank_at_least(self, rank):

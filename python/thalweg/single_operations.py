@@ -8,6 +8,8 @@ _TABLE = """
 arg_max ArgMax
 arg_min ArgMin
 as_string AsString
+audio.decode_wav DecodeWav
+audio.encode_wav EncodeWav
 betainc Betainc
 bitwise.bitwise_and BitwiseAnd
 bitwise.bitwise_or BitwiseOr
@@ -22,6 +24,7 @@ cross Cross
 decode_base64 DecodeBase64
 decode_compressed DecodeCompressed
 decode_json_example DecodeJSONExample
+depth_to_space DepthToSpace
 encode_base64 EncodeBase64
 fft FFT
 fft2d FFT2D
@@ -51,8 +54,6 @@ image.resize_bilinear ResizeBilinear
 image.resize_nearest_neighbor ResizeNearestNeighbor
 image.rgb_to_hsv RGBToHSV
 image.sample_distorted_bounding_box SampleDistortedBoundingBoxV2
-audio.decode_wav DecodeWav
-audio.encode_wav EncodeWav
 lin_space LinSpace
 linalg.logm MatrixLogarithm
 linalg.lu Lu
@@ -88,7 +89,9 @@ random.stateless_multinomial StatelessMultinomial
 read_file ReadFile
 realdiv RealDiv
 regex_replace RegexReplace
+scatter_nd ScatterNd
 serialize_tensor SerializeTensor
+space_to_depth SpaceToDepth
 sparse_matmul SparseMatMul
 string_strip StringStrip
 string_to_hash_bucket_fast StringToHashBucketFast
@@ -102,12 +105,16 @@ strings.unicode_transcode UnicodeTranscode
 strings.unsorted_segment_join UnsortedSegmentJoin
 strings.upper StringUpper
 substr Substr
+tensor_scatter_add TensorScatterAdd
+tensor_scatter_nd_sub TensorScatterSub
+tensor_scatter_nd_update TensorScatterUpdate
 timestamp Timestamp
 train.sdca_fprint SdcaFprint
 train.sdca_optimizer SdcaOptimizer
 train.sdca_shrink_l1 SdcaShrinkL1
 truncatediv TruncateDiv
 truncatemod TruncateMod
+unique_with_counts UniqueWithCounts
 unsorted_segment_max UnsortedSegmentMax
 unsorted_segment_min UnsortedSegmentMin
 unsorted_segment_prod UnsortedSegmentProd

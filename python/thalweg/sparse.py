@@ -16,6 +16,9 @@ class SparseTensor:
         self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
         self.values = ops.convert_to_tensor(values, name="values")
         self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
+        indices, sizes = self.indices.shape.with_rank(2), self.dense_shape.shape.with_rank(1)
+        indices[:1].merge_with(self.values.shape.with_rank(1)[:1])
+        indices[1:].merge_with(sizes[:1])
 
     @classmethod
     def from_value(cls, value):
@@ -26,8 +29,8 @@ class SparseTensor:
     graph = property(lambda self: self.values.graph)
 
     def get_shape(self):
-        static = self.dense_shape.shape
-        return TensorShape([None] * static[0].value if static.ndims == 1 and static[0].value is not None else None)
+        from thalweg.tensor_util import constant_value_as_shape
+        return constant_value_as_shape(self.dense_shape)
 
     shape = property(get_shape)
 

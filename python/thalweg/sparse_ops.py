@@ -58,7 +58,7 @@ def sparse_reshape(sp_input, shape, name=None):
     return SparseTensor(indices, sp_input.values, shape)
 
 
-def sparse_concat(axis=None, sp_inputs=None, name=None, expand_nonconcat_dim=False, concat_dim=None, expand_nonconcat_dims=None):
+def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat_dim=None, expand_nonconcat_dims=None):
     """SparseTensors one behind the other along a dimension; the others grow to the largest on demand."""
     axis = _one_of("axis", axis, "concat_dim", concat_dim)
     inputs = [_sparse(sp) for sp in sp_inputs]

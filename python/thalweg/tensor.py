@@ -10,7 +10,19 @@ def _ops():
 
 
 class Operation(_core.Operation):
-    """A node of a graph."""
+    """A node of a graph. tw.Operation(node_def, graph, inputs) adds one as its message says."""
+
+    def __new__(cls, node_def, g, inputs=None, output_types=None, control_inputs=None, input_types=None, original_op=None,
+                op_def=None):
+        from thalweg import messages
+        if not isinstance(node_def, messages.NodeDef):
+            raise TypeError(f"node_def needs to be a NodeDef: {node_def}")
+        inputs = [] if inputs is None else inputs
+        if not isinstance(inputs, list) or not all(isinstance(i, Tensor) for i in inputs):
+            raise TypeError(f"input needs to be a Tensor: {inputs}")
+        attrs = [(name, "p", value.SerializeToString()) for name, value in node_def.attr.items()]
+        with g.as_default(), g.device(node_def.device or ""):
+            return _ops()._create(node_def.op, node_def.name + "/", list(inputs), attrs, list(control_inputs or []))
 
     @property
     def node_def(self):
@@ -59,8 +71,21 @@ def _session(session, what, purpose):
     return session
 
 
+def _refuse(what, instead):
+    from thalweg.errors import OperatorNotAllowedInGraphError
+    raise OperatorNotAllowedInGraphError(f"{what} is not allowed in Graph execution. {instead}")
+
+
 class Tensor(_core.Tensor):
     """An output of an operation: a value in every step."""
+
+    def __new__(cls, op, value_index, dtype):
+        if not isinstance(op, Operation):
+            raise TypeError(f"op needs to be an Operation: {op}")
+        found = op.outputs[value_index]
+        if dtypes.as_dtype(dtype) != found.dtype:
+            raise TypeError(f"{found} has not the type {dtypes.as_dtype(dtype).name}")
+        return found
 
     __array_priority__ = 100  # so that array + tensor asks the tensor
 
@@ -103,17 +128,15 @@ class Tensor(_core.Tensor):
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
 
     def __iter__(self):
-        raise TypeError("Tensor objects are only iterable when eager execution is enabled. To iterate over this tensor "
-                        "use tf.map_fn.")
+        _refuse("iterating over `tf.Tensor`", "To iterate, use tf.map_fn or tf.unstack.")
 
     def __len__(self):
         raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call `x.shape` rather than "
                         "`len(x)` for shape information.")
 
     def __bool__(self):
-        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of "
-                        "`if t:` to test if a tensor is defined, and use TensorFlow ops such as tf.cond to execute "
-                        "subgraphs conditioned on the value of a tensor.")
+        _refuse("using a `tf.Tensor` as a Python `bool`", "Use `if t is not None:` to test if a tensor is defined, and "
+                "tf.cond to run parts of the graph by the value of a tensor.")
 
     def __array__(self, *_args, **_kwargs):
         raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")

@@ -203,7 +203,7 @@ def _get(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=N
                              f"{found.shape}.")
         if not dtype.is_compatible_with(found._dtype):
             raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-                             f"{found._dtype.name}.")
+                             f"{found.dtype.name}.")
         return found
     if reuse is True:
         raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
@@ -226,14 +226,20 @@ def _first_value(name, shape, dtype, initializer):
     if initializer is None:
         if dtype.is_floating:
             initializer = init_ops.glorot_uniform_initializer()
-        elif dtype.is_integer or dtype.is_bool or dtype.is_unsigned:
+        elif dtype.is_integer or dtype.is_bool or dtype.is_unsigned or dtype is dtypes.string:
             initializer = init_ops.zeros_initializer()
         else:
             raise ValueError(f"An initializer for variable {name} of {dtype!r} is required")
     if not callable(initializer):
+        if shape is not None and as_shape(shape).ndims is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
         return initializer
     if isinstance(initializer, type):
         initializer = initializer()
     if shape is None or not as_shape(shape).is_fully_defined():
-        raise ValueError(f"Shape of a new variable ({name}) must be fully defined, but instead was {as_shape(shape)}.")
+        if not isinstance(initializer, init_ops.Initializer) and not inspect.signature(initializer).parameters:
+            return initializer
+        raise ValueError("The initializer passed is not valid. It should be a callable with no arguments and the shape should "
+                         "not be provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined. "
+                         f"The shape of {name} is {as_shape(shape)}.")
     return lambda: initializer(as_shape(shape).as_list(), dtype=dtype)

@@ -146,8 +146,10 @@ class Variable:
         return ops.apply("Identity", [self._as_tensor() if self._resource else self._handle], name="read")
 
     def initialized_value(self):
-        """The initial value, for initialising other variables by it."""
-        return self._initial_value
+        """The value, or the initial one as long as there is none: for initialising other variables by it."""
+        from thalweg.control_flow import cond
+        with self.graph.control_dependencies(None):
+            return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
 
     def eval(self, session=None):
         return self._snapshot.eval(session=session)

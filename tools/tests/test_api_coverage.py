@@ -46,6 +46,18 @@ def test_arguments_that_are_the_same():
     assert not same("x", "y") and not same("x", "x=1") and not same("x=1", "x=2") and not same("x='a'", "x='b'")
 
 
+def test_own_keywords_are_not_counted():
+    def more(x, name=None, *, extra=1):
+        return x
+
+    def needed(x, name=None, *, extra):
+        return x
+    assert api_coverage.parameters(more) == ["x", "name=None"]
+    assert api_coverage.parameters(needed) == ["x", "name=None", "extra"]
+    assert api_coverage.same("x=[1, 2]", "x=(1, 2)") and not api_coverage.same("x=[1, 2]", "x=(1, 3)")
+    assert api_coverage.same("x=Thing()", "x=None") and not api_coverage.same("x=1", "x=None")
+
+
 def test_page_counts():
     page = api_coverage.page([("tf.a", 2, "works", ""), ("tf.b", 0, "missing", "why"), ("tf.nn.c", 0, "other arguments", "")])
     assert "| used by programs | 1 | 0 | 0 | 0 |" in page and "| all | 1 | 1 | 1 | 0 |" in page

@@ -10,7 +10,7 @@ from thalweg.ops import convert_to_tensor
 class HashTable(StaticHashTable):
     """A table that its initializer fills, once."""
 
-    def __init__(self, initializer, default_value, shared_name=None, name="hash_table"):
+    def __init__(self, initializer, default_value, shared_name=None, name=None):
         super().__init__(initializer, default_value, name=name, shared_name=shared_name)
 
 

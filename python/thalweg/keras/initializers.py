@@ -3,17 +3,13 @@
 from thalweg import dtypes, init_ops
 from thalweg.init_ops import (Constant, Identity, Initializer, Ones, Orthogonal, VarianceScaling, Zeros,
                               glorot_normal_initializer as glorot_normal, glorot_uniform_initializer as glorot_uniform,
-                              he_normal, he_uniform)
-from thalweg.init_ops import lecun_normal_initializer as lecun_normal
+                              he_normal, he_uniform, lecun_normal, lecun_uniform)
+from thalweg.layer_base import with_defaults
 
 
 def _with_defaults(base, name, **defaults):
     """An initializer whose arguments have other defaults."""
-    def __init__(self, *args, **kwargs):
-        names = list(defaults)
-        given = {**defaults, **dict(zip(names, args)), **kwargs}
-        base.__init__(self, **given)
-    return type(name, (base,), {"__init__": __init__, "__doc__": base.__doc__})
+    return type(name, (base,), {"__init__": with_defaults(base.__init__, **defaults), "__doc__": base.__doc__})
 
 
 RandomNormal = normal = random_normal = _with_defaults(init_ops.RandomNormal, "RandomNormal", mean=0.0, stddev=0.05, seed=None,
@@ -23,11 +19,6 @@ RandomUniform = uniform = random_uniform = _with_defaults(init_ops.RandomUniform
 TruncatedNormal = truncated_normal = _with_defaults(init_ops.TruncatedNormal, "TruncatedNormal", mean=0.0, stddev=0.05,
                                                     seed=None, dtype=dtypes.float32)
 constant, identity, ones, orthogonal, zeros = Constant, Identity, Ones, Orthogonal, Zeros
-
-
-def lecun_uniform(seed=None):
-    """Uniform values of a variance of 1 / inputs."""
-    return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def get(identifier):

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each symbol that programs use (tools/tf_facts/api_usage.csv) has a case with results of TensorFlow 1.15, or stands in
+symbols_without_case.txt with the reason. The list only shrinks."""
+import csv
+import json
+import os
+
+import test_symbols
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FACTS = os.path.join(HERE, "..", "..", "tools", "tf_facts")
+
+
+def used():
+    with open(os.path.join(FACTS, "api_usage.csv")) as f:
+        return {row["symbol"] for row in csv.DictReader(f) if not row["symbol"].startswith("(object)")}
+
+
+def with_case():
+    """Symbols that a recorded case is named after, or that it says it shows, by all their names."""
+    with open(os.path.join(HERE, "rnn_recorded.json")) as f:
+        names = {*test_symbols.RECORDED, *json.load(f)}
+    found = {"tf." + name.partition("___")[0].replace("__", ".") for name in names}
+    for name, symbols in test_symbols.symbol_cases.SHOWN.items():
+        if name in names:
+            found |= {"tf." + s for s in symbols.split()}
+    with open(os.path.join(FACTS, "python_api_v1.json")) as f:
+        rows = json.load(f)["symbols"]
+    firsts = {rows.get(s, {}).get("same_as", s) for s in found}
+    return found | firsts | {s for s, row in rows.items() if row.get("same_as") in firsts}
+
+
+def listed():
+    """{symbol: why it has no case}"""
+    with open(os.path.join(HERE, "symbols_without_case.txt")) as f:
+        rows = [line.split(None, 1) for line in f if line.strip() and not line.startswith("#")]
+    return {symbol: reason.strip() for symbol, reason in rows}
+
+
+def test_used_symbols_have_cases():
+    cased = with_case()
+    without = {s for s in used() if s.replace("tf.compat.v1.", "tf.") not in cased}
+    assert sorted(without - set(listed())) == [], "these need a case in symbol_*.py"
+    assert sorted(set(listed()) - without) == [], "these have a case now: take them off symbols_without_case.txt"
+    assert all(listed().values())
