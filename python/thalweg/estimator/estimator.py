@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimator: trains, measures and asks a model function, each in a graph and a session of its own."""
+import collections
+import inspect
+import os
+import tempfile
+
+import numpy as np
+
+from thalweg import errors, graph, train
+from thalweg import logging as tw_logging
+from thalweg.basic_session_run_hooks import CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
+from thalweg.estimator.run_config import RunConfig
+from thalweg.estimator.spec import EstimatorSpec, ModeKeys
+from thalweg.graph import GraphKeys
+from thalweg.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
+from thalweg.session_run_hook import SessionRunHook
+
+WarmStartSettings = collections.namedtuple("WarmStartSettings", [
+    "ckpt_to_initialize_from", "vars_to_warm_start", "var_name_to_vocab_info", "var_name_to_prev_var_name"])
+WarmStartSettings.__new__.__defaults__ = (".*", None, None)
+
+
+def _parameters(function):
+    """Names of a function's parameters, those that functools.partial has filled left out."""
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+
+
+class _StopAfterSteps(SessionRunHook):
+    """Stops after so many runs."""
+
+    def __init__(self, steps):
+        self._left = steps
+
+    def after_run(self, run_context, run_values):
+        self._left -= 1
+        if self._left <= 0:
+            run_context.request_stop()
+
+
+class Estimator:
+    """Estimator(model_fn, model_dir): model_fn(features, labels, mode, params, config) gives an EstimatorSpec."""
+
+    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+        if config is not None and not isinstance(config, RunConfig):
+            raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
+        config = config or RunConfig()
+        if model_dir is not None and config.model_dir is not None and config.model_dir != model_dir:
+            raise ValueError("`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
+                             f"'{model_dir}', in `RunConfig`: '{config.model_dir}' ")
+        where = model_dir or config.model_dir or tempfile.mkdtemp()
+        self._config = config.replace(model_dir=str(where))
+        self._model_dir = str(where)
+        names = _parameters(model_fn)
+        if "features" not in names:
+            raise ValueError(f"model_fn ({model_fn}) must include features argument.")
+        if params is not None and "params" not in names:
+            raise ValueError(f"model_fn ({model_fn}) does not include params argument, but params ({params}) is passed to "
+                             "Estimator.")
+        self._model_fn, self._params, self._warm = model_fn, dict(params or {}), warm_start_from
+        if warm_start_from is not None and not isinstance(warm_start_from, (str, WarmStartSettings)):
+            raise ValueError("warm_start_from must be a string or a WarmStartSettings")
+
+    model_dir = property(lambda self: self._model_dir)
+    config = property(lambda self: self._config)
+    params = property(lambda self: dict(self._params))
+    model_fn = property(lambda self: lambda features, labels, mode, config: self._call_model_fn(features, labels, mode, config))
+
+    # ---- what there is ----
+    def latest_checkpoint(self):
+        """The newest checkpoint's path, or None."""
+        return train.latest_checkpoint(self._model_dir)
+
+    def get_variable_names(self):
+        return [name for name, _ in train.list_variables(self._newest())]
+
+    def get_variable_value(self, name):
+        return train.load_variable(self._newest(), name)
+
+    def _newest(self):
+        path = self.latest_checkpoint()
+        if path is None:
+            raise ValueError(f"Estimator has not been trained yet: no checkpoint in {self._model_dir}")
+        return path
+
+    def eval_dir(self, name=None):
+        return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
+
+    # ---- pieces of a graph ----
+    def _call_input_fn(self, input_fn, mode):
+        """(features, labels or None)."""
+        names, given = _parameters(input_fn), {}
+        for name, value in (("mode", mode), ("params", self.params), ("config", self._config)):
+            if name in names:
+                given[name] = value
+        result = input_fn(**given)
+        if hasattr(result, "make_initializable_iterator"):
+            iterator = result.make_initializable_iterator()
+            graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+            result = iterator.get_next()
+        if isinstance(result, (list, tuple)):
+            if len(result) != 2:
+                raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
+            return tuple(result)
+        return result, None
+
+    def _call_model_fn(self, features, labels, mode, config):
+        names, given = _parameters(self._model_fn), {}
+        if "labels" in names:
+            given["labels"] = labels
+        elif labels is not None:
+            raise ValueError("model_fn does not take labels, but input_fn returns labels.")
+        for name, value in (("mode", mode), ("params", self.params), ("config", config)):
+            if name in names:
+                given[name] = value
+        spec = self._model_fn(features=features, **given)
+        if not isinstance(spec, EstimatorSpec):
+            raise ValueError("model_fn should return an EstimatorSpec.")
+        return spec
+
+    def _in_graph(self, input_fn, mode):
+        """(graph, spec) of a new graph."""
+        made = graph.Graph()
+        with made.as_default(), made.device(self._config.device_fn or ""):
+            if self._config.tf_random_seed is not None:
+                graph.set_random_seed(self._config.tf_random_seed)
+            train.create_global_step(made)
+            features, labels = self._call_input_fn(input_fn, mode)
+            return made, self._call_model_fn(features, labels if mode != ModeKeys.PREDICT else None, mode, self._config)
+
+    # ---- training ----
+    def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
+        """Trains for `steps` more, or until `max_steps`, or until the input ends. Gives itself."""
+        if steps is not None and max_steps is not None:
+            raise ValueError("Can not provide both steps and max_steps.")
+        for name, value in (("steps", steps), ("max_steps", max_steps)):
+            if value is not None and value <= 0:
+                raise ValueError(f"Must specify {name} > 0, given: {value}")
+        if max_steps is not None and self._steps_so_far() >= max_steps:
+            tw_logging.info("Skipping training since max_steps has already saved.")
+            return self
+        made, spec = self._in_graph(input_fn, ModeKeys.TRAIN)
+        with made.as_default():
+            self._warm_start()
+            loss = self._run_training(spec, list(hooks or []), steps, max_steps, list(saving_listeners or []))
+        tw_logging.info("Loss for final step: %s.", loss)
+        return self
+
+    def _steps_so_far(self):
+        path = self.latest_checkpoint()
+        return 0 if path is None else int(train.load_variable(path, GraphKeys.GLOBAL_STEP))
+
+    def _warm_start(self):
+        if self._warm is None or self.latest_checkpoint() is not None:
+            return
+        settings = self._warm if isinstance(self._warm, WarmStartSettings) else WarmStartSettings(self._warm)
+        if settings.var_name_to_vocab_info:
+            raise NotImplementedError("a warm start with other vocabularies")
+        import re
+
+        from thalweg import variables
+        chosen = [v for v in variables.trainable_variables() if re.match(settings.vars_to_warm_start or "$^", v.op.name)]
+        others = settings.var_name_to_prev_var_name or {}
+        train.init_from_checkpoint(settings.ckpt_to_initialize_from, {others.get(v.op.name, v.op.name): v for v in chosen})
+
+    def _run_training(self, spec, hooks, steps, max_steps, listeners):
+        from thalweg.saver import Saver
+        config, step = self._config, train.get_global_step()
+        if not (spec.scaffold.saver or graph.get_collection(GraphKeys.SAVERS)):
+            graph.add_to_collection(GraphKeys.SAVERS, Saver(
+                sharded=True, max_to_keep=config.keep_checkpoint_max, allow_empty=True,
+                keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours))
+        if steps is not None or max_steps is not None:
+            hooks.append(StopAtStepHook(steps, max_steps))
+        all_hooks = [NanTensorHook(spec.loss)]
+        if config.log_step_count_steps:
+            all_hooks.append(LoggingTensorHook({"loss": spec.loss, "step": step}, every_n_iter=config.log_step_count_steps))
+        all_hooks += [*hooks, *spec.training_hooks]
+        chief = list(spec.training_chief_hooks)
+        savers = [h for h in all_hooks + chief if isinstance(h, CheckpointSaverHook)]
+        if not savers and (config.save_checkpoints_secs or config.save_checkpoints_steps):
+            savers = [CheckpointSaverHook(self._model_dir, save_secs=config.save_checkpoints_secs, listeners=listeners,
+                                          save_steps=config.save_checkpoints_steps, scaffold=spec.scaffold)]
+            chief += savers
+        elif listeners:
+            if not savers:
+                raise ValueError("There should be a CheckpointSaverHook to use saving_listeners.")
+            savers[0]._listeners.extend(listeners)
+        loss = None
+        with MonitoredTrainingSession(
+                is_chief=True, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks, chief_only_hooks=chief,
+                save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
+                log_step_count_steps=config.log_step_count_steps) as session:
+            while not session.should_stop():
+                _, loss = session.run([spec.train_op, spec.loss])
+        return loss
+
+    # ---- measuring ----
+    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
+        """The metrics by name, with loss and global_step."""
+        if steps is not None and steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {steps}")
+        path = checkpoint_path or self.latest_checkpoint()
+        made, spec = self._in_graph(input_fn, ModeKeys.EVAL)
+        with made.as_default():
+            values, updates = self._metric_tensors(spec)
+            values[GraphKeys.GLOBAL_STEP] = train.get_global_step()
+            final = FinalOpsHook(values)
+            all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
+            if steps is not None:
+                all_hooks.append(_StopAfterSteps(steps))
+            creator = ChiefSessionCreator(spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+            with MonitoredSession(creator, all_hooks) as session:
+                while not session.should_stop():
+                    session.run(updates)
+        results = final.final_ops_values
+        tw_logging.info("Saving dict for global step %d: %s", results[GraphKeys.GLOBAL_STEP], results)
+        self._write_results(results, name)
+        return results
+
+    def _metric_tensors(self, spec):
+        from thalweg import metrics
+        values, updates = {}, []
+        for key, metric in spec.eval_metric_ops.items():
+            value, update = (metric.result(), metric.updates) if hasattr(metric, "result") else metric
+            values[key] = value
+            updates.append(update)
+        if "loss" in values:
+            raise ValueError("Metric with name 'loss' is not allowed, because Estimator already defines a default metric with the "
+                             "same name.")
+        values["loss"], update = metrics.mean(spec.loss)
+        return values, updates + [update]
+
+    def _write_results(self, results, name):
+        from thalweg import messages, summary
+        writer = summary.FileWriter(self.eval_dir(name))
+        message = messages.Summary()
+        for key, value in results.items():
+            if key != GraphKeys.GLOBAL_STEP and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "fiu":
+                message.value.add(tag=key, simple_value=float(value))
+        writer.add_summary(message, int(results[GraphKeys.GLOBAL_STEP]))
+        writer.close()
+
+    # ---- asking ----
+    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None, yield_single_examples=True):
+        """Yields the predictions of each row, or of each batch."""
+        path = checkpoint_path or self.latest_checkpoint()
+        if path is None:
+            tw_logging.info("Could not find trained model in model_dir: %s, running initialization to predict.", self._model_dir)
+        made, spec = self._in_graph(input_fn, ModeKeys.PREDICT)
+        wanted = _chosen(spec.predictions, predict_keys)
+        creator = ChiefSessionCreator(spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+        with made.as_default():  # not while the caller has the word
+            session = MonitoredSession(creator, [*(hooks or []), *spec.prediction_hooks])
+        try:
+            while not session.should_stop():
+                try:
+                    with made.as_default():
+                        found = session.run(wanted)
+                except (errors.OutOfRangeError, StopIteration):
+                    break
+                yield from _rows(found) if yield_single_examples else [found]
+        finally:
+            with made.as_default():
+                session.close()
+
+    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False,
+                          checkpoint_path=None, strip_default_attrs=False):
+        """Not there: SavedModel is not written yet."""
+        raise NotImplementedError("an Estimator's export: SavedModel is not written yet; its checkpoints and graph.pbtxt are in "
+                                  f"{self._model_dir}")
+
+    export_saved_model = export_savedmodel
+
+
+def _chosen(predictions, keys):
+    if not keys:
+        return predictions
+    if not isinstance(predictions, dict):
+        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
+    found = {k: v for k, v in predictions.items() if k in keys}
+    if not found:
+        raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {list(keys)}.")
+    return found
+
+
+def _rows(found):
+    """What was found for each row of a batch."""
+    if not isinstance(found, dict):
+        return list(found)
+    sizes = {k: len(v) if np.ndim(v) else None for k, v in found.items()}
+    if len(set(sizes.values())) != 1 or None in sizes.values():
+        raise ValueError(f"Batch length of predictions should be same. Found: {sizes}")
+    return [{k: v[i] for k, v in found.items()} for i in range(next(iter(sizes.values())))]

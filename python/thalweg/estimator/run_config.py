@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RunConfig: where and how often an Estimator saves, logs and summarises."""
+import copy
+import json
+import os
+
+_CHANGEABLE = ("model_dir tf_random_seed save_summary_steps save_checkpoints_steps save_checkpoints_secs session_config "
+               "keep_checkpoint_max keep_checkpoint_every_n_hours log_step_count_steps train_distribute device_fn protocol "
+               "eval_distribute experimental_distribute experimental_max_worker_delay_secs session_creation_timeout_secs").split()
+_USE_DEFAULT = object()
+
+
+class RunConfig:
+    """RunConfig(model_dir="here", save_checkpoints_steps=100): of one process; others are refused."""
+
+    def __init__(self, model_dir=None, tf_random_seed=None, save_summary_steps=100, save_checkpoints_steps=_USE_DEFAULT,
+                 save_checkpoints_secs=_USE_DEFAULT, session_config=None, keep_checkpoint_max=5,
+                 keep_checkpoint_every_n_hours=10000, log_step_count_steps=100, train_distribute=None, device_fn=None,
+                 protocol=None, eval_distribute=None, experimental_distribute=None, experimental_max_worker_delay_secs=None,
+                 session_creation_timeout_secs=7200):
+        if save_checkpoints_steps is _USE_DEFAULT and save_checkpoints_secs is _USE_DEFAULT:
+            save_checkpoints_steps, save_checkpoints_secs = None, 600
+        elif save_checkpoints_secs is _USE_DEFAULT:
+            save_checkpoints_secs = None
+        elif save_checkpoints_steps is _USE_DEFAULT:
+            save_checkpoints_steps = None
+        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster")
+        if cluster or train_distribute or eval_distribute or experimental_distribute:
+            raise NotImplementedError("an Estimator runs in one process here: no cluster in TF_CONFIG, no distribution strategy")
+        given = dict(locals())
+        for name in _CHANGEABLE:
+            setattr(self, "_" + name, given[name])
+        self._check()
+
+    def _check(self):
+        if self._save_checkpoints_steps is not None and self._save_checkpoints_secs is not None:
+            raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
+        for name in ("save_checkpoints_steps", "save_checkpoints_secs", "save_summary_steps", "keep_checkpoint_max"):
+            value = getattr(self, "_" + name)
+            if value is not None and value < 0:
+                raise ValueError(f"{name} should be >= 0")
+
+    def replace(self, **kwargs):
+        """A copy with other values."""
+        for name in kwargs:
+            if name not in _CHANGEABLE:
+                raise ValueError(f"Replacing {name} is not supported. Allowed properties are {_CHANGEABLE}.")
+        made = copy.copy(self)
+        if "save_checkpoints_steps" in kwargs and "save_checkpoints_secs" not in kwargs:
+            kwargs["save_checkpoints_secs"] = None
+        elif "save_checkpoints_secs" in kwargs and "save_checkpoints_steps" not in kwargs:
+            kwargs["save_checkpoints_steps"] = None
+        for name, value in kwargs.items():
+            setattr(made, "_" + name, value)
+        made._check()
+        return made
+
+    # One process, which does all.
+    cluster_spec, service = None, None
+    master, evaluation_master, task_type, task_id, global_id_in_cluster = "", "", "worker", 0, 0
+    is_chief, num_ps_replicas, num_worker_replicas = True, 0, 1
+
+
+for _name in _CHANGEABLE:
+    setattr(RunConfig, _name, property(lambda self, name="_" + _name: getattr(self, name)))

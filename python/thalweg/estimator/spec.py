@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model function gives: EstimatorSpec."""
+import collections
+
+from thalweg import array_ops
+from thalweg.monitored_session import Scaffold
+from thalweg.tensor import Operation, Tensor
+
+
+class ModeKeys:
+    TRAIN, EVAL, PREDICT = "train", "eval", "infer"
+
+
+class EstimatorSpec(collections.namedtuple("EstimatorSpec", [
+        "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",
+        "training_hooks", "scaffold", "evaluation_hooks", "prediction_hooks"])):
+    """The tensors and operations of a model in one mode; ValueError where what the mode needs is missing."""
+
+    def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metric_ops=None, export_outputs=None,
+                training_chief_hooks=None, training_hooks=None, scaffold=None, evaluation_hooks=None, prediction_hooks=None):
+        if mode == ModeKeys.TRAIN and train_op is None:
+            raise ValueError("Missing train_op.")
+        if mode in (ModeKeys.TRAIN, ModeKeys.EVAL) and loss is None:
+            raise ValueError("Missing loss.")
+        if mode == ModeKeys.PREDICT and predictions is None:
+            raise ValueError("Missing predictions.")
+        if train_op is not None and not isinstance(train_op, (Operation, Tensor)):
+            raise TypeError(f"train_op must be Operation or Tensor, given: {train_op}")
+        hooks = [tuple(h or ()) for h in (training_chief_hooks, training_hooks, evaluation_hooks, prediction_hooks)]
+        _check_hooks(h for some in hooks for h in some)
+        if scaffold is not None and not isinstance(scaffold, Scaffold):
+            raise TypeError(f"scaffold must be tf.train.Scaffold. Given: {scaffold}")
+        return super().__new__(cls, mode, {} if predictions is None else predictions, _scalar(loss), train_op,
+                               _checked_metrics(eval_metric_ops), export_outputs, hooks[0], hooks[1], scaffold or Scaffold(),
+                               hooks[2], hooks[3])
+
+
+def _scalar(loss):
+    if loss is None:
+        return None
+    shape = loss.shape
+    if not (shape.is_compatible_with([]) or shape.is_compatible_with([1])):
+        raise ValueError(f"Loss must be scalar, given: {loss}")
+    return loss if shape.is_compatible_with([]) else array_ops.reshape(loss, [])
+
+
+def _checked_metrics(metrics):
+    metrics = dict(metrics or {})
+    for key, value in metrics.items():
+        if hasattr(value, "result") and hasattr(value, "updates"):
+            continue
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise TypeError(f"Values of eval_metric_ops must be (metric_value, update_op) tuples, given: {value} for key: {key}")
+    return metrics
+
+
+def _check_hooks(hooks):
+    from thalweg.session_run_hook import SessionRunHook
+    for hook in hooks:
+        if not isinstance(hook, SessionRunHook):
+            raise TypeError(f"All hooks must be SessionRunHook instances, given: {hook}")
