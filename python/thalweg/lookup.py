@@ -153,8 +153,20 @@ class StaticHashTable(LookupInterface):
         return self._init_op
 
 
+class TableSaveable:
+    """A table in the collection of what a Saver saves: NAME-keys and NAME-values of a checkpoint."""
+
+    def __init__(self, table, name):
+        self.op, self.name, self.graph = table.resource_handle.op, name, table.resource_handle.graph
+        self._ref_tensor = table.resource_handle
+
+
 class _MutableTable(LookupInterface):
     """What tables share that steps change."""
+
+    def _save(self, checkpoint):
+        if checkpoint:
+            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, TableSaveable(self, self._handle.op.name))
 
     def insert(self, keys, values, name=None):
         """Gives keys values."""
@@ -177,6 +189,7 @@ class MutableHashTable(_MutableTable):
             self._make("MutableHashTableV2", [], {}, default, shared_name, name)
         else:
             self._make("MutableHashTableOfTensorsV2", [], {"value_shape": default.shape}, default, shared_name, name)
+        self._save(checkpoint)
 
 
 class MutableDenseHashTable(_MutableTable):
@@ -191,6 +204,7 @@ class MutableDenseHashTable(_MutableTable):
         if initial_num_buckets is not None:
             attrs["initial_num_buckets"] = initial_num_buckets
         self._make("MutableDenseHashTableV2", keys, attrs, default, shared_name, name)
+        self._save(checkpoint)
 
     def erase(self, keys, name=None):
         """Removes keys."""

@@ -3,7 +3,7 @@
 import os
 import re
 
-from thalweg import _core, errors, graph, ops, variables
+from thalweg import _core, errors, graph, lookup, ops, variables
 from thalweg.graph import GraphKeys
 
 
@@ -16,7 +16,7 @@ def _named(var_list):
         return dict(var_list)
     named = {}
     for v in var_list:
-        if not isinstance(v, variables.Variable):
+        if not isinstance(v, (variables.Variable, lookup.TableSaveable)):
             raise TypeError(f"Variable to save is not a Variable: {v}")
         if v.op.name in named:
             raise ValueError(f"At least two variables have the same name: {v.op.name}")

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "thalweg/compute/text/hashes.h"
+#include "thalweg/tensor/integers.h"
+
 namespace thalweg {
 
 void TableColumn::Set(int64_t to, const Tensor& tensor, int64_t from) {
@@ -208,16 +211,18 @@ void LookupTable::Empty() {
   values_.Clear();
 }
 
-void LookupTable::Put(const Tensor& keys, const Tensor& values, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const auto [place, is_new] =
-        rows_.try_emplace(KeyBytes(keys, i), static_cast<int64_t>(keys_of_rows_.size()));
-    if (is_new) {
-      keys_of_rows_.push_back(&place->first);
-      keys_.Set(place->second, keys, i);
-    }
-    values_.Set(place->second, values, i);
+void LookupTable::PutRow(const Tensor& keys, const Tensor& values, int64_t i) {
+  const auto [place, is_new] =
+      rows_.try_emplace(KeyBytes(keys, i), static_cast<int64_t>(keys_of_rows_.size()));
+  if (is_new) {
+    keys_of_rows_.push_back(&place->first);
+    keys_.Set(place->second, keys, i);
   }
+  values_.Set(place->second, values, i);
+}
+
+void LookupTable::Put(const Tensor& keys, const Tensor& values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) PutRow(keys, values, i);
 }
 
 Status LookupTable::Initialize(const Tensor& keys, const Tensor& values) {
@@ -250,12 +255,18 @@ Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
 
 Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
   RETURN_IF_ERROR(CheckMutable("Import"));
-  ASSIGN_OR_RETURN(const int64_t count, CountKeys(keys));
-  RETURN_IF_ERROR(CheckValues(keys, values, true));
-  RETURN_IF_ERROR(CheckOrdinaryKeys(keys, count));
+  Tensor rows = keys;
+  if (spec_.kind == TableKind::kMutableDense && spec_.empty_key.rank() == 0 && keys.rank() == 2 &&
+      keys.dim(1) == 1) {  // as Export gives them
+    ASSIGN_OR_RETURN(rows, keys.Reshaped(Shape{keys.dim(0)}));
+  }
+  ASSIGN_OR_RETURN(const int64_t count, CountKeys(rows));
+  RETURN_IF_ERROR(CheckValues(rows, values, true));
   MutexLock lock(mutex_);
   Empty();
-  Put(keys, values, count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (!IsOwnKey(KeyBytes(rows, i))) PutRow(rows, values, i);
+  }
   return OkStatus();
 }
 
@@ -328,7 +339,51 @@ Result<std::pair<Tensor, Tensor>> LookupTable::Export(Allocator& allocator) cons
     keys_.Get(row, keys, row);
     values_.Get(row, values, row);
   }
+  if (spec_.kind == TableKind::kMutableDense) return Buckets(keys, allocator);
   return std::pair<Tensor, Tensor>(std::move(keys), std::move(values));
+}
+
+uint64_t LookupTable::HashOf(const Tensor& keys, int64_t i) const {
+  const auto of_element = [&](int64_t at) {
+    return spec_.key_dtype == DType::kString ? compute::Murmur64(keys.data<std::string>()[at])
+                                             : static_cast<uint64_t>(IntAt(keys, at));
+  };
+  if (key_width_ == 1) return of_element(i);
+  uint64_t hash = 0;
+  for (int64_t at = i * key_width_; at < (i + 1) * key_width_; ++at) {
+    hash ^= of_element(at) + 0x9e3779b97f4a7800U + (hash << 10) + (hash >> 4);
+  }
+  return hash;
+}
+
+// Each key lies in the bucket of its hash, or 1, 1 + 2, 1 + 2 + 3 ... behind it.
+Result<std::pair<Tensor, Tensor>> LookupTable::Buckets(const Tensor& keys,
+                                                       Allocator& allocator) const {
+  const int64_t count = keys.dim(0);
+  int64_t buckets = spec_.initial_buckets;
+  while (static_cast<double>(count) > static_cast<double>(buckets) * spec_.max_load) buckets *= 2;
+  std::vector<int64_t> value_dims = {buckets};
+  for (const int64_t d : spec_.value_shape.dims()) value_dims.push_back(d);
+  ASSIGN_OR_RETURN(const Shape key_shape, Shape::Make(std::vector<int64_t>{buckets, key_width_}));
+  ASSIGN_OR_RETURN(const Shape value_shape, Shape::Make(value_dims));
+  ASSIGN_OR_RETURN(Tensor keys_out, Tensor::Allocate(allocator, spec_.key_dtype, key_shape));
+  ASSIGN_OR_RETURN(Tensor values_out, Tensor::Allocate(allocator, spec_.value_dtype, value_shape));
+  if (IsPlain(spec_.value_dtype) && values_out.bytes() > 0) {
+    std::memset(values_out.mutable_raw_data(), 0, values_out.bytes());
+  }
+  TableColumn empty(spec_.key_dtype, key_width_);
+  empty.Set(0, spec_.empty_key, 0);
+  for (int64_t bucket = 0; bucket < buckets; ++bucket) empty.Get(0, keys_out, bucket);
+  std::vector<bool> is_used(static_cast<size_t>(buckets));
+  const auto mask = static_cast<uint64_t>(buckets) - 1;
+  for (int64_t row = 0; row < count; ++row) {
+    uint64_t bucket = HashOf(keys, row) & mask;
+    for (uint64_t probe = 1; is_used[bucket]; ++probe) bucket = (bucket + probe) & mask;
+    is_used[bucket] = true;
+    keys_.Get(row, keys_out, static_cast<int64_t>(bucket));
+    values_.Get(row, values_out, static_cast<int64_t>(bucket));
+  }
+  return std::pair<Tensor, Tensor>(std::move(keys_out), std::move(values_out));
 }
 
 std::string LookupTable::DebugString() const {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,9 @@ struct TableSpec {
   DType value_dtype = DType::kInvalid;
   Shape value_shape;              // scalars but for tables of tensors and dense ones
   Tensor empty_key, deleted_key;  // of dense ones
+  // How the rows of dense ones are laid out when they are exported: a power of two, and below 1.
+  int64_t initial_buckets = int64_t{1} << 17;
+  float max_load = 0.8F;
 };
 
 // Elements of one type in rows of equal length: the keys or the values of a table.
@@ -71,11 +75,12 @@ class LookupTable : public Resource {
   Status Initialize(const Tensor& keys, const Tensor& values);
   Status Insert(const Tensor& keys, const Tensor& values);
   Status Remove(const Tensor& keys);
-  // Insert into an emptied table.
+  // Insert into an emptied table; buckets of a dense table without a row are left out.
   Status Import(const Tensor& keys, const Tensor& values);
   // The value of each key, of those without one the default: one value, or one for each key.
   Result<Tensor> Find(Allocator& allocator, const Tensor& keys, const Tensor& default_value) const;
-  // All keys and all values.
+  // All keys and all values; of a dense table its buckets as TensorFlow lays them out, many of them
+  // with the empty key, so that TensorFlow finds the rows of a checkpoint.
   Result<std::pair<Tensor, Tensor>> Export(Allocator& allocator) const;
   std::string DebugString() const override;
 
@@ -94,14 +99,19 @@ class LookupTable : public Resource {
   Status CheckMutable(std::string_view what) const;
   Status CheckInitialized() const REQUIRES(mutex_);
   Status CheckOrdinaryKeys(const Tensor& keys, int64_t count) const;
+  bool IsOwnKey(const std::string& key) const { return key == empty_key_ || key == deleted_key_; }
+  Result<std::pair<Tensor, Tensor>> Buckets(const Tensor& keys, Allocator& allocator) const
+      REQUIRES(mutex_);
+  uint64_t HashOf(const Tensor& keys, int64_t i) const;
   std::string KeyBytes(const Tensor& keys, int64_t i) const;
   Shape OutputShape(const Shape& keys) const;
   void Empty() REQUIRES(mutex_);
+  void PutRow(const Tensor& keys, const Tensor& values, int64_t i) REQUIRES(mutex_);
   void Put(const Tensor& keys, const Tensor& values, int64_t count) REQUIRES(mutex_);
 
   const TableSpec spec_;
   const int64_t key_width_, values_width_;
-  std::string empty_key_, deleted_key_;
+  std::optional<std::string> empty_key_, deleted_key_;  // of dense ones
 
   mutable Mutex mutex_;
   bool initialized_ GUARDED_BY(mutex_) = false;

@@ -31,6 +31,36 @@ void RemoveCheckpoint(FileSystem& fs, const std::string& path) {
   }
 }
 
+bool IsTable(const Output& handle) {
+  return handle.node != nullptr && handle.index == 0 &&
+         handle.node->op_name().find("HashTable") != std::string::npos;
+}
+
+// What a checkpoint holds of a variable or a table: entries, and the node that sets them again.
+struct Entries {
+  std::vector<std::string> names;
+  std::vector<Output> values;
+};
+
+Result<Entries> EntriesOf(const GraphBuilder& b, const std::string& name, Output handle) {
+  if (!IsTable(handle)) {
+    ASSIGN_OR_RETURN(const VariableNodes variable, VariableOf(handle));
+    if (!variable.is_resource()) return Entries{{name}, {handle}};
+    const Output value =
+        b.ColocatedWith(*handle.node).Op("ReadVariableOp", {handle}, {{"dtype", variable.dtype()}});
+    return Entries{{name}, {value}};
+  }
+  ASSIGN_OR_RETURN(const DType key, handle.node->Attr<DType>("key_dtype"));
+  ASSIGN_OR_RETURN(const DType value, handle.node->Attr<DType>("value_dtype"));
+  const bool is_reference = handle.dtype() == DType::kString;
+  Node* const rows = b.ColocatedWith(*handle.node)
+                         .OpNode(is_reference ? "LookupTableExport" : "LookupTableExportV2",
+                                 {handle}, {{"Tkeys", key}, {"Tvalues", value}},
+                                 handle.node->name() + "_lookup_table_export_values");
+  if (rows == nullptr) return b.status();
+  return Entries{{name + "-keys", name + "-values"}, {{rows, 0}, {rows, 1}}};
+}
+
 }  // namespace
 
 Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& variables,
@@ -42,7 +72,7 @@ Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& vari
   for (const auto& [name, handle] : variables) {
     if (!names.insert(name).second)
       return InvalidArgument("two variables would be saved as '", name, "'");
-    RETURN_IF_ERROR(VariableOf(handle).status());
+    if (!IsTable(handle)) RETURN_IF_ERROR(VariableOf(handle).status());
   }
   Saver saver(std::move(options));
   saver.next_preserved_ = Now() + saver.options_.keep_checkpoint_every_n_hours * 3600;
@@ -60,14 +90,11 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
   std::vector<DType> dtypes;
   std::vector<Output> values;
   for (const auto& [name, handle] : variables) {
-    ASSIGN_OR_RETURN(const VariableNodes variable, VariableOf(handle));
-    names.push_back(name);
-    dtypes.push_back(variable.dtype());
-    values.push_back(variable.is_resource()
-                         ? b.ColocatedWith(*handle.node)
-                               .Op("ReadVariableOp", {handle}, {{"dtype", variable.dtype()}})
-                         : handle);
+    ASSIGN_OR_RETURN(const Entries entries, EntriesOf(b, name, handle));
+    names.insert(names.end(), entries.names.begin(), entries.names.end());
+    values.insert(values.end(), entries.values.begin(), entries.values.end());
   }
+  for (const Output& value : values) dtypes.push_back(value.dtype());
   const std::vector<std::string> whole(names.size());
   const auto arguments = [&](const char* op) {
     return std::vector<Output>{filename_, b.Const(names, StrCat(op, "/tensor_names")),
@@ -81,13 +108,20 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
   Node* restored = b.OpNode("RestoreV2", arguments("RestoreV2"), {{"dtypes", dtypes}}, "RestoreV2");
   if (!b.ok()) return b.status();
   std::vector<Node*> assigns;
-  for (size_t i = 0; i < variables.size(); ++i) {
-    const Output& handle = variables[i].second;
+  int next = 0;
+  for (const auto& [name, handle] : variables) {
+    GraphBuilder beside = b.ColocatedWith(*handle.node);
+    const Output first{restored, next++};
+    if (IsTable(handle)) {
+      const bool is_reference = handle.dtype() == DType::kString;
+      assigns.push_back(beside.OpNode(is_reference ? "LookupTableImport" : "LookupTableImportV2",
+                                      {handle, first, {restored, next++}}, {},
+                                      name + "_table_restore"));
+      continue;
+    }
     const bool resource = handle.node->op_name() == "VarHandleOp";
-    const Output value{restored, static_cast<int>(i)};
     assigns.push_back(
-        b.ColocatedWith(*handle.node)
-            .OpNode(resource ? "AssignVariableOp" : "Assign", {handle, value}, {}, "Assign"));
+        beside.OpNode(resource ? "AssignVariableOp" : "Assign", {handle, first}, {}, "Assign"));
   }
   restore_op_ = b.Group(assigns, "restore_all");
   return b.status();

@@ -74,14 +74,22 @@ TEST(LookupTest, OfTensors) {
 }
 
 TEST(LookupTest, Dense) {
-  const Tensor table = MakeTable("AnonymousMutableDenseHashTable",
-                                 {Numbers<int64_t>({0, 0}), Numbers<int64_t>({-1, 0})},
-                                 DType::kInt64, DType::kFloat);
+  const Tensor table = MakeTable(
+      "AnonymousMutableDenseHashTable", {Numbers<int64_t>({0, 0}), Numbers<int64_t>({-1, 0})},
+      DType::kInt64, DType::kFloat, {{"initial_num_buckets", int64_t{8}}});
   const Tensor keys = Numbers<int64_t>({1, 2, 3, 4}, Shape{2, 2});
   Do("LookupTableInsertV2", {table, keys, Numbers<float>({1, 2})});
   ExpectFound(table, Numbers<int64_t>({3, 4, 4, 3}, Shape{2, 2}), Tensor::Scalar(9.0f),
               Numbers<float>({2, 9}));
-  ExpectRows(table, keys, Numbers<float>({1, 2}));
+  // The buckets of TensorFlow 1.15.
+  Do("LookupTableInsertV2", {table, Numbers<int64_t>({5, 6}, Shape{1, 2}), Numbers<float>({3})});
+  const Tensor buckets =
+      Numbers<int64_t>({0, 0, 0, 0, 0, 0, 1, 2, 5, 6, 0, 0, 0, 0, 3, 4}, Shape{8, 2});
+  const Tensor values = Numbers<float>({0, 0, 0, 1, 3, 0, 0, 2});
+  const AttrMap types = {{"Tkeys", DType::kInt64}, {"Tvalues", DType::kFloat}};
+  ExpectOutputs("LookupTableExportV2", {table}, types, {buckets, values});
+  Do("LookupTableImportV2", {table, buckets, values});
+  ExpectOutputs("LookupTableSizeV2", {table}, {}, {Tensor::Scalar(int64_t{3})});
   const auto refuse = [&](const Tensor& bad, const char* why) {
     ExpectError("LookupTableFindV2", {table, bad, Tensor::Scalar(9.0f)}, {}, Code::kInvalidArgument,
                 why);
@@ -89,6 +97,27 @@ TEST(LookupTest, Dense) {
   refuse(Numbers<int64_t>({0, 0}, Shape{1, 2}), "empty_key");
   refuse(Numbers<int64_t>({-1, 0}, Shape{1, 2}), "deleted_key");
   refuse(Numbers<int64_t>({3, 4, 5}), "Expected key shape");
+}
+
+TEST(LookupTest, BucketsOfADenseTable) {  // of TensorFlow 1.15, whose buckets grow at 4 of 4
+  const Tensor table = MakeTable(
+      "AnonymousMutableDenseHashTable", {Tensor::Scalar(int64_t{-1}), Tensor::Scalar(int64_t{-2})},
+      DType::kInt64, DType::kInt64, {{"initial_num_buckets", int64_t{4}}});
+  const AttrMap types = {{"Tkeys", DType::kInt64}, {"Tvalues", DType::kInt64}};
+  const auto insert = [&](int64_t key) {
+    Do("LookupTableInsertV2", {table, Numbers<int64_t>({key}), Numbers<int64_t>({key / 5})});
+  };
+  for (const int64_t key : {5, 10, 15}) insert(key);
+  ExpectOutputs("LookupTableExportV2", {table}, types,
+                {Numbers<int64_t>({-1, 5, 10, 15}, Shape{4, 1}), Numbers<int64_t>({0, 1, 2, 3})});
+  for (const int64_t key : {20, 25, 30, 35}) insert(key);
+  const Tensor buckets = Numbers<int64_t>(
+      {-1, -1, -1, 35, 20, 5, -1, -1, -1, 25, 10, -1, -1, -1, 30, 15}, Shape{16, 1});
+  const Tensor values = Numbers<int64_t>({0, 0, 0, 7, 4, 1, 0, 0, 0, 5, 2, 0, 0, 0, 6, 3});
+  ExpectOutputs("LookupTableExportV2", {table}, types, {buckets, values});
+  Do("LookupTableImportV2", {table, buckets, values});
+  ExpectFound(table, Numbers<int64_t>({35, 15, 1}), Tensor::Scalar(int64_t{9}),
+              Numbers<int64_t>({7, 3, 9}));
 }
 
 class FromFile : public testing::Test {

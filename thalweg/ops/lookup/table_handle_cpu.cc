@@ -42,6 +42,8 @@ Result<TableSpec> SpecOf(const KernelConstruction& c) {
   if (!(load > 0 && load < 1)) {
     return InvalidArgument("max_load_factor must be between 0 and 1, got: ", load);
   }
+  spec.initial_buckets = buckets;
+  spec.max_load = load;
   return spec;
 }
 
