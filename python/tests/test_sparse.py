@@ -120,3 +120,81 @@ def test_sets():
     expect(run(tw.sets.set_union([[1, 2]], [[2, 3]])), [[0, 0], [0, 1], [0, 2]], [1, 2, 3], [1, 3])
     expect(run(tw.sets.set_difference([[1, 2]], [[2, 3]])), [[0, 0]], [1], [1, 1])
     assert run(tw.sets.set_size(ids())).tolist() == [2, 0, 1]
+
+
+# ---- serialised, batched, crossed ----
+def test_serialised_tensors_come_back():
+    one = tw.serialize_sparse(sparse())
+    many = tw.serialize_many_sparse(sparse())
+    assert many.shape.as_list() == [2, 3]
+    stacked = tw.deserialize_many_sparse(tw.stack([one, one]), tw.float32, rank=3)
+    assert stacked.dense_shape.shape.as_list() == [3]
+    a, b = run([stacked, tw.io.deserialize_many_sparse(many, tw.float32)])
+    expect(a, [[0, 0, 1], [0, 1, 0], [0, 1, 2], [1, 0, 1], [1, 1, 0], [1, 1, 2]], [1, 2, 3, 1, 2, 3], [2, 2, 3])
+    expect(b, [[0, 1], [1, 0], [1, 2]], [1, 2, 3], [2, 3])
+
+
+def _batches(out, steps=None):
+    got = []
+    with tw.Session() as session:
+        session.run(tw.local_variables_initializer())
+        coordinator = tw.train.Coordinator()
+        threads = tw.train.start_queue_runners(session, coordinator)
+        try:
+            while steps is None or len(got) < steps:
+                got.append(session.run(out))
+        except tw.errors.OutOfRangeError:
+            pass
+        coordinator.request_stop()
+        coordinator.join(threads)
+    return got
+
+
+def counted(limit):
+    n = tw.train.range_input_producer(limit, num_epochs=1, shuffle=False).dequeue()
+    wide = tw.cast(n, tw.int64)
+    return n, tw.SparseTensor(tw.reshape(wide, [1, 1]), tw.reshape(n, [1]), tw.reshape(wide + 1, [1]))
+
+
+def test_batches_of_sparse_tensors():
+    n, row = counted(4)
+    (first, numbers), (second, _) = _batches(tw.train.batch([row, n], 2))
+    expect(first, [[0, 0], [1, 1]], [0, 1], [2, 2])
+    expect(second, [[0, 2], [1, 3]], [2, 3], [2, 4])
+    assert numbers.tolist() == [0, 1]
+
+
+def test_batches_of_rows_of_sparse_tensors():
+    out = tw.train.batch({"x": sparse(), "y": [5, 6]}, 3, enqueue_many=True)
+    got = _batches(out, 1)[0]
+    expect(got["x"], [[0, 1], [1, 0], [1, 2], [2, 1]], [1, 2, 3, 1], [3, 3])
+    assert got["y"].tolist() == [5, 6, 5]
+
+
+def test_batches_of_chosen_sparse_tensors():
+    n, row = counted(6)
+    got = _batches(tw.train.maybe_batch([row], tw.equal(n % 2, 1), 3))
+    expect(got[0], [[0, 1], [1, 3], [2, 5]], [1, 3, 5], [3, 6])
+    kept = tw.train.maybe_batch([sparse()], tw.constant([False, True]), 2, enqueue_many=True)
+    expect(_batches(kept, 1)[0], [[0, 0], [0, 2], [1, 0], [1, 2]], [2, 3, 2, 3], [2, 3])
+
+
+def test_shuffled_and_joined_batches_of_sparse_tensors():
+    shuffled = _batches(tw.train.shuffle_batch([counted(6)[1]], 6, capacity=12, min_after_dequeue=6, seed=3))
+    assert sorted(shuffled[0].values.tolist()) == list(range(6))
+    joined = _batches(tw.train.batch_join([[counted(3)[1]], [counted(3)[1]]], 6))
+    assert sorted(joined[0].values.tolist()) == [0, 0, 1, 1, 2, 2]
+    with pytest.raises(TypeError):
+        tw.train.batch_join([[counted(3)[1]], [counted(3)[0]]], 6)
+
+
+def test_crosses():
+    names = tw.SparseTensor([[0, 0], [1, 0], [1, 1]], ["a", "b", "c"], [2, 2])
+    numbers = tw.SparseTensor([[0, 0], [1, 0]], tw.constant([7, 8], tw.int64), [2, 1])
+    dense, texts = tw.constant([[3], [4]], tw.int64), tw.constant([["x", "y"], ["z", "w"]])
+    joined, hashed, keyed = run([tw.sparse.cross([names, texts]), tw.sparse.cross_hashed([names, numbers, texts, dense], 100),
+                                 tw.sparse.cross_hashed([numbers, dense], num_buckets=100, hash_key=5)])
+    assert joined.values.tolist() == [b"a_X_x", b"a_X_y", b"b_X_z", b"b_X_w", b"c_X_z", b"c_X_w"]
+    assert joined.dense_shape.tolist() == [2, 4]
+    assert hashed.values.tolist() == [69, 76, 55, 64, 83, 62]
+    assert keyed.values.tolist() == [42, 12]

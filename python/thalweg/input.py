@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input pipelines of queues: producers of file names, numbers and slices, and batches of tensors."""
-from thalweg import array_ops, data_flow_ops, dtypes, graph, math_ops, nest, ops, random_ops
+from thalweg import array_ops, data_flow_ops, dtypes, graph, math_ops, ops, random_ops, sparse_ops
 from thalweg.graph import GraphKeys, name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.queue_runner import QueueRunner, add_queue_runner
 from thalweg.shapes import TensorShape
+from thalweg.sparse import SparseTensor
 
 
 def limit_epochs(tensor, num_epochs=None, name=None):
@@ -94,11 +95,10 @@ def _validated(tensor_lists):
     """Lists of tensors, alike in number and types."""
     if not tensor_lists or not tensor_lists[0]:
         raise ValueError("Expected at least one tensor in batch().")
-    from thalweg.sparse import SparseTensor
-    for t in nest.flatten(tensor_lists):
-        if isinstance(t, SparseTensor):
-            raise NotImplementedError("Batches of sparse tensors are not there yet: serialise them first.")
-    lists = [[convert_to_tensor(t) for t in tensors] for tensors in tensor_lists]
+    lists = [[t if isinstance(t, SparseTensor) else convert_to_tensor(t) for t in tensors] for tensors in tensor_lists]
+    for same in zip(*lists):
+        if len({isinstance(t, SparseTensor) for t in same}) > 1:
+            raise TypeError("Expected a SparseTensor in all of the lists at the same place, or in none.")
     kinds = [[t.dtype.base_dtype for t in tensors] for tensors in lists]
     if any(k != kinds[0] for k in kinds):
         raise TypeError(f"Expected types to be consistent: {kinds[0]} vs. {next(k for k in kinds if k != kinds[0])}.")
@@ -117,10 +117,14 @@ def _keep(keep_input, enqueue_many):
 
 
 def _element_shapes(lists, shapes, enqueue_many):
+    """Of what the queue holds: for a SparseTensor, a handle."""
     if shapes is not None:
-        return shapes
+        return [[] if isinstance(t, SparseTensor) else shape for t, shape in zip(lists[0], shapes)]
     merged = []
     for same in zip(*lists):
+        if isinstance(same[0], SparseTensor):
+            merged.append(TensorShape([]))
+            continue
         found = [t.shape.with_rank_at_least(1)[1:] if enqueue_many else t.shape for t in same]
         shape = found[0]
         for other in found[1:]:
@@ -131,22 +135,49 @@ def _element_shapes(lists, shapes, enqueue_many):
 
 def _enqueue(queue, tensors, keep_input, keep, enqueue_many):
     """The operation of one thread: all of the tensors, or those that are to be kept."""
-    put = queue.enqueue_many if enqueue_many else queue.enqueue
+    def put(values):
+        store = sparse_ops.store_many_sparse if enqueue_many else sparse_ops.store_sparse
+        handles = [store(t, _map_name(queue, i)) if isinstance(t, SparseTensor) else t for i, t in enumerate(values)]
+        return (queue.enqueue_many if enqueue_many else queue.enqueue)(handles)
+
+    def kept(tensor):
+        if isinstance(tensor, SparseTensor):
+            return sparse_ops.retain_rows(tensor, keep)
+        return apply("DynamicPartition", [tensor, math_ops.cast(keep, dtypes.int32)], {"num_partitions": 2})[1]
     if keep_input is True or keep_input is False:
         return put(tensors) if keep_input else ops.no_op()
     if keep.shape.ndims == 1:
-        parts = math_ops.cast(keep, dtypes.int32)
-        return put([apply("DynamicPartition", [t, parts], {"num_partitions": 2})[1] for t in tensors])
+        return put([kept(t) for t in tensors])
     from thalweg.control_flow import cond
     return cond(keep, lambda: put(tensors), ops.no_op)
+
+
+def _map_name(queue, i):
+    """Of the map that keeps the SparseTensors whose handles are component i."""
+    return f"{queue.name}/sparse_map_{i}"
+
+
+def _taken(queue, lists, batch, enqueue_many):
+    """What was dequeued, with SparseTensors for their handles."""
+    if not any(isinstance(t, SparseTensor) for t in lists[0]):
+        return batch
+    values = []
+    for i, (given, value) in enumerate(zip(lists[0], batch if isinstance(batch, list) else [batch])):
+        if isinstance(given, SparseTensor):
+            rank = given.dense_shape.shape.num_elements()
+            rank = rank if rank is None or enqueue_many else rank + 1
+            value = sparse_ops.take_many_sparse(value, given.dtype, rank, _map_name(queue, i))
+        values.append(value)
+    return values if isinstance(batch, list) else values[0]
 
 
 def _batch(default_name, tensor_lists, restore, keep_input, batch_size, threads, capacity, enqueue_many, shapes, dynamic_pad,
            allow_smaller_final_batch, shared_name, name, shuffle=None):
     """What all of the functions below do; `shuffle` is (min_after_dequeue, seed) or None."""
-    values = [t for tensors in tensor_lists for t in tensors]
+    values = [t for tensors in tensor_lists for t in tensors if not isinstance(t, SparseTensor)]
     with name_scope(name, default_name, values) as scope:
         lists, types = _validated(tensor_lists)
+        types = [dtypes.int64 if isinstance(t, SparseTensor) else kind for t, kind in zip(lists[0], types)]
         keep = _keep(keep_input, enqueue_many)
         shapes = _element_shapes(lists, shapes, enqueue_many)
         if shuffle is not None:
@@ -164,7 +195,7 @@ def _batch(default_name, tensor_lists, restore, keep_input, batch_size, threads,
             _summarise(f"fraction_over_{least}_of_{capacity - least}_full",
                        apply("Maximum", [0, queue.size() - least]), capacity - least)
         take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
-        return restore(take(batch_size, name=scope))
+        return restore(_taken(queue, lists, take(batch_size, name=scope), enqueue_many))
 
 
 def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,

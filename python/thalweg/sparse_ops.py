@@ -292,6 +292,96 @@ def sparse_from_dense(tensor, name=None):
     return SparseTensor(indices, array_ops.gather_nd(tensor, indices), array_ops.shape(tensor, out_type=dtypes.int64))
 
 
+# ---- serialised ----
+def serialize_sparse(sp_input, name=None, out_type=dtypes.string):
+    """A vector of three strings (or variants): indices, values, shape."""
+    return apply("SerializeSparse", _parts(sp_input), {"out_type": out_type}, name=name)
+
+
+def serialize_many_sparse(sp_input, name=None, out_type=dtypes.string):
+    """A row of three strings (or variants) for each row of the SparseTensor."""
+    return apply("SerializeManySparse", _parts(sp_input), {"out_type": out_type}, name=name)
+
+
+def _restored(op, serialized, dtype, rank, name):
+    indices, values, shape = apply(op, [serialized], {"dtype": dtypes.as_dtype(dtype)}, name=name)
+    if rank is not None:
+        indices.set_shape([None, rank])
+        shape.set_shape([rank])
+    return SparseTensor(indices, values, shape)
+
+
+def deserialize_sparse(serialized_sparse, dtype, rank=None, name=None):
+    """The SparseTensors of serialize_sparse, stacked."""
+    return _restored("DeserializeSparse", serialized_sparse, dtype, rank, name)
+
+
+def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
+    """The SparseTensors of serialize_many_sparse, stacked along a new first dimension."""
+    return _restored("DeserializeManySparse", serialized_sparse, dtype, rank, name)
+
+
+# ---- kept between steps: what goes through queues are handles ----
+def store_sparse(sp_input, shared_name):
+    """A handle to the SparseTensor, which stays in a map of that name."""
+    return apply("AddSparseToTensorsMap", _parts(sp_input), {"shared_name": shared_name})
+
+
+def store_many_sparse(sp_input, shared_name):
+    """A handle to each row of the SparseTensor."""
+    return apply("AddManySparseToTensorsMap", _parts(sp_input), {"shared_name": shared_name})
+
+
+def take_many_sparse(handles, dtype, rank, shared_name):
+    """The SparseTensors of a vector of handles, stacked along a new first dimension; the map forgets them."""
+    indices, values, shape = apply("TakeManySparseFromTensorsMap", [handles], {"dtype": dtype, "shared_name": shared_name})
+    if rank is not None:
+        indices.set_shape([None, rank])
+        shape.set_shape([rank])
+    return SparseTensor(indices, values, shape)
+
+
+def retain_rows(sp_input, keep):
+    """The rows that are marked, one behind the other."""
+    keep = convert_to_tensor(keep, dtypes.bool)
+    number = math_ops.cumsum(math_ops.cast(keep, dtypes.int64), exclusive=True)
+    found = sparse_retain(sp_input, array_ops.gather(keep, sp_input.indices[:, 0]))
+    rows = array_ops.expand_dims(array_ops.gather(number, found.indices[:, 0]), 1)
+    count = math_ops.reduce_sum(math_ops.cast(keep, dtypes.int64), keepdims=True)
+    return SparseTensor(array_ops.concat([rows, found.indices[:, 1:]], 1), found.values,
+                        array_ops.concat([count, found.dense_shape[1:]], 0))
+
+
+# ---- crosses of features ----
+def _crossed(inputs, hashed, num_buckets, hash_key, name):
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("Inputs must be a list")
+    sparse = [SparseTensor.from_value(i) for i in inputs if isinstance(i, (SparseTensor, SparseTensorValue))]
+    dense = [convert_to_tensor(i) for i in inputs if not isinstance(i, (SparseTensor, SparseTensorValue))]
+
+    def number_or_text(tensor):
+        return tensor if tensor.dtype == dtypes.string else math_ops.cast(tensor, dtypes.int64)
+    values, dense = [number_or_text(s.values) for s in sparse], [number_or_text(d) for d in dense]
+    only_texts = all(t.dtype == dtypes.string for t in values + dense)
+    indices, crossed, shape = apply(
+        "SparseCross", [[s.indices for s in sparse], values, [s.dense_shape for s in sparse], dense],
+        {"N": len(sparse), "hashed_output": hashed, "num_buckets": num_buckets,
+         "hash_key": 0xDECAFCAFFE if hash_key is None else hash_key, "out_type": dtypes.int64 if hashed else dtypes.string,
+         "internal_type": dtypes.string if only_texts else dtypes.int64, "sparse_types": [v.dtype for v in values],
+         "dense_types": [d.dtype for d in dense]}, name=name)
+    return SparseTensor(indices, crossed, shape)
+
+
+def sparse_cross(inputs, name=None):
+    """Every combination of the features of a row, as texts joined by "_X_"."""
+    return _crossed(inputs, False, 0, None, name)
+
+
+def sparse_cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
+    """Every combination of the features of a row, as hashes."""
+    return _crossed(inputs, True, num_buckets, hash_key, name)
+
+
 def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None, max_norm=None):
     """For each row of sp_ids the sum, mean or sqrtn of the embeddings that it names, weighted by sp_weights."""
     from thalweg.nn import embedding_lookup
