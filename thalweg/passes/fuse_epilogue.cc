@@ -281,6 +281,8 @@ class WeightMarker {
       while (source->num_inputs() > 0 && source->input_is_ref(0) &&
              source->input(0).node != nullptr)
         source = Source(source->input(0));
+      // Handles of another kind.
+      if (IsOneOf(*source, {"StackV2", "TensorArrayV3", "TensorArrayGradV3"})) continue;
       written_[source->id()] = true;
       unknown_writer_ |= source->num_inputs() > 0;
     }

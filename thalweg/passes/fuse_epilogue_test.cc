@@ -35,6 +35,9 @@ class FuseEpilogueTest : public ::testing::Test {
     for (const char* op : {"Conv2D", "FusedBatchNormV3", "_FusedConv2D"}) {
       ops->Op(op).Shape(Image);
     }
+    for (const char* op : {"TensorArrayV3", "TensorArraySizeV3"}) {
+      ops->Op(op).Shape([](ShapeContext&) { return OkStatus(); });
+    }
     ops->Op("Variable").Shape([](ShapeContext& c) {
       c.set_output(0, PartialShape{1, 1, 64, 64});
       return OkStatus();
@@ -199,6 +202,12 @@ TEST_F(FuseEpilogueTest, ProductsWithConstantsAndUnwrittenVariablesAreMarked) {
   Ops(MarkWeights(Pruned({q}, {assign.node})));
   EXPECT_EQ(result.fetches[0].node->op_name(), "MatMul");
   Ops(MarkWeights(Pruned({q})));
+  EXPECT_EQ(result.fetches[0].node->op_name(), "_FusedMatMul");
+  // A TensorArray is none, wherever its handle goes.
+  const Output array = b->Op("TensorArrayV3", {b->Const(Tensor::Scalar<int32_t>(1), "size")},
+                             {{"dtype", DType::kFloat}}, "array");
+  const Output size = b->Op("TensorArraySizeV3", {array, {array.node, 1}}, {}, "how_many");
+  Ops(MarkWeights(Pruned({q, size})));
   EXPECT_EQ(result.fetches[0].node->op_name(), "_FusedMatMul");
 }
 

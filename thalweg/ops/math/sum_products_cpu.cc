@@ -74,9 +74,8 @@ class ProductSum : public VariantValue, public std::enable_shared_from_this<Prod
       ASSIGN_OR_RETURN(result, Tensor::Allocate(ctx.allocator(), before.dtype(), before.shape()));
     }
     void* const c = result.mutable_raw_data();
-    const Status status =
-        compute::Gemm(ctx.work(), result.dtype(), shape, a.raw_data(), b.raw_data(), c,
-                      {.residual = before.empty() ? c : before.raw_data()});
+    Status status = compute::Gemm(ctx.work(), result.dtype(), shape, a.raw_data(), b.raw_data(), c,
+                                  {.residual = before.empty() ? c : before.raw_data()});
     sum_ = std::move(result);
     return status;
   }

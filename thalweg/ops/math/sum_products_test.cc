@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <list>
 #include <random>
 
 #include "thalweg/testing/kernel_call.h"
@@ -23,9 +24,9 @@ class SumProductsTest : public ::testing::Test {
     while (!calls_.empty()) calls_.pop_back();
   }
   Result<Tensor> Call(const char* op, const std::vector<Tensor>& inputs, AttrMap attrs = {}) {
-    calls_.push_back(std::make_unique<KernelCall>(op, inputs, std::move(attrs)));
-    RETURN_IF_ERROR(calls_.back()->Run());
-    return calls_.back()->output(0);
+    calls_.emplace_back(op, inputs, std::move(attrs));
+    RETURN_IF_ERROR(calls_.back().Run());
+    return calls_.back().output(0);
   }
   Result<Tensor> End(const Tensor& sum, const PartialShape& shape = PartialShape::Unknown(),
                      DType dtype = DType::kDouble) {
@@ -33,7 +34,7 @@ class SumProductsTest : public ::testing::Test {
   }
 
  private:
-  std::vector<std::unique_ptr<KernelCall>> calls_;
+  std::list<KernelCall> calls_;
 };
 
 // sum += op(a) op(b), in the order of the definition.
