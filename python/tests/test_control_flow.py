@@ -53,6 +53,23 @@ def test_while_loop(run):
     assert run(tw.while_loop(lambda v: v < 100, lambda v: v * 2, [3])) == 192
     assert run(tw.while_loop(lambda v: v < 100, lambda v: v * 2, [3], maximum_iterations=2)) == 12
 
+@pytest.mark.parametrize("iterations", [2, 5, 32])
+def test_the_first_iteration_waits_for_the_last(run, iterations):
+    """So all of them are under way at once, as parallel_iterations allows."""
+    queue = tw.FIFOQueue(1, tw.int32, shapes=[[]])
+
+    def body(i, total):
+        def first():
+            return queue.dequeue()
+
+        def last():
+            with tw.control_dependencies([queue.enqueue(i * 100)]):
+                return tw.identity(i)
+        got = tw.case([(tw.equal(i, 0), first), (tw.equal(i, iterations - 1), last)], default=lambda: tw.identity(i))
+        return i + 1, total + got
+    total = tw.while_loop(lambda i, t: i < iterations, body, [0, 0], parallel_iterations=iterations, swap_memory=True)[1]
+    assert run(total) == 100 * (iterations - 1) + sum(range(iterations))
+
 
 @pytest.mark.parametrize("parallel_iterations", [1, 10])
 def test_nested_loops_and_conditions(run, parallel_iterations):

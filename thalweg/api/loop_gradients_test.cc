@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <functional>
+#include <thread>
 
 #include "thalweg/api/registries.h"
 #include "thalweg/autodiff/gradients.h"
+#include "thalweg/base/cancellation.h"
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/session/session.h"
 
@@ -211,6 +213,43 @@ TEST_P(LoopGradientsTest, AnErrorHalfWayLeavesNothing) {
   const int64_t before = environment_->allocator()->Stats().bytes_in_use;
   EXPECT_EQ(Value(gradient, 1.0, 1000).status().code(), Code::kInvalidArgument);
   EXPECT_LE(environment_->allocator()->Stats().bytes_in_use, before);
+}
+
+// The loop runs ahead of who takes its numbers, until the queue is full.
+TEST_P(LoopGradientsTest, AStepCancelledInTheMiddleOfItsLoopLeavesNothing) {
+  const Output queue = b_.Op("FIFOQueueV2", {},
+                             {{"component_types", std::vector<DType>{DType::kInt32}},
+                              {"shapes", std::vector<PartialShape>{Shape()}},
+                              {"capacity", int64_t{100}}});
+  const Output wide = b_.Op("Fill", {b_.Const(std::vector<int32_t>{1024}), x_});
+  const Output last = Repeat("long", wide, n_, [&](Loop& loop, Output i, Output y) {
+    Node* const put = b_.OpNode("QueueEnqueueV2", {loop.Invariant(queue), i});
+    return b_.WithControls({put}).Op("Tanh", {y});
+  });
+  const Output y = b_.Op("Sum", {last, b_.Const(std::vector<int32_t>{0})});
+  const Output gradient = Gradient(y, x_);
+  const Output taken =
+      b_.Op("QueueDequeueManyV2", {queue, b_.Const(Tensor::Scalar<int32_t>(400), "many")},
+            {{"component_types", std::vector<DType>{DType::kInt32}}});
+  ASSERT_TRUE(b_.ok()) << b_.status().ToString();
+  const int64_t before = environment_->allocator()->Stats().bytes_in_use;
+  CancellationManager cancellation;
+  Status ended;
+  std::thread step([&] {
+    const Tensor feeds[] = {Tensor::Scalar(0.5), Tensor::Scalar<int32_t>(10'000)};
+    Tensor out;
+    ended = session_->Run({.cancellation = &cancellation}, {{x_, n_}, {gradient}, {}}, feeds,
+                          {&out, 1});
+  });
+  Tensor numbers;
+  const Status taking = session_->Run(RunOptions(), {{}, {taken}, {}}, {}, {&numbers, 1});
+  const int64_t amid = environment_->allocator()->Stats().bytes_in_use;
+  cancellation.Cancel();
+  step.join();
+  EXPECT_TRUE(taking.ok()) << taking.ToString();
+  EXPECT_EQ(ended.code(), Code::kCancelled) << ended.ToString();
+  EXPECT_GT(amid, before + 300 * 8192);
+  EXPECT_LT(environment_->allocator()->Stats().bytes_in_use, before + 65536);
 }
 
 TEST_P(LoopGradientsTest, AConstantToGradients) {
