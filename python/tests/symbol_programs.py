@@ -286,8 +286,7 @@ def conditions(tf):
         shown.op.type, placed.device, tf.set_random_seed(5) is None and 1 or 0,
         fails(tf, lambda: tf.cond(3, lambda: 1, lambda: 2)), fails(tf, lambda: tf.cond(x[0] > 1, lambda: x, lambda: [x, x])),
         fails(tf, lambda: tf.cond(x[0] > 1, lambda: 1, lambda: 1.5)), fails(tf, lambda: tf.cond(x[0] > 1, 1, 2)),
-        fails(tf, lambda: tf.while_loop(lambda i: i < 3, lambda i: [i, i], [0])), fails(tf, lambda: tf.while_loop(
-            lambda i: i < 3, lambda i: tf.cast(i, tf.float32), [0])), fails(tf, lambda: tf.while_loop(3, 4, [0])),
+        fails(tf, lambda: tf.while_loop(lambda i: i < 3, lambda i: [i, i], [0])), fails(tf, lambda: tf.while_loop(3, 4, [0])),
         fails(tf, lambda: tf.while_loop(lambda x: True, lambda x: tf.concat([x, x], 0), [x]))]
 
 

@@ -36,6 +36,7 @@ messages
 metrics
 nn
 raw_ops
+saved_model
 sets
 signal
 sparse

@@ -8,6 +8,8 @@ import struct
 
 from thalweg._message_table import TABLE
 
+TABLE.setdefault("google.protobuf.Any", "message\ntype_url 1 string -\nvalue 2 bytes -")
+
 _FIXED = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
 _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 0.0}
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MetaGraphDef: a graph with its collections, as files beside checkpoints have it."""
+import functools
+import os
+
 from thalweg import graph as graph_module
 from thalweg import messages
 from thalweg.graph import GraphKeys
@@ -39,6 +42,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
         made.meta_info_def.CopyFrom(meta_info_def)
     made.meta_info_def.tensorflow_version = "1.15.0"
     made.graph_def.ParseFromString(graph._export(False) if graph_def is None else graph_def.SerializeToString())
+    made.meta_info_def.stripped_op_list.MergeFromString(_definitions_of(made.graph_def))
     if clear_devices:
         for node in made.graph_def.node:
             node.device = ""
@@ -53,6 +57,26 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     if filename is not None:
         write_bytes(filename, str(made).encode() if as_text else made.SerializeToString())
     return made
+
+
+@functools.cache
+def _definitions():
+    """{operation: its OpDef as a field of an OpList}, cut without reading more than the names."""
+    data, place, found = graph_module.environment().op_list(False), 0, {}
+    while place < len(data):
+        start = place
+        _, place = messages._read_varint(data, place)
+        size, place = messages._read_varint(data, place)
+        length, begin = messages._read_varint(data, place + 1)  # the name comes first
+        found[data[begin:begin + length].decode()] = data[start:place + size]
+        place += size
+    return found
+
+
+def _definitions_of(graph_def):
+    """An OpList of what the graph uses: other releases leave out attributes that they do not know, where these are defaults."""
+    used = {n.op for n in graph_def.node} | {n.op for f in graph_def.library.function for n in f.node_def}
+    return b"".join(_definitions()[op] for op in sorted(used) if op in _definitions())
 
 
 def write(filename, graph, saver=None):
@@ -86,8 +110,16 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     from thalweg.saver import Saver
     given = meta_graph_or_file
     if not isinstance(given, messages.Message):
+        if not os.path.exists(given):
+            raise OSError(f"File {given} does not exist.")
         with open(given, "rb") as f:
             given = messages.MetaGraphDef.FromString(f.read())
+    import_parts(given, clear_devices, import_scope)
+    return Saver(name="save") if graph_module.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+
+
+def import_parts(given, clear_devices=False, import_scope=None):
+    """Adds the graph and the collections of a MetaGraphDef to the default graph."""
     graph = graph_module.get_default_graph()
     if clear_devices:
         for node in given.graph_def.node:
@@ -109,4 +141,3 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
             items = _restored(graph, definition, prefix)
         for item in items:
             graph.add_to_collection(name, item)
-    return Saver(name="save") if graph.get_collection(GraphKeys.GLOBAL_VARIABLES) else None

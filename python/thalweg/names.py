@@ -76,6 +76,18 @@ _PLACES = {
     "tf.random.stateless_normal": "math_statistics=stateless_random_normal",
     "tf.random.stateless_truncated_normal": "math_statistics",
     "tf.random.stateless_uniform": "math_statistics=stateless_random_uniform",
+    "tf.saved_model.builder.SavedModelBuilder": "saved_model_writer",
+    "tf.saved_model.loader.load": "saved_model_reader",
+    "tf.saved_model.loader.maybe_saved_model_directory": "saved_model_reader",
+    "tf.saved_model.main_op.main_op": "saved_model_writer",
+    "tf.saved_model.main_op.main_op_with_restore": "saved_model_writer",
+    "tf.saved_model.signature_def_utils.build_signature_def": "saved_model_signatures",
+    "tf.saved_model.signature_def_utils.classification_signature_def": "saved_model_signatures",
+    "tf.saved_model.signature_def_utils.is_valid_signature": "saved_model_signatures",
+    "tf.saved_model.signature_def_utils.predict_signature_def": "saved_model_signatures",
+    "tf.saved_model.signature_def_utils.regression_signature_def": "saved_model_signatures",
+    "tf.saved_model.utils.build_tensor_info": "saved_model_signatures",
+    "tf.saved_model.utils.get_tensor_from_tensor_info": "saved_model_signatures",
     "tf.version.COMPILER_VERSION": "versions",
     "tf.version.GIT_VERSION": "versions",
     "tf.version.GRAPH_DEF_VERSION": "versions",
@@ -83,7 +95,8 @@ _PLACES = {
     "tf.version.GRAPH_DEF_VERSION_MIN_PRODUCER": "versions",
     "tf.version.VERSION": "versions",
 }
-_FILES = {"io.gfile": "file_names"}
+_FILES = {"io.gfile": "file_names", "saved_model.constants": "saved_model_names",
+          "saved_model.signature_constants": "saved_model_names", "saved_model.tag_constants": "saved_model_names"}
 
 
 def lookup(module_name, name, missing=None):

@@ -46,17 +46,37 @@ def map_structure(func, *structure, **kwargs):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
         raise ValueError("Must provide at least one structure")
+    check_types = kwargs.pop("check_types", True)
+    kwargs.pop("expand_composites", None)
+    if kwargs:
+        raise ValueError(f"Only valid keyword arguments are `check_types` and `expand_composites`, not: {sorted(kwargs)}")
     for other in structure[1:]:
-        assert_same_structure(structure[0], other)
+        assert_same_structure(structure[0], other, check_types=check_types)
     return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*map(flatten, structure))])
 
 
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
-    """Raises unless both are nested in the same way."""
-    a, b = nest1, nest2
-    if len(flatten(a)) != len(flatten(b)) or isinstance(a, (list, tuple, dict)) != isinstance(b, (list, tuple, dict)):
-        raise ValueError(f"The two structures don't have the same nested structure. First structure: {a} Second "
-                         f"structure: {b}")
+    """ValueError unless both are nested in the same way; TypeError, where types count, for a list that is a tuple there."""
+    words = f"First structure: {nest1} Second structure: {nest2}"
+    if is_nested(nest1) != is_nested(nest2) or len(flatten(nest1)) != len(flatten(nest2)):
+        raise ValueError(f"The two structures don't have the same nested structure. {words}")
+    if not is_nested(nest1):
+        return
+    if check_types and type(nest1) is not type(nest2) and not (isinstance(nest1, dict) and isinstance(nest2, dict)) and not (
+            _is_named_tuple(nest1) and _is_named_tuple(nest2) and type(nest1).__name__ == type(nest2).__name__ and
+            nest1._fields == nest2._fields):
+        raise TypeError(f"The two structures don't have the same sequence type: {type(nest1)} and {type(nest2)}. {words}")
+    if isinstance(nest1, dict) and isinstance(nest2, dict):
+        if set(nest1) != set(nest2):
+            raise ValueError(f"The two dictionaries don't have the same set of keys. {words}")
+        pairs = [(nest1[k], nest2[k]) for k in nest1]
+    else:
+        parts = [[n[k] for k in sorted(n)] if isinstance(n, dict) else list(n) for n in (nest1, nest2)]
+        if len(parts[0]) != len(parts[1]):
+            raise ValueError(f"The two structures don't have the same number of elements. {words}")
+        pairs = zip(*parts)
+    for a, b in pairs:
+        assert_same_structure(a, b, check_types)
 
 
 names.complete(globals())

@@ -13,6 +13,9 @@ def _named(var_list):
         var_list = list(dict.fromkeys(graph.get_collection(GraphKeys.GLOBAL_VARIABLES) +
                                       graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)))
     if isinstance(var_list, dict):
+        for v in var_list.values():
+            if not hasattr(v, "_ref_tensor"):
+                raise TypeError(f"Variable to save is not a Variable: {v}")
         return dict(var_list)
     named = {}
     for v in var_list:
@@ -89,8 +92,8 @@ class Saver:
         if self._pad and step >= 0:
             save_path, step = f"{save_path}-{step:08d}", -1
         folder = os.path.dirname(save_path)
-        if folder and not os.path.isdir(folder):
-            raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
+        if folder:
+            os.makedirs(folder, exist_ok=True)
         written = self._core.save(sess, save_path, step).decode()
         self._last = ([p for p in self._last if p != written] + [written])[-self._max_to_keep or None:]
         if write_meta_graph:
