@@ -13,12 +13,15 @@ namespace thalweg {
 namespace {
 
 using Complex = std::complex<double>;
+using LevelTypes = Types<Qint8, Quint8, Qint16, Quint16, Qint32>;
+using ArrayTypes = decltype(JoinTypes(PodTypes{}, LevelTypes{}));
 
-// Calls f.template operator()<T>() for the C++ type of a number or bool dtype; false for others.
+// Calls f.template operator()<T>() for the C++ type of a number, bool or quantised dtype; false for
+// others.
 template <class F>
 bool ForType(DType dtype, F&& f) {
   bool found = false;
-  ForEachType<PodTypes>([&]<class T> {
+  ForEachType<ArrayTypes>([&]<class T> {
     if (kDTypeOf<T> == dtype) {
       f.template operator()<T>();
       found = true;
@@ -33,6 +36,8 @@ Complex Widen(T value) {
     return static_cast<double>(static_cast<float>(value));
   } else if constexpr (std::is_arithmetic_v<T>) {
     return static_cast<double>(value);
+  } else if constexpr (requires { value.value; }) {
+    return static_cast<double>(value.value);
   } else {
     return Complex(value.real(), value.imag());
   }
@@ -58,6 +63,8 @@ T Narrow(Complex value) {
     return T(static_cast<float>(value.real()));
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value.real());
+  } else if constexpr (requires(T t) { t.value; }) {
+    return T{Wrapped<decltype(T::value)>(value.real())};
   } else {
     using R = typename T::value_type;
     return T(static_cast<R>(value.real()), static_cast<R>(value.imag()));
@@ -80,8 +87,9 @@ bool NearKink(const In& in, double value) {
 
 std::vector<Complex> RandomNumbers(const In& in, DType dtype, uint32_t seed) {
   std::mt19937 engine(seed);
-  const bool whole = IsInteger(dtype) || dtype == DType::kBool;
-  const bool is_unsigned = whole && !IsSigned(dtype);
+  const bool whole = IsInteger(dtype) || IsQuantized(dtype) || dtype == DType::kBool;
+  const bool is_unsigned = (whole && !IsQuantized(dtype) && !IsSigned(dtype)) ||
+                           dtype == DType::kQuint8 || dtype == DType::kQuint16;
   const double low = is_unsigned ? std::max(0.0, in.low) : in.low;
   const double high = dtype == DType::kBool ? 1 : in.high;
   std::uniform_real_distribution<double> real(low, high);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
 #include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/compute/quantised/levels.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -30,6 +34,29 @@ Result<Shape> JoinedShape(Context& ctx, int begin, int end, int axis) {
   return Shape::Make(dims);
 }
 
+using Parts = std::vector<Tensor>;
+
+// Output 0: the parts after each other along the axis.
+Status JoinParts(Context& ctx, const Parts& parts, int axis, const Shape& shape) {
+  const DType dtype = parts[0].dtype();
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
+  if (out->num_elements() == 0) return OkStatus();
+  int64_t outer = 1;
+  int64_t below = 1;
+  for (int d = 0; d < axis; ++d) outer *= shape.dim(d);
+  for (int d = axis + 1; d < shape.rank(); ++d) below *= shape.dim(d);
+  const int64_t row = shape.dim(axis) * below;
+  int64_t offset = 0;
+  for (const Tensor& input : parts) {
+    const int64_t part = input.dim(axis) * below;
+    RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), dtype, Dims{outer, part},
+                                         {input.raw_data(), {part, 1}},
+                                         {out->mutable_raw_data(), {row, 1}, offset}));
+    offset += part;
+  }
+  return OkStatus();
+}
+
 Status ConcatValues(Context& ctx, int axis_input, int begin, int end) {
   if (begin == end) return InvalidArgument("Concat needs at least one value");
   ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(axis_input), "axis"));
@@ -39,23 +66,51 @@ Status ConcatValues(Context& ctx, int axis_input, int begin, int end) {
     return OkStatus();
   }
   ASSIGN_OR_RETURN(const Shape shape, JoinedShape(ctx, begin, end, axis));
-  const DType dtype = ctx.input(begin).dtype();
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
-  if (out->num_elements() == 0) return OkStatus();
-  int64_t outer = 1;
-  int64_t below = 1;
-  for (int d = 0; d < axis; ++d) outer *= shape.dim(d);
-  for (int d = axis + 1; d < shape.rank(); ++d) below *= shape.dim(d);
-  const int64_t row = shape.dim(axis) * below;
-  int64_t offset = 0;
-  for (int i = begin; i < end; ++i) {
-    const int64_t part = ctx.input(i).dim(axis) * below;
-    RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), dtype, Dims{outer, part},
-                                         {ctx.input(i).raw_data(), {part, 1}},
-                                         {out->mutable_raw_data(), {row, 1}, offset}));
-    offset += part;
+  Parts parts;
+  for (int i = begin; i < end; ++i) parts.push_back(ctx.input(i));
+  return JoinParts(ctx, parts, axis, shape);
+}
+
+// The values' ranges follow each other: the low ends, then the high ones.
+template <bool kAxisFirst>
+Status QuantizedConcat(Context& ctx) {
+  const int n = (ctx.num_inputs() - 1) / 3;
+  const int begin = kAxisFirst ? 1 : 0, ranges = n + 1;
+  if (n < 1) return InvalidArgument("Concat needs at least one value");
+  ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(kAxisFirst ? 0 : n), "axis"));
+  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, ctx.input(begin).rank(), "axis"));
+  ASSIGN_OR_RETURN(const Shape shape, JoinedShape(ctx, begin, begin + n, axis));
+  for (int i = ranges; i < ctx.num_inputs(); ++i) {
+    if (ctx.input(i).num_elements() == 1) continue;
+    return InvalidArgument("the ends of a range must have one element, got shape ",
+                           ctx.input(i).shape());
   }
-  return OkStatus();
+  const auto range_of = [&](int i) {
+    return compute::RealRange{ctx.input(ranges + i).scalar<float>(),
+                              ctx.input(ranges + n + i).scalar<float>()};
+  };
+  compute::RealRange all = range_of(0);
+  for (int i = 1; i < n; ++i) {
+    all.low = std::min(all.low, range_of(i).low);
+    all.high = std::max(all.high, range_of(i).high);
+  }
+  all.low = std::min(all.low, 0.0f);
+  Parts parts;
+  for (int i = 0; i < n; ++i) {
+    const Tensor& x = ctx.input(begin + i);
+    const compute::RealRange range = range_of(i);
+    if (range.low == all.low && range.high == all.high) {
+      parts.push_back(x);
+      continue;
+    }
+    ASSIGN_OR_RETURN(Tensor moved, ctx.AllocateTemporary(x.dtype(), x.shape()));
+    RETURN_IF_ERROR(compute::MoveLevels(ctx.work(), x.dtype(), x.num_elements(), range, all,
+                                        x.raw_data(), moved.mutable_raw_data()));
+    parts.push_back(std::move(moved));
+  }
+  ctx.set_output(1, Tensor::Scalar(all.low));
+  ctx.set_output(2, Tensor::Scalar(all.high));
+  return JoinParts(ctx, parts, axis, shape);
 }
 
 Status Concat(Context& ctx) { return ConcatValues(ctx, 0, 1, ctx.num_inputs()); }
@@ -95,6 +150,12 @@ Status ConcatOffset(Context& ctx) {
 THALWEG_KERNEL(concat, cpu) {
   registry.AddFunction<Concat>("Concat", kCpu);
   registry.AddFunction<ConcatV2>("ConcatV2", kCpu);
+  for (DType dtype : {DType::kQuint8, DType::kQint32}) {
+    registry.AddFunction<QuantizedConcat<true>>("QuantizedConcat", kCpu, {{"T", dtype}});
+  }
+  for (DType dtype : {DType::kQuint8, DType::kQint8}) {
+    registry.AddFunction<QuantizedConcat<false>>("QuantizedConcatV2", kCpu, {{"T", dtype}});
+  }
   registry.AddFunction<ConcatOffset<int32_t>>("ConcatOffset", kCpu,
                                               {{"shape_type", DType::kInt32}});
   registry.AddFunction<ConcatOffset<int64_t>>("ConcatOffset", kCpu,

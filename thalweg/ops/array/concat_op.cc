@@ -7,7 +7,7 @@
 namespace thalweg {
 namespace {
 
-// The inputs of a Concat (axis first) or ConcatV2 (axis last).
+// The inputs of a Concat (axis first) or ConcatV2 (axis behind the values). Ranges come last.
 struct Layout {
   int axis;
   int begin;
@@ -16,8 +16,8 @@ struct Layout {
 
 template <bool kAxisFirst>
 Layout LayoutOf(const Node& node) {
-  const int n = node.num_inputs();
-  return kAxisFirst ? Layout{0, 1, n} : Layout{n - 1, 0, n - 1};
+  const int n = static_cast<int>(*node.Attr<int64_t>("N"));
+  return kAxisFirst ? Layout{0, 1, n + 1} : Layout{n, 0, n};
 }
 
 // Joins `next` to what is known of the values before it; the dimension `axis` adds up.
@@ -80,6 +80,19 @@ Status ConcatShape(ShapeContext& c) {
   return OkStatus();
 }
 
+template <bool kAxisFirst>
+Status QuantizedConcatShape(ShapeContext& c) {
+  const int ranges = LayoutOf<kAxisFirst>(c.node()).end + (kAxisFirst ? 0 : 1);
+  for (int i = ranges; i < c.num_inputs(); ++i) {
+    if (c.input(i).IsFullyDefined() && c.input(i).num_elements() != 1) {
+      return InvalidArgument("the ends of a range must have one element, got shape ", c.input(i));
+    }
+  }
+  c.set_output(1, PartialShape(Shape{}));
+  c.set_output(2, PartialShape(Shape{}));
+  return ConcatShape<kAxisFirst>(c);
+}
+
 Status ConcatOffsetShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   for (int i = 0; i < c.num_outputs(); ++i) {
@@ -130,6 +143,14 @@ THALWEG_OP(concat) {
       .Shape(ConcatShape<false>)
       .Gradient(ConcatGradient<false>)
       .Doc("Tensors joined along one of their dimensions.");
+  registry.Op("QuantizedConcat")
+      .Shape(QuantizedConcatShape<true>)
+      .NotDifferentiable("levels are integers")
+      .Doc("Levels joined along a dimension, in a range that holds all of theirs.");
+  registry.Op("QuantizedConcatV2")
+      .Shape(QuantizedConcatShape<false>)
+      .NotDifferentiable("levels are integers")
+      .Doc("Levels joined along a dimension, in a range that holds all of theirs.");
   registry.Op("ConcatOffset")
       .Shape(ConcatOffsetShape)
       .NotDifferentiable("it computes with shapes")

@@ -56,6 +56,50 @@ TEST(ConcatTest, OfText) {
   EXPECT_EQ((*joined)[0].data<std::string>()[1], "y");
 }
 
+// As TensorFlow 2.21 computed them.
+TEST(ConcatTest, OfLevels) {
+  const auto levels = [](DType dtype, std::vector<double> values) {
+    const Shape shape{1, static_cast<int64_t>(values.size())};
+    return ToTensor(Array<double>(shape, std::move(values)), dtype, *MakeCpuAllocator()).value();
+  };
+  const auto run = [](const Tensor& a, const Tensor& b, const std::vector<float>& ends) {
+    std::vector<Tensor> inputs = {Tensor::Scalar<int32_t>(0), a, b};
+    for (float end : ends) inputs.push_back(Tensor::Scalar(end));
+    auto out = RunOp("QuantizedConcat", inputs).value();
+    EXPECT_EQ(out[0].shape(), (Shape{2, 3}));
+    EXPECT_EQ(out[1].scalar<float>(), std::min({0.0f, ends[0], ends[1]}));
+    EXPECT_EQ(out[2].scalar<float>(), std::max(ends[2], ends[3]));
+    return ToArray<double>(out[0]).values;
+  };
+  using Values = std::vector<double>;
+  const Tensor a = levels(DType::kQuint8, {0, 50, 255}), b = levels(DType::kQuint8, {10, 128, 200});
+  EXPECT_EQ(run(a, b, {-1, 0, 1, 4}), (Values{0, 20, 102, 59, 153, 211}));
+  EXPECT_EQ(run(a, b, {-1, -1, 1, 1}), (Values{0, 50, 255, 10, 128, 200}));
+  EXPECT_EQ(run(a, b, {1, 2, 3, 3}), (Values{85, 118, 255, 173, 213, 237}));
+  const auto signed_out = RunOp(
+      "QuantizedConcatV2",
+      {levels(DType::kQint8, {-128, 127}), levels(DType::kQint8, {5}), Tensor::Scalar<int32_t>(-1),
+       Tensor::Scalar(-1.0f), Tensor::Scalar(-1.0f), Tensor::Scalar(1.0f), Tensor::Scalar(1.0f)});
+  EXPECT_EQ(ToArray<double>((*signed_out)[0]).values, (Values{-128, 127, 5}));
+  const In end = In(Tensor::Scalar(1.0f)), axis = In(Tensor::Scalar<int32_t>(0));
+  OpCase("QuantizedConcat")
+      .Types({{"T", DType::kQuint8}})
+      .Reference([](RefCall<double>& r) {
+        r.out = {Array<double>(Shape{4}), Array<double>(Shape{}, {0}), r.in[5]};
+        for (int i = 0; i < 4; ++i) r.out[0][i] = r.in[i < 2 ? 1 : 2][i % 2];
+      })
+      .Try({axis, In({2}).Range(0, 255), In({2}).Range(0, 255), In(Tensor::Scalar(0.0f)),
+            In(Tensor::Scalar(0.0f)), end, end},
+           {{"N", 2}})
+      .Bad({axis, In({2, 1}), In({2, 2}), end, end, end, end}, {{"N", 2}}, Code::kInvalidArgument,
+           "")
+      .Bad({In(Tensor::Scalar<int32_t>(2)), In({2}), In({2}), end, end, end, end}, {{"N", 2}},
+           Code::kInvalidArgument, "axis")
+      .Bad({axis, In({2}), In({2}), In({2}), end, end, end}, {{"N", 2}}, Code::kInvalidArgument,
+           "one element")
+      .Run();
+}
+
 TEST(ConcatOffsetTest, SaysWhereEachBegins) {
   OpCase("ConcatOffset")
       .Reference([](RefCall<double>& r) {

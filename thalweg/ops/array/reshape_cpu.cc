@@ -51,6 +51,19 @@ Status Reshape(Context& ctx) {
   return Output(ctx, shape);
 }
 
+// The ends of the range pass.
+Status QuantizedReshape(Context& ctx) {
+  for (int i = 2; i < 4; ++i) {
+    if (ctx.input(i).num_elements() != 1) {
+      return InvalidArgument(i == 2 ? "input_min" : "input_max",
+                             " must be a scalar or a vector of 1 element, got shape ",
+                             ctx.input(i).shape());
+    }
+    ctx.set_output(i - 1, ctx.input(i));
+  }
+  return Reshape(ctx);
+}
+
 Status ExpandDims(Context& ctx) {
   const Tensor& dim = ctx.input(1);
   if (dim.num_elements() != 1) {
@@ -97,6 +110,9 @@ class SqueezeCpu : public Kernel {
 }  // namespace thalweg
 
 THALWEG_KERNEL(reshape, cpu) {
+  for (DType dtype : {DType::kQint32, DType::kQuint8}) {
+    registry.AddFunction<QuantizedReshape>("QuantizedReshape", kCpu, {{"T", dtype}});
+  }
   registry.AddFunction<Reshape>("Reshape", kCpu).Cost(KernelCost::kCheap);
   registry.AddFunction<ExpandDims>("ExpandDims", kCpu).Cost(KernelCost::kCheap);
   registry.Add<SqueezeCpu>("Squeeze", kCpu).Cost(KernelCost::kCheap);

@@ -50,6 +50,18 @@ Status ReshapeShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// The ends of the range pass.
+Status QuantizedReshapeShape(ShapeContext& c) {
+  for (int i = 2; i < 4; ++i) {
+    if (c.input(i).IsFullyDefined() && c.input(i).num_elements() != 1) {
+      return InvalidArgument(i == 2 ? "input_min" : "input_max",
+                             " must be a scalar or a vector of 1 element, got shape ", c.input(i));
+    }
+    c.set_output(i - 1, c.input(i));
+  }
+  return ReshapeShape(c);
+}
+
 Status ExpandDimsShape(ShapeContext& c) {
   const PartialShape& input = c.input(0);
   const Tensor dim = c.InputValue(1);
@@ -105,6 +117,10 @@ Status ReshapeBack(GradientContext& c) {
 }  // namespace thalweg
 
 THALWEG_OP(reshape) {
+  registry.Op("QuantizedReshape")
+      .Shape(QuantizedReshapeShape)
+      .NotDifferentiable("levels are integers")
+      .Doc("The same levels under another shape, and their range.");
   registry.Op("Reshape")
       .Shape(ReshapeShape)
       .Gradient(ReshapeBack)
