@@ -213,7 +213,9 @@ class MemoryWalk {
 
   void RunKernel(FrameWalk& frame, const Instr& instr, const Operand* operands) {
     for (uint32_t o = 0; o < instr.outputs; ++o) {
-      Put(*PlaceOf(frame, operands[instr.inputs + o]), NewBuffer(instr, o));
+      const bool shared = bytes_[instr.node][o] == kFirstInputsBytes && instr.inputs > 0;
+      Put(*PlaceOf(frame, operands[instr.inputs + o]),
+          shared ? *PlaceOf(frame, operands[0]) : NewBuffer(instr, o));
     }
     if (instr.opcode == Opcode::kAsync) return;  // a kRelease follows
     for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) Drop(frame, operands[i]);

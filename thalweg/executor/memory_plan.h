@@ -20,7 +20,8 @@ struct MemoryPlan {
 };
 
 inline constexpr int64_t kUnknownBytes = -1;
-// By node of the program and output: its size, 0 for what needs no buffer, or kUnknownBytes.
+inline constexpr int64_t kFirstInputsBytes = -2;  // the buffer of the first input, once more
+// By node of the program and output: its size, 0 for what needs no buffer, or one of the above.
 using OutputBytes = std::vector<std::vector<int64_t>>;
 
 }  // namespace thalweg

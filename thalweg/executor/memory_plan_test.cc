@@ -68,6 +68,16 @@ TEST(MemoryPlanTest, WhatNobodyReadsGoesAtOnceAndUnknownOnesAreCounted) {
   EXPECT_EQ(plan.unknown_values, 1);
 }
 
+TEST(MemoryPlanTest, AViewKeepsWhatItShowsAndTakesNothing) {
+  TestProgram p;
+  const Value a = Call(p, {p.Feed()});
+  const Value view = Call(p, {a}), of_feed = Call(p, {p.Feed()});
+  const Value b = Call(p, {of_feed});
+  p.Fetch(Call(p, {Call(p, {b}), view}));
+  const MemoryPlan plan = PlanOf(p, {{view, kFirstInputsBytes}, {of_feed, kFirstInputsBytes}});
+  EXPECT_EQ(plan.peak_bytes, 300);
+}
+
 TEST(MemoryPlanTest, BothSidesOfACondAndOneIterationOfALoop) {
   for (const bool structured : {true, false}) {
     TestProgram p;

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/output_bytes.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "thalweg/executor/memory_plan.h"
 
 namespace thalweg {
 namespace {
 
+// Results that are their first operand's buffer, of a variable too.
+bool IsView(std::string_view op) {
+  constexpr std::string_view kViews[] = {
+      "Bitcast",        "EnsureShape", "ExpandDims", "Identity", "PreventGradient",
+      "ReadVariableOp", "Reshape",     "Snapshot",   "Squeeze",  "StopGradient"};
+  return std::find(std::begin(kViews), std::end(kViews), op) != std::end(kViews);
+}
+
 int64_t BytesOf(const Node& node, int output) {
   if (node.output_is_ref(output) || node.op_name() == "Const") return 0;  // not the step's
+  if (IsView(node.op_name())) return kFirstInputsBytes;
   const DType dtype = node.output_type(output);
   const PartialShape& shape = node.output_shape(output);
   if (!shape.known_rank()) return kUnknownBytes;

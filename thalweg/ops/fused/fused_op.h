@@ -6,24 +6,15 @@
 //   program   instructions, one a line
 //   results   the values that are outputs
 //   nodes     by instruction: the user's node that it is, for errors
-//   shapes    by output: what was inferred of the user's nodes
+//   shapes    by output: what was inferred of the user's nodes; a floor for the shape function
 #pragma once
 
 #include <string>
 
 #include "thalweg/graph/op_registry.h"
-#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/fused/fused_shape.h"
 
 namespace thalweg {
-
-inline Status FusedShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const std::vector<PartialShape> shapes,
-                   c.Attr<std::vector<PartialShape>>("shapes"));
-  for (int i = 0; i < c.num_outputs() && i < static_cast<int>(shapes.size()); ++i) {
-    c.set_output(i, shapes[static_cast<size_t>(i)]);
-  }
-  return OkStatus();
-}
 
 inline void DefineFusedOp(OpRegistry& registry, const std::string& name, const char* doc) {
   using Kind = AttrValue::Kind;

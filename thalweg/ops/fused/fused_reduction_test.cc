@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "thalweg/ops/fused/fused_shape.h"
 #include "thalweg/ops/fused/test_fused_attrs.h"
 
 namespace thalweg {
@@ -39,6 +40,24 @@ TEST(FusedReductionTest, NothingAndScalars) {
   KernelCall scalar("_FusedReduction", {Tensor::Scalar(3.0f)}, Attrs({"Neg 0", "Max 1"}, {2}));
   ASSERT_TRUE(scalar.Run().ok());
   EXPECT_EQ(scalar.output(0).scalar<float>(), -3);
+}
+
+TEST(FusedReductionTest, ShapesComeFromTheProgram) {
+  const std::vector<PartialShape> values = {{8, -1, 3}, {3}, PartialShape(), {4}};
+  const auto of = [&](std::string_view line) {
+    const Result<PartialShape> shape = FusedLineShape(line, values);
+    return shape.ok() ? shape->ToString() : "refused";
+  };
+  EXPECT_EQ(of("Mul 0 1"), "[8,?,3]");
+  EXPECT_EQ(of("ReluGrad 0 0 same"), "[8,?,3]");
+  EXPECT_EQ(of("Sum 0 axes 0,-1"), "[?]");
+  EXPECT_EQ(of("Sum 0 axes 0,-1 keep"), "[1,?,1]");
+  EXPECT_EQ(of("Cast:float64 1"), "[3]");
+  EXPECT_EQ(of("Add 2 1"), "<unknown>");
+  EXPECT_EQ(of("Add 0 3"), "refused");
+  for (const char* bad : {"Sum 1 axes 1", "Sum 1 axes x", "Neg 4", "Neg -1", "", "Neg"}) {
+    EXPECT_EQ(of(bad), "<unknown>") << bad;
+  }
 }
 
 TEST(FusedReductionTest, AnErrorSaysWhoseItIs) {
