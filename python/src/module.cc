@@ -98,8 +98,9 @@ PyObject* EnvironmentDevices(PyObject* self, PyObject*) {
 }
 
 PyObject* EnvironmentMemory(PyObject* self, PyObject*) {
-  return Py_BuildValue("(LL)",
+  return Py_BuildValue("(LLL)",
                        static_cast<long long>(tw_environment_memory_in_use(EnvironmentOf(self))),
+                       static_cast<long long>(tw_environment_memory_peak(EnvironmentOf(self))),
                        static_cast<long long>(tw_environment_memory_limit(EnvironmentOf(self))));
 }
 
@@ -143,7 +144,7 @@ PyObject* EnvironmentOpList(PyObject* self, PyObject* implemented_only) {
 
 PyMethodDef environment_methods[] = {
     {"devices", EnvironmentDevices, METH_NOARGS, "List of (name, type)."},
-    {"memory", EnvironmentMemory, METH_NOARGS, "(bytes in use, limit)."},
+    {"memory", EnvironmentMemory, METH_NOARGS, "(bytes in use, the most so far, limit)."},
     {"reset", EnvironmentReset, METH_O, "Drops all state of the named containers."},
     {"load_library", EnvironmentLoadLibrary, METH_O, "Loads operations of a shared object."},
     {"op_list", EnvironmentOpList, METH_O, "op_list(implemented_only): an OpList message."},

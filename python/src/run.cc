@@ -34,6 +34,8 @@ bool FillOptions(PyObject* given, TwRunOptions* options) {
   if (timeout != 0) tw_run_options_timeout_ms(options, timeout);
   tw_run_options_trace_level(options, static_cast<int32_t>(trace));
   tw_run_options_output_partition_graphs(options, partitions != 0);
+  constexpr long long kFullTrace = 3;
+  tw_run_options_memory_plan(options, partitions != 0 && trace == kFullTrace);
   return true;
 }
 

@@ -119,6 +119,7 @@ TW_EXPORT int32_t tw_environment_num_devices(const TwEnvironment* environment);
 TW_EXPORT const char* tw_environment_device_name(const TwEnvironment* environment, int32_t i);
 TW_EXPORT const char* tw_environment_device_type(const TwEnvironment* environment, int32_t i);
 TW_EXPORT int64_t tw_environment_memory_in_use(const TwEnvironment* environment);
+TW_EXPORT int64_t tw_environment_memory_peak(const TwEnvironment* environment); /* in use at once */
 TW_EXPORT int64_t tw_environment_memory_limit(const TwEnvironment* environment);
 /* Drops all variables, queues ... of the named containers; of all when n is 0. */
 TW_EXPORT TwCode tw_environment_reset(TwEnvironment* environment, const char* const* containers,
@@ -329,6 +330,9 @@ TW_EXPORT void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_
 TW_EXPORT void tw_run_options_trace_level(TwRunOptions* options,
                                           int32_t level); /* RunOptions.TraceLevel's numbers */
 TW_EXPORT void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on);
+/* The metadata tell what the step's values take at once, known before it runs: the one node of
+ * cost_graph is where, its temporary_memory_size how many bytes. */
+TW_EXPORT void tw_run_options_memory_plan(TwRunOptions* options, int32_t on);
 /* Any thread, a signal handler's excepted: the run that uses these options ends with CANCELLED. */
 TW_EXPORT void tw_run_options_cancel(TwRunOptions* options);
 

@@ -86,6 +86,11 @@ int64_t tw_environment_memory_in_use(const TwEnvironment* environment) {
   return environment == nullptr ? 0 : environment->environment->allocator()->Stats().bytes_in_use;
 }
 
+int64_t tw_environment_memory_peak(const TwEnvironment* environment) {
+  return environment == nullptr ? 0
+                                : environment->environment->allocator()->Stats().peak_bytes_in_use;
+}
+
 int64_t tw_environment_memory_limit(const TwEnvironment* environment) {
   return environment == nullptr ? 0 : environment->environment->allocator()->Stats().limit;
 }

@@ -148,6 +148,9 @@ void tw_run_options_trace_level(TwRunOptions* options, int32_t level) {
 void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on) {
   if (options != nullptr) options->options.partition_graphs = on != 0;
 }
+void tw_run_options_memory_plan(TwRunOptions* options, int32_t on) {
+  if (options != nullptr) options->options.memory_plan = on != 0;
+}
 void tw_run_options_cancel(TwRunOptions* options) {
   if (options == nullptr) return;
   Guard(nullptr, [&] {

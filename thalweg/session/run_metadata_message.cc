@@ -38,6 +38,11 @@ Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
       }
     }
   }
+  if (!metadata.memory.peak_node.empty()) {
+    Message* node = message->Mutable(pb::RunMetadata::kCostGraph)->Add(pb::CostGraphDef::kNode);
+    node->SetString(pb::CostGraphDef::Node::kName, metadata.memory.peak_node);
+    node->SetInt(pb::CostGraphDef::Node::kTemporaryMemorySize, metadata.memory.peak_bytes);
+  }
   for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
     ASSIGN_OR_RETURN(const OwnedMessage graph, ExportGraphDef(*partition.graph));
     message->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);

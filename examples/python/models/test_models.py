@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every model trains: at a size that takes seconds its loss falls as far as is stated."""
 import glob
+import json
 import os
 import re
 import subprocess
@@ -21,10 +22,21 @@ SMALL = {
     "wide_and_deep.py": (["--steps", 200, "--batch", 128], 0.9),
 }
 
+# Sizes at which a step's values outweigh the workspace of single kernels, which no plan counts.
+MEMORY = {
+    "alexnet.py": ["--batch", 16, "--size", 127, "--width", 64, "--classes", 3],
+    "lenet.py": ["--batch", 256],
+    "lstm_language_model.py": ["--units", 64],
+    "resnet50.py": ["--batch", 4, "--size", 64, "--classes", 2],
+    "transformer.py": ["--length", 64, "--symbols", 8, "--units", 64],
+    "vgg.py": ["--batch", 8, "--size", 64, "--width", 64, "--classes", 3],
+    "wide_and_deep.py": ["--batch", 1024],
+}
+
 
 def test_every_model_is_listed():
     names = {os.path.basename(p) for p in glob.glob(os.path.join(HERE, "*.py"))}
-    assert names == set(SMALL) | {"gratings.py", "test_models.py", "training.py"}
+    assert names == set(SMALL) | {"gratings.py", "memory_probe.py", "test_models.py", "training.py"}
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
@@ -35,3 +47,14 @@ def test_learns(name):
     assert p.returncode == 0 and p.stderr == "", p.stderr
     first, last = re.fullmatch(r"loss (\S+) -> (\S+) in \d+ steps, \S+ \w+/s", p.stdout.splitlines()[-1]).groups()
     assert float(last) < share * float(first), p.stdout
+
+
+@pytest.mark.parametrize("name", sorted(MEMORY))
+def test_memory_is_steady_and_planned(name):
+    """No growth and no page faults after the first steps; the peak known beforehand is that of the step to a tenth."""
+    p = subprocess.run([sys.executable, os.path.join(HERE, "memory_probe.py"), name, "--threads", "1", *map(str, MEMORY[name])],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert p.returncode == 0 and p.stderr == "", p.stderr
+    found = json.loads(p.stdout)
+    assert found["grown"] == 0 and found["faults"] < 100, found  # of twenty steps: one buffer of a step has more pages
+    assert abs(found["planned"] - found["taken"]) <= 0.1 * found["taken"], found
