@@ -178,14 +178,21 @@ def profile(chosen, options):
 
     def roof_of(result):
         return step_profile.roof_from(calibration, isa, result["threads"])
+
+    def run(name, variant, threads):
+        program = Program("thalweg", [sys.executable, os.path.join(HERE, "thalweg_.py")], name, variant)
+        program.run(threads, options.seconds)
+        if program.trouble:
+            sys.exit(f"bench: {name}: {program.trouble}")
+        return program.results[-1]
+    chain = next(row for row in rows.ROWS if row.name == "noop_chain")
+    engine = {"step": run("latency_noop", "", 1)["median_s"], "node": run(chain.name, "", 1)["median_s"] / chain.items}
     for row in chosen:
         for threads in (int(n) for n in options.threads.split(",")):
-            program = Program("thalweg", [sys.executable, os.path.join(HERE, "thalweg_.py")], row.name, "profile")
-            program.run(threads, options.seconds)
-            if program.trouble:
-                sys.exit(f"bench: {row.name}: {program.trouble}")
-            results += program.results
+            results.append(run(row.name, "profile", threads))
             step_profile.show(results[-1], roof_of(results[-1]))
+    for result in results:
+        step_profile.show_derivation(result, engine)
     if options.json:
         with open(options.json, "w") as f:
             json.dump(results, f, indent=1)

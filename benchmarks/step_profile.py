@@ -111,6 +111,27 @@ class Recorder:
         return sorted(made, key=lambda row: -row["seconds"])
 
 
+    def planned_peak(self):
+        """Bytes that the values of a step take at once, as its plan knows beforehand."""
+        return sum(node.temporary_memory_size for node in self.metadata[-1].cost_graph.node)
+
+
+def derivation(result, engine):
+    """A step's seconds as (kernels, engine, left): what its kernels took when traced, what the engine takes for a step of so many
+    nodes, and what neither explains. engine: seconds of an empty step and of a node in it.
+    """
+    kernels = sum(k["seconds"] for k in result["kernels"])
+    overhead = engine["step"] + engine["node"] * sum(k["count"] for k in result["kernels"])
+    return kernels, overhead, result["median_s"] - kernels - overhead
+
+
+def show_derivation(result, engine):
+    kernels, overhead, left = (seconds * 1e3 for seconds in derivation(result, engine))
+    nodes = sum(k["count"] for k in result["kernels"])
+    print(f"{result['workload']}, {result['threads']} threads: {result['median_s'] * 1e3:.4g} ms = kernels {kernels:.4g} + "
+          f"engine {overhead:.4g} ({nodes:.0f} nodes) + left {left:.4g}; planned peak {result['peak_bytes'] / 2**20:.1f} MiB")
+
+
 def ideal_seconds(kernel, roof):
     """What the machine's roof would take for a kernel's work; roof: GFLOP/s and GB/s of the threads in use."""
     return max(kernel["flops"] / roof["fma"], kernel["bytes"] / roof["copy"]) / 1e9

@@ -126,7 +126,8 @@ def as_tensorflow():
     recorder = step_profile.Recorder(tf, common) if a.variant == "profile" else None
 
     def ours(a, peer, version, times, **more):
-        kernels = {"kernels": recorder.kernels(), "traced_s": recorder.seconds} if recorder else {}
+        kernels = {} if recorder is None else {"kernels": recorder.kernels(), "traced_s": recorder.seconds,
+                                               "peak_bytes": recorder.planned_peak()}
         emit(a, "thalweg", tf.__version__, times, **more, **kernels)
     common.emit = ours
     runpy.run_path(os.path.join(PEERS, "tf1.py"))

@@ -28,6 +28,13 @@ def test_the_work_of_a_small_net_is_counted(capsys):
     assert sum(k["seconds"] for k in kernels.values()) <= result["traced_s"]
     step_profile.show(result, {"fma": 100.0, "copy": 10.0})
     assert "MatMul" in capsys.readouterr().out
+    engine = {"step": 1e-6, "node": 1e-8}
+    kernels, overhead, left = step_profile.derivation(result, engine)
+    assert overhead == pytest.approx(1e-6 + 1e-8 * sum(k["count"] for k in result["kernels"]))
+    assert kernels + overhead + left == pytest.approx(result["median_s"])
+    assert 4 * 512 <= result["peak_bytes"] <= 16 * 512
+    step_profile.show_derivation(result, engine)
+    assert "engine" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("op, attrs, ins, outs, flops", [
