@@ -191,11 +191,15 @@ class Optimizer(optimizer_rules.Rules):
         return self._apply_rule(grad, handle, "_resource_apply_dense")
 
     def _apply_sparse_duplicate_indices(self, grad, var):
-        """_apply_sparse of each row once."""
+        """_apply_sparse of each row once; plain descent needs no such care, and goes past _apply_sparse as in TensorFlow."""
+        if self._kind == "GradientDescent":
+            return self._apply_sparse_rule(grad.values, var, grad.indices, "_apply_sparse")
         values, indices = _deduplicate_indexed_slices(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
 
     def _resource_apply_sparse_duplicate_indices(self, grad, handle, indices):
+        if self._kind == "GradientDescent":
+            return self._apply_sparse_rule(grad, handle, indices, "_resource_apply_sparse")
         values, unique = _deduplicate_indexed_slices(grad, indices)
         return self._resource_apply_sparse(values, handle, unique)
 

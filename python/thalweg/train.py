@@ -205,7 +205,9 @@ class ExponentialMovingAverage:
                 if hasattr(v, "initialized_value"):
                     graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, v)
             average = self._averages[v]
-            difference = average._as_tensor() - convert_to_tensor(v)
+            # A read of its own: what runs before apply() has changed the variable.
+            now = v.read_value() if hasattr(v, "read_value") else convert_to_tensor(v)
+            difference = average._as_tensor() - now
             updates.append(average.assign_sub(difference * math_ops.cast(1.0 - decay, average._dtype)))
         return ops.group(*updates, name=self.name)
 

@@ -6,14 +6,19 @@ from thalweg import names
 
 # Modules that are public under their own name, in order.
 _MODULES = """
+cluster_resolver
 framework
 layers
 learn
+legacy_seq2seq
 lookup
+opt
 rnn
 seq2seq
 slim
 staging
+tensorboard
+tpu
 training
 """.split()
 

@@ -8,12 +8,16 @@ from thalweg.rnn_cell import (BasicLSTMCell, BasicRNNCell, DeviceWrapper, Dropou
                               LSTMStateTuple, MultiRNNCell, ResidualWrapper, RNNCell)
 from thalweg.variable_scopes import get_variable, variable_scope
 
+_PROJECTIONS = "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper".split()
 _NETWORKS = "static_bidirectional_rnn static_rnn static_state_saving_rnn".split()
 
 
 def __getattr__(name):
     if name in _NETWORKS:
         value = globals()[name] = getattr(importlib.import_module("thalweg.rnn"), name)
+        return value
+    if name in _PROJECTIONS:
+        value = globals()[name] = getattr(importlib.import_module("thalweg.contrib.rnn_projections"), name)
         return value
     from thalweg import names
     if name.startswith("_"):
@@ -22,7 +26,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*__all__, *_NETWORKS])
+    return sorted([*__all__, *_NETWORKS, *_PROJECTIONS])
 
 
 def transpose_batch_time(x):

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.learn.preprocessing: documents as rows of numbers of words."""
+import pickle
+import re
+
+import numpy as np
+
+TOKENIZER_RE = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
+
+
+def tokenizer(iterator):
+    """The words of each text."""
+    for text in iterator:
+        yield TOKENIZER_RE.findall(text)
+
+
+class CategoricalVocabulary:
+    """Words by number: 0 is the unknown one."""
+
+    def __init__(self, unknown_token="<UNK>", support_reverse=True):
+        self._unknown_token, self._support_reverse = unknown_token, support_reverse
+        self._mapping, self._reverse_mapping = {unknown_token: 0}, [unknown_token]
+        self._freq, self._freeze = {}, False
+
+    def __len__(self):
+        return len(self._mapping)
+
+    def freeze(self, freeze=True):
+        """From now on new words are unknown ones."""
+        self._freeze = freeze
+
+    def get(self, category):
+        """The number of a word, which is new to it if need be."""
+        if category not in self._mapping:
+            if self._freeze:
+                return 0
+            self._mapping[category] = len(self._mapping)
+            self._reverse_mapping.append(category)
+        return self._mapping[category]
+
+    def add(self, category, count=1):
+        """Counts a word."""
+        number = self.get(category)
+        if number <= 0:
+            return
+        self._freq[category] = self._freq.get(category, 0) + count
+
+    def trim(self, min_frequency, max_frequency=-1):
+        """Drops words that are counted at most min_frequency times, or max_frequency and more; others are numbered by count."""
+        counted = sorted(sorted(self._freq.items(), key=lambda row: (isinstance(row[0], str), row[0])),
+                         key=lambda row: row[1], reverse=True)
+        kept = [row for row in counted if row[1] > min_frequency and not 0 < max_frequency <= row[1]]
+        self._reverse_mapping = [self._unknown_token] + [category for category, _ in kept]
+        self._mapping = {category: i for i, category in enumerate(self._reverse_mapping)}
+        self._freq = dict(kept)
+
+    def reverse(self, class_id):
+        """The word of a number."""
+        if not self._support_reverse:
+            raise ValueError("This vocabulary wasn't initialized with support_reverse to support reverse() function.")
+        return self._reverse_mapping[class_id]
+
+
+class VocabularyProcessor:
+    """Documents as rows of max_document_length numbers; 0 for unknown words and beyond the end."""
+
+    def __init__(self, max_document_length, min_frequency=0, vocabulary=None, tokenizer_fn=None):
+        self.max_document_length, self.min_frequency = max_document_length, min_frequency
+        self.vocabulary_ = vocabulary or CategoricalVocabulary()
+        self._tokenizer = tokenizer_fn or tokenizer
+
+    def fit(self, raw_documents, unused_y=None):
+        """Learns the words of the documents."""
+        for tokens in self._tokenizer(raw_documents):
+            for token in tokens:
+                self.vocabulary_.add(token)
+        if self.min_frequency > 0:
+            self.vocabulary_.trim(self.min_frequency)
+        self.vocabulary_.freeze()
+        return self
+
+    def fit_transform(self, raw_documents, unused_y=None):
+        """fit, then transform."""
+        self.fit(raw_documents)
+        return self.transform(raw_documents)
+
+    def transform(self, raw_documents):
+        """Yields the row of each document."""
+        for tokens in self._tokenizer(raw_documents):
+            row = np.zeros(self.max_document_length, np.int64)
+            for i, token in enumerate(tokens[:self.max_document_length]):
+                row[i] = self.vocabulary_.get(token)
+            yield row
+
+    def reverse(self, documents):
+        """Yields the text of each row."""
+        for row in documents:
+            yield " ".join(self.vocabulary_.reverse(number) for number in row)
+
+    def save(self, filename):
+        """Writes all to a file."""
+        with open(filename, "wb") as f:
+            f.write(pickle.dumps(self))
+
+    @classmethod
+    def restore(cls, filename):
+        """What save has written; only of files that one trusts, as it is a pickle."""
+        with open(filename, "rb") as f:
+            return pickle.loads(f.read())

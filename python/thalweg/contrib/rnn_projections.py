@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells around a cell that change its inputs or outputs by a matrix of their own."""
+import math
+
+from thalweg import init_ops, math_ops, nn
+from thalweg.array_ops import concat, reshape
+from thalweg.rnn_cell_base import RNNCell, check_cell
+from thalweg.tensor import Tensor
+from thalweg.variable_scopes import get_variable, get_variable_scope
+
+
+def linear(inputs, size):
+    """inputs side by side times a matrix, plus a bias: the variables kernel and bias of the scope."""
+    inputs = inputs if isinstance(inputs, list) else [inputs]
+    width = sum(x.shape[1].value for x in inputs)
+    dtype = inputs[0].dtype.base_dtype
+    kernel = get_variable("kernel", [width, size], dtype)
+    product = math_ops.matmul(inputs[0] if len(inputs) == 1 else concat(inputs, 1), kernel)
+    return nn.bias_add(product, get_variable("bias", [size], dtype,
+                                             initializer=init_ops.constant_initializer(0.0, dtype=dtype)))
+
+
+class _Around(RNNCell):
+    def __init__(self, cell, reuse=None):
+        check_cell("cell", cell)
+        super().__init__()
+        self._cell = cell
+
+    state_size = property(lambda self: self._cell.state_size)
+    output_size = property(lambda self: self._cell.output_size)
+
+    def zero_state(self, batch_size, dtype):
+        return self._cell.zero_state(batch_size, dtype)
+
+
+class EmbeddingWrapper(_Around):
+    """A cell of symbols: the vectors are rows of the variable `embedding`."""
+
+    def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
+        super().__init__(cell, reuse)
+        if embedding_classes <= 0 or embedding_size <= 0:
+            raise ValueError(f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, {embedding_size}.")
+        self._shape, self._initializer = [embedding_classes, embedding_size], initializer
+
+    def call(self, inputs, state):
+        initializer = self._initializer or get_variable_scope().initializer
+        if initializer is None:
+            initializer = init_ops.random_uniform_initializer(-math.sqrt(3), math.sqrt(3))
+        first = state
+        while isinstance(first, tuple):
+            first = first[0]
+        table = get_variable("embedding", self._shape, first.dtype.base_dtype if isinstance(first, Tensor) else None, initializer)
+        return self._cell(nn.embedding_lookup(table, reshape(inputs, [-1])), state)
+
+
+class OutputProjectionWrapper(_Around):
+    """A cell whose output goes through a matrix."""
+
+    def __init__(self, cell, output_size, activation=None, reuse=None):
+        super().__init__(cell, reuse)
+        if output_size < 1:
+            raise ValueError(f"Parameter output_size must be > 0: {output_size}.")
+        self._size, self._activation = output_size, activation
+
+    output_size = property(lambda self: self._size)
+
+    def call(self, inputs, state):
+        output, state = self._cell(inputs, state)
+        projected = linear(output, self._size)
+        return (self._activation(projected) if self._activation else projected), state
+
+
+class InputProjectionWrapper(_Around):
+    """A cell whose input goes through a matrix."""
+
+    def __init__(self, cell, num_proj, activation=None, input_size=None, reuse=None):
+        super().__init__(cell, reuse)
+        self._size, self._activation = num_proj, activation
+
+    def call(self, inputs, state):
+        projected = linear(inputs, self._size)
+        return self._cell(self._activation(projected) if self._activation else projected, state)

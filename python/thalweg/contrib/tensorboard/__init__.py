@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.tensorboard."""
+from thalweg.contrib.tensorboard import plugins  # noqa: F401

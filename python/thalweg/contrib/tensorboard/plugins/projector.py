@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.tensorboard.plugins.projector: which variables TensorBoard shows as clouds of points."""
+import json
+import os
+
+
+class _Repeated(list):
+    def __init__(self, kind):
+        super().__init__()
+        self._kind = kind
+
+    def add(self, **fields):
+        """Appends a new element, and gives it."""
+        self.append(self._kind(**fields))
+        return self[-1]
+
+
+class SpriteMetadata:
+    """One picture of all points' pictures."""
+
+    def __init__(self, image_path="", single_image_dim=()):
+        self.image_path, self.single_image_dim = image_path, list(single_image_dim)
+
+    def _lines(self):
+        return _field("image_path", self.image_path) + [f"single_image_dim: {d}" for d in self.single_image_dim]
+
+
+class EmbeddingInfo:
+    """A variable, and where the names of its rows are."""
+
+    def __init__(self, tensor_name="", metadata_path="", bookmarks_path="", tensor_shape=(), tensor_path=""):
+        self.tensor_name, self.metadata_path, self.bookmarks_path = tensor_name, metadata_path, bookmarks_path
+        self.tensor_shape, self.tensor_path, self.sprite = list(tensor_shape), tensor_path, SpriteMetadata()
+
+    def _lines(self):
+        lines = _field("tensor_name", self.tensor_name) + _field("metadata_path", self.metadata_path) + \
+            _field("bookmarks_path", self.bookmarks_path) + [f"tensor_shape: {d}" for d in self.tensor_shape]
+        sprite = self.sprite._lines()
+        if sprite:
+            lines += ["sprite {"] + ["  " + line for line in sprite] + ["}"]
+        return lines + _field("tensor_path", self.tensor_path)
+
+
+class ProjectorConfig:
+    """config.embeddings.add() for each variable."""
+
+    def __init__(self, model_checkpoint_path="", model_checkpoint_dir=""):
+        self.model_checkpoint_path, self.model_checkpoint_dir = model_checkpoint_path, model_checkpoint_dir
+        self.embeddings = _Repeated(EmbeddingInfo)
+
+    def __str__(self):
+        lines = _field("model_checkpoint_path", self.model_checkpoint_path)
+        for info in self.embeddings:
+            lines += ["embeddings {"] + ["  " + line for line in info._lines()] + ["}"]
+        return "".join(line + "\n" for line in lines + _field("model_checkpoint_dir", self.model_checkpoint_dir))
+
+
+def _field(name, value):
+    return [f"{name}: {json.dumps(value)}"] if value else []
+
+
+def visualize_embeddings(summary_writer, config):
+    """Writes projector_config.pbtxt to the writer's folder."""
+    folder = summary_writer.get_logdir()
+    if folder is None:
+        raise ValueError("Summary writer must have a logdir")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "projector_config.pbtxt"), "w", encoding="utf-8") as f:
+        f.write(str(config))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.tpu: programs for TPUs, run on the CPU as TensorFlow runs them with use_tpu=False."""
+import collections
+
+from thalweg.estimator import Estimator, EstimatorSpec, RunConfig as _RunConfig
+from thalweg.optimizer import Optimizer
+
+
+class InputPipelineConfig:
+    """How input is fed to the hosts; one process has one way."""
+
+    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, BROADCAST, SLICED = 1, 2, 3, 4, 5
+
+
+class TPUConfig(collections.namedtuple("TPUConfig", [
+        "iterations_per_loop", "num_shards", "num_cores_per_replica", "per_host_input_for_training", "tpu_job_name",
+        "initial_infeed_sleep_secs", "input_partition_dims", "eval_training_input_configuration",
+        "experimental_host_call_every_n_steps"])):
+    """Settings of the TPU; kept, and without effect on a CPU."""
+
+    def __new__(cls, iterations_per_loop=2, num_shards=None, num_cores_per_replica=None, per_host_input_for_training=True,
+                tpu_job_name=None, initial_infeed_sleep_secs=None, input_partition_dims=None,
+                eval_training_input_configuration=InputPipelineConfig.PER_HOST_V1, experimental_host_call_every_n_steps=1):
+        for name, value in (("iterations_per_loop", iterations_per_loop), ("num_shards", num_shards)):
+            if value is not None and value < 1:
+                raise ValueError(f"TPUConfig {name} must be positive, got {value}")
+        return super().__new__(cls, iterations_per_loop, num_shards, num_cores_per_replica, per_host_input_for_training,
+                               tpu_job_name, initial_infeed_sleep_secs, input_partition_dims,
+                               eval_training_input_configuration, experimental_host_call_every_n_steps)
+
+
+class RunConfig(_RunConfig):
+    """The settings of an Estimator, and those of the TPU."""
+
+    def __init__(self, tpu_config=None, evaluation_master=None, master=None, cluster=None, **kwargs):
+        super().__init__(**kwargs)
+        if master and cluster:
+            raise ValueError("Both master and cluster are set.")
+        self._tpu_config, self._cluster = tpu_config or TPUConfig(), cluster
+        self._tpu_master = master or ""
+        self._evaluation_master = evaluation_master or self._tpu_master
+
+    tpu_config = property(lambda self: self._tpu_config)
+    cluster = property(lambda self: self._cluster)
+    master = property(lambda self: self._tpu_master)
+    evaluation_master = property(lambda self: self._evaluation_master)
+
+    def replace(self, **kwargs):
+        tpu_config = kwargs.pop("tpu_config", self._tpu_config)
+        made = super().replace(**kwargs)
+        made._tpu_config = tpu_config
+        return made
+
+
+class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", [
+        "mode", "predictions", "loss", "train_op", "eval_metrics", "export_outputs", "scaffold_fn", "host_call",
+        "training_hooks", "evaluation_hooks", "prediction_hooks"])):
+    """An EstimatorSpec whose metrics and scaffold are made by functions."""
+
+    def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metrics=None, export_outputs=None,
+                scaffold_fn=None, host_call=None, training_hooks=None, evaluation_hooks=None, prediction_hooks=None):
+        return super().__new__(cls, mode, predictions, loss, train_op, eval_metrics, export_outputs, scaffold_fn, host_call,
+                               tuple(training_hooks or ()), tuple(evaluation_hooks or ()), tuple(prediction_hooks or ()))
+
+    def as_estimator_spec(self):
+        """The same for a CPU."""
+        return EstimatorSpec(self.mode, self.predictions, self.loss, self.train_op, _called(self.eval_metrics),
+                             self.export_outputs, scaffold=self.scaffold_fn() if self.scaffold_fn else None,
+                             training_hooks=self.training_hooks, evaluation_hooks=self.evaluation_hooks,
+                             prediction_hooks=self.prediction_hooks)
+
+
+def _called(metrics):
+    """What the function of (function, tensors) gives."""
+    if not metrics:
+        return None
+    function, tensors = metrics
+    return function(**tensors) if isinstance(tensors, dict) else function(*tensors)
+
+
+class TPUEstimator(Estimator):
+    """An Estimator whose params hold the batch size of the mode."""
+
+    def __init__(self, model_fn=None, model_dir=None, config=None, params=None, use_tpu=True, train_batch_size=None,
+                 eval_batch_size=None, predict_batch_size=None, batch_axis=None, eval_on_tpu=True, export_to_tpu=True,
+                 export_to_cpu=True, warm_start_from=None, embedding_config_spec=None, export_saved_model_api_version=None):
+        if config is None or not isinstance(config, RunConfig):
+            raise ValueError("`config` must be provided with type `tpu_config.RunConfig`")
+        if params is not None and any(k in params for k in ("batch_size", "context", "use_tpu")):
+            raise ValueError("batch_size, context and use_tpu are reserved keys of params")
+        if use_tpu:
+            raise NotImplementedError("TPUEstimator: there is no TPU here; use_tpu=False runs the same program on the CPU")
+        super().__init__(_on_cpu(model_fn), model_dir, config, params, warm_start_from)
+        self._batch_sizes = {"train": train_batch_size, "eval": eval_batch_size, "infer": predict_batch_size}
+        self._mode = None
+
+    @property
+    def params(self):
+        size = self._batch_sizes.get(self._mode)
+        return dict(self._params, use_tpu=False, **({} if size is None else {"batch_size": size}))
+
+    def _in_graph(self, input_fn, mode):
+        self._mode = mode
+        return super()._in_graph(input_fn, mode)
+
+
+def _on_cpu(model_fn):
+    import functools
+
+    from thalweg.estimator.estimator import _parameters
+    names = _parameters(model_fn)
+    if "params" not in names:
+        raise ValueError(f"model_fn ({model_fn}) does not include params argument, required by TPUEstimator to pass batch size as "
+                         "params['batch_size']")
+
+    @functools.wraps(model_fn)
+    def called(**kwargs):
+        spec = model_fn(**kwargs)
+        return spec.as_estimator_spec() if isinstance(spec, TPUEstimatorSpec) else spec
+    return called
+
+
+class CrossShardOptimizer(Optimizer):
+    """An optimizer whose gradients are averaged over the shards, of which there is one."""
+
+    def __init__(self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None):
+        if reduction not in ("weighted_mean", "weighted_sum"):
+            raise ValueError(f"Unsupported reduction: {reduction}.")
+        super().__init__(False, name)
+        self._opt = opt
+
+    def compute_gradients(self, loss, var_list=None, **kwargs):
+        return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        return self._opt.apply_gradients(grads_and_vars, global_step, name)
+
+    def get_slot(self, *args, **kwargs):
+        return self._opt.get_slot(*args, **kwargs)
+
+    def get_slot_names(self, *args, **kwargs):
+        return self._opt.get_slot_names(*args, **kwargs)
+
+    def variables(self):
+        return self._opt.variables()
+
+
+def cross_replica_sum(x, group_assignment=None, name=None):
+    """The sum over the replicas: of the one."""
+    from thalweg import array_ops
+    return array_ops.identity(x, name=name)
+
+
+def bfloat16_scope(name=None):
+    """Not there: variables of 32 bits that are read with 16."""
+    raise NotImplementedError("tf.contrib.tpu.bfloat16_scope: there is no TPU here")
