@@ -114,7 +114,7 @@ def saved_model__predict_signature_def(tf, folder):
 
 @shows("train.latest_checkpoint train.get_checkpoint_state train.export_meta_graph train.import_meta_graph train.NewCheckpointReader "
        "train.list_variables train.init_from_checkpoint contrib.framework.list_variables contrib.framework.load_checkpoint "
-       "io.write_graph train.Saver")
+       "io.write_graph train.Saver train.global_step core.framework.variable_pb2.VariableDef")
 def train__Saver(tf, folder):  # noqa: N802
     path = os.path.join(folder, "model")
     with tf.Graph().as_default(), tf.Session() as session:

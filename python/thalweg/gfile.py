@@ -35,17 +35,23 @@ class GFile:
             self._opened = open(self._name, self._mode, encoding=None if "b" in self._mode else "utf-8")
         return self._opened
 
+    def _open_for(self, purpose):
+        opened = self._file()
+        if not (opened.readable() if purpose == "reading" else opened.writable()):
+            raise errors.PermissionDeniedError(None, None, f"File isn't open for {purpose}")
+        return opened
+
     def read(self, n=-1):
-        return self._file().read(n)
+        return self._open_for("reading").read(n)
 
     def readline(self):
-        return self._file().readline()
+        return self._open_for("reading").readline()
 
     def readlines(self):
-        return self._file().readlines()
+        return self._open_for("reading").readlines()
 
     def write(self, file_content):
-        self._file().write(file_content)
+        self._open_for("writing").write(file_content)
 
     def seek(self, offset=None, whence=0, position=None):
         self._file().seek(position if offset is None else offset, whence)

@@ -18,6 +18,7 @@ def flatten(structure, expand_composites=False):
 
 def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     """The structure with other leaves."""
+    flat_sequence = list(flat_sequence)
     leaves = iter(flat_sequence)
 
     def pack(part):
@@ -29,6 +30,10 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
             packed = {key: pack(part[key]) for key in sorted(part)}
             return type(part)((key, packed[key]) for key in part)
         return next(leaves)
+    wanted, given = len(flatten(structure)), len(flat_sequence)
+    if wanted != given:
+        raise ValueError(f"Could not pack sequence. Structure had {wanted} elements, but flat_sequence had {given} elements. "
+                         f"Structure: {structure}, flat_sequence: {flat_sequence}.")
     return pack(structure)
 
 

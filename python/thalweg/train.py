@@ -197,6 +197,8 @@ class ExponentialMovingAverage:
             decay = apply("Minimum", [decay, (1.0 + count) / (10.0 + count)])
         updates = []
         for v in var_list:
+            if not v.dtype.base_dtype.is_floating:
+                raise TypeError(f"The variables must be half, float, or double: {v.name}")
             if v not in self._averages:
                 with name_scope(None):
                     first = v.initialized_value() if hasattr(v, "initialized_value") else array_ops.zeros(
@@ -215,10 +217,19 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var):
-        return f"{var.op.name}/{self.name}"
+        made = self._averages.get(var)
+        return f"{var.op.name}/{self.name}" if made is None else made.op.name
 
     def variables_to_restore(self, moving_avg_variables=None):
-        return {self.average_name(v): v for v in moving_avg_variables or variables.trainable_variables()}
+        """{name in a checkpoint: variable}: the averages for these variables, and all others by their own names."""
+        if moving_avg_variables is None:
+            moving_avg_variables = variables.trainable_variables() + variables.moving_average_variables()
+        averaged = list(dict.fromkeys(moving_avg_variables))
+        named = {self.average_name(v): v for v in averaged}
+        for v in variables.global_variables():
+            if v not in averaged and v.op.name not in named:
+                named[v.op.name] = v
+        return named
 
 
 def write_graph(graph_or_graph_def, logdir, name, as_text=True):
