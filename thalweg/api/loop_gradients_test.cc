@@ -289,6 +289,34 @@ TEST_P(LoopGradientsTest, AnUnusualLoopIsNamed) {
   ExpectRefusal(Gradients({Add(y, out)}, {x_}).status(), Code::kUnimplemented, "while loop 'odd'");
 }
 
+// As TensorFlow writes gradients of loops: nothing but a stack leads from the one to the other.
+TEST_P(LoopGradientsTest, SecondDerivativesOfLoopsWithStacksAreRefused) {
+  const AttrMap attrs = {{"elem_type", DType::kDouble}};
+  const Output stack =
+      b_.Op("StackV2", {b_.Const(Tensor::Scalar<int32_t>(-1), "no_limit")}, attrs, "stack");
+  const Output last = Repeat("forward", x_, n_, [&](Loop& loop, Output, Output y) {
+    const Output kept = b_.Op("StackPushV2", {loop.Invariant(stack), y});
+    return Mul(kept, y);
+  });
+  const Output start = Number(1), factor = Number(3);
+  GraphBuilder plain = b_;
+  b_ = plain.WithControls({last.node});
+  const Output seed = b_.Op("Identity", {start});
+  b_ = plain;
+  const auto back = [&](const char* frame, const Output& other) {
+    return Repeat(frame, seed, n_, [&](Loop& loop, Output, Output y) {
+      const Output kept = b_.Op("StackPopV2", {loop.Invariant(stack)}, attrs);
+      return Mul(Mul(y, kept), loop.Invariant(other));
+    });
+  };
+  const Output y = back("backward", x_), z = back("aside", factor);
+  ExpectRefusal(Gradients({y}, {x_}).status(), Code::kUnimplemented, "while loop 'backward'");
+  ExpectRefusal(Gradients({Add(z, x_)}, {x_}).status(), Code::kUnimplemented,
+                "while loop 'forward' put there");
+  EXPECT_TRUE(Gradients({z}, {factor}).ok()) << "no part of what was pushed";
+  EXPECT_TRUE(Gradients({Add(last, x_)}, {x_}).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, LoopGradientsTest, testing::Values(1, 3));
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "thalweg/autodiff/loop_gradient.h"
+#include "thalweg/autodiff/stack_links.h"
 #include "thalweg/autodiff/sum_gradients.h"
 
 namespace thalweg {
@@ -38,7 +39,7 @@ GradientWalk::GradientWalk(GradientRun& run, WalkPlace place, const std::vector<
       builder_(std::move(builder)) {}
 
 Result<std::vector<GradientValue>> GradientWalk::Run() {
-  FindPaths();
+  RETURN_IF_ERROR(FindPaths());
   RETURN_IF_ERROR(Seed());
   while (!ready_.empty()) {
     Node* unit = ready_.back();
@@ -81,8 +82,43 @@ std::vector<Output> GradientWalk::InputsToward(const Node* unit) const {
   return inputs;
 }
 
+bool GradientWalk::DependsOnAnX(Frame* loop) {
+  std::unordered_set<const Node*> wanted;
+  for (const Output& x : xs_) wanted.insert(UnitOf(x.node));
+  std::unordered_set<const Node*> reached = {loop->condition};
+  std::vector<const Node*> queue = {loop->condition};
+  loops_[loop->condition] = loop;
+  for (size_t i = 0; i < queue.size(); ++i) {
+    for (const Output& input : InputsToward(queue[i])) {
+      const Node* const unit = UnitOf(input.node);
+      if (wanted.contains(unit)) return true;
+      if (unit != input.node) loops_[unit] = run_.frames->LoopOfExit(input.node);
+      if (reached.insert(unit).second) queue.push_back(unit);
+    }
+  }
+  return false;
+}
+
+// What a loop takes from a stack counts as a constant: right only if no x is behind it.
+Status GradientWalk::CheckStacks(const std::unordered_set<Node*>& reached) {
+  if (place_.forward != nullptr || loops_.empty()) return OkStatus();
+  for (const StackLink& link : FindStackLinks(*run_.graph, *run_.frames)) {
+    if (link.writer->condition == nullptr || link.reader->condition == nullptr ||
+        !reached.contains(link.reader->condition) || !DependsOnAnX(link.writer)) {
+      continue;
+    }
+    return Unimplemented(
+        "the gradient of the while loop '", link.reader->name, "' (its condition is ",
+        link.reader->condition->Label(), "): it takes from a stack what the while loop '",
+        link.writer->name,
+        "' put there, so it is itself a gradient that TensorFlow made; for second ",
+        "derivatives make the first here");
+  }
+  return OkStatus();
+}
+
 // Fills pending_: units that ys depend on and that depend on xs.
-void GradientWalk::FindPaths() {
+Status GradientWalk::FindPaths() {
   std::vector<Node*> upstream;
   std::unordered_set<Node*> reached;
   const auto reach = [&](Node* node) {
@@ -94,6 +130,7 @@ void GradientWalk::FindPaths() {
   for (size_t i = 0; i < upstream.size(); ++i) {
     for (const Output& input : InputsToward(upstream[i])) reach(input.node);
   }
+  RETURN_IF_ERROR(CheckStacks(reached));
   std::unordered_map<Node*, std::vector<Node*>> consumers;
   for (Node* unit : upstream) {
     for (const Output& input : InputsToward(unit)) consumers[UnitOf(input.node)].push_back(unit);
@@ -119,6 +156,7 @@ void GradientWalk::FindPaths() {
       if (const auto it = pending_.find(UnitOf(input.node)); it != pending_.end()) ++it->second;
     }
   }
+  return OkStatus();
 }
 
 Status GradientWalk::Seed() {

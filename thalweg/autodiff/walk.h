@@ -53,7 +53,9 @@ class GradientWalk {
   Node* UnitOf(Node* node) const;
   std::vector<Output> InputsToward(const Node* unit) const;
   std::vector<Node*> Upstream() const;
-  void FindPaths();
+  Status FindPaths();
+  Status CheckStacks(const std::unordered_set<Node*>& reached);
+  bool DependsOnAnX(Frame* loop);
   Status Seed();
   Output OnesLike(const Output& y, size_t i);
   Status Visit(Node* unit);
