@@ -293,4 +293,11 @@ def _categoricals(a, b, name=None):
     return math_ops.reduce_sum(nn.softmax(a.logits) * (nn.log_softmax(a.logits) - nn.log_softmax(b.logits)), -1)
 
 
+def __getattr__(name):
+    if name in ("Beta", "Dirichlet", "Exponential", "Gamma", "Laplace", "Multinomial", "StudentT"):
+        from thalweg import distributions_more
+        return getattr(distributions_more, name)
+    raise AttributeError(f"module 'thalweg.distributions' has no attribute '{name}'")
+
+
 names.complete(globals())

@@ -11,6 +11,8 @@ _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_deca
                             "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
                             "polynomial_decay",
           "checkpoint_utils": "NewCheckpointReader init_from_checkpoint list_variables load_checkpoint load_variable",
+          "checkpoint_files": "checkpoints_iterator generate_checkpoint_state_proto get_checkpoint_mtimes remove_checkpoint "
+                              "replica_device_setter update_checkpoint_state",
           "saver": "Saver checkpoint_exists get_checkpoint_state latest_checkpoint",
           "meta_graph": "export_meta_graph import_meta_graph",
           "basic_session_run_hooks": "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook "
@@ -35,7 +37,7 @@ def __getattr__(name):
         if name in listed.split():
             return getattr(importlib.import_module("thalweg." + module), name)
     if name in ("Example", "Features", "Feature", "Int64List", "FloatList", "BytesList", "SequenceExample", "FeatureList",
-                "FeatureLists", "ClusterDef", "JobDef", "ServerDef"):
+                "FeatureLists", "SaverDef", "ClusterDef", "JobDef", "ServerDef"):
         from thalweg import messages
         return getattr(messages, name)
     raise AttributeError(f"module 'thalweg.train' has no attribute '{name}'")
