@@ -13,6 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Arguments of a small run, what the last line says, and which values of its numbers will do.
 PROGRAMS = {
     "autoencoder.py": (["--steps=1500"], r"test error: (\S+), PCA with as many numbers: (\S+)", lambda ours, pca: ours < pca),
+    "char_lstm.py": (["--steps=300"], r"bits a letter: (\S+), by frequency: (\S+)", lambda ours, plain: ours < 0.15 * plain),
+    "cifar_style.py": (["--max_steps=250"], r"precision @ 1 = (\S+)", lambda share: share > 0.9),
     "dcgan.py": (["--steps=1000"], r"distance to real digits: (\S+) of unseen ones', kinds of digits: (\d+)",
                  lambda distance, kinds: distance < 2.3 and kinds >= 4),
     "dqn.py": (["--episodes=250"], r"arrives from: (\S+) of all starts", lambda share: share >= 0.8),
@@ -21,6 +23,8 @@ PROGRAMS = {
                     lambda ours, best: best < ours < 1.4 * best),
     "random_features.py": ([], r"test error: (\S+), noise: 0.100", lambda error: error < 0.12),
     "seq2seq.py": (["--steps=300"], r"sequences turned around without a mistake: (\S+)", lambda share: share >= 0.9),
+    "wide_deep.py": (["--train_steps=500"], r"test accuracy: (\S+), best possible: (\S+)",
+                     lambda ours, best: 0.9 * best < ours <= best + 0.01),
     "word2vec.py": (["--steps=2000"], r"neighbours of the same topic: (\S+)", lambda share: share > 0.8),
     "word_count.py": ([], r"(\d+) words in 22 files, counted: (\d+)", lambda words, counted: words == counted > 0),
 }
