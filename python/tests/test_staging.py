@@ -185,3 +185,11 @@ def test_two_sections_of_one_resource(sess):
         two.execute(lambda: v.assign_add(1.0), exclusive_resource_access=False)
     three = tw.CriticalSection(shared_name="x")
     assert sess.run(three.execute(lambda: tw.constant(1.0) + 1)) == 2
+
+
+def test_a_destroyed_table_is_empty_again(sess):
+    table = tw.contrib.lookup.MutableHashTable(tw.string, tw.int64, -1)
+    sess.run(table.insert(["a"], [1]))
+    assert sess.run(table.size()) == 1
+    sess.run(tw.raw_ops.DestroyResourceOp(resource=table.resource_handle, ignore_lookup_error=False))
+    assert sess.run(table.size()) == 0

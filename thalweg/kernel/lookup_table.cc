@@ -255,17 +255,19 @@ Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
 
 Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
   RETURN_IF_ERROR(CheckMutable("Import"));
-  Tensor rows = keys;
-  if (spec_.kind == TableKind::kMutableDense && spec_.empty_key.rank() == 0 && keys.rank() == 2 &&
-      keys.dim(1) == 1) {  // as Export gives them
-    ASSIGN_OR_RETURN(rows, keys.Reshaped(Shape{keys.dim(0)}));
-  }
+  // Scalars of a dense table may come as Export gives them.
+  const auto without_column = [&](const Tensor& x, int rank) -> Result<Tensor> {
+    const bool is_column = spec_.kind == TableKind::kMutableDense && rank == 0 && x.rank() == 2;
+    return is_column && x.dim(1) == 1 ? x.Reshaped(Shape{x.dim(0)}) : x;
+  };
+  ASSIGN_OR_RETURN(const Tensor rows, without_column(keys, spec_.empty_key.rank()));
+  ASSIGN_OR_RETURN(const Tensor row_values, without_column(values, spec_.value_shape.rank()));
   ASSIGN_OR_RETURN(const int64_t count, CountKeys(rows));
-  RETURN_IF_ERROR(CheckValues(rows, values, true));
+  RETURN_IF_ERROR(CheckValues(rows, row_values, true));
   MutexLock lock(mutex_);
   Empty();
   for (int64_t i = 0; i < count; ++i) {
-    if (!IsOwnKey(KeyBytes(rows, i))) PutRow(rows, values, i);
+    if (!IsOwnKey(KeyBytes(rows, i))) PutRow(rows, row_values, i);
   }
   return OkStatus();
 }
@@ -364,6 +366,7 @@ Result<std::pair<Tensor, Tensor>> LookupTable::Buckets(const Tensor& keys,
   while (static_cast<double>(count) > static_cast<double>(buckets) * spec_.max_load) buckets *= 2;
   std::vector<int64_t> value_dims = {buckets};
   for (const int64_t d : spec_.value_shape.dims()) value_dims.push_back(d);
+  if (spec_.value_shape.rank() == 0) value_dims.push_back(1);
   ASSIGN_OR_RETURN(const Shape key_shape, Shape::Make(std::vector<int64_t>{buckets, key_width_}));
   ASSIGN_OR_RETURN(const Shape value_shape, Shape::Make(value_dims));
   ASSIGN_OR_RETURN(Tensor keys_out, Tensor::Allocate(allocator, spec_.key_dtype, key_shape));

@@ -85,7 +85,7 @@ TEST(LookupTest, Dense) {
   Do("LookupTableInsertV2", {table, Numbers<int64_t>({5, 6}, Shape{1, 2}), Numbers<float>({3})});
   const Tensor buckets =
       Numbers<int64_t>({0, 0, 0, 0, 0, 0, 1, 2, 5, 6, 0, 0, 0, 0, 3, 4}, Shape{8, 2});
-  const Tensor values = Numbers<float>({0, 0, 0, 1, 3, 0, 0, 2});
+  const Tensor values = Numbers<float>({0, 0, 0, 1, 3, 0, 0, 2}, Shape{8, 1});
   const AttrMap types = {{"Tkeys", DType::kInt64}, {"Tvalues", DType::kFloat}};
   ExpectOutputs("LookupTableExportV2", {table}, types, {buckets, values});
   Do("LookupTableImportV2", {table, buckets, values});
@@ -109,11 +109,13 @@ TEST(LookupTest, BucketsOfADenseTable) {  // of TensorFlow 1.15, whose buckets g
   };
   for (const int64_t key : {5, 10, 15}) insert(key);
   ExpectOutputs("LookupTableExportV2", {table}, types,
-                {Numbers<int64_t>({-1, 5, 10, 15}, Shape{4, 1}), Numbers<int64_t>({0, 1, 2, 3})});
+                {Numbers<int64_t>({-1, 5, 10, 15}, Shape{4, 1}),
+                 Numbers<int64_t>({0, 1, 2, 3}, Shape{4, 1})});
   for (const int64_t key : {20, 25, 30, 35}) insert(key);
   const Tensor buckets = Numbers<int64_t>(
       {-1, -1, -1, 35, 20, 5, -1, -1, -1, 25, 10, -1, -1, -1, 30, 15}, Shape{16, 1});
-  const Tensor values = Numbers<int64_t>({0, 0, 0, 7, 4, 1, 0, 0, 0, 5, 2, 0, 0, 0, 6, 3});
+  const Tensor values =
+      Numbers<int64_t>({0, 0, 0, 7, 4, 1, 0, 0, 0, 5, 2, 0, 0, 0, 6, 3}, Shape{16, 1});
   ExpectOutputs("LookupTableExportV2", {table}, types, {buckets, values});
   Do("LookupTableImportV2", {table, buckets, values});
   ExpectFound(table, Numbers<int64_t>({35, 15, 1}), Tensor::Scalar(int64_t{9}),

@@ -19,10 +19,12 @@ class QueueKernel : public WaitingKernel {
   explicit QueueKernel(std::vector<DType> types) : types_(std::move(types)) {}
 
   std::optional<Status> TryCompute(Context& ctx) final {
+    if (TensorQueue* const queue = BorrowedResource<TensorQueue>(ctx)) {
+      return TryChecked(ctx, *queue);
+    }
     const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
     if (!queue.ok()) return queue.status();
-    if ((*queue)->spec().types != types_) return SignatureMismatch((*queue)->spec());
-    return Try(ctx, **queue);
+    return TryChecked(ctx, **queue);
   }
   void Wait(Context& ctx, Done done) final {
     const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
@@ -38,13 +40,18 @@ class QueueKernel : public WaitingKernel {
   // Nothing when it must wait; the signature has been checked.
   virtual std::optional<Status> Try(Context& ctx, TensorQueue& queue) = 0;
   virtual std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) = 0;
+
+ private:
+  std::optional<Status> TryChecked(Context& ctx, TensorQueue& queue) {
+    if (queue.spec().types != types_) return SignatureMismatch(queue.spec());
+    return Try(ctx, queue);
+  }
   Status SignatureMismatch(const TensorQueue::Spec& spec) const {
     return InvalidArgument("Signature mismatch, have components: ", Listed(types_),
                            ", expected those of ", spec.kind, " '", spec.name,
                            "': ", Listed(spec.types));
   }
 
- private:
   const std::vector<DType> types_;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,18 @@ Result<RefPtr<T>> ResourceOf(const Context& ctx) {
                            ", which is of another kind than this operation is for");
   }
   return RefPtr<T>::Share(found);
+}
+
+// The same without a share of its own, as long as input 0 lives, where the handle holds the
+// resource itself and it is a T, no more and no less: null where ResourceOf must look closer.
+template <class T>
+T* BorrowedResource(const Context& ctx) {
+  const Tensor& handle = ctx.input(0);
+  if (handle.is_reference() || handle.dtype() != DType::kResource || handle.num_elements() != 1) {
+    return nullptr;
+  }
+  Resource* const found = handle.scalar<ResourceHandle>().resource();
+  return found != nullptr && typeid(*found) == typeid(T) ? static_cast<T*>(found) : nullptr;
 }
 
 // Container and name, as the attributes of a node say.

@@ -6,54 +6,12 @@
 #include <random>
 #include <thread>
 
-#include "thalweg/base/notification.h"
 #include "thalweg/ops/queue/tensor_queue.h"
 #include "thalweg/ops/queue/test_queue_calls.h"
+#include "thalweg/ops/queue/test_waiting_call.h"
 
 namespace thalweg {
 namespace {
-
-// One waiting call of a step of its own.
-class Call : DoneSink {
- public:
-  explicit Call(std::vector<Tensor> values, int inputs) : values_(std::move(values)) {
-    step_.cancellation = &cancellation_;
-    step_.device = &machine().device;
-    step_.allocator = &machine().device.allocator();
-    for (size_t i = 0; i < values_.size(); ++i) {
-      operands_.push_back(Operand::Make(0, static_cast<uint32_t>(i)));
-    }
-    context_.Bind(&step_, 0);
-    context_.SetBase(0, values_.data());
-    context_.SetOperands(operands_.data(), inputs, static_cast<int>(values_.size()) - inputs);
-  }
-  Context& context() { return context_; }
-  Done done() { return Done(this, 0); }
-  void Cancel() { cancellation_.Cancel(); }
-  Status Await() {
-    ended_.Wait();
-    return status_;
-  }
-  const Tensor& value(size_t i) const { return values_[i]; }
-
- private:
-  static TestMachine& machine() {
-    static TestMachine one(compute::BestIsaLevel(), false);
-    return one;
-  }
-  void OnDone(uint64_t, Status status) override {
-    status_ = std::move(status);
-    ended_.Notify();
-  }
-
-  std::vector<Tensor> values_;
-  std::vector<Operand> operands_;
-  CancellationManager cancellation_;
-  StepContext step_;
-  Context context_;
-  Status status_;
-  Notification ended_;
-};
 
 // What each thread has put in and taken out, in its order. A value is producer << 16 | number.
 struct Account {
@@ -97,14 +55,14 @@ class Crowd {
     Account& account = accounts_[static_cast<size_t>(t)];
     for (int i = 0; i < rounds; ++i) {
       const int32_t value = t << 16 | i;
-      Call call({Tensor::Scalar(value)}, 1);
+      WaitingCall call({Tensor::Scalar(value)}, 1);
       queue_->Join(
           std::make_unique<TensorQueue::Enqueue>(call.context(), call.done(), 0, 1, false));
       if (cancels && random() % 4 == 0) call.Cancel();
       if (call.Await().ok()) account.put.push_back(value);
     }
     if (producers_.fetch_sub(1) != 1) return;
-    Call close({}, 0);
+    WaitingCall close({}, 0);
     queue_->Join(std::make_unique<TensorQueue::Close>(close.context(), close.done()));
     EXPECT_TRUE(close.Await().ok());
   }
@@ -114,7 +72,7 @@ class Crowd {
     for (;;) {
       const int n = static_cast<int>(random() % 5) + 1;
       const bool batch = n > 1;
-      Call call({Tensor()}, 0);
+      WaitingCall call({Tensor()}, 0);
       queue_->Join(std::make_unique<TensorQueue::Dequeue>(call.context(), call.done(), n, batch,
                                                           random() % 2 == 0));
       if (cancels && random() % 4 == 0) call.Cancel();

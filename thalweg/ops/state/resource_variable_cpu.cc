@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/lookup_table.h"
 #include "thalweg/kernel/variable.h"
 #include "thalweg/ops/state/variable_slot.h"
 
@@ -105,11 +106,14 @@ class DestroyResourceCpu : public Kernel {
     const ResourceHandle::Place* place = handle.scalar<ResourceHandle>().place();
     if (place == nullptr) return FailedPrecondition("the resource handle was never set");
     Resource* resource = handle.scalar<ResourceHandle>().resource();
-    if (resource != nullptr && dynamic_cast<Variable*>(resource) == nullptr) {
-      return Unimplemented("only variables can be destroyed, '", place->name, "' is ",
+    const bool is_table = dynamic_cast<LookupTable*>(resource) != nullptr;
+    if (resource != nullptr && !is_table && dynamic_cast<Variable*>(resource) == nullptr) {
+      return Unimplemented("only variables and tables can be destroyed, '", place->name, "' is ",
                            resource->DebugString());
     }
-    Status status = ctx.step().resources->Delete<Variable>(place->container, place->name);
+    ResourceManager& resources = *ctx.step().resources;
+    Status status = is_table ? resources.Delete<LookupTable>(place->container, place->name)
+                             : resources.Delete<Variable>(place->container, place->name);
     if (status.code() == Code::kNotFound && ignore_lookup_error_) return OkStatus();
     return status;
   }
