@@ -473,11 +473,29 @@ def get_seed(op_seed):
     return (0, 2**31 - 1) if seeds == (0, 0) else seeds
 
 
+def _without_default_attrs(data, producer_op_list):
+    """The GraphDef without attributes that are not known here and have the default that the producer's operations give them."""
+    from thalweg import messages
+    graph = messages.GraphDef.FromString(data)
+    if isinstance(producer_op_list, bytes):
+        producer_op_list = messages.OpList.FromString(producer_op_list)
+    here = {op.name: {a.name for a in op.attr} for op in messages.OpList.FromString(environment().op_list(False)).op}
+    there = {op.name: {a.name: a.default_value.SerializeToString() for a in op.attr if a.HasField("default_value")} for op in producer_op_list.op}
+    for node in [*graph.node, *[n for f in graph.library.function for n in f.node_def]]:
+        defaults = there.get(node.op, {})
+        for name in [n for n in node.attr if node.op in here and n not in here[node.op]]:
+            if node.attr[name].SerializeToString() == defaults.get(name):
+                del node.attr[name]
+    return graph.SerializeToString()
+
+
 def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
     """Adds the nodes of a GraphDef (a message or its bytes) under the scope `name` ("import")."""
     graph = get_default_graph()
     graph._check_not_finalized()
     data = graph_def if isinstance(graph_def, bytes) else graph_def.SerializeToString()
+    if producer_op_list is not None:
+        data = _without_default_attrs(data, producer_op_list)
     names = [n if isinstance(n, str) else n.decode() for n in input_map or {}]
     names = [n if n.startswith("^") or ":" in n else n + ":0" for n in names]
     from thalweg.ops import convert_to_tensor

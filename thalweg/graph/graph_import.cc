@@ -62,6 +62,7 @@ class GraphImporter {
   Status MakeNodes();
   Status MakeNode(int index);
   Status SetAttrs(const Message& def, AttrMap& attrs);
+  Status MayBeNewer(const Message& def, const Status& status) const;
   Result<bool> IsProducerDefault(const Message& def, std::string_view name, const AttrValue& value);
   AttrValue PrefixedClass(const AttrValue& value) const;
   uint32_t SiteOf(std::string_view name);
@@ -177,6 +178,24 @@ Status GraphImporter::SetAttrs(const Message& def, AttrMap& attrs) {
   return OkStatus();
 }
 
+// Where a node has an attribute that is not known here: which release may have written it, and what
+// helps.
+Status GraphImporter::MayBeNewer(const Message& def, const Status& status) const {
+  Result<const OpEntry*> op = graph_.registry().Find(def.GetString(nd::kOp));
+  if (!op.ok()) return status;
+  const auto entries = def.Messages(nd::kAttr);
+  const bool known = std::all_of(entries.begin(), entries.end(), [&](const Message* entry) {
+    const std::string_view name = entry->GetString(pb::kMapKey);
+    return name.starts_with('_') || (*op)->def.FindAttr(name) != nullptr;
+  });
+  if (known) return status;
+  return Status(status.code(),
+                StrCat(status.message(), "; the graph was written by producer version ", Producer(),
+                       ", known here is version ", kGraphDefVersion,
+                       ": export it again without attributes at their defaults, or give the "
+                       "producer's list of operations when it is imported"));
+}
+
 uint32_t GraphImporter::SiteOf(std::string_view name) {
   const Message* debug_info = def_.FindMessage(pb::GraphDef::kDebugInfo);
   if (debug_info == nullptr) return 0;
@@ -222,7 +241,9 @@ Status GraphImporter::MakeNode(int index) {
     }
   }
   if (sources.empty()) spec.control_inputs = options_.control_dependencies;
-  ASSIGN_OR_RETURN(made_[index], graph_.AddNode(std::move(spec)));
+  Result<Node*> made = graph_.AddNode(std::move(spec));
+  if (!made.ok()) return MayBeNewer(def, made.status());
+  made_[index] = *made;
   added_.push_back(made_[index]);
   KeepExtras(def, *made_[index]);
   return OkStatus();

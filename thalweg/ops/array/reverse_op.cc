@@ -9,7 +9,13 @@ namespace {
 
 Status ReverseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape dims, c.InputWithRank(1, 1));
-  if (c.input(0).known_rank()) RETURN_IF_ERROR(MergeDims(dims.dim(0), c.input(0).rank()).status());
+  const int64_t rank = dims.dim(0);
+  if (c.input(0).known_rank()) {
+    RETURN_IF_ERROR(MergeDims(rank, c.input(0).rank()).status());
+  } else if (rank >= 0 && rank <= kMaxRank) {
+    c.set_output(0, PartialShape::OfRank(static_cast<int>(rank)));
+    return OkStatus();
+  }
   return UnchangedShape(c);
 }
 

@@ -22,6 +22,7 @@ Status TileShape(ShapeContext& c) {
   const PartialShape multiples = c.InputAsShape(1);
   if (x.known_rank() && multiples.known_rank()) {
     for (int i = 0; i < rank; ++i) {
+      if (multiples.dim(i) == 0) shape.set_dim(i, 0);
       if (multiples.dim(i) < 0 || x.dim(i) < 0) continue;
       int64_t size = 0;
       if (__builtin_mul_overflow(multiples.dim(i), x.dim(i), &size)) {

@@ -24,11 +24,19 @@ Status CellShape(ShapeContext& c) {
   return SetLike(c, 0, 7, PartialShape{batch, state.dim(1)});
 }
 
+// A number of cells times `times`; unknown if it is.
+int64_t Gates(int64_t cells, int times) {
+  int64_t gates = 0;
+  if (cells < 0 || __builtin_mul_overflow(cells, times, &gates)) return PartialShape::kUnknownDim;
+  return gates;
+}
+
 Status CellGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape state, c.InputWithRank(1, 2));
   ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(7, 1));
+  ASSIGN_OR_RETURN(const int64_t gates, MergeDims(b.dim(0), Gates(state.dim(1), 4)));
   c.set_output(0, state);
-  c.set_output(1, PartialShape{state.dim(0), b.dim(0)});
+  c.set_output(1, PartialShape{state.dim(0), gates});
   return SetLike(c, 2, 5, PartialShape{state.dim(1)});
 }
 
@@ -69,10 +77,11 @@ Status GruGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape x, c.InputWithRank(0, 2));
   ASSIGN_OR_RETURN(const PartialShape state, c.InputWithRank(1, 2));
   ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(4, 1));
+  ASSIGN_OR_RETURN(const int64_t gates, MergeDims(b.dim(0), Gates(state.dim(1), 2)));
   c.set_output(0, x);
   c.set_output(1, state);
   c.set_output(2, state);
-  c.set_output(3, PartialShape{state.dim(0), b.dim(0)});
+  c.set_output(3, PartialShape{state.dim(0), gates});
   return OkStatus();
 }
 

@@ -44,7 +44,9 @@ Status TopKGradient(GradientContext& c) {
   const Output shape = m.Shape(c.input(0)), minus = m.Ints({-1});
   const Output places = m.Op("Cast", {c.output(1)}, {{"DstT", DType::kInt32}});
   const Output k = m.Op("Reshape", {Last(m, m.Shape(places)), m.Ints({1})});
-  const Output rows = m.Op("Reshape", {places, m.Op("ConcatV2", {minus, k, m.Number(k, 0)})});
+  const Output outer = m.Op("StridedSlice", {shape, m.Ints({0}), minus, m.Ints({1})});
+  const Output count = m.Op("Prod", {outer, m.Ints({0})}, {{"keep_dims", true}});
+  const Output rows = m.Op("Reshape", {places, m.Op("ConcatV2", {count, k, m.Number(k, 0)})});
   const Output columns = Last(m, shape);
   const Output total = m.Op("Prod", {shape, m.Ints({0})});
   const Output begins = m.Op("Range", {m.Number(columns, 0), total, columns});

@@ -88,7 +88,8 @@ Status SparseAdd(Context& ctx) {
           sum += ValueOf(b.values().data<T>()[pair.b]);
         }
       }
-      if (!(Magnitude(sum) >= least)) continue;
+      // The threshold is one of sums: what only one of both has is kept, however small.
+      if (pair.a >= 0 && pair.b >= 0 && !(Magnitude(sum) >= least)) continue;
       kept.push_back(pair);
       sums.push_back(ElementOf<T>(sum));
     }

@@ -28,10 +28,11 @@ TEST(SparseAddTest, Adds) {
       .Bad({In(kA), In({3}), In(kShape), In(kB), In({2}), In(kShape), In({1}, {0})}, {},
            Code::kInvalidArgument, "")
       .Run();
-  ExpectOutputs("SparseAdd",
-                {kA, Numbers<float>({1, 2, -3}), kShape, kB, Numbers<float>({1, -2}), kShape,
-                 Tensor::Scalar(2.0f)},
-                {}, {Numbers<int64_t>({1, 2}, Shape{1, 2}), Numbers<float>({-3}), kShape});
+  ExpectOutputs(
+      "SparseAdd",
+      {kA, Numbers<float>({1, 2, -3}), kShape, kB, Numbers<float>({1, -2}), kShape,
+       Tensor::Scalar(2.0f)},
+      {}, {Numbers<int64_t>({0, 0, 0, 1, 1, 2}, Shape{3, 2}), Numbers<float>({1, 1, -3}), kShape});
 }
 
 TEST(SparseAddTest, ToDense) {

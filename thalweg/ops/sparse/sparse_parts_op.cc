@@ -9,15 +9,21 @@ namespace {
 // Inputs: n indices, n values, n shapes.
 Status ConcatShape(ShapeContext& c) {
   const int n = c.num_inputs() / 3;
-  int64_t rank = PartialShape::kUnknownDim;
+  int64_t rank = PartialShape::kUnknownDim, count = 0;
   for (int i = 0; i < n; ++i) {
     ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(i, 2));
-    RETURN_IF_ERROR(c.InputWithRank(n + i, 1).status());
+    ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRank(n + i, 1));
+    ASSIGN_OR_RETURN(const int64_t own, MergeDims(indices.dim(0), values.dim(0)));
+    if (own < 0 || count < 0 || __builtin_add_overflow(count, own, &count)) {
+      count = PartialShape::kUnknownDim;
+    }
     ASSIGN_OR_RETURN(const PartialShape shape, c.InputWithRank(2 * n + i, 1));
     ASSIGN_OR_RETURN(rank, MergeDims(rank, indices.dim(1)));
     ASSIGN_OR_RETURN(rank, MergeDims(rank, shape.dim(0)));
   }
-  SetSparseShapes(c, 0, rank);
+  c.set_output(0, PartialShape{count, rank});
+  c.set_output(1, PartialShape{count});
+  c.set_output(2, PartialShape{rank});
   return OkStatus();
 }
 
