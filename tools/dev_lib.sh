@@ -55,14 +55,14 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing >/dev/null
 }
 
-# make_venv FOLDER REQUIREMENTS [optional]: made anew only where the requirements changed since. With `optional` each line is
-# installed on its own, and one that cannot be had is named and left out.
+# make_venv FOLDER REQUIREMENTS [optional|whole] [PYTHON]: made anew only where the requirements changed since. With `optional` each line is
+# installed on its own, and one that cannot be had is named and left out. PYTHON: of which the environment is.
 make_venv() {
-  local folder=$1 requirements=$2 stamp=$1/requirements.txt line
+  local folder=$1 requirements=$2 stamp=$1/requirements.txt base=${4:-/usr/bin/python3} line
   cmp -s "$requirements" "$stamp" && return 0
   say "making $folder from $requirements"
   rm -rf "$folder"
-  /usr/bin/python3 -m venv "$folder"
+  "$base" -m venv "$folder"
   local pip=("$folder/bin/python" -m pip install -q --disable-pip-version-check)
   [[ ${3:-} = whole ]] && pip+=(--no-deps) # the file names all: some are older than what they would ask for
   if [[ ${3:-} = optional ]]; then
@@ -75,6 +75,25 @@ make_venv() {
   cp "$requirements" "$stamp"
 }
 
+# TensorFlow 1.15 needs Python 3.7: a working one from the PATH or from pyenv.
+python_37() {
+  local each
+  for each in "$(command -v python3.7)" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.7*/bin/python3.7; do
+    [[ -x $each ]] && "$each" -c 'import ssl, venv' 2>/dev/null && { echo "$each"; return 0; }
+  done
+  return 1
+}
+
+old_tensorflow() {
+  local old
+  if ! old=$(python_37); then
+    say "no Python 3.7 here: what TensorFlow 1.15 gave is compared as recorded (tests/golden)"
+  elif ! make_venv .venvs/conformance-1.15 python/requirements-conformance-1.15.txt whole "$old"; then
+    rm -rf .venvs/conformance-1.15
+    say "TensorFlow 1.15 cannot be installed here: what it gave is compared as recorded (tests/golden)"
+  fi
+}
+
 dev_setup() {
   at_most setup 1 "$@"
   case ${1:-core} in
@@ -82,7 +101,7 @@ dev_setup() {
     lint | fuzz) dev_setup core; install_packages "$1" ;;
     cluster) dev_setup core; install_packages cluster ;;
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
-    conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt ;;
+    conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
     libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
     *) usage_error "unknown group '$1'" ;;
   esac
@@ -172,10 +191,17 @@ dev_libraries() {
 }
 
 dev_conformance() {
-  at_most conformance 0 "$@"
+  local python=.venvs/conformance/bin/python failed=0
+  at_most conformance 1 "$@"
   dev_setup conformance
   build release
-  with_package counted "conformance" -- .venvs/conformance/bin/python -m pytest -q -p no:cacheprovider tests/conformance
+  if [[ $# = 0 || $1 = */* ]]; then
+    with_package counted "conformance of operations" -- $python tests/conformance/run_ops.py "$@" || failed=1
+  fi
+  if [[ $# = 0 || $1 != */* ]]; then
+    with_package counted "conformance of programs" -- $python -m pytest -q -p no:cacheprovider ${1:+-k "$1"} tests/conformance || failed=1
+  fi
+  return $failed
 }
 
 dev_wheel() {

@@ -70,7 +70,7 @@ class RandomGraph:
     @staticmethod
     def _broadcast(a, b):
         try:
-            np.broadcast_shapes(tuple(a.as_list()), tuple(b.as_list()))
+            np.broadcast(np.empty(a.as_list()), np.empty(b.as_list()))
             return True
         except ValueError:
             return False

@@ -2,7 +2,7 @@
 """Random graphs in both engines: every tensor, and the gradients of their sum. A failure names the smallest part that still
 differs, and a line that runs it again:
 
-    THALWEG_REPRO=seed:size:kind ./dev conformance -k repro
+    THALWEG_REPRO=seed:size:kind ./dev conformance repro
 """
 import os
 
@@ -61,7 +61,7 @@ def smallest(made, name):
 def explain(made, case, name, found):
     nodes, feeds = smallest(made, name)
     values = "\n".join(f"  {n} = {v!r}" for n, v in feeds.items())
-    return (f"{name}: {found}\nREPRO: THALWEG_REPRO={':'.join(map(str, case))} ./dev conformance -k repro\n"
+    return (f"{name}: {found}\nREPRO: THALWEG_REPRO={':'.join(map(str, case))} ./dev conformance repro\n"
             f"smallest part: {', '.join(f'{n.type} {n.name}' for n in nodes)}, fed\n{values}")
 
 
@@ -86,7 +86,7 @@ def check_gradients(case):
             values = session.run([g for g in got if g is not None], made.feeds)
     for source, x, y in zip(made.sources, expected, values):
         found = differ(Outcome([x]), Outcome([np.asarray(y)]), FACTOR)
-        assert found is None, f"gradient for {source.name}: {found}\nREPRO: THALWEG_REPRO={':'.join(map(str, case))} ./dev conformance -k repro"
+        assert found is None, f"gradient for {source.name}: {found}\nREPRO: THALWEG_REPRO={':'.join(map(str, case))} ./dev conformance repro"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[1]}-{c[2]}")

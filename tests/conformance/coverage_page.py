@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/conformance.md: what was compared for each operation, with which release, and what was left out for which reason."""
+import collections
+import json
+import os
+
+from cases import FACTS, ROOT
+
+PAGE = os.path.join(ROOT, "docs", "conformance.md")
+# Operations that no generated case can hold, and what compares them instead.
+ELSEWHERE = {
+    "control flow": ("Enter Exit RefEnter RefExit NextIteration RefNextIteration LoopCond NoOp ControlTrigger Merge Switch", "random graphs, recorded graphs"),
+    "functions": ("Case For If While StatelessCase StatelessIf StatelessWhile PartitionedCall StatefulPartitionedCall SymbolicGradient RemoteCall FakeParam",
+                  "test_functions.py, recorded graphs"),
+    "files": ("SaveV2 RestoreV2 MergeV2Checkpoints ImmutableConst InitializeTableFromTextFile InitializeTableFromTextFileV2", "test_front_end.py, recorded checkpoints"),
+    "handles of tensors": ("GetSessionHandle GetSessionHandleV2 GetSessionTensor DeleteSessionTensor", "unit tests: the handle's name is the process's own"),
+    "output on a stream": ("PrintV2 Abort Timestamp", "unit tests: no output that could be compared"),
+    "for TensorFlow's tests": ("FakeQueue", "exists for TensorFlow's own tests"),
+    "batches of lists": ("TensorListPushBackBatch", "test_lists.py"),
+    "no shared handle": ("ConsumeMutexLock MutexV2 MutexLock", "unit tests of queues"),
+}
+
+
+class Coverage:
+    def __init__(self):
+        self.types = collections.defaultdict(set)  # (operation, release) -> types
+        self.derivatives, self.shapes, self.codes = collections.defaultdict(set), set(), collections.Counter()
+        self.excluded, self.met = collections.defaultdict(set), set()
+
+    def add(self, item, ops, release, what, why, reason):
+        op = item.case.op
+        self.met |= ops
+        if why and reason:
+            self.excluded[op].add(reason)
+        if why:
+            return
+        kind = item.types.get("T") or item.types.get("dtype") or item.types.get("Tparams") or next(iter(item.types.values()), "")
+        if what == "values":
+            self.types[op, release].add(kind)
+        elif what == "gradient":
+            self.derivatives[op].add(release)
+        elif what == "shape":
+            self.shapes.add(op)
+        elif what == "code":
+            self.codes[op] += 1
+
+
+def reasons():
+    return {op: reason for names, reason in ELSEWHERE.values() for op in names.split()}
+
+
+def in_graphs():
+    """The operations of the recorded graphs."""
+    found, folder = set(), os.path.join(ROOT, "tests", "golden", "graphs")
+    for release in os.listdir(folder):
+        for name in os.listdir(os.path.join(folder, release)):
+            if name.endswith(".json"):
+                with open(os.path.join(folder, release, name), encoding="utf-8") as f:
+                    found |= set(json.load(f).get("ops", []))
+    return found
+
+
+def without_case(implemented, covered):
+    there = covered.met | set(reasons()) | in_graphs()
+    return sorted(op for op in implemented if op in FACTS and op not in there and not op.startswith("_"))
+
+
+def write(covered, runs, counts, known):
+    lines = ["# Conformance", "", "Written by `./dev conformance`: what it compared with the real TensorFlow, operation by operation; do not edit.", ""]
+    for release in [r for r in runs if r != "thalweg"]:
+        total = {state: sum(n for k, n in counts.items() if k[0] == release and k[2] == state) for state in ("same", "excluded", "different")}
+        lines.append(f"- TensorFlow {release}: {total['same']} comparisons the same, {total['excluded']} excluded, {total['different']} different.")
+    lines += ["", "Types: those of the element type in which values were compared; gradient, shapes: compared; bad input: spoilt cases with the same code of error. "
+              "`*` marks what is left out, listed below.", "", "| operation | types, 2.21 | types, 1.15 | gradient | shapes | bad input | |", "|---|---|---|---|---|---|---|"]
+    elsewhere = reasons()
+    graphs = in_graphs()
+    for op in sorted(covered.met | set(elsewhere)):
+        old, new = (" ".join(sorted(covered.types[op, r])) for r in ("1.15", "2.21"))
+        note = "*" if op in covered.excluded else ""
+        if not new and not old and op in elsewhere:
+            note = elsewhere[op]
+        elif not new and not old:
+            note = "in the cases of others" + (", recorded graphs" if op in graphs else "")
+        lines.append(f"| {op} | {new} | {old} | {' '.join(sorted(covered.derivatives[op]))} | {'yes' if op in covered.shapes else ''} | {covered.codes[op] or ''} | {note} |")
+    lines += ["", "## Left out", "", "Each of these was seen to differ in the run that wrote this page; one that no longer does fails the run.", "",
+              "| cases | what | releases | reason |", "|---|---|---|---|"]
+    lines += [f"| `{row[0]}` | {row[1]} | {row[2]} | {row[3]} |" for row in known.rows]
+    with open(PAGE, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
