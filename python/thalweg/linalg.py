@@ -176,6 +176,11 @@ def __getattr__(name):
     if name in ("matrix_rank", "pinv", "tridiagonal_matmul", "tridiagonal_solve"):
         from thalweg import linalg_more
         return getattr(linalg_more, name)
+    if name.startswith("LinearOperator"):
+        from thalweg import linear_operators, linear_operators_combined
+        for module in (linear_operators, linear_operators_combined):
+            if name in vars(module):
+                return getattr(module, name)
     raise AttributeError(f"module 'thalweg.linalg' has no attribute '{name}'")
 
 
