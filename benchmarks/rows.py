@@ -28,6 +28,7 @@ ROWS = [
     Row("while_count", 100000, [PYTHON, CPP], [TF, TORCH]),
     Row("while_nested", 10000, [PYTHON], []),
     Row("while_cond", 10000, [PYTHON], []),
+    Row("while_queue", 100000, [PYTHON], []),
     Row("while_matmul", 10000, [PYTHON], ALL),
     Row("eltwise", 1, [PYTHON], [TF, TF_XLA, TORCH, JAX, ORT]),
     Row("mlp", 1, [PYTHON], ALL),

@@ -95,6 +95,16 @@ def while_cond():
     loop(lambda i, x: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: x + 1, lambda: x - 1)), [tf.constant(0)], 10000)
 
 
+def while_queue():
+    """Each iteration puts its number into a queue, takes it out and adds it up."""
+    queue = tf.FIFOQueue(64, tf.int32, shapes=[[]])
+
+    def body(i, total):
+        with tf.control_dependencies([queue.enqueue(i)]):
+            return i + 1, total + queue.dequeue()
+    loop(body, [tf.constant(0)], 100000)
+
+
 def sparse_update(gib):
     """Trains 10,000 rows of 64 floats, the same each time, of a table of so many GiB that was made as zeros."""
     rows, touched = gib * 2**30 // 256, 10_000
@@ -133,7 +143,8 @@ def as_tensorflow():
     runpy.run_path(os.path.join(PEERS, "tf1.py"))
 
 
-OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, sparse_update_1g, sparse_update_16g, while_nested, while_cond)}
+OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, sparse_update_1g, sparse_update_16g, while_nested, while_cond,
+                              while_queue)}
 
 if __name__ == "__main__":
     OWN.get(a.workload, as_tensorflow)()
