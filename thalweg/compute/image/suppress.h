@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Non-maximum suppression: of boxes that overlap, the one with the greatest score stays.
+//
+//   const std::vector<Selected> kept = Suppress(n, scores, rule, BoxOverlap{boxes});
+//
+// A box is two opposite corners, in any order. Selected in the order of falling scores, the lower
+// index first among equals; a score that is no number is never selected.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace thalweg::compute {
+
+struct SuppressRule {
+  int64_t most = 0;      // as many are selected at most
+  float overlap = 0;     // above this a box gives way
+  float score = 0;       // only boxes above this count
+  float soft_sigma = 0;  // above 0: overlapping boxes lose score, exp(-overlap^2 / (2 sigma))
+};
+struct Selected {
+  int64_t index;
+  float score;
+};
+
+// overlap(i, j) of two boxes, in [0, 1].
+std::vector<Selected> Suppress(int64_t n, const float* scores, const SuppressRule& rule,
+                               const std::function<float(int64_t, int64_t)>& overlap);
+// Intersection over union; nothing for boxes without area.
+float BoxOverlap(const float* a, const float* b);
+
+}  // namespace thalweg::compute
