@@ -64,7 +64,7 @@ make_venv() {
   rm -rf "$folder"
   "$base" -m venv "$folder"
   local pip=("$folder/bin/python" -m pip install -q --disable-pip-version-check)
-  [[ ${3:-} = whole ]] && pip+=(--no-deps) # the file names all: some are older than what they would ask for
+  [[ ${3:-} = whole ]] && pip+=(--no-deps --no-compile) # the file names all: some are older than what they would ask for
   if [[ ${3:-} = optional ]]; then
     while read -r line; do
       "${pip[@]}" "$line" || say "not available here: $line"
