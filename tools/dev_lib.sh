@@ -62,7 +62,7 @@ make_venv() {
   cmp -s "$requirements" "$stamp" && return 0
   say "making $folder from $requirements"
   rm -rf "$folder"
-  "$base" -m venv "$folder"
+  "$base" -m venv "$folder" || return 1
   local pip=("$folder/bin/python" -m pip install -q --disable-pip-version-check)
   [[ ${3:-} = whole ]] && pip+=(--no-deps --no-compile) # the file names all: some are older than what they would ask for
   if [[ ${3:-} = optional ]]; then
@@ -70,7 +70,7 @@ make_venv() {
       "${pip[@]}" "$line" || say "not available here: $line"
     done <"$requirements"
   else
-    "${pip[@]}" -r "$requirements"
+    "${pip[@]}" -r "$requirements" || return 1
   fi
   cp "$requirements" "$stamp"
 }

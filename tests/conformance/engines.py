@@ -11,7 +11,7 @@ from wire import read_records, write_record
 
 FOLDER = os.path.join(ROOT, "build", "conformance")
 OLD_PYTHON = os.path.join(ROOT, ".venvs", "conformance-1.15", "bin", "python")
-SPACE = 4 << 30  # of addresses: a kernel that asks for more fails as on a small machine
+SPACE = 3 << 30  # of addresses: a kernel that asks for more fails as on a small machine
 
 
 class Run:

@@ -36,8 +36,9 @@ def has_attrs(made, types, release):
     if release != "1.15":
         return True
     old = FACTS[made.op].get("was_1.15", {}).get("attrs") or {}
-    if any(a in old and old[a] is None for a in made.attrs):
-        return False
+    defaults = {a["name"]: a.get("default") for a in FACTS[made.op]["attrs"]}
+    if any(a in old and old[a] is None and v != defaults[a] for a, v in {**types, **made.attrs}.items()):
+        return False  # an attribute that came later
     return all("allowed" not in old.get(a, {}) or v in old[a]["allowed"] for a, v in {**types, **{k: v for k, v in made.attrs.items() if isinstance(v, str)}}.items() if old.get(a))
 
 

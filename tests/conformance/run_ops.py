@@ -66,7 +66,7 @@ def verdicts(item, answers, release):
         found["gradient"] = gradients_differ(item.case.op, theirs, ours)
     if release == "2.21" and "relaxed" in theirs[0]:
         actual = [o["shape"] for o in theirs[0]["outputs"]]
-        found["shape"] = shapes_differ([theirs[0]["shapes"], *theirs[0]["relaxed"]], [ours[0]["shapes"], *ours[0]["relaxed"]], actual)
+        found["shape"] = shapes_differ([theirs[0]["shapes"], *theirs[0]["relaxed"]], [ours[0]["shapes"], *ours[0]["relaxed"]], actual, item.case.options)
     return found
 
 
