@@ -132,3 +132,22 @@ def test_names_of_that_time(tmp_path):
               ops.is_dense_tensor_like(v), taken.device.device_type)
         """)
     assert (status, out) == (0, "True True ['a', 'b'] (2,) 2.0 [True, True, True, False] True CPU\n"), errors
+
+
+def test_staging_areas_by_their_import_paths(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        import tensorflow as tf
+        from tensorflow.contrib.framework import CriticalSection
+        from tensorflow.contrib.staging import StagingArea
+        from tensorflow.python.ops import data_flow_ops
+        area = StagingArea([tf.float32], shapes=[[]])
+        put, got = area.put([tf.constant(3.0)]), area.get()
+        by_key = data_flow_ops.MapStagingArea([tf.float32], ordered=True)
+        barrier = data_flow_ops.Barrier((tf.float32,), shapes=((),))
+        with tf.Session() as sess:
+            sess.run([put, by_key.put(7, [tf.constant(4.0)], [0]), barrier.insert_many(0, ["k"], [5.0])])
+            print(sess.run([got, by_key.get(), barrier.take_many(1).values[0]]))
+            print(sess.run(tf.CriticalSection().execute(lambda: tf.constant(1.0) + 1)), CriticalSection is tf.CriticalSection)
+    """)
+    assert status == 0, errors
+    assert "3.0" in out and "4.0" in out and "5." in out and "2.0 True" in out, out

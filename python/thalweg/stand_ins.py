@@ -25,6 +25,7 @@ _SOURCES = {
     "python.layers.utils": "layer_utils", "python.keras": "keras", "python.keras.engine": "layer_base keras",
     "python.ops.array_ops": "array_ops", "python.ops.check_ops": "checks", "python.ops.clip_ops": "gradient_ops",
     "python.ops.control_flow_ops": "control_flow", "python.ops.control_flow_util": "stand_ins",
+    "python.ops.critical_section_ops": "critical_section", "python.ops.data_flow_ops": "data_flow_ops",
     "python.ops.functional_ops": "function_calls functional_ops", "python.ops.gradients": "gradient_ops", "python.ops.gradients_impl": "gradient_ops", "python.ops.image_ops": "image",
     "python.ops.init_ops": "init_ops", "python.ops.linalg_ops": "linalg", "python.ops.logging_ops": "logging_ops summary",
     "python.ops.lookup_ops": "lookup", "python.ops.losses": "losses", "python.ops.math_ops": "math_ops math",

@@ -129,7 +129,7 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
 
 Result<std::string> Saver::Save(Session& session, const std::string& path,
                                 std::optional<int64_t> global_step) {
-  const std::string prefix = global_step ? StrCat(path, "-", *global_step) : path;
+  std::string prefix = global_step ? StrCat(path, "-", *global_step) : path;
   RETURN_IF_ERROR(session.Run({{filename_.ToString(), Tensor::Scalar(prefix)}},
                               {save_tensor_.ToString()}, {}, nullptr));
   Retain(prefix);
