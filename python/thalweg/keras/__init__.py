@@ -5,7 +5,7 @@ import importlib
 from thalweg.names import NotYetImplementedError
 
 # Modules that are public under their own name.
-_MODULES = ("initializers",)
+_MODULES = ("activations", "constraints", "initializers", "regularizers")
 
 
 def __getattr__(name):

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.keras.activations: functions of a layer's result, and by name."""
+from thalweg import math_ops, nn
+from thalweg.ops import apply, convert_to_tensor
+
+
+def softmax(x, axis=-1):
+    """Chances that add up to 1 along the axis."""
+    rank = convert_to_tensor(x).shape.ndims
+    if rank is not None and rank < 2:
+        raise ValueError(f"Cannot apply softmax to a tensor that is 1D. Received input: {x}")
+    return nn.softmax(x, axis=axis)
+
+
+def elu(x, alpha=1.0):
+    """x above 0, alpha (exp(x) - 1) below."""
+    made = apply("Elu", [x])
+    if alpha == 1:
+        return made
+    from thalweg.array_ops import where
+    return where(convert_to_tensor(x) > 0, made, alpha * made)
+
+
+def selu(x):
+    return apply("Selu", [x])
+
+
+def softplus(x):
+    return apply("Softplus", [x])
+
+
+def softsign(x):
+    return apply("Softsign", [x])
+
+
+def relu(x, alpha=0.0, max_value=None, threshold=0):
+    """x above the threshold and up to max_value; alpha (x - threshold) below."""
+    x = convert_to_tensor(x)
+    if alpha == 0 and max_value is None and threshold == 0:
+        return apply("Relu", [x])
+    dtype = x.dtype.base_dtype
+    above = x * math_ops.cast(apply("Greater", [x, math_ops.cast(threshold, dtype)]), dtype)
+    if max_value is not None:
+        above = apply("Minimum", [above, math_ops.cast(max_value, dtype)])
+    return above - alpha * apply("Relu", [math_ops.cast(threshold, dtype) - x]) if alpha != 0 else above
+
+
+def tanh(x):
+    return apply("Tanh", [x])
+
+
+def sigmoid(x):
+    return apply("Sigmoid", [x])
+
+
+def exponential(x):
+    return apply("Exp", [x])
+
+
+def hard_sigmoid(x):
+    """0.2 x + 0.5 between 0 and 1."""
+    x = convert_to_tensor(x)
+    moved = x * math_ops.cast(0.2, x.dtype.base_dtype) + math_ops.cast(0.5, x.dtype.base_dtype)
+    return apply("ClipByValue", [moved, math_ops.cast(0, x.dtype.base_dtype), math_ops.cast(1, x.dtype.base_dtype)])
+
+
+def linear(x):
+    return x
+
+
+_NAMED = {f.__name__: f for f in (softmax, elu, selu, softplus, softsign, relu, tanh, sigmoid, exponential, hard_sigmoid, linear)}
+
+
+def serialize(activation):
+    """The name of a function."""
+    return activation.__name__
+
+
+def deserialize(name, custom_objects=None):
+    """The function of a name."""
+    found = {**_NAMED, **(custom_objects or {})}.get(name)
+    if found is None:
+        raise ValueError(f"Unknown activation function:{name}")
+    return found
+
+
+def get(identifier):
+    """A function by its name, or itself; None keeps what it gets."""
+    if identifier is None:
+        return linear
+    if isinstance(identifier, str):
+        return deserialize(identifier)
+    if callable(identifier):
+        return identifier
+    raise TypeError(f"Could not interpret activation function identifier: {identifier!r}")

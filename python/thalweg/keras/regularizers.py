@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.keras.regularizers: penalties on weights."""
+from thalweg import math_ops
+from thalweg.ops import apply, constant
+
+
+class Regularizer:
+    """Base: a call gives the penalty of a tensor."""
+
+    def __call__(self, x):
+        return 0.0
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+class L1L2(Regularizer):
+    """l1 sum |x| + l2 sum x^2."""
+
+    def __init__(self, l1=0.0, l2=0.0):
+        self.l1, self.l2 = float(l1), float(l2)
+
+    def __call__(self, x):
+        if not self.l1 and not self.l2:
+            return constant(0.0)
+        penalty = 0.0
+        if self.l1:
+            penalty += self.l1 * math_ops.reduce_sum(apply("Abs", [x]))
+        if self.l2:
+            penalty += self.l2 * math_ops.reduce_sum(apply("Square", [x]))
+        return penalty
+
+    def get_config(self):
+        return {"l1": self.l1, "l2": self.l2}
+
+
+def l1(l=0.01):  # noqa: E741
+    return L1L2(l1=l)
+
+
+def l2(l=0.01):  # noqa: E741
+    return L1L2(l2=l)
+
+
+def l1_l2(l1=0.01, l2=0.01):
+    return L1L2(l1=l1, l2=l2)
+
+
+def serialize(regularizer):
+    """The class and the configuration."""
+    return {"class_name": type(regularizer).__name__, "config": regularizer.get_config()}
+
+
+def deserialize(config, custom_objects=None):
+    """A regularizer of a class and a configuration, or of a name."""
+    name, arguments = (config["class_name"], config.get("config", {})) if isinstance(config, dict) else (config, {})
+    found = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2, **(custom_objects or {})}.get(name)
+    if found is None:
+        raise ValueError(f"Unknown regularizer: {name}")
+    return found(**arguments)
+
+
+def get(identifier):
+    """A regularizer by its name or configuration, or itself."""
+    if identifier is None or callable(identifier):
+        return identifier
+    if isinstance(identifier, (dict, str)):
+        return deserialize(identifier)
+    raise ValueError(f"Could not interpret regularizer identifier: {identifier}")
