@@ -14,7 +14,8 @@ struct Sequences {
   int64_t steps, batch, classes;
   const int32_t* lengths;
 
-  static Result<Sequences> Of(const Tensor& inputs, const Tensor& lengths) {
+  // Decoders call a sequence that is too long a failed precondition, the loss an invalid argument.
+  static Result<Sequences> Of(const Tensor& inputs, const Tensor& lengths, bool decodes = false) {
     if (inputs.rank() != 3) {
       return InvalidArgument("inputs is not a 3-Tensor: shape ", inputs.shape());
     }
@@ -27,6 +28,10 @@ struct Sequences {
     s.lengths = lengths.data<int32_t>();
     for (int64_t b = 0; b < s.batch; ++b) {
       if (s.lengths[b] >= 0 && s.lengths[b] <= s.steps) continue;
+      if (decodes && s.lengths[b] > s.steps) {
+        return FailedPrecondition("sequence_length(", b, ") must be at most ", s.steps, ", got ",
+                                  s.lengths[b]);
+      }
       return InvalidArgument("sequence_length(", b, ") must be between 0 and ", s.steps, ", got ",
                              s.lengths[b]);
     }
@@ -136,7 +141,7 @@ class GreedyCpu : public Kernel {
 
   Status Compute(Context& ctx) override {
     const Tensor& inputs = ctx.input(0);
-    ASSIGN_OR_RETURN(const Sequences s, Sequences::Of(inputs, ctx.input(1)));
+    ASSIGN_OR_RETURN(const Sequences s, Sequences::Of(inputs, ctx.input(1), true));
     const int64_t blank = blank_ < 0 ? blank_ + s.classes : blank_;
     if (blank < 0 || blank >= s.classes) {
       return InvalidArgument("blank_index expected to be between ", -s.classes, " and ",
@@ -186,7 +191,7 @@ class BeamSearchCpu : public Kernel {
 
   Status Compute(Context& ctx) override {
     const Tensor& inputs = ctx.input(0);
-    ASSIGN_OR_RETURN(const Sequences s, Sequences::Of(inputs, ctx.input(1)));
+    ASSIGN_OR_RETURN(const Sequences s, Sequences::Of(inputs, ctx.input(1), true));
     const int paths = static_cast<int>(paths_);
     ASSIGN_OR_RETURN(Tensor * probabilities,
                      ctx.AllocateOutput(3 * paths, kDTypeOf<T>, Shape{s.batch, paths_}));

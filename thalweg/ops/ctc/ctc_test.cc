@@ -36,8 +36,8 @@ TEST(CtcTest, GreedyDecoder) {
          {3, 1, 1, 1, 2, 2, 2}, {2, 5});
   ExpectError("CTCGreedyDecoder", {Logits(), kLengths}, {{"blank_index", int64_t{4}}},
               Code::kInvalidArgument, "blank_index");
-  ExpectError("CTCGreedyDecoder", {Logits(), Numbers<int32_t>({5, 6})}, {}, Code::kInvalidArgument,
-              "sequence_length(1)");
+  ExpectError("CTCGreedyDecoder", {Logits(), Numbers<int32_t>({5, 6})}, {},
+              Code::kFailedPrecondition, "sequence_length(1)");
 }
 
 // Recorded with TensorFlow 2.21.

@@ -113,7 +113,7 @@ inline Status SetStacked(Context& ctx, DType dtype, const Dims& outer,
       places.insert(places.end(), rows + i * rank, rows + (i + 1) * rank);
     }
     for (int d = 0; d < rank; ++d) {
-      int64_t& dim = dims[static_cast<size_t>(outer_rank + d)];
+      int64_t& dim = dims[static_cast<size_t>(outer_rank) + static_cast<size_t>(d)];
       dim = std::max(dim, part.shape.data<int64_t>()[d]);
     }
     to.resize(static_cast<size_t>(n));
