@@ -7,6 +7,7 @@ from thalweg import names
 # Modules that are public under their own name, in order.
 _MODULES = """
 cluster_resolver
+cudnn_rnn
 framework
 layers
 learn

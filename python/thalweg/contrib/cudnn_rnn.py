@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.cudnn_rnn: layers of LSTM cells, computed on the CPU by this package's own cells.
+
+The weights are variables under the names that TensorFlow gives them in checkpoints; in TensorFlow's graph they are one opaque
+variable of the GPU's library.
+"""
+from thalweg import array_ops, dtypes, init_ops, names, nn, rnn, rnn_cell
+from thalweg.layer_base import Layer
+from thalweg.shapes import as_shape
+from thalweg.variable_scopes import get_variable, get_variable_scope, variable_scope
+
+CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional"
+_CELL = "cudnn_compatible_lstm_cell"
+
+
+class CudnnCompatibleLSTMCell(rnn_cell.LSTMCell):
+    """An LSTM cell as the GPU's library has it: without forget bias and peepholes."""
+
+    def __init__(self, num_units, reuse=None):
+        super().__init__(num_units, forget_bias=0.0, name=_CELL)
+
+
+class CudnnLSTM(Layer):
+    """Layers of LSTM cells over [time, batch, features]: (outputs, (h, c) of all layers)."""
+
+    rnn_mode = "lstm"
+
+    def __init__(self, num_layers, num_units, input_mode="linear_input", direction=CUDNN_RNN_UNIDIRECTION, dropout=0.0,
+                 seed=None, dtype=dtypes.float32, kernel_initializer=None, bias_initializer=None, name=None):
+        super().__init__(dtype=dtype, name=name or "cudnn_lstm")
+        if direction not in (CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION):
+            raise ValueError(f"Invalid direction: {direction}")
+        if input_mode not in ("linear_input", "auto_select"):
+            raise NotImplementedError(f"CudnnLSTM with input_mode {input_mode!r}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {dropout}")
+        self.num_layers, self.num_units, self.input_mode, self.direction = num_layers, num_units, input_mode, direction
+        self.num_dirs = 2 if direction == CUDNN_RNN_BIDIRECTION else 1
+        self._dropout, self._seed = dropout, seed
+        self._kernel_initializer = kernel_initializer or init_ops.glorot_uniform_initializer()
+        self._bias_initializer = bias_initializer or init_ops.constant_initializer(0.0)
+
+    def _scopes(self, layer):
+        """Where the cells of a layer are, by direction."""
+        if self.num_dirs == 1:
+            return [f"rnn/multi_rnn_cell/cell_{layer}"]
+        return [f"stack_bidirectional_rnn/cell_{layer}/bidirectional_rnn/{way}" for way in ("fw", "bw")]
+
+    def state_shape(self, batch_size):
+        """Of h and of c."""
+        return ([self.num_layers * self.num_dirs, batch_size, self.num_units],) * 2
+
+    def build(self, input_shape):
+        """Makes the weights: the last dimension of the input must be known."""
+        width = as_shape(input_shape)[-1].value
+        if width is None:
+            raise ValueError("The last dimension of the inputs to `CudnnRNN` should be defined. Found `None`.")
+        self._set_scope()
+        with variable_scope(self._scope, auxiliary_name_scope=False):
+            for layer in range(self.num_layers):
+                for scope in self._scopes(layer):
+                    get_variable(f"{scope}/{_CELL}/kernel", [width + self.num_units, 4 * self.num_units], self._dtype,
+                                 self._kernel_initializer)
+                    get_variable(f"{scope}/{_CELL}/bias", [4 * self.num_units], self._dtype, self._bias_initializer)
+                width = self.num_dirs * self.num_units
+        self.built = True
+
+    @property
+    def variables(self):
+        return [] if self._scope is None else self._scope.global_variables()
+
+    weights = trainable_variables = trainable_weights = variables
+
+    def call(self, inputs, initial_state=None, sequence_lengths=None, time_major=True, training=True):
+        x = inputs if time_major else array_ops.transpose(inputs, [1, 0, 2])
+        if initial_state is None:
+            shape = array_ops.stack([self.num_layers * self.num_dirs, array_ops.shape(x)[1], self.num_units])
+            initial_state = (array_ops.zeros(shape, x.dtype),) * 2
+        hs, cs = [], []
+        with variable_scope(get_variable_scope(), reuse=True):
+            for layer in range(self.num_layers):
+                if layer and self._dropout and training:
+                    x = nn.dropout(x, keep_prob=1 - self._dropout, seed=self._seed)
+                outputs = []
+                for way, scope in enumerate(self._scopes(layer)):
+                    at = layer * self.num_dirs + way
+                    output, (c, h) = self._run(x, initial_state[0][at], initial_state[1][at], sequence_lengths, way, scope)
+                    outputs.append(output)
+                    hs.append(h)
+                    cs.append(c)
+                x = outputs[0] if self.num_dirs == 1 else array_ops.concat(outputs, 2)
+        return x if time_major else array_ops.transpose(x, [1, 0, 2]), (array_ops.stack(hs), array_ops.stack(cs))
+
+    def _run(self, x, h, c, lengths, backwards, scope):
+        h.set_shape([None, self.num_units])
+        c.set_shape([None, self.num_units])
+        if backwards:
+            x = _reversed(x, lengths)
+        output, state = rnn.dynamic_rnn(CudnnCompatibleLSTMCell(self.num_units), x, sequence_length=lengths, time_major=True,
+                                        initial_state=rnn_cell.LSTMStateTuple(c, h), scope=scope)
+        return _reversed(output, lengths) if backwards else output, state
+
+
+def _reversed(x, lengths):
+    from thalweg import array_layout
+    return array_ops.reverse(x, [0]) if lengths is None else array_layout.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
+
+
+def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise names.NotYetImplementedError(f"tf.contrib.cudnn_rnn.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
