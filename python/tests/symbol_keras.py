@@ -27,4 +27,12 @@ def constraints(tf):
             tf, lambda: c.get("nothing")), fails(tf, lambda: c.get(3))]
 
 
-CASES.update(keras__activations__relu=activations, keras__regularizers__l1_l2=regularizers, keras__constraints__MaxNorm=constraints)
+def initializers(tf):
+    i = tf.keras.initializers
+    return [i.get("ones")([2]), i.get({"class_name": "Constant", "config": {"value": 2.0}})([2]), i.deserialize("zeros")([2]),
+            i.serialize(i.RandomNormal(0.0, 0.2, 3))["class_name"], str(i.serialize(i.RandomNormal(0.0, 0.2, 3))["config"]["stddev"]),
+            i.RandomUniform(-1, 1, seed=3)([3]), str(i.get(None)), fails(tf, lambda: i.get("nothing")), fails(tf, lambda: i.get(3)),
+            len(tf.QUANTIZED_DTYPES)]
+
+
+CASES.update(keras__initializers__deserialize=initializers, keras__activations__relu=activations, keras__regularizers__l1_l2=regularizers, keras__constraints__MaxNorm=constraints)

@@ -48,7 +48,7 @@ train
 
 # Where each public name lives; "name=other" is `other` there.
 _PLACES = {
-    "dtypes": "DType as_dtype bfloat16 bool complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 "
+    "dtypes": "DType QUANTIZED_DTYPES as_dtype bfloat16 bool complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 "
               "qint8 qint16 qint32 quint8 quint16 resource string uint8 uint16 uint32 uint64 variant",
     "shapes": "Dimension TensorShape dimension_value",
     "tensor": "IndexedSlices Operation Tensor",

@@ -146,6 +146,7 @@ _BY_CLASS = {float: _BY_NAME["float32"], int: _BY_NAME["int32"], bool: _BY_NAME[
              bytes: _BY_NAME["string"], object: _BY_NAME["string"]}
 globals().update((name, _BY_NAME[name]) for name in _NAMES)
 half, double = _BY_NAME["float16"], _BY_NAME["float64"]
+QUANTIZED_DTYPES = frozenset(t for t in _BY_NUMBER.values() if t.name.startswith(("qint", "quint")))
 
 
 def as_dtype(type_value):

@@ -96,3 +96,10 @@ def get(identifier):
     if isinstance(identifier, (dict, str)):
         return deserialize(identifier)
     raise ValueError(f"Could not interpret constraint identifier: {identifier}")
+
+
+def __getattr__(name):
+    if name in ("RadialConstraint", "radial_constraint"):
+        from thalweg.names import NotYetImplementedError
+        raise NotYetImplementedError(f"tf.keras.constraints.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    raise AttributeError(f"module 'thalweg.keras.constraints' has no attribute '{name}'")

@@ -21,15 +21,27 @@ TruncatedNormal = truncated_normal = _with_defaults(init_ops.TruncatedNormal, "T
 constant, identity, ones, orthogonal, zeros = Constant, Identity, Ones, Orthogonal, Zeros
 
 
+def serialize(initializer):
+    """The class and the configuration."""
+    return {"class_name": type(initializer).__name__, "config": initializer.get_config()}
+
+
+def deserialize(config, custom_objects=None):
+    """An initializer of a class and a configuration, or of a name."""
+    name, arguments = (config["class_name"], config.get("config", {})) if isinstance(config, dict) else (config, {})
+    found = (custom_objects or {}).get(name) or (None if name.startswith("_") else globals().get(name))
+    if not callable(found):
+        raise ValueError(f"Unknown initializer: {name}")
+    return found(**arguments)
+
+
 def get(identifier):
     """An initializer by its name, its configuration, or itself."""
     if identifier is None or callable(identifier):
         return identifier
-    name, config = (identifier["class_name"], identifier.get("config", {})) if isinstance(identifier, dict) else (identifier, {})
-    found = globals().get(name)
-    if found is None or name.startswith("_"):
-        raise ValueError(f"Unknown initializer: {identifier}")
-    return found(**config)
+    if isinstance(identifier, (dict, str)):
+        return deserialize(identifier)
+    raise ValueError(f"Could not interpret initializer identifier: {identifier}")
 
 
 __all__ = ["Initializer", "get", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
