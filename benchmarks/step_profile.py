@@ -171,7 +171,7 @@ def plot(results, roof_of, path, most=12):
         bars.set_title(f"{result['workload']}, {result['threads']} threads: {result['median_s'] * 1e3:.3g} ms")
         bars.legend()
         counted = [k for k in kernels if k["flops"] and k["bytes"]]
-        xs = [2.0 ** i for i in range(-6, 13)]
+        xs = sorted([2.0 ** i for i in range(-6, 13)] + [roof["fma"] / roof["copy"]])  # with the corner
         roofline.plot(xs, [min(roof["fma"], x * roof["copy"]) for x in xs], color="black", linewidth=1)
         total = sum(k["seconds"] for k in kernels)
         roofline.scatter([k["flops"] / k["bytes"] for k in counted], [k["flops"] / k["seconds"] / 1e9 for k in counted],
