@@ -50,8 +50,9 @@ class HostFunctionTest : public testing::Test {
         .OrThrow();
     tw::Session session = tw::Session::Create(graph).OrThrow();
     auto got = session.Run({}, {graph.Find("f:0").OrThrow()});
-    if (got.ok() && value != nullptr) *value = std::move(got).OrThrow()[0].scalar<float>();
-    return got.status();
+    const tw::Status status = got.status();
+    if (status.ok() && value != nullptr) *value = std::move(got).OrThrow()[0].scalar<float>();
+    return status;
   }
 
   tw::Environment environment_ = tw::Environment::Create({.threads = 0}).OrThrow();
