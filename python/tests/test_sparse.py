@@ -198,3 +198,10 @@ def test_crosses():
     assert joined.dense_shape.tolist() == [2, 4]
     assert hashed.values.tolist() == [69, 76, 55, 64, 83, 62]
     assert keyed.values.tolist() == [42, 12]
+
+
+def test_mask():
+    slices = tw.IndexedSlices(tw.constant([[1.0, 2], [3, 4], [5, 6]]), tw.constant([12, 26, 37]), tw.constant([50, 2]))
+    for masked in (tw.sparse_mask(slices, [12, 37]), tw.sparse.mask(slices, [12, 37])):
+        values, indices = run([masked.values, masked.indices])
+        assert values.tolist() == [[3, 4]] and indices.tolist() == [26]

@@ -97,7 +97,7 @@ _PLACES = {
     "lookup": "initialize_all_tables tables_initializer",
     "script_ops": "numpy_function py_func py_function",
     "sparse_ops": "deserialize_many_sparse serialize_many_sparse serialize_sparse "
-                  "sparse_add sparse_concat sparse_fill_empty_rows sparse_maximum sparse_merge sparse_minimum sparse_placeholder "
+                  "sparse_add sparse_concat sparse_fill_empty_rows sparse_mask sparse_maximum sparse_merge sparse_minimum sparse_placeholder "
                   "sparse_reduce_max sparse_reduce_max_sparse sparse_reduce_sum sparse_reduce_sum_sparse sparse_reorder "
                   "sparse_reset_shape sparse_reshape sparse_retain sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum "
                   "sparse_slice sparse_softmax sparse_split sparse_tensor_dense_matmul sparse_tensor_to_dense "

@@ -52,7 +52,8 @@ names.complete(globals())
 
 
 def __getattr__(name):
-    own = {"cross": "sparse_cross", "cross_hashed": "sparse_cross_hashed", "expand_dims": "sparse_expand_dims", "eye": "sparse_eye", "from_dense": "sparse_from_dense"}
+    own = {"cross": "sparse_cross", "cross_hashed": "sparse_cross_hashed", "expand_dims": "sparse_expand_dims", "eye": "sparse_eye", "from_dense": "sparse_from_dense",
+           "mask": "sparse_mask"}
     if name not in own:
         raise AttributeError(f"module 'thalweg.sparse' has no attribute '{name}'")
     from thalweg import sparse_ops

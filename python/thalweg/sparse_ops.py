@@ -292,6 +292,14 @@ def sparse_from_dense(tensor, name=None):
     return SparseTensor(indices, array_ops.gather_nd(tensor, indices), array_ops.shape(tensor, out_type=dtypes.int64))
 
 
+def sparse_mask(a, mask_indices, name=None):
+    """IndexedSlices without the rows that mask_indices name."""
+    from thalweg.tensor import IndexedSlices
+    with name_scope(name or "sparse_mask"):
+        indices, kept = apply("ListDiff", [a.indices, convert_to_tensor(mask_indices, a.indices.dtype)])
+        return IndexedSlices(array_ops.gather(a.values, kept), indices, a.dense_shape)
+
+
 # ---- serialised ----
 def serialize_sparse(sp_input, name=None, out_type=dtypes.string):
     """A vector of three strings (or variants): indices, values, shape."""
