@@ -34,7 +34,7 @@ class Coverage:
             self.excluded[op].add(reason)
         if why:
             return
-        kind = item.types.get("T") or item.types.get("dtype") or item.types.get("Tparams") or next(iter(item.types.values()), "")
+        kind = item.types.get("T") or item.types.get("dtype") or item.types.get("Tparams") or next(iter(item.types.values()), "") or "yes"
         if what == "values":
             self.types[op, release].add(kind)
         elif what == "gradient":
@@ -65,11 +65,11 @@ def without_case(implemented, covered):
     return sorted(op for op in implemented if op in FACTS and op not in there and not op.startswith("_"))
 
 
-def write(covered, runs, counts, known):
+def write(covered, runs, counts, known, missing):
     lines = ["# Conformance", "", "Written by `./dev conformance`: what it compared with the real TensorFlow, operation by operation; do not edit.", ""]
     for release in [r for r in runs if r != "thalweg"]:
         total = {state: sum(n for k, n in counts.items() if k[0] == release and k[2] == state) for state in ("same", "excluded", "different")}
-        lines.append(f"- TensorFlow {release}: {total['same']} comparisons the same, {total['excluded']} excluded, {total['different']} different.")
+        lines.append(f"- TensorFlow {release}: {total['same']} comparisons the same, {total['excluded']} excluded, {total['different']} different; {len(runs[release].crashes)} cases end its process.")
     lines += ["", "Types: those of the element type in which values were compared; gradient, shapes: compared; bad input: spoilt cases with the same code of error. "
               "`*` marks what is left out, listed below.", "", "| operation | types, 2.21 | types, 1.15 | gradient | shapes | bad input | |", "|---|---|---|---|---|---|---|"]
     elsewhere = reasons()
@@ -82,6 +82,7 @@ def write(covered, runs, counts, known):
         elif not new and not old:
             note = "in the cases of others" + (", recorded graphs" if op in graphs else "")
         lines.append(f"| {op} | {new} | {old} | {' '.join(sorted(covered.derivatives[op]))} | {'yes' if op in covered.shapes else ''} | {covered.codes[op] or ''} | {note} |")
+    lines += ["", "## No case yet", "", " ".join(missing) or "None."]
     lines += ["", "## Left out", "", "Each of these was seen to differ in the run that wrote this page; one that no longer does fails the run.", "",
               "| cases | what | releases | reason |", "|---|---|---|---|"]
     lines += [f"| `{row[0]}` | {row[1]} | {row[2]} | {row[3]} |" for row in known.rows]

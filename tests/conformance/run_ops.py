@@ -128,10 +128,9 @@ def main(patterns):
         wrong += 1
         print(f"FAILED unexpected pass: {line}")
     if chosen is None:
-        for op in coverage_page.without_case(implemented(), covered):
-            wrong += 1
-            print(f"FAILED {op}: no case, and no reason in coverage_page.py")
-        coverage_page.write(covered, runs, counts, known)
+        missing = coverage_page.without_case(implemented(), covered)
+        print(f"{len(missing)} operations have no case yet: {' '.join(missing)}")
+        coverage_page.write(covered, runs, counts, known, missing)
     for release in [r for r in runs if r != "thalweg"]:
         parts = [f"{what} {counts[release, what, 'same']} same, {counts[release, what, 'excluded']} excluded, {counts[release, what, 'different']} different"
                  for what in ("values", "gradient", "shape", "code") if any(k[:2] == (release, what) for k in counts)]
