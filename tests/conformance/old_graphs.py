@@ -18,7 +18,7 @@ def record(seed):
         definition = made.graph.as_graph_def().SerializeToString()
         found = tf.gradients(total, made.sources)
         by = [s.name for s, g in zip(made.sources, found) if g is not None]
-        values = session.run([made.fetches, [g for g in found if g is not None]], made.feeds)
+        values = session.run([made.fetches, [tf.convert_to_tensor(g) for g in found if g is not None]], made.feeds)
     blocks = [definition]
     header = {"id": str(seed), "fetches": made.fetches, "by": by,
               "feeds": {n: pack_array(v, v.dtype.name, blocks) for n, v in made.feeds.items()},

@@ -41,6 +41,8 @@ def test_old_graph(graphs, seed):
     if str(seed) not in graphs:
         pytest.skip("TensorFlow 1.15 cannot make the derivatives of this graph")
     header, blocks = graphs[str(seed)]
+    if b"EuclideanNorm" in blocks[0]:
+        pytest.skip("EuclideanNorm of TensorFlow 1.15 loses signs and has no derivative")
     feeds = {name: numbers(made, blocks) for name, made in header["feeds"].items()}
     with tw.Graph().as_default() as graph:
         tw.import_graph_def(tw.GraphDef.FromString(blocks[0]), name="")

@@ -5,10 +5,13 @@ import os
 
 import numpy as np
 import pytest
+from both import tf  # with the behaviour of version 1
+from cases import ROOT
 from random_graph import RandomGraph
 
 import thalweg as tw
-from cases import ROOT
+
+assert not tf.executing_eagerly()
 
 FOLDER = os.path.join(ROOT, "tests", "golden", "graphs", "2.21")
 TRAINED = sorted(name[:-5] for name in os.listdir(FOLDER) if name.endswith(".json") and name.startswith(("train_", "convnet", "lstm")))
