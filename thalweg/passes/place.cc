@@ -74,6 +74,18 @@ Result<ConstraintPlacer::Mask> ConstraintPlacer::RunnableMask(
 }
 
 // The devices that meet the constraints of all nodes; 0 when there are none.
+namespace {
+
+bool TakesHandle(const Node& node) {
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const Output& input = node.input(i);
+    if (input.node != nullptr && input.dtype() == DType::kResource) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<ConstraintPlacer::Mask> ConstraintPlacer::ConstraintMask(
     const std::vector<const Node*>& members, std::string* text) const {
   DeviceName merged;
@@ -83,6 +95,8 @@ Result<ConstraintPlacer::Mask> ConstraintPlacer::ConstraintMask(
     Result<DeviceName> name = DeviceName::Parse(node->device());
     if (!name.ok()) return name.status().WithContext(At(*node));
     Result<DeviceName> both = merged.MergeWith(*name);
+    // What a handle names stays where it is: who uses it is moved there.
+    if (!both.ok() && TakesHandle(*node)) continue;
     if (!both.ok()) {
       *text = StrCat(At(*first), " asks for '", first->device(), "', ", At(*node), " for '",
                      node->device(), "', and they must be on one device");

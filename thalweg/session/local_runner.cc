@@ -160,6 +160,7 @@ class LocalPreparedStep : public PreparedStep {
       context.queue = &environment_.queue();
       context.resources = &runner_.resources_;
       context.feeds_and_fetches = request.feeds_and_fetches;
+      context.rendezvous = request.rendezvous != nullptr ? request.rendezvous : &step.rendezvous;
     }
     std::span<const Tensor> feeds = request.feeds;
     if (!feeds_in_order_) {

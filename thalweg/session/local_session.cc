@@ -51,10 +51,7 @@ class LocalCallable : public Callable {
 
 class LocalSession : public Session {
  public:
-  LocalSession(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
-               SessionOptions options)
-      : core_(std::make_shared<SessionCore>(std::move(environment), std::move(graph),
-                                            std::move(options))) {}
+  explicit LocalSession(std::shared_ptr<SessionCore> core) : core_(std::move(core)) {}
   ~LocalSession() override { LocalSession::Close(); }
 
   const std::shared_ptr<Graph>& graph() const override { return core_->graph(); }
@@ -141,7 +138,7 @@ class LocalSession : public Session {
 
   std::vector<DeviceDescription> ListDevices() const override {
     std::vector<DeviceDescription> devices;
-    for (const auto& device : core_->environment().devices()) {
+    for (Device* const device : core_->devices()) {
       devices.push_back({.name = device->full_name(),
                          .type = device->type(),
                          .memory_limit = device->allocator().Stats().limit,
@@ -197,8 +194,12 @@ Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> e
   if (environment == nullptr || graph == nullptr) {
     return InvalidArgument("a session needs an environment and a graph");
   }
-  return std::unique_ptr<Session>(
-      std::make_unique<LocalSession>(std::move(environment), std::move(graph), std::move(options)));
+  return MakeSession(
+      std::make_shared<SessionCore>(std::move(environment), std::move(graph), options));
+}
+
+std::unique_ptr<Session> MakeSession(std::shared_ptr<SessionCore> core) {
+  return std::make_unique<LocalSession>(std::move(core));
 }
 
 }  // namespace thalweg

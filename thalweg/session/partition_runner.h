@@ -29,6 +29,7 @@ struct StepRequest {
   std::chrono::nanoseconds timeout{0};          // 0: none
   CancellationManager* cancellation = nullptr;  // from outside; may be null
   Rendezvous* feeds_and_fetches = nullptr;      // of a partial run
+  Rendezvous* rendezvous = nullptr;             // with other tasks; null: the step has its own
   bool inline_in_caller = false;
   StepStats* stats = nullptr;  // filled when not null
 };

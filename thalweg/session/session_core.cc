@@ -7,9 +7,10 @@ namespace {
 constexpr std::string_view kClosed = "Session has been closed.";
 constexpr int kGrowthsBeforeWarning = 5;
 
-std::vector<Device*> DevicesOf(const Environment& environment) {
+std::vector<Device*> DevicesOf(const Environment& environment, const RemoteParts& remote) {
   std::vector<Device*> devices;
   for (const auto& device : environment.devices()) devices.push_back(device.get());
+  for (const auto& device : remote.devices) devices.push_back(device.get());
   return devices;
 }
 
@@ -31,13 +32,17 @@ class TensorArray {
 }  // namespace
 
 SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
-                         SessionOptions options)
+                         SessionOptions options, RemoteParts remote)
     : environment_(std::move(environment)),
       graph_(std::move(graph)),
       options_(options),
+      remote_(std::move(remote)),
+      devices_(DevicesOf(*environment_, remote_)),
       kernels_(environment_->kernels(), resources()),
-      runner_(*environment_, resources(), kernels_),
-      placer_({.devices = DevicesOf(*environment_),
+      local_runner_(*environment_, resources(), kernels_),
+      remote_runner_(remote_.make_runner ? remote_.make_runner(local_runner_) : nullptr),
+      runner_(remote_runner_ != nullptr ? *remote_runner_ : local_runner_),
+      placer_({.devices = devices_,
                .kernels = &environment_->kernels(),
                .soft = options.soft_placement,
                .logger = environment_->logger()}),
@@ -46,7 +51,7 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                 {.passes = options.passes,
                  .log_placement = options.log_placement,
                  .logger = environment_->logger(),
-                 .devices = DevicesOf(*environment_),
+                 .devices = devices_,
                  .kernels = &environment_->kernels()}),
       plans_(options.plan_cache_size) {
   environment_->SessionOpened();
@@ -205,8 +210,7 @@ Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
   if (metadata != nullptr && options.partition_graphs) {
     metadata->partition_graphs.clear();
     for (const StepPartition& part : plan.parts) {
-      metadata->partition_graphs.push_back(
-          {environment_->devices()[part.device]->full_name(), part.step.graph});
+      metadata->partition_graphs.push_back({devices_[part.device]->full_name(), part.step.graph});
     }
   }
   if (metadata != nullptr && options.memory_plan) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -18,14 +19,23 @@
 
 namespace thalweg {
 
+// What a session has beside its own process: devices of other tasks, and who runs their parts.
+struct RemoteParts {
+  std::vector<std::unique_ptr<Device>> devices;
+  // `local` runs the parts of this process and outlives what is made.
+  std::function<std::unique_ptr<PartitionRunner>(PartitionRunner& local)> make_runner;
+};
+
 class SessionCore {
  public:
   SessionCore(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
-              SessionOptions options);
+              SessionOptions options, RemoteParts remote = {});
   ~SessionCore();
 
   Environment& environment() const { return *environment_; }
   const std::shared_ptr<Graph>& graph() const { return graph_; }
+  // Those of this process first.
+  const std::vector<Device*>& devices() const { return devices_; }
   Placer& placer() { return placer_; }
 
   // From the cache, or compiled.
@@ -59,11 +69,15 @@ class SessionCore {
   const std::shared_ptr<Environment> environment_;
   const std::shared_ptr<Graph> graph_;
   const SessionOptions options_;
+  const RemoteParts remote_;
+  const std::vector<Device*> devices_;
   std::atomic<int64_t> next_step_id_{1};
   std::atomic<uint64_t> own_resets_{0};
   ResourceManager own_resources_;
   KernelCache kernels_;
-  LocalRunner runner_;
+  LocalRunner local_runner_;
+  const std::unique_ptr<PartitionRunner> remote_runner_;  // null: all is local
+  PartitionRunner& runner_;
   ConstraintPlacer placer_;
   HostEvaluator evaluator_;
   StepCompiler compiler_;
@@ -75,5 +89,8 @@ class SessionCore {
   int nodes_at_last_run_ GUARDED_BY(mutex_) = -1;
   int growths_ GUARDED_BY(mutex_) = 0;  // between runs, so far
 };
+
+// The session of a core.
+std::unique_ptr<Session> MakeSession(std::shared_ptr<SessionCore> core);
 
 }  // namespace thalweg

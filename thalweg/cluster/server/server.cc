@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "thalweg/cluster/master/cluster_session.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
@@ -35,6 +36,8 @@ MethodName Split(std::string_view path) {
 Server::Server(Token, ServerOptions options, std::shared_ptr<Environment> environment)
     : options_(std::move(options)),
       environment_(std::move(environment)),
+      peers_(options_.cluster, TaskName(options_.job, options_.task)),
+      worker_(environment_, peers_),
       master_(environment_,
               [this](std::shared_ptr<Graph> graph, const Message& config) {
                 return MakeSession(std::move(graph), config);
@@ -81,21 +84,25 @@ void Server::Stop() {
     if (std::exchange(stopping_, true)) return;
   }
   master_.CloseAll();
+  worker_.Stop(Cancelled("the server of ", peers_.self(), " is stopping"));
   if (rpc_ != nullptr) rpc_->Stop(kGrace);
-  master_.CloseAll();  // one that was made meanwhile
+  master_.CloseAll();  // what was made meanwhile
+  worker_.Stop(Cancelled("the server of ", peers_.self(), " has stopped"));
   stopped_.Notify();
 }
 
 void Server::Handle(std::shared_ptr<IncomingCall> call) {
-  const Status status = threads_.Run([this, call] { call->Answer(Answer(*call)); });
+  const MethodName name = Split(call->method());
+  if (name.service == "WorkerService" && !Worker::Blocks(name.method)) return Answer(call);
+  const Status status = threads_.Run([this, call] { Answer(call); });
   if (!status.ok()) call->Answer(status);
 }
 
-Result<std::string> Server::Answer(IncomingCall& call) {
-  const MethodName name = Split(call.method());
-  if (name.service == "MasterService") return AnswerMaster(name.method, call);
+void Server::Answer(const std::shared_ptr<IncomingCall>& call) {
+  const MethodName name = Split(call->method());
+  if (name.service == "MasterService") return call->Answer(AnswerMaster(name.method, *call));
   if (name.service == "WorkerService") return AnswerWorker(name.method, call);
-  return Unimplemented("this server has no service for ", call.method());
+  call->Answer(Unimplemented("this server has no service for ", call->method()));
 }
 
 Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& call) {
@@ -110,17 +117,40 @@ Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& 
   return Serialize(*response);
 }
 
-Result<std::string> Server::AnswerWorker(std::string_view method, IncomingCall&) {
-  return Unimplemented("the worker has no method ", method);
+void Server::AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call) {
+  const MessageDescriptor* const type = Worker::RequestType(method);
+  if (type == nullptr) {
+    return call->Answer(Unimplemented("the worker has no method ", method));
+  }
+  const Result<OwnedMessage> request = ParseMessage(*type, call->request(), {.borrow = true});
+  if (!request.ok()) {
+    return call->Answer(
+        Internal("the request of ", method, " cannot be read: ", request.status().message()));
+  }
+  worker_.Call(method, **request, {&call->cancellation(), call->timeout()},
+               [call](Result<OwnedMessage> response) {
+                 if (!response.ok()) return call->Answer(response.status());
+                 call->Answer(Serialize(**response));
+               });
 }
 
 Result<std::unique_ptr<Session>> Server::MakeSession(std::shared_ptr<Graph> graph,
                                                      const Message& config) {
-  SessionOptions options;
-  options.soft_placement = config.GetBool(pb::ConfigProto::kAllowSoftPlacement);
-  options.log_placement = config.GetBool(pb::ConfigProto::kLogDevicePlacement);
-  options.share_resources = !config.GetBool(pb::ConfigProto::kIsolateSessionState);
-  return MakeLocalSession(environment_, std::move(graph), options);
+  namespace Config = pb::ConfigProto;
+  ClusterSessionOptions options;
+  options.session.soft_placement = config.GetBool(Config::kAllowSoftPlacement);
+  options.session.log_placement = config.GetBool(Config::kLogDevicePlacement);
+  options.session.share_resources = !config.GetBool(Config::kIsolateSessionState);
+  if (peers_.Others().empty()) {
+    return MakeLocalSession(environment_, std::move(graph), options.session);
+  }
+  if (const int64_t millis = config.GetInt(Config::kOperationTimeoutInMs); millis > 0) {
+    options.join_timeout = std::chrono::milliseconds(std::min<int64_t>(millis, 60'000));
+  }
+  for (const std::string_view filter : config.Repeated<std::string_view>(Config::kDeviceFilters)) {
+    options.device_filters.emplace_back(filter);
+  }
+  return MakeClusterSession(environment_, peers_, worker_.steps(), std::move(graph), options);
 }
 
 }  // namespace thalweg

@@ -20,8 +20,10 @@
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/call_threads.h"
 #include "thalweg/cluster/master/master.h"
+#include "thalweg/cluster/peers/peers.h"
 #include "thalweg/cluster/spec/cluster_spec.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
+#include "thalweg/cluster/worker/worker.h"
 #include "thalweg/session/environment.h"
 
 namespace thalweg {
@@ -58,14 +60,16 @@ class Server {
  private:
   Status Listen();
   void Handle(std::shared_ptr<IncomingCall> call);
-  Result<std::string> Answer(IncomingCall& call);
+  void Answer(const std::shared_ptr<IncomingCall>& call);
   Result<std::string> AnswerMaster(std::string_view method, IncomingCall& call);
-  Result<std::string> AnswerWorker(std::string_view method, IncomingCall& call);
+  void AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call);
   Result<std::unique_ptr<Session>> MakeSession(std::shared_ptr<Graph> graph, const Message& config);
 
   const ServerOptions options_;
   const std::shared_ptr<Environment> environment_;
   std::string target_;
+  Peers peers_;
+  Worker worker_;
   Master master_;
   CallThreads threads_;
   std::unique_ptr<RpcServer> rpc_;

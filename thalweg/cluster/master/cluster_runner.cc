@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/master/cluster_runner.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "thalweg/base/entropy.h"
+#include "thalweg/graph/attr_value_proto.h"
+#include "thalweg/graph/graph_proto.h"
+#include "thalweg/proto/messages.h"
+
+namespace thalweg {
+namespace {
+
+// A part on another task, as it was registered there.
+struct RemotePart {
+  std::string task;
+  std::string graph_handle;
+  std::vector<std::pair<int, std::string>> feeds;    // number, key
+  std::vector<std::pair<int, std::string>> fetches;  // number, key
+};
+
+// What becomes of one step: the first error stays, and ends it here and everywhere.
+class StepEnd {
+ public:
+  StepEnd(TaskStep& step, CancellationManager& calls) : step_(step), calls_(calls) {}
+
+  void Begin(int calls) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    open_ = calls;
+  }
+  // One call has ended.
+  void End(const Status& status) EXCLUDES(mutex_) {
+    if (!status.ok()) Fail(status);
+    MutexLock lock(mutex_);
+    if (--open_ == 0) changed_.NotifyAll();
+  }
+  void Fail(const Status& status) EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      if (!status_.ok()) return;
+      status_ = status;
+    }
+    step_.Abort(status);
+    calls_.Cancel(status);
+  }
+  Status Wait() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    while (open_ > 0) changed_.Wait(mutex_);
+    return status_;
+  }
+
+ private:
+  TaskStep& step_;
+  CancellationManager& calls_;
+  Mutex mutex_;
+  CondVar changed_;
+  int open_ GUARDED_BY(mutex_) = 0;
+  Status status_ GUARDED_BY(mutex_);
+};
+
+Status SetAttr(Message* node, const char* name, const AttrValue& value) {
+  return AttrValueToProto(value, node->MapMutable(pb::NodeDef::kAttr, name));
+}
+
+Status SetClientEdge(Message* node, const RendezvousKey& key) {
+  RETURN_IF_ERROR(SetAttr(node, "tensor_name", key.edge));
+  RETURN_IF_ERROR(SetAttr(node, "send_device", key.source));
+  RETURN_IF_ERROR(SetAttr(node, "send_device_incarnation", static_cast<int64_t>(key.incarnation)));
+  RETURN_IF_ERROR(SetAttr(node, "recv_device", key.destination));
+  return SetAttr(node, "client_terminated", true);
+}
+
+}  // namespace
+
+class ClusterPreparedStep : public PreparedStep {
+ public:
+  explicit ClusterPreparedStep(ClusterRunner& runner) : runner_(runner) {}
+
+  Status Prepare(const PrepareRequest& request) {
+    for (const StepPartition& part : request.parts) {
+      if (static_cast<size_t>(part.device) >= runner_.options_.num_local_devices) {
+        RETURN_IF_ERROR(Register(part));
+        continue;
+      }
+      StepPartition& here = local_parts_.emplace_back(part);
+      for (int& fetch : here.fetches) {
+        local_fetches_.push_back(std::exchange(fetch, static_cast<int>(local_fetches_.size())));
+      }
+    }
+    if (local_parts_.empty()) return OkStatus();
+    ASSIGN_OR_RETURN(
+        local_, runner_.local_.Prepare({.parts = local_parts_,
+                                        .num_feeds = request.num_feeds,
+                                        .num_fetches = static_cast<int>(local_fetches_.size())}));
+    return OkStatus();
+  }
+
+  Status Run(const StepRequest& request) override {
+    if (remote_.empty()) return local_ == nullptr ? OkStatus() : RunHere(request);
+    {
+      MutexLock lock(runner_.mutex_);
+      if (runner_.stopped_) return runner_.stopping_.Reason();
+      ++runner_.running_;
+    }
+    const Status status = RunEverywhere(request);
+    MutexLock lock(runner_.mutex_);
+    if (--runner_.running_ == 0) runner_.changed_.NotifyAll();
+    return status;
+  }
+
+  Result<StepMemory> PlanMemory(std::span<const Tensor> feeds) const override {
+    return local_ == nullptr ? Result<StepMemory>(StepMemory()) : local_->PlanMemory(feeds);
+  }
+  std::string Describe() const override {
+    std::string text = local_ == nullptr ? "" : local_->Describe();
+    for (const RemotePart& part : remote_) {
+      text += StrCat("on ", part.task, ": graph ", part.graph_handle, "\n");
+    }
+    return text;
+  }
+
+ private:
+  RendezvousKey ClientKey(int device, const char* kind, int number) const {
+    const std::string& name = runner_.options_.device_names[device];
+    return {.source = name,
+            .incarnation = runner_.options_.device_incarnations[device],
+            .destination = name,
+            .edge = StrCat(kind, "_", number),
+            .tag = 0};
+  }
+
+  // The part as a graph of its own: feeds are received, fetches sent.
+  Result<OwnedMessage> GraphOf(const StepPartition& part, RemotePart* remote) const {
+    const std::string& device = runner_.options_.device_names[part.device];
+    ASSIGN_OR_RETURN(OwnedMessage def, ExportGraphDef(*part.step.graph, {.for_1_15 = true}));
+    std::unordered_map<std::string_view, int> feed_of;
+    for (size_t i = 0; i < part.step.feeds.size(); ++i) {
+      if (part.step.feeds[i].node != nullptr) {
+        feed_of.emplace(part.step.feeds[i].node->name(), static_cast<int>(i));
+      }
+    }
+    for (Message* node : def->MutableMessages(pb::GraphDef::kNode)) {
+      node->SetString(pb::NodeDef::kDevice, device);
+      const auto feed = feed_of.find(node->GetString(pb::NodeDef::kName));
+      if (feed == feed_of.end()) continue;
+      const RendezvousKey key = ClientKey(part.device, "feed", feed->second);
+      const Node& placeholder = *part.step.feeds[feed->second].node;
+      node->SetString(pb::NodeDef::kOp, "_Recv");
+      node->Clear(pb::NodeDef::kInput);
+      node->Clear(pb::NodeDef::kAttr);
+      RETURN_IF_ERROR(SetAttr(node, "tensor_type", placeholder.output_type(0)));
+      RETURN_IF_ERROR(SetClientEdge(node, key));
+      remote->feeds.emplace_back(feed->second, key.ToString());
+    }
+    for (size_t i = 0; i < part.fetches.size(); ++i) {
+      const Output& fetch = part.step.fetches[i];
+      const RendezvousKey key = ClientKey(part.device, "fetch", part.fetches[i]);
+      Message* const node = def->Add(pb::GraphDef::kNode);
+      node->SetString(pb::NodeDef::kName, part.step.graph->UniqueName(StrCat("fetch_", i)));
+      node->SetString(pb::NodeDef::kOp, "_Send");
+      node->SetString(pb::NodeDef::kDevice, device);
+      node->AddString(pb::NodeDef::kInput, fetch.ToString());
+      RETURN_IF_ERROR(SetAttr(node, "T", fetch.dtype()));
+      RETURN_IF_ERROR(SetClientEdge(node, key));
+      remote->fetches.emplace_back(part.fetches[i], key.ToString());
+    }
+    return def;
+  }
+
+  Status Register(const StepPartition& part) {
+    namespace Request = pb::RegisterGraphRequest;
+    RemotePart remote;
+    remote.task = TaskOf(runner_.options_.device_names[part.device]);
+    ASSIGN_OR_RETURN(const OwnedMessage def, GraphOf(part, &remote));
+    OwnedMessage request(Request::Descriptor());
+    request->SetString(Request::kSessionHandle, runner_.options_.session);
+    request->SetBool(Request::kCreateWorkerSessionCalled, true);
+    request->Mutable(Request::kGraphDef)->CopyFrom(*def);
+    request->Mutable(Request::kGraphOptions);
+    request->Mutable(Request::kDebugOptions);
+    ASSIGN_OR_RETURN(
+        const OwnedMessage response,
+        runner_.peers_.Call(
+            remote.task, "RegisterGraph", *request, pb::RegisterGraphResponse::Descriptor(),
+            {.timeout = runner_.options_.register_timeout, .cancellation = &runner_.stopping_}));
+    remote.graph_handle = response->GetString(pb::RegisterGraphResponse::kGraphHandle);
+    remote_.push_back(std::move(remote));
+    return OkStatus();
+  }
+
+  // The parts of this task, whose fetches are some of the step's.
+  Status RunHere(StepRequest request) {
+    std::vector<Tensor> fetched(local_fetches_.size());
+    const std::span<Tensor> wanted = request.fetches;
+    request.fetches = fetched;
+    RETURN_IF_ERROR(local_->Run(request));
+    for (size_t i = 0; i < fetched.size(); ++i) wanted[local_fetches_[i]] = std::move(fetched[i]);
+    return OkStatus();
+  }
+
+  Status RunEverywhere(const StepRequest& request) {
+    // Masters share the numbers of steps without asking each other.
+    const auto id = static_cast<int64_t>(RandomSeed() >> 8 | 1);
+    ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step, runner_.steps_.Find(id));
+    CancellationManager calls(&runner_.stopping_);
+    StepEnd end(*step, calls);
+    CancellationManager::Token token = 0;
+    bool registered = false;
+    if (request.cancellation != nullptr) {
+      registered =
+          request.cancellation->Register([&] { end.Fail(request.cancellation->Reason()); }, &token);
+      if (!registered) end.Fail(request.cancellation->Reason());
+    }
+    end.Begin(static_cast<int>(remote_.size()));
+    for (const RemotePart& part : remote_) Start(part, id, request, &calls, &end);
+    if (local_ != nullptr) {
+      StepRequest here = request;
+      here.step_id = id;
+      here.rendezvous = step.get();
+      here.cancellation = &calls;
+      const Status status = RunHere(here);
+      if (!status.ok()) end.Fail(status);
+    }
+    const Status status = end.Wait();
+    if (registered) request.cancellation->Deregister(token);
+    Cleanup(id);
+    return status;
+  }
+
+  void Start(const RemotePart& part, int64_t id, const StepRequest& step,
+             CancellationManager* calls, StepEnd* end) {
+    namespace Request = pb::RunGraphRequest;
+    OwnedMessage request(Request::Descriptor());
+    request->SetString(Request::kSessionHandle, runner_.options_.session);
+    request->SetBool(Request::kCreateWorkerSessionCalled, true);
+    request->SetString(Request::kGraphHandle, part.graph_handle);
+    request->SetInt(Request::kStepId, id);
+    request->SetBool(Request::kStoreErrorsInResponseBody, true);
+    request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
+    request->Mutable(Request::kExecOpts);
+    for (const auto& [number, key] : part.feeds) {
+      Message* const fed = request->Add(Request::kSend);
+      fed->SetString(pb::NamedTensorProto::kName, key);
+      const Status status =
+          TensorToProto(step.feeds[number], fed->Mutable(pb::NamedTensorProto::kTensor));
+      if (!status.ok()) return end->End(status);
+    }
+    for (const auto& [number, key] : part.fetches) request->AddString(Request::kRecvKey, key);
+    runner_.peers_.Call(part.task, "RunGraph", *request, pb::RunGraphResponse::Descriptor(),
+                        {.timeout = step.timeout, .cancellation = calls},
+                        [&part, &step, end](Result<OwnedMessage> response) {
+                          end->End(Take(part, step, response));
+                        });
+  }
+
+  static Status Take(const RemotePart& part, const StepRequest& step,
+                     const Result<OwnedMessage>& response) {
+    namespace Response = pb::RunGraphResponse;
+    if (!response.ok()) return response.status();
+    const Message& answer = **response;
+    if (const int64_t code = answer.GetInt(Response::kStatusCode); code != 0) {
+      return Status(
+          static_cast<Code>(code),
+          StrCat("From ", part.task, ":\n", answer.GetString(Response::kStatusErrorMessage)));
+    }
+    for (const Message* got : answer.Messages(Response::kRecv)) {
+      const std::string_view key = got->GetString(pb::NamedTensorProto::kName);
+      const auto found = std::find_if(part.fetches.begin(), part.fetches.end(),
+                                      [&](const auto& fetch) { return fetch.second == key; });
+      if (found == part.fetches.end()) return Internal(part.task, " sent '", key, "' unasked");
+      ASSIGN_OR_RETURN(step.fetches[found->first],
+                       TensorFromProto(got->GetMessage(pb::NamedTensorProto::kTensor)));
+    }
+    for (const auto& [number, key] : part.fetches) {
+      if (step.fetches[number].empty()) return Internal(part.task, " did not send '", key, "'");
+    }
+    return OkStatus();
+  }
+
+  // Nobody waits for the answers.
+  void Cleanup(int64_t id) {
+    runner_.steps_.Erase(id, Cancelled("step ", id, " has ended"));
+    OwnedMessage request(pb::CleanupGraphRequest::Descriptor());
+    request->SetInt(pb::CleanupGraphRequest::kStepId, id);
+    for (const RemotePart& part : remote_) {
+      runner_.peers_.Call(part.task, "CleanupGraph", *request,
+                          pb::CleanupGraphResponse::Descriptor(),
+                          {.timeout = std::chrono::seconds(10)}, [](Result<OwnedMessage>) {});
+    }
+  }
+
+  ClusterRunner& runner_;
+  std::vector<StepPartition> local_parts_;
+  std::vector<int> local_fetches_;       // by number here: the number in the step
+  std::unique_ptr<PreparedStep> local_;  // null: nothing runs here
+  std::vector<RemotePart> remote_;
+};
+
+Result<std::unique_ptr<PreparedStep>> ClusterRunner::Prepare(const PrepareRequest& request) {
+  auto prepared = std::make_unique<ClusterPreparedStep>(*this);
+  RETURN_IF_ERROR(prepared->Prepare(request));
+  return std::unique_ptr<PreparedStep>(std::move(prepared));
+}
+
+void ClusterRunner::Stop(Status reason) {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(stopped_, true)) {
+      while (running_ > 0) changed_.Wait(mutex_);
+      return;
+    }
+  }
+  stopping_.Cancel(reason);
+  local_.Stop(std::move(reason));
+  {
+    MutexLock lock(mutex_);
+    while (running_ > 0) changed_.Wait(mutex_);
+  }
+  // Nobody waits for the answers.
+  OwnedMessage request(pb::DeleteWorkerSessionRequest::Descriptor());
+  request->SetString(pb::DeleteWorkerSessionRequest::kSessionHandle, options_.session);
+  for (const std::string& task : options_.tasks) {
+    peers_.Call(task, "DeleteWorkerSession", *request,
+                pb::DeleteWorkerSessionResponse::Descriptor(),
+                {.timeout = std::chrono::seconds(10)}, [](Result<OwnedMessage>) {});
+  }
+}
+
+}  // namespace thalweg

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/master/remote_device.h"
+
+#include "thalweg/proto/messages.h"
+
+namespace thalweg {
+
+Result<std::unique_ptr<Device>> RemoteDevice::Make(const Message& attributes) {
+  namespace Attributes = pb::DeviceAttributes;
+  ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(attributes.GetString(Attributes::kName)));
+  if (!name.IsFull()) {
+    return InvalidArgument("a task has a device without a full name: ",
+                           attributes.GetString(Attributes::kName));
+  }
+  return std::unique_ptr<Device>(
+      std::make_unique<RemoteDevice>(std::move(name), attributes.GetUint(Attributes::kIncarnation),
+                                     attributes.GetInt(Attributes::kMemoryLimit)));
+}
+
+}  // namespace thalweg
