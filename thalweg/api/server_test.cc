@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -270,6 +271,133 @@ TEST_F(ServerTest, ATaskMustBeOfItsCluster) {
   const Result<std::unique_ptr<Server>> refused = Server::Start(options, MakeRegistries());
   EXPECT_EQ(refused.status().code(), Code::kNotFound);
   EXPECT_THAT(refused.status().message(), HasSubstr("ps: 0"));
+}
+
+// ---- three tasks: a ps and two workers ----
+// Ports that are free now.
+std::vector<int> FreePorts(size_t count) {
+  std::vector<std::unique_ptr<RpcServer>> servers;
+  std::vector<int> ports;
+  for (size_t i = 0; i < count; ++i) {
+    Result<std::unique_ptr<RpcServer>> server = RpcServer::Start({}, [](auto) {});
+    EXPECT_TRUE(server.ok()) << server.status().ToString();
+    ports.push_back((*server)->port());
+    servers.push_back(*std::move(server));
+  }
+  return ports;
+}
+
+constexpr std::string_view kSpread = R"(
+  node { name: "x" op: "Placeholder" device: "/job:worker/task:1"
+         attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "v" op: "VariableV2" device: "/job:ps"
+         attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape {} } } }
+  node { name: "set" op: "Assign" input: "v" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "y" op: "Neg" input: "v" device: "/job:worker/task:1"
+         attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "z" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "q" op: "FIFOQueueV2" device: "/job:ps"
+         attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+  node { name: "take" op: "QueueDequeueV2" input: "q" device: "/job:ps"
+         attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+  node { name: "after" op: "Neg" input: "take" device: "/job:worker/task:1"
+         attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "check" op: "CheckNumerics" input: "x" device: "/job:ps"
+         attr { key: "T" value { type: DT_FLOAT } } attr { key: "message" value { s: "bad" } } }
+  node { name: "both" op: "Add" input: "check" input: "after" device: "/job:worker/task:1"
+         attr { key: "T" value { type: DT_FLOAT } } })";
+
+class ClusterTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    const std::vector<int> ports = FreePorts(3);
+    const std::pair<const char*, int> tasks[] = {{"worker", 0}, {"ps", 0}, {"worker", 1}};
+    for (size_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(
+          cluster_.Add(tasks[i].first, tasks[i].second, StrCat("127.0.0.1:", ports[i])).ok());
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      ServerOptions options;
+      options.cluster = cluster_;
+      options.job = tasks[i].first;
+      options.task = tasks[i].second;
+      Result<std::unique_ptr<Server>> server = Server::Start(options, MakeRegistries());
+      ASSERT_TRUE(server.ok()) << server.status().ToString();
+      (i == 0 ? server_ : others_[i - 1]) = *std::move(server);
+    }
+    Result<std::unique_ptr<RpcChannel>> channel =
+        RpcChannel::Connect(StrCat("127.0.0.1:", server_->port()));
+    ASSERT_TRUE(channel.ok());
+    channel_ = *std::move(channel);
+  }
+
+  ClusterSpec cluster_;
+  std::unique_ptr<Server> others_[2];  // the ps, the second worker
+};
+
+TEST_F(ClusterTest, AStepSpansTasks) {
+  const std::string session = NewSession(kSpread);
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+  EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
+  EXPECT_EQ(*Step(session, std::nullopt, {"y:0"}), -7);
+  EXPECT_EQ(*Step(NewSession(kSpread), std::nullopt, {"v:0"}), 7);  // the state is the ps's
+}
+
+TEST_F(ClusterTest, AnErrorNamesItsTaskAndEndsTheStepEverywhere) {
+  const std::string session = NewSession(kSpread);
+  // The other part waits for a queue that nobody fills.
+  const Result<float> both = Step(session, std::numeric_limits<float>::quiet_NaN(), {"both:0"});
+  EXPECT_EQ(both.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(both.status().message(), HasSubstr("/job:ps/replica:0/task:0"));
+  EXPECT_THAT(both.status().message(), HasSubstr("'check'"));
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+}
+
+TEST_F(ClusterTest, ADeadlineEndsAStepOnEveryTask) {
+  const std::string session = NewSession(kSpread);
+  const Result<float> after =
+      Step(session, std::nullopt, {"after:0"}, {}, {.timeout = std::chrono::milliseconds(100)});
+  EXPECT_EQ(after.status().code(), Code::kDeadlineExceeded);
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+}
+
+TEST_F(ClusterTest, AStepEndsWhenATaskStops) {
+  const std::string session = NewSession(kSpread);
+  std::thread stopper([&] { others_[0]->Stop(); });
+  const Result<float> after = Step(session, std::nullopt, {"after:0"});
+  stopper.join();
+  EXPECT_FALSE(after.ok());
+  EXPECT_FALSE(Step(session, 7, {}, {"set"}).ok());  // no hang either
+}
+
+TEST_F(ClusterTest, ARestartedTaskIsNotTakenForTheOldOne) {
+  const std::string session = NewSession(kSpread);
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+  others_[0]->Stop();
+  ServerOptions options;
+  options.cluster = cluster_;
+  options.job = "ps";
+  Result<std::unique_ptr<Server>> again = Server::Start(options, MakeRegistries());
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  const Status old = Step(session, std::nullopt, {"v:0"}).status();
+  EXPECT_THAT(old.code(), testing::AnyOf(Code::kAborted, Code::kUnavailable));
+  const Status fresh = Step(NewSession(kSpread), std::nullopt, {"v:0"}).status();
+  EXPECT_EQ(fresh.code(), Code::kFailedPrecondition);  // state is gone, and said to be so
+}
+
+TEST_F(ClusterTest, MissingTasksAreNamed) {
+  others_[0]->Stop();
+  OwnedMessage request(pb::CreateSessionRequest::Descriptor());
+  request->Mutable(pb::CreateSessionRequest::kConfig)
+      ->SetInt(pb::ConfigProto::kOperationTimeoutInMs, 200);
+  const Result<OwnedMessage> response =
+      Call("CreateSession", *request, pb::CreateSessionResponse::Descriptor());
+  EXPECT_EQ(response.status().code(), Code::kUnavailable);
+  EXPECT_THAT(response.status().message(), HasSubstr("/job:ps/replica:0/task:0"));
+  // A session that leaves the task out does not need it.
+  request->Mutable(pb::CreateSessionRequest::kConfig)
+      ->AddString(pb::ConfigProto::kDeviceFilters, "/job:worker");
+  EXPECT_TRUE(Call("CreateSession", *request, pb::CreateSessionResponse::Descriptor()).ok());
 }
 
 }  // namespace

@@ -78,6 +78,14 @@ void TaskStep::Recv(const RendezvousKey& key, RecvDone done) {
               });
 }
 
+std::shared_ptr<TaskStep::Part> TaskStep::FindPart(const std::string& graph, bool* is_new) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<Part>& part = parts_[graph];
+  *is_new = part == nullptr;
+  if (*is_new) part = std::make_shared<Part>();
+  return part;
+}
+
 void TaskStep::Abort(Status reason) {
   here_.Abort(reason);
   cancellation_.Cancel(std::move(reason));

@@ -13,11 +13,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "thalweg/base/cancellation.h"
+#include "thalweg/base/notification.h"
 #include "thalweg/cluster/peers/peers.h"
 #include "thalweg/kernel/local_rendezvous.h"
 
@@ -40,6 +42,13 @@ class TaskStep : public Rendezvous {
   }
   void Recv(const RendezvousKey& key, RecvDone done) override;
   void Abort(Status reason) override;
+  // A graph of this task that runs over several calls (a partial run).
+  struct Part {
+    Notification ended;
+    Status status;  // once it has ended
+  };
+  // By the graph's name; *is_new: made by this call, who runs it now.
+  std::shared_ptr<Part> FindPart(const std::string& graph, bool* is_new) EXCLUDES(mutex_);
   // What was or will be sent here.
   void RecvForPeer(const RendezvousKey& key, RecvDone done) { here_.Recv(key, std::move(done)); }
 
@@ -49,6 +58,8 @@ class TaskStep : public Rendezvous {
   const AllocatorPtr allocator_;
   LocalRendezvous here_;
   CancellationManager cancellation_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Part>> parts_ GUARDED_BY(mutex_);
 };
 
 class StepTable {

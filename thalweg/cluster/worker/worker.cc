@@ -14,6 +14,8 @@
 namespace thalweg {
 namespace {
 
+constexpr int kMostPartialRuns = 1000;
+
 // What nobody reads: running it runs the whole graph.
 std::vector<Node*> Sinks(const Graph& graph) {
   std::unordered_set<const Node*> read;
@@ -29,6 +31,32 @@ std::vector<Node*> Sinks(const Graph& graph) {
   return sinks;
 }
 
+// A master's own nodes have names that begin with '_', which no node of a user may have.
+std::string PublicName(std::string_view name) {
+  const size_t at = name.starts_with('^') ? 1 : 0;
+  if (name.size() <= at || name[at] != '_') return std::string(name);
+  return StrCat(name.substr(0, at), "master/", name.substr(at));
+}
+OwnedMessage AsUsersGraph(const Message& graph_def) {
+  OwnedMessage changed = Clone(graph_def);
+  for (Message* node : changed->MutableMessages(pb::GraphDef::kNode)) {
+    node->SetString(pb::NodeDef::kName, PublicName(node->GetString(pb::NodeDef::kName)));
+    for (std::string_view& input : node->MutableRepeated<std::string_view>(pb::NodeDef::kInput)) {
+      if (input.starts_with('_') || input.starts_with("^_")) {
+        input = changed->arena().Copy(PublicName(input));
+      }
+    }
+    // Notes of a master's passes, such as "_input_shapes" with marks of its own.
+    std::vector<std::string> notes;
+    for (const Message* attr : node->Messages(pb::NodeDef::kAttr)) {
+      const std::string_view name = attr->GetString(pb::kMapKey);
+      if (name.starts_with('_')) notes.emplace_back(name);
+    }
+    for (const std::string& note : notes) node->EraseEntry(pb::NodeDef::kAttr, note);
+  }
+  return changed;
+}
+
 std::string GraphKey(std::string_view session, std::string_view handle) {
   return StrCat(session, "/", handle);
 }
@@ -38,7 +66,8 @@ std::string GraphKey(std::string_view session, std::string_view handle) {
 Worker::Worker(std::shared_ptr<Environment> environment, Peers& peers)
     : environment_(std::move(environment)),
       peers_(peers),
-      steps_(peers, environment_->allocator()) {}
+      steps_(peers, environment_->allocator()),
+      threads_(kMostPartialRuns) {}
 
 struct Worker::Entry {
   std::string_view name;
@@ -107,17 +136,21 @@ Result<OwnedMessage> Worker::GetStatus(const Message&, const WorkerCall&) {
   return response;
 }
 
-// Nothing to make: graphs bring their session's name along.
-Result<OwnedMessage> Worker::CreateWorkerSession(const Message&, const WorkerCall&) {
+// A worker that has restarted does not know the sessions of its former life.
+Result<OwnedMessage> Worker::CreateWorkerSession(const Message& request, const WorkerCall&) {
+  MutexLock lock(mutex_);
+  sessions_.emplace(request.GetString(pb::CreateWorkerSessionRequest::kSessionHandle));
   return OwnedMessage(pb::CreateWorkerSessionResponse::Descriptor());
 }
 
 Result<OwnedMessage> Worker::DeleteWorkerSession(const Message& request, const WorkerCall&) {
-  const std::string prefix =
-      GraphKey(request.GetString(pb::DeleteWorkerSessionRequest::kSessionHandle), "");
+  const std::string_view session =
+      request.GetString(pb::DeleteWorkerSessionRequest::kSessionHandle);
+  const std::string prefix = GraphKey(session, "");
   std::vector<std::shared_ptr<SessionCore>> cores;
   {
     MutexLock lock(mutex_);
+    sessions_.erase(std::string(session));
     auto at = graphs_.lower_bound(prefix);
     while (at != graphs_.end() && at->first.starts_with(prefix)) {
       cores.push_back(std::move(at->second.core));
@@ -130,11 +163,19 @@ Result<OwnedMessage> Worker::DeleteWorkerSession(const Message& request, const W
 
 Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerCall&) {
   namespace Request = pb::RegisterGraphRequest;
+  if (request.GetBool(Request::kCreateWorkerSessionCalled)) {
+    const std::string session(request.GetString(Request::kSessionHandle));
+    MutexLock lock(mutex_);
+    if (!sessions_.contains(session)) {
+      return Aborted("Session handle is not found: ", session, ". Possibly, this worker (",
+                     peers_.self(), ") just restarted.");
+    }
+  }
   auto graph = std::make_shared<Graph>(environment_->shared_ops());
   ImportOptions importing;
   importing.validate_versions = false;
-  RETURN_IF_ERROR(
-      ImportGraphDef(request.GetMessage(Request::kGraphDef), *graph, importing).status());
+  const OwnedMessage def = AsUsersGraph(request.GetMessage(Request::kGraphDef));
+  RETURN_IF_ERROR(ImportGraphDef(*def, *graph, importing).status());
   Signature signature;
   signature.targets = Sinks(*graph);
   SessionOptions options;
@@ -188,27 +229,14 @@ Result<OwnedMessage> Worker::RunGraph(const Message& request, const WorkerCall& 
   return failed;
 }
 
-Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Message* response) {
-  namespace Request = pb::RunGraphRequest;
-  ASSIGN_OR_RETURN(const RegisteredGraph graph,
-                   FindGraph(GraphKey(request.GetString(Request::kSessionHandle),
-                                      request.GetString(Request::kGraphHandle))));
-  ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step,
-                   steps_.Find(request.GetInt(Request::kStepId)));
-  for (const Message* fed : request.Messages(Request::kSend)) {
-    ASSIGN_OR_RETURN(const RendezvousKey key,
-                     ParseRendezvousKey(fed->GetString(pb::NamedTensorProto::kName)));
-    ASSIGN_OR_RETURN(Tensor value, TensorFromProto(fed->GetMessage(pb::NamedTensorProto::kTensor),
-                                                   {.allocator = environment_->allocator().get()}));
-    RETURN_IF_ERROR(step->Send(key, {std::move(value), false}));
-  }
+Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call) {
   StepRequest run;
-  run.step_id = step->id();
+  run.step_id = step.id();
   run.timeout = call.timeout;
-  run.rendezvous = step.get();
-  run.feeds_and_fetches = step.get();
+  run.rendezvous = &step;
+  run.feeds_and_fetches = &step;
   // Two reasons to end early: the call, and the step as a whole.
-  CancellationManager ends(&step->cancellation());
+  CancellationManager ends(&step.cancellation());
   CancellationManager::Token token = 0;
   bool registered = false;
   if (call.cancellation != nullptr) {
@@ -219,9 +247,49 @@ Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Mess
   run.cancellation = &ends;
   const Status status = graph.plan->prepared->Run(run);
   if (registered) call.cancellation->Deregister(token);
-  if (!status.ok()) {
-    step->Abort(status);  // who waits for a tensor of this part gets the reason
-    return status;
+  if (!status.ok()) step.Abort(status);  // who waits for a tensor of this part gets the reason
+  return status;
+}
+
+// The first call of a partial run starts the part, the last one waits for it.
+Status Worker::ContinuePart(const std::string& key, const RegisteredGraph& graph,
+                            const std::shared_ptr<TaskStep>& step, bool last) {
+  bool is_new = false;
+  const std::shared_ptr<TaskStep::Part> part = step->FindPart(key, &is_new);
+  if (is_new) {
+    Status status = threads_.Run([graph, step, part] {
+      part->status = RunPart(graph, *step, {});
+      part->ended.Notify();
+    });
+    if (!status.ok()) {
+      part->status = status;
+      part->ended.Notify();
+    }
+  }
+  if (!last) return OkStatus();
+  part->ended.Wait();
+  return part->status;
+}
+
+Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Message* response) {
+  namespace Request = pb::RunGraphRequest;
+  const std::string graph_key = GraphKey(request.GetString(Request::kSessionHandle),
+                                         request.GetString(Request::kGraphHandle));
+  ASSIGN_OR_RETURN(const RegisteredGraph graph, FindGraph(graph_key));
+  ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step,
+                   steps_.Find(request.GetInt(Request::kStepId)));
+  for (const Message* fed : request.Messages(Request::kSend)) {
+    ASSIGN_OR_RETURN(const RendezvousKey key,
+                     ParseRendezvousKey(fed->GetString(pb::NamedTensorProto::kName)));
+    ASSIGN_OR_RETURN(Tensor value, TensorFromProto(fed->GetMessage(pb::NamedTensorProto::kTensor),
+                                                   {.allocator = environment_->allocator().get()}));
+    RETURN_IF_ERROR(step->Send(key, {std::move(value), false}));
+  }
+  if (request.GetBool(Request::kIsPartial)) {
+    RETURN_IF_ERROR(
+        ContinuePart(graph_key, graph, step, request.GetBool(Request::kIsLastPartialRun)));
+  } else {
+    RETURN_IF_ERROR(RunPart(graph, *step, call));
   }
   for (const std::string_view name : request.Repeated<std::string_view>(Request::kRecvKey)) {
     ASSIGN_OR_RETURN(const RendezvousKey key, ParseRendezvousKey(name));

@@ -15,10 +15,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "thalweg/base/mutex.h"
+#include "thalweg/cluster/call_threads.h"
 #include "thalweg/cluster/worker/task_step.h"
 #include "thalweg/session/session_core.h"
 
@@ -68,13 +70,18 @@ class Worker {
   Result<OwnedMessage> CleanupAll(const Message& request, const WorkerCall& call);
   Result<OwnedMessage> Logging(const Message& request, const WorkerCall& call);
   void RecvTensor(const Message& request, Done done);
+  static Status RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call);
+  Status ContinuePart(const std::string& key, const RegisteredGraph& graph,
+                      const std::shared_ptr<TaskStep>& step, bool last);
   Status RunGraphInto(const Message& request, const WorkerCall& call, Message* response);
   Result<RegisteredGraph> FindGraph(std::string_view handle) EXCLUDES(mutex_);
 
   const std::shared_ptr<Environment> environment_;
   Peers& peers_;
   StepTable steps_;
+  CallThreads threads_;  // of partial runs, which go on between calls
   Mutex mutex_;
+  std::set<std::string> sessions_ GUARDED_BY(mutex_);
   uint64_t next_graph_ GUARDED_BY(mutex_) = 1;
   // The key of a graph says its session first.
   std::map<std::string, RegisteredGraph, std::less<>> graphs_ GUARDED_BY(mutex_);
