@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "thalweg/base/entropy.h"
@@ -166,7 +167,29 @@ class ClusterPreparedStep : public PreparedStep {
       RETURN_IF_ERROR(SetClientEdge(node, key));
       remote->fetches.emplace_back(part.fetches[i], key.ToString());
     }
+    RenameEnds(def.get());
     return def;
+  }
+
+  // TensorFlow's workers keep the kernels of a session's stateful nodes by name, also for its next
+  // graph, where a Send or Recv of the same name has another key.
+  void RenameEnds(Message* def) const {
+    const std::string suffix = StrCat("_S", runner_.next_graph_.fetch_add(1));
+    std::unordered_set<std::string> ends;
+    for (const Message* node : def->Messages(pb::GraphDef::kNode)) {
+      const std::string_view op = node->GetString(pb::NodeDef::kOp);
+      if (op == "_Send" || op == "_Recv") ends.emplace(node->GetString(pb::NodeDef::kName));
+    }
+    for (Message* node : def->MutableMessages(pb::GraphDef::kNode)) {
+      const std::string name(node->GetString(pb::NodeDef::kName));
+      if (ends.contains(name)) node->SetString(pb::NodeDef::kName, StrCat(name, suffix));
+      for (std::string_view& input : node->MutableRepeated<std::string_view>(pb::NodeDef::kInput)) {
+        const size_t begin = input.starts_with('^') ? 1 : 0;
+        const size_t end = std::min(input.size(), input.find(':'));
+        if (!ends.contains(std::string(input.substr(begin, end - begin)))) continue;
+        input = def->arena().Copy(StrCat(input.substr(0, end), suffix, input.substr(end)));
+      }
+    }
   }
 
   Status Register(const StepPartition& part) {

@@ -6,6 +6,7 @@
 // The first error ends the step everywhere, and names its task. Threads: as PartitionRunner.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ class ClusterRunner : public PartitionRunner {
   StepTable& steps_;
   PartitionRunner& local_;
   const Options options_;
+  std::atomic<int> next_graph_{1};
   // Cancelled by Stop(): the parent of every step.
   CancellationManager stopping_;
   Mutex mutex_;

@@ -242,6 +242,18 @@ void Cancel(ThalwegGrpcOutgoing* call) {
 
 void OutgoingFree(ThalwegGrpcOutgoing* call) { delete reinterpret_cast<OutgoingHandle*>(call); }
 
+// gRPC's threads for callbacks end with the last server or channel, and that end is not safe while
+// they still take something from their queue (1.51 aborts now and then). So one channel that has
+// made a call stays for ever, and with it the threads.
+void KeepThreads() {
+  grpc_init();
+  static ThalwegGrpcChannel* const channel = ChannelNew("127.0.0.1:1", 0);
+  const ThalwegGrpcBytes nothing = {nullptr, 0, nullptr, nullptr};
+  OutgoingFree(Call(
+      channel, "/none", &nothing, 0, 0,
+      [](void*, int, const char*, size_t, const ThalwegGrpcPiece*, size_t) {}, nullptr));
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const ThalwegGrpcApi* thalweg_grpc(int version) {
@@ -249,5 +261,7 @@ extern "C" __attribute__((visibility("default"))) const ThalwegGrpcApi* thalweg_
                                      ChannelFree, Call,       Cancel, OutgoingFree};
   // What goes wrong is in the status of a call; gRPC's own lines are for those who ask for them.
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
-  return version == THALWEG_GRPC_VERSION ? &api : nullptr;
+  if (version != THALWEG_GRPC_VERSION) return nullptr;
+  static const bool kept = (KeepThreads(), true);
+  return kept ? &api : nullptr;
 }
