@@ -46,7 +46,7 @@ def test_old_graph(graphs, seed):
     feeds = {name: numbers(made, blocks) for name, made in header["feeds"].items()}
     with tw.Graph().as_default() as graph:
         tw.import_graph_def(tw.GraphDef.FromString(blocks[0]), name="")
-        slopes = tw.gradients(graph.get_tensor_by_name("total:0"), [graph.get_tensor_by_name(n) for n in header["by"]])
+        slopes = [tw.convert_to_tensor(g) for g in tw.gradients(graph.get_tensor_by_name("total:0"), [graph.get_tensor_by_name(n) for n in header["by"]])]
         with tw.Session() as session:
             values, slopes = session.run([header["fetches"], slopes], feeds)
     for what, wanted, got in (("value of", zip(header["fetches"], header["outputs"]), values), ("derivative by", zip(header["by"], header["gradients"]), slopes)):
