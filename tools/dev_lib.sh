@@ -99,7 +99,7 @@ dev_setup() {
   case ${1:-core} in
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
     lint | fuzz) dev_setup core; install_packages "$1" ;;
-    cluster) dev_setup core; install_packages cluster ;;
+    cluster) dev_setup core ;;  # servers are part of the core
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
     libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
