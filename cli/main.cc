@@ -71,4 +71,10 @@ int RunMain(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return RunMain(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return RunMain(argc, argv);
+  } catch (...) {  // out of memory, while an error was told
+    return 1;
+  }
+}

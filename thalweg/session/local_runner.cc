@@ -126,7 +126,7 @@ class LocalPreparedStep : public PreparedStep {
     std::unique_ptr<LocalStep> step(spare_.exchange(nullptr, std::memory_order_acq_rel));
     if (step == nullptr) step = std::make_unique<LocalStep>(runner_, environment_, devices_);
     RETURN_IF_ERROR(runner_.Begin(step.get()));
-    const Status status = RunBegun(*step, request);
+    Status status = RunBegun(*step, request);
     runner_.End(step.get());
     Recycle(std::move(step), status.ok());
     return status;
@@ -188,7 +188,7 @@ class LocalPreparedStep : public PreparedStep {
     stats.step_id = request.step_id;
     stats.start_wall_micros = environment_.clock().WallMicros();
     stats.start_nanos = Nanos(environment_.clock());
-    const Status status = executor_->Run(run);
+    Status status = executor_->Run(run);
     stats.end_nanos = Nanos(environment_.clock());
     stats.devices.clear();
     for (const Device* device : devices_) stats.devices.push_back({device->full_name(), {}});

@@ -96,7 +96,7 @@ class LocalSession : public Session {
                      thalweg::PartialRun::Start(*core_, feeds, fetches, targets, options));
     MutexLock lock(mutex_);
     if (closed_) return Cancelled("Session has been closed.");
-    const std::string handle = StrCat("partial_run_", ++partial_runs_made_);
+    std::string handle = StrCat("partial_run_", ++partial_runs_made_);
     partial_runs_.emplace(handle, std::move(run));
     return handle;
   }
@@ -114,7 +114,7 @@ class LocalSession : public Session {
       }
       run = found->second;
     }
-    const Status status = run->Continue(feeds, fetches, outputs);
+    Status status = run->Continue(feeds, fetches, outputs);
     if (!run->IsOver()) return status;
     {
       MutexLock lock(mutex_);

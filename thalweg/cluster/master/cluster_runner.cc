@@ -105,7 +105,7 @@ class ClusterPreparedStep : public PreparedStep {
       if (runner_.stopped_) return runner_.stopping_.Reason();
       ++runner_.running_;
     }
-    const Status status = RunEverywhere(request);
+    Status status = RunEverywhere(request);
     MutexLock lock(runner_.mutex_);
     if (--runner_.running_ == 0) runner_.changed_.NotifyAll();
     return status;
@@ -246,7 +246,7 @@ class ClusterPreparedStep : public PreparedStep {
       const Status status = RunHere(here);
       if (!status.ok()) end.Fail(status);
     }
-    const Status status = end.Wait();
+    Status status = end.Wait();
     if (registered) request.cancellation->Deregister(token);
     Cleanup(id);
     return status;

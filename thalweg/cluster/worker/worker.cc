@@ -245,7 +245,7 @@ Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const Worke
     if (!registered) ends.Cancel(call.cancellation->Reason());
   }
   run.cancellation = &ends;
-  const Status status = graph.plan->prepared->Run(run);
+  Status status = graph.plan->prepared->Run(run);
   if (registered) call.cancellation->Deregister(token);
   if (!status.ok()) step.Abort(status);  // who waits for a tensor of this part gets the reason
   return status;
