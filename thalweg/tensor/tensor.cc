@@ -65,10 +65,12 @@ TensorRep* NewHeader(size_t block_bytes, DType dtype, const Shape& shape, int64_
 void DestroyRep(TensorRep* rep) {
   TensorRep* owner = rep->owner;
   size_t header_bytes = kHeaderBytes;
-  if (rep->release != nullptr) {
+  if (owner != nullptr) {
+    // A view: bytes and release are the owner's.
+  } else if (rep->release != nullptr) {
     (*rep->release)();
     delete rep->release;
-  } else if (owner == nullptr) {
+  } else {
     DestroyElements(rep->dtype, rep->data, rep->num_elements);
     if (rep->allocator != nullptr) {
       rep->allocator->Deallocate(rep->data, rep->block_bytes);
@@ -84,11 +86,14 @@ void DestroyRep(TensorRep* rep) {
 }
 
 // A header that views `bytes_of`'s data. The owner is never a view itself, so chains do not grow.
+// Of a buffer from outside a view names `release` too, which is never its own to call: whoever asks
+// whether the bytes may be overwritten then learns it from the view's header alone.
 TensorRep* NewView(TensorRep* bytes_of, DType dtype, const Shape& shape, void* data) {
   TensorRep* rep = NewHeader(kHeaderBytes, dtype, shape, shape.num_elements());
   CHECK(rep != nullptr);
   rep->owner = bytes_of->owner != nullptr ? bytes_of->owner : bytes_of;
   Ref(rep->owner);
+  rep->release = rep->owner->release;
   rep->data = data;
   return rep;
 }

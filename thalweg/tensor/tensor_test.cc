@@ -124,6 +124,25 @@ TEST(TensorTest, BufferFromOutsideIsReleasedOnce) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(TensorTest, ViewsOfABufferFromOutsideAreNoSoleOwners) {
+  int released = 0;
+  float values[4] = {1, 2, 3, 4};
+  {
+    Tensor t = Tensor::FromBuffer(DType::kFloat, Shape{4}, values, [&] { ++released; });
+    Tensor reshaped = *t.Reshaped(Shape{2, 2});
+    t = Tensor();
+    EXPECT_FALSE(reshaped.IsSoleOwner());
+    Tensor row = reshaped.Rows(1, 2);
+    reshaped = Tensor();
+    EXPECT_FALSE(row.IsSoleOwner());
+    Tensor bits = *row.Bitcast(DType::kInt32);
+    row = Tensor();
+    EXPECT_FALSE(bits.IsSoleOwner());
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(released, 1);
+}
+
 TEST(TensorTest, ReshapeChecksAndHandlesScalars) {
   EXPECT_EQ(Tensor::Scalar(1).Reshaped(Shape{2}).status().code(), Code::kInvalidArgument);
   Tensor one = *Tensor::Scalar(5).Reshaped(Shape{1, 1});
