@@ -86,6 +86,13 @@ Output GatheredOrZero(GradientMath& m, Output rows, Output ids, Output data) {
   return m.Where(column, gathered, m.Number(rows, 0));
 }
 
+// Every row of the data gets its segment's row; segments are sorted where their number is no input.
+Output Spread(GradientMath& m, GradientContext& c, Output rows) {
+  const Output ids = c.input(1);
+  return c.node().num_inputs() == 2 ? m.Op("GatherV2", {rows, ids, m.Number(m.Ints({0}), 0)})
+                                    : GatheredOrZero(m, rows, ids, c.input(0));
+}
+
 Status UnsortedSumGradient(GradientContext& c) {
   GradientMath m(c);
   c.set_input_grad(0, GatheredOrZero(m, c.grad(0), c.input(1), c.input(0)));
@@ -94,18 +101,22 @@ Status UnsortedSumGradient(GradientContext& c) {
 
 // The product of the other rows of the segment: the product divided by the row, or, where the row
 // is the only zero, the product of those that are not.
-Status UnsortedProdGradient(GradientContext& c) {
+Status ProdGradient(GradientContext& c) {
   GradientMath m(c);
-  const Output data = c.input(0), ids = c.input(1), segments = c.input(2);
+  const bool sorted = c.node().num_inputs() == 2;
+  const Output data = c.input(0), ids = c.input(1);
   const Output is_zero = m.Op("Equal", {data, m.Number(data, 0)});
   if (!m.status().ok()) return m.status();
-  const Output zeros = m.Op("UnsortedSegmentSum",
-                            {m.Op("Cast", {is_zero}, {{"DstT", DType::kInt32}}), ids, segments});
+  const auto combined = [&](std::string_view sorted_op, std::string_view op, Output rows) {
+    return sorted ? m.Op(sorted_op, {rows, ids}) : m.Op(op, {rows, ids, c.input(2)});
+  };
+  const Output zeros = combined("SegmentSum", "UnsortedSegmentSum",
+                                m.Op("Cast", {is_zero}, {{"DstT", DType::kInt32}}));
   const Output others = m.Where(is_zero, m.Number(data, 1), data);
-  const Output product = m.Op("UnsortedSegmentProd", {others, ids, segments});
+  const Output product = combined("SegmentProd", "UnsortedSegmentProd", others);
   const Output several = m.Op("Greater", {zeros, m.Number(zeros, 1)});
   const Output grad = m.Where(several, m.Number(data, 0), c.grad(0));
-  const auto spread = [&](Output rows) { return GatheredOrZero(m, rows, ids, data); };
+  const auto spread = [&](Output rows) { return Spread(m, c, rows); };
   const Output partial = m.Where(is_zero, spread(product), m.Div(spread(c.output(0)), others));
   c.set_input_grad(0, m.Mul(spread(grad), m.Conj(partial)));
   return m.status();
@@ -116,10 +127,7 @@ Status ExtremumGradient(GradientContext& c) {
   GradientMath m(c);
   const bool sorted = c.node().num_inputs() == 2;
   const Output data = c.input(0), ids = c.input(1), grad = c.grad(0);
-  const auto spread = [&](Output rows) {
-    return sorted ? m.Op("GatherV2", {rows, ids, m.Number(m.Ints({0}), 0)})
-                  : GatheredOrZero(m, rows, ids, data);
-  };
+  const auto spread = [&](Output rows) { return Spread(m, c, rows); };
   const Output equal = m.Op("Equal", {spread(c.output(0)), data});
   const Output chosen =
       m.status().ok() ? m.Op("Cast", {equal}, {{"DstT", data.dtype()}}) : Output();
@@ -139,17 +147,14 @@ THALWEG_OP(segment) {
   };
   sorted("SegmentSum", SegmentSumGradient, "Sums of the rows of each segment.");
   sorted("SegmentMean", SegmentMeanGradient, "Means of the rows of each segment.");
+  sorted("SegmentProd", ProdGradient, "Products of the rows of each segment.");
   sorted("SegmentMax", ExtremumGradient, "The largest elements of each segment.");
   sorted("SegmentMin", ExtremumGradient, "The smallest elements of each segment.");
-  registry.Op("SegmentProd")
-      .Shape(SortedShape)
-      .NotDifferentiable("TensorFlow defines none")
-      .Doc("Products of the rows of each segment.");
   const auto unsorted = [&](const char* op, GradientFn gradient, const char* doc) {
     registry.Op(op).Shape(UnsortedShape).Gradient(gradient).Doc(doc);
   };
   unsorted("UnsortedSegmentSum", UnsortedSumGradient, "Sums of the rows with each number.");
-  unsorted("UnsortedSegmentProd", UnsortedProdGradient, "Products of the rows with each number.");
+  unsorted("UnsortedSegmentProd", ProdGradient, "Products of the rows with each number.");
   unsorted("UnsortedSegmentMax", ExtremumGradient, "The largest elements with each number.");
   unsorted("UnsortedSegmentMin", ExtremumGradient, "The smallest elements with each number.");
 }

@@ -118,6 +118,12 @@ TEST(SegmentTest, ProductsWithZeros) {
       .Try({In({6}, {0, 2, 3, 0, 0, 5}), In({6}, {0, 0, 0, 1, 1, 2}), In({}, {3})},
            {{"Tindices", DType::kInt64}})
       .Run();
+  OpCase("SegmentProd")
+      .Reference([](auto& r) { Segments(r, Fold::kProd, 4); })
+      .ShapesFromValues("the last id says how many segments there are")
+      .Try({In({7}, {0, 2, 3, 0, 0, 5, 4}), In({7}, {0, 0, 0, 1, 1, 3, 3})},
+           {{"Tindices", DType::kInt64}})
+      .Run();
 }
 
 }  // namespace
