@@ -14,21 +14,32 @@ struct Sequences {
   int64_t steps, batch, classes;
   const int32_t* lengths;
 
-  // Decoders call a sequence that is too long a failed precondition, the loss an invalid argument.
+  // What decoders call a failed precondition is an invalid argument of the loss; a length below
+  // zero is none to a decoder, which reads nothing then.
   static Result<Sequences> Of(const Tensor& inputs, const Tensor& lengths, bool decodes = false) {
     if (inputs.rank() != 3) {
       return InvalidArgument("inputs is not a 3-Tensor: shape ", inputs.shape());
     }
     Sequences s{inputs.dim(0), inputs.dim(1), inputs.dim(2), nullptr};
-    if (lengths.rank() != 1 || lengths.dim(0) != s.batch) {
+    if (lengths.rank() != 1) {
+      return InvalidArgument("sequence_length must be a vector, got shape ", lengths.shape());
+    }
+    if (lengths.dim(0) != s.batch) {
+      if (decodes) {
+        return FailedPrecondition("sequence_length must be a vector of ", s.batch, ", got ",
+                                  lengths.dim(0));
+      }
       return InvalidArgument("sequence_length must be a vector of ", s.batch, ", got shape ",
                              lengths.shape());
+    }
+    if (decodes && inputs.num_elements() == 0) {
+      return InvalidArgument("inputs must not be empty: shape ", inputs.shape());
     }
     if (s.classes < 1) return InvalidArgument("there must be at least one class, the blank");
     s.lengths = lengths.data<int32_t>();
     for (int64_t b = 0; b < s.batch; ++b) {
-      if (s.lengths[b] >= 0 && s.lengths[b] <= s.steps) continue;
-      if (decodes && s.lengths[b] > s.steps) {
+      if ((decodes || s.lengths[b] >= 0) && s.lengths[b] <= s.steps) continue;
+      if (decodes) {
         return FailedPrecondition("sequence_length(", b, ") must be at most ", s.steps, ", got ",
                                   s.lengths[b]);
       }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/testing/graph_runner.h"
+#include "thalweg/testing/registries.h"
 #include "thalweg/testing/test_values.h"
 
 namespace thalweg {
@@ -38,6 +41,31 @@ TEST(CtcTest, GreedyDecoder) {
               Code::kInvalidArgument, "blank_index");
   ExpectError("CTCGreedyDecoder", {Logits(), Numbers<int32_t>({5, 6})}, {},
               Code::kFailedPrecondition, "sequence_length(1)");
+  ExpectError("CTCGreedyDecoder", {Numbers<float>({}, Shape{0, 2, 4}), kLengths}, {},
+              Code::kInvalidArgument, "must not be empty");
+  const auto nothing = RunOp("CTCGreedyDecoder", {Logits(), Numbers<int32_t>({-1, -5})}, {});
+  ASSERT_TRUE(nothing.ok()) << nothing.status().ToString();
+  EXPECT_EQ((*nothing)[1].num_elements(), 0);
+  EXPECT_EQ(BitDifference((*nothing)[2], Numbers<int64_t>({2, 0})), "");
+}
+
+// Where the shape is known only in the step.
+TEST(CtcTest, DecodersNeedALengthForEverySequence) {
+  Graph graph(AllRegistries().ops);
+  GraphBuilder b(&graph);
+  const Output lengths = b.Op("Placeholder", {}, {{"dtype", DType::kInt32}});
+  const Output logits = b.Const(Logits());
+  TestMachine machine(compute::BestIsaLevel(), false);
+  GraphRunner runner(*AllRegistries().kernels, machine);
+  for (const char* op : {"CTCGreedyDecoder", "CTCBeamSearchDecoder"}) {
+    const AttrMap attrs =
+        op[3] == 'G' ? AttrMap() : AttrMap({{"beam_width", int64_t{4}}, {"top_paths", int64_t{1}}});
+    Node* const decoder = b.OpNode(op, {logits, lengths}, attrs);
+    ASSERT_TRUE(b.ok()) << b.status().ToString();
+    const Status status = runner.Run({{lengths, Numbers<int32_t>({5})}}, {}, {decoder}).status();
+    EXPECT_EQ(status.code(), Code::kFailedPrecondition) << status.ToString();
+    EXPECT_NE(status.message().find("vector of 2"), std::string_view::npos) << status.ToString();
+  }
 }
 
 // Recorded with TensorFlow 2.21.

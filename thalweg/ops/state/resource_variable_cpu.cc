@@ -71,11 +71,14 @@ Status VarIsInitialized(Context& ctx) {
   return OkStatus();
 }
 
+// Of a variable without value there is nothing to be found, as TensorFlow says it; reading one is a
+// failed precondition.
 template <class Out>
 Status ShapeOfVariable(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
-  ASSIGN_OR_RETURN(const Tensor value, variable->Read());
-  const Shape shape = value.shape();
+  const Result<Tensor> value = variable->Read();
+  if (!value.ok()) return NotFound(value.status().message());
+  const Shape shape = value->shape();
   ASSIGN_OR_RETURN(Tensor * out,
                    ctx.AllocateOutput(0, kDTypeOf<Out>, Shape{int64_t{shape.rank()}}));
   for (int i = 0; i < shape.rank(); ++i) {

@@ -37,8 +37,11 @@ TEST_F(ResourceVariableTest, ReadsWhatWasAssigned) {
   EXPECT_EQ(read_.shape(), (PartialShape{2}));
   const Output is_initialized = b_.Op("VarIsInitializedOp", {handle_});
   EXPECT_FALSE(Fetch(is_initialized)->scalar<bool>());
-  const Status status = Fetch(read_).status();
+  Status status = Fetch(read_).status();
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_NE(status.message().find("'weights'"), std::string_view::npos) << status.ToString();
+  status = Fetch(b_.Op("VariableShape", {handle_})).status();
+  EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_NE(status.message().find("'weights'"), std::string_view::npos) << status.ToString();
   ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
   EXPECT_TRUE(Fetch(is_initialized)->scalar<bool>());
