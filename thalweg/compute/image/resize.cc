@@ -60,25 +60,28 @@ Status ForOutRows(Work& work, const ResizeShape& s, const Body& body) {
                    });
 }
 
-template <class T>
-Status Bilinear(Work& work, const ResizeShape& s, const T* input, float* output) {
+// V is what is computed in.
+template <class V, class T, class Out>
+Status Bilinear(Work& work, const ResizeShape& s, const T* input, Out* output) {
   const Axis rows = Rows(s), columns = Columns(s);
   const int64_t line = s.columns * s.channels;
   return ForOutRows(work, s, [&](int64_t image, int64_t row) {
     const Axis::Between y = rows.At(row);
     const T* const above = input + (image * s.rows + y.low) * line;
     const T* const below = input + (image * s.rows + y.high) * line;
-    float* to = output + (image * s.out_rows + row) * s.out_columns * s.channels;
+    Out* to = output + (image * s.out_rows + row) * s.out_columns * s.channels;
     for (int64_t column = 0; column < s.out_columns; ++column) {
       const Axis::Between x = columns.At(column);
       const int64_t left = x.low * s.channels, right = x.high * s.channels;
       for (int64_t c = 0; c < s.channels; ++c) {
         const auto at = [c](const T* from, int64_t place) {
-          return static_cast<float>(ValueOf(from[place + c]));
+          return static_cast<V>(ValueOf(from[place + c]));
         };
-        const float top = at(above, left) + (at(above, right) - at(above, left)) * x.weight;
-        const float bottom = at(below, left) + (at(below, right) - at(below, left)) * x.weight;
-        *to++ = top + (bottom - top) * y.weight;
+        const V top =
+            at(above, left) + (at(above, right) - at(above, left)) * static_cast<V>(x.weight);
+        const V bottom =
+            at(below, left) + (at(below, right) - at(below, left)) * static_cast<V>(x.weight);
+        *to++ = Out(top + (bottom - top) * static_cast<V>(y.weight));
       }
     }
   });
@@ -167,7 +170,14 @@ Status NearestGrad(Work& work, const ResizeShape& s, const T* output_grad, T* in
 Status ResizeBilinear(Work& work, DType dtype, const ResizeShape& shape, const void* input,
                       float* output) {
   return WithType<RealTypes>(dtype, "bilinear resizing", [&]<class T>() {
-    return Bilinear(work, shape, static_cast<const T*>(input), output);
+    return Bilinear<float>(work, shape, static_cast<const T*>(input), output);
+  });
+}
+
+Status ResizeBilinearSameType(Work& work, DType dtype, const ResizeShape& shape, const void* input,
+                              void* output) {
+  return WithType<FloatTypes>(dtype, "bilinear resizing", [&]<class T>() {
+    return Bilinear<Value<T>>(work, shape, static_cast<const T*>(input), static_cast<T*>(output));
   });
 }
 

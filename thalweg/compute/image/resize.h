@@ -23,6 +23,9 @@ struct ResizeShape {
 
 Status ResizeBilinear(Work& work, DType dtype, const ResizeShape& shape, const void* input,
                       float* output);
+// Of floating types; doubles are computed in double, others in float.
+Status ResizeBilinearSameType(Work& work, DType dtype, const ResizeShape& shape, const void* input,
+                              void* output);
 // input_grad is of `dtype`, a floating one.
 Status ResizeBilinearGrad(Work& work, DType dtype, const ResizeShape& shape,
                           const float* output_grad, void* input_grad);
