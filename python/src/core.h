@@ -115,6 +115,7 @@ const char* TypeName(TwDataType dtype);
 // Adds the types and functions of a file to the module; false with a Python error.
 bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
+bool AddServerType(PyObject* module);
 bool AddTrainingTypes(PyObject* module);
 bool AddMemoryType(PyObject* module);
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);

@@ -104,7 +104,9 @@ PyObject* EnvironmentMemory(PyObject* self, PyObject*) {
                        static_cast<long long>(tw_environment_memory_limit(EnvironmentOf(self))));
 }
 
-PyObject* EnvironmentReset(PyObject* self, PyObject* containers) {
+// Calls reset(names, number, status) with the texts of a list.
+template <class Reset>
+PyObject* ResetNamed(PyObject* containers, Reset&& reset) {
   PyObject* sequence = PySequence_Fast(containers, "containers must be a list of names");
   if (sequence == nullptr) return nullptr;
   std::vector<const char*> names;
@@ -117,11 +119,29 @@ PyObject* EnvironmentReset(PyObject* self, PyObject* containers) {
     names.push_back(name);
   }
   const StatusPtr status = NewStatus();
-  const TwCode code = tw_environment_reset(EnvironmentOf(self), names.data(),
-                                           static_cast<int32_t>(names.size()), status.get());
+  TwCode code = TW_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  code = reset(names.data(), static_cast<int32_t>(names.size()), status.get());
+  Py_END_ALLOW_THREADS;
   Py_DECREF(sequence);
   if (code != TW_OK) return Raise(status.get(), nullptr);
   Py_RETURN_NONE;
+}
+
+PyObject* EnvironmentReset(PyObject* self, PyObject* containers) {
+  return ResetNamed(containers, [self](const char* const* names, int32_t n, TwStatus* status) {
+    return tw_environment_reset(EnvironmentOf(self), names, n, status);
+  });
+}
+
+PyObject* ResetTarget(PyObject*, PyObject* args) {
+  const char* target = nullptr;
+  PyObject* containers = nullptr;
+  long long timeout_ms = 0;
+  if (!PyArg_ParseTuple(args, "sOL", &target, &containers, &timeout_ms)) return nullptr;
+  return ResetNamed(containers, [=](const char* const* names, int32_t n, TwStatus* status) {
+    return tw_target_reset(target, names, n, timeout_ms, status);
+  });
 }
 
 PyObject* EnvironmentLoadLibrary(PyObject* self, PyObject* path) {
@@ -224,6 +244,8 @@ PyMethodDef functions[] = {
     {"tensor_to_proto", TensorToProto, METH_VARARGS,
      "tensor_to_proto(value, dtype=0): TensorProto bytes."},
     {"tensor_from_proto", TensorFromProto, METH_O, "The array of TensorProto bytes."},
+    {"reset_target", ResetTarget, METH_VARARGS,
+     "reset_target(target, containers, timeout_ms): drops all state of a server's containers."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -239,8 +261,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
-         AddSessionTypes(module) && AddTrainingTypes(module) && InitInterrupts() &&
-         PyModule_AddStringConstant(module, "version", tw_version()) == 0;
+         AddSessionTypes(module) && AddServerType(module) && AddTrainingTypes(module) &&
+         InitInterrupts() && PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 
 }  // namespace

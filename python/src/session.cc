@@ -69,19 +69,24 @@ PyObject* SessionNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   TwSessionOptions options;
   tw_session_options_init(&options);
   long long timeout = 0;
+  const char* config = nullptr;
+  Py_ssize_t config_size = 0;
   const char* const names[] = {"environment",   "graph",          "strict_placement",
                                "prune",         "fold_constants", "merge_common_subexpressions",
                                "log_placement", "timeout_ms",     "fuse_elementwise",
                                "fuse_epilogue", "pack_weights",   "join_products",
-                               "channels_last", nullptr};
+                               "channels_last", "target",         "config",
+                               nullptr};
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O!O!|pppppLppppp", const_cast<char**>(names), environment_type,
+          args, kwargs, "O!O!|pppppLpppppsy#", const_cast<char**>(names), environment_type,
           &environment, graph_type, &graph, &options.strict_placement, &options.prune,
           &options.fold_constants, &options.merge_common_subexpressions, &options.log_placement,
           &timeout, &options.fuse_elementwise, &options.fuse_epilogue, &options.pack_weights,
-          &options.join_products, &options.channels_last)) {
+          &options.join_products, &options.channels_last, &options.target, &config, &config_size)) {
     return nullptr;
   }
+  options.config = config;
+  options.config_size = static_cast<size_t>(config_size);
   options.timeout_ms = timeout;
   const StatusPtr status = NewStatus();
   TwSession* session =
@@ -136,6 +141,17 @@ void SessionDealloc(PyObject* self) {
 PyObject* SessionClose(PyObject* self, PyObject*) {
   CloseState(AsSession(self)->state);
   Py_RETURN_NONE;
+}
+
+PyObject* SessionDevices(PyObject* self, PyObject*) {
+  const std::shared_ptr<TwSession> session = OpenSession(self);
+  if (session == nullptr) return nullptr;
+  const StatusPtr status = NewStatus();
+  TwBuffer* devices = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  devices = tw_session_list_devices(session.get(), status.get());
+  Py_END_ALLOW_THREADS;
+  return BytesOrRaise(devices, status.get(), AsSession(self)->graph);
 }
 
 PyObject* SessionClosed(PyObject* self, void*) {
@@ -304,6 +320,7 @@ PyMethodDef session_methods[] = {
      "Runs what the fetches need and returns their values in the structure of `fetches`: tensors, "
      "operations (None), names, and lists, tuples and dicts of them. `feed_dict` maps tensors or "
      "their names to values."},
+    {"_devices", SessionDevices, METH_NOARGS, "A ListDevicesResponse message."},
     {"close", SessionClose, METH_NOARGS, "Cancels what runs, frees what the session holds."},
     {"_prepare", SessionPrepare, METH_VARARGS, "_prepare(fetches, feed_list): a callable."},
     {"_partial_run", SessionPartialRun, METH_VARARGS, "_partial_run(fetches, feed_list)"},

@@ -283,9 +283,9 @@ def test_default_sessions():
     assert tw.get_default_session() is None
 
 
-def test_a_session_of_another_target_is_not_there_yet():
-    with pytest.raises(tw.errors.UnimplementedError):
-        tw.Session("grpc://localhost:2222")
+def test_a_target_is_the_address_of_a_server():
+    with pytest.raises(tw.errors.InvalidArgumentError, match="grpc://"):
+        tw.Session("elsewhere:2222")
 
 
 def test_two_virtual_devices():

@@ -198,17 +198,19 @@ class Graph(_core.Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
-        old = self._state.colocate
+        state = self._state
+        old = state.colocate, state.device, state.device_functions
         if op is not None:
             op = self.as_graph_element(op)
             op = op.op if isinstance(op, Tensor) else op
-            self._state.colocate = ((() if ignore_existing or old is None else old) + (f"loc:@{op.name}",))
+            state.colocate = (() if ignore_existing or old[0] is None else old[0]) + (f"loc:@{op.name}",)
+            state.device, state.device_functions = op.device or "", ()  # where the other is, whatever the scopes around say
         else:
-            self._state.colocate = None
+            state.colocate = None
         try:
             yield
         finally:
-            self._state.colocate = old
+            state.colocate, state.device, state.device_functions = old
 
     @contextlib.contextmanager
     def as_default(self):

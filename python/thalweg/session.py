@@ -3,7 +3,7 @@
 import threading
 
 from thalweg import _core
-from thalweg import errors
+from thalweg import compat, errors
 from thalweg import graph as graph_module
 from thalweg.tensor import IndexedSlices, Tensor
 
@@ -40,15 +40,17 @@ class Session(_core.Session):
     """with tw.Session() as sess: sess.run(fetches, feed_dict={placeholder: value})."""
 
     def __new__(cls, target="", graph=None, config=None):
-        if target:
-            raise errors.UnimplementedError(None, None, f"Sessions of other processes ('{target}') are not there yet.")
         graph = graph_module.get_default_graph() if graph is None else graph
         if not isinstance(graph, graph_module.Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         given, size = _options(config)
+        if target:
+            given["target"] = compat.as_str(target)
+            given["config"] = b"" if config is None else config.SerializeToString()
         return _core.Session.__new__(cls, graph_module.environment(*size), graph, **given)
 
     def __init__(self, target="", graph=None, config=None):
+        self._target = target
         self._config = config
         self._partial_runs = {}
         self._contexts = []
@@ -70,7 +72,9 @@ class Session(_core.Session):
         self.close()
 
     def list_devices(self):
-        return [DeviceAttributes(name, kind) for name, kind in graph_module.environment(*_options(self._config)[1]).devices()]
+        from thalweg import messages
+        devices = messages.ListDevicesResponse.FromString(self._devices()).local_device
+        return [DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in devices]
 
     def make_callable(self, fetches, feed_list=None, accept_options=False):
         """A function of the values of `feed_list` that runs `fetches`: names and plan are worked out now."""
@@ -102,7 +106,11 @@ class Session(_core.Session):
 
     @staticmethod
     def reset(target, containers=None, config=None):
-        graph_module.environment(*_options(config)[1]).reset(list(containers or []))
+        given, size = _options(config)
+        if target:
+            _core.reset_target(compat.as_str(target), list(containers or []), given.get("timeout_ms", 0))
+        else:
+            graph_module.environment(*size).reset(list(containers or []))
 
     def __reduce__(self):
         raise TypeError("A Session cannot be pickled.")
@@ -111,11 +119,12 @@ class Session(_core.Session):
 class DeviceAttributes:
     """A device of a session."""
 
-    def __init__(self, name, device_type):
+    def __init__(self, name, device_type, memory_limit_bytes=0, incarnation=0):
         self.name, self.device_type = name, device_type
+        self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
 
     def __repr__(self):
-        return f"_DeviceAttributes({self.name}, {self.device_type})"
+        return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
 
 
 class _DefaultSession:

@@ -26,6 +26,7 @@ _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_deca
                    "string_input_producer",
           "monitored_session": "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator "
                                "SingularMonitoredSession WorkerSessionCreator",
+          "server": "ClusterSpec Server",
           "session_manager": "SessionManager",
           "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
           "supervisor": "Supervisor basic_train_loop"}

@@ -314,6 +314,11 @@ typedef struct TwSessionOptions {
   int32_t strict_graph;  /* 1: a run after the graph has grown is an error */
   int32_t join_products; /* a pass, as above; it changes last places */
   int32_t channels_last; /* a pass; channels-first convolutions as channels-last ones; likewise */
+  /* "grpc://HOST:PORT": the session of a server, Thalweg's or TensorFlow's, to which the graph is
+   * sent. NULL or "": this process. */
+  const char* target;
+  const void* config; /* for the server: a ConfigProto message */
+  size_t config_size;
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */
@@ -322,6 +327,13 @@ TW_EXPORT TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
 TW_EXPORT TwCode tw_session_close(TwSession* session,
                                   TwStatus* status); /* cancels what runs; returns when it ended */
 TW_EXPORT void tw_session_free(TwSession* session);  /* closes if need be */
+
+/* Its devices, those of all tasks of a server's cluster: a ListDevicesResponse message. */
+TW_EXPORT TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status);
+/* Drops all variables, queues ... of the named containers of a server, of all when n is 0, and ends
+ * its sessions. */
+TW_EXPORT TwCode tw_target_reset(const char* target, const char* const* containers, int32_t n,
+                                 int64_t timeout_ms, TwStatus* status);
 
 /* Options of one run: timeout, tracing, a handle to cancel it from another thread. */
 TW_EXPORT TwRunOptions* tw_run_options_new(void);

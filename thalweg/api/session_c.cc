@@ -3,6 +3,9 @@
 #include <array>
 
 #include "thalweg/api/handles.h"
+#include "thalweg/cluster/client/remote_session.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
 #include "thalweg/session/run_metadata_message.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
@@ -115,6 +118,17 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.share_resources = given.share_resources != 0;
     wanted.strict_graph = given.strict_graph != 0;
     wanted.default_timeout = Milliseconds(given.timeout_ms);
+    if (given.target != nullptr && *given.target != 0) {
+      RETURN_IF_ERROR(wanted.Validate());
+      RemoteSessionOptions remote;
+      if (given.config_size > 0) RETURN_IF_ERROR(RequireAll({{"config", given.config}}));
+      remote.config.assign(static_cast<const char*>(given.config), given.config_size);
+      remote.timeout = wanted.default_timeout;
+      ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
+                       MakeRemoteSession(EnvironmentOf(environment), graph->graph, given.target,
+                                         std::move(remote)));
+      return std::make_unique<TwSession>(TwSession{std::move(session)}).release();
+    }
     ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                      MakeLocalSession(EnvironmentOf(environment), graph->graph, wanted));
     return std::make_unique<TwSession>(TwSession{std::move(session)}).release();
@@ -129,6 +143,31 @@ TwCode tw_session_close(TwSession* session, TwStatus* status) {
   });
 }
 void tw_session_free(TwSession* session) { delete session; }
+
+TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    OwnedMessage response(pb::ListDevicesResponse::Descriptor());
+    for (const DeviceDescription& device : session->session->ListDevices()) {
+      Message* const out = response->Add(pb::ListDevicesResponse::kLocalDevice);
+      out->SetString(pb::DeviceAttributes::kName, device.name);
+      out->SetString(pb::DeviceAttributes::kDeviceType, device.type);
+      out->SetInt(pb::DeviceAttributes::kMemoryLimit, device.memory_limit);
+      out->SetUint(pb::DeviceAttributes::kIncarnation, device.incarnation);
+    }
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(*response));
+    return NewBuffer(std::move(bytes));
+  });
+}
+
+TwCode tw_target_reset(const char* target, const char* const* containers, int32_t n,
+                       int64_t timeout_ms, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"target", target}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, UnwrapTexts(containers, n, "container"));
+    return ResetRemote(target, names, Milliseconds(std::max<int64_t>(timeout_ms, 0)));
+  });
+}
 
 TwRunOptions* tw_run_options_new(void) {
   return Quietly<TwRunOptions*>(nullptr, [] {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: one task of a cluster in this process.
+#include "core.h"
+
+namespace thalweg_python {
+namespace {
+
+struct ServerObject {
+  PyObject_HEAD TwServer* server;
+};
+TwServer* ServerOf(PyObject* self) { return reinterpret_cast<ServerObject*>(self)->server; }
+
+PyObject* ServerNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  const char* def = nullptr;
+  Py_ssize_t size = 0;
+  TwServerOptions options;
+  tw_server_options_init(&options);
+  const char* const names[] = {"server_def", "insecure", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#|p", const_cast<char**>(names), &def, &size,
+                                   &options.insecure)) {
+    return nullptr;
+  }
+  const StatusPtr status = NewStatus();
+  TwServer* server = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  server = tw_server_new(def, static_cast<size_t>(size), &options, status.get());
+  Py_END_ALLOW_THREADS;
+  if (server == nullptr) return Raise(status.get(), nullptr);
+  auto* self = reinterpret_cast<ServerObject*>(type->tp_alloc(type, 0));
+  if (self == nullptr) {
+    tw_server_free(server);
+  } else {
+    self->server = server;
+  }
+  return reinterpret_cast<PyObject*>(self);
+}
+
+void ServerDealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  TwServer* server = ServerOf(self);
+  Py_BEGIN_ALLOW_THREADS;
+  tw_server_free(server);
+  Py_END_ALLOW_THREADS;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* ServerTarget(PyObject* self, void*) {
+  return PyUnicode_FromString(tw_server_target(ServerOf(self)));
+}
+
+PyObject* ServerStop(PyObject* self, PyObject*) {
+  const StatusPtr status = NewStatus();
+  TwCode code = TW_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  code = tw_server_stop(ServerOf(self), status.get());
+  Py_END_ALLOW_THREADS;
+  if (code != TW_OK) return Raise(status.get(), nullptr);
+  Py_RETURN_NONE;
+}
+
+// Looks for Ctrl-C ten times a second.
+PyObject* ServerJoin(PyObject* self, PyObject*) {
+  constexpr int64_t kLookMillis = 100;
+  for (;;) {
+    int32_t stopped = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    stopped = tw_server_join(ServerOf(self), kLookMillis);
+    Py_END_ALLOW_THREADS;
+    if (stopped != 0) Py_RETURN_NONE;
+    if (PyErr_CheckSignals() != 0) return nullptr;
+  }
+}
+
+PyMethodDef methods[] = {
+    {"stop", ServerStop, METH_NOARGS, "Ends all sessions and calls and frees the port."},
+    {"join", ServerJoin, METH_NOARGS, "Waits until the server is stopped."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef getters[] = {{"target", ServerTarget, nullptr, "grpc://HOST:PORT", nullptr},
+                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace
+
+bool AddServerType(PyObject* module) {
+  static PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(ServerNew)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(ServerDealloc)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, getters},
+      {Py_tp_doc, const_cast<char*>("Server(server_def, insecure=False): serves a task at once. "
+                                    "server_def: a ServerDef message.")},
+      {0, nullptr}};
+  static PyType_Spec spec = {"thalweg._core.Server", sizeof(ServerObject), 0, Py_TPFLAGS_DEFAULT,
+                             slots};
+  return AddType(module, &spec) != nullptr;
+}
+
+}  // namespace thalweg_python

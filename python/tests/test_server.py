@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers and their sessions: the same programs as in this process, over the wire."""
+import socket
+import threading
+
+import numpy as np
+import pytest
+import thalweg as tf
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
+
+
+@pytest.fixture(name="server")
+def local_server():
+    server = tf.train.Server.create_local_server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(name="cluster")
+def three_servers():
+    ports = free_ports(3)
+    spec = tf.train.ClusterSpec({"ps": [f"127.0.0.1:{ports[0]}"], "worker": [f"127.0.0.1:{p}" for p in ports[1:]]})
+    servers = [tf.train.Server(spec, job, task) for job, task in (("worker", 0), ("ps", 0), ("worker", 1))]
+    yield servers
+    for s in servers:
+        s.stop()
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def test_a_cluster_is_described_as_in_version_1():
+    spec = tf.train.ClusterSpec({"ps": ["a:1", "b:2"], "worker": {1: "c:3"}})
+    assert spec.as_dict() == {"ps": ["a:1", "b:2"], "worker": {1: "c:3"}}
+    assert sorted(spec.jobs) == ["ps", "worker"]
+    assert spec.num_tasks("ps") == 2 and spec.task_indices("worker") == [1]
+    assert spec.task_address("ps", 1) == "b:2" and spec.job_tasks("worker") == [None, "c:3"]
+    assert tf.train.ClusterSpec(spec.as_cluster_def()) == spec == tf.train.ClusterSpec(spec)
+    assert spec and not tf.train.ClusterSpec({})
+    with pytest.raises(ValueError):
+        spec.job_tasks("chief")
+    with pytest.raises(ValueError):
+        spec.task_address("ps", 7)
+    with pytest.raises(TypeError):
+        tf.train.ClusterSpec(["a:1"])
+    with pytest.raises(TypeError):
+        tf.train.ClusterSpec({"ps": [1]})
+
+
+def test_a_session_of_a_server_trains(server):
+    assert server.target.startswith("grpc://")
+    x = tf.placeholder(tf.float32, [None, 3])
+    w = tf.get_variable("w", [3, 1], initializer=tf.zeros_initializer())
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1.0))
+    train = tf.train.AdamOptimizer(0.1).minimize(loss)
+    with tf.Session(server.target) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(100):
+            _, value = session.run([train, loss], {x: np.eye(3)})
+        assert value < 1e-3
+        assert [d.device_type for d in session.list_devices()] == ["CPU"]
+        later = loss + 1.0  # the graph grows
+        assert abs(session.run(later, {x: np.eye(3)}) - 1) < 1e-3
+        assert abs(session.make_callable(later, [x])(np.eye(3)) - 1) < 1e-3
+        handle = session.partial_run_setup([loss, later], [x])
+        assert session.partial_run(handle, loss, {x: np.eye(3)}) < 1e-3
+        assert abs(session.partial_run(handle, later) - 1) < 1e-3
+    with tf.Session(server.target) as session:
+        np.testing.assert_allclose(session.run(w), np.ones((3, 1)), atol=0.1)
+    tf.Session.reset(server.target)
+    with tf.Session(server.target) as session, pytest.raises(tf.errors.FailedPreconditionError):
+        session.run(w)
+
+
+def test_errors_come_over_the_wire(server):
+    x = tf.placeholder(tf.float32, [2])
+    with tf.Session(server.target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="feed"):
+            session.run(x + 1.0)
+        queue = tf.FIFOQueue(1, [tf.int32])
+        taken = queue.dequeue()
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(taken, options=tf.RunOptions(timeout_in_ms=50))
+        session.run(queue.close())
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(taken)
+    with pytest.raises(tf.errors.UnavailableError):
+        tf.Session(f"grpc://127.0.0.1:{free_ports(1)[0]}").run(x, {x: [1, 2]})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="grpc://"):
+        tf.Session("local")
+
+
+def test_a_graph_spans_a_cluster(cluster):
+    with tf.device("/job:ps"):
+        v = tf.get_variable("v", [3, 2], initializer=tf.ones_initializer())
+    with tf.device("/job:worker/task:1"):
+        x = tf.placeholder(tf.float32, [None, 3])
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, v) - 1.0))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+
+    def body(i, total):
+        with tf.device("/job:worker/task:1"):
+            added = total + tf.cast(i, tf.float32)
+        with tf.device("/job:ps"):
+            return i + 1, added * 1.0
+
+    loop = tf.while_loop(lambda i, total: i < 10, body, [0, 0.0])
+    with tf.Session(cluster[0].target) as session:
+        assert len(session.list_devices()) == 3
+        session.run(tf.global_variables_initializer())
+        for _ in range(50):
+            _, value = session.run([train, loss], {x: np.ones([2, 3])})
+        assert value < 1e-9
+        assert tuple(session.run(loop)) == (10, 45.0)
+    with tf.Session(cluster[2].target) as session:  # any task may be the master
+        np.testing.assert_allclose(session.run(loss, {x: np.ones([2, 3])}), 0, atol=1e-9)
+
+
+def test_parameter_servers_serve_workers_side_by_side(cluster):
+    """Between-graph replication: each worker has a graph and a session of its own, the variables are one."""
+    errors = []
+    is_ready = threading.Event()  # a worker that comes before the chief looks again after 30 seconds
+
+    def worker(task):
+        try:
+            assert task == 0 or is_ready.wait(60)
+            with tf.Graph().as_default():
+                with tf.device(tf.train.replica_device_setter(cluster=tf.train.ClusterSpec(
+                        cluster[0].server_def.cluster), worker_device=f"/job:worker/task:{task}")):
+                    step = tf.train.get_or_create_global_step()
+                    w = tf.get_variable("w", [4], initializer=tf.zeros_initializer())
+                    train = tf.train.GradientDescentOptimizer(0.05, use_locking=True).minimize(
+                        tf.reduce_sum(tf.square(w - 1.0)), global_step=step)
+                target = cluster[0 if task == 0 else 2].target
+                with tf.train.MonitoredTrainingSession(master=target, is_chief=task == 0,
+                                                       hooks=[tf.train.StopAtStepHook(last_step=120)]) as session:
+                    is_ready.set()
+                    while not session.should_stop():
+                        session.run(train)
+        except Exception as e:  # the thread's end is seen below
+            errors.append(e)
+
+    threads = [threading.Thread(target=worker, args=(task,)) for task in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not errors and not any(thread.is_alive() for thread in threads)
+    with tf.Session(cluster[0].target) as session:
+        with tf.device("/job:ps"):
+            w = tf.get_variable("w", [4])
+            step = tf.train.get_or_create_global_step()
+        assert session.run(step) >= 120
+        np.testing.assert_allclose(session.run(w), np.ones(4), atol=1e-3)
+
+
+def test_a_server_that_is_stopped_frees_its_port():
+    port = free_ports(1)[0]
+    for _ in range(20):
+        server = tf.train.Server({"a": [f"127.0.0.1:{port}"]})
+        server.stop()
+        server.join()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="insecure"):
+        tf.train.Server({"a": ["0.0.0.0:0"]})
+    with pytest.raises(ValueError):
+        tf.train.Server({"a": ["h:1"], "b": ["h:2"]})
