@@ -23,16 +23,17 @@ Output DivideByAdjoint(MatrixMath& m, Output x, Output r) {
   return m.Adjoint(m.Op("MatrixTriangularSolve", {r, m.Adjoint(x)}, {{"lower", false}}));
 }
 
-// Of a = q r with r square (Walter and Lehmann 2012; complex: with the phases of r's diagonal
-// fixed).
+// Of a = q r with r square (Walter and Lehmann 2012). Of complex matrices r's diagonal is real and
+// stays so: what turns it goes into q, half of the diagonal below.
 Output TallGradient(MatrixMath& m, Output q, Output r, Output grad_q, Output grad_r) {
   const Output qdq = m.Product(q, grad_q, true);
   const Output rdr = m.Product(r, grad_r, false, true);
   const Output anti_q = m.Sub(qdq, m.Adjoint(qdq));
   const Output anti_r = m.Sub(rdr, m.Adjoint(rdr));
   const Output below = m.Lower(m.Add(anti_q, anti_r));
-  const Output strict = m.Sub(below, m.OnlyDiagonal(below));
-  const Output first = m.Product(q, m.Add(grad_r, DivideByAdjoint(m, strict, r)));
+  const Output half = m.Mul(m.OnlyDiagonal(below), m.Number(below, 0.5));
+  const Output turned = m.Sub(below, half);
+  const Output first = m.Product(q, m.Add(grad_r, DivideByAdjoint(m, turned, r)));
   const Output second = DivideByAdjoint(m, m.Sub(grad_q, m.Product(q, qdq)), r);
   return m.Add(first, second);
 }
@@ -48,7 +49,6 @@ Status QrGradient(GradientContext& c) {
     return Unimplemented("the gradient of Qr with full_matrices of more rows than columns, got ",
                          a.shape());
   }
-  if (IsComplex(a.dtype())) return Unimplemented("the gradient of Qr of complex matrices");
   if (!is_wide) {
     c.set_input_grad(0, TallGradient(m, q, r, c.grad(0), c.grad(1)));
     return m.status();

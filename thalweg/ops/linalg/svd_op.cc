@@ -19,7 +19,8 @@ Status SvdShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// Real matrices, thin or square factors (Townsend 2016).
+// Thin or square factors (Townsend 2016). The phases of complex vectors are a choice, u's and v's
+// the same: the gradient is that of functions that do not depend on it (Wan and Zhang 2019).
 Status SvdGradient(GradientContext& c) {
   MatrixMath m(c);
   ASSIGN_OR_RETURN(const bool compute_uv, c.node().Attr<bool>("compute_uv"));
@@ -31,7 +32,6 @@ Status SvdGradient(GradientContext& c) {
     c.set_input_grad(0, m.Product(m.Mul({svd, 1}, m.Row(c.grad(0))), {svd, 2}, false, true));
     return m.status();
   }
-  if (IsComplex(a.dtype())) return Unimplemented("the gradient of the vectors of a complex Svd");
   if (full && (RowsOf(a.shape()) < 0 || RowsOf(a.shape()) != ColumnsOf(a.shape()))) {
     return Unimplemented(
         "the gradient of Svd with full_matrices of matrices that are not square, "
@@ -47,7 +47,16 @@ Status SvdGradient(GradientContext& c) {
   };
   const Output of_u = m.Mul(turned(u, grad_u), m.Row(s));
   const Output of_v = m.Mul(m.Column(s), turned(v, grad_v));
-  const Output inner = m.Add(m.Add(of_u, of_v), m.Diagonal(c.grad(0)));
+  Output inner = m.Add(of_u, of_v);
+  if (IsComplex(a.dtype())) {
+    // The values are real numbers and the vectors turn together.
+    const Output half = m.Number(s, 0.5), turns = m.OnlyDiagonal(m.Product(v, grad_v, true));
+    const Output of_s = m.Diagonal(m.Add(c.grad(0), m.Conj(c.grad(0))));
+    const Output of_phase = m.Div(m.Sub(m.Conj(turns), turns), m.Row(s));
+    inner = m.Add(inner, m.Mul(m.Add(of_s, of_phase), half));
+  } else {
+    inner = m.Add(inner, m.Diagonal(c.grad(0)));
+  }
   // What of the factors' gradients lies outside the spaces that they span.
   const auto outside = [&](Output basis, Output grad) {
     return m.Div(m.Sub(grad, m.Product(basis, m.Product(basis, grad, true))), m.Row(s));
