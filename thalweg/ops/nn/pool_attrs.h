@@ -41,6 +41,13 @@ inline Result<int64_t> PooledChannels(const Slide& slide, int64_t channels) {
   return Unimplemented("a window of ", k, " must evenly divide the ", channels, " channels");
 }
 
+// MaxPoolWithArgmax checks its window over channels and, as in TensorFlow, does not pool with it.
+inline Slide WithoutChannels(Slide slide) {
+  const auto c = static_cast<size_t>(slide.format.channels());
+  slide.ksize[c] = slide.strides[c] = 1;
+  return slide;
+}
+
 // Everything but ksize and strides where those are inputs. Source: ShapeContext or
 // KernelConstruction.
 template <class Source>

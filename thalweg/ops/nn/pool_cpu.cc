@@ -92,6 +92,8 @@ class MaxPoolWithArgmaxCpu : public PoolKernel {
   Status Read(const KernelConstruction& c) {
     RETURN_IF_ERROR(PoolKernel::Read(c));
     ASSIGN_OR_RETURN(include_batch_, c.Attr<bool>("include_batch_in_index"));
+    over_channels_ = slide_;
+    slide_ = WithoutChannels(slide_);
     return OkStatus();
   }
 
@@ -99,6 +101,8 @@ class MaxPoolWithArgmaxCpu : public PoolKernel {
   Status Compute(Context& ctx) override {
     const Tensor& image = ctx.input(0);
     ASSIGN_OR_RETURN(const Pooling p, PoolingOf(ctx, image.shape()));
+    const int64_t channels = image.dim(slide_.format.channels());
+    RETURN_IF_ERROR(PooledChannels(over_channels_, channels).status());
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, image.dtype(), p.output));
     if (places_type_ == DType::kInt64) {
       ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, DType::kInt64, p.output));
@@ -123,6 +127,7 @@ class MaxPoolWithArgmaxCpu : public PoolKernel {
   }
 
  protected:
+  Slide over_channels_;  // as asked for
   bool include_batch_ = false;
   DType places_type_ = DType::kInt64;
 };

@@ -35,6 +35,16 @@ Status PoolShapeOf(ShapeContext& c, bool over_channels) {
 Status MaxPoolShape(ShapeContext& c) { return PoolShapeOf(c, true); }
 Status SpatialPoolShape(ShapeContext& c) { return PoolShapeOf(c, false); }
 
+Status ArgmaxShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const Slide slide, ParsePool(c));
+  ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, slide.format.rank));
+  const int64_t channels = image.dim(slide.format.channels());
+  RETURN_IF_ERROR(PooledChannels(slide, channels).status());
+  ASSIGN_OR_RETURN(const PartialShape out, SlidShape(WithoutChannels(slide), image, channels));
+  for (int i = 0; i < 2; ++i) c.set_output(i, out);
+  return OkStatus();
+}
+
 // The gradients have the shape of the image.
 Status PoolGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Slide slide, ParsePool(c));
@@ -160,7 +170,7 @@ constexpr PoolOp kOps[] = {
      "The gradient of MaxPool3DGrad: grad at the places of the largest elements."},
     {"AvgPoolGrad", AvgPoolGradShape, AvgPoolGradGradient<kAvg>, "The gradient of AvgPool."},
     {"AvgPool3DGrad", AvgPoolGradShape, AvgPoolGradGradient<kAvg3D>, "The gradient of AvgPool3D."},
-    {"MaxPoolWithArgmax", SpatialPoolShape, ArgmaxGradient,
+    {"MaxPoolWithArgmax", ArgmaxShape, ArgmaxGradient,
      "The largest element of each window and where it is."},
 };
 

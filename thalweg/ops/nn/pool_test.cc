@@ -223,6 +223,23 @@ TEST(PoolTest, Argmax) {
       .Try({In({2, 4, 4, 2}).Distinct()}, attrs(3, 2, 1, "VALID", true))
       .Bad({In({1, 2, 2, 3})}, attrs(3, 3, 1, "VALID", false), Code::kInvalidArgument, "fit")
       .Run();
+  // Recorded with TensorFlow 2.21: a window over channels is checked, and nothing is pooled.
+  const Tensor x = Tensor::Of<float>(std::vector<float>{3, 1, 2, 5}, Shape{1, 1, 2, 2});
+  const auto over = [&](int64_t window, int64_t stride) {
+    return RunOp("MaxPoolWithArgmax", {x},
+                 {{"ksize", std::vector<int64_t>{1, 1, 1, window}},
+                  {"strides", std::vector<int64_t>{1, 1, 1, stride}},
+                  {"padding", "VALID"}});
+  };
+  const auto got = over(2, 2);
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ((*got)[0].shape(), x.shape());
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ((*got)[0].data<float>()[i], x.data<float>()[i]);
+    EXPECT_EQ((*got)[1].data<int64_t>()[i], i);
+  }
+  EXPECT_EQ(over(2, 1).status().code(), Code::kUnimplemented);
+  EXPECT_EQ(over(3, 3).status().code(), Code::kUnimplemented);
   OpCase("MaxPoolGradWithArgmax")
       .Reference([](RefCall<double>& r) {
         r.out = {Array<double>(r.in[0].shape)};
