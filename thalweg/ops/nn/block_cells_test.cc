@@ -175,7 +175,6 @@ TEST(BlockCellsTest, Sequence) {
         .GradInputs({1, 2, 3, 4, 5, 6, 7, 8})
         .GradOutputs({1, 6})
         .GradStep(1e-2, 2e-3)
-        .GradStep(1e-2, 3e-2)
         .Try(Sequence(3, 3, 2, 3, 2), {{"use_peephole", true}, {"cell_clip", 50.0f}})
         .Try(Sequence(4, 2, 3, 2, 5), {{"use_peephole", false}, {"cell_clip", 50.0f}})
         .Bad(Sequence(3, 4, 2, 3, 2), {}, Code::kInvalidArgument, "seq_len_max")
