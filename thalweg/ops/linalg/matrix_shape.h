@@ -17,7 +17,7 @@ inline Result<PartialShape> MatrixInput(const ShapeContext& c, int i) {
 }
 
 inline Result<PartialShape> SquareInput(const ShapeContext& c, int i) {
-  ASSIGN_OR_RETURN(const PartialShape shape, MatrixInput(c, i));
+  ASSIGN_OR_RETURN(PartialShape shape, MatrixInput(c, i));
   if (!shape.known_rank()) return shape;
   Dims dims = shape.dims();
   const int rank = shape.rank();
