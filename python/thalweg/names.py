@@ -15,6 +15,15 @@ class NotYetImplementedError(AttributeError):
     """A symbol that TensorFlow 1.15 has and Thalweg has not yet."""
 
 
+def missing_below(path):
+    """The __getattr__ of a module: every public name that it does not have is one of 1.15 that is missing."""
+    def missing(name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise NotYetImplementedError(f"{path}.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    return missing
+
+
 def _path(module_name):
     """"tf.math" of "thalweg.math"."""
     return "tf" + module_name.removeprefix("thalweg")

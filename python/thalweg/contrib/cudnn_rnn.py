@@ -106,7 +106,4 @@ def _reversed(x, lengths):
     return array_ops.reverse(x, [0]) if lengths is None else array_layout.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
-def __getattr__(name):
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise names.NotYetImplementedError(f"tf.contrib.cudnn_rnn.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+__getattr__ = names.missing_below("tf.contrib.cudnn_rnn")

@@ -240,7 +240,4 @@ def clip_gradients_by_global_norm(gradients_variables, clip_norm=20.0):
     return list(zip(clip_by_global_norm(found, clip_norm)[0], changed))
 
 
-def __getattr__(name):
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise names.NotYetImplementedError(f"tf.contrib.opt.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+__getattr__ = names.missing_below("tf.contrib.opt")
