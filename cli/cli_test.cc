@@ -109,6 +109,48 @@ TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
   EXPECT_EQ(Run("--help"), 0);
 }
 
+// users.md G4: what a release to come has added.
+TEST_F(CommandTest, GraphsOfTheFuture) {
+  const auto graph = [](const std::string& attr) {
+    return "node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } "
+           "} }\n"
+           "node { name: \"y\" op: \"AddV2\" input: \"x\" input: \"x\"\n"
+           "  attr { key: \"T\" value { type: DT_FLOAT } } " +
+           attr +
+           " }\n"
+           "versions { producer: 4000 }\n";
+  };
+  const auto run = [&](const std::string& attr) {
+    WriteFile(Path("future.pbtxt"), graph(attr));
+    return Run("run " + Path("future.pbtxt") + " --feed x=" + Path("x.npy") + " --fetch y");
+  };
+  EXPECT_EQ(run(""), 0) << output;
+  EXPECT_EQ(run("attr { key: \"_grain\" value { i: 3 } }"), 0) << output;
+  EXPECT_EQ(run("attr { key: \"grain\" value { i: 3 } }"), 1);
+  for (const char* word : {"producer version 4000", "AddV2", "grain", "export it again"}) {
+    EXPECT_THAT(output, HasSubstr(word));
+  }
+}
+
+// A function that Python wrote into a file, and what C++ makes of it written for Python, which
+// python/tests/test_functions.py runs.
+TEST_F(CommandTest, FunctionsFromAndForPython) {
+  const std::string from_python = ReadFile(THALWEG_GOLDEN "/functions/from_python.pbtxt");
+  WriteFile(Path("called.pbtxt"), from_python);
+  ASSERT_EQ(Run("run " + Path("called.pbtxt") + " --feed x=" + Path("x.npy") + " --fetch y --out " +
+                Path("o.npz")),
+            0)
+      << output;
+  EXPECT_THAT(ReadFile(Path("o.npz")),
+              HasSubstr(NpyOf(tw::Tensor::Of<float>({4, 4, -16, -16}, {2, 2}), "y")));
+  tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+  tw::Graph g(environment);
+  ASSERT_TRUE(g.Import(from_python, true, "made").ok());
+  const tw::Output x = g.Placeholder("fed", tw::kFloat, {2});
+  g.Op("TwiceAndTwo", {g.Op("TwiceAndTwo", {x}, {}, "inner")}, {}, "outer");
+  EXPECT_EQ(g.Export().OrThrow(), ReadFile(THALWEG_GOLDEN "/functions/from_cpp.pb"));
+}
+
 TEST(NpyTest, ArraysComeBack) {
   for (const tw::Tensor& tensor :
        {tw::Tensor::Of<float>({1, 2, 3, 4, 5, 6}, {2, 3}), tw::Tensor::Scalar<int64_t>(-5),

@@ -3,6 +3,7 @@
 // FileError or tw::Error.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,23 @@ struct ServeArgs {
   int task = -1;
   bool insecure = false;
   int threads = -1;
+  std::string tls_cert, tls_key, tls_ca;  // PEM files; all or none
+  int64_t max_message_bytes = 0, max_graph_bytes = 0, max_graph_nodes = 0, memory_limit = 0;
+  int max_sessions = 0, max_calls = 0;  // limits: 0 is the default
+  double lost_after = 0;                // seconds; 0: the library's
+  double stuck_after = 0;               // likewise; below 0: never
 };
 // Returns when the process is told to end (SIGTERM, SIGINT).
 void Serve(const ServeArgs& args);
+
+struct DumpArgs {
+  std::string target;
+  bool json = false;
+  double timeout = 10;  // seconds
+};
+// What the server at the target does now.
+void Dump(const DumpArgs& args);
+// For people, of the JSON that the library makes.
+std::string DumpText(const std::string& json);
 
 }  // namespace cli

@@ -7,6 +7,52 @@
 
 namespace {
 
+void AddServe(CLI::App& app, cli::ServeArgs& args) {
+  CLI::App* serve = app.add_subcommand("serve",
+                                       "Serves one task of a cluster until SIGTERM or SIGINT. "
+                                       "Prints 'ready TARGET' when clients may "
+                                       "come: tf.Session(TARGET).");
+  serve->add_option("--cluster", args.cluster,
+                    "JSON or a file of it: {\"ps\": [\"HOST:PORT\"], \"worker\": [...]}; by "
+                    "default THALWEG_CLUSTER or TF_CONFIG, else this task alone on a free port");
+  serve->add_option("--job", args.job, "The job of this task");
+  serve->add_option("--task", args.task, "Its number in the job")->check(CLI::Range(0, 1 << 20));
+  serve->add_option("--threads", args.threads, "Of kernels; -1: one a core")
+      ->check(CLI::Range(-1, 4096));
+
+  const std::string safety = "Who may come (beyond loopback: certificates, or --insecure)";
+  const auto file = [&](const char* name, std::string* to, const char* variable, const char* what) {
+    serve->add_option(name, *to, what)->envname(variable)->group(safety);
+  };
+  file("--tls-cert", &args.tls_cert, "THALWEG_TLS_CERT", "PEM file of this task's certificate");
+  file("--tls-key", &args.tls_key, "THALWEG_TLS_KEY", "PEM file of its private key");
+  file("--tls-ca", &args.tls_ca, "THALWEG_TLS_CA",
+       "PEM file of who signs the certificates of clients and other tasks, which must show one");
+  serve
+      ->add_flag("--insecure", args.insecure,
+                 "Listen where other machines reach it, unencrypted, for anybody")
+      ->group(safety);
+
+  const auto limit = [&](const char* name, auto* to, const char* what) {
+    serve->add_option(name, *to, what)
+        ->transform(CLI::AsSizeValue(false))
+        ->group("Limits (as 1000, 64MB, 2GB)");
+  };
+  limit("--max-message-bytes", &args.max_message_bytes, "Of a request (2 GiB)");
+  limit("--max-graph-bytes", &args.max_graph_bytes, "Of a request with a graph (as of any)");
+  limit("--max-graph-nodes", &args.max_graph_nodes, "Of a session (10,000,000)");
+  limit("--max-sessions", &args.max_sessions, "Open at once (10,000)");
+  limit("--max-calls", &args.max_calls, "Calls that wait at once (10,000)");
+  limit("--memory-limit", &args.memory_limit, "Bytes of tensors (what the machine has)");
+  serve
+      ->add_option("--lost-after", args.lost_after,
+                   "Seconds of silence after which a task is taken for lost (3)")
+      ->check(CLI::Range(0.1, 3600.0));
+  serve->add_option("--stuck-after", args.stuck_after,
+                    "Seconds without any progress after which a step is ended (60); -1: never");
+  serve->callback([&args] { cli::Serve(args); });
+}
+
 int RunMain(int argc, char** argv) {
   CLI::App app{"Runs and shows dataflow graphs."};
   app.name("thalweg");
@@ -43,17 +89,17 @@ int RunMain(int argc, char** argv) {
   running->callback([&] { cli::Run(run); });
 
   cli::ServeArgs serve;
-  CLI::App* serving = app.add_subcommand("serve", "Serves one task of a cluster until SIGTERM");
-  serving->add_option("--cluster", serve.cluster,
-                      "JSON or a file of it: {\"ps\": [\"HOST:PORT\"], \"worker\": [...]}; by "
-                      "default THALWEG_CLUSTER or TF_CONFIG, else this task alone on a free port");
-  serving->add_option("--job", serve.job, "The job of this task");
-  serving->add_option("--task", serve.task, "Its number in the job")->check(CLI::Range(0, 1 << 20));
-  serving->add_option("--threads", serve.threads, "Of kernels; -1: one a core")
-      ->check(CLI::Range(-1, 4096));
-  serving->add_flag("--insecure", serve.insecure,
-                    "Listen where other machines reach it, unencrypted, for anybody");
-  serving->callback([&] { cli::Serve(serve); });
+  AddServe(app, serve);
+
+  cli::DumpArgs dump;
+  CLI::App* debugging = app.add_subcommand("debug", "Looks into a server that runs");
+  debugging->require_subcommand(1);
+  CLI::App* dumping = debugging->add_subcommand(
+      "dump", "What a server does now: steps, who waits for what, calls, tasks");
+  dumping->add_option("TARGET", dump.target, "grpc://HOST:PORT")->required();
+  dumping->add_flag("--json", dump.json, "As the server says it");
+  dumping->add_option("--timeout", dump.timeout, "Seconds")->check(CLI::Range(0.001, 86400.0));
+  dumping->callback([&] { cli::Dump(dump); });
 
   try {
     app.parse(argc, argv);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `thalweg serve`: a server process. Standard output gets one line, when it is ready.
+// `thalweg serve`: a server process. Standard output gets one line, when it is ready; standard
+// error what the server does, whenever SIGUSR1 comes.
 #include <pthread.h>
 #include <signal.h>
 
@@ -79,6 +80,14 @@ struct FreeStatus {
   void operator()(TwStatus* status) const { tw_status_free(status); }
 };
 
+std::string DumpOf(TwServer* server) {
+  TwBuffer* const buffer = tw_server_dump(server, nullptr);
+  if (buffer == nullptr) return "{}";
+  std::string json(static_cast<const char*>(tw_buffer_data(buffer)), tw_buffer_size(buffer));
+  tw_buffer_free(buffer);
+  return json;
+}
+
 }  // namespace
 
 void Serve(const ServeArgs& args) {
@@ -93,20 +102,34 @@ void Serve(const ServeArgs& args) {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGUSR1);  // asks for a dump
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
   TwServerOptions options;
   tw_server_options_init(&options);
   options.insecure = args.insecure ? 1 : 0;
   options.threads = args.threads;
+  options.tls_cert = args.tls_cert.c_str();
+  options.tls_key = args.tls_key.c_str();
+  options.tls_ca = args.tls_ca.c_str();
+  options.message_limit = args.max_message_bytes;
+  options.graph_limit = args.max_graph_bytes;
+  options.node_limit = args.max_graph_nodes;
+  options.session_limit = args.max_sessions;
+  options.call_limit = args.max_calls;
+  options.memory_limit = args.memory_limit;
+  options.lost_after_ms = static_cast<int64_t>(args.lost_after * 1000);
+  options.stuck_after_ms = static_cast<int64_t>(args.stuck_after * 1000);
   const std::unique_ptr<TwStatus, FreeStatus> status(tw_status_new());
   const std::unique_ptr<TwServer, FreeServer> server(
       tw_server_new(def.data(), def.size(), &options, status.get()));
   if (server == nullptr) throw std::runtime_error(tw_status_message(status.get()));
   std::printf("ready %s\n", tw_server_target(server.get()));
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&ends, &signal);
+  for (int signal = 0; sigwait(&ends, &signal) == 0 && signal == SIGUSR1;) {
+    std::fputs(DumpText(DumpOf(server.get())).c_str(), stderr);
+    std::fflush(stderr);
+  }
   tw_server_stop(server.get(), nullptr);
 }
 

@@ -4,7 +4,7 @@
 # which must exist. `./dev fuzz` runs all of them.
 
 option(THALWEG_FUZZ "Build the fuzzers (needs clang)" OFF)
-# Each family takes minutes to build with clang and sanitizers, so the fuzzer of kernels has few unless it is told otherwise, as in
+# Each family takes minutes to build with clang and sanitizers, so the fuzzers of kernels and services have few unless they are told otherwise, as in
 # cmake --preset fuzz "-DTHALWEG_FUZZ_FAMILIES=array;math;state". kernel_trial_test, built with gcc, tries all of them.
 set(THALWEG_FUZZ_FAMILIES state CACHE STRING "Families of operations that the fuzzer of kernels tries")
 if(THALWEG_FUZZ)

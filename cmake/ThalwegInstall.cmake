@@ -25,6 +25,9 @@ target_include_directories(thalweg_shared INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(thalweg_shared PROPERTIES EXPORT_NAME thalweg)
 
+if(THALWEG_KIND STREQUAL SHARED)
+  return()  # a build under a sanitizer is not for users
+endif()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/thalweg)
 install(TARGETS thalweg_shared EXPORT thalwegTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT thalwegTargets NAMESPACE thalweg:: FILE thalwegConfig.cmake DESTINATION ${package})

@@ -1,6 +1,6 @@
 # thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...])
 #
-# One room = one static target thalweg_ROOM with the alias thalweg::ROOM. Every target gets the project's warnings and
+# One room = one target thalweg_ROOM with the alias thalweg::ROOM. Every target gets the project's warnings and
 # flags. DEPS names rooms; the levels of ARCHITECTURE.md are checked by tools/check_layers.py, not here.
 
 find_package(Threads REQUIRED)
@@ -37,9 +37,18 @@ if(THALWEG_SANITIZER)
   target_link_libraries(thalweg_flags INTERFACE thalweg_sanitizer)
 endif()
 
+# Sanitizers make a test that holds every room ten times as large (half a gigabyte): there the rooms are shared objects.
+set(THALWEG_KIND STATIC)
+if(THALWEG_SANITIZER AND NOT THALWEG_FUZZ)
+  set(THALWEG_KIND SHARED)
+  set(CMAKE_CXX_VISIBILITY_PRESET default)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN OFF)
+endif()
+
 function(thalweg_library ROOM)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS;OPTIONS" ${ARGN})
-  add_library(thalweg_${ROOM} STATIC ${ARG_SRCS})
+  add_library(thalweg_${ROOM} ${THALWEG_KIND} ${ARG_SRCS})
+  set_target_properties(thalweg_${ROOM} PROPERTIES DEFINE_SYMBOL "")  # precompiled headers fit every room
   add_library(thalweg::${ROOM} ALIAS thalweg_${ROOM})
   target_link_libraries(thalweg_${ROOM} PUBLIC thalweg_flags)
   foreach(dep ${ARG_DEPS})

@@ -43,6 +43,12 @@ def test_the_work_of_a_small_net_is_counted(capsys):
     ("Conv2D", {}, [[1, 8, 8, 3], [5, 5, 3, 6]], [[1, 8, 8, 6]], 2 * 8 * 8 * 6 * 75),
     ("Conv2DBackpropInput", {}, [[4], [5, 5, 3, 6], [1, 8, 8, 6]], [[1, 8, 8, 3]], 2 * 8 * 8 * 6 * 75),
     ("Conv2DBackpropFilter", {}, [[1, 8, 8, 3], [4], [1, 8, 8, 6]], [[5, 5, 3, 6]], 2 * 8 * 8 * 6 * 75),
-    ("Sum", {}, [[10, 10], [1]], [[10]], 100), ("Reshape", {}, [[10], [2]], [[5, 2]], 0), ("Relu", {}, [None], [None], 0)])
+    ("Sum", {}, [[10, 10], [1]], [[10]], 100), ("Reshape", {}, [[10], [2]], [[5, 2]], 0), ("Relu", {}, [None], [None], 0),
+    ("SparseApplyAdagrad", {}, [[1000, 16], [1000, 16], [], [8, 16], [8]], [[1000, 16]], 8 * 16)])
 def test_flops(op, attrs, ins, outs, flops):
     assert step_profile.flops_of(op, attrs.get, ins, outs) == flops
+
+
+def test_a_sparse_update_moves_the_rows_of_its_gradient():
+    shapes = [[1000, 16], [1000, 16], [], [8, 16], [8]]
+    assert step_profile.bytes_of("SparseApplyAdagrad", shapes, [[1000, 16]], [4, 4, 4, 4, 8, 4]) == 5 * 8 * 16 * 4

@@ -15,8 +15,11 @@ if [[ -n ${PIP_CERT:-} ]]; then  # a network whose certificates are its own
   export PIP_CERT=/usr/local/share/ca-certificates/network.crt
 fi
 inside() { chroot "$tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 ${PIP_CERT:+PIP_CERT=$PIP_CERT} "$@"; }
+# The tree must be safe to remove afterwards, and meanwhile: what is unmounted below it stays mounted here.
+leave() { umount --recursive "$tree/dev" "$tree/proc" 2>/dev/null || true; }
+trap leave EXIT
 mountpoint -q "$tree/proc" || mount -t proc proc "$tree/proc"
-mountpoint -q "$tree/dev" || mount --rbind /dev "$tree/dev"
+mountpoint -q "$tree/dev" || { mount --rbind /dev "$tree/dev" && mount --make-rslave "$tree/dev"; }
 [[ -x $tree/usr/bin/git ]] || inside bash -c 'apt-get -q update && apt-get -q install -y --no-install-recommends git' >/dev/null
 
 rm -rf "$tree/root/thalweg"

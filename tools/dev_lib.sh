@@ -99,7 +99,7 @@ dev_setup() {
   case ${1:-core} in
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
     lint | fuzz) dev_setup core; install_packages "$1" ;;
-    cluster) dev_setup core ;;  # servers are part of the core
+    cluster) dev_setup core; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
     libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
@@ -128,10 +128,11 @@ dev_build() {
 with_package() { PYTHONPATH=$PWD/build/release/python "$@"; }
 
 dev_demo() {
-  at_most demo 0 "$@"
+  at_most demo 1 "$@"
+  [[ ${1:-cluster} = cluster ]] || usage_error "'demo' takes nothing or 'cluster', got '$1'"
   dev_setup core
   build release
-  with_package $python examples/python/demo.py
+  with_package $python "examples/${1:-python}/demo${1:+_$1}.py"
 }
 
 dev_test() {
@@ -183,11 +184,33 @@ dev_mutants() {
   $python tools/mutants.py "$@"
 }
 
+dev_soak() {
+  at_most soak 1 "$@"
+  [[ ${1:-1} =~ ^[0-9]+$ ]] || usage_error "STEPS is a whole number, got '$1'"
+  dev_setup core
+  build release
+  with_package $python tests/soak/soak.py "${1:-10000}"
+}
+
+dev_failures() {
+  at_most failures 0 "$@"
+  dev_setup core
+  build release
+  with_package $python -m pytest -q -p no:cacheprovider tests/failures
+}
+
 dev_libraries() {
   at_most libraries 0 "$@"
   dev_setup libraries
   build release
   with_package counted "libraries" -- .venvs/libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
+}
+
+dev_cluster() {
+  at_most cluster 1 "$@"
+  dev_setup cluster
+  build release
+  with_package counted "launchers of clusters" -- .venvs/cluster/bin/python -m pytest -q -p no:cacheprovider ${1:+-k "$1"} tests/cluster
 }
 
 dev_conformance() {
@@ -199,7 +222,7 @@ dev_conformance() {
     with_package counted "conformance of operations" -- $python tests/conformance/run_ops.py "$@" || failed=1
   fi
   if [[ $# = 0 || $1 != */* ]]; then
-    with_package counted "conformance of programs" -- $python -m pytest -q -p no:cacheprovider ${1:+-k "$1"} tests/conformance || failed=1
+    with_package counted "conformance of programs" -- $python -m pytest -q -p no:cacheprovider ${1:+-k "$1"} tests/conformance tests/test_golden_graphs.py || failed=1
   fi
   return $failed
 }

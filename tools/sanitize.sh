@@ -6,7 +6,7 @@ set -uo pipefail
 preset=$1
 shift
 rooms=$*
-[[ $preset != tsan || -n $rooms ]] || rooms="base kernel ops_io ops_lookup ops_queue ops_random ops_state ops_training executor session api"
+[[ $preset != tsan || -n $rooms ]] || rooms="base kernel ops_collective ops_io ops_lookup ops_queue ops_random ops_state ops_training executor session api"
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # else it leaves alone what has precompiled headers
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1
@@ -24,7 +24,7 @@ run_room() {  # run_room PRESET ROOM
   local log=build/$1/$2.log plain_layout=() status=0
   # The sanitizers' shadow memory wants a plain address layout, which kernels with many random bits do not give.
   setarch "$(uname -m)" -R true 2>/dev/null && plain_layout=(setarch "$(uname -m)" -R)
-  python3 tools/counted.py "$1 $2" -- timeout -k 10 300 "${plain_layout[@]}" "build/$1/bin/$2_test" >"$log" 2>&1 || status=1
+  python3 tools/counted.py "$1 $2" -- timeout -k 10 600 "${plain_layout[@]}" "build/$1/bin/$2_test" >"$log" 2>&1 || status=1
   if [[ $status = 0 ]]; then tail -n 1 "$log"; else tail -n 120 "$log"; fi
   return $status
 }

@@ -5,7 +5,8 @@ filter=${1:-}
 failed=0
 least=(--min 1)
 ctest=(ctest --test-dir build/release -j "$(nproc)" --output-on-failure --timeout 300)
-pytest=(.venv/bin/python -m pytest -q -p no:cacheprovider --ignore=tests/conformance --ignore=tests/libraries)
+pytest=(.venv/bin/python -m pytest -q -p no:cacheprovider)
+for verb in cluster conformance failures libraries; do pytest+=("--ignore=tests/$verb"); done  # a verb of ./dev each
 if [[ -n $filter ]]; then
   least=(--min 0)
   ctest+=(-R "$filter")
@@ -19,7 +20,7 @@ counted() { python3 tools/counted.py "$1" "${least[@]}" -- "${@:2}" || failed=1;
 counted "unit tests" "${ctest[@]}" -L unit
 counted "C++ examples and whole programs" "${ctest[@]}" -LE unit
 counted "Python package" "${pytest[@]}" python/tests
-counted "Python examples" "${pytest[@]}" examples/python examples/tf1
+counted "Python examples" "${pytest[@]}" examples/python examples/tf1 examples/cluster
 counted "whole programs" "${pytest[@]}" tests
 counted "checks of the house" "${pytest[@]}" tools/tests
 

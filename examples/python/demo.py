@@ -14,9 +14,10 @@ import digits
 
 
 class Net:
-    """Images in, ten scores out: two convolutions, a pool, two dense layers; some 80,000 weights."""
+    """Images in, ten scores out: two convolutions, a pool, two dense layers; some 80,000 weights. `optimizer` is a function of the
+    rate, which is fed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, optimizer=tf.train.AdamOptimizer, global_step=None):
         self.random = np.random.RandomState(seed)
         self.images = tf.placeholder(tf.float32, [None, 8, 8, 1], name="images")
         self.labels = tf.placeholder(tf.int32, [None], name="labels")
@@ -28,7 +29,7 @@ class Net:
         self.loss = tf.reduce_mean(
             tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=self.scores))
         self.rate = tf.placeholder(tf.float32, [], name="rate")
-        self.step = tf.train.AdamOptimizer(self.rate).minimize(self.loss)
+        self.step = optimizer(self.rate).minimize(self.loss, global_step=global_step)
         right = tf.equal(tf.cast(tf.argmax(self.scores, 1), tf.int32), self.labels)
         self.accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
 

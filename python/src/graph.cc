@@ -102,19 +102,28 @@ PyObject* GraphExport(PyObject* self, PyObject* text) {
   return BytesOrRaise(tw_graph_export(GraphOf(self), as_text, status.get()), status.get(), self);
 }
 
-PyObject* GraphSetBackEdge(PyObject* self, PyObject* args) {
-  PyObject* merge = nullptr;
+// set: tw_graph_set_back_edge or tw_graph_set_input.
+template <class F>
+PyObject* SetSource(PyObject* self, PyObject* args, F set) {
+  PyObject* node = nullptr;
   PyObject* source = nullptr;
   int index = 0;
-  if (!PyArg_ParseTuple(args, "O!iO!", operation_type, &merge, &index, tensor_type, &source)) {
+  if (!PyArg_ParseTuple(args, "O!iO!", operation_type, &node, &index, tensor_type, &source)) {
     return nullptr;
   }
   const StatusPtr status = NewStatus();
-  if (tw_graph_set_back_edge(GraphOf(self), NodeOf(merge), index, OutputOf(source), status.get()) !=
-      TW_OK) {
+  if (set(GraphOf(self), NodeOf(node), index, OutputOf(source), status.get()) != TW_OK) {
     return RaiseRefusal(status.get(), self);
   }
   Py_RETURN_NONE;
+}
+
+PyObject* GraphSetBackEdge(PyObject* self, PyObject* args) {
+  return SetSource(self, args, tw_graph_set_back_edge);
+}
+
+PyObject* GraphSetInput(PyObject* self, PyObject* args) {
+  return SetSource(self, args, tw_graph_set_input);
 }
 
 PyObject* GraphAddControlInput(PyObject* self, PyObject* args) {
@@ -126,6 +135,17 @@ PyObject* GraphAddControlInput(PyObject* self, PyObject* args) {
   const StatusPtr status = NewStatus();
   if (tw_graph_add_control_input(GraphOf(self), NodeOf(node), NodeOf(before), status.get()) !=
       TW_OK) {
+    return RaiseRefusal(status.get(), self);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* GraphSetDevice(PyObject* self, PyObject* args) {
+  PyObject* node = nullptr;
+  const char* device = nullptr;
+  if (!PyArg_ParseTuple(args, "O!s", operation_type, &node, &device)) return nullptr;
+  const StatusPtr status = NewStatus();
+  if (tw_graph_set_device(GraphOf(self), NodeOf(node), device, status.get()) != TW_OK) {
     return RaiseRefusal(status.get(), self);
   }
   Py_RETURN_NONE;
@@ -152,7 +172,9 @@ PyMethodDef graph_methods[] = {
     {"_gradients", GraphGradients, METH_VARARGS,
      "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope, site)"},
     {"_set_back_edge", GraphSetBackEdge, METH_VARARGS, "_set_back_edge(merge, index, source)"},
+    {"_set_input", GraphSetInput, METH_VARARGS, "_set_input(node, index, source)"},
     {"_add_control_input", GraphAddControlInput, METH_VARARGS, "_add_control_input(node, before)"},
+    {"_set_device", GraphSetDevice, METH_VARARGS, "_set_device(node, device)"},
     {nullptr, nullptr, 0, nullptr}};
 
 // ---- what Operation and Tensor share ----

@@ -230,6 +230,17 @@ PyObject* TensorFromProto(PyObject*, PyObject* data) {
   return TensorToPython(std::move(tensor));
 }
 
+PyObject* MaskedCrc(PyObject*, PyObject* data) {
+  Py_buffer bytes;
+  if (PyObject_GetBuffer(data, &bytes, PyBUF_SIMPLE) != 0) return nullptr;
+  uint32_t crc = 0;
+  Py_BEGIN_ALLOW_THREADS;
+  crc = tw_masked_crc32c(bytes.buf, static_cast<size_t>(bytes.len));
+  Py_END_ALLOW_THREADS;
+  PyBuffer_Release(&bytes);
+  return PyLong_FromUnsignedLong(crc);
+}
+
 PyObject* CodeName(PyObject*, PyObject* code) {
   const long number = PyLong_AsLong(code);
   if (number == -1 && PyErr_Occurred()) return nullptr;
@@ -246,6 +257,7 @@ PyMethodDef functions[] = {
     {"tensor_from_proto", TensorFromProto, METH_O, "The array of TensorProto bytes."},
     {"reset_target", ResetTarget, METH_VARARGS,
      "reset_target(target, containers, timeout_ms): drops all state of a server's containers."},
+    {"masked_crc", MaskedCrc, METH_O, "The checksum of bytes in record and event files."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
     {nullptr, nullptr, 0, nullptr}};
 

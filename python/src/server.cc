@@ -15,11 +15,21 @@ PyObject* ServerNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   Py_ssize_t size = 0;
   TwServerOptions options;
   tw_server_options_init(&options);
-  const char* const names[] = {"server_def", "insecure", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#|p", const_cast<char**>(names), &def, &size,
-                                   &options.insecure)) {
+  const char* const names[] = {"server_def",      "insecure",        "tls_cert",
+                               "tls_key",         "tls_ca",          "max_message_bytes",
+                               "max_graph_bytes", "max_graph_nodes", "max_sessions",
+                               "max_calls",       "memory_limit",    nullptr};
+  long long message = 0, graph = 0, nodes = 0, memory = 0;  // NOLINT: of the format below
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#|psssLLLiiL", const_cast<char**>(names), &def,
+                                   &size, &options.insecure, &options.tls_cert, &options.tls_key,
+                                   &options.tls_ca, &message, &graph, &nodes,
+                                   &options.session_limit, &options.call_limit, &memory)) {
     return nullptr;
   }
+  options.message_limit = message;
+  options.graph_limit = graph;
+  options.node_limit = nodes;
+  options.memory_limit = memory;
   const StatusPtr status = NewStatus();
   TwServer* server = nullptr;
   Py_BEGIN_ALLOW_THREADS;
@@ -76,8 +86,9 @@ PyMethodDef methods[] = {
     {"stop", ServerStop, METH_NOARGS, "Ends all sessions and calls and frees the port."},
     {"join", ServerJoin, METH_NOARGS, "Waits until the server is stopped."},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef getters[] = {{"target", ServerTarget, nullptr, "grpc://HOST:PORT", nullptr},
-                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getters[] = {
+    {"target", ServerTarget, nullptr, "grpc://HOST:PORT, grpcs:// with TLS", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
 
@@ -87,8 +98,9 @@ bool AddServerType(PyObject* module) {
       {Py_tp_dealloc, reinterpret_cast<void*>(ServerDealloc)},
       {Py_tp_methods, methods},
       {Py_tp_getset, getters},
-      {Py_tp_doc, const_cast<char*>("Server(server_def, insecure=False): serves a task at once. "
-                                    "server_def: a ServerDef message.")},
+      {Py_tp_doc,
+       const_cast<char*>("Server(server_def, insecure=False, ...): serves a task at once. "
+                         "server_def: a ServerDef message.")},
       {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.Server", sizeof(ServerObject), 0, Py_TPFLAGS_DEFAULT,
                              slots};

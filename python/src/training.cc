@@ -138,31 +138,52 @@ struct SaverObject {
 
 TwSaver* SaverOf(PyObject* self) { return reinterpret_cast<SaverObject*>(self)->saver; }
 
+// The texts of a list of as many; they live as long as the list.
+bool TextsOf(PyObject* list, size_t count, std::vector<const char*>* texts) {
+  if (static_cast<size_t>(PyList_GET_SIZE(list)) != count) {
+    PyErr_SetString(PyExc_ValueError, "as many names as variables are needed");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    texts->push_back(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)));
+    if (texts->back() == nullptr) return false;
+  }
+  return true;
+}
+
 PyObject* SaverNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* graph = nullptr;
   PyObject* names = nullptr;
   PyObject* handles = nullptr;
   TwSaverOptions options{};
   options.struct_size = sizeof options;
-  const char* const keywords[] = {"graph", "names", "handles", "max_to_keep",
-                                  "hours", "scope", "site",    nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!Oidss", const_cast<char**>(keywords),
+  PyObject* tensor_names = nullptr;
+  PyObject* tensor_slices = nullptr;
+  PyObject* tensors = nullptr;
+  const char* const keywords[] = {"graph",         "names",   "handles", "max_to_keep",
+                                  "hours",         "scope",   "site",    "tensor_names",
+                                  "tensor_slices", "tensors", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!OidssO!O!O", const_cast<char**>(keywords),
                                    graph_type, &graph, &PyList_Type, &names, &handles,
                                    &options.max_to_keep, &options.keep_checkpoint_every_n_hours,
-                                   &options.scope, &options.site)) {
+                                   &options.scope, &options.site, &PyList_Type, &tensor_names,
+                                   &PyList_Type, &tensor_slices, &tensors)) {
     return nullptr;
   }
   std::vector<TwOutput> variables;
+  std::vector<TwOutput> besides;
   std::vector<const char*> texts;
-  if (!OutputsOf(handles, false, &variables)) return nullptr;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
-    texts.push_back(PyUnicode_AsUTF8(PyList_GET_ITEM(names, i)));
-    if (texts.back() == nullptr) return nullptr;
-  }
-  if (texts.size() != variables.size()) {
-    PyErr_SetString(PyExc_ValueError, "as many names as variables are needed");
+  std::vector<const char*> others;
+  std::vector<const char*> slices;
+  if (!OutputsOf(handles, false, &variables) || !TextsOf(names, variables.size(), &texts) ||
+      !OutputsOf(tensors, false, &besides) || !TextsOf(tensor_names, besides.size(), &others) ||
+      !TextsOf(tensor_slices, besides.size(), &slices)) {
     return nullptr;
   }
+  options.tensor_names = others.data();
+  options.tensor_slices = slices.data();
+  options.tensors = besides.data();
+  options.num_tensors = static_cast<int32_t>(besides.size());
   const StatusPtr status = NewStatus();
   TwSaver* saver = tw_saver_new(GraphOf(graph), texts.data(), variables.data(),
                                 static_cast<int32_t>(variables.size()), &options, status.get());

@@ -21,6 +21,14 @@ def case(function):
     return function
 
 
+def shows(symbols):
+    """A case under its function's name that also shows `symbols`."""
+    def keep(function):
+        SHOWN[function.__name__] = symbols
+        return case(function)
+    return keep
+
+
 def numbers(*shape, start=0.0):
     """The same numbers in every run."""
     count = int(np.prod(shape, dtype=int))

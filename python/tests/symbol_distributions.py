@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 from symbol_cases import CASES, fails
-from symbol_saved_model import shows
+from symbol_saved_model import in_folder
 
 A, B = np.array([1.5, 2.0, 3.5], np.float32), np.array([2.5, 1.2, 0.8], np.float32)
 INSIDE, ABOVE = np.array([0.2, 0.5, 0.9], np.float32), np.array([0.3, 1.0, 4.0], np.float32)
@@ -56,7 +56,7 @@ def draws(tf):
 CASES["distributions__Gamma___draws"] = draws
 
 
-@shows("train.get_checkpoint_mtimes train.remove_checkpoint train.generate_checkpoint_state_proto train.checkpoints_iterator")
+@in_folder("train.get_checkpoint_mtimes train.remove_checkpoint train.generate_checkpoint_state_proto train.checkpoints_iterator")
 def train__update_checkpoint_state(tf, folder):
     path = os.path.join(folder, "m")
     with tf.Graph().as_default(), tf.Session() as session:

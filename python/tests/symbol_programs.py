@@ -3,18 +3,9 @@
 import re
 
 import numpy as np
-from symbol_cases import CASES, SHOWN, fails, numbers
+from symbol_cases import CASES, fails, numbers, shows
 
 X = numbers(3, 4)
-
-
-def shows(symbols):
-    """A case that shows more symbols than the one in its name."""
-    def keep(function):
-        CASES[function.__name__] = function
-        SHOWN[function.__name__] = symbols
-        return function
-    return keep
 
 
 def words(build, until="Originally defined"):

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of SavedModels, MetaGraphs and checkpoints, written and read again: see symbol_cases.py."""
+import functools
 import os
 import shutil
 import tempfile
 
-from symbol_cases import CASES, SHOWN, fails, numbers
+from symbol_cases import fails, numbers, shows
 from symbol_programs import words
 
 
-def shows(symbols):
+def in_folder(symbols):
+    """A case of `tf` and an empty folder, which its words call DIR."""
     def keep(function):
-        def in_folder(tf):
+        @functools.wraps(function)
+        def build(tf):
             folder = tempfile.mkdtemp()
             try:
                 return [v.replace(folder, "DIR") if isinstance(v, str) else v for v in function(tf, folder)]
             finally:
                 shutil.rmtree(folder)
-        CASES[function.__name__] = in_folder
-        SHOWN[function.__name__] = symbols
-        return function
+        return shows(symbols)(build)
     return keep
 
 
@@ -34,7 +35,7 @@ def infos(signature):
         ("in", signature.inputs), ("out", signature.outputs)) for name, info in part.items())) + signature.method_name
 
 
-@shows("")
+@in_folder("")
 def saved_model__simple_save(tf, folder):
     path = os.path.join(folder, "model")
     with tf.Graph().as_default(), tf.Session() as session:
@@ -61,7 +62,7 @@ def saved_model__simple_save(tf, folder):
     return found
 
 
-@shows("")
+@in_folder("")
 def saved_model__Builder(tf, folder):  # noqa: N802
     path, vocabulary = os.path.join(folder, "model"), os.path.join(folder, "words.txt")
     with open(vocabulary, "w") as f:
@@ -94,7 +95,7 @@ def saved_model__Builder(tf, folder):  # noqa: N802
     return found + [early, twice, bad, str(os.listdir(os.path.join(path, "assets")))]
 
 
-@shows("")
+@in_folder("")
 def saved_model__predict_signature_def(tf, folder):
     x, y, s = tf.placeholder(tf.float32, [None, 2], name="x"), tf.constant(1.0, name="y"), tf.placeholder(tf.string, name="s")
     sparse = tf.SparseTensor(tf.constant([[0, 1]], tf.int64), tf.constant([1.0]), tf.constant([2, 3], tf.int64))
@@ -112,9 +113,9 @@ def saved_model__predict_signature_def(tf, folder):
         sm.main_op.main_op().type]
 
 
-@shows("train.latest_checkpoint train.get_checkpoint_state train.export_meta_graph train.import_meta_graph train.NewCheckpointReader "
-       "train.list_variables train.init_from_checkpoint contrib.framework.list_variables contrib.framework.load_checkpoint "
-       "io.write_graph train.Saver train.global_step core.framework.variable_pb2.VariableDef")
+@in_folder("train.latest_checkpoint train.get_checkpoint_state train.export_meta_graph train.import_meta_graph train.NewCheckpointReader "
+           "train.list_variables train.init_from_checkpoint contrib.framework.list_variables contrib.framework.load_checkpoint "
+           "io.write_graph train.Saver train.global_step core.framework.variable_pb2.VariableDef")
 def train__Saver(tf, folder):  # noqa: N802
     path = os.path.join(folder, "model")
     with tf.Graph().as_default(), tf.Session() as session:

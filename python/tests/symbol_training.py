@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 from symbol_cases import CASES, SHOWN, fails, numbers
-from symbol_saved_model import shows
+from symbol_saved_model import in_folder
 
 X, WANTED = numbers(6, 3), numbers(6, 2, start=1)
 
@@ -65,8 +65,8 @@ def averages(tf):
 CASES["train__ExponentialMovingAverage"] = averages
 
 
-@shows("train.Scaffold train.NanTensorHook train.SessionRunHook train.SessionRunArgs train.StopAtStepHook train.Supervisor "
-       "train.get_global_step train.Coordinator")
+@in_folder("train.Scaffold train.NanTensorHook train.SessionRunHook train.SessionRunArgs train.StopAtStepHook train.Supervisor "
+           "train.get_global_step train.Coordinator")
 def train__MonitoredTrainingSession(tf, folder):  # noqa: N802
     found = []
 
@@ -128,8 +128,8 @@ def train__MonitoredTrainingSession(tf, folder):  # noqa: N802
     return found
 
 
-@shows("train.shuffle_batch train.string_input_producer train.range_input_producer train.slice_input_producer "
-       "train.start_queue_runners")
+@in_folder("train.shuffle_batch train.string_input_producer train.range_input_producer train.slice_input_producer "
+           "train.start_queue_runners")
 def train__batch(tf, folder):
     paths = [os.path.join(folder, name) for name in ("a.txt", "b.txt")]
     for path, lines in zip(paths, ("one\ntwo\n", "three\n")):
@@ -170,9 +170,9 @@ def train__batch(tf, folder):
     return found
 
 
-@shows("gfile.MakeDirs gfile.Exists gfile.Glob gfile.DeleteRecursively gfile.Remove gfile.Rename io.gfile.exists io.gfile.makedirs "
-       "io.gfile.rmtree python.platform python.platform.gfile.GFile python.platform.gfile.Glob compat.as_str "
-       "python.util.compat.as_bytes")
+@in_folder("gfile.MakeDirs gfile.Exists gfile.Glob gfile.DeleteRecursively gfile.Remove gfile.Rename io.gfile.exists io.gfile.makedirs "
+           "io.gfile.rmtree python.platform python.platform.gfile.GFile python.platform.gfile.Glob compat.as_str "
+           "python.util.compat.as_bytes")
 def gfile__GFile(tf, folder):  # noqa: N802
     g, path = tf.gfile, os.path.join(folder, "a", "b", "f.txt")
     g.MakeDirs(os.path.dirname(path))
@@ -202,8 +202,8 @@ def gfile__GFile(tf, folder):  # noqa: N802
         3)), tf.compat.as_str_any(3)]
 
 
-@shows("test.TestCase compat.v1.logging.DEBUG compat.v1.logging.ERROR compat.v1.logging.FATAL compat.v1.logging.INFO "
-       "compat.v1.logging.WARN logging logging.info compat.v1.logging.error logging.INFO")
+@in_folder("test.TestCase compat.v1.logging.DEBUG compat.v1.logging.ERROR compat.v1.logging.FATAL compat.v1.logging.INFO "
+           "compat.v1.logging.WARN logging logging.info compat.v1.logging.error logging.INFO")
 def logging__set_verbosity(tf, folder):
     log, before = tf.logging, tf.logging.get_verbosity()
     log.set_verbosity(log.ERROR)
@@ -230,8 +230,8 @@ def logging__set_verbosity(tf, folder):
     return found + [len(result.failures), len(result.errors), result.testsRun]
 
 
-@shows("summary.FileWriter app.run app.flags flags.FLAGS app.flags.FLAGS flags.DEFINE_boolean flags.DEFINE_float flags.DEFINE_integer "
-       "flags.DEFINE_string app.flags.DEFINE_boolean app.flags.DEFINE_integer app.flags.DEFINE_string")
+@in_folder("summary.FileWriter app.run app.flags flags.FLAGS app.flags.FLAGS flags.DEFINE_boolean flags.DEFINE_float flags.DEFINE_integer "
+           "flags.DEFINE_string app.flags.DEFINE_boolean app.flags.DEFINE_integer app.flags.DEFINE_string")
 def summary__FileWriter(tf, folder):  # noqa: N802
     with tf.Graph().as_default(), tf.Session() as session:
         tf.summary.scalar("a", tf.constant(2.5))
@@ -262,9 +262,9 @@ def summary__FileWriter(tf, folder):  # noqa: N802
         "summary")]), events[0].file_version, str([e.WhichOneof("what") for e in events])]
 
 
-@shows("python.client.device_lib.list_local_devices contrib.framework.nest.assert_same_structure contrib.framework.nest.is_sequence "
-       "contrib.framework.arg_scope compat.v1.add_check_numerics_ops python.ops.lookup_ops.index_table_from_file "
-       "python.ops.lookup_ops.index_to_string_table_from_file layers.Dense")
+@in_folder("python.client.device_lib.list_local_devices contrib.framework.nest.assert_same_structure contrib.framework.nest.is_sequence "
+           "contrib.framework.arg_scope compat.v1.add_check_numerics_ops python.ops.lookup_ops.index_table_from_file "
+           "python.ops.lookup_ops.index_to_string_table_from_file layers.Dense")
 def small_things(tf, folder):
     nest, c = tf.contrib.framework.nest, tf.contrib.framework
     path = os.path.join(folder, "words")

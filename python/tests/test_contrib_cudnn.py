@@ -69,3 +69,27 @@ def test_refusals():
         kind(1, 2, dropout=1.0)
     with pytest.raises(ValueError, match="last dimension"):
         kind(1, 2)(tw.placeholder(tw.float32, [3, 4, None]))
+
+
+def test_params_of_the_library_are_saved_one_by_one(tmp_path):
+    """RNNParamsSaveable of TensorFlow 1.0 to 1.2: the functions are those of a cell of the GPU's library, here of an invented form."""
+    params = tw.Variable(tw.range(10.0), name="params", validate_shape=False)
+
+    def to_canonical(opaque):
+        return [tw.reshape(opaque[:4], [2, 2]), tw.reshape(opaque[4:8], [2, 2])], [opaque[8:]]
+
+    def to_params(weights, biases):
+        return tw.concat([tw.reshape(w, [-1]) for w in [*weights, *biases]], 0)
+
+    saveable = tw.contrib.cudnn_rnn.RNNParamsSaveable(to_canonical, to_params, params, base_variable_scope="model/rnn")
+    tw.add_to_collection(tw.GraphKeys.SAVEABLE_OBJECTS, saveable)
+    saver = tw.train.Saver([saveable])
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        path = saver.save(session, str(tmp_path / "m"))
+        session.run(tw.assign(params, np.zeros(10)))
+        saver.restore(session, path)
+        assert session.run(params).tolist() == list(range(10))
+    assert tw.train.list_variables(path) == [("model/rnn/params_canonical/biases_0", [2]), ("model/rnn/params_canonical/weights_0", [2, 2]),
+                                             ("model/rnn/params_canonical/weights_1", [2, 2])]
+    assert tw.train.load_variable(path, "model/rnn/params_canonical/weights_1").tolist() == [[4, 5], [6, 7]]

@@ -176,3 +176,18 @@ def test_a_loop_multiplies_by_a_matrix_from_outside(trained):
         h = np.tanh(h @ matrix)
     if not trained:
         np.testing.assert_allclose(values[0][0], h, atol=1e-5)
+
+
+def test_an_effect_that_reads_nothing_of_the_loop_comes_once_an_iteration():
+    """As in 1.15: not once more in the round in which the condition fails."""
+    queue, count = tw.FIFOQueue(10, tw.int64, shapes=[()]), tw.get_variable("count", [], initializer=tw.zeros_initializer())
+    one = tw.constant(1.0)
+
+    def body(i, last):
+        with tw.control_dependencies([tw.assign_add(count, one)]):
+            return i + 1, queue.dequeue()
+    turns = tw.while_loop(lambda i, last: i < 3, body, [0, tw.constant(0, tw.int64)])
+    with tw.Session() as session:
+        session.run([queue.enqueue_many(([1, 2, 3],)), count.initializer])
+        assert session.run(turns, options=tw.RunOptions(timeout_in_ms=60000))[0] == 3
+        assert session.run([count, queue.size()]) == [3, 0]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of the library: Defun, calls by name, branches and loops of functions, their gradients. Expected values and errors
 are those of TensorFlow 1.15 for the same program."""
+import os
+
 import numpy as np
 import pytest
 import thalweg as tw
@@ -322,3 +324,76 @@ def test_recursion_that_depends_on_data_is_refused_with_its_cycle():
     tw.import_graph_def(text, name="")
     with pytest.raises(tw.errors.InvalidArgumentError, match="calls itself without end: Factorial -> More -> Factorial"):
         run("call:0", {"n:0": 5})
+
+
+FUNCTIONS = os.path.join(os.path.dirname(__file__), "..", "..", "tests", "golden", "functions")
+
+
+def test_a_file_with_a_function_is_as_cpp_reads_it():
+    # cli/cli_test.cc runs this file, and writes the one below with nodes of its own that call the function.
+    @Defun(tw.float32, func_name="TwiceAndTwo")
+    def twice_and_two(x):
+        return x * 2.0 + 2.0
+    tw.identity(twice_and_two(tw.placeholder(tw.float32, [2, 2], name="x")), name="y")
+    with open(os.path.join(FUNCTIONS, "from_python.pbtxt"), encoding="utf-8") as f:
+        assert str(tw.get_default_graph().as_graph_def()) == f.read()
+
+
+def test_functions_that_cpp_wrote_into_a_file():
+    with open(os.path.join(FUNCTIONS, "from_cpp.pb"), "rb") as f:
+        tw.import_graph_def(tw.GraphDef.FromString(f.read()), name="")
+    x = tw.get_default_graph().get_tensor_by_name("fed:0")
+    y = tw.get_default_graph().get_tensor_by_name("outer:0")
+    found = run([y, tw.gradients(y, x)[0]], {x: [1.0, -3.0]})
+    np.testing.assert_array_equal(found, [[10, -6], [4, 4]])
+
+
+def map_rows(function, arguments, captured, types, shapes):
+    attrs = {"Targuments": [a.dtype for a in arguments], "Tcaptured": [c.dtype for c in captured]}
+    return calls.apply("MapDefun", [arguments, captured],
+                       {"output_types": types, "output_shapes": shapes, "f": function, **attrs})
+
+
+def test_map_defun_calls_a_function_on_rows():
+    @Defun(tw.float32, tw.int32, tw.float32)
+    def rows(x, n, scale):
+        return x * scale, tw.reduce_sum(x) + tw.cast(n, tw.float32)
+    x = tw.placeholder(tw.float32, [None, 2])
+    n = tw.placeholder(tw.int32, [None])
+    scaled, sums = map_rows(rows, [x, n], [tw.constant(10.0)], [tw.float32, tw.float32], [[2], []])
+    assert scaled.shape.as_list() == [None, 2] and sums.shape.as_list() == [None]
+    found = run([scaled, sums], {x: [[0, 1], [2, 3], [4, 5]], n: [1, 2, 3]})
+    np.testing.assert_array_equal(found[0], [[0, 10], [20, 30], [40, 50]])
+    np.testing.assert_array_equal(found[1], [2, 7, 12])
+    assert run(scaled, {x: np.zeros([0, 2]), n: np.zeros([0])}).shape == (0, 2)
+    with pytest.raises(tw.errors.InvalidArgumentError, match="dimension_0"):
+        run(scaled, {x: np.zeros([3, 2]), n: np.zeros([2])})
+
+
+def test_map_defun_in_a_branch_and_over_texts():
+    @Defun(tw.string)
+    def shout(text):
+        return tw.string_join([text, "!"])
+    texts = tw.placeholder(tw.string, [None])
+    taken = tw.placeholder(tw.bool, [])
+    out = tw.cond(taken, lambda: map_rows(shout, [texts], [], [tw.string], [[]])[0], lambda: texts)
+    feeds = {texts: ["a", "b"]}
+    assert run(out, {taken: True, **feeds}).tolist() == [b"a!", b"b!"]
+    assert run(out, {taken: False, **feeds}).tolist() == [b"a", b"b"]
+
+
+def test_map_defun_refuses_rows_that_do_not_fit():
+    @Defun(tw.float32)
+    def count(x):
+        return tw.range(tw.cast(x, tw.int32))
+    x = tw.placeholder(tw.float32, [None])
+    rows, = map_rows(count, [x], [], [tw.int32], [None])
+    assert run(rows, {x: [2, 2]}).tolist() == [[0, 1], [0, 1]]
+    with pytest.raises(tw.errors.InvalidArgumentError):
+        run(rows, {x: [2, 3]})
+    with pytest.raises(tw.errors.InvalidArgumentError):
+        run(map_rows(count, [x], [], [tw.int32], [[3]]), {x: [2, 2]})
+    with pytest.raises(ValueError, match="at least rank 1|rank at least 1"):
+        map_rows(count, [tw.constant(1.0)], [], [tw.int32], [[]])
+    with pytest.raises(ValueError, match="output_shapes"):
+        map_rows(count, [x], [], [tw.int32], [[], []])

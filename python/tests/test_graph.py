@@ -253,3 +253,18 @@ def test_raw_operations_have_signatures_and_help(run):
     assert both == [1, 2]
     found = tw.raw_ops.Switch(data=tw.constant(1), pred=tw.constant(True))
     assert found._fields == ("output_false", "output_true")
+
+
+def test_a_replaced_input_closes_no_cycle():
+    graph = tw.Graph()
+    with graph.as_default():
+        a = tw.constant([1.0, 2.0], name="a")
+        b = tw.negative(a, name="b")
+        c = tw.square(b, name="c")
+        graph._set_input(c.op, 0, tw.identity(tw.exp(b), name="later"))
+        with pytest.raises(ValueError, match="would close a cycle: Neg 'b' -> Exp 'Exp' -> .* -> Square 'c' -> Neg 'b'"):
+            graph._set_input(b.op, 0, c)
+        with tw.Session() as session:
+            np.testing.assert_allclose(session.run(c), np.exp([-1.0, -2.0]) ** 2, rtol=1e-6)
+            slope = session.run(tw.gradients(c, a)[0])
+        np.testing.assert_allclose(slope, -2 * np.exp([-1.0, -2.0]) ** 2, rtol=1e-6)

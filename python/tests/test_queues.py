@@ -66,6 +66,9 @@ def test_shapes_are_checked(sess):
         sess.run(q.enqueue([x]), {x: [1.0]})
     with pytest.raises(ValueError, match="All shapes must be fully defined"):
         tw.FIFOQueue(3, [tw.float32], shapes=[[None]])
+    assert [s.as_list() for s in tw.FIFOQueue(3, [tw.float32], shapes=()).shapes] == [[]]  # one shape, a scalar's
+    with pytest.raises(ValueError, match="same length as dtypes"):
+        tw.FIFOQueue(3, [tw.float32, tw.int32], shapes=())
 
 
 def test_a_shuffled_queue_with_a_seed(sess):
@@ -167,6 +170,13 @@ def test_the_sum_of_rows(sess):
     assert got.dense_shape.tolist() == [4, 2]
 
 
+def test_rows_are_of_no_scalar(sess):
+    acc = tw.SparseConditionalAccumulator(tw.float32, shape=())  # as if it had none
+    sess.run(acc.apply_grad([0, 2], [[1.0, 2], [3, 4]], [3, 2]))
+    got = sess.run(acc.take_grad(1))
+    assert got.values.tolist() == [[1, 2], [3, 4]] and got.shape.tolist() == [3, 2]
+
+
 # ---- coordinators and runners ----
 def test_the_first_error_is_raised_by_join():
     coord = tw.train.Coordinator()
@@ -201,6 +211,19 @@ def test_threads_that_do_not_stop_are_named():
         coord.join([thread], stop_grace_period_secs=0)
     go.set()
     thread.join()
+
+
+def test_a_thread_that_is_about_to_begin_is_waited_for():
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(1))
+
+    class Coordinator(tw.train.Coordinator):
+        def wait_for_stop(self, timeout=None):
+            if thread.ident is None:
+                thread.start()
+            return super().wait_for_stop(timeout)
+    Coordinator().join([thread])
+    assert ended and not thread.is_alive()
 
 
 def test_a_looper_calls_until_the_stop():

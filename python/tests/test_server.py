@@ -1,22 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers and their sessions: the same programs as in this process, over the wire."""
-import socket
 import threading
 
 import numpy as np
 import pytest
 import thalweg as tf
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+from thalweg.local_cluster import free_ports
 
 
 @pytest.fixture(name="server")
@@ -127,6 +116,27 @@ def test_a_graph_spans_a_cluster(cluster):
         assert tuple(session.run(loop)) == (10, 45.0)
     with tf.Session(cluster[2].target) as session:  # any task may be the master
         np.testing.assert_allclose(session.run(loss, {x: np.ones([2, 3])}), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("use_resource", [False, True])
+def test_lookups_gather_where_the_table_is(cluster, parts, use_resource):
+    """Rows go from the parameter server to the worker, not the table."""
+    with tf.Graph().as_default() as graph:
+        with tf.device("/job:ps/task:0"):
+            tables = [tf.get_variable(f"table{i}", initializer=np.arange(80, dtype=np.float32).reshape(10, 8) + 80 * i,
+                                      use_resource=use_resource) for i in range(parts)]
+        with tf.device("/job:worker/task:0"):
+            rows = tf.nn.embedding_lookup(tables if parts > 1 else tables[0], tf.constant([0, 3, 5])) * 1
+        gathers = [op for op in graph.get_operations() if op.type in ("GatherV2", "ResourceGather")]
+        assert [op.device for op in gathers] == ["/job:ps/task:0"] * parts
+        assert rows.device == "/job:worker/task:0"
+        with tf.Session(cluster[0].target, graph=graph) as s:
+            s.run(tf.global_variables_initializer())
+            found = s.run(rows)
+    whole = np.concatenate([np.arange(80, dtype=np.float32).reshape(10, 8) + 80 * i for i in range(parts)])
+    at = [(i % parts) * 10 + i // parts for i in (0, 3, 5)]
+    np.testing.assert_array_equal(found, whole[at])
 
 
 def test_parameter_servers_serve_workers_side_by_side(cluster):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.test: TestCase and gradients by differences."""
+import socket
 import unittest
 
 import numpy as np
 import pytest
 import thalweg as tw
+from thalweg.local_cluster import free_ports
 
 
 class Comparisons(tw.test.TestCase):
@@ -68,3 +70,26 @@ def test_the_rest():
     with pytest.raises(AssertionError, match="differ"):
         tw.test.assert_equal_graph_def(one.as_graph_def(), tw.Graph().as_graph_def())
     assert issubclass(tw.test.TestCase, unittest.TestCase)
+
+
+def test_a_local_cluster():
+    workers, servers = tw.test.create_local_cluster(num_workers=2, num_ps=1)
+    try:
+        with tw.device(tw.train.replica_device_setter(ps_tasks=1)):
+            count = tw.get_variable("count", [], initializer=tw.zeros_initializer())
+        with tw.Session(workers[0].target) as first:
+            first.run(count.initializer)
+            assert first.run(tw.assign_add(count, 1.0)) == 1
+        with tw.Session(workers[1].target) as second:
+            assert second.run(tw.assign_add(count, 1.0)) == 2
+        assert [s.server_def.job_name for s in workers + servers] == ["worker", "worker", "ps"]
+    finally:
+        for s in workers + servers:
+            s.stop()
+
+
+def test_ports_are_free_and_below_those_of_outgoing_connections():
+    ports = free_ports(20)
+    assert len(set(ports)) == 20 and max(ports) < 32768
+    with socket.create_server(("127.0.0.1", ports[0])):
+        assert free_ports(1) != ports[:1]

@@ -213,6 +213,18 @@ def test_saver_by_other_names_and_wrong_use(tmp_path):
         tw.train.Saver()
 
 
+def test_a_saver_is_where_the_scopes_say():
+    with tw.device("/job:worker"):
+        v, w = tw.get_variable("v", [2]), tw.get_variable("w", [2], use_resource=True)
+    with tw.device("/job:ps"):
+        tw.train.Saver([v, w])
+    tw.train.Saver([v], name="free")
+    devices = {op.name: op.device for op in tw.get_default_graph().get_operations()}
+    assert [devices["save/" + name] for name in ("SaveV2", "RestoreV2", "Const")] == ["/job:ps"] * 3
+    assert devices["save/Assign"] in ("", "/job:worker")  # it goes where the variable is
+    assert devices["free/SaveV2"] == ""
+
+
 def test_moving_averages():
     v = tw.Variable(0.0)
     averages = tw.train.ExponentialMovingAverage(0.5)

@@ -18,6 +18,7 @@ app
 compat
 contrib
 debugging
+distribute
 distributions
 errors
 estimator
@@ -66,6 +67,7 @@ _PLACES = {
                  "report_uninitialized_variables scatter_add scatter_sub scatter_update trainable_variables "
                  "variables_initializer global_variables_initializer",
     "math_more": "confusion_matrix container meshgrid random_crop",
+    "parsing": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
     "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
     "variable_scopes": "AUTO_REUSE VariableScope get_variable get_variable_scope variable_scope",
     "init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "
@@ -120,6 +122,7 @@ _PLACES = {
     "eager": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_tensor_equality "
              "disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution enable_tensor_equality "
              "enable_v2_behavior enable_v2_tensorshape executing_eagerly init_scope resource_variables_enabled",
+    "graph_functions": "function",
     "gradient_more": "GradientTape grad_pass_through hessians recompute_grad vectorized_map",
     "math_statistics": "lbeta unsorted_segment_mean unsorted_segment_sqrt_n",
     "module": "Module",

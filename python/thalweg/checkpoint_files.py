@@ -112,7 +112,7 @@ class _ReplicaDevices:
         current = DeviceSpec.from_string(op.device or "")
         if self._tasks and self._ps and op.type in self._ops:
             spec = DeviceSpec.from_string(self._ps)
-            if current.job in (None, spec.job) and spec.task is None and current.task is None:
+            if current.job in (None, spec.job):
                 spec.task = self._task(op)
             return merge_devices(op.device, spec.to_string())
         return merge_devices(op.device, self._worker or "")
@@ -122,8 +122,9 @@ def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:w
                           ps_ops=None, ps_strategy=None):
     """A device function that puts variables on the tasks of parameter servers, in turn, and all else on the worker."""
     if cluster is not None:
-        jobs = cluster.as_dict() if hasattr(cluster, "as_dict") else cluster
         from thalweg.device_specs import DeviceSpec
+        from thalweg.server import ClusterSpec
+        jobs = ClusterSpec(cluster).as_dict()
         job = DeviceSpec.from_string(ps_device).job if ps_device else None
         if job not in jobs or not jobs[job]:
             return None

@@ -222,6 +222,17 @@ class WhileContext(_Context):
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
 
+    def enter(self, op, flat, before):
+        """What has an effect and reads nothing that the loop makes waits for the pivot: it would run once too often."""
+        flat, before = super().enter(op, flat, before)
+        if not before and self.pivot is not None and op != "ReadVariableOp":
+            from thalweg.functions import _stateful
+            given = [t for t in flat if t is not None]
+            has_effect = _stateful(op) or any(t.dtype._is_ref_dtype for t in given)
+            if has_effect and set(given) <= set(self._brought.values()):
+                before = [self.pivot]
+        return flat, before
+
     def bring(self, tensor):
         with self.outside():
             op = "RefEnter" if tensor.dtype._is_ref_dtype else "Enter"

@@ -64,16 +64,24 @@ class Coordinator:
         with self._lock:
             self._threads.add(thread)
 
+    def _forget_threads(self, threads):
+        """join() does not wait for these."""
+        with self._lock:
+            self._threads.difference_update(threads)
+
     def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
         """Waits until the threads have ended, after a stop for so long at most; raises the first error."""
         with self._lock:
             threads = self._threads.union(threads or ())
-        pause = 0.001
-        while any(t.is_alive() for t in threads) and not self.wait_for_stop(pause):
+        pause, begun_by = 0.001, time.monotonic() + 1
+
+        def runs(thread):  # one that is about to be started by somebody else counts, for a second
+            return thread.is_alive() or (thread.ident is None and time.monotonic() < begun_by)
+        while any(runs(t) for t in threads) and not self.wait_for_stop(pause):
             pause = min(pause * 2, 0.1)
         until = time.monotonic() + stop_grace_period_secs
         for thread in threads:
-            if thread.is_alive() and thread is not threading.current_thread():  # some may not have begun
+            if thread.is_alive() and thread is not threading.current_thread():
                 thread.join(max(until - time.monotonic(), 0))
         alive = [t.name for t in threads if t.is_alive()]
         with self._lock:

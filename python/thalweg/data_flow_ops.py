@@ -22,7 +22,7 @@ def _as_shape_list(shapes, dtypes, unknown_dim_allowed=False):
         shapes = [shapes]
     if not isinstance(shapes, (tuple, list)):
         raise TypeError("shapes must be a TensorShape or a list or tuple of TensorShapes.")
-    if shapes and all(shape is None or isinstance(shape, int) for shape in shapes):
+    if all(shape is None or isinstance(shape, int) for shape in shapes):
         shapes = [shapes]  # one shape
     shapes = [TensorShape(shape) for shape in shapes]
     if any(shape.ndims is None for shape in shapes):

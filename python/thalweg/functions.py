@@ -61,13 +61,18 @@ class BodyGraph(graph_module.Graph):
 
 
 def _stateful(op):
+    return _is_registered(op) and _STATEFUL[op]
+
+
+def _is_registered(op):
+    """Whether it is an operation, not the name of a function."""
     if not _STATEFUL:
         for definition in messages.OpList.FromString(graph_module.environment().op_list(False)).op:
             _STATEFUL[definition.name] = definition.is_stateful
-    return _STATEFUL.get(op, False)
+    return op in _STATEFUL
 
 
-_STATEFUL = {}
+_STATEFUL = {}  # by operation
 
 
 def _name_of_argument(text, taken):

@@ -87,7 +87,7 @@ class _State(threading.local):
     def __init__(self):
         self.scope = ""
         self.device = ""
-        self.device_functions = ()
+        self.device_functions = ()  # when there are any: all device scopes, functions and names, the innermost first
         self.controls = []
         self.colocate = None
         self.overrides = None  # of gradients: see custom_gradients.py
@@ -97,6 +97,7 @@ class _State(threading.local):
 class Graph(_core.Graph):
     """A dataflow graph; operations are added to the default one, see as_default."""
     _captures = None  # of a function's body: see functions.py
+    _lift_variable = None  # of a tf.function's body: see graph_functions.py
 
     def __new__(cls):
         return _core.Graph.__new__(cls, environment())
@@ -161,13 +162,15 @@ class Graph(_core.Graph):
         state = self._state
         old = state.device, state.device_functions
         if callable(device_name_or_function):
-            state.device_functions = (device_name_or_function,) + state.device_functions
+            state.device_functions = (device_name_or_function,) + (state.device_functions or (state.device,))
         elif device_name_or_function is None:
             state.device, state.device_functions = "", ()
         else:
             text = str(device_name_or_function)
             _check_device(text)
             state.device = merge_devices(text, state.device)
+            if state.device_functions:
+                state.device_functions = (text,) + state.device_functions
         try:
             yield
         finally:
@@ -342,12 +345,24 @@ class Graph(_core.Graph):
     def _unsafe_unfinalize(self):
         self._finalized = False
 
+    def _device_of(self, op):
+        """The device that an operation gets from the scopes around the caller: a name fills in what those within it leave
+        open, a function says the whole device."""
+        for scope in self._state.device_functions or (self._state.device,):
+            op.device = scope(op) or "" if callable(scope) else merge_devices(op.device, scope)
+        return str(op.device)
+
     def _adopt(self, first, prefix):
-        """Operations that the core has made since node `first`, under `prefix`, belong to where the caller is: they wait
-        for its control dependencies, directly or by one that they read."""
+        """Operations that the core has made since node `first`, under `prefix`, belong to where the caller is: they run on
+        the device of its scopes, unless they are colocated with others, and wait for its control dependencies, directly or
+        by one that they read."""
         state = self._state
         if state.context is not None:
             state.context.adopt(self, first)
+        if state.device or state.device_functions:
+            for op in self._nodes(first):
+                if op.name.startswith(prefix) and op.colocation_groups() == [f"loc:@{op.name}".encode()]:
+                    self._set_device(op, self._device_of(NodeView(op.type, op.name, {}, op.device)))
         if not state.controls:
             return
         waiting = set()
@@ -368,6 +383,29 @@ class Graph(_core.Graph):
 
     def is_fetchable(self, tensor_or_op):
         return True
+
+
+class NodeView:
+    """What a device function sees of an operation. `attrs`: those that are given, by name; of variables they say what their
+    output is."""
+
+    def __init__(self, op, name, attrs, device=""):
+        self.type, self.name, self._attrs, self.device = op, name, attrs, device
+
+    def get_attr(self, name):
+        from thalweg import dtypes
+        if name not in self._attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        kind, value = self._attrs[name]
+        return dtypes._BY_NUMBER[value] if kind == "t" else value
+
+    @property
+    def outputs(self):
+        """Of a variable: what has a type and a shape."""
+        from thalweg import dtypes, type_specs
+        if self.type in ("Variable", "VariableV2"):
+            return [type_specs.TensorSpec(self.get_attr("shape"), self.get_attr("dtype"))]
+        return [type_specs.TensorSpec([], dtypes.resource)] if self.type == "VarHandleOp" else []
 
 
 def _check_device(text):

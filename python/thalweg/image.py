@@ -357,4 +357,9 @@ def image_gradients(image):
     return down, right
 
 
+from thalweg.image_more import (crop_and_resize, draw_bounding_boxes, extract_glimpse, extract_patches,  # noqa: E402, F401
+                                non_max_suppression, non_max_suppression_overlaps, non_max_suppression_padded,
+                                non_max_suppression_with_scores, psnr, resize_image_with_pad, rgb_to_yiq, rgb_to_yuv, sobel_edges,
+                                ssim, ssim_multiscale, yiq_to_rgb, yuv_to_rgb)
+
 names.complete(globals())

@@ -165,7 +165,10 @@ class Message:
         if field is None or field.repeated or field.map or field.is_message:
             raise AttributeError(f"Assignment not allowed to \"{name}\" of {type(self).__name__}.")
         if field.enum and isinstance(value, str):
-            value = _enum(field.enum)[value]
+            members = _enum(field.enum)
+            if value not in members:
+                raise ValueError(f"unknown enum label {value!r}: expected one of {', '.join(members)}")
+            value = members[value]
         if field.kind == "bytes" and not isinstance(value, bytes) or field.kind == "string" and not isinstance(value, (str, bytes)):
             raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: "
                             f"{'bytes' if field.kind == 'bytes' else 'str'}")

@@ -120,8 +120,19 @@ def average_precision_at_k(labels, predictions, k, weights=None, metrics_collect
     """The mean over examples of their average precision at k."""
     if k < 1:
         raise ValueError(f"Invalid k={k}.")
-    with name_scope(name, _name("average_precision", k), [predictions, labels, weights]) as scope:
-        guesses = _best(predictions, k)
+    return _mean_average_precision(_name("average_precision", k), labels, predictions, lambda p: _best(p, k), weights,
+                                   metrics_collections, updates_collections, name)
+
+
+def average_precision_at_top_k(labels, predictions_idx, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    """The same of classes that are ranked already."""
+    return _mean_average_precision("average_precision_at_top_k", labels, predictions_idx,
+                                   lambda p: math_ops.cast(p, dtypes.int64), weights, metrics_collections, updates_collections, name)
+
+
+def _mean_average_precision(kind, labels, predictions, guess, weights, metrics_collections, updates_collections, name):
+    with name_scope(name, kind, [predictions, labels, weights]) as scope:
+        guesses = guess(predictions)
         found = _average_precision(_labels(labels, guesses), guesses)
         if weights is None:
             most = math_ops.cast(array_ops.size(found), dtypes.float64)

@@ -9,7 +9,7 @@ _KINDS = {"tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives
 _SMALL = 1e-7
 
 
-def _counts(labels, predictions, thresholds, weights=None, kinds=("tp", "fn", "tn", "fp")):
+def counts_of(labels, predictions, thresholds, weights=None, kinds=("tp", "fn", "tn", "fp")):
     """({kind: values}, {kind: updates}) of how often scores above each threshold were right and wrong."""
     with graph.control_dependencies([
             checks.assert_greater_equal(predictions, math_ops.cast(0.0, predictions.dtype),
@@ -41,7 +41,7 @@ def _one_count(kind):
     def measure(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None, name=None):
         with variable_scope(name, name_of_kind, [predictions, labels, weights]):
             predictions = convert_to_tensor(predictions)
-            values, updates = _counts(labels, predictions, thresholds, weights, (kind,))
+            values, updates = counts_of(labels, predictions, thresholds, weights, (kind,))
             return collected(values[kind], updates[kind], metrics_collections, updates_collections)
     measure.__name__ = measure.__qualname__ = name_of_kind + "_at_thresholds"
     measure.__doc__ = f"How many {name_of_kind.replace('_', ' ')} there were so far, at each threshold."
@@ -55,7 +55,7 @@ true_negatives_at_thresholds, false_positives_at_thresholds = _one_count("tn"), 
 def _share_at_thresholds(kind, other, labels, predictions, thresholds, weights, metrics_collections, updates_collections, name):
     with variable_scope(name, f"{kind}_at_thresholds", [predictions, labels, weights]):
         predictions = convert_to_tensor(predictions)
-        values, updates = _counts(labels, predictions, thresholds, weights, ("tp", other))
+        values, updates = counts_of(labels, predictions, thresholds, weights, ("tp", other))
 
         def share(counts, purpose):
             return apply("Div", [counts["tp"], _SMALL + counts["tp"] + counts[other]], name=f"{kind}_{purpose}")
@@ -76,7 +76,7 @@ def recall_at_thresholds(labels, predictions, thresholds, weights=None, metrics_
                                 updates_collections, name)
 
 
-def _thresholds(number):
+def evenly(number):
     """Evenly from just below 0 to just above 1."""
     return [-_SMALL, *((i + 1) / (number - 1) for i in range(number - 2)), 1.0 + _SMALL]
 
@@ -123,8 +123,8 @@ def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collectio
         if curve not in ("ROC", "PR"):
             raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
         predictions = convert_to_tensor(predictions)
-        given = _thresholds(num_thresholds) if thresholds is None else [-_SMALL, *sorted(thresholds), 1.0 + _SMALL]
-        values, updates = _counts(labels, predictions, given, weights)
+        given = evenly(num_thresholds) if thresholds is None else [-_SMALL, *sorted(thresholds), 1.0 + _SMALL]
+        values, updates = counts_of(labels, predictions, given, weights)
         return collected(_area(values, curve, summation_method, "value"),
                          _area(updates, curve, summation_method, "update_op"), metrics_collections, updates_collections)
 
@@ -144,7 +144,7 @@ def sensitivity_at_specificity(labels, predictions, specificity, weights=None, n
         found = _share(c, "tn", "fp")
         place = math_ops.cast(math_ops.argmin(apply("Abs", [found - specificity]), 0), dtypes.int32)
         return apply("Div", [c["tp"][place], c["tp"][place] + c["fn"][place] + _SMALL], name=purpose)
-    return _at("sensitivity_at_specificity", measure, labels, predictions, weights, num_thresholds, metrics_collections,
+    return at_threshold("sensitivity_at_specificity", measure, labels, predictions, weights, num_thresholds, metrics_collections,
                updates_collections, name)
 
 
@@ -159,12 +159,12 @@ def specificity_at_sensitivity(labels, predictions, sensitivity, weights=None, n
         nearest = math_ops.cast(apply("Equal", [distances, math_ops.reduce_min(distances)]), dtypes.int64)
         place = math_ops.cast(math_ops.argmax(math_ops.cumsum(nearest), 0), dtypes.int32)
         return apply("Div", [c["tn"][place], c["tn"][place] + c["fp"][place] + _SMALL], name=purpose)
-    return _at("specificity_at_sensitivity", measure, labels, predictions, weights, num_thresholds, metrics_collections,
+    return at_threshold("specificity_at_sensitivity", measure, labels, predictions, weights, num_thresholds, metrics_collections,
                updates_collections, name)
 
 
-def _at(kind, measure, labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, name):
+def at_threshold(kind, measure, labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, name):
     with variable_scope(name, kind, [predictions, labels, weights]):
         predictions = convert_to_tensor(predictions)
-        values, updates = _counts(labels, predictions, _thresholds(num_thresholds), weights)
+        values, updates = counts_of(labels, predictions, evenly(num_thresholds), weights)
         return collected(measure(values, "value"), measure(updates, "update_op"), metrics_collections, updates_collections)

@@ -2,6 +2,7 @@
 """MonitoredSession and its kin: sessions that initialise or restore, fill queues, call hooks and close themselves."""
 import abc
 import sys
+import time
 
 from thalweg import array_ops, errors, ops, variables
 from thalweg import basic_session_run_hooks as hooks_module
@@ -157,7 +158,8 @@ class _MonitoredSession:
         self._create()
 
     def _create(self):
-        """The session itself, with its threads."""
+        """The session itself, with its threads. Waits for tasks that are away."""
+        until, pause = time.monotonic() + getattr(self._creator, "_max_wait_secs", 7200), 0.05
         while True:
             try:
                 self._session = self._creator.create_session()
@@ -168,10 +170,19 @@ class _MonitoredSession:
                     hook.after_create_session(self._session, self._coord)
                 return
             except _PREEMPTED as error:
-                if not self._recovers:
+                self._abandon_session()
+                pause = min(pause * 2, 1.0)
+                if not self._recovers or time.monotonic() + pause > until:
                     raise
                 tw_logging.info("An error was raised while a session was being created: %s. A new session will be made.", error)
-                self._end_session()
+                time.sleep(pause)
+
+    def _abandon_session(self):
+        """Ends a session whose tasks have gone away: what that fails with is known."""
+        try:
+            self._end_session(failed=True)
+        except errors.OpError as error:
+            tw_logging.debug("Ignored exception: %s", error)
 
     @property
     def graph(self):
@@ -187,12 +198,22 @@ class _MonitoredSession:
             try:
                 if self._session is None:
                     self._create()
+                self._raise_preemption()
                 return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
             except _PREEMPTED as error:
                 if not self._recovers:
                     raise
                 tw_logging.info("An error was raised: %s. The current session will be closed and a new one made.", error)
-                self._end_session()
+                self._abandon_session()
+
+    def _raise_preemption(self):
+        """A thread that fills a queue may be the first to see that a task has gone away."""
+        try:
+            self._coord.raise_requested_exception()
+        except _PREEMPTED:
+            raise
+        except Exception:
+            pass  # the run fails with it, or closing does
 
     def _run_with_hooks(self, fetches, feed_dict=None, options=None, run_metadata=None):
         if self._stops:
@@ -259,8 +280,17 @@ class _MonitoredSession:
             return None
 
     def should_stop(self):
-        """Whether the training is over."""
-        return self._closed or self._stops or (self._coord is not None and self._coord.should_stop())
+        """Whether the training is over. It is not when a task has gone away: then the session is made anew."""
+        if self._closed or self._stops or self._coord is None:
+            return self._closed or self._stops
+        if self._recovers:
+            try:
+                self._raise_preemption()
+            except _PREEMPTED as error:
+                tw_logging.info("An error was raised: %s. The current session will be closed and a new one made.", error)
+                self._abandon_session()
+                self._create()
+        return self._coord.should_stop()
 
     def _is_closed(self):
         return self._closed
@@ -354,7 +384,8 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
                              log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
                              summary_dir=None):
-    """A MonitoredSession that saves checkpoints and summaries."""
+    """A MonitoredSession that saves checkpoints and summaries. At a cluster it waits for the tasks that the graph names, or those
+    that the filters of `config` admit."""
     save_summaries_steps, save_summaries_secs = _chosen(save_summaries_steps, save_summaries_secs, (100, None))
     save_checkpoint_steps, save_checkpoint_secs = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
     scaffold = scaffold or Scaffold()

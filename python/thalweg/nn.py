@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neural networks: tw.nn."""
+import contextlib
+
 from thalweg import array_ops, dtypes, math_ops, names, ops, random_ops
-from thalweg.graph import name_scope
+from thalweg.graph import colocate_with, name_scope
 from thalweg.ops import apply, convert_to_tensor
 from thalweg.tensor import Tensor
 
@@ -308,6 +310,13 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
                      name=scope)
 
 
+def rows_of(params, ids, name=None):
+    """Rows of params, taken where params is: between tasks the rows go, not the table."""
+    op = getattr(params, "op", None)
+    with contextlib.nullcontext() if op is None else colocate_with(op):
+        return array_ops.gather(params, ids, name=name)
+
+
 def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
     """Rows of an embedding."""
     if params is None or isinstance(params, (list, tuple)) and not params:
@@ -319,7 +328,7 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
     else:
         parts = [params]
     if len(parts) == 1:
-        found = array_ops.gather(parts[0], ids, name=name or "embedding_lookup")
+        found = rows_of(parts[0], ids, name or "embedding_lookup")
     else:
         from thalweg import nn_more
         parts = [p if hasattr(p, "op") else convert_to_tensor(p) for p in parts]

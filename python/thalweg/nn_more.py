@@ -238,7 +238,7 @@ def lookup_in_parts(params, ids, partition_strategy, name):
         part = math_ops.cast(part, dtypes.int32)
         places = apply("DynamicPartition", [place, part], {"num_partitions": count})
         order = apply("DynamicPartition", [math_ops.range_(array_ops.size(flat)), part], {"num_partitions": count})
-        found = [array_ops.gather(p, math_ops.cast(i, kind)) for p, i in zip(params, places)]
+        found = [nn.rows_of(p, math_ops.cast(i, kind)) for p, i in zip(params, places)]
         merged = apply("DynamicStitch", [order, found])
         rest = found[0].shape[1:]
         shape = array_ops.concat([array_ops.shape(ids), array_ops.shape(found[0])[1:]], 0)

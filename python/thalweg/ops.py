@@ -195,9 +195,14 @@ def _create(op, name, flat, attrs, controls=()):
     if state.colocate is not None and not any(a[0] == "_class" for a in attrs):
         attrs = attrs + [("_class", "S", state.colocate)]
     device = state.device
-    if state.device_functions:
-        for function in state.device_functions:
-            device = graph_module.merge_devices(device, function(_NodeView(op, name, device)) or "")
+    if device or state.device_functions:
+        of_reference = flat and flat[0] is not None and flat[0].dtype._is_ref_dtype and schema_of(op).inputs[0].is_ref
+        if of_reference:  # what changes a variable runs where the variable is, whatever the scopes say
+            device = flat[0].op.device
+            if not any(a[0] == "_class" for a in attrs):
+                attrs = attrs + [("_class", "S", (f"loc:@{flat[0].op.name}",))]
+        elif state.device_functions:
+            device = graph._device_of(graph_module.NodeView(op, name, {a[0]: a[1:] for a in attrs}))
     try:
         made = graph._add_node(op, name, flat, before, attrs, device, site())
     except ValueError as error:
@@ -211,13 +216,6 @@ def _create(op, name, flat, attrs, controls=()):
         graph._contexts[made._id] = context
         context.made(made)
     return made
-
-
-class _NodeView:
-    """What a device function sees of the operation to come."""
-
-    def __init__(self, op, name, device):
-        self.type, self.name, self.device = op, name, device
 
 
 def apply(op, inputs, attrs=None, name=None):

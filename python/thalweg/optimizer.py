@@ -32,7 +32,11 @@ class Optimizer(optimizer_rules.Rules):
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
     _kind = None  # the core's optimizer that a class is
 
-    def __init__(self, use_locking, name, use_nesterov=False, **parameters):
+    def __init__(self, use_locking, name):
+        self._set_up(use_locking, name)
+
+    def _set_up(self, use_locking, name, use_nesterov=False, **parameters):
+        """What the constructors of the optimizers here have in common."""
         if not name:
             raise ValueError("Must specify the optimizer name")
         self._use_locking, self._name, self._nesterov, self._parameters = use_locking, name, use_nesterov, parameters

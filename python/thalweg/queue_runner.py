@@ -59,7 +59,8 @@ class QueueRunner:
                     return
         except Exception as error:
             if coord:
-                coord.request_stop(error)
+                if not coord.joined:  # afterwards it is the end of the session that ended this
+                    coord.request_stop(error)
             else:
                 tw_logging.error("Exception in QueueRunner: %s", error)
                 with self._lock:

@@ -2,26 +2,7 @@
 """The framing of TFRecord and event files: length, data, and a masked CRC-32C of each."""
 import struct
 
-
-def _table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-_TABLE = _table()
-
-
-def masked_crc(data):
-    """The CRC-32C of bytes, turned and shifted so that data may hold its own."""
-    crc, table = 0xFFFFFFFF, _TABLE
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+from thalweg._core import masked_crc
 
 
 def frame(data):

@@ -3,28 +3,41 @@
 import os
 import re
 
-from thalweg import _core, errors, graph, lookup, ops, variables
-from thalweg.graph import GraphKeys
+from thalweg import _core, dtypes, errors, graph, lookup, ops, saveables, variables
+from thalweg.graph import GraphKeys, control_dependencies, name_scope
+from thalweg.saveables import BaseSaverBuilder, SaveableObject  # noqa: F401: TensorFlow has them here
 
 
 def _named(var_list):
-    """{name in the checkpoint: variable} of a list or dict of variables."""
+    """{name in the checkpoint: variable} of a list or dict of variables; what is none stands under its own name."""
     if var_list is None:
         var_list = list(dict.fromkeys(graph.get_collection(GraphKeys.GLOBAL_VARIABLES) +
                                       graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)))
     if isinstance(var_list, dict):
         for v in var_list.values():
-            if not hasattr(v, "_ref_tensor"):
+            if not hasattr(v, "_ref_tensor") and not isinstance(v, SaveableObject):
                 raise TypeError(f"Variable to save is not a Variable: {v}")
         return dict(var_list)
     named = {}
     for v in var_list:
-        if not isinstance(v, (variables.Variable, lookup.TableSaveable)):
+        if not isinstance(v, (variables.Variable, lookup.TableSaveable, SaveableObject)):
             raise TypeError(f"Variable to save is not a Variable: {v}")
-        if v.op.name in named:
-            raise ValueError(f"At least two variables have the same name: {v.op.name}")
-        named[v.op.name] = v
+        name = v.name if isinstance(v, SaveableObject) else v.op.name
+        if name in named:
+            raise ValueError(f"At least two variables have the same name: {name}")
+        named[name] = v
     return named
+
+
+def _place(target, first, prefix):
+    """Those that write and read files run on the device of the scopes around; those that set a variable, where it is."""
+    def is_of_variable(op):
+        return op.type != "SaveV2" and any(i.dtype._is_ref_dtype or i.dtype == dtypes.resource for i in op.inputs)
+
+    if target._state.device or target._state.device_functions:
+        for op in target._nodes(first):
+            if op.name.startswith(prefix) and not is_of_variable(op):
+                target._set_device(op, target._device_of(graph.NodeView(op.type, op.name, {}, op.device)))
 
 
 class Saver:
@@ -35,7 +48,7 @@ class Saver:
                  write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
         self._var_list, self._name, self._pad = var_list, name, pad_step_number
         self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
-        self._last, self._core, self._scope = [], None, None
+        self._last, self._core, self._scope, self._reshape = [], None, None, reshape
         if not defer_build:
             self.build()
 
@@ -48,12 +61,21 @@ class Saver:
             if self._allow_empty:
                 return
             raise ValueError("No variables to save")
-        target = next(iter(named.values())).graph
+        others = [named[n] for n in sorted(named) if isinstance(named[n], SaveableObject)]
+        names = sorted(n for n in named if not isinstance(named[n], SaveableObject))
+        target = named[names[0]].graph if names else graph.get_default_graph()
         target._check_not_finalized()
-        names = sorted(named)
         scope = self._scope = target.unique_name(self._name or "save")
-        self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope,
-                                 ops.site())
+        with target.as_default(), control_dependencies(None), name_scope(scope + "/"):
+            entries, first = saveables.entries(others), target._num_nodes()
+            self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope,
+                                     ops.site(), *entries)
+            _place(target, first, scope + "/")
+            if others:
+                restored = target.get_operation_by_name(scope + "/RestoreV2").outputs[-len(entries[0]):]
+                done = target.get_operation_by_name(scope + "/restore_all")
+                for operation in saveables.restore_operations(others, restored, self._reshape):
+                    target._add_control_input(done, operation)
 
     @property
     def last_checkpoints(self):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters: which tasks there are, and one of them in this process (tf.train.ClusterSpec, tf.train.Server)."""
+import os
+
 from thalweg import _core, compat
 from thalweg import messages
 
@@ -112,14 +114,27 @@ def _server_def(given, job_name, task_index, protocol, config):
     return made
 
 
+def full_target(target):
+    """A target of TLS that names no files takes those of THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TLS_CA."""
+    target = compat.as_str(target)
+    if not target.startswith("grpcs://") or "?" in target:
+        return target
+    files = {name: os.environ.get(f"THALWEG_TLS_{name.upper()}", "") for name in ("cert", "key", "ca")}
+    return target + "?" + "&".join(f"{name}={path}" for name, path in files.items() if path)
+
+
 class Server:
-    """One task of a cluster in this process: `Session(server.target)` runs there. It listens on loopback addresses only, unless
-    `insecure` is set: nothing is encrypted, and nobody is asked who he is."""
+    """One task of a cluster in this process: `Session(server.target)` runs there. It listens on loopback addresses only, unless it
+    has certificates (`tls`: the files of its certificate, its key and of who signs the others') or `insecure` is set: then nothing
+    is encrypted, and nobody is asked who he is. `limits`: max_message_bytes, max_graph_bytes, max_graph_nodes, max_sessions,
+    max_calls, memory_limit."""
 
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True, *,
-                 insecure=False):
+                 insecure=False, tls=None, **limits):
         self._def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
-        self._insecure = insecure
+        self._options = dict(limits, insecure=insecure)
+        if tls is not None:
+            self._options.update(zip(("tls_cert", "tls_key", "tls_ca"), map(os.fspath, tls), strict=True))
         self._server = None
         if start:
             self.start()
@@ -127,7 +142,7 @@ class Server:
     def start(self):
         """Listens. Nothing when it does already."""
         if self._server is None:
-            self._server = _core.Server(self._def.SerializeToString(), insecure=self._insecure)
+            self._server = _core.Server(self._def.SerializeToString(), **self._options)
 
     def _started(self):
         if self._server is None:

@@ -3,7 +3,7 @@
 import threading
 
 from thalweg import _core
-from thalweg import compat, errors
+from thalweg import compat, errors, server
 from thalweg import graph as graph_module
 from thalweg.tensor import IndexedSlices, Tensor
 
@@ -45,7 +45,7 @@ class Session(_core.Session):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         given, size = _options(config)
         if target:
-            given["target"] = compat.as_str(target)
+            given["target"] = server.full_target(target)
             given["config"] = b"" if config is None else config.SerializeToString()
         return _core.Session.__new__(cls, graph_module.environment(*size), graph, **given)
 
@@ -108,7 +108,7 @@ class Session(_core.Session):
     def reset(target, containers=None, config=None):
         given, size = _options(config)
         if target:
-            _core.reset_target(compat.as_str(target), list(containers or []), given.get("timeout_ms", 0))
+            _core.reset_target(server.full_target(target), list(containers or []), given.get("timeout_ms", 0))
         else:
             graph_module.environment(*size).reset(list(containers or []))
 

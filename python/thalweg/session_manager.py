@@ -6,6 +6,31 @@ from thalweg import errors, graph, saver as saver_module
 from thalweg import logging as tw_logging
 from thalweg.session import Session
 
+_CALLS = {"Case", "For", "If", "MapDefun", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase",
+          "StatelessIf", "StatelessWhile", "SymbolicGradient", "While"}
+
+
+def _only_named_tasks(config, master, graph):
+    """The configuration of a session at a cluster that waits for the tasks which a finished graph names, and for no others: a
+    worker for the parameter servers and itself. As given, where it has filters, or where the graph may need anybody."""
+    from thalweg.device_specs import DeviceSpec
+    from thalweg.functions import _is_registered
+    from thalweg.messages import ConfigProto
+    if not master or not graph.finalized or config is not None and config.device_filters:
+        return config
+    operations = graph.get_operations()
+    if any(kind in _CALLS or not _is_registered(kind) for kind in {op.type for op in operations}):
+        return config  # functions name devices too
+    tasks = [DeviceSpec.from_string(device) for device in {op.device for op in operations}]
+    filters = {DeviceSpec(job=t.job, replica=t.replica, task=t.task).to_string() for t in tasks if t.job is not None}
+    if not filters or any(t.job is None and t.task is not None for t in tasks):
+        return config
+    made = ConfigProto()
+    if config is not None:
+        made.CopyFrom(config)
+    made.device_filters.extend(sorted(filters))
+    return made
+
 
 class SessionManager:
     """SessionManager(ready_op=...).prepare_session("", init_op=init, saver=saver, checkpoint_dir="dir")."""
@@ -22,9 +47,12 @@ class SessionManager:
     def _target(self):
         return graph.get_default_graph() if self._graph is None else self._graph
 
+    def _session(self, master, config):
+        return Session(master, graph=self._target(), config=_only_named_tasks(config, master, self._target()))
+
     def _restored(self, master, saver, checkpoint_dir, path, wait_for_checkpoint, max_wait_secs, config):
         """(session, whether its variables come from a checkpoint)."""
-        sess = Session(master, graph=self._target(), config=config)
+        sess = self._session(master, config)
         if checkpoint_dir and path:
             raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
         if not saver or not (checkpoint_dir or path):
@@ -83,18 +111,20 @@ class SessionManager:
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
         """A session whose variables somebody else has initialised."""
         until = time.monotonic() + (max_wait_secs if max_wait_secs is not None else float("inf"))
+        pause = 0.05  # looks often at first, then once in recovery_wait_secs
         while True:
-            sess = Session(master, graph=self._target(), config=config)
+            pause = min(pause * 2, self._wait_secs)
+            sess = self._session(master, config)
             done, why = self._local_init(sess)
             ready, message = self._model_ready(sess)
             if done and ready:
                 return sess
             sess.close()
-            if until - time.monotonic() < self._wait_secs:
+            if until - time.monotonic() < pause:
                 raise errors.DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {max_wait_secs} secs. {why or message}")
             tw_logging.info("Waiting for model to be ready: %s", why or message)
-            time.sleep(self._wait_secs)
+            time.sleep(pause)
 
     def _model_ready(self, sess):
         return _ready(self._ready_op, sess, "Model not ready")

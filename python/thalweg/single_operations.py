@@ -25,6 +25,7 @@ decode_base64 DecodeBase64
 decode_compressed DecodeCompressed
 decode_json_example DecodeJSONExample
 depth_to_space DepthToSpace
+dequantize Dequantize
 encode_base64 EncodeBase64
 fft FFT
 fft2d FFT2D
@@ -43,7 +44,6 @@ image.decode_bmp DecodeBmp
 image.decode_gif DecodeGif
 image.decode_jpeg DecodeJpeg
 image.decode_png DecodePng
-image.draw_bounding_boxes DrawBoundingBoxesV2
 image.encode_jpeg EncodeJpeg
 image.encode_png EncodePng
 image.extract_jpeg_shape ExtractJpegShape
@@ -85,6 +85,10 @@ nn.quantized_relu_x QuantizedReluX
 parse_tensor ParseTensor
 polygamma Polygamma
 qr Qr
+quantization.quantize_and_dequantize QuantizeAndDequantizeV2
+quantize QuantizeV2
+quantize_v2 QuantizeV2
+quantized_concat QuantizedConcat
 random.stateless_multinomial StatelessMultinomial
 read_file ReadFile
 realdiv RealDiv

@@ -40,7 +40,7 @@ _SOURCES = {
     "python.platform.test": "test", "python.platform.googletest": "test", "python.platform.tf_logging": "logging",
     "python.pywrap_tensorflow": "train stand_ins", "python.saved_model": "saved_model", "python.summary": "summary",
     "python.tf2": "stand_ins", "python.training": "train", "python.training.moving_averages": "moving_averages train",
-    "python.training.optimizer": "train", "python.training.saver": "saver", "python.training.learning_rate_decay": "learning_rates",
+    "python.training.optimizer": "train", "python.training.saver": "saver", "python.training.saving.saveable_object": "saveables", "python.training.learning_rate_decay": "learning_rates",
     "python.util": "stand_ins", "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "stand_ins",
     "python.eager.context": "stand_ins",
 }

@@ -11,6 +11,7 @@ import unittest
 import numpy as np
 
 from thalweg import errors, graph, names
+from thalweg.local_cluster import create_local_cluster  # noqa: F401  (public here as well)
 from thalweg.session import Session
 
 

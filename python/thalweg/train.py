@@ -18,6 +18,7 @@ _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_deca
           "basic_session_run_hooks": "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook "
                                      "GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError NanTensorHook "
                                      "SecondOrStepTimer StepCounterHook StopAtStepHook SummarySaverHook",
+          "bounded_staleness": "BoundedStalenessOptimizer",
           "coordinator": "Coordinator LooperThread",
           "queue_runner": "QueueRunner add_queue_runner start_queue_runners",
           "event_files": "summary_iterator",
@@ -29,7 +30,8 @@ _LATER = {"learning_rates": "cosine_decay cosine_decay_restarts exponential_deca
           "server": "ClusterSpec Server",
           "session_manager": "SessionManager",
           "session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
-          "supervisor": "Supervisor basic_train_loop"}
+          "supervisor": "Supervisor basic_train_loop",
+          "sync_replicas": "SyncReplicasOptimizer"}
 
 
 def __getattr__(name):
@@ -49,7 +51,7 @@ class GradientDescentOptimizer(Optimizer):
     _kind = "GradientDescent"
 
     def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
-        super().__init__(use_locking, name, learning_rate=learning_rate)
+        self._set_up(use_locking, name, learning_rate=learning_rate)
 
 
 class MomentumOptimizer(Optimizer):
@@ -57,7 +59,7 @@ class MomentumOptimizer(Optimizer):
     _kind = "Momentum"
 
     def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
-        super().__init__(use_locking, name, use_nesterov, learning_rate=learning_rate, momentum=momentum)
+        self._set_up(use_locking, name, use_nesterov, learning_rate=learning_rate, momentum=momentum)
 
 
 class AdagradOptimizer(Optimizer):
@@ -67,8 +69,8 @@ class AdagradOptimizer(Optimizer):
     def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
-        super().__init__(use_locking, name, learning_rate=learning_rate,
-                         initial_accumulator_value=initial_accumulator_value)
+        self._set_up(use_locking, name, learning_rate=learning_rate,
+                     initial_accumulator_value=initial_accumulator_value)
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -76,7 +78,7 @@ class AdadeltaOptimizer(Optimizer):
     _kind = "Adadelta"
 
     def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"):
-        super().__init__(use_locking, name, learning_rate=learning_rate, rho=rho, epsilon=epsilon)
+        self._set_up(use_locking, name, learning_rate=learning_rate, rho=rho, epsilon=epsilon)
 
 
 class RMSPropOptimizer(Optimizer):
@@ -86,7 +88,7 @@ class RMSPropOptimizer(Optimizer):
     def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
                  name="RMSProp"):
         self._kind = "CenteredRMSProp" if centered else "RMSProp"
-        super().__init__(use_locking, name, learning_rate=learning_rate, decay=decay, momentum=momentum, epsilon=epsilon)
+        self._set_up(use_locking, name, learning_rate=learning_rate, decay=decay, momentum=momentum, epsilon=epsilon)
 
 
 class AdamOptimizer(Optimizer):
@@ -94,7 +96,7 @@ class AdamOptimizer(Optimizer):
     _kind = "Adam"
 
     def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
-        super().__init__(use_locking, name, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
+        self._set_up(use_locking, name, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon)
 
 
 class FtrlOptimizer(Optimizer):
@@ -108,10 +110,10 @@ class FtrlOptimizer(Optimizer):
         if l2_shrinkage_regularization_strength > 0:
             self._kind = "FtrlV2"
             more["l2_shrinkage_regularization_strength"] = l2_shrinkage_regularization_strength
-        super().__init__(use_locking, name, learning_rate=learning_rate, learning_rate_power=learning_rate_power,
-                         initial_accumulator_value=initial_accumulator_value,
-                         l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength, **more)
+        self._set_up(use_locking, name, learning_rate=learning_rate, learning_rate_power=learning_rate_power,
+                     initial_accumulator_value=initial_accumulator_value,
+                     l1_regularization_strength=l1_regularization_strength,
+                     l2_regularization_strength=l2_regularization_strength, **more)
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
@@ -120,9 +122,9 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
     def __init__(self, learning_rate, l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
                  name="ProximalGradientDescent"):
-        super().__init__(use_locking, name, learning_rate=learning_rate,
-                         l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength)
+        self._set_up(use_locking, name, learning_rate=learning_rate,
+                     l1_regularization_strength=l1_regularization_strength,
+                     l2_regularization_strength=l2_regularization_strength)
 
 
 class ProximalAdagradOptimizer(Optimizer):
@@ -131,10 +133,10 @@ class ProximalAdagradOptimizer(Optimizer):
 
     def __init__(self, learning_rate, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
                  l2_regularization_strength=0.0, use_locking=False, name="ProximalAdagrad"):
-        super().__init__(use_locking, name, learning_rate=learning_rate,
-                         initial_accumulator_value=initial_accumulator_value,
-                         l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength)
+        self._set_up(use_locking, name, learning_rate=learning_rate,
+                     initial_accumulator_value=initial_accumulator_value,
+                     l1_regularization_strength=l1_regularization_strength,
+                     l2_regularization_strength=l2_regularization_strength)
 
 
 # ---- the global step ----

@@ -156,6 +156,8 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
     given = dict(locals())
     body = graph.get_default_graph()
     if body._captures is not None:  # of a function: variables live outside
+        if body._lift_variable is not None:
+            given["use_resource"] = True
         with body.outermost().as_default():
             return get_variable(**given)
     scope = get_variable_scope()

@@ -42,6 +42,13 @@ class Variable:
                  aggregation=VariableAggregation.NONE, shape=None):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
+        body = graph.get_default_graph()
+        if body._lift_variable is not None:  # of a tf.function: variables live outside, as resources
+            body._lift_variable()
+            with body.outermost().as_default():
+                self.__init__(initial_value, trainable, collections, validate_shape, caching_device, name, variable_def, dtype,
+                              expected_shape, import_scope, constraint, True, synchronization, aggregation, shape)
+            return
         self._trainable = True if trainable is None else trainable
         self._resource = _use_resource if use_resource is None else use_resource
         self.constraint = constraint

@@ -131,11 +131,17 @@ def case(op, *inputs, options=(), after_all=(), **attrs):
     return Case(op, inputs, attrs, options, after_all)
 
 
+def needed(facts, attr):
+    """Whether a node of either release must have this attribute: without a default in one of them."""
+    old = facts.get("was_1.15", {}).get("attrs") or {}
+    return "default" not in attr or "default" not in (old.get(attr["name"]) or attr)
+
+
 class Built:
     """A case as GraphDefs and feeds."""
 
     def __init__(self, case, types, seed, fed=False, change=None):
-        """types: {attribute: type} of the node; fed: constants are fed too, all of unknown shapes; change: (number of the value, function)."""
+        """types: {attribute: type} of the node; fed: constants are fed too, all of unknown shapes unless "shaped"; change: (number of the value, function)."""
         types = {**types, **{a["name"]: case.attrs[a["name"]] for a in FACTS[case.op]["attrs"] if a["type"] == "type" and a["name"] in case.attrs}}
         self.case, self.fed, self.change = case, fed, change
         self.attrs_of, self.late, self.values = {}, [], []
@@ -176,7 +182,7 @@ class Built:
         made.input.extend(sources)
         for a in facts["attrs"]:
             value = known.get(a["name"])
-            if "default" not in a or isinstance(value, np.ndarray) or value != a["default"]:
+            if needed(facts, a) or isinstance(value, np.ndarray) or value != a["default"]:
                 encode(made.attr[a["name"]], a["type"], value)
         return name
 
@@ -210,7 +216,7 @@ class Built:
             fill_tensor(node.attr["value"].tensor, value, kind)
             return name
         node.op = "Placeholder"
-        set_shape(node.attr["shape"].shape, None if self.fed else value.shape)
+        set_shape(node.attr["shape"].shape, None if self.fed and "shaped" not in self.case.options else value.shape)
         self.feeds[f"{name}:0"] = (kind, value)
         if (kind.startswith("float") or kind.startswith("complex")) and not arg.get("is_ref"):
             self.by.append(f"{name}:0")

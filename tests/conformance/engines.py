@@ -33,11 +33,12 @@ class Run:
         self.file.close()
         if not self.ids:
             return
-        environment = dict(os.environ)
+        environment, own = dict(os.environ), os.path.join(FOLDER, self.name + ".files")
+        os.makedirs(own, exist_ok=True)  # files that cases write are the engine's own
         if self.command[-1] != "thalweg":
             environment.pop("PYTHONPATH", None)
         with open(self.answers + ".log", "wb") as log:
-            self.process = subprocess.Popen([*self.command, self.requests, self.answers], env=environment, stdout=log, stderr=log,
+            self.process = subprocess.Popen([*self.command, self.requests, self.answers], env=environment, cwd=own, stdout=log, stderr=log,
                                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)))
 
     def poll(self):
@@ -75,9 +76,11 @@ def at_work(runs, say):
     return {r.name: r for r in runs}
 
 
-def engines(prefix=""):
-    """Those that are here: ours, TensorFlow 2.21 (this very Python), TensorFlow 1.15 if its own Python is."""
+def engines(prefix="", recorded=None):
+    """Those that are here: ours, TensorFlow 2.21 (this very Python), TensorFlow 1.15 if its own Python is; else what makes a record of it."""
     made = {"thalweg": Run(prefix + "thalweg", sys.executable, "thalweg"), "2.21": Run(prefix + "2.21", sys.executable, "tensorflow")}
     if os.path.exists(OLD_PYTHON):
         made["1.15"] = Run(prefix + "1.15", OLD_PYTHON, "tensorflow")
+    elif recorded:
+        made["1.15"] = recorded()
     return made

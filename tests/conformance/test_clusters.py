@@ -1,63 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters of three tasks, with the real TensorFlow's client and with its servers among ours: variables, queues, conditionals,
 errors and partial runs over tasks."""
-import json
 import os
-import signal
-import socket
-import subprocess
-import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from tasks import cluster_of
 
 tf.disable_v2_behavior()
-COMMAND = os.environ.get("THALWEG_COMMAND", os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "build", "release", "bin", "thalweg"))
-TASKS = [("worker", 0), ("ps", 0), ("worker", 1)]
-THEIR_SERVER = """
-import json, sys
-import tensorflow.compat.v1 as tf
-server = tf.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]))
-print("ready", server.target, flush=True)
-server.join()
-"""
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
-
-
-@pytest.fixture(name="cluster", params=["ours ours ours", "ours theirs ours", "theirs ours ours"], ids=lambda p: p.replace(" ", "-"))
+@pytest.fixture(name="cluster", params=["ours ours ours", "ours new ours", "new ours ours"], ids=lambda p: p.replace(" ", "-"))
 def servers(request):
     """The target of worker 0, the master; who serves it, the ps and worker 1."""
-    ports = free_ports(3)
-    spec = json.dumps({"worker": [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"], "ps": [f"127.0.0.1:{ports[1]}"]})
-    running = []
-    try:
-        for (job, task), kind in zip(TASKS, request.param.split()):
-            command = ([COMMAND, "serve", "--cluster", spec, "--job", job, "--task", str(task)] if kind == "ours"
-                       else [sys.executable, "-c", THEIR_SERVER, spec, job, str(task)])
-            running.append((kind, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)))
-        for _, process in running:
-            assert process.stdout.readline().startswith("ready")
-        yield f"grpc://127.0.0.1:{ports[0]}", request.param
-    finally:
-        for kind, process in running:
-            process.send_signal(signal.SIGTERM if kind == "ours" else signal.SIGKILL)
-        for kind, process in running:
-            with process:
-                code = process.wait(20)
-            assert kind == "theirs" or code == 0
+    with cluster_of(request.param.split()) as target:
+        yield target, request.param
 
 
 @pytest.fixture(autouse=True)
@@ -102,20 +61,3 @@ def test_a_graph_spans_three_tasks(cluster):
         np.testing.assert_allclose(session.partial_run(handle, y, {x: np.ones([1, 3])}), [[1.0, 1.0]], atol=1e-5)
         assert session.partial_run(handle, loss) < 1e-9
     assert kinds
-
-
-def test_a_loop_spans_tasks(cluster):
-    target, kinds = cluster
-    if kinds != "ours ours ours":
-        pytest.skip("a loop over tasks of both kinds is refused: frame numbers differ by release")
-
-    def body(i, total):
-        with tf.device("/job:worker/task:1"):
-            added = total + tf.cast(i, tf.float32)
-        with tf.device("/job:ps"):
-            return i + 1, added * 1.0
-
-    with tf.device("/job:ps"):
-        loop = tf.while_loop(lambda i, total: i < 10, body, [0, 0.0])
-    with tf.Session(target, config=tf.ConfigProto(operation_timeout_in_ms=60000)) as session:
-        assert session.run(loop) == (10, 45.0)

@@ -173,6 +173,15 @@ def raw_forms():
                      for s, l, d in [(0, 3, 1), (0, 0, 1), (3, 0, -1), (3, 0, 1), (0, 3, 0), (0, 5, 2), (5, 0, -2), (0, 0, 0)]]
 
 
+def function_on_rows():
+    @function.Defun(F32, tf.int32, F32)
+    def f(a, n, scale):
+        return a * scale, tf.reduce_sum(a) + tf.cast(n, F32), tf.range(n)
+    fetches = tf.raw_ops.MapDefun(arguments=[x_of(None, 2), x_of(None, name="n", dtype=tf.int32)], captured_inputs=[x_of(name="y")],
+                                  output_types=[F32, F32, tf.int32], output_shapes=[[2], [], [None]], f=f)
+    return fetches, [{"x:0": numbers(rows, 2), "n:0": np.int32(n), "y:0": np.float32(3)} for rows, n in ((3, [4, 4, 4]), (1, [0]), (3, [1, 2, 3]), (2, [1, 1, 1]))]
+
+
 def remote_call():
     @function.Defun(F32)
     def f(a):
@@ -200,7 +209,7 @@ def symbolic_gradients():
 
 PROGRAMS = [nested_calls, lists_and_constants, conditionals, switch_case, loops, growing_loop, loop_in_branch, gradient_inside,
             gradient_of_branches, gradient_of_loop, map_and_scan, variables, effects_without_readers, effects_in_loop, assertion,
-            raw_forms, remote_call, symbolic_gradients]
+            raw_forms, function_on_rows, remote_call, symbolic_gradients]
 
 
 def run_steps(module, graph, config, start, fetches, feeds, also):

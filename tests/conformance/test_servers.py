@@ -2,25 +2,21 @@
 """The real TensorFlow's client on our server: its sessions, steps, errors and callables over the wire."""
 import os
 import signal
-import subprocess
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
+from tasks import serving
 
 tf.disable_v2_behavior()
-COMMAND = os.environ.get("THALWEG_COMMAND", os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "build", "release", "bin", "thalweg"))
 
 
 @pytest.fixture(name="target")
 def server():
-    with subprocess.Popen([COMMAND, "serve"], stdout=subprocess.PIPE, text=True) as process:
+    with serving.serve({"local": ["127.0.0.1:0"]}, "local") as process:
         try:
-            word, target = process.stdout.readline().split()
-            assert word == "ready"
-            yield target
+            yield serving.ready(process)
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0

@@ -51,6 +51,8 @@ typedef int32_t TwDataType;
 
 TW_EXPORT const char* tw_version(void); /* "0.1.0" */
 TW_EXPORT int32_t tw_abi_version(void); /* 1 */
+/* The checksum of record and event files: CRC-32C, masked. */
+TW_EXPORT uint32_t tw_masked_crc32c(const void* data, size_t size);
 
 /* ---- Status: code, message, and where it happened ("" when not known) ---- */
 TW_EXPORT TwStatus* tw_status_new(void);
@@ -214,6 +216,15 @@ TW_EXPORT TwCode tw_graph_set_back_edge(TwGraph* graph, TwNode* merge, int32_t i
                                         TwOutput source, TwStatus* status);
 TW_EXPORT TwCode tw_graph_add_control_input(TwGraph* graph, TwNode* node, TwNode* before,
                                             TwStatus* status);
+/* Another source for input `index`, of the same type and a shape that fits. INVALID_ARGUMENT, with
+ * the path, when a cycle would close. Not while another thread prepares a run of the node; a
+ * session that has run it keeps what it read then. */
+TW_EXPORT TwCode tw_graph_set_input(TwGraph* graph, TwNode* node, int32_t index, TwOutput source,
+                                    TwStatus* status);
+/* The device that a node asks for: of nodes that gradients and optimizers made, before a session
+ * has seen them. */
+TW_EXPORT TwCode tw_graph_set_device(TwGraph* graph, TwNode* node, const char* device,
+                                     TwStatus* status);
 /* What the caller knows of a shape beyond inference, for nodes made from now on; rank -1: nothing,
  * dimension -1: unknown. INVALID_ARGUMENT when it contradicts what is known. Not while another
  * thread prepares a run of the node. */
@@ -315,7 +326,7 @@ typedef struct TwSessionOptions {
   int32_t join_products; /* a pass, as above; it changes last places */
   int32_t channels_last; /* a pass; channels-first convolutions as channels-last ones; likewise */
   /* "grpc://HOST:PORT": the session of a server, Thalweg's or TensorFlow's, to which the graph is
-   * sent. NULL or "": this process. */
+   * sent; "grpcs://HOST:PORT?cert=FILE&key=FILE&ca=FILE" over TLS. NULL or "": this process. */
   const char* target;
   const void* config; /* for the server: a ConfigProto message */
   size_t config_size;
@@ -405,6 +416,13 @@ typedef struct TwSaverOptions {
   double keep_checkpoint_every_n_hours; /* one in so many hours is kept for good; default 10000 */
   const char* scope;                    /* of the nodes; NULL: "save" */
   const char* site;                     /* of the nodes: "train.py:41 in build" */
+  /* Saved besides, under tensor_names[i]; tensor_slices[i] is the part of a larger tensor, in the
+   * words of SaveV2's shape_and_slices, "": the whole. Restored values are the last outputs of
+   * SCOPE/RestoreV2; add what sets them to the control inputs of SCOPE/restore_all. */
+  const char* const* tensor_names;
+  const char* const* tensor_slices;
+  const TwOutput* tensors;
+  int32_t num_tensors;
 } TwSaverOptions;
 /* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
 TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
@@ -428,6 +446,17 @@ typedef struct TwServerOptions {
   int32_t cpu_devices;   /* 0: as the configuration of the server says, or 1 */
   int64_t memory_limit;  /* bytes of tensors; 0: what the machine has, less a reserve */
   int64_t message_limit; /* bytes of a request; 0: 2 GiB */
+  /* TLS: PEM files of this task's certificate and key, and of who signs the others' certificates.
+   * All three or none; clients and other tasks must show a certificate too. */
+  const char *tls_cert, *tls_key, *tls_ca;
+  int64_t graph_limit;   /* bytes of a graph that a client or another task sends; 0: as a request */
+  int64_t node_limit;    /* nodes of such a graph, with those of its functions; 0: 10,000,000 */
+  int32_t session_limit; /* open at once; 0: 10,000 */
+  int32_t call_limit;    /* calls that wait at once; 0: 10,000 */
+  int64_t lost_after_ms; /* a task that is silent for so long is lost; 0: 3000 */
+  /* A step in which nothing ended and nothing moved in any task is ended; 0: 60000, below 0: never.
+   */
+  int64_t stuck_after_ms;
 } TwServerOptions;
 TW_EXPORT void tw_server_options_init(TwServerOptions* options);
 /* Listens and serves at once. `server_def`: a ServerDef message; of no bytes: a cluster of one task
@@ -436,6 +465,11 @@ TW_EXPORT TwServer* tw_server_new(const void* server_def, size_t size,
                                   const TwServerOptions* options, TwStatus* status);
 TW_EXPORT const char* tw_server_target(const TwServer* server); /* "grpc://127.0.0.1:2222" */
 TW_EXPORT int32_t tw_server_port(const TwServer* server);
+/* What the task does now, as JSON: open steps, the nodes that wait and for what, values that are
+ * awaited, calls, tasks. Works while steps are stuck. */
+TW_EXPORT TwBuffer* tw_server_dump(TwServer* server, TwStatus* status);
+/* The same of the server at "grpc://HOST:PORT"; below 1 ms: 10 s. */
+TW_EXPORT TwBuffer* tw_debug_dump(const char* target, int64_t timeout_ms, TwStatus* status);
 /* Ends all sessions and calls and frees the port; returns when nothing runs any more. */
 TW_EXPORT TwCode tw_server_stop(TwServer* server, TwStatus* status);
 /* Waits until it is stopped: 1; 0 when it is not within `timeout_ms` (below 0: no limit). */

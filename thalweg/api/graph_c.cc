@@ -48,6 +48,28 @@ TwCode tw_graph_add_control_input(TwGraph* graph, TwNode* node, TwNode* before, 
   });
 }
 
+TwCode tw_graph_set_input(TwGraph* graph, TwNode* node, int32_t index, TwOutput source,
+                          TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"node", node}}));
+    if (&Unwrap(node)->graph() != graph->graph.get()) {
+      return InvalidArgument(Unwrap(node)->Label(), " is a node of another graph");
+    }
+    return NodeMaker::Rewire(Unwrap(node), index, Unwrap(source));
+  });
+}
+
+TwCode tw_graph_set_device(TwGraph* graph, TwNode* node, const char* device, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"node", node}, {"device", device}}));
+    if (&Unwrap(node)->graph() != graph->graph.get()) {
+      return InvalidArgument(Unwrap(node)->Label(), " is a node of another graph");
+    }
+    NodeMaker::ReplaceDevice(Unwrap(node), device);
+    return OkStatus();
+  });
+}
+
 TwCode tw_graph_set_shape(TwGraph* graph, TwOutput output, const int64_t* dims, int32_t rank,
                           TwStatus* status) {
   return Guard(status, [&]() -> Status {

@@ -9,6 +9,20 @@ struct TwSaver {
   thalweg::Saver saver;
 };
 
+namespace {
+
+Result<std::vector<SavedTensor>> TensorsOf(const TwSaverOptions& options) {
+  const int32_t n = options.num_tensors;
+  ASSIGN_OR_RETURN(const auto names, UnwrapTexts(options.tensor_names, n, "tensor name"));
+  ASSIGN_OR_RETURN(const auto slices, UnwrapTexts(options.tensor_slices, n, "tensor slice"));
+  ASSIGN_OR_RETURN(const auto values, UnwrapAll(options.tensors, n, "tensor"));
+  std::vector<SavedTensor> tensors;
+  for (size_t i = 0; i < values.size(); ++i) tensors.push_back({names[i], slices[i], values[i]});
+  return tensors;
+}
+
+}  // namespace
+
 extern "C" {
 
 TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
@@ -16,13 +30,16 @@ TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* 
   return GuardPointer<TwSaver>(status, [&]() -> Result<TwSaver*> {
     RETURN_IF_ERROR(RequireAll({{"graph", graph}}));
     SaverOptions wanted;
-    const TwSaverOptions given = CopyOptions(
-        options, TwSaverOptions{sizeof(TwSaverOptions), wanted.max_to_keep,
-                                wanted.keep_checkpoint_every_n_hours, nullptr, nullptr});
+    TwSaverOptions standard{};
+    standard.struct_size = sizeof(TwSaverOptions);
+    standard.max_to_keep = wanted.max_to_keep;
+    standard.keep_checkpoint_every_n_hours = wanted.keep_checkpoint_every_n_hours;
+    const TwSaverOptions given = CopyOptions(options, standard);
     wanted.max_to_keep = given.max_to_keep;
     wanted.keep_checkpoint_every_n_hours = given.keep_checkpoint_every_n_hours;
     if (given.scope != nullptr) wanted.scope = given.scope;
     if (given.site != nullptr) wanted.site = graph->graph->InternSite(given.site);
+    ASSIGN_OR_RETURN(wanted.tensors, TensorsOf(given));
     ASSIGN_OR_RETURN(const std::vector<std::string> texts, UnwrapTexts(names, n, "name"));
     ASSIGN_OR_RETURN(const std::vector<Output> handles, UnwrapAll(variables, n, "variable"));
     std::vector<Saver::NamedVariable> named;

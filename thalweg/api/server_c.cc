@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <type_traits>
 
 #include "thalweg/api/handles.h"
 #include "thalweg/api/registries.h"
+#include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/server/server.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -27,6 +29,20 @@ void ReadConfig(const Message& config, EnvironmentOptions* environment) {
   }
 }
 
+// 0 keeps the default.
+Status ReadLimits(const TwServerOptions& given, ServerOptions* options) {
+  const auto set = [](int64_t limit, const char* name, auto* to) -> Status {
+    if (limit < 0) return InvalidArgument(name, " is ", limit, ": expected 0 or more");
+    if (limit > 0) *to = static_cast<std::remove_pointer_t<decltype(to)>>(limit);
+    return OkStatus();
+  };
+  RETURN_IF_ERROR(set(given.message_limit, "message_limit", &options->max_message_bytes));
+  RETURN_IF_ERROR(set(given.graph_limit, "graph_limit", &options->max_graph_bytes));
+  RETURN_IF_ERROR(set(given.node_limit, "node_limit", &options->max_graph_nodes));
+  RETURN_IF_ERROR(set(given.session_limit, "session_limit", &options->max_sessions));
+  return set(given.call_limit, "call_limit", &options->max_waiting_calls);
+}
+
 Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& given) {
   ServerOptions options;
   ASSIGN_OR_RETURN(options.cluster,
@@ -44,7 +60,16 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
   options.environment.memory_limit = given.memory_limit;
-  options.max_message_bytes = given.message_limit;
+  const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };
+  options.tls = {text(given.tls_cert), text(given.tls_key), text(given.tls_ca)};
+  RETURN_IF_ERROR(ReadLimits(given, &options));
+  if (given.lost_after_ms != 0) {
+    options.health.lost_after = std::chrono::milliseconds(given.lost_after_ms);
+  }
+  if (given.stuck_after_ms != 0) {
+    options.health.stuck_after =
+        std::chrono::milliseconds(std::max<int64_t>(0, given.stuck_after_ms));
+  }
   return options;
 }
 
@@ -87,6 +112,25 @@ TwCode tw_server_stop(TwServer* server, TwStatus* status) {
     RETURN_IF_ERROR(RequireAll({{"server", server}}));
     server->server->Stop();
     return OkStatus();
+  });
+}
+
+TwBuffer* tw_server_dump(TwServer* server, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"server", server}}));
+    return NewBuffer(server->server->Dump());
+  });
+}
+
+TwBuffer* tw_debug_dump(const char* target, int64_t timeout_ms, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"target", target}}));
+    constexpr int64_t kDefaultMillis = 10'000;
+    constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24;
+    const std::chrono::milliseconds timeout(timeout_ms < 1 ? kDefaultMillis
+                                                           : std::min(timeout_ms, kMostMillis));
+    ASSIGN_OR_RETURN(std::string text, DumpRemote(target, timeout));
+    return NewBuffer(std::move(text));
   });
 }
 

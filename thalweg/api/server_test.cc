@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "thalweg/api/registries.h"
+#include "thalweg/api/test_ports.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
@@ -274,19 +275,6 @@ TEST_F(ServerTest, ATaskMustBeOfItsCluster) {
 }
 
 // ---- three tasks: a ps and two workers ----
-// Ports that are free now.
-std::vector<int> FreePorts(size_t count) {
-  std::vector<std::unique_ptr<RpcServer>> servers;
-  std::vector<int> ports;
-  for (size_t i = 0; i < count; ++i) {
-    Result<std::unique_ptr<RpcServer>> server = RpcServer::Start({}, [](auto) {});
-    EXPECT_TRUE(server.ok()) << server.status().ToString();
-    ports.push_back((*server)->port());
-    servers.push_back(*std::move(server));
-  }
-  return ports;
-}
-
 constexpr std::string_view kSpread = R"(
   node { name: "x" op: "Placeholder" device: "/job:worker/task:1"
          attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -307,7 +295,7 @@ constexpr std::string_view kSpread = R"(
   node { name: "both" op: "Add" input: "check" input: "after" device: "/job:worker/task:1"
          attr { key: "T" value { type: DT_FLOAT } } })";
 
-class ClusterTest : public ServerTest {
+class ClusterTest : public ServerTest, public ::testing::WithParamInterface<ChannelUse> {
  protected:
   void SetUp() override {
     const std::vector<int> ports = FreePorts(3);
@@ -321,6 +309,7 @@ class ClusterTest : public ServerTest {
       options.cluster = cluster_;
       options.job = tasks[i].first;
       options.task = tasks[i].second;
+      options.channels = GetParam();
       Result<std::unique_ptr<Server>> server = Server::Start(options, MakeRegistries());
       ASSERT_TRUE(server.ok()) << server.status().ToString();
       (i == 0 ? server_ : others_[i - 1]) = *std::move(server);
@@ -335,15 +324,43 @@ class ClusterTest : public ServerTest {
   std::unique_ptr<Server> others_[2];  // the ps, the second worker
 };
 
-TEST_F(ClusterTest, AStepSpansTasks) {
+TEST_P(ClusterTest, AStepSpansTasks) {
   const std::string session = NewSession(kSpread);
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
   EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
   EXPECT_EQ(*Step(session, std::nullopt, {"y:0"}), -7);
   EXPECT_EQ(*Step(NewSession(kSpread), std::nullopt, {"v:0"}), 7);  // the state is the ps's
+  EXPECT_EQ(server_->num_pushed_steps(), GetParam() == ChannelUse::kNone ? 0U : 4U);
 }
 
-TEST_F(ClusterTest, AnErrorNamesItsTaskAndEndsTheStepEverywhere) {
+// Nothing goes to it and nothing comes back but that it has run.
+TEST_P(ClusterTest, APartMayHaveNoEdges) {
+  const std::string session = NewSession(kSpread);
+  const Result<float> ran = Step(session, std::nullopt, {}, {"q"});
+  EXPECT_TRUE(ran.ok()) << ran.status().ToString();
+  EXPECT_EQ(server_->num_pushed_steps(), GetParam() == ChannelUse::kNone ? 0U : 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllUses, ClusterTest,
+                         ::testing::Values(ChannelUse::kNone, ChannelUse::kSockets,
+                                           ChannelUse::kMemory, ChannelUse::kAny));
+
+// A task that was told to use no channels is driven in TensorFlow's way by one that would.
+TEST_P(ClusterTest, WhoHasNoChannelsIsCalled) {
+  others_[0]->Stop();
+  ServerOptions options;
+  options.cluster = cluster_;
+  options.job = "ps";
+  options.channels = ChannelUse::kNone;
+  Result<std::unique_ptr<Server>> again = Server::Start(options, MakeRegistries());
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  const std::string session = NewSession(kSpread);
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+  EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
+  EXPECT_EQ(server_->num_pushed_steps(), 0U);
+}
+
+TEST_P(ClusterTest, AnErrorNamesItsTaskAndEndsTheStepEverywhere) {
   const std::string session = NewSession(kSpread);
   // The other part waits for a queue that nobody fills.
   const Result<float> both = Step(session, std::numeric_limits<float>::quiet_NaN(), {"both:0"});
@@ -353,7 +370,7 @@ TEST_F(ClusterTest, AnErrorNamesItsTaskAndEndsTheStepEverywhere) {
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
 }
 
-TEST_F(ClusterTest, ADeadlineEndsAStepOnEveryTask) {
+TEST_P(ClusterTest, ADeadlineEndsAStepOnEveryTask) {
   const std::string session = NewSession(kSpread);
   const Result<float> after =
       Step(session, std::nullopt, {"after:0"}, {}, {.timeout = std::chrono::milliseconds(100)});
@@ -361,7 +378,7 @@ TEST_F(ClusterTest, ADeadlineEndsAStepOnEveryTask) {
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
 }
 
-TEST_F(ClusterTest, AStepEndsWhenATaskStops) {
+TEST_P(ClusterTest, AStepEndsWhenATaskStops) {
   const std::string session = NewSession(kSpread);
   std::thread stopper([&] { others_[0]->Stop(); });
   const Result<float> after = Step(session, std::nullopt, {"after:0"});
@@ -370,13 +387,14 @@ TEST_F(ClusterTest, AStepEndsWhenATaskStops) {
   EXPECT_FALSE(Step(session, 7, {}, {"set"}).ok());  // no hang either
 }
 
-TEST_F(ClusterTest, ARestartedTaskIsNotTakenForTheOldOne) {
+TEST_P(ClusterTest, ARestartedTaskIsNotTakenForTheOldOne) {
   const std::string session = NewSession(kSpread);
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
   others_[0]->Stop();
   ServerOptions options;
   options.cluster = cluster_;
   options.job = "ps";
+  options.channels = GetParam();
   Result<std::unique_ptr<Server>> again = Server::Start(options, MakeRegistries());
   ASSERT_TRUE(again.ok()) << again.status().ToString();
   const Status old = Step(session, std::nullopt, {"v:0"}).status();
@@ -385,7 +403,7 @@ TEST_F(ClusterTest, ARestartedTaskIsNotTakenForTheOldOne) {
   EXPECT_EQ(fresh.code(), Code::kFailedPrecondition);  // state is gone, and said to be so
 }
 
-TEST_F(ClusterTest, MissingTasksAreNamed) {
+TEST_P(ClusterTest, MissingTasksAreNamed) {
   others_[0]->Stop();
   OwnedMessage request(pb::CreateSessionRequest::Descriptor());
   request->Mutable(pb::CreateSessionRequest::kConfig)
@@ -395,6 +413,8 @@ TEST_F(ClusterTest, MissingTasksAreNamed) {
   EXPECT_EQ(response.status().code(), Code::kUnavailable);
   EXPECT_THAT(response.status().message(), HasSubstr("/job:ps/replica:0/task:0"));
   // A session that leaves the task out does not need it.
+  request->Mutable(pb::CreateSessionRequest::kConfig)
+      ->SetInt(pb::ConfigProto::kOperationTimeoutInMs, 60'000);
   request->Mutable(pb::CreateSessionRequest::kConfig)
       ->AddString(pb::ConfigProto::kDeviceFilters, "/job:worker");
   EXPECT_TRUE(Call("CreateSession", *request, pb::CreateSessionResponse::Descriptor()).ok());

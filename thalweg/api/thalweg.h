@@ -687,7 +687,10 @@ class Saver {
       handles.push_back(variable.handle.c());
     }
     if (!graph.status().ok()) return graph.status();
-    const TwSaverOptions options = {sizeof(TwSaverOptions), max_to_keep, 10000.0, nullptr, nullptr};
+    TwSaverOptions options{};
+    options.struct_size = sizeof(TwSaverOptions);
+    options.max_to_keep = max_to_keep;
+    options.keep_checkpoint_every_n_hours = 10000.0;
     internal::StatusHolder status;
     TwSaver* made = tw_saver_new(graph.c(), names.data(), handles.data(),
                                  static_cast<int32_t>(handles.size()), &options, status.c);

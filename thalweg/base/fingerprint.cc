@@ -27,7 +27,8 @@ uint64_t HalfWord(const char* at) {
 uint64_t Byte(char c) { return static_cast<unsigned char>(c); }
 uint64_t Right(uint64_t x, int bits) { return std::rotr(x, bits); }
 uint64_t Fold(uint64_t x) { return x ^ (x >> 47); }
-uint64_t Mix(uint64_t u, uint64_t v, uint64_t factor) {
+constexpr uint64_t kMixFactor = 0x9ddfea08eb382d69u;
+uint64_t Mix(uint64_t u, uint64_t v, uint64_t factor = kMixFactor) {
   const uint64_t a = Fold((u ^ v) * factor);
   return Fold((v ^ a) * factor) * factor;
 }
@@ -102,6 +103,62 @@ struct State {
   }
 };
 
+// 128 bits of less than 128 bytes, from two words.
+WideFingerprint WideUpTo127(const char* s, uint64_t n, uint64_t a, uint64_t b) {
+  uint64_t c, d;
+  if (n <= 16) {
+    a = Fold(a * kB) * kB;
+    c = b * kB + UpTo16(s, n);
+    d = Fold(a + (n >= 8 ? Word(s) : c));
+  } else {
+    c = Mix(Word(s + n - 8) + kB, a);
+    d = Mix(b + n, c + Word(s + n - 16));
+    a += d;
+    for (uint64_t at = 0; at + 16 < n; at += 16) {
+      a = (a ^ (Fold(Word(s + at) * kB) * kB)) * kB;
+      b ^= a;
+      c = (c ^ (Fold(Word(s + at + 8) * kB) * kB)) * kB;
+      d ^= c;
+    }
+  }
+  a = Mix(a, c);
+  b = Mix(d, b);
+  return {a ^ b, Mix(b, a)};
+}
+
+WideFingerprint WideFrom128(const char* s, uint64_t n, uint64_t x, uint64_t y) {
+  State state{x, y, n * kB, {}, {}};
+  state.v.first = Right(y ^ kB, 49) * kB + Word(s);
+  state.v.second = Right(state.v.first, 42) * kB + Word(s + 8);
+  state.w.first = Right(y + state.z, 35) * kB + x;
+  state.w.second = Right(x + Word(s + 88), 53) * kB;
+  for (; n >= 128; n -= 128, s += 128) {
+    state.Block(s, kB, 1);
+    state.Block(s + 64, kB, 1);
+  }
+  auto& [x1, y1, z, v, w] = state;
+  x1 += Right(v.first + z, 49) * kA;
+  y1 = y1 * kA + Right(w.second, 37);
+  z = z * kA + Right(w.first, 27);
+  w.first *= 9;
+  v.first *= kA;
+  // Pieces of 32 bytes from the end; the last one reaches back into what was read.
+  for (uint64_t done = 0; done < n;) {
+    done += 32;
+    const char* const piece = s + n - done;
+    y1 = Right(x1 + y1, 42) * kA + v.second;
+    w.first += Word(piece + 16);
+    x1 = x1 * kA + w.first;
+    z += w.second + Word(piece);
+    w.second += v.first;
+    v = Mix32Bytes(piece, v.first + z, v.second);
+    v.first *= kA;
+  }
+  x1 = Mix(x1, v.first);
+  y1 = Mix(y1 + z, w.first);
+  return {Mix(x1 + v.second, w.second) + y1, Mix(x1 + w.second, y1 + v.second)};
+}
+
 }  // namespace
 
 uint64_t Fingerprint64(std::string_view bytes) {
@@ -122,6 +179,14 @@ uint64_t Fingerprint64(std::string_view bytes) {
   state.Block(last, factor, 9);
   return Mix(Mix(state.v.first, state.w.first, factor) + Fold(state.y) * kA + state.z,
              Mix(state.v.second, state.w.second, factor) + state.x, factor);
+}
+
+WideFingerprint Fingerprint128(std::string_view bytes) {
+  const char* s = bytes.data();
+  const uint64_t n = bytes.size();
+  if (n < 16) return WideUpTo127(s, n, kA, kB);
+  const uint64_t x = Word(s), y = Word(s + 8) + kA;
+  return n - 16 < 128 ? WideUpTo127(s + 16, n - 16, x, y) : WideFrom128(s + 16, n - 16, x, y);
 }
 
 }  // namespace thalweg

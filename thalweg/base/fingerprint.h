@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fingerprint64: FarmHash's 64-bit fingerprint of a string of bytes: the same on every machine and
-// in every version, so that it may be stored. Not for secrets.
+// FarmHash's fingerprints of a string of bytes, of 64 and 128 bits: the same on every machine and
+// in every version, so that they may be stored. Not for secrets.
 //   uint64_t f = Fingerprint64("abc");
 #pragma once
 
@@ -10,5 +10,10 @@
 namespace thalweg {
 
 uint64_t Fingerprint64(std::string_view bytes);
+
+struct WideFingerprint {
+  uint64_t low = 0, high = 0;
+};
+WideFingerprint Fingerprint128(std::string_view bytes);
 
 }  // namespace thalweg

@@ -17,6 +17,11 @@ CallThreads::~CallThreads() {
   for (std::thread& thread : threads) thread.join();
 }
 
+Status TooManyCalls(int most) {
+  return ResourceExhausted("the server runs at most ", most,
+                           " calls at once (--max-calls), and all are taken");
+}
+
 Status CallThreads::Run(std::function<void()> call) {
   MutexLock lock(mutex_);
   if (stopping_) return Cancelled("the server is stopping");
@@ -26,7 +31,7 @@ Status CallThreads::Run(std::function<void()> call) {
     return OkStatus();
   }
   if (threads_.size() >= static_cast<size_t>(most_)) {
-    return ResourceExhausted("the server runs ", most_, " calls at once, and all are taken");
+    return TooManyCalls(most_);
   }
   waiting_.push_back(std::move(call));
   try {

@@ -18,6 +18,9 @@
 
 namespace thalweg {
 
+// What a call hears when `most` others are open (--max-calls).
+Status TooManyCalls(int most);
+
 class CallThreads {
  public:
   explicit CallThreads(int most) : most_(most) {}

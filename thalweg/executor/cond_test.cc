@@ -124,6 +124,18 @@ TEST(CondTest, SeveralSwitchesOfOnePredicateAndSeveralMergesAreOneBranch) {
       1);
 }
 
+TEST(CondTest, APredicateBehindIdentitiesIsTheSame) {
+  ExpectInBothPlaces(
+      [](TestProgram& p, Value x) {
+        const Value small = p.Less(x, p.Const(5)), again = p.Identity(small);
+        const Sides pivots = p.Switch(small, small), a = p.Switch(x, p.Identity(again));
+        const Value more = p.ConstAfter(40, {p.Identity(pivots.yes).node});
+        const Value less = p.ConstAfter(-3, {p.Identity(pivots.no).node});
+        return Work(p, p.Merge({p.Add(a.no, less), p.Add(a.yes, more)}), 0);
+      },
+      1);
+}
+
 TEST(CondTest, CondsInCondsAreBranches) {
   ExpectInBothPlaces(
       [](TestProgram& p, Value x) {

@@ -172,9 +172,25 @@ class CondFinder {
     Enlist(n);
   }
 
+  // What decides for a Switch, seen through Identity: the front ends hang the literals of a branch
+  // on Switch(p, p) and what it reads on Switch(x, Identity(p)).
+  LValue Predicate(const LNode& node) const {
+    LValue value = node.inputs[1];
+    while (value.is_node() && !value.read_reference) {
+      const LNode& source = lowered_.nodes[value.node];
+      if (source.kind != LKind::kKernel || source.frame != node.frame || !source.controls.empty() ||
+          lowered_.program->nodes[source.origin].op != "Identity" ||
+          !source.inputs.front().is_node() || source.inputs.front().read_reference) {
+        break;
+      }
+      value = source.inputs.front();
+    }
+    return value;
+  }
+
   void OpenGroup(int n) {
     const LNode& node = lowered_.nodes[n];
-    const LValue& predicate = node.inputs[1];
+    const LValue predicate = Predicate(node);
     if (predicate.read_reference || DepthOf(region_[n]) >= kMostNested) {
       refused_[n] = true;
       return;

@@ -90,8 +90,10 @@ void Core::Call(StepState& step) {
   while (!step.queue().finished()) {
     if (RunShared(step, runner)) continue;
     step.SetCallerIdle(true);
+    const auto ready = [&step] { return step.queue().finished() || step.queue().MayHaveWork(); };
+    if (IdleWork* const idle = step.args().idle; idle != nullptr) step.queue().WorkIn(*idle);
     Spinner spinner;
-    while (!step.queue().finished() && !step.queue().MayHaveWork()) {
+    while (!ready()) {
       if (!spinner.Spin()) step.queue().Park();
     }
     step.SetCallerIdle(false);

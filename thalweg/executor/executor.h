@@ -17,7 +17,10 @@
 #include <memory>
 #include <span>
 
+#include "thalweg/base/idle_work.h"
 #include "thalweg/base/work_queue.h"
+#include "thalweg/executor/called_nodes.h"
+#include "thalweg/executor/frame_observer.h"
 #include "thalweg/executor/memory_plan.h"
 #include "thalweg/executor/program.h"
 #include "thalweg/executor/step_trace.h"
@@ -35,7 +38,10 @@ class Executor {
     WorkQueue* queue = nullptr;  // whose threads may help
     // What the contexts have as work, if it may have the step's caller as a thread.
     QueueWork* work = nullptr;
-    StepTrace* trace = nullptr;  // collects one record a node; null costs nothing
+    IdleWork* idle = nullptr;         // of the calling thread; null: it spins a little
+    StepTrace* trace = nullptr;       // collects one record a node; null costs nothing
+    FrameObserver* frames = nullptr;  // told of each frame; may be null
+    CalledNodes* called = nullptr;    // is told which kernels run; may be null
   };
 
   virtual ~Executor() = default;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <new>
 #include <thread>
 
 #include "thalweg/base/notification.h"
@@ -451,6 +452,9 @@ TEST_P(ExecutorTest, AnExceptionOrAMissingOutputIsAnError) {
   TestProgram p;
   p.Call({}, [](Context&) -> Status { throw std::runtime_error("boom"); });
   EXPECT_THAT(Run(p).status().ToString(), HasSubstr("threw an exception: boom"));
+  TestProgram big;
+  big.Call({}, [](Context&) -> Status { throw std::bad_alloc(); });
+  EXPECT_EQ(Run(big).status().code(), Code::kResourceExhausted);
   TestProgram q;
   q.Call({}, [](Context&) { return OkStatus(); });
   EXPECT_THAT(Run(q).status().ToString(), HasSubstr("did not set output 0"));

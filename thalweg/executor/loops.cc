@@ -2,6 +2,7 @@
 #include "thalweg/executor/loops.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace thalweg {
 namespace {
@@ -10,6 +11,79 @@ namespace {
 constexpr int kMostNested = 32;
 
 enum Part : int8_t { kUnknown = -1, kCondition = 0, kBody = 1, kLeaving = 2 };
+
+// Whether the heavy nodes of a frame run one after the other whatever the number of threads: each
+// waits for the one before it, and the first for the last of the iteration before. Their cheap
+// neighbours then are not worth a second thread, unless they are much work together. Loops inside
+// count as heavy.
+class SerialWork {
+ public:
+  SerialWork(const Lowered& lowered, int frame, const std::vector<int>& nodes)
+      : lowered_(lowered), frame_(lowered.frames[frame]), nodes_(nodes) {}
+
+  bool Holds() {
+    for (const int n : nodes_) {
+      const int before = Reached(n, &last_);
+      last_[n] = before;
+      if (!IsHeavy(n)) continue;
+      if (before != num_heavy_ - 1) return false;
+      last_[n] = num_heavy_++;
+      if (num_heavy_ == 1) first_ = n;
+    }
+    return heavy_micros_ >= cheap_micros_ && FirstWaitsForLast();
+  }
+
+ private:
+  using Numbers = std::unordered_map<int, int>;  // by node; those outside of the frame are left out
+
+  bool IsHeavy(int n) {
+    const LNode& node = lowered_.nodes[n];
+    if (node.kind == LKind::kLoop) return true;
+    if (node.kind != LKind::kKernel) return false;
+    const ProgramNode& origin = lowered_.program->nodes[node.origin];
+    (origin.heavy ? heavy_micros_ : cheap_micros_) += origin.micros;
+    return origin.heavy;
+  }
+  // The greatest number among what `n` waits for in its iteration, -1 for none.
+  int Reached(int n, Numbers* numbers) const {
+    const LNode& node = lowered_.nodes[n];
+    int most = -1;
+    const auto see = [&](int before) {
+      const auto found = numbers->find(before);
+      if (found != numbers->end()) most = std::max(most, found->second);
+    };
+    for (const LValue& input : node.inputs) see(input.node);
+    for (const int before : node.controls) see(before);
+    for (const MergeInput& input : node.merge_inputs) {
+      if (input.next < 0) see(input.value.node);
+    }
+    if (node.kind == LKind::kExit) see(lowered_.frames[node.child].loop);
+    return most;
+  }
+  bool FirstWaitsForLast() const {
+    Numbers fed;
+    for (const int merge : frame_.merges) {
+      for (const MergeInput& input : lowered_.nodes[merge].merge_inputs) {
+        const auto found = last_.find(input.value.node);
+        if (input.next >= 0 && found != last_.end() && found->second == num_heavy_ - 1) {
+          fed[merge] = 1;
+        }
+      }
+    }
+    for (const int n : nodes_) {
+      if (Reached(n, &fed) == 1) fed[n] = 1;
+      if (n == first_) return fed.contains(n);
+    }
+    return false;
+  }
+
+  const Lowered& lowered_;
+  const LFrame& frame_;
+  const std::vector<int>& nodes_;
+  Numbers last_;  // the heavy node that each waits for, counted in their order
+  int num_heavy_ = 0, first_ = -1;
+  float heavy_micros_ = 0, cheap_micros_ = 0;
+};
 
 class LoopFinder {
  public:
@@ -46,6 +120,7 @@ class LoopFinder {
     for (const int n : nodes) {
       const LNode& node = lowered_.nodes[n];
       if (node.device != device) return false;
+      shape->heavy |= IsHeavy(node);
       if (node.cond >= 0) {
         // Code of the conditional.
         part_[n] = part_[node.cond];
@@ -88,7 +163,14 @@ class LoopFinder {
       (part == kBody ? shape->body : shape->condition).push_back(n);
     }
     return has_predicate && shape->depth <= kMostNested && shape->predicate.is_node() &&
-           PartOf(shape->predicate) == kCondition && EndsFit(f);
+           PartOf(shape->predicate) == kCondition && EndsFit(f) &&
+           (!shape->heavy || SerialWork(lowered_, frame, nodes).Holds());
+  }
+
+  bool IsHeavy(const LNode& node) const {
+    if (threads_ == 0) return false;
+    if (node.kind == LKind::kLoop) return shapes_[node.child].heavy;
+    return node.kind == LKind::kKernel && lowered_.program->nodes[node.origin].heavy;
   }
 
   bool IsHeader(const LNode& merge) const {
@@ -113,9 +195,7 @@ class LoopFinder {
   Part Classify(const LNode& node) const {
     const ProgramNode& origin = lowered_.program->nodes[node.origin];
     if (node.kind == LKind::kKernel) {
-      const bool cheap = threads_ == 0 || !origin.heavy;
-      if (!cheap || origin.kernel->AsAsync() != nullptr || origin.runs_when_dead ||
-          origin.may_be_dead) {
+      if (origin.kernel->AsAsync() != nullptr || origin.runs_when_dead || origin.may_be_dead) {
         return kUnknown;
       }
     }

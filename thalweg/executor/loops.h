@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops: which frames have the shape of a while loop of cheap synchronous nodes, so that they can
-// become one instruction.
+// Loops: which frames have the shape of a while loop of synchronous nodes, cheap ones or heavy ones
+// that wait for each other, so that they can become one instruction.
 //
 // Such a loop has one predicate, computed without a Switch; header Merges of an Enter and a
 // NextIteration; what lies behind side 1 of its Switches is the body, side 0 leads to Exits only;
@@ -17,7 +17,8 @@ namespace thalweg {
 
 struct LoopShape {
   bool structured = false;
-  int depth = 0;  // loops around each other inside
+  bool heavy = false;  // heavy nodes in it, or in loops in it
+  int depth = 0;       // loops around each other inside
   LValue predicate;
   std::vector<int> condition;  // nodes in order; Merges and invariants left out
   std::vector<int> body;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kFirstTimed = 1;  // step 0 is the cold one
 constexpr int kTimed = 3;
+constexpr uint32_t kTimedCalls = 1000;  // of a node in a step
 
 // The plans of one program.
 class Plans {
@@ -23,9 +24,10 @@ class Plans {
   Executor& current() const { return *current_.load(std::memory_order_acquire); }
 
   // True when this was the last step to be timed and the plan should be compiled again.
-  bool Add(const std::vector<NodeRecord>& records) EXCLUDES(mutex_) {
+  bool Add(StepTrace& trace) EXCLUDES(mutex_) {
+    const std::vector<NodeRecord> records = trace.TakeRecords();
     MutexLock lock(mutex_);
-    costs_.Add(records);
+    costs_.Add(records, trace.Calls());
     return ++timed_ == kTimed && costs_.Contradict(guessed_->program());
   }
 
@@ -92,11 +94,11 @@ class MeasuredExecutor : public Executor {
   Status RunEarly(Executor& executor, const Step& step) {
     const int number = steps_.fetch_add(1, std::memory_order_relaxed);
     if (number < kFirstTimed || number >= kFirstTimed + kTimed) return executor.Run(step);
-    StepTrace trace(clock_);
+    StepTrace trace(clock_, executor.program().nodes.size(), kTimedCalls);
     Step timed = step;
     timed.trace = &trace;
-    const Status status = executor.Run(timed);
-    if (plans_->Add(trace.TakeRecords())) {
+    Status status = executor.Run(timed);
+    if (plans_->Add(trace)) {
       ScheduleClosure(*step.queue, [plans = plans_] { plans->CompileAgain(); });
     }
     return status;

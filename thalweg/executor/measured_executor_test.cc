@@ -85,6 +85,40 @@ TEST_F(MeasuredExecutorTest, AFailingStepIsMeasuredToo) {
   EXPECT_TRUE(harness.executor().program().nodes[0].heavy);
 }
 
+// A loop of any length leaves no more records than a short one.
+TEST(StepTraceTest, TimesTheFirstCallsAndCountsAll) {
+  constexpr uint32_t kMost = 3;
+  for (const bool structured : {true, false}) {
+    TestProgram p;
+    const Value limit = p.Feed(), one = p.Const(1);
+    const auto less = [&](const auto& v) { return p.Less(v[0], p.Enter(limit, "loop", true)); };
+    int body = -1;
+    p.Fetch(p.While("loop", {p.Const(0)}, less, [&](const auto& v) {
+      const Value next = p.Add(v[0], one);
+      body = next.node;
+      return std::vector<Value>{next};
+    })[0]);
+    const size_t nodes = p.program().nodes.size();
+    Harness harness(
+        p.Take(),
+        [&](Program program) {
+          return MakeExecutor(std::move(program), {.structured_loops = structured});
+        },
+        nullptr);
+    FakeClock clock;
+    StepTrace trace(&clock, nodes, kMost);
+    const Tensor feed = Tensor::Scalar<int64_t>(100);
+    Tensor out;
+    CancellationManager cancellation;
+    const Status status = harness.RunStep({&feed, 1}, {&out, 1}, cancellation, &trace);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    int64_t records = 0;
+    for (const NodeRecord& record : trace.TakeRecords()) records += record.node == body;
+    EXPECT_EQ(records, kMost);
+    EXPECT_EQ(trace.Calls()[static_cast<size_t>(body)], 100);
+  }
+}
+
 // Many cheap nodes that together are worth a second thread.
 TEST(NodeCostsTest, CheapNodesContradictTogether) {
   TestProgram p;
@@ -110,6 +144,45 @@ TEST(NodeCostsTest, CheapNodesContradictTogether) {
   costs.Add(records(50));
   costs.Correct(&program);
   EXPECT_FLOAT_EQ(program.nodes[7].micros, 0.02f);
+}
+
+// Runs `calls` times a step what takes `micros`; `before` and after three steps, whether it is
+// heavy.
+struct Work {
+  int64_t calls;
+  int64_t micros;
+  bool before, after;
+};
+
+void ExpectHeavy(const std::vector<Work>& works) {
+  TestProgram p;
+  std::vector<NodeRecord> records;
+  for (const Work& work : works) {
+    const Value v = p.Identity(p.Feed());
+    p.last().heavy = work.before;
+    for (int64_t i = 0; i < work.calls; ++i) {
+      records.push_back({.node = v.node, .end_nanos = work.micros * 1000});
+    }
+  }
+  Program program = p.Take();
+  NodeCosts costs(works.size());
+  for (int step = 0; step < 3; ++step) costs.Add(records);
+  if (costs.Contradict(program)) costs.Correct(&program);
+  for (size_t i = 0; i < works.size(); ++i) {
+    EXPECT_EQ(program.nodes[i].heavy, works[i].after) << i;
+  }
+}
+
+// The node of a queue that is looked up once, cold, beside the loop over it.
+TEST(NodeCostsTest, LittleHeavyWorkIsNotWorthAThread) {
+  ExpectHeavy({{1, 6, false, false}, {1000, 1, false, false}});
+  ExpectHeavy({{1, 6, true, false}, {1000, 1, false, false}, {1, 50, false, false}});
+}
+
+TEST(NodeCostsTest, MuchHeavyWorkIs) {
+  ExpectHeavy({{100, 6, false, true}, {1000, 1, false, false}});
+  ExpectHeavy({{1, 6, false, true}, {10, 1, false, false}});
+  ExpectHeavy({{100, 6, true, true}, {1000, 1, false, false}});
 }
 
 }  // namespace

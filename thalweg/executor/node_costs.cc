@@ -13,10 +13,17 @@ constexpr float kLeastMicros = 0.01f;
 constexpr float kTolerance = 2;
 // Cheap work that is worth a second thread.
 constexpr float kSharedMicros = 40;
+// Heavy nodes with a smaller part of a step's work are not: threads that share a step count its
+// signals with atomics, and that costs every cheap node more than the few heavy ones could gain.
+constexpr float kLeastPart = 0.1f;
+
+bool MayBeHeavy(const ProgramNode& node) {
+  return node.kernel != nullptr && node.kernel->AsAsync() == nullptr;
+}
 
 }  // namespace
 
-void NodeCosts::Add(const std::vector<NodeRecord>& records) {
+void NodeCosts::Add(const std::vector<NodeRecord>& records, std::span<const int64_t> calls) {
   struct Sum {
     int64_t nanos = 0;
     int64_t calls = 0;
@@ -33,18 +40,30 @@ void NodeCosts::Add(const std::vector<NodeRecord>& records) {
         static_cast<float>(sums[i].nanos) / static_cast<float>(sums[i].calls) / 1000.0f;
     const float micros = std::max(mean - kReadingMicros, kLeastMicros);
     micros_[i] = micros_[i] == kNever ? micros : std::min(micros_[i], micros);
+    calls_[i] = static_cast<float>(calls.empty() ? sums[i].calls : calls[i]);
   }
 }
 
+bool NodeCosts::IsWorthThreads(const Program& program) const {
+  float heavy = 0, all = 0;
+  for (size_t i = 0; i < micros_.size(); ++i) {
+    const ProgramNode& node = program.nodes[i];
+    if (micros_[i] == kNever || !MayBeHeavy(node)) continue;
+    const float line = node.heavy ? kHeavyMicros / kTolerance : kHeavyMicros;
+    if (micros_[i] > line) heavy += micros_[i] * calls_[i];
+    all += micros_[i] * calls_[i];
+  }
+  return heavy >= all * kLeastPart;
+}
+
 bool NodeCosts::Contradict(const Program& program) const {
+  const bool worth = IsWorthThreads(program);
   float estimated = 0, measured = 0;
   for (size_t i = 0; i < micros_.size(); ++i) {
     const ProgramNode& node = program.nodes[i];
-    if (micros_[i] == kNever || node.kernel == nullptr || node.kernel->AsAsync() != nullptr) {
-      continue;
-    }
-    if (node.heavy ? micros_[i] * kTolerance < kHeavyMicros
-                   : micros_[i] > kHeavyMicros * kTolerance) {
+    if (micros_[i] == kNever || !MayBeHeavy(node)) continue;
+    if (node.heavy ? !worth || micros_[i] * kTolerance < kHeavyMicros
+                   : worth && micros_[i] > kHeavyMicros * kTolerance) {
       return true;
     }
     if (node.heavy) continue;
@@ -55,10 +74,11 @@ bool NodeCosts::Contradict(const Program& program) const {
 }
 
 void NodeCosts::Correct(Program* program) const {
+  const bool worth = IsWorthThreads(*program);
   for (size_t i = 0; i < micros_.size(); ++i) {
     if (micros_[i] == kNever) continue;
     program->nodes[i].micros = micros_[i];
-    program->nodes[i].heavy = micros_[i] > kHeavyMicros;
+    program->nodes[i].heavy = worth && micros_[i] > kHeavyMicros;
   }
 }
 

@@ -9,6 +9,8 @@
 // Threads: one at a time.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "thalweg/executor/program.h"
@@ -18,19 +20,25 @@ namespace thalweg {
 
 class NodeCosts {
  public:
-  explicit NodeCosts(size_t nodes) : micros_(nodes, kNever) {}
+  explicit NodeCosts(size_t nodes) : micros_(nodes, kNever), calls_(nodes) {}
 
-  void Add(const std::vector<NodeRecord>& records);
+  // Where not all calls were recorded: how many there were, by node.
+  void Add(const std::vector<NodeRecord>& records, std::span<const int64_t> calls = {});
   // A node is far on the other side of the line between cheap and heavy, or the cheap ones together
-  // take much longer than was thought, so that strips should be cut.
+  // take much longer than was thought, so that strips should be cut. Nodes are heavy only where
+  // they are a good part of the step's work: one that runs once beside a long loop of cheap ones is
+  // not.
   bool Contradict(const Program& program) const;
   // The estimates of nodes that have run become what was measured.
   void Correct(Program* program) const;
 
  private:
   static constexpr float kNever = -1;
+  bool IsWorthThreads(const Program& program) const;
+
   // Of one call: the mean of a step, the least of all steps.
   std::vector<float> micros_;
+  std::vector<float> calls_;  // in the last step
 };
 
 }  // namespace thalweg

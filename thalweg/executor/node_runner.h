@@ -5,7 +5,6 @@
 // runner, so a step that a kernel runs inside of a step has its own.
 #pragma once
 
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include "thalweg/executor/frames.h"
 #include "thalweg/executor/node_error.h"
 #include "thalweg/executor/propagation.h"
+#include "thalweg/kernel/caught_exception.h"
 #include "thalweg/kernel/waiting_kernel.h"
 
 namespace thalweg {
@@ -111,6 +111,10 @@ class NodeRunner : public Propagation<kParallel> {
     current_ = &iteration;
     gained_ = 0;
     step_context_ = step_.args().contexts[static_cast<size_t>(unit.device)];
+    // Not before there is a unit: a helper may come when the step, and what it was given, is over.
+    if (CalledNodes* const called = step_.args().called; called != nullptr) {
+      called_ = &called->of(thread_);
+    }
     tag_ = iteration.tag;
     context_.Bind(step_context_, tag_);
     context_.SetBase(kSlots, iteration.bases[kSlots]);
@@ -118,10 +122,11 @@ class NodeRunner : public Propagation<kParallel> {
   }
 
   void EndUnit(int64_t ended) {
+    called_->store(CalledNodes::kNone, std::memory_order_relaxed);
     this->DrainSections();
     if constexpr (kTrace) {
       // Behind Leave() the step, and with it the trace, may be over.
-      step_.args().trace->Add(records_);
+      if (!records_.empty()) step_.args().trace->Add(records_);
       records_.clear();
     }
     Iteration& iteration = *std::exchange(current_, nullptr);
@@ -136,10 +141,8 @@ class NodeRunner : public Propagation<kParallel> {
     } else {
       try {
         outcome = RunCode(from, unit.end);
-      } catch (const std::exception& e) {
-        Fail(*instr_, Internal("the kernel threw an exception: ", e.what()));
       } catch (...) {
-        Fail(*instr_, Internal("the kernel threw an exception"));
+        Fail(*instr_, CaughtException());
       }
       SetRegisters(unit_registers_);
     }
@@ -231,13 +234,18 @@ class NodeRunner : public Propagation<kParallel> {
     return Outcome::kDone;
   }
 
-  bool CallKernel(const Instr& instr, const Operand* operands) {
+  void NoteCall(const Instr& instr) {
     instr_ = &instr;
+    called_->store(CalledNodes::Mark(instr.node), std::memory_order_relaxed);
+  }
+
+  bool CallKernel(const Instr& instr, const Operand* operands) {
+    NoteCall(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
     const int outputs = static_cast<int>(instr.outputs);
     for (int o = 0; o < outputs; ++o) Clear(context_.output(o));
     int64_t start = 0;
-    if constexpr (kTrace) start = NowNanos();
+    if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
     Status status = instr.kernel->Compute(context_);
     if constexpr (kTrace) Record(instr, start);
     if (!status.ok()) [[unlikely]] {
@@ -261,10 +269,10 @@ class NodeRunner : public Propagation<kParallel> {
   // kSuspended: it must wait, or cannot be tried.
   Outcome TryAsync(const Instr& instr, const Operand* operands) {
     if (operands[instr.inputs + instr.outputs + 1].v == 0) return Outcome::kSuspended;
-    instr_ = &instr;
+    NoteCall(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
     int64_t start = 0;
-    if constexpr (kTrace) start = NowNanos();
+    if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
     const std::optional<Status> status =
         static_cast<WaitingKernel*>(instr.kernel)->TryCompute(context_);
     if (!status.has_value()) return Outcome::kSuspended;
@@ -278,6 +286,8 @@ class NodeRunner : public Propagation<kParallel> {
 
   void StartAsync(const Instr& instr, const Operand* operands, uint32_t pc) {
     instr_ = &instr;
+    // It waits; and once the kernel has started, the step may be over at any time.
+    called_->store(CalledNodes::kNone, std::memory_order_relaxed);
     Iteration& iteration = *current_;
     const uint32_t index = operands[instr.inputs + instr.outputs].v;
     AsyncState& state = iteration.async[index];
@@ -288,7 +298,7 @@ class NodeRunner : public Propagation<kParallel> {
     state.context.SetBase(kRegisters, nullptr);
     state.context.SetOperands(operands, static_cast<int>(instr.inputs),
                               static_cast<int>(instr.outputs));
-    if constexpr (kTrace) state.start_nanos = NowNanos();
+    if constexpr (kTrace) state.start_nanos = step_.args().trace->Start(instr.node);
     // Once the kernel has started, the iteration is its own.
     if (gained_ != 0) this->AddOutstanding(iteration, std::exchange(gained_, 0));
     auto* kernel = static_cast<AsyncKernel*>(instr.kernel);
@@ -405,6 +415,9 @@ class NodeRunner : public Propagation<kParallel> {
 
   Outcome Iterate(const LoopCode& loop, const Instr& instr, Tensor* outer) {
     const uint64_t frame_tag = FrameTag(tag_, loop.name);
+    if (FrameObserver* frames = step_.args().frames; frames != nullptr) {
+      frames->OnFrame(frame_tag, tag_, loop.name);
+    }
     for (uint64_t iteration = 0;; ++iteration) {
       tag_ = frame_tag + (iteration & 0xffffffffu);
       context_.Bind(step_context_, tag_);
@@ -457,14 +470,13 @@ class NodeRunner : public Propagation<kParallel> {
     return Outcome::kFailed;
   }
 
-  int64_t NowNanos() const { return step_.args().trace->NowNanos(); }
-
   void Record(const Instr& instr, int64_t start) {
+    if (start == StepTrace::kUntimed) return;
     records_.push_back({.node = static_cast<int>(instr.node),
                         .thread = thread_,
                         .tag = tag_,
                         .start_nanos = start,
-                        .end_nanos = NowNanos()});
+                        .end_nanos = step_.args().trace->NowNanos()});
   }
 
   const int thread_;
@@ -472,7 +484,9 @@ class NodeRunner : public Propagation<kParallel> {
   StepContext* step_context_ = nullptr;
   uint64_t tag_ = 0;
   uint32_t unit_ = 0;
-  const Instr* instr_ = nullptr;      // the last kernel called
+  const Instr* instr_ = nullptr;  // the last kernel called
+  CalledNodes::Place nowhere_{0};
+  CalledNodes::Place* called_ = &nowhere_;
   Tensor* unit_registers_ = nullptr;  // set while loops have windows of their own
   std::vector<NodeRecord> records_;
 };

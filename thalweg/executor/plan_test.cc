@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "thalweg/executor/conds.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/executor/units.h"
@@ -88,6 +90,58 @@ TEST(PlanTest, ALoopOfCheapNodesIsOneInstruction) {
   const Plan general = Compiled(q, {.structured_loops = false});
   EXPECT_EQ(general.loops.size(), 0u);
   EXPECT_GT(general.frames[1].units.size(), 0u);
+}
+
+// `body` makes the new values of two variables from the old ones; a heavy node takes 10 us.
+size_t NumLoopInstructions(
+    const std::function<std::vector<Value>(TestProgram&, const std::vector<Value>&)>& body) {
+  TestProgram p;
+  const Value x = p.Feed(), limit = p.Feed(), one = p.Const(1), zero = p.Const(0);
+  const std::vector<Value> out = p.While(
+      "loop", {zero, x, x},
+      [&](const auto& v) { return p.Less(v[0], p.Enter(limit, "loop", true)); },
+      [&](const auto& v) {
+        std::vector<Value> next = body(p, {v[1], v[2]});
+        next.insert(next.begin(), p.Add(v[0], one));
+        return next;
+      });
+  p.Fetch(p.Add(out[1], out[2]));
+  return Compiled(p, {.threads = 2}).loops.size();
+}
+
+Value Heavy(TestProgram& p, Value a, Value b) {
+  const Value v = p.Add(a, b);
+  p.last().heavy = true;
+  p.last().micros = 10;
+  return v;
+}
+
+TEST(PlanTest, ALoopOfHeavyNodesThatWaitForEachOtherIsOneInstruction) {
+  using Values = std::vector<Value>;
+  EXPECT_EQ(NumLoopInstructions([](TestProgram& p, const Values& v) {
+              return Values{Heavy(p, Heavy(p, v[0], v[0]), v[1]), v[1]};
+            }),
+            1u);
+  // Both from the old values.
+  EXPECT_EQ(NumLoopInstructions([](TestProgram& p, const Values& v) {
+              return Values{Heavy(p, v[0], v[0]), Heavy(p, v[1], v[1])};
+            }),
+            0u);
+  // The next iteration's does not wait for this one's, only their sum does.
+  EXPECT_EQ(NumLoopInstructions([](TestProgram& p, const Values& v) {
+              return Values{p.Add(v[0], Heavy(p, v[1], v[1])), p.Add(v[1], v[1])};
+            }),
+            0u);
+  // As much to do beside it.
+  EXPECT_EQ(NumLoopInstructions([](TestProgram& p, const Values& v) {
+              Value beside = v[1];
+              for (int i = 0; i < 11; ++i) {
+                beside = p.Add(beside, v[1]);
+                p.last().micros = 1;
+              }
+              return Values{Heavy(p, v[0], v[0]), beside};
+            }),
+            0u);
 }
 
 TEST(PlanTest, ALoopThatCanBeHalfDeadTakesTheGeneralPath) {

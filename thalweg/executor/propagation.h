@@ -25,7 +25,8 @@ class Propagation {
         registers_(scratch.registers.get()),
         ready_(scratch.ready),
         sections_(scratch.sections),
-        variables_(scratch.variables) {}
+        variables_(scratch.variables),
+        parked_(scratch.parked) {}
 
  protected:
   // One read-modify-write; returns the old value.
@@ -294,12 +295,11 @@ class Propagation {
   Iteration* EndIteration(Iteration& ended) {
     FrameRun& frame = *ended.frame;
     const bool stopped = step_.Stopped();
-    std::vector<FrameRun::Parked> parked;
     Iteration* made = nullptr;
     {
       StepLock<kParallel> lock(frame.mutex);
-      parked.swap(frame.parked);
-      if (!parked.empty() && !stopped) {
+      parked_.swap(frame.parked);
+      if (!parked_.empty() && !stopped) {
         Iteration* newest = frame.newest;
         made = step_.NewIteration(frame);
         newest->next.store(made, std::memory_order_release);
@@ -308,13 +308,14 @@ class Propagation {
     }
     if (made != nullptr) {
       StartIteration(*made);
-      for (FrameRun::Parked& value : parked) {
+      for (FrameRun::Parked& value : parked_) {
         const NextCode& code = frame.code->nexts[value.next];
         ToMerge(*made, code.merge, code.input, std::move(value.value));
       }
-    } else if (!parked.empty()) {
+    } else if (!parked_.empty()) {
       step_.MarkSkipped();
     }
+    parked_.clear();
     Iteration* following = ended.next.load(std::memory_order_acquire);
     if (following == nullptr) return EndFrame(ended);
     // So that every node of an iteration that exists runs or is dead.
@@ -359,6 +360,7 @@ class Propagation {
  private:
   std::vector<Scratch::PendingSection>& sections_;
   std::vector<Tensor>& variables_;
+  std::vector<FrameRun::Parked>& parked_;
 };
 
 }  // namespace thalweg

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "thalweg/base/idle_work.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/base/work_queue.h"
@@ -39,19 +40,19 @@ class ReadyQueue {
     MutexLock lock(mutex_);
     ready_.push_back(activation);
     size_.fetch_add(1, std::memory_order_release);
-    if (parked_) wake_.NotifyOne();
+    WakeCaller();
   }
   void PushEnded(AsyncState* state, Status status) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     ended_.push_back({state, std::move(status)});
     size_.fetch_add(1, std::memory_order_release);
-    if (parked_) wake_.NotifyOne();
+    WakeCaller();
   }
   void PushTask(Task task) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     tasks_.push_back(task);
     size_.fetch_add(1, std::memory_order_release);
-    if (parked_) wake_.NotifyOne();
+    WakeCaller();
   }
   // The step is over, says its caller.
   void FinishAlone() { finished_.store(true, std::memory_order_relaxed); }
@@ -59,7 +60,7 @@ class ReadyQueue {
   void Finish() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     finished_.store(true, std::memory_order_release);
-    if (parked_) wake_.NotifyOne();
+    WakeCaller();
   }
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   bool MayHaveWork() const { return size_.load(std::memory_order_acquire) != 0; }
@@ -98,12 +99,28 @@ class ReadyQueue {
     parked_ = false;
   }
 
+  // The caller does `work` until there is something, or the end.
+  void WorkIn(IdleWork& work) EXCLUDES(mutex_) {
+    SetWork(&work);
+    work.WorkUntil([this] { return finished() || MayHaveWork(); });
+    SetWork(nullptr);
+  }
+
   // For the next step.
   void Reset() { finished_.store(false, std::memory_order_relaxed); }
   // Returns when whoever called Finish() has let go of the lock.
   void AwaitFinisher() EXCLUDES(mutex_) { MutexLock lock(mutex_); }
 
  private:
+  void SetWork(IdleWork* work) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    work_ = work;
+  }
+  void WakeCaller() REQUIRES(mutex_) {
+    if (parked_) wake_.NotifyOne();
+    if (work_ != nullptr) work_->Wake();
+  }
+
   std::atomic<int32_t> size_{0};
   std::atomic<bool> finished_{false};
   Mutex mutex_;
@@ -114,6 +131,7 @@ class ReadyQueue {
   std::vector<Ended> ended_ GUARDED_BY(mutex_);
   std::vector<Task> tasks_ GUARDED_BY(mutex_);
   bool parked_ GUARDED_BY(mutex_) = false;
+  IdleWork* work_ GUARDED_BY(mutex_) = nullptr;  // the caller does it
 };
 
 }  // namespace thalweg

@@ -190,6 +190,7 @@ FrameRun* StepState::NewFrame(uint32_t number, Iteration* parent) {
   }
   frame->parent = parent;
   frame->tag = FrameTag(parent->tag, frame->code->name);
+  if (args_->frames != nullptr) args_->frames->OnFrame(frame->tag, parent->tag, frame->code->name);
   frame->has_dead_invariant = false;
   for (auto& sent : frame->exit_sent) sent.store(0, std::memory_order_relaxed);
   MutexLock lock(frame->mutex);

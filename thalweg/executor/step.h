@@ -123,7 +123,8 @@ struct Scratch {
   std::unique_ptr<Tensor[]> registers;  // as many as any unit needs, all empty
   std::vector<Activation> ready;        // the thread's stack
   std::vector<PendingSection> sections;
-  std::vector<Tensor> variables;  // of a frame that starts
+  std::vector<Tensor> variables;         // of a frame that starts
+  std::vector<FrameRun::Parked> parked;  // of an iteration that ends
 };
 
 class StepState : public DoneSink, public WorkQueue {

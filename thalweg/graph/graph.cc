@@ -108,27 +108,52 @@ Status Graph::SetBackEdge(Node* merge, int index, Output source) {
   return OkStatus();
 }
 
-// Whether edges lead from `from` to `to`, those of loops apart.
-bool Graph::Reaches(const Node* from, const Node* to) const {
-  std::unordered_set<const Node*> seen = {to};
+namespace {
+
+// The nodes from `from` to `to` along edges, those of loops apart; empty when none lead there.
+std::vector<const Node*> PathBetween(const Node* from, const Node* to) {
+  std::unordered_map<const Node*, const Node*> next = {{to, nullptr}};  // towards `to`
   std::vector<const Node*> stack = {to};
-  while (!stack.empty()) {
+  while (!stack.empty() && stack.back() != from) {
     const Node* node = stack.back();
     stack.pop_back();
-    if (node == from) return true;
     const bool is_merge = node->control() == Node::Control::kMerge;
     for (const Output& input : node->inputs()) {
       if (input.node == nullptr ||
           (is_merge && input.node->control() == Node::Control::kNextIteration)) {
         continue;
       }
-      if (seen.insert(input.node).second) stack.push_back(input.node);
+      if (next.emplace(input.node, node).second) stack.push_back(input.node);
     }
     for (const Node* before : node->control_inputs()) {
-      if (seen.insert(before).second) stack.push_back(before);
+      if (next.emplace(before, node).second) stack.push_back(before);
     }
   }
-  return false;
+  std::vector<const Node*> path;
+  if (stack.empty()) return path;
+  for (const Node* node = from; node != nullptr; node = next[node]) path.push_back(node);
+  return path;
+}
+
+// "Neg 'a' -> Neg 'b' -> Neg 'a'" of a path that an edge from its end to its begin closes; the
+// middle of a long one is left out.
+std::string CycleText(const std::vector<const Node*>& path) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path.size() > kShown && i == kShown / 2) {
+      text += StrCat("... (", path.size() - kShown, " more) -> ");
+      i = path.size() - kShown / 2;
+    }
+    text += StrCat(path[i]->Label(), " -> ");
+  }
+  return text + path[0]->Label();
+}
+
+}  // namespace
+
+bool Graph::Reaches(const Node* from, const Node* to) const {
+  return !PathBetween(from, to).empty();
 }
 
 Status Graph::AddControlInput(Node* node, Node* before) {
@@ -138,12 +163,13 @@ Status Graph::AddControlInput(Node* node, Node* before) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto& present = node->control_inputs_;
   if (std::find(present.begin(), present.end(), before) != present.end()) return OkStatus();
-  // Edges lead from older to newer nodes, back edges and those of this function apart: a path from
-  // `node` to an older `before` must pass a newer source of such an edge.
+  // Edges lead from older to newer nodes, back edges and those of this function and of
+  // NodeMaker::Rewire apart: a path from `node` to an older `before` must pass a newer source of
+  // such an edge.
   const bool is_late = before->id_ >= node->id_;
   if ((is_late || node->id_ <= latest_source_) && Reaches(node, before)) {
-    return InvalidArgument(node->Label(), ": a control input from ", before->Label(),
-                           " would close a cycle");
+    return InvalidArgument(node->Label(), ": an edge from ", before->Label(),
+                           " would close a cycle: ", CycleText(PathBetween(node, before)));
   }
   if (is_late) latest_source_ = std::max(latest_source_, before->id_);
   node->control_inputs_.push_back(before);

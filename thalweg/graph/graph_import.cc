@@ -178,11 +178,22 @@ Status GraphImporter::SetAttrs(const Message& def, AttrMap& attrs) {
   return OkStatus();
 }
 
-// Where a node has an attribute that is not known here: which release may have written it, and what
-// helps.
+// Where a node's operation, or an attribute of it, is not known here: which release may have
+// written it, and what helps.
 Status GraphImporter::MayBeNewer(const Message& def, const Status& status) const {
   Result<const OpEntry*> op = graph_.registry().Find(def.GetString(nd::kOp));
-  if (!op.ok()) return status;
+  const std::string producer =
+      Producer() == 0 ? "; the graph does not say which version produced it"
+                      : StrCat("; the graph was written by producer version ", Producer());
+  const std::string versions = StrCat(producer, ", known here is version ", kGraphDefVersion, ": ");
+  if (!op.ok()) {
+    if (graph_.library().FindOp(def.GetString(nd::kOp)) != nullptr) return status;
+    return Status(status.code(),
+                  StrCat(status.message(), versions,
+                         "import only what your outputs need (extract_sub_graph), load the library "
+                         "that defines the operation (load_op_library), or export the graph again "
+                         "without it"));
+  }
   const auto entries = def.Messages(nd::kAttr);
   const bool known = std::all_of(entries.begin(), entries.end(), [&](const Message* entry) {
     const std::string_view name = entry->GetString(pb::kMapKey);
@@ -190,9 +201,8 @@ Status GraphImporter::MayBeNewer(const Message& def, const Status& status) const
   });
   if (known) return status;
   return Status(status.code(),
-                StrCat(status.message(), "; the graph was written by producer version ", Producer(),
-                       ", known here is version ", kGraphDefVersion,
-                       ": export it again without attributes at their defaults, or give the "
+                StrCat(status.message(), versions,
+                       "export it again without attributes at their defaults, or give the "
                        "producer's list of operations when it is imported"));
 }
 

@@ -19,6 +19,7 @@
 namespace thalweg {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string ReadFile(const std::filesystem::path& path) {
@@ -271,6 +272,16 @@ TEST_F(GraphProtoTest, Versions) {
   Graph old(registry_);
   ASSERT_TRUE(ImportGraphDefText("version: 7", old).ok());
   EXPECT_EQ(old.versions().producer, 7);
+}
+
+TEST_F(GraphProtoTest, AnUnknownOperationNamesTheProducerAndWhatHelps) {  // G4
+  const char* text = R"(node { name: "a" op: "Madeup" } versions { producer: 99999 })";
+  EXPECT_THAT(Refusal(text, {}, Code::kNotFound),
+              AllOf(HasSubstr("Madeup 'a': Op type not registered 'Madeup'"),
+                    HasSubstr("written by producer version 99999, known here is version 2474"),
+                    HasSubstr("load_op_library")));
+  EXPECT_THAT(Refusal(R"(node { name: "a" op: "Madeup" })", {}, Code::kNotFound),
+              HasSubstr("the graph does not say which version produced it, known here"));
 }
 
 TEST_F(GraphProtoTest, UnknownAttributesAtTheProducersDefaultAreDropped) {

@@ -8,6 +8,7 @@
 
 #include "thalweg/graph/function.h"
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/graph/node_maker.h"
 #include "thalweg/graph/shape_inference.h"
 
 namespace thalweg {
@@ -310,6 +311,60 @@ TEST_F(GraphTest, ControlInputsCloseNoCycle) {
   Node* d = Add({.name = "d", .op = "NoOp", .control_inputs = {b}});
   EXPECT_TRUE(graph_.AddControlInput(d, c).ok());
   EXPECT_THAT(std::string(graph_.AddControlInput(c, d).message()), HasSubstr("close a cycle"));
+}
+
+TEST_F(GraphTest, ANodeCanReadALaterOneButNotItself) {
+  const Output a = Placeholder("a", DType::kFloat);
+  Node* b = Add({.name = "b", .op = "Neg", .inputs = {a}});
+  Node* c = Add({.name = "c", .op = "Neg", .inputs = {{b, 0}}});
+  Node* late = Add({.name = "late", .op = "Neg", .inputs = {a}});
+  ASSERT_TRUE(NodeMaker::Rewire(c, 0, {late, 0}).ok());
+  EXPECT_EQ(c->input(0), (Output{late, 0}));
+  EXPECT_TRUE(c->control_inputs().empty());
+  // c is older than late, and yet late before c: both checks know.
+  EXPECT_EQ(NodeMaker::Rewire(late, 0, {c, 0}).message(),
+            "Neg 'late': an edge from Neg 'c' would close a cycle: "
+            "Neg 'late' -> Neg 'c' -> Neg 'late'");
+  EXPECT_EQ(late->input(0), a);
+  EXPECT_THAT(std::string(graph_.AddControlInput(late, c).message()), HasSubstr("close a cycle"));
+  EXPECT_THAT(std::string(NodeMaker::Rewire(b, 0, {b, 0}).message()), HasSubstr("close a cycle"));
+  EXPECT_TRUE(NodeMaker::Rewire(c, 0, {b, 0}).ok());
+  EXPECT_TRUE(NodeMaker::Rewire(late, 0, {c, 0}).ok());
+}
+
+TEST_F(GraphTest, RewireRefusesWhatDoesNotFit) {
+  const Output a = Placeholder("a", DType::kFloat);
+  Node* b = Add({.name = "b", .op = "Neg", .inputs = {a}});
+  const Output other = Placeholder("other", DType::kInt32);
+  Graph elsewhere(registry_);
+  Node* foreign = elsewhere.CopyNode(*a.node, {}, {});
+  const Output two = Placeholder("two", DType::kFloat);
+  const Output three = Placeholder("three", DType::kFloat);
+  ASSERT_TRUE(NodeMaker::RefineShape(two, *PartialShape::Make(std::vector<int64_t>{2})).ok());
+  ASSERT_TRUE(NodeMaker::RefineShape(three, *PartialShape::Make(std::vector<int64_t>{3})).ok());
+  Node* of_two = Add({.name = "of_two", .op = "Neg", .inputs = {two}});
+  Node* merge = Add({.name = "merge", .op = "Merge", .inputs = {a, Output()}});
+  Node* next = Add({.name = "next", .op = "NextIteration", .inputs = {{merge, 0}}});
+  const struct {
+    Node* node;
+    int input;
+    Output source;
+    const char* words;
+  } cases[] = {{b, 1, a, "has 1 inputs, there is no 1"},
+               {b, -1, a, "there is no -1"},
+               {b, 0, {}, "an output of the same graph"},
+               {b, 0, {foreign, 0}, "an output of the same graph"},
+               {b, 0, {a.node, 1}, "has 1 outputs, there is no 1"},
+               {b, 0, other, "must be float32, but 'other' is int32"},
+               {of_two, 0, three, "'three' cannot stand for"},
+               {merge, 1, a, "back edge of a loop is set once"},
+               {b, 0, {next, 0}, "back edge of a loop is set once"}};
+  for (const auto& c : cases) {
+    const Status status = NodeMaker::Rewire(c.node, c.input, c.source);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.words));
+  }
+  EXPECT_EQ(b->input(0), a);
 }
 
 TEST_F(GraphTest, FindsOutputs) {

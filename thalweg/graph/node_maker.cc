@@ -110,6 +110,39 @@ Status NodeMaker::ReplaceInput(Node* node, int i, const Output& source) {
   return OkStatus();
 }
 
+Status NodeMaker::Rewire(Node* node, int i, const Output& source) {
+  Graph& graph = node->graph();
+  if (i < 0 || i >= node->num_inputs()) {
+    return InvalidArgument(node->Label(), " has ", node->num_inputs(), " inputs, there is no ", i);
+  }
+  if (source.node == nullptr || &source.node->graph() != &graph) {
+    return InvalidArgument(node->Label(), ": input ", i, " is an output of the same graph");
+  }
+  if (source.index < 0 || source.index >= source.node->num_outputs()) {
+    return InvalidArgument(source.node->Label(), " has ", source.node->num_outputs(),
+                           " outputs, there is no ", source.index);
+  }
+  const Output old = node->input(i);
+  const bool was_back_edge =
+      node->control() == Node::Control::kMerge &&
+      (old.node == nullptr || old.node->control() == Node::Control::kNextIteration);
+  if (was_back_edge || source.node->control() == Node::Control::kNextIteration) {
+    return InvalidArgument(node->Label(), ": input ", i, " cannot become '", source.ToString(),
+                           "': the back edge of a loop is set once");
+  }
+  const Result<PartialShape> merged = source.shape().MergeWith(old.shape());
+  if (!merged.ok()) {
+    return merged.status().WithContext(StrCat(node->Label(), ": '", source.ToString(),
+                                              "' cannot stand for '", old.ToString(), "'"));
+  }
+  // A control edge goes ahead: the graph refuses one that closes a cycle, and remembers that an
+  // edge leads from a newer node to an older one.
+  const std::vector<Node*> before = node->control_inputs();
+  RETURN_IF_ERROR(graph.AddControlInput(node, source.node));
+  ReplaceControlInputs(node, before);
+  return ReplaceInput(node, i, source);
+}
+
 void NodeMaker::ReplaceControlInputs(Node* node, std::vector<Node*> before) {
   node->control_inputs_ = std::move(before);
 }
@@ -117,6 +150,8 @@ void NodeMaker::ReplaceControlInputs(Node* node, std::vector<Node*> before) {
 void NodeMaker::ReplaceText(Node* node, std::string_view attr, std::string value) {
   node->attrs_.Set(std::string(attr), std::move(value));
 }
+
+void NodeMaker::ReplaceDevice(Node* node, std::string device) { node->device_ = std::move(device); }
 
 Status NodeMaker::FindOp() {
   Result<const OpEntry*> entry = graph_.registry().Find(spec_.op);

@@ -22,12 +22,19 @@ class NodeMaker {
   // InvalidArgument when it contradicts what is known. Not while another thread reads the node.
   static Status RefineShape(const Output& output, const PartialShape& shape);
 
-  // Gives a node another source for input i, of the same type, other control inputs, or another
-  // value of a string attribute. Only of a node that whoever calls has just made and nobody else
-  // has seen. Shapes stay as inferred.
+  // Gives a node another source for input i, of the same type, other control inputs, another value
+  // of a string attribute, or another device. Only of a node that whoever calls has just made and
+  // nobody else has seen. Shapes stay as inferred.
   static Status ReplaceInput(Node* node, int i, const Output& source);
   static void ReplaceControlInputs(Node* node, std::vector<Node*> before);
   static void ReplaceText(Node* node, std::string_view attr, std::string value);
+  static void ReplaceDevice(Node* node, std::string device);
+
+  // Gives a node that others know already another source for input i, of the same type and a shape
+  // that fits what is known of the old one. InvalidArgument, which changes nothing, for another
+  // graph's, a loop's back edge, and with the path when a cycle would close. Not while another
+  // thread prepares a run of the node; a session that has prepared one keeps it.
+  static Status Rewire(Node* node, int i, const Output& source);
 
  private:
   Status Build();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/local_rendezvous.h"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
@@ -24,6 +25,7 @@ Status LocalRendezvous::Send(const RendezvousKey& key, Delivery delivery) {
   {
     MutexLock lock(mutex_);
     if (!aborted_.ok()) return aborted_;
+    ++events_;
     Entry& entry = entries_[key];
     if (entry.used || entry.has_delivery)
       return InvalidArgument("rendezvous key ", key, " was sent twice");
@@ -47,6 +49,7 @@ void LocalRendezvous::Recv(const RendezvousKey& key, RecvDone done) {
     if (!aborted_.ok()) {
       result = aborted_;
     } else {
+      ++events_;
       Entry& entry = entries_[key];
       if (entry.used || entry.waiter) {
         result = InvalidArgument("rendezvous key ", key, " was received twice");
@@ -62,6 +65,26 @@ void LocalRendezvous::Recv(const RendezvousKey& key, RecvDone done) {
     }
   }
   done(std::move(result));
+}
+
+std::vector<std::string> LocalRendezvous::Describe(size_t most, uint64_t* events) {
+  std::vector<std::string> lines;
+  {
+    MutexLock lock(mutex_);
+    *events = events_;
+    for (const auto& [key, entry] : entries_) {
+      if (entry.used) continue;
+      lines.push_back(StrCat(key.edge, " of ", key.source, " for ", key.destination,
+                             entry.has_delivery ? " lies here" : " is awaited"));
+    }
+  }
+  std::sort(lines.begin(), lines.end());
+  if (lines.size() > most) {
+    const size_t more = lines.size() - most;
+    lines.resize(most);
+    lines.push_back(StrCat("and ", more, " more"));
+  }
+  return lines;
 }
 
 void LocalRendezvous::Abort(Status reason) {

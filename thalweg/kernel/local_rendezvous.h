@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/kernel/rendezvous.h"
@@ -15,6 +17,9 @@ class LocalRendezvous : public Rendezvous {
   Status Send(const RendezvousKey& key, Delivery delivery) override;
   void Recv(const RendezvousKey& key, RecvDone done) override;
   void Abort(Status reason) override;
+  // What lies here and who waits, for people: "EDGE from DEVICE is awaited", at most `most` lines,
+  // sorted, and one that says how many more there are. `events`: calls of Send and Recv so far.
+  std::vector<std::string> Describe(size_t most, uint64_t* events) EXCLUDES(mutex_);
 
  private:
   struct KeyHash {
@@ -30,6 +35,7 @@ class LocalRendezvous : public Rendezvous {
   Mutex mutex_;
   std::unordered_map<RendezvousKey, Entry, KeyHash> entries_ GUARDED_BY(mutex_);
   Status aborted_ GUARDED_BY(mutex_);
+  uint64_t events_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace thalweg

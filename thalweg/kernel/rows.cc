@@ -137,6 +137,9 @@ Status CombineIntoRows(Context& ctx, compute::Combine combine, Tensor& target,
 Status CombineIntoNdRows(Context& ctx, compute::Combine combine, Tensor& target,
                          const Tensor& indices, const Tensor& updates, bool ignore_bad_indices) {
   RETURN_IF_ERROR(CheckTypes(target, updates));
+  if (updates.rank() == 0) {
+    return InvalidArgument("updates must have rank at least one, got shape []");
+  }
   ASSIGN_OR_RETURN(const NdRows rows,
                    RowsOfNdIndices(ctx.allocator(), indices, target.shape(), ignore_bad_indices));
   RETURN_IF_ERROR(CheckUpdates(updates.shape(), rows.slices));

@@ -224,5 +224,76 @@ TEST_F(ExpandFunctionsTest, UnknownFunctionsAndTooManyNodesAreErrors) {
   EXPECT_EQ(Expand({y, 0}).status().code(), Code::kUnimplemented);
 }
 
+// Frames in a body: what its loops carry is known as if they stood in the graph itself.
+class LoopShapesTest : public ExpandFunctionsTest {
+ protected:
+  // The shape of the Merge when `body`, a function of the variable, goes round with a first value
+  // of `first` in a function that has the loop as a frame.
+  PartialShape MergedShape(const PartialShape& first, const std::string& body) {
+    const std::string t = R"(attr { key: "T" value { type: DT_FLOAT } } )";
+    const auto node = [&](const char* name, const char* op, const std::string& inputs,
+                          const std::string& attrs) {
+      std::string text = StrCat("node_def { name: \"", name, "\" op: \"", op, "\" ");
+      for (size_t at = 0, end; at < inputs.size(); at = end + 1) {
+        end = std::min(inputs.find(' ', at), inputs.size());
+        text += StrCat("input: \"", inputs.substr(at, end - at), "\" ");
+      }
+      return StrCat(text, attrs, "}\n");
+    };
+    const std::string frame = R"(attr { key: "frame_name" value { s: "f" } } )";
+    const std::string invariant = R"(attr { key: "is_constant" value { b: true } } )";
+    const std::string text = StrCat(
+        R"(library { function { signature { name: "Loop" input_arg { name: "x" type: DT_FLOAT }
+             input_arg { name: "p" type: DT_BOOL } output_arg { name: "y" type: DT_FLOAT } }
+           ret { key: "y" value: "exit:output:0" }
+        )",
+        node("enter", "Enter", "x", t + frame),
+        node("go", "Enter", "p",
+             R"(attr { key: "T" value { type: DT_BOOL } } )" + frame + invariant),
+        node("merge", "Merge", "enter:output:0 next:output:0",
+             t + R"(attr { key: "N" value { i: 2 } } )"),
+        node("cond", "LoopCond", "go:output:0", ""),
+        node("switch", "Switch", "merge:output:0 cond:output:0", t),
+        node("exit", "Exit", "switch:output_false:0", t),
+        node("axis", "Const", "^switch",
+             R"(attr { key: "dtype" value { type: DT_INT32 } }
+                attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } )"),
+        node("body", body == "grow" ? "ConcatV2" : body.c_str(),
+             body == "grow" ? "switch:output_true:0 switch:output_true:0 axis:output:0"
+                            : "switch:output_true:0",
+             t + (body == "grow" ? R"(attr { key: "N" value { i: 2 } }
+                                      attr { key: "Tidx" value { type: DT_INT32 } } )"
+                                 : "")),
+        node("next", "NextIteration", body == "grow" ? "body:output:0" : "body:y:0", t), "} }");
+    const Status imported = ImportGraphDefText(text, graph_).status();
+    EXPECT_TRUE(imported.ok()) << imported.ToString();
+    Node* x = Add({.name = "first",
+                   .op = "Placeholder",
+                   .attrs = {{"dtype", DType::kFloat}, {"shape", first}}});
+    Node* y = Add({.name = "loop", .op = "Loop", .inputs = {{x, 0}, {p_, 0}}});
+    Result<StepGraph> pruned =
+        Prune(graph_, {.feeds = {{x, 0}, {p_, 0}}, .fetches = {{y, 0}}, .targets = {}});
+    EXPECT_TRUE(pruned.ok());
+    const Result<StepGraph> step = ExpandFunctions(*pruned, graph_.library(), {});
+    EXPECT_TRUE(step.ok()) << step.status().ToString();
+    if (!step.ok()) return {};
+    const Node* merge = step->graph->FindNode("loop/merge");
+    EXPECT_NE(merge, nullptr);
+    return merge == nullptr ? PartialShape() : merge->output_shape(0);
+  }
+};
+
+TEST_F(LoopShapesTest, WhatTheBodyKeepsIsKnown) {
+  EXPECT_EQ(MergedShape(PartialShape({2, 3}), "Neg"), PartialShape({2, 3}));
+}
+
+TEST_F(LoopShapesTest, WhatTheBodyChangesIsNot) {
+  EXPECT_EQ(MergedShape(PartialShape({2, 3}), "grow"), PartialShape({-1, 3}));
+}
+
+TEST_F(LoopShapesTest, NothingIsKnownOfAnUnknownFirstValue) {
+  EXPECT_FALSE(MergedShape(PartialShape::Unknown(), "Neg").known_rank());
+}
+
 }  // namespace
 }  // namespace thalweg

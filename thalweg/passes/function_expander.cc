@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "thalweg/graph/function_calls.h"
+#include "thalweg/graph/node_maker.h"
+#include "thalweg/passes/loop_shapes.h"
 
 namespace thalweg {
 namespace {
@@ -15,6 +17,7 @@ constexpr int kMaxDepth = 512;
 constexpr std::string_view kCalls[] = {"Case",
                                        "For",
                                        "If",
+                                       "MapDefun",
                                        "PartitionedCall",
                                        "RemoteCall",
                                        "StatefulPartitionedCall",
@@ -169,6 +172,7 @@ Result<Expansion> FunctionExpander::Dispatch(const Call& call, const CallScope& 
     if (op.ends_with("Case")) return LowerCase(call, scope);
     if (op.ends_with("While")) return LowerWhile(call, scope);
     if (op == "For") return LowerFor(call, scope);
+    if (op == "MapDefun") return LowerMap(call, scope);
     if (op == "SymbolicGradient") return LowerGradient(call, scope);
   }
   ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(call.node));
@@ -190,9 +194,14 @@ Result<Expansion> FunctionExpander::Inline(const FunctionBody& body,
     copies.values[body.args[i]->id()] = {args[i]};
     copies.blind[body.args[i]->id()] = !carries.empty() && !carries[i];
   }
+  const std::vector<PartialShape> loop_shapes = LoopShapes(library_, body, args);
   for (const Node* node : body.order) {
     RETURN_IF_ERROR(IsCall(*node) ? InlineCall(*node, scope, copies)
                                   : InlineNode(*node, scope, copies));
+    if (!loop_shapes.empty() && node->control() == Node::Control::kMerge) {
+      const auto id = static_cast<size_t>(node->id());
+      RETURN_IF_ERROR(NodeMaker::RefineShape({copies.nodes[id], 0}, loop_shapes[id]));
+    }
     if (to_.num_nodes() > options_.max_nodes) {
       return ResourceExhausted("the functions of this step expand to more than ",
                                options_.max_nodes, " nodes");

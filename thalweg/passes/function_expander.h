@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FunctionExpander: adds the nodes that stand for calls to one graph. Private to this room:
-// function_expander.cc (calls), lower_conditional.cc, lower_loop.cc, lower_gradient.cc.
+// function_expander.cc (calls), lower_conditional.cc, lower_loop.cc, lower_map.cc,
+// lower_gradient.cc.
 //
 // What a node waits for: `gate` is a node that lives exactly where the call does; it holds what has
 // no inputs in its branch or iteration. `before` holds stateful nodes until the call's control
@@ -114,6 +115,16 @@ class FunctionExpander {
   Status LoopCondition(Loop& loop, const CallScope& scope);
   Status LoopBody(Loop& loop, const CallScope& scope);
   std::vector<PartialShape> StableShapes(const Loop& loop) const;
+
+  // lower_map.cc
+  struct Map;
+  Result<Output> Constant(const CallScope& scope, const Tensor& value);
+  Result<Expansion> LowerMap(const Call& call, const CallScope& scope);
+  Status CountRows(Map& map, const CallScope& scope);
+  Result<Output> EnterMap(const Map& map, const CallScope& scope, const Output& value,
+                          bool constant);
+  Status BeginMap(Map& map, const CallScope& scope);
+  Status MapBody(Map& map, const CallScope& scope);
 
   // lower_gradient.cc
   Result<Expansion> LowerGradient(const Call& call, const CallScope& scope);

@@ -15,10 +15,12 @@ namespace {
 class Partitioner {
  public:
   Partitioner(const StepGraph& step, const std::vector<int>& device_of,
-              const std::vector<Device*>& devices, StepFrames frames)
+              const std::vector<Device*>& devices, const PartitionOptions& options,
+              StepFrames frames)
       : step_(step),
         device_of_(device_of),
         devices_(devices),
+        options_(options),
         frames_(std::move(frames)),
         parts_(devices.size()),
         home_(static_cast<size_t>(step.graph->num_nodes())),
@@ -137,11 +139,48 @@ class Partitioner {
     const auto key = std::make_tuple(node.id(), output.index, device);
     const auto found = received_.find(key);
     if (found != received_.end()) return Output{found->second, 0};
+    Output sent{home_[node.id()], output.index};
+    const bool narrow = options_.bfloat16_transfers && sent.dtype() == DType::kFloat &&
+                        !InOneTask(DeviceOf(node), device);
+    if (narrow) {
+      ASSIGN_OR_RETURN(sent, Narrowed(output));
+    }
     ASSIGN_OR_RETURN(Node * recv,
-                     Transfer({home_[node.id()], output.index},
-                              StrCat(node.name(), "_", output.index), node, device, frame));
+                     Transfer(sent, StrCat(node.name(), "_", output.index), node, device, frame));
+    if (narrow) {
+      ASSIGN_OR_RETURN(recv, Cast({recv, 0}, DType::kFloat, node, "/from_bfloat16", device));
+    }
     received_.emplace(key, recv);
     return Output{recv, 0};
+  }
+
+  bool InOneTask(int a, int b) const {
+    const DeviceName& first = devices_[a]->name();
+    const DeviceName& second = devices_[b]->name();
+    return first.job == second.job && first.replica == second.replica && first.task == second.task;
+  }
+
+  // The value as bfloat16, where it is.
+  Result<Output> Narrowed(const Output& output) {
+    Node*& cast = narrowed_[{output.node->id(), output.index}];
+    if (cast == nullptr) {
+      const Node& node = *output.node;
+      ASSIGN_OR_RETURN(cast, Cast({home_[node.id()], output.index}, DType::kBfloat16, node,
+                                  "/to_bfloat16", DeviceOf(node)));
+    }
+    return Output{cast, 0};
+  }
+
+  // `producer`: whose value it is in the old graph.
+  Result<Node*> Cast(const Output& value, DType to, const Node& producer, std::string_view suffix,
+                     int device) {
+    NodeSpec cast;
+    cast.name = Unique(device, StrCat(producer.name(), suffix));
+    cast.op = "Cast";
+    cast.inputs = {value};
+    cast.attrs = {{"DstT", to}};
+    cast.site = GraphOf(device).InternSite(producer.graph().Site(producer.site()));
+    return GraphOf(device).AddNode(std::move(cast));
   }
 
   Result<Node*> LocalControl(const Node& node, int device, int frame) {
@@ -159,8 +198,14 @@ class Partitioner {
     ASSIGN_OR_RETURN(Node * token, GraphOf(DeviceOf(node)).AddNode(std::move(spec)));
     ASSIGN_OR_RETURN(Node * recv,
                      Transfer({token, 0}, StrCat(node.name(), "_control"), node, device, frame));
-    received_.emplace(key, recv);
-    return recv;
+    // In TensorFlow's executors a Recv of something dead is alive itself: what follows it is not.
+    NodeSpec follow;
+    follow.name = Unique(device, StrCat(node.name(), "/control"));
+    follow.op = "Identity";
+    follow.inputs = {{recv, 0}};
+    ASSIGN_OR_RETURN(Node * follower, GraphOf(device).AddNode(std::move(follow)));
+    received_.emplace(key, follower);
+    return follower;
   }
 
   Node* CopyToReader(const Node& node, int device) {
@@ -215,16 +260,17 @@ class Partitioner {
     }
     const StepFrames::Frame& info = frames_.frames()[frame];
     Graph& graph = GraphOf(device);
-    NodeSpec start;
-    start.name = Unique(device, StrCat("control_loop/", info.name, "/start"));
-    start.op = "Const";
-    start.attrs = {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(0.0f)}};
+    Node* token = nullptr;
     if (info.parent != StepFrames::kRoot) {
       // By the outer Merge, not its Switch: the inner loop may belong to the outer one's condition.
-      ASSIGN_OR_RETURN(Node * outer, LoopMerge(info.parent, device));
-      start.control_inputs = {outer};
+      ASSIGN_OR_RETURN(token, LoopMerge(info.parent, device));
+    } else {
+      NodeSpec start;
+      start.name = Unique(device, StrCat("control_loop/", info.name, "/start"));
+      start.op = "Const";
+      start.attrs = {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(0.0f)}};
+      ASSIGN_OR_RETURN(token, graph.AddNode(std::move(start)));
     }
-    ASSIGN_OR_RETURN(Node * token, graph.AddNode(std::move(start)));
     NodeSpec enter;
     enter.name = Unique(device, StrCat("control_loop/", info.name, "/enter"));
     enter.op = "Enter";
@@ -266,11 +312,13 @@ class Partitioner {
   const StepGraph& step_;
   const std::vector<int>& device_of_;
   const std::vector<Device*>& devices_;
+  const PartitionOptions options_;
   const StepFrames frames_;
   std::vector<StepPartition> parts_;                     // by device
   std::vector<Node*> home_;                              // by old id: the node on its own device
   std::vector<int> feed_of_;                             // by old id: the feed's number, or -1
   std::map<std::pair<int, int>, Node*> copies_;          // (old id, device)
+  std::map<std::pair<int, int>, Node*> narrowed_;        // (old id, output): as bfloat16
   std::map<std::tuple<int, int, int>, Node*> received_;  // (old id, output or -1, device)
   std::vector<ControlLoop> loops_;
   std::vector<BackEdge> back_edges_;
@@ -281,7 +329,8 @@ class Partitioner {
 
 Result<std::vector<StepPartition>> PartitionByDevice(const StepGraph& step,
                                                      const std::vector<int>& device_of_node,
-                                                     const std::vector<Device*>& devices) {
+                                                     const std::vector<Device*>& devices,
+                                                     const PartitionOptions& options) {
   const std::set<int> used(device_of_node.begin(), device_of_node.end());
   if (used.size() == 1) {
     StepPartition whole{.device = *used.begin(), .step = step, .fetches = {}};
@@ -289,7 +338,7 @@ Result<std::vector<StepPartition>> PartitionByDevice(const StepGraph& step,
     return std::vector<StepPartition>{std::move(whole)};
   }
   ASSIGN_OR_RETURN(StepFrames frames, StepFrames::Find(step));
-  return Partitioner(step, device_of_node, devices, std::move(frames)).Run();
+  return Partitioner(step, device_of_node, devices, options, std::move(frames)).Run();
 }
 
 }  // namespace thalweg

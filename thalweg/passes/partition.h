@@ -6,6 +6,10 @@
 // receives in it gets a control loop (Enter, Merge, Switch, NextIteration) that runs at the beat of
 // the loop's condition and starts its receives once an iteration; nested loops stack them.
 //
+// With bfloat16_transfers a float32 value is cast before a _Send to another task, once for all its
+// destinations, and back behind each _Recv: NAME/to_bfloat16 and NAME/from_bfloat16 in plans and
+// traces. Control edges and other types stay as they are.
+//
 //   ASSIGN_OR_RETURN(auto parts, PartitionByDevice(step, device_of_node, devices));
 #pragma once
 
@@ -23,9 +27,14 @@ struct StepPartition {
   std::vector<int> fetches;  // step.fetches[k] is fetch number fetches[k] of the whole step
 };
 
+struct PartitionOptions {
+  bool bfloat16_transfers = false;
+};
+
 // Only devices that have nodes appear, by number.
 Result<std::vector<StepPartition>> PartitionByDevice(const StepGraph& step,
                                                      const std::vector<int>& device_of_node,
-                                                     const std::vector<Device*>& devices);
+                                                     const std::vector<Device*>& devices,
+                                                     const PartitionOptions& options = {});
 
 }  // namespace thalweg

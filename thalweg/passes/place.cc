@@ -2,7 +2,6 @@
 #include "thalweg/passes/place.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace thalweg {
 namespace {
@@ -21,8 +20,7 @@ std::string At(const Node& node) {
 }  // namespace
 
 ConstraintPlacer::Mask ConstraintPlacer::AllDevices() const {
-  const size_t n = std::min<size_t>(options_.devices.size(), 64);
-  return n == 64 ? ~Mask{0} : (Mask{1} << n) - 1;
+  return Mask(options_.devices.size(), true);
 }
 
 const ColocationGroups& ConstraintPlacer::Groups(const Graph& graph) {
@@ -35,13 +33,13 @@ const ColocationGroups& ConstraintPlacer::Groups(const Graph& graph) {
 
 ConstraintPlacer::Mask ConstraintPlacer::KernelMask(const Node& node) const {
   if (NeedsNoKernel(node)) return AllDevices();
-  Mask mask = 0;
   const std::vector<Device*>& devices = options_.devices;
-  for (size_t d = 0; d < devices.size() && d < 64; ++d) {
+  Mask mask(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d) {
     const bool as_before = d > 0 && devices[d]->type() == devices[d - 1]->type();
-    const bool found = as_before ? (mask >> (d - 1) & 1) != 0
-                                 : options_.kernels->Find(node, devices[d]->type()).ok();
-    if (found) mask |= Mask{1} << d;
+    const bool found =
+        as_before ? mask.Has(d - 1) : options_.kernels->Find(node, devices[d]->type()).ok();
+    if (found) mask.Add(d);
   }
   return mask;
 }
@@ -55,22 +53,23 @@ Result<ConstraintPlacer::Mask> ConstraintPlacer::RunnableMask(
   const Node* first_limit = nullptr;
   for (const Node* node : members) {
     const Mask mask = KernelMask(*node);
-    if (mask != 0) all &= mask;
+    if (!mask.IsEmpty()) all = all & mask;
     if (!needed.contains(node)) continue;
-    if (mask == 0) {
+    if (mask.IsEmpty()) {
       return options_.kernels->Find(*node, options_.devices[0]->type())
           .status()
           .WithContext(StrCat("Cannot place ", At(*node)));
     }
-    if ((must & mask) == 0) {
+    const Mask both = must & mask;
+    if (both.IsEmpty()) {
       return InvalidArgument("Cannot place ", At(*node), " and ", At(*first_limit),
                              " on one device, as their colocation asks: no device has kernels for ",
                              "both (", node->op_name(), " and ", first_limit->op_name(), ")");
     }
-    if ((must & mask) != must) first_limit = node;
-    must &= mask;
+    if (both != must) first_limit = node;
+    must = both;
   }
-  return all != 0 ? all : must;
+  return all.IsEmpty() ? must : all;
 }
 
 // The devices that meet the constraints of all nodes; 0 when there are none.
@@ -100,15 +99,15 @@ Result<ConstraintPlacer::Mask> ConstraintPlacer::ConstraintMask(
     if (!both.ok()) {
       *text = StrCat(At(*first), " asks for '", first->device(), "', ", At(*node), " for '",
                      node->device(), "', and they must be on one device");
-      return Mask{0};
+      return Mask(options_.devices.size());
     }
     merged = *both;
     if (first == nullptr) first = node;
   }
   if (first == nullptr) return AllDevices();
-  Mask mask = 0;
-  for (size_t d = 0; d < options_.devices.size() && d < 64; ++d) {
-    if (merged.Admits(options_.devices[d]->name())) mask |= Mask{1} << d;
+  Mask mask(options_.devices.size());
+  for (size_t d = 0; d < options_.devices.size(); ++d) {
+    if (merged.Admits(options_.devices[d]->name())) mask.Add(d);
   }
   *text = StrCat(At(*first), " asks for '", merged, "'");
   return mask;
@@ -122,7 +121,7 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
   for (const Node* node : members) {
     const auto pinned = pinned_.find(node);
     if (pinned == pinned_.end()) continue;
-    if ((runnable >> pinned->second & 1) == 0) {
+    if (!runnable.Has(static_cast<size_t>(pinned->second))) {
       return InvalidArgument(At(*node), " keeps its state on ",
                              options_.devices[pinned->second]->full_name(),
                              ", where not all nodes that use it have kernels");
@@ -132,14 +131,14 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
     return choice;
   }
   Mask feasible = runnable & wanted;
-  if (feasible == 0) {
+  if (feasible.IsEmpty()) {
     std::string here;
     for (const Device* d : options_.devices)
       here += StrCat(here.empty() ? "" : ", ", d->full_name());
     choice.why =
         StrCat(choice.constraint,
-               wanted == 0 ? "; no device here meets that"
-                           : "; the devices that meet it have no kernel for all of the group",
+               wanted.IsEmpty() ? "; no device here meets that"
+                                : "; the devices that meet it have no kernel for all of the group",
                " (devices: ", here, ")");
     if (!options_.soft) {
       return InvalidArgument("Cannot assign a device: ", choice.why,
@@ -148,7 +147,7 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
     choice.moved = true;
     feasible = runnable;
   }
-  choice.device = std::countr_zero(feasible);
+  choice.device = static_cast<int>(feasible.First());
   return choice;
 }
 

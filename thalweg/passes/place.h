@@ -13,6 +13,7 @@
 // constraints and kernels when nothing is left. Threads: all calls from any thread.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -56,7 +57,25 @@ class ConstraintPlacer : public Placer {
     std::string why;     // of the move
     std::string constraint;
   };
-  using Mask = uint64_t;  // a bit for each device
+  // A set of devices, by number.
+  class Mask {
+   public:
+    explicit Mask(size_t size, bool all = false) : bits_(size, all ? 1 : 0) {}
+    bool Has(size_t device) const { return bits_[device] != 0; }
+    void Add(size_t device) { bits_[device] = 1; }
+    bool IsEmpty() const { return std::find(bits_.begin(), bits_.end(), 1) == bits_.end(); }
+    size_t First() const {
+      return static_cast<size_t>(std::find(bits_.begin(), bits_.end(), 1) - bits_.begin());
+    }
+    friend Mask operator&(Mask a, const Mask& b) {
+      for (size_t i = 0; i < a.bits_.size(); ++i) a.bits_[i] &= b.bits_[i];
+      return a;
+    }
+    friend bool operator==(const Mask&, const Mask&) = default;
+
+   private:
+    std::vector<char> bits_;
+  };
 
   const ColocationGroups& Groups(const Graph& graph) REQUIRES(mutex_);
   Result<Choice> Choose(const std::vector<const Node*>& members,

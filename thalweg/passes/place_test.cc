@@ -8,6 +8,7 @@
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/passes/partition.h"
 #include "thalweg/passes/prune.h"
+#include "thalweg/passes/test_device.h"
 
 namespace thalweg {
 namespace {
@@ -15,19 +16,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class NamedDevice : public Device {
- public:
-  NamedDevice(std::string_view name, uint64_t incarnation)
-      : Device(*DeviceName::Parse(name), incarnation), allocator_(MakeCpuAllocator(1 << 20)) {}
-  Allocator& allocator() override { return *allocator_; }
-  Allocator& host_allocator() override { return *allocator_; }
-  void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-  void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-
- private:
-  AllocatorPtr allocator_;
-};
 
 class Lines : public LogSink {
  public:
@@ -180,11 +168,11 @@ TEST_F(PlaceTest, ExplainsTheChain) {
 
 class PartitionTest : public PlaceTest {
  protected:
-  std::vector<StepPartition> Parts(const StepGraph& step) {
+  std::vector<StepPartition> Parts(const StepGraph& step, const PartitionOptions& options = {}) {
     ConstraintPlacer placer = Placer();
     Result<std::vector<int>> device = placer.Place(*graph, step);
     EXPECT_TRUE(device.ok()) << device.status().ToString();
-    Result<std::vector<StepPartition>> parts = PartitionByDevice(step, *device, devices);
+    Result<std::vector<StepPartition>> parts = PartitionByDevice(step, *device, devices, options);
     EXPECT_TRUE(parts.ok()) << parts.status().ToString();
     return *std::move(parts);
   }
@@ -227,8 +215,11 @@ TEST_F(PartitionTest, ControlEdgesCrossAsScalarsAndConstantsAreCopied) {
   ASSERT_NE(token, nullptr);
   EXPECT_THAT(token->control_inputs(), ElementsAre(parts[0].step.graph->FindNode("first")));
   EXPECT_NE(parts[1].step.graph->FindNode("c"), nullptr);
-  EXPECT_THAT(parts[1].step.graph->FindNode("z")->control_inputs(),
-              ElementsAre(parts[1].step.graph->FindNode("first/recv")));
+  const Node* follower = parts[1].step.graph->FindNode("first/control");
+  ASSERT_NE(follower, nullptr);
+  EXPECT_EQ(follower->op_name(), "Identity");
+  EXPECT_EQ(follower->input(0).node, parts[1].step.graph->FindNode("first/recv"));
+  EXPECT_THAT(parts[1].step.graph->FindNode("z")->control_inputs(), ElementsAre(follower));
 }
 
 TEST_F(PartitionTest, ALoopOverTwoDevicesGetsAControlLoop) {
@@ -253,6 +244,41 @@ TEST_F(PartitionTest, ALoopOverTwoDevicesGetsAControlLoop) {
   EXPECT_THAT(predicate->control_inputs(), ElementsAre(far.FindNode("control_loop/f/merge")));
   EXPECT_EQ(Count(far, "_Recv"), 2);
   EXPECT_EQ(Count(*parts[0].step.graph, "_Recv"), 1);
+}
+
+TEST_F(PartitionTest, A5_5_FloatsGoToOtherTasksAsBfloat16) {
+  for (const char* name : {"/job:other/replica:0/task:0/device:CPU:0",
+                           "/job:localhost/replica:0/task:1/device:CPU:0"}) {
+    owned.push_back(std::make_unique<NamedDevice>(name, owned.size() + 7));
+    devices.push_back(owned.back().get());
+  }
+  const Output p = b.Op("Placeholder", {}, {{"dtype", DType::kFloat}}, "p");
+  const Output x = On(0).Op("Neg", {p}, {}, "x");
+  const Output ints = b.Op("Placeholder", {}, {{"dtype", DType::kInt32}}, "ints");
+  const Output n = On(0).Op("Neg", {ints}, {}, "n");
+  std::vector<Output> fetches = {On(1).Op("Neg", {x}, {}, "near")};
+  for (const char* far : {"/job:other", "/job:localhost/task:1"}) {
+    GraphBuilder there = b.WithDevice(StrCat(far, "/cpu:0"));
+    fetches.push_back(there.Op("Neg", {x}));
+    fetches.push_back(there.WithControls({x.node}).Op("Neg", {n}));
+  }
+  const StepGraph step = Step(fetches, {p, ints});
+  EXPECT_EQ(Count(*Parts(step)[0].step.graph, "Cast"), 0);
+  const std::vector<StepPartition> parts = Parts(step, {.bfloat16_transfers = true});
+  ASSERT_EQ(parts.size(), 4u);
+  const Graph& home = *parts[0].step.graph;
+  EXPECT_EQ(Count(home, "Cast"), 1);
+  EXPECT_EQ(home.FindNode("x/to_bfloat16")->input(0).node, home.FindNode("x"));
+  EXPECT_EQ(Count(home, "_Send"), 7);  // x three times, n and the control edge twice
+  EXPECT_EQ(Count(*parts[1].step.graph, "Cast"), 0);
+  for (const size_t far : {2, 3}) {
+    const Graph& there = *parts[far].step.graph;
+    EXPECT_EQ(Count(there, "Cast"), 1);
+    const Node* back = there.FindNode("x/from_bfloat16");
+    ASSERT_NE(back, nullptr);
+    EXPECT_EQ(back->output_type(0), DType::kFloat);
+    EXPECT_EQ(*back->input(0).node->Attr<DType>("tensor_type"), DType::kBfloat16);
+  }
 }
 
 TEST_F(PartitionTest, OneDeviceNeedsNoTransfer) {

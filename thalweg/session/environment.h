@@ -28,6 +28,7 @@
 #include "thalweg/kernel/device_factory.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/resource_manager.h"
+#include "thalweg/session/open_steps.h"
 #include "thalweg/session/options.h"
 #include "thalweg/tensor/allocator.h"
 
@@ -72,6 +73,9 @@ class Environment {
   // till they end.
   void ResetContainers(const std::vector<std::string>& containers);
 
+  // What runs now.
+  OpenSteps& open_steps() { return open_steps_; }
+
   // Counts calls of ResetContainers: kernels made before the last one may hold what is gone.
   uint64_t reset_count() const { return reset_count_.load(std::memory_order_acquire); }
   // For sessions: one call each at start and close.
@@ -89,6 +93,7 @@ class Environment {
   AllocatorPtr allocator_;
   ResourceManager resources_;
   std::vector<std::unique_ptr<Device>> devices_;
+  OpenSteps open_steps_;
   std::atomic<uint64_t> reset_count_{0};
   Mutex mutex_;
   int open_sessions_ GUARDED_BY(mutex_) = 0;

@@ -3,6 +3,7 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/floating_point.h"
+#include "thalweg/kernel/caught_exception.h"
 #include "thalweg/kernel/queue_work.h"
 
 namespace thalweg {
@@ -40,7 +41,11 @@ Result<std::vector<Tensor>> HostEvaluator::Evaluate(const Node& node,
   context.SetBase(0, values.data());
   context.SetOperands(operands.data(), static_cast<int>(inputs.size()), node.num_outputs());
   const FloatingPointScope floating_point;
-  RETURN_IF_ERROR(kernel->Compute(context));
+  try {
+    RETURN_IF_ERROR(kernel->Compute(context));
+  } catch (...) {
+    return CaughtException();
+  }
   values.erase(values.begin(), values.begin() + static_cast<ptrdiff_t>(inputs.size()));
   return values;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <unordered_map>
 
 #include "thalweg/executor/measured_executor.h"
@@ -10,6 +11,7 @@
 #include "thalweg/executor/program_from_graph.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/kernel/queue_work.h"
+#include "thalweg/session/collective_members.h"
 #include "thalweg/session/output_bytes.h"
 #include "thalweg/session/waiting_nodes.h"
 
@@ -18,8 +20,10 @@ namespace thalweg {
 // What a running step needs beside the executor's own state. Used again by later steps when it
 // ended well.
 struct LocalStep {
-  LocalStep(LocalRunner& owner, Environment& environment, const std::vector<Device*>& devices)
+  LocalStep(LocalRunner& owner, Environment& environment, const std::vector<Device*>& devices,
+            const std::vector<const Node*>& of_program)
       : runner(owner),
+        nodes(of_program),
         work(environment.isa(), &environment.queue(), *environment.allocator(), &cancellation),
         contexts(devices.size()) {
     for (size_t i = 0; i < devices.size(); ++i) {
@@ -37,9 +41,18 @@ struct LocalStep {
   LocalStep(const LocalStep&) = delete;
   LocalStep& operator=(const LocalStep&) = delete;
   ~LocalStep() { runner.Remove(this); }
+  // The nodes whose kernels run, each once.
+  std::vector<std::string> Running() const {
+    std::set<std::string> names;
+    for (const uint32_t node : called.List()) names.insert(nodes[node]->Label());
+    return {names.begin(), names.end()};
+  }
 
   LocalRunner& runner;
+  const std::vector<const Node*>& nodes;  // by number in the program
+  CalledNodes called;
   std::atomic<bool> running{false};
+  std::atomic<int64_t> id{0};
   LocalStep* before = nullptr;  // in the runner's list, under its lock
   LocalStep* after = nullptr;
   int pins = 0;               // under its lock
@@ -84,7 +97,15 @@ class StepGuard {
     const std::string waiting = step_.waiting.Names();
     step_.cancellation.Cancel(DeadlineExceeded(
         "the step did not end within ", std::chrono::duration<double, std::milli>(timeout_).count(),
-        " ms; ", waiting.empty() ? "no node waits: it was still computing" : "waiting: ", waiting));
+        " ms; ", waiting.empty() ? "no node waits: it was still computing" : "waiting: ", waiting,
+        waiting.empty() ? Computing() : ""));
+  }
+
+  std::string Computing() const {
+    std::string names;
+    for (const std::string& name : step_.Running())
+      names += StrCat(names.empty() ? " " : ", ", name);
+    return names;
   }
 
   Environment& environment_;
@@ -108,7 +129,7 @@ class LocalPreparedStep : public PreparedStep {
   LocalPreparedStep(LocalRunner& runner, const std::vector<StepPartition>& parts,
                     std::vector<Device*> devices, std::vector<const Node*> nodes,
                     std::unique_ptr<Executor> executor, std::vector<int> feed_from,
-                    bool feeds_in_order)
+                    bool feeds_in_order, RefPtr<CollectivesHere> collectives_here)
       : runner_(runner),
         environment_(runner.environment_),
         parts_(parts),
@@ -117,6 +138,7 @@ class LocalPreparedStep : public PreparedStep {
         executor_(std::move(executor)),
         feed_from_(std::move(feed_from)),
         feeds_in_order_(feeds_in_order),
+        collectives_here_(std::move(collectives_here)),
         leaves_resources_(std::any_of(nodes_.begin(), nodes_.end(), [](const Node* node) {
           return node->op().def.is_stateful;
         })) {}
@@ -124,7 +146,8 @@ class LocalPreparedStep : public PreparedStep {
 
   Status Run(const StepRequest& request) override {
     std::unique_ptr<LocalStep> step(spare_.exchange(nullptr, std::memory_order_acq_rel));
-    if (step == nullptr) step = std::make_unique<LocalStep>(runner_, environment_, devices_);
+    if (step == nullptr)
+      step = std::make_unique<LocalStep>(runner_, environment_, devices_, nodes_);
     RETURN_IF_ERROR(runner_.Begin(step.get()));
     Status status = RunBegun(*step, request);
     runner_.End(step.get());
@@ -155,12 +178,18 @@ class LocalPreparedStep : public PreparedStep {
   Status RunBegun(LocalStep& step, const StepRequest& request) {
     WorkQueue* const queue = request.inline_in_caller ? nullptr : &environment_.queue();
     step.work.set_queue(queue);
+    step.id.store(request.step_id, std::memory_order_relaxed);
     for (WatchedStepContext& context : step.contexts) {
       context.step_id = request.step_id;
+      context.allocator =
+          request.allocator != nullptr ? request.allocator : &context.device->allocator();
       context.queue = &environment_.queue();
       context.resources = &runner_.resources_;
       context.feeds_and_fetches = request.feeds_and_fetches;
       context.rendezvous = request.rendezvous != nullptr ? request.rendezvous : &step.rendezvous;
+    }
+    if (collectives_here_) {
+      (void)step.step_resources.Create("", kCollectivesHere, collectives_here_);
     }
     std::span<const Tensor> feeds = request.feeds;
     if (!feeds_in_order_) {
@@ -172,7 +201,11 @@ class LocalPreparedStep : public PreparedStep {
                              .feeds = feeds,
                              .fetches = request.fetches,
                              .queue = queue,
-                             .work = &step.work};
+                             .work = &step.work,
+                             .idle = request.idle,
+                             .trace = nullptr,
+                             .frames = request.frames,
+                             .called = &step.called};
     if (request.timeout.count() == 0 && request.cancellation == nullptr &&
         request.stats == nullptr) {
       return executor_->Run(run);
@@ -222,11 +255,26 @@ class LocalPreparedStep : public PreparedStep {
   const std::unique_ptr<Executor> executor_;
   const std::vector<int> feed_from_;  // by feed of the program
   const bool feeds_in_order_;
+  const RefPtr<CollectivesHere> collectives_here_;  // null: none, or all are
   const bool leaves_resources_;  // its nodes may; a lock a step is saved where they cannot
   std::atomic<LocalStep*> spare_{nullptr};
 };
 
-LocalRunner::~LocalRunner() { Stop(Cancelled("the session's runner is gone")); }
+LocalRunner::~LocalRunner() {
+  Stop(Cancelled("the session's runner is gone"));
+  environment_.open_steps().Remove(this);
+}
+
+void LocalRunner::AppendOpenSteps(std::vector<OpenStep>* steps) {
+  MutexLock lock(mutex_);
+  for (LocalStep* step = steps_; step != nullptr; step = step->after) {
+    if (!step->running.load(std::memory_order_acquire)) continue;
+    OpenStep& open = steps->emplace_back();
+    open.id = step->id.load(std::memory_order_relaxed);
+    open.waiting = step->waiting.All(&open.events);
+    open.running = step->Running();
+  }
+}
 
 void LocalRunner::Add(LocalStep* step) {
   MutexLock lock(mutex_);
@@ -297,6 +345,12 @@ void LocalRunner::Stop(Status reason) {
 }
 
 Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest& request) {
+  RefPtr<CollectivesHere> collectives_here;
+  if (has_peers_) {
+    ASSIGN_OR_RETURN(collectives_here, FindCollectivesHere(request.parts));
+  } else {
+    RETURN_IF_ERROR(CheckCollectiveMembers(request.parts));
+  }
   ProgramSpec spec;
   std::unordered_map<const Graph*, int> part_of;
   std::vector<int> feed_from;
@@ -333,7 +387,8 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   bool in_order = static_cast<int>(feed_from.size()) == request.num_feeds;
   for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);
   return std::unique_ptr<PreparedStep>(std::make_unique<LocalPreparedStep>(
-      *this, request.parts, devices, nodes, std::move(executor), std::move(feed_from), in_order));
+      *this, request.parts, devices, nodes, std::move(executor), std::move(feed_from), in_order,
+      std::move(collectives_here)));
 }
 
 }  // namespace thalweg

@@ -15,11 +15,15 @@ namespace thalweg {
 
 struct LocalStep;
 
-class LocalRunner : public PartitionRunner {
+class LocalRunner : public PartitionRunner, private StepSource {
  public:
-  // All outlive the runner, which outlives what it prepared.
-  LocalRunner(Environment& environment, ResourceManager& resources, KernelCache& kernels)
-      : environment_(environment), resources_(resources), kernels_(kernels) {}
+  // All outlive the runner, which outlives what it prepared. `has_peers`: what it runs may be parts
+  // of steps that other tasks run, too.
+  LocalRunner(Environment& environment, ResourceManager& resources, KernelCache& kernels,
+              bool has_peers)
+      : environment_(environment), resources_(resources), kernels_(kernels), has_peers_(has_peers) {
+    environment_.open_steps().Add(this);
+  }
   ~LocalRunner() override;
 
   Result<std::unique_ptr<PreparedStep>> Prepare(const PrepareRequest& request) override;
@@ -35,11 +39,13 @@ class LocalRunner : public PartitionRunner {
   // once that was called.
   Status Begin(LocalStep* step) EXCLUDES(mutex_);
   void End(LocalStep* step) EXCLUDES(mutex_);
+  void AppendOpenSteps(std::vector<OpenStep>* steps) override EXCLUDES(mutex_);
   void AwaitPins(LocalStep* step) REQUIRES(mutex_);
 
   Environment& environment_;
   ResourceManager& resources_;
   KernelCache& kernels_;
+  const bool has_peers_;
   // Set before Stop() looks who runs; a step says that it runs before it looks here. So one of the
   // two sees the other.
   std::atomic<bool> stopping_{false};

@@ -91,6 +91,11 @@ struct SessionOptions {
   // True: variables, queues and tables are the environment's, shared by container and name with
   // other such sessions. False: this session has its own, gone when it closes.
   bool share_resources = false;
+  // float32 values go from task to task as bfloat16, rounded to nearest, ties to even: half the
+  // bytes, a relative error of at most 2^-8, the same range but that what is within 2^-9 of the
+  // largest float becomes infinite. Within a task, and to and from the client, they stay as they
+  // are.
+  bool bfloat16_transfers = false;
   // Of every Run that does not set its own; 0: none.
   std::chrono::nanoseconds default_timeout{0};
   // Compiled signatures kept; the least recently used goes first.

@@ -15,11 +15,15 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/deadline.h"
+#include "thalweg/base/idle_work.h"
 #include "thalweg/kernel/rendezvous.h"
 #include "thalweg/passes/partition.h"
 #include "thalweg/session/run_metadata.h"
 
 namespace thalweg {
+
+class Allocator;
+class FrameObserver;
 
 // One Run as a runner sees it.
 struct StepRequest {
@@ -30,8 +34,11 @@ struct StepRequest {
   CancellationManager* cancellation = nullptr;  // from outside; may be null
   Rendezvous* feeds_and_fetches = nullptr;      // of a partial run
   Rendezvous* rendezvous = nullptr;             // with other tasks; null: the step has its own
+  Allocator* allocator = nullptr;               // of what kernels make; null: the device's
   bool inline_in_caller = false;
-  StepStats* stats = nullptr;  // filled when not null
+  IdleWork* idle = nullptr;         // of the calling thread, while the step has nothing for it
+  StepStats* stats = nullptr;       // filled when not null
+  FrameObserver* frames = nullptr;  // told of the loop frames of local parts; may be null
 };
 
 class PreparedStep {

@@ -20,6 +20,7 @@ struct NodeStats {
   int thread = 0;           // 0 is the thread that called Run
   int64_t start_nanos = 0;  // since StepStats::start_nanos
   int64_t end_nanos = 0;
+  std::string label;  // for a timeline; empty: node and op say it
 };
 
 struct DeviceStats {
@@ -52,6 +53,8 @@ struct RunMetadata {
   // After all passes, with Send and Recv nodes.
   std::vector<Partition> partition_graphs;
   StepMemory memory;
+  // A RunMetadata message, where a server has sent one: then only step_stats is filled beside it.
+  std::string encoded;
 };
 
 }  // namespace thalweg

@@ -21,22 +21,47 @@ void FillNode(const StepStats& stats, const NodeStats& node, Message* out) {
   out->SetInt(NodeExecStats::kAllEndRelMicros, nanos / 1000);
   out->SetInt(NodeExecStats::kOpEndRelNanos, nanos);
   out->SetInt(NodeExecStats::kAllEndRelNanos, nanos);
-  out->SetString(NodeExecStats::kTimelineLabel, StrCat(node.node, " = ", node.op));
+  out->SetString(NodeExecStats::kTimelineLabel,
+                 node.label.empty() ? StrCat(node.node, " = ", node.op) : node.label);
   out->SetUint(NodeExecStats::kThreadId, static_cast<uint64_t>(node.thread));
 }
 
 }  // namespace
 
-Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
-  if (!metadata.step_stats.devices.empty()) {
-    Message* step_stats = message->Mutable(pb::RunMetadata::kStepStats);
-    for (const DeviceStats& device : metadata.step_stats.devices) {
-      Message* out = step_stats->Add(pb::StepStats::kDevStats);
-      out->SetString(pb::DeviceStepStats::kDevice, device.device);
-      for (const NodeStats& node : device.nodes) {
-        FillNode(metadata.step_stats, node, out->Add(pb::DeviceStepStats::kNodeStats));
-      }
+void StepStatsToMessage(const StepStats& stats, Message* message) {
+  for (const DeviceStats& device : stats.devices) {
+    Message* out = message->Add(pb::StepStats::kDevStats);
+    out->SetString(pb::DeviceStepStats::kDevice, device.device);
+    for (const NodeStats& node : device.nodes) {
+      FillNode(stats, node, out->Add(pb::DeviceStepStats::kNodeStats));
     }
+  }
+}
+
+void AddStepStats(const Message& message, StepStats* stats) {
+  namespace Exec = pb::NodeExecStats;
+  for (const Message* device : message.Messages(pb::StepStats::kDevStats)) {
+    DeviceStats& into = stats->devices.emplace_back();
+    into.device = device->GetString(pb::DeviceStepStats::kDevice);
+    for (const Message* node : device->Messages(pb::DeviceStepStats::kNodeStats)) {
+      int64_t start = node->GetInt(Exec::kAllStartNanos);
+      if (start == 0) start = node->GetInt(Exec::kAllStartMicros) * 1000;
+      int64_t nanos = node->GetInt(Exec::kAllEndRelNanos);
+      if (nanos == 0) nanos = node->GetInt(Exec::kAllEndRelMicros) * 1000;
+      NodeStats& made = into.nodes.emplace_back();
+      made.node = node->GetString(Exec::kNodeName);
+      made.thread = static_cast<int>(node->GetUint(Exec::kThreadId));
+      made.start_nanos = start - stats->start_wall_micros * 1000;
+      made.end_nanos = made.start_nanos + nanos;
+      made.label = node->GetString(Exec::kTimelineLabel);
+    }
+  }
+}
+
+Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
+  if (!metadata.encoded.empty()) return MergeFromBytes(*message, metadata.encoded);
+  if (!metadata.step_stats.devices.empty()) {
+    StepStatsToMessage(metadata.step_stats, message->Mutable(pb::RunMetadata::kStepStats));
   }
   if (!metadata.memory.peak_node.empty()) {
     Message* node = message->Mutable(pb::RunMetadata::kCostGraph)->Add(pb::CostGraphDef::kNode);

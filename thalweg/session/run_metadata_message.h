@@ -10,6 +10,11 @@
 
 namespace thalweg {
 
+// `message` must be an empty StepStats.
+void StepStatsToMessage(const StepStats& stats, Message* message);
+// Adds the devices of a StepStats message of another process: times count from the start of
+// `stats`.
+void AddStepStats(const Message& message, StepStats* stats);
 // `message` must be an empty RunMetadata.
 Status RunMetadataToMessage(const RunMetadata& metadata, Message* message);
 // Its bytes.

@@ -39,7 +39,8 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
       remote_(std::move(remote)),
       devices_(DevicesOf(*environment_, remote_)),
       kernels_(environment_->kernels(), resources()),
-      local_runner_(*environment_, resources(), kernels_),
+      local_runner_(*environment_, resources(), kernels_,
+                    remote_.is_worker || remote_.make_runner != nullptr),
       remote_runner_(remote_.make_runner ? remote_.make_runner(local_runner_) : nullptr),
       runner_(remote_runner_ != nullptr ? *remote_runner_ : local_runner_),
       placer_({.devices = devices_,
@@ -50,9 +51,11 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
       compiler_(*graph_, placer_, evaluator_, runner_,
                 {.passes = options.passes,
                  .log_placement = options.log_placement,
+                 .partition = {.bfloat16_transfers = options.bfloat16_transfers},
                  .logger = environment_->logger(),
                  .devices = devices_,
-                 .kernels = &environment_->kernels()}),
+                 .kernels = &environment_->kernels(),
+                 .schedule_receives = remote_.schedule_receives}),
       plans_(options.plan_cache_size) {
   environment_->SessionOpened();
 }

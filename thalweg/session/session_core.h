@@ -24,6 +24,12 @@ struct RemoteParts {
   std::vector<std::unique_ptr<Device>> devices;
   // `local` runs the parts of this process and outlives what is made.
   std::function<std::unique_ptr<PartitionRunner>(PartitionRunner& local)> make_runner;
+  // Where variables, queues and tables are kept that several cores share; null: as the options say.
+  std::shared_ptr<ResourceManager> state;
+  // What is run are parts of steps of other tasks' masters.
+  bool is_worker = false;
+  // Values from other tasks are asked for shortly before they are needed, not when a step begins.
+  bool schedule_receives = false;
 };
 
 class SessionCore {
@@ -61,6 +67,7 @@ class SessionCore {
 
  private:
   ResourceManager& resources() {
+    if (remote_.state != nullptr) return *remote_.state;
     return options_.share_resources ? environment_->resources() : own_resources_;
   }
   void ForgetStaleKernels() REQUIRES(mutex_);

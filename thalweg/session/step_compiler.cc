@@ -18,6 +18,7 @@
 #include "thalweg/passes/join_loop_products.h"
 #include "thalweg/passes/join_products.h"
 #include "thalweg/passes/prune.h"
+#include "thalweg/passes/schedule_receives.h"
 #include "thalweg/passes/share_packed.h"
 
 namespace thalweg {
@@ -207,7 +208,11 @@ Status StepCompiler::Finish(const StepGraph& step, StepPlan* plan) {
                            options_.devices[device_of[node->id()]]->full_name());
     }
   }
-  ASSIGN_OR_RETURN(plan->parts, PartitionByDevice(step, device_of, options_.devices));
+  ASSIGN_OR_RETURN(plan->parts,
+                   PartitionByDevice(step, device_of, options_.devices, options_.partition));
+  if (options_.schedule_receives) {
+    RETURN_IF_ERROR(ScheduleReceives(&plan->parts));
+  }
   plan->num_part_fetches = static_cast<int>(step.fetches.size());
   ASSIGN_OR_RETURN(plan->prepared,
                    runner_.Prepare({.parts = plan->parts,
@@ -262,6 +267,10 @@ Result<std::string> StepCompiler::Describe(const Signature& signature) {
                  GraphText(*step.graph), "\n== Memory ==\n", MemoryText(*step.graph));
   StepPlan plan;
   RETURN_IF_ERROR(Finish(step, &plan));
+  if (options_.schedule_receives) {
+    text += "\n== Receives that wait ==\n";
+    for (const StepPartition& part : plan.parts) text += WaitingReceivesText(part.step);
+  }
   return StrCat(text, "\n== Program ==\n", plan.prepared->Describe());
 }
 

@@ -42,9 +42,11 @@ class StepCompiler {
   struct Options {
     PassOptions passes;
     bool log_placement = false;
+    PartitionOptions partition;
     Logger logger;
     std::vector<Device*> devices;
     const KernelRegistry* kernels = nullptr;
+    bool schedule_receives = false;  // of values from other tasks
   };
   // All outlive the compiler.
   StepCompiler(const Graph& graph, Placer& placer, Evaluator& evaluator, PartitionRunner& runner,

@@ -2,7 +2,6 @@
 #include "thalweg/session/waiting_nodes.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace thalweg {
 
@@ -21,21 +20,30 @@ struct WatchedKernel::Call final : WaitingNode {
 void WaitingNodes::Add(const WaitingNode* node) {
   MutexLock lock(mutex_);
   nodes_.insert(node);
+  ++events_;
 }
 
 void WaitingNodes::Remove(const WaitingNode* node) {
   MutexLock lock(mutex_);
   nodes_.erase(node);
+  ++events_;
 }
 
-std::string WaitingNodes::Names() const {
+std::vector<std::string> WaitingNodes::All(uint64_t* events) const {
   std::vector<std::string> names;
   {
     // Under the lock: none of them ends meanwhile.
     MutexLock lock(mutex_);
     for (const WaitingNode* node : nodes_) names.push_back(node->Text());
+    *events = events_;
   }
   std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string WaitingNodes::Names() const {
+  uint64_t events = 0;
+  const std::vector<std::string> names = All(&events);
   constexpr size_t kShown = 5;
   std::string text;
   for (size_t i = 0; i < names.size() && i < kShown; ++i) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/kernel/waiting_kernel.h"
@@ -32,10 +33,13 @@ class WaitingNodes {
   void Remove(const WaitingNode* node) EXCLUDES(mutex_);
   // "_Recv 'a/recv', QueueDequeueV2 'next' for queue 'q' (...) and 3 more"; "" when none.
   std::string Names() const EXCLUDES(mutex_);
+  // Each of them, sorted; `events`: calls of Add and Remove so far.
+  std::vector<std::string> All(uint64_t* events) const EXCLUDES(mutex_);
 
  private:
   mutable Mutex mutex_;
   std::unordered_set<const WaitingNode*> nodes_ GUARDED_BY(mutex_);
+  uint64_t events_ GUARDED_BY(mutex_) = 0;
 };
 
 // The step context of a local step.

@@ -2,6 +2,7 @@
 #include "thalweg/tensor/strided_slice.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace thalweg {
@@ -17,14 +18,14 @@ struct Entry {
 
 // Which entry each dimension of the input and each new axis comes from, in order.
 Result<std::vector<Entry>> SpreadEntries(int rank, int entries, const StridedSliceMasks& masks) {
+  if (std::popcount(static_cast<uint32_t>(masks.ellipsis)) > 1) {  // also behind the last entry
+    return InvalidArgument("Multiple ellipses in slice spec not allowed: ellipsis_mask is ",
+                           masks.ellipsis);
+  }
   int ellipsis = entries;  // behind the last entry when there is none
   int taken = 0;           // dimensions that entries other than the ellipsis take
   for (int i = 0; i < entries; ++i) {
     if (Bit(masks.ellipsis, i)) {
-      if (ellipsis != entries) {
-        return InvalidArgument("Multiple ellipses in slice spec not allowed: entries ", ellipsis,
-                               " and ", i);
-      }
       ellipsis = i;
     } else if (!Bit(masks.new_axis, i)) {
       ++taken;

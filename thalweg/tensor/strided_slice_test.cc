@@ -61,6 +61,8 @@ TEST(StridedSliceTest, Refusals) {
   EXPECT_FALSE(Make({3}, {0}, {1}, {-1}, {.shrink_axis = 1}).ok());
   EXPECT_FALSE(Make({3}, {0, 0}, {1, 1}, {1, 1}).ok());
   EXPECT_FALSE(Make({3}, {0, 0}, {1, 1}, {1, 1}, {.ellipsis = 3}).ok());
+  EXPECT_FALSE(Make({3}, {0, 0}, {1, 1}, {1, 1}, {.ellipsis = 1 + 8}).ok());
+  EXPECT_FALSE(Make({3}, {0, 0}, {1, 1}, {1, 1}, {.ellipsis = -3}).ok());
   EXPECT_FALSE(Make({3}, {0, 0}, {1}, {1}).ok());
 }
 

@@ -10,10 +10,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "thalweg/base/crc32c.h"
 #include "thalweg/base/philox.h"
+#include "thalweg/base/test_temporary_directory.h"
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizers' own name
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace thalweg {
@@ -74,6 +77,9 @@ void TryAll(const std::string& op, int begin, int end) {
 class KernelTrialTest : public testing::TestWithParam<int> {
  protected:
   static void SetUpTestSuite() {
+    // Some operations write files, whatever their names.
+    folder_.emplace();
+    ASSERT_EQ(chdir(folder_->path().c_str()), 0);
     Trials();
     if (__sanitizer_set_death_callback != nullptr) {
       __sanitizer_set_death_callback(SayWhatWasTried);
@@ -84,6 +90,13 @@ class KernelTrialTest : public testing::TestWithParam<int> {
     }
     std::signal(SIGALRM, OnSignal);
   }
+  static void TearDownTestSuite() {
+    ASSERT_EQ(chdir("/"), 0);
+    folder_.reset();
+  }
+
+ private:
+  static inline std::optional<TemporaryDirectory> folder_;
 };
 
 TEST_P(KernelTrialTest, AStatusOrAResultNeverACrash) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <map>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "thalweg/base/floating_point.h"
 #include "thalweg/executor/frames.h"
 #include "thalweg/executor/node_error.h"
+#include "thalweg/kernel/caught_exception.h"
 
 namespace thalweg {
 namespace {
@@ -282,10 +282,8 @@ void PlainStep::RunKernel(const Ready& ready, NodeState& state) {
     } else {
       OnDone(token, n.kernel->Compute(running.context));
     }
-  } catch (const std::exception& e) {
-    OnDone(token, Internal("the kernel threw an exception: ", e.what()));
   } catch (...) {
-    OnDone(token, Internal("the kernel threw an exception"));
+    OnDone(token, CaughtException());
   }
 }
 
@@ -351,6 +349,9 @@ void PlainStep::PropagateEnter(const Ready& ready, const Tensor& value) {
     child->parent = ready.frame;
     child->parent_iteration = ready.iteration;
     child->tag = FrameTag(TagOf(ready), plan_.tree.frames[opened].name);
+    if (args_.frames != nullptr) {
+      args_.frames->OnFrame(child->tag, TagOf(ready), plan_.tree.frames[opened].name);
+    }
     child->enters_left = static_cast<int>(plan_.tree.frames[opened].enters.size());
     ++ready.iteration->outstanding;
     StartIteration(*child);

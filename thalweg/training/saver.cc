@@ -65,7 +65,7 @@ Result<Entries> EntriesOf(const GraphBuilder& b, const std::string& name, Output
 
 Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& variables,
                             SaverOptions options) {
-  if (variables.empty()) return InvalidArgument("no variables to save");
+  if (variables.empty() && options.tensors.empty()) return InvalidArgument("no variables to save");
   if (options.max_to_keep < 0)
     return InvalidArgument("max_to_keep must not be negative, got ", options.max_to_keep);
   std::set<std::string_view> names;
@@ -94,11 +94,16 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
     names.insert(names.end(), entries.names.begin(), entries.names.end());
     values.insert(values.end(), entries.values.begin(), entries.values.end());
   }
+  std::vector<std::string> slices(names.size());  // "": the whole
+  for (const SavedTensor& tensor : options_.tensors) {
+    names.push_back(tensor.name);
+    slices.push_back(tensor.slice);
+    values.push_back(tensor.value);
+  }
   for (const Output& value : values) dtypes.push_back(value.dtype());
-  const std::vector<std::string> whole(names.size());
   const auto arguments = [&](const char* op) {
     return std::vector<Output>{filename_, b.Const(names, StrCat(op, "/tensor_names")),
-                               b.Const(whole, StrCat(op, "/shape_and_slices"))};
+                               b.Const(slices, StrCat(op, "/shape_and_slices"))};
   };
   std::vector<Output> saved = arguments("SaveV2");
   saved.insert(saved.end(), values.begin(), values.end());

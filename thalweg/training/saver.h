@@ -26,12 +26,23 @@
 
 namespace thalweg {
 
+// What a checkpoint holds besides variables: a tensor, or its part of a larger one ("": the whole;
+// the text of SaveV2's shape_and_slices). The values restored are the last outputs of
+// "save/RestoreV2"; who gives the tensors adds what sets them to the control inputs of
+// "save/restore_all".
+struct SavedTensor {
+  std::string name;
+  std::string slice;
+  Output value;
+};
+
 struct SaverOptions {
   int max_to_keep = 5;  // 0: all
   // One checkpoint every so many hours is kept for good.
   double keep_checkpoint_every_n_hours = 10000.0;
   std::string scope = "save";
   uint32_t site = 0;  // of the nodes: Graph::InternSite
+  std::vector<SavedTensor> tensors;
 };
 
 class Saver {

@@ -7,20 +7,30 @@ from thalweg import names
 # Modules that are public under their own name, in order.
 _MODULES = """
 cluster_resolver
+crf
 cudnn_rnn
+distributions
+eager
+factorization
 framework
 layers
 learn
 legacy_seq2seq
 lookup
+losses
+metrics
 opt
+quantize
 rnn
 seq2seq
+signal
 slim
+sparsemax
 staging
 tensorboard
 tpu
 training
+util
 """.split()
 
 

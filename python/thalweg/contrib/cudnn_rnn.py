@@ -4,8 +4,9 @@
 The weights are variables under the names that TensorFlow gives them in checkpoints; in TensorFlow's graph they are one opaque
 variable of the GPU's library.
 """
-from thalweg import array_ops, dtypes, init_ops, names, nn, rnn, rnn_cell
+from thalweg import array_ops, dtypes, init_ops, names, nn, rnn, rnn_cell, variables
 from thalweg.layer_base import Layer
+from thalweg.saveables import SaveableObject, SaveSpec
 from thalweg.shapes import as_shape
 from thalweg.variable_scopes import get_variable, get_variable_scope, variable_scope
 
@@ -99,6 +100,24 @@ class CudnnLSTM(Layer):
         output, state = rnn.dynamic_rnn(CudnnCompatibleLSTMCell(self.num_units), x, sequence_length=lengths, time_major=True,
                                         initial_state=rnn_cell.LSTMStateTuple(c, h), scope=scope)
         return _reversed(output, lengths) if backwards else output, state
+
+
+class RNNParamsSaveable(SaveableObject):
+    """The opaque weights of a cell of the GPU's library, as a Saver writes them: weights and biases one by one, so that other cells
+    can read them. TensorFlow 1.0 to 1.2 have it; `params_to_canonical` and `canonical_to_params` turn one form into the other."""
+
+    def __init__(self, params_to_canonical, canonical_to_params, param_variables, base_variable_scope=None,
+                 name="params_canonical"):
+        scope = f"{base_variable_scope}/" if base_variable_scope else ""
+        weights, biases = params_to_canonical(param_variables)
+        self._canonical_to_params, self._variables, self._num_weights = canonical_to_params, param_variables, len(weights)
+        parts = [(f"{scope}{name}/{kind}_{i}", value) for kind, values in (("weights", weights), ("biases", biases))
+                 for i, value in enumerate(values)]
+        super().__init__(param_variables, [SaveSpec(value, "", full) for full, value in parts], scope + name)
+
+    def restore(self, restored_tensors, restored_shapes):
+        weights, biases = restored_tensors[:self._num_weights], restored_tensors[self._num_weights:]
+        return variables.assign(self._variables, self._canonical_to_params(weights, biases), validate_shape=False)
 
 
 def _reversed(x, lengths):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.lookup: tables under their older names, and vocabularies."""
-from thalweg import dtypes
+from thalweg import dtypes, names
 from thalweg.lookup import (KeyValueTensorInitializer, LookupInterface, MutableDenseHashTable, MutableHashTable,  # noqa: F401
                             StaticHashTable, TableInitializerBase, TextFileIdTableInitializer, TextFileIndex,
                             TextFileInitializer, TextFileStringTableInitializer, _WithSpareBuckets)
@@ -124,3 +124,6 @@ def string_to_index_table_from_file(vocabulary_file=None, num_oov_buckets=0, voc
                                     hasher_spec=FastHashSpec, name=None):
     """An old name of index_table_from_file."""
     return index_table_from_file(vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, dtypes.string, name)
+
+
+__getattr__ = names.missing_below("tf.contrib.lookup")

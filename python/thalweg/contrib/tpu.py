@@ -2,8 +2,9 @@
 """tw.contrib.tpu: programs for TPUs, run on the CPU as TensorFlow runs them with use_tpu=False."""
 import collections
 
+from thalweg import names as _names
 from thalweg.estimator import Estimator, EstimatorSpec, RunConfig as _RunConfig
-from thalweg.optimizer import Optimizer
+from thalweg.wrapped_optimizer import WrappedOptimizer
 
 
 class InputPipelineConfig:
@@ -24,6 +25,9 @@ class TPUConfig(collections.namedtuple("TPUConfig", [
         for name, value in (("iterations_per_loop", iterations_per_loop), ("num_shards", num_shards)):
             if value is not None and value < 1:
                 raise ValueError(f"TPUConfig {name} must be positive, got {value}")
+        if isinstance(per_host_input_for_training, bool):
+            per_host_input_for_training = InputPipelineConfig.PER_HOST_V1 if per_host_input_for_training else \
+                InputPipelineConfig.PER_SHARD_V1
         return super().__new__(cls, iterations_per_loop, num_shards, num_cores_per_replica, per_host_input_for_training,
                                tpu_job_name, initial_infeed_sleep_secs, input_partition_dims,
                                eval_training_input_configuration, experimental_host_call_every_n_steps)
@@ -120,29 +124,19 @@ def _on_cpu(model_fn):
     return called
 
 
-class CrossShardOptimizer(Optimizer):
+class CrossShardOptimizer(WrappedOptimizer):
     """An optimizer whose gradients are averaged over the shards, of which there is one."""
 
     def __init__(self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None):
         if reduction not in ("weighted_mean", "weighted_sum"):
             raise ValueError(f"Unsupported reduction: {reduction}.")
-        super().__init__(False, name)
-        self._opt = opt
+        super().__init__(opt, False, name)
 
     def compute_gradients(self, loss, var_list=None, **kwargs):
         return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
-
-    def get_slot(self, *args, **kwargs):
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args, **kwargs):
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self):
-        return self._opt.variables()
 
 
 def cross_replica_sum(x, group_assignment=None, name=None):
@@ -154,3 +148,6 @@ def cross_replica_sum(x, group_assignment=None, name=None):
 def bfloat16_scope(name=None):
     """Not there: variables of 32 bits that are read with 16."""
     raise NotImplementedError("tf.contrib.tpu.bfloat16_scope: there is no TPU here")
+
+
+__getattr__ = _names.missing_below("tf.contrib.tpu")

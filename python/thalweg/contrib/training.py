@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.contrib.training: HParams."""
+"""tw.contrib.training: HParams, and which parameter server gets a variable."""
 import json
 import re
+
+from thalweg import names
 
 
 def _parsed(name, kind, text):
@@ -125,3 +127,40 @@ class HParams:
 
     def __repr__(self):
         return f"HParams({self})"
+
+
+# ---- which parameter server gets a variable: ps_strategy of replica_device_setter ----
+class RandomStrategy:
+    """One by the hash of a variable's name and the seed: all replicas agree."""
+
+    def __init__(self, num_ps_tasks, seed=0):
+        self._tasks, self._seed = num_ps_tasks, seed
+
+    def __call__(self, op):
+        import hashlib
+        return int(hashlib.md5(f"{op.name}_{self._seed}".encode()).hexdigest(), 16) % self._tasks
+
+
+class GreedyLoadBalancingStrategy:
+    """The one that has least so far, by what load_fn says of an operation: a number, or a vector whose sum counts."""
+
+    def __init__(self, num_tasks, load_fn):
+        import numpy
+        self._load_fn, self._ps_loads = load_fn, numpy.zeros(num_tasks)
+
+    def __call__(self, op):
+        task = self._ps_loads.argmin()
+        self._ps_loads[task] += self._load_fn(op)
+        return task
+
+
+def byte_size_load_fn(op):
+    """How many bytes a variable has; a resource counts as 1, as in TensorFlow."""
+    if len(op.outputs) != 1:
+        raise ValueError(f"Op {op} must have a single output")
+    output = op.outputs[0]
+    output.shape.assert_is_fully_defined()
+    return output.dtype.base_dtype.size * output.shape.num_elements()
+
+
+__getattr__ = names.missing_below("tf.contrib.training")

@@ -18,7 +18,7 @@ for kind in ("Sum", "Mean", "SqrtN"):
               case(f"SparseSegment{kind}GradV2", num(3, 2), Fed([0, 3, 1, 1]), Fed([0, 0, 1, 2]), 5)]
 CASES += [
     case("AccumulateNV2", L(num(2, 3), num(2, 3)), shape=[2, 3]), case("AddN", L(num(2, 3))), case("AddN", L(num(2, 3), num(2, 3), num(2, 3))), case("AddN", L(num(2), num(3))),
-    case("ApproxTopK", spread(2, 9), k=3, recall_target=1.0), case("BatchMatMulV3", num(2, 3, 4), num(2, 4, 2), Ta="float32", Tb="float32", Tout="float32"), case("BatchMatMulV3", num(2, 4), num(4, 3), Ta="int8", Tb="int8", Tout="int32"),
+    case("ApproxTopK", spread(2, 9), k=3, recall_target=1.0, options=("shaped",)), case("ApproxTopK", spread(2, 5, 3), k=2, recall_target=1.0, reduction_dimension=3), case("BatchMatMulV3", num(2, 3, 4), num(2, 4, 2), Ta="float32", Tb="float32", Tout="float32"), case("BatchMatMulV3", num(2, 4), num(4, 3), Ta="int8", Tb="int8", Tout="int32"),
     case("BatchMatMul", num(2, 3, 4), num(2, 5, 4), adj_y=True), case("BatchMatMulV2", num(3, 2, 4), num(4, 3)), case("BatchMatMulV2", num(2, 1, 4, 2), num(3, 4, 3), adj_x=True), case("BatchMatMulV2", num(2, 3), num(2, 3)),
     case("MatMul", num(2, 3), num(3, 4)), case("MatMul", num(3, 2), num(4, 3), transpose_a=True, transpose_b=True), case("MatMul", num(0, 3), num(3, 2)), case("MatMul", num(2, 0), num(0, 3)), case("MatMul", num(2, 3), num(2, 3)),
     case("SparseMatMul", num(2, 3), num(3, 4), a_is_sparse=True), case("SparseMatMul", num(3, 2), num(4, 3), transpose_a=True, transpose_b=True),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strings."""
-from cases import Fed, L, N, Typed, case, num
+from cases import Fed, L, N, Typed, case, num, pos
 
 WORDS = Fed([["Hello World", "", " a b "], ["x,y,,z", "\u00fcber \u65e5\u672c", "12"]])
 ROW = Fed(["a b  c", "", "de f"])
@@ -20,4 +20,10 @@ CASES = [
     case("ScalarSummary", Fed(["a"]), num(1)), case("ScalarSummary", Fed(["a", "b"]), num(2)), case("HistogramSummary", "h", num(3, 4)), case("MergeSummary", L(N("ScalarSummary", Fed("a"), num(), T="float32"), N("ScalarSummary", Fed("b"), num(), T="float32"))), case("ScalarSummary", Fed(["a"]), num(2)), case("ImageSummary", "i", num(1, 2, 2, 1)), case("AudioSummary", "i", num(1, 8), sample_rate=8.0), case("AudioSummaryV2", "i", num(1, 8), Fed(8)),
     case("TensorSummaryV2", "t", num(2), ""),
 ]
+WRITER = N("SummaryWriter", shared_name="events")
+OPENED, AT = N("CreateSummaryFileWriter", WRITER, Fed("events"), Fed(2), Fed(1000), Fed(".v")), Fed(7)
+WRITES = (("WriteScalarSummary", Fed("s"), num()), ("WriteHistogramSummary", Fed("h"), num(3, 4)), ("WriteImageSummary", Fed("i"), pos(1, 2, 2, 3), Fed([255, 0, 0, 255])), ("WriteAudioSummary", Fed("a"), num(1, 8, 1), Fed(8.0)), ("WriteSummary", num(2), Fed("t"), Fed("")), ("WriteGraphSummary", Fed("")), ("WriteRawProtoSummary", Fed("")))
+CASES += [case(op, WRITER, AT, *inputs, after_all=after) for op, *inputs in WRITES for after in ((OPENED,), ())]
+CASES += [case("WriteScalarSummary", WRITER, AT, Fed("s"), num(2), after_all=[OPENED]), case("WriteImageSummary", WRITER, AT, Fed("i"), pos(1, 2, 2, 5), Fed([255, 0, 0, 255]), after_all=[OPENED]), case("WriteRawProtoSummary", WRITER, AT, Fed("no message"), after_all=[OPENED]), case("WriteGraphSummary", WRITER, AT, Fed("no graph"), after_all=[OPENED]),
+          case("CreateSummaryFileWriter", WRITER, Fed("events"), Fed(2), Fed(1000), Fed(".v")), case("CreateSummaryFileWriter", WRITER, Fed("/proc/none/x"), Fed(2), Fed(1000), Fed(".v")), case("FlushSummaryWriter", WRITER, after_all=[OPENED]), case("FlushSummaryWriter", N("SummaryWriter", shared_name="never")), case("CloseSummaryWriter", N("SummaryWriter", shared_name="closed")), case("TensorSummary", num(2, 3)), case("TensorSummary", num(), description="d", display_name="n", labels=["a"])]
 CASES = [c for c in CASES if "not run" not in c.options]

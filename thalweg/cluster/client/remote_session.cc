@@ -1,50 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/client/remote_session.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/cluster/client/channel_client.h"
+#include "thalweg/cluster/client/master_watch.h"
+#include "thalweg/cluster/debug/dump.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
 
-constexpr std::string_view kScheme = "grpc://";
+// To make or extend a session without a timeout: longer than a server waits for its tasks.
+constexpr std::chrono::nanoseconds kMaking = std::chrono::seconds(90);
 constexpr std::chrono::seconds kClosing{10};  // for the server to hear that a session is over
 
 // MasterService of one server.
 class MasterClient {
  public:
   static Result<std::unique_ptr<MasterClient>> Connect(const std::string& target) {
-    if (!IsRemoteTarget(target)) {
-      return InvalidArgument("'", target, "' is no server: expected grpc://HOST:PORT");
-    }
+    ASSIGN_OR_RETURN(const RemoteTarget where, ParseTarget(target));
+    ASSIGN_OR_RETURN(const TlsTexts tls, ReadTls(where.tls));
     ASSIGN_OR_RETURN(std::unique_ptr<RpcChannel> channel,
-                     RpcChannel::Connect(target.substr(kScheme.size())));
-    return std::make_unique<MasterClient>(target, std::move(channel));
+                     RpcChannel::Connect(where.address, {.tls = tls}));
+    ASSIGN_OR_RETURN(std::unique_ptr<RpcChannel> asking,
+                     RpcChannel::Connect(where.address, {.tls = tls}));
+    return std::make_unique<MasterClient>(target.substr(0, target.find('?')), std::move(channel),
+                                          std::move(asking), target.find('?') == std::string::npos);
   }
-  MasterClient(std::string target, std::unique_ptr<RpcChannel> channel)
-      : target_(std::move(target)), channel_(std::move(channel)) {}
+  MasterClient(std::string target, std::unique_ptr<RpcChannel> channel,
+               std::unique_ptr<RpcChannel> asking, bool plain)
+      : target_(std::move(target)),
+        channel_(std::move(channel)),
+        asking_(std::move(asking)),
+        plain_(plain) {}
+  const std::string& target() const { return target_; }
 
   Result<OwnedMessage> Call(const char* method, const Message& request,
                             const MessageDescriptor& response, const RpcCallOptions& options) {
     ASSIGN_OR_RETURN(std::string bytes, Serialize(request));
+    return CallBytes(method, std::move(bytes), response, options);
+  }
+  Result<OwnedMessage> CallBytes(const char* method, std::string bytes,
+                                 const MessageDescriptor& response, const RpcCallOptions& options) {
     Result<std::string> answer =
         channel_->Call(StrCat("/tensorflow.MasterService/", method), std::move(bytes), options);
     if (!answer.ok()) return answer.status().WithContext(StrCat(method, " on ", target_));
     return ParseMessage(response, *std::move(answer));
   }
 
+  // HOST:PORT, where it is spoken to without encryption; else empty.
+  std::string plain_address() const {
+    const Result<RemoteTarget> where = ParseTarget(target_);
+    return where.ok() && plain_ ? where->address : "";
+  }
+
+  // Whether the master answers at all: about a session of its own.
+  void Ask(const std::string& session, std::chrono::nanoseconds timeout,
+           CancellationManager& cancellation, std::function<void(const Status&)> done) {
+    OwnedMessage request(pb::ListDevicesRequest::Descriptor());
+    request->SetString(pb::ListDevicesRequest::kSessionHandle, session);
+    Result<std::string> bytes = Serialize(*request);
+    if (!bytes.ok()) return done(bytes.status());
+    asking_->Call(
+        "/tensorflow.MasterService/ListDevices", *std::move(bytes),
+        {.timeout = timeout, .cancellation = &cancellation},
+        [done = std::move(done)](const Result<std::string>& answer) { done(answer.status()); });
+  }
+
  private:
   const std::string target_;
   const std::unique_ptr<RpcChannel> channel_;
+  const std::unique_ptr<RpcChannel> asking_;  // its answers do not wait behind big values
+  const bool plain_;
 };
 
 Status FillTensor(const std::string& name, const Tensor& value, Message* named) {
@@ -60,7 +100,12 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       : environment_(std::move(environment)),
         graph_(std::move(graph)),
         master_(std::move(master)),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        watch_(environment_->timer(), environment_->clock(), {},
+               [this](std::chrono::nanoseconds timeout, CancellationManager& cancellation,
+                      std::function<void(const Status&)> done) {
+                 master_->Ask(Handle(), timeout, cancellation, std::move(done));
+               }) {}
   ~RemoteSession() override { RemoteSession::Close(); }
 
   const std::shared_ptr<Graph>& graph() const override { return graph_; }
@@ -68,12 +113,12 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
 
   Status Run(const RunOptions& options, std::span<const NamedTensor> feeds,
              std::span<const std::string> fetches, std::span<const std::string> targets,
-             std::vector<Tensor>* outputs, RunMetadata*) override {
-    return Step(options, feeds, fetches, targets, "", outputs);
+             std::vector<Tensor>* outputs, RunMetadata* metadata) override {
+    return Step(options, feeds, fetches, targets, "", outputs, metadata);
   }
 
   Status Run(const RunOptions& options, const Signature& signature, std::span<const Tensor> values,
-             std::span<Tensor> fetches, RunMetadata*) override {
+             std::span<Tensor> fetches, RunMetadata* metadata) override {
     std::vector<NamedTensor> feeds;
     for (size_t i = 0; i < values.size(); ++i) {
       feeds.emplace_back(signature.feeds[i].ToString(), values[i]);
@@ -83,7 +128,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     std::vector<std::string> target_names;
     for (const Node* target : signature.targets) target_names.push_back(target->name());
     std::vector<Tensor> outputs;
-    RETURN_IF_ERROR(Step(options, feeds, fetch_names, target_names, "", &outputs));
+    RETURN_IF_ERROR(Step(options, feeds, fetch_names, target_names, "", &outputs, metadata));
     std::move(outputs.begin(), outputs.end(), fetches.begin());
     return OkStatus();
   }
@@ -110,7 +155,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
   }
   Status PartialRun(const std::string& handle, std::span<const NamedTensor> feeds,
                     std::span<const std::string> fetches, std::vector<Tensor>* outputs) override {
-    return Step({}, feeds, fetches, {}, handle, outputs);
+    return Step({}, feeds, fetches, {}, handle, outputs, nullptr);
   }
   void EndPartialRun(const std::string&) override {}  // the server ends it with the session
 
@@ -161,24 +206,41 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       handle = handle_;
     }
     closing_.Cancel(Cancelled("Session has been closed."));
+    if (pushed_ != nullptr) pushed_->Stop();
     if (handle.empty()) return;
     OwnedMessage request(pb::CloseSessionRequest::Descriptor());
     request->SetString(pb::CloseSessionRequest::kSessionHandle, handle);
     master_
         ->Call("CloseSession", *request, pb::CloseSessionResponse::Descriptor(),
-               {.timeout = kClosing})
+               {.timeout = options_.timeout.count() > 0
+                               ? std::min<std::chrono::nanoseconds>(options_.timeout, kClosing)
+                               : kClosing})
         .status()
         .IgnoreError();
   }
 
  private:
+  std::chrono::nanoseconds TimeoutOf(const RunOptions& options) const {
+    return options.timeout.count() > 0 ? options.timeout : options_.timeout;
+  }
+  // The server keeps the deadline, and says who waited; the call's own is for a server that does
+  // not answer.
   RpcCallOptions CallOptions(const RunOptions& options) {
-    return {.timeout = options.timeout.count() > 0 ? options.timeout : options_.timeout,
+    constexpr std::chrono::nanoseconds kGrace = std::chrono::seconds(1);
+    constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24 * 365);
+    const std::chrono::nanoseconds timeout = std::min(TimeoutOf(options), kMost);
+    return {.timeout = timeout.count() > 0 ? timeout + kGrace : timeout,
             .cancellation = options.cancellation != nullptr ? options.cancellation : &closing_};
   }
 
+  std::string Handle() EXCLUDES(handle_mutex_) {
+    MutexLock lock(handle_mutex_);
+    return shown_handle_;
+  }
+
   // The session's handle, once the server has all nodes that are there now.
-  Result<std::string> SendGraph(const RpcCallOptions& options) EXCLUDES(mutex_) {
+  Result<std::string> SendGraph(RpcCallOptions options) EXCLUDES(mutex_) {
+    if (options.timeout.count() == 0) options.timeout = kMaking;
     MutexLock lock(mutex_);
     if (closed_) return Cancelled("Session has been closed.");
     if (!handle_.empty() && graph_->num_nodes() == sent_nodes_) return handle_;
@@ -193,6 +255,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
                        master_->Call("CreateSession", *request,
                                      pb::CreateSessionResponse::Descriptor(), options));
       handle_ = response->GetString(pb::CreateSessionResponse::kSessionHandle);
+      MutexLock shown(handle_mutex_);
+      shown_handle_ = handle_;
     } else {
       namespace Request = pb::ExtendSessionRequest;
       def->Erase(pb::GraphDef::kNode, 0, static_cast<size_t>(sent_nodes_));
@@ -209,14 +273,97 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     return handle_;
   }
 
+  // The callable of a step that goes through a channel; none where it is run by calls. An error:
+  // the master or a task is lost, or the time is over.
+  Result<std::optional<int64_t>> PushedCallable(const std::string& handle,
+                                                std::span<const NamedTensor> feeds,
+                                                std::span<const std::string> fetches,
+                                                std::span<const std::string> targets,
+                                                const RpcCallOptions& calling) EXCLUDES(mutex_) {
+    const std::optional<int64_t> none;
+    namespace Options = pb::CallableOptions;
+    constexpr size_t kMostCallables = 1000;
+    constexpr std::chrono::seconds kMeeting{5};
+    OwnedMessage request(pb::MakeCallableRequest::Descriptor());
+    std::string key;
+    for (const auto& [name, value] : feeds) key += StrCat("<", name, "\n");
+    for (const std::string& name : fetches) key += StrCat(">", name, "\n");
+    for (const std::string& name : targets) key += StrCat("!", name, "\n");
+    MutexLock lock(mutex_);
+    if (!std::exchange(greeted_, true) && !master_->plain_address().empty()) {
+      Result<std::unique_ptr<ChannelClient>> client =
+          ChannelClient::Connect(master_->plain_address(), *environment_, kMeeting);
+      if (client.ok()) pushed_ = *std::move(client);
+    }
+    if (pushed_ == nullptr || pushed_->closed()) return none;
+    if (const auto found = callables_.find(key); found != callables_.end()) {
+      return std::optional<int64_t>(found->second);
+    }
+    if (callables_.size() >= kMostCallables) return none;
+    for (const auto& [name, value] : feeds) {
+      // What is fed and fetched is answered here, and an empty value has an error of its own.
+      if (value.empty() || std::find(fetches.begin(), fetches.end(), name) != fetches.end()) {
+        return none;
+      }
+    }
+    Message* const options = request->Mutable(pb::MakeCallableRequest::kOptions);
+    for (const auto& [name, value] : feeds) options->AddString(Options::kFeed, name);
+    for (const std::string& name : fetches) options->AddString(Options::kFetch, name);
+    for (const std::string& name : targets) options->AddString(Options::kTarget, name);
+    request->SetString(pb::MakeCallableRequest::kSessionHandle, handle);
+    Result<std::string> bytes = Serialize(*request);
+    if (!bytes.ok()) return none;
+    // Whatever else is wrong with it, the call that runs the step says so.
+    MasterWatch::Call watched(watch_, calling.cancellation);
+    const Result<OwnedMessage> made = master_->CallBytes(
+        "MakeCallable", *bytes + pushed_->Hello(), pb::MakeCallableResponse::Descriptor(),
+        {.timeout = calling.timeout, .cancellation = &watched.cancellation()});
+    if (!made.ok() && watched.cancellation().IsCancelled()) {
+      return watched.cancellation().Reason().WithContext("MakeCallable on " + master_->target());
+    }
+    const Code code = made.status().code();
+    if (code == Code::kDeadlineExceeded || code == Code::kUnavailable) return made.status();
+    if (!made.ok()) return none;
+    const int64_t number = (*made)->GetInt(pb::MakeCallableResponse::kHandle);
+    callables_.emplace(std::move(key), number);
+    return std::optional<int64_t>(number);
+  }
+
+  Status RunPushed(int64_t callable, std::span<const NamedTensor> feeds,
+                   std::span<const std::string> fetches, std::chrono::nanoseconds timeout,
+                   CancellationManager* cancellation, std::vector<Tensor>* outputs) {
+    std::vector<Tensor> values;
+    for (const auto& [name, value] : feeds) {
+      if (value.empty()) return InvalidArgument("the value fed to '", name, "' is no tensor");
+      values.push_back(value);
+    }
+    std::vector<Tensor> fetched(fetches.size());
+    MasterWatch::Call watched(watch_, cancellation);
+    const Status status = pushed_->Run(callable, values, fetched, timeout, &watched.cancellation());
+    if (status.code() == Code::kUnavailable &&
+        (pushed_->closed() || watched.cancellation().IsCancelled())) {
+      return status.WithContext("the step of " + master_->target());
+    }
+    RETURN_IF_ERROR(status);
+    if (outputs != nullptr) *outputs = std::move(fetched);
+    return OkStatus();
+  }
+
   Status Step(const RunOptions& options, std::span<const NamedTensor> feeds,
               std::span<const std::string> fetches, std::span<const std::string> targets,
-              const std::string& partial_run, std::vector<Tensor>* outputs) {
+              const std::string& partial_run, std::vector<Tensor>* outputs, RunMetadata* metadata) {
     namespace Request = pb::RunStepRequest;
     namespace Response = pb::RunStepResponse;
     RETURN_IF_ERROR(options.Validate());
     const RpcCallOptions calling = CallOptions(options);
     ASSIGN_OR_RETURN(const std::string handle, SendGraph(calling));
+    std::optional<int64_t> pushed;
+    if (partial_run.empty()) {
+      ASSIGN_OR_RETURN(pushed, PushedCallable(handle, feeds, fetches, targets, calling));
+    }
+    if (pushed.has_value()) {
+      return RunPushed(*pushed, feeds, fetches, TimeoutOf(options), calling.cancellation, outputs);
+    }
     std::unordered_map<std::string_view, const Tensor*> fed;
     OwnedMessage request(Request::Descriptor());
     request->SetString(Request::kSessionHandle, handle);
@@ -231,14 +378,26 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     for (const std::string& name : targets) request->AddString(Request::kTarget, name);
     if (!partial_run.empty()) request->SetString(Request::kPartialRunHandle, partial_run);
     Message* const run = request->Mutable(Request::kOptions);
-    if (const auto millis = std::chrono::ceil<std::chrono::milliseconds>(calling.timeout).count();
+    if (const auto millis =
+            std::chrono::ceil<std::chrono::milliseconds>(TimeoutOf(options)).count();
         millis > 0) {
       run->SetInt(pb::RunOptions::kTimeoutInMs, millis);
     }
+    if (metadata != nullptr) {
+      run->SetInt(pb::RunOptions::kTraceLevel, static_cast<int64_t>(options.trace));
+      run->SetBool(pb::RunOptions::kOutputPartitionGraphs, options.partition_graphs);
+    }
     request->SetBool(Request::kStoreErrorsInResponseBody, true);
     request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
-    ASSIGN_OR_RETURN(const OwnedMessage response,
-                     master_->Call("RunStep", *request, Response::Descriptor(), calling));
+    MasterWatch::Call watched(watch_, calling.cancellation);
+    const Result<OwnedMessage> answer =
+        master_->Call("RunStep", *request, Response::Descriptor(),
+                      {.timeout = calling.timeout, .cancellation = &watched.cancellation()});
+    if (!answer.ok() && watched.cancellation().IsCancelled()) {
+      return watched.cancellation().Reason().WithContext("RunStep on " + master_->target());
+    }
+    RETURN_IF_ERROR(answer.status());
+    const Message* const response = answer->get();
     if (const int64_t code = response->GetInt(Response::kStatusCode); code != 0) {
       return Status(static_cast<Code>(code),
                     std::string(response->GetString(Response::kStatusErrorMessage)));
@@ -260,6 +419,15 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       }
     }
     if (outputs != nullptr) *outputs = std::move(values);
+    return metadata == nullptr ? OkStatus()
+                               : Keep(response->GetMessage(Response::kMetadata), metadata);
+  }
+
+  // What the server told of the step.
+  static Status Keep(const Message& from, RunMetadata* metadata) {
+    *metadata = RunMetadata();
+    ASSIGN_OR_RETURN(metadata->encoded, Serialize(from));
+    AddStepStats(from.GetMessage(pb::RunMetadata::kStepStats), &metadata->step_stats);
     return OkStatus();
   }
 
@@ -273,6 +441,13 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
   std::string handle_ GUARDED_BY(mutex_);
   int64_t version_ GUARDED_BY(mutex_) = 0;
   int sent_nodes_ GUARDED_BY(mutex_) = 0;
+  bool greeted_ GUARDED_BY(mutex_) = false;
+  std::unordered_map<std::string, int64_t> callables_ GUARDED_BY(mutex_);
+  // Set once, under the lock; null: the server makes no channel.
+  std::unique_ptr<ChannelClient> pushed_;
+  Mutex handle_mutex_;  // never held while somebody waits
+  std::string shown_handle_ GUARDED_BY(handle_mutex_);
+  MasterWatch watch_;  // last: it asks the others
 };
 
 // A signature of a session that it keeps alive.
@@ -304,8 +479,6 @@ Result<std::shared_ptr<Callable>> RemoteSession::MakeCallable(const Signature& s
 
 }  // namespace
 
-bool IsRemoteTarget(std::string_view target) { return target.starts_with(kScheme); }
-
 Result<std::shared_ptr<Session>> MakeRemoteSession(std::shared_ptr<Environment> environment,
                                                    std::shared_ptr<Graph> graph,
                                                    const std::string& target,
@@ -327,6 +500,16 @@ Status ResetRemote(const std::string& target, const std::vector<std::string>& co
   }
   return master->Call("Reset", *request, pb::ResetResponse::Descriptor(), {.timeout = timeout})
       .status();
+}
+
+Result<std::string> DumpRemote(const std::string& target, std::chrono::nanoseconds timeout) {
+  ASSIGN_OR_RETURN(const RemoteTarget where, ParseTarget(target));
+  ASSIGN_OR_RETURN(const TlsTexts tls, ReadTls(where.tls));
+  ASSIGN_OR_RETURN(const std::unique_ptr<RpcChannel> channel,
+                   RpcChannel::Connect(where.address, {.tls = tls}));
+  Result<std::string> answer = channel->Call(std::string(kDumpMethod), "", {.timeout = timeout});
+  if (!answer.ok()) return answer.status().WithContext(StrCat("the dump of ", target));
+  return answer;
 }
 
 }  // namespace thalweg

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/cluster/client/remote_target.h"
 #include "thalweg/session/session.h"
 
 namespace thalweg {
@@ -25,7 +26,6 @@ struct RemoteSessionOptions {
   std::chrono::nanoseconds timeout{0};  // of every call that does not set its own; 0: none
 };
 
-bool IsRemoteTarget(std::string_view target);  // "grpc://..."
 // Callables share it.
 Result<std::shared_ptr<Session>> MakeRemoteSession(std::shared_ptr<Environment> environment,
                                                    std::shared_ptr<Graph> graph,
@@ -34,5 +34,8 @@ Result<std::shared_ptr<Session>> MakeRemoteSession(std::shared_ptr<Environment> 
 // Empties containers of the server, all when none is named, and ends its sessions.
 Status ResetRemote(const std::string& target, const std::vector<std::string>& containers,
                    std::chrono::nanoseconds timeout);
+
+// What the server does now, as JSON (debug/dump.h). Unimplemented by servers that are not ours.
+Result<std::string> DumpRemote(const std::string& target, std::chrono::nanoseconds timeout);
 
 }  // namespace thalweg

@@ -2,14 +2,19 @@
 #include "thalweg/cluster/master/cluster_runner.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/cluster/master/channel_parts.h"
+#include "thalweg/cluster/master/step_tracer.h"
+#include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/collective_members.h"
 
 namespace thalweg {
 namespace {
@@ -80,17 +85,29 @@ class ClusterPreparedStep : public PreparedStep {
   explicit ClusterPreparedStep(ClusterRunner& runner) : runner_(runner) {}
 
   Status Prepare(const PrepareRequest& request) {
+    if (Status channels = PrepareChannels(request); !channels.ok()) {
+      if (is_lost_) return channels;  // to ask once more would only take longer
+      remote_.clear();
+      pushed_.clear();
+      for (const StepPartition& part : request.parts) {
+        if (!IsHere(part)) RETURN_IF_ERROR(Register(part, nullptr));
+      }
+    }
     for (const StepPartition& part : request.parts) {
-      if (static_cast<size_t>(part.device) >= runner_.options_.num_local_devices) {
-        RETURN_IF_ERROR(Register(part));
-        continue;
+      if (!IsHere(part)) continue;
+      for (std::string& peer : LoopPeers(*part.step.graph, runner_.peers_.self())) {
+        loop_peers_.push_back(std::move(peer));
       }
       StepPartition& here = local_parts_.emplace_back(part);
       for (int& fetch : here.fetches) {
         local_fetches_.push_back(std::exchange(fetch, static_cast<int>(local_fetches_.size())));
       }
     }
+    for (const RemotePart& part : remote_) {
+      if (std::ranges::count(tasks_, part.task) == 0) tasks_.push_back(part.task);
+    }
     if (local_parts_.empty()) return OkStatus();
+    tasks_.push_back(runner_.peers_.self());
     ASSIGN_OR_RETURN(
         local_, runner_.local_.Prepare({.parts = local_parts_,
                                         .num_feeds = request.num_feeds,
@@ -132,10 +149,16 @@ class ClusterPreparedStep : public PreparedStep {
             .tag = 0};
   }
 
+  // Every attribute, also defaults, but none that the task's release lacks.
+  ExportOptions ExportFor(std::string_view task) const {
+    return {.for_1_15 =
+                runner_.peers_.KnownRelease(task).value_or(Release::k1_15) == Release::k1_15};
+  }
+
   // The part as a graph of its own: feeds are received, fetches sent.
   Result<OwnedMessage> GraphOf(const StepPartition& part, RemotePart* remote) const {
     const std::string& device = runner_.options_.device_names[part.device];
-    ASSIGN_OR_RETURN(OwnedMessage def, ExportGraphDef(*part.step.graph, {.for_1_15 = true}));
+    ASSIGN_OR_RETURN(OwnedMessage def, ExportGraphDef(*part.step.graph, ExportFor(TaskOf(device))));
     std::unordered_map<std::string_view, int> feed_of;
     for (size_t i = 0; i < part.step.feeds.size(); ++i) {
       if (part.step.feeds[i].node != nullptr) {
@@ -192,25 +215,114 @@ class ClusterPreparedStep : public PreparedStep {
     }
   }
 
-  Status Register(const StepPartition& part) {
+  bool IsHere(const StepPartition& part) const {
+    return static_cast<size_t>(part.device) < runner_.options_.num_local_devices;
+  }
+
+  // An error: the step is run in TensorFlow's way, which says what is wrong if anything is.
+  Status PrepareChannels(const PrepareRequest& request) {
+    constexpr std::chrono::nanoseconds kMeeting = std::chrono::seconds(3);  // with who is there
+    std::vector<std::string> tasks;
+    for (const StepPartition& part : request.parts) {
+      if (!IsHere(part)) tasks.emplace_back(TaskOf(runner_.options_.device_names[part.device]));
+    }
+    CancellationManager calls(&runner_.stopping_);
+    const Health::Watch watch(runner_.health_, {.tasks = std::move(tasks)},
+                              [&](const Status& why) { calls.Cancel(why); });
+    ChannelPlanner planner(
+        runner_.links_, runner_.peers_.self(),
+        {.timeout = std::min(runner_.options_.register_timeout, kMeeting), .cancellation = &calls});
+    RETURN_IF_ERROR(runner_.links_.steps().AddSession(runner_.SessionNumber()));
+    for (const StepPartition& part : request.parts) {
+      Status status = IsHere(part) ? planner.AddHere(*part.step.graph) : Register(part, &planner);
+      if (status.ok()) continue;
+      if (is_lost_ || !calls.IsCancelled()) return status;
+      is_lost_ = true;
+      return calls.Reason();
+    }
+    edges_ = planner.edges();
+    return OkStatus();
+  }
+
+  // With a planner: to run through channels.
+  Status Register(const StepPartition& part, ChannelPlanner* planner) {
     namespace Request = pb::RegisterGraphRequest;
     RemotePart remote;
     remote.task = TaskOf(runner_.options_.device_names[part.device]);
+    RETURN_IF_ERROR(CheckLoopReleases(*part.step.graph, remote.task, runner_.peers_));
     ASSIGN_OR_RETURN(const OwnedMessage def, GraphOf(part, &remote));
+    RemoteStepPart pushed;
+    if (planner != nullptr) {
+      ASSIGN_OR_RETURN(pushed, planner->MarkPart(remote.task, def.get()));
+    }
     OwnedMessage request(Request::Descriptor());
     request->SetString(Request::kSessionHandle, runner_.options_.session);
     request->SetBool(Request::kCreateWorkerSessionCalled, true);
     request->Mutable(Request::kGraphDef)->CopyFrom(*def);
     request->Mutable(Request::kGraphOptions);
     request->Mutable(Request::kDebugOptions);
-    ASSIGN_OR_RETURN(
-        const OwnedMessage response,
-        runner_.peers_.Call(
-            remote.task, "RegisterGraph", *request, pb::RegisterGraphResponse::Descriptor(),
-            {.timeout = runner_.options_.register_timeout, .cancellation = &runner_.stopping_}));
+    CancellationManager calls(&runner_.stopping_);
+    const Health::Watch watch(runner_.health_, {.tasks = {remote.task}},
+                              [&](const Status& why) { calls.Cancel(why); });
+    Result<OwnedMessage> answer = runner_.peers_.Call(
+        remote.task, "RegisterGraph", *request, pb::RegisterGraphResponse::Descriptor(),
+        {.timeout = runner_.options_.register_timeout, .cancellation = &calls});
+    if (!answer.ok() && calls.IsCancelled()) {
+      is_lost_ = true;
+      return calls.Reason().WithContext(StrCat("while ", remote.task, " was given its graph"));
+    }
+    if (!answer.ok()) return WithAccount(answer.status(), remote.task);
+    const OwnedMessage response = *std::move(answer);
     remote.graph_handle = response->GetString(pb::RegisterGraphResponse::kGraphHandle);
+    pushed.plan = NumberOfHandle(remote.graph_handle);
+    pushed.incarnation = runner_.options_.device_incarnations[part.device];
+    if (planner != nullptr) pushed_.push_back(std::move(pushed));
     remote_.push_back(std::move(remote));
     return OkStatus();
+  }
+
+  Status RunPushed(const StepRequest& request) {
+    DriveRequest drive{.session = runner_.SessionNumber(),
+                       .parts = pushed_,
+                       .edges = edges_,
+                       .feeds = request.feeds,
+                       .fetches = request.fetches,
+                       .timeout = OfWorkers(request)};
+    CancellationManager ends(&runner_.stopping_);
+    CancellationManager::Token token = 0;
+    bool registered = false;
+    if (CancellationManager* const outside = request.cancellation; outside != nullptr) {
+      registered = outside->Register([&ends, outside] { ends.Cancel(outside->Reason()); }, &token);
+      if (!registered) ends.Cancel(outside->Reason());
+    }
+    drive.cancellation = &ends;
+    if (local_ != nullptr) {
+      drive.run_here = [&](ChannelStep& step) {
+        StepRequest here = request;
+        here.step_id = static_cast<int64_t>(step.id());
+        here.rendezvous = &step;
+        here.cancellation = &step.cancellation();
+        here.timeout = std::chrono::nanoseconds(0);  // the watch's
+        here.idle = &runner_.links_.steps().hub();
+        here.allocator = runner_.links_.step_allocator();
+        return RunHere(here);
+      };
+    }
+    std::optional<Health::Watch> watch;
+    drive.opened = [&](uint64_t step) {
+      watch.emplace(
+          runner_.health_,
+          Health::Watched{
+              .step = static_cast<int64_t>(step), .tasks = tasks_, .timeout = request.timeout},
+          [&ends](const Status& why) { ends.Cancel(why); });
+    };
+    Status status = runner_.links_.steps().Drive(drive);
+    if (registered) request.cancellation->Deregister(token);
+    if (ends.IsCancelled()) return status;  // whoever ended it has said why
+    for (size_t i = 0; i < pushed_.size(); ++i) {
+      if (pushed_[i].link->closed()) return WithAccount(status, remote_[i].task);
+    }
+    return status;
   }
 
   // The parts of this task, whose fetches are some of the step's.
@@ -224,9 +336,12 @@ class ClusterPreparedStep : public PreparedStep {
   }
 
   Status RunEverywhere(const StepRequest& request) {
+    // A trace comes with the answers of calls.
+    if (edges_ != nullptr && request.stats == nullptr) return RunPushed(request);
     // Masters share the numbers of steps without asking each other.
     const auto id = static_cast<int64_t>(RandomSeed() >> 8 | 1);
-    ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step, runner_.steps_.Find(id));
+    ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step,
+                     runner_.steps_.Begin(id, runner_.options_.session));
     CancellationManager calls(&runner_.stopping_);
     StepEnd end(*step, calls);
     CancellationManager::Token token = 0;
@@ -237,24 +352,39 @@ class ClusterPreparedStep : public PreparedStep {
       if (!registered) end.Fail(request.cancellation->Reason());
     }
     end.Begin(static_cast<int>(remote_.size()));
-    for (const RemotePart& part : remote_) Start(part, id, request, &calls, &end);
-    if (local_ != nullptr) {
-      StepRequest here = request;
-      here.step_id = id;
-      here.rendezvous = step.get();
-      here.cancellation = &calls;
-      const Status status = RunHere(here);
-      if (!status.ok()) end.Fail(status);
+    std::vector<std::string> remote_tasks;
+    for (const RemotePart& part : remote_) remote_tasks.push_back(part.task);
+    StepTracer tracer(runner_.peers_, runner_.steps_, std::move(remote_tasks), id, request.stats);
+    Status status;
+    {
+      const Health::Watch watch(runner_.health_,
+                                {.step = id, .tasks = tasks_, .timeout = request.timeout},
+                                [&end](const Status& why) { end.Fail(why); });
+      for (size_t i = 0; i < remote_.size(); ++i) {
+        Start(remote_[i], id, request, &calls, &end, tracer.PlaceFor(i));
+      }
+      if (local_ != nullptr) {
+        StepRequest here = request;
+        here.step_id = id;
+        here.rendezvous = step.get();
+        if (!AreAllOurs(runner_.peers_, loop_peers_)) here.frames = step.get();
+        here.cancellation = &calls;
+        here.timeout = std::chrono::nanoseconds(0);  // the watch's
+        const Status ended = RunHere(here);
+        if (!ended.ok()) end.Fail(ended);
+      }
+      status = end.Wait();
     }
-    Status status = end.Wait();
     if (registered) request.cancellation->Deregister(token);
+    tracer.Finish();
     Cleanup(id);
     return status;
   }
 
   void Start(const RemotePart& part, int64_t id, const StepRequest& step,
-             CancellationManager* calls, StepEnd* end) {
+             CancellationManager* calls, StepEnd* end, OwnedMessage* stats) {
     namespace Request = pb::RunGraphRequest;
+    const std::chrono::nanoseconds timeout = OfWorkers(step);
     OwnedMessage request(Request::Descriptor());
     request->SetString(Request::kSessionHandle, runner_.options_.session);
     request->SetBool(Request::kCreateWorkerSessionCalled, true);
@@ -262,7 +392,8 @@ class ClusterPreparedStep : public PreparedStep {
     request->SetInt(Request::kStepId, id);
     request->SetBool(Request::kStoreErrorsInResponseBody, true);
     request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
-    request->Mutable(Request::kExecOpts);
+    Message* const options = request->Mutable(Request::kExecOpts);
+    if (stats != nullptr) options->SetBool(pb::ExecutorOpts::kRecordTimeline, true);
     for (const auto& [number, key] : part.feeds) {
       Message* const fed = request->Add(Request::kSend);
       fed->SetString(pb::NamedTensorProto::kName, key);
@@ -272,16 +403,31 @@ class ClusterPreparedStep : public PreparedStep {
     }
     for (const auto& [number, key] : part.fetches) request->AddString(Request::kRecvKey, key);
     runner_.peers_.Call(part.task, "RunGraph", *request, pb::RunGraphResponse::Descriptor(),
-                        {.timeout = step.timeout, .cancellation = calls},
-                        [&part, &step, end](Result<OwnedMessage> response) {
-                          end->End(Take(part, step, response));
+                        {.timeout = timeout, .cancellation = calls},
+                        [this, &part, &step, end, stats](Result<OwnedMessage> response) {
+                          const Status taken = Take(part, step, response);
+                          if (taken.ok() && stats != nullptr) *stats = *std::move(response);
+                          end->End(taken);
                         });
   }
 
-  static Status Take(const RemotePart& part, const StepRequest& step,
-                     const Result<OwnedMessage>& response) {
+  // The deadline is the master's: it says who waited. A worker that hears no more of it ends alone.
+  static std::chrono::nanoseconds OfWorkers(const StepRequest& step) {
+    constexpr std::chrono::seconds kLater{5};
+    return step.timeout.count() > 0 ? step.timeout + kLater : step.timeout;
+  }
+
+  // Of a call to a task that is gone or silent: also what is known of it.
+  Status WithAccount(const Status& status, const std::string& task) const {
+    if (status.code() != Code::kUnavailable && status.code() != Code::kDeadlineExceeded)
+      return status;
+    return Status(status.code(), StrCat(status.message(), runner_.health_.Account(task)));
+  }
+
+  Status Take(const RemotePart& part, const StepRequest& step,
+              const Result<OwnedMessage>& response) {
     namespace Response = pb::RunGraphResponse;
-    if (!response.ok()) return response.status();
+    if (!response.ok()) return WithAccount(response.status(), part.task);
     const Message& answer = **response;
     if (const int64_t code = answer.GetInt(Response::kStatusCode); code != 0) {
       return Status(
@@ -315,13 +461,20 @@ class ClusterPreparedStep : public PreparedStep {
   }
 
   ClusterRunner& runner_;
+  // Of the parts of this task, when the step goes through channels; else null.
+  std::shared_ptr<ChannelEdges> edges_;
+  bool is_lost_ = false;  // a task is, or the session was closed, while the parts were registered
+  std::vector<RemoteStepPart> pushed_;
   std::vector<StepPartition> local_parts_;
+  std::vector<std::string> loop_peers_;  // of those
   std::vector<int> local_fetches_;       // by number here: the number in the step
   std::unique_ptr<PreparedStep> local_;  // null: nothing runs here
   std::vector<RemotePart> remote_;
+  std::vector<std::string> tasks_;  // of all parts, each once
 };
 
 Result<std::unique_ptr<PreparedStep>> ClusterRunner::Prepare(const PrepareRequest& request) {
+  RETURN_IF_ERROR(CheckCollectiveMembers(request.parts));
   auto prepared = std::make_unique<ClusterPreparedStep>(*this);
   RETURN_IF_ERROR(prepared->Prepare(request));
   return std::unique_ptr<PreparedStep>(std::move(prepared));
@@ -341,6 +494,10 @@ void ClusterRunner::Stop(Status reason) {
     MutexLock lock(mutex_);
     while (running_ > 0) changed_.Wait(mutex_);
   }
+  links_.steps().RemoveSession(SessionNumber(), Cancelled("Session has been closed."));
+  links_.TrimMemory();
+  health_.CloseSession(options_.session);
+  steps_.collectives()->ForgetSession(options_.session);
   // Nobody waits for the answers.
   OwnedMessage request(pb::DeleteWorkerSessionRequest::Descriptor());
   request->SetString(pb::DeleteWorkerSessionRequest::kSessionHandle, options_.session);

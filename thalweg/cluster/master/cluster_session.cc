@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/master/cluster_session.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/cluster/health/beat.h"
 #include "thalweg/cluster/master/remote_device.h"
 #include "thalweg/proto/messages.h"
 
@@ -35,17 +37,35 @@ Result<std::vector<std::string>> AdmittedTasks(const Peers& peers,
   return admitted;
 }
 
-// One call to each of the tasks at once; answers in their order.
+// "TASK at ADDRESS (what a call that does not wait says), ...".
+std::string WhyNotThere(Peers& peers, const std::vector<std::string>& tasks,
+                        std::chrono::nanoseconds patience) {
+  const OwnedMessage ask(pb::GetStatusRequest::Descriptor());
+  std::string text;
+  for (const std::string& task : tasks) {
+    const Result<OwnedMessage> answer = peers.Call(
+        task, "GetStatus", *ask, pb::GetStatusResponse::Descriptor(), {.timeout = patience});
+    text += StrCat(text.empty() ? "" : ", ", task, " at ", peers.AddressOf(task), " (",
+                   answer.ok() ? "it answers now" : answer.status().message(), ")");
+  }
+  return text;
+}
+
+// One call to each of the tasks at once, of a request to each or one to all; answers in their
+// order.
 Result<std::vector<OwnedMessage>> CallAll(Peers& peers, const std::vector<std::string>& tasks,
-                                          const char* method, const Message& request,
+                                          const char* method,
+                                          const std::vector<OwnedMessage>& requests,
                                           const MessageDescriptor& response,
-                                          std::chrono::nanoseconds timeout) {
+                                          const ClusterSessionOptions& options) {
+  const std::chrono::nanoseconds timeout = options.join_timeout;
   Mutex mutex;
   CondVar changed;
   size_t open = tasks.size();
   std::vector<std::optional<Result<OwnedMessage>>> answers(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
-    peers.Call(tasks[i], method, request, response, {.timeout = timeout, .wait_for_ready = true},
+    peers.Call(tasks[i], method, *requests[requests.size() == 1 ? 0 : i], response,
+               {.timeout = timeout, .wait_for_ready = true, .cancellation = options.cancellation},
                [&, i](Result<OwnedMessage> answer) {
                  MutexLock lock(mutex);
                  answers[i].emplace(std::move(answer));
@@ -57,35 +77,104 @@ Result<std::vector<OwnedMessage>> CallAll(Peers& peers, const std::vector<std::s
     while (open > 0) changed.Wait(mutex);
   }
   std::vector<OwnedMessage> found;
-  std::string late;
+  std::vector<std::string> late;
   for (size_t i = 0; i < tasks.size(); ++i) {
     Result<OwnedMessage>& answer = *answers[i];
     if (answer.ok()) {
       found.push_back(*std::move(answer));
     } else if (answer.status().code() == Code::kDeadlineExceeded) {
-      late += StrCat(late.empty() ? "" : ", ", tasks[i]);
+      late.push_back(tasks[i]);
     } else {
       return answer.status();
     }
   }
   if (late.empty()) return found;
+  const auto patience = std::min<std::chrono::nanoseconds>(timeout / 5, std::chrono::seconds(5)) /
+                        static_cast<int64_t>(late.size());
   return Unavailable("these tasks did not answer ", method, " within ",
-                     std::chrono::duration<double>(timeout).count(), " s: ", late,
+                     std::chrono::duration<double>(timeout).count(),
+                     " s: ", WhyNotThere(peers, late, patience),
                      "; are they running, at the addresses of the cluster's description?");
+}
+
+std::vector<OwnedMessage> OneRequest(const MessageDescriptor& type) {
+  std::vector<OwnedMessage> requests;
+  requests.emplace_back(type);
+  return requests;
+}
+
+// Where this task is, for those that do not know it yet; empty where its own entry does not say.
+Result<ClusterSpec> OwnEntry(const Peers& peers) {
+  ClusterSpec own;
+  ASSIGN_OR_RETURN(const DeviceName self, DeviceName::Parse(peers.self()));
+  const std::string address = peers.AddressOf(peers.self());
+  ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
+  const bool anywhere = where.host == "0.0.0.0" || where.host == "::";
+  if (where.port != 0 && !anywhere) RETURN_IF_ERROR(own.Add(*self.job, *self.task, address));
+  return own;
+}
+
+// Of collective operations: one of the session's tasks.
+Result<std::string> LeaderOf(const ClusterSessionOptions& options, std::vector<std::string> tasks,
+                             const std::string& self) {
+  tasks.push_back(self);
+  if (options.collective_leader.empty()) return CollectiveMeetings::FirstOf(std::move(tasks));
+  ASSIGN_OR_RETURN(std::string leader, CollectiveMeetings::ParseLeader(options.collective_leader));
+  if (std::ranges::count(tasks, leader) > 0) return leader;
+  return InvalidArgument("collective_group_leader ", leader, " is none of the session's tasks");
+}
+
+// What a task is told of a session. TensorFlow's tasks get a cluster only where the session has its
+// own: they take it for the whole.
+Result<OwnedMessage> BeginOf(Peers& peers, const std::string& task, const std::string& session,
+                             const ClusterSessionOptions& options) {
+  namespace Request = pb::CreateWorkerSessionRequest;
+  OwnedMessage begin(Request::Descriptor());
+  begin->SetString(Request::kSessionHandle, session);
+  begin->SetBool(Request::kIsolateSessionState, !options.session.share_resources);
+  if (peers.KnownRelease(task) == Release::kThalweg) {
+    RETURN_IF_ERROR(AddBeatRequest({.master = peers.self(), .sessions = {session}}, begin.get()));
+  }
+  ClusterSpec told;
+  const bool is_ours = peers.KnownRelease(task) == Release::kThalweg;
+  if (is_ours) {
+    begin->Mutable(Request::kServerDef)
+        ->Mutable(pb::ServerDef::kDefaultSessionConfig)
+        ->Mutable(pb::ConfigProto::kExperimental)
+        ->SetString(pb::ConfigProto::Experimental::kCollectiveGroupLeader,
+                    options.collective_leader);
+  }
+  if (options.cluster != nullptr) {
+    ASSIGN_OR_RETURN(told, ClusterSpec::FromMessage(*options.cluster));
+  } else if (is_ours) {
+    ASSIGN_OR_RETURN(told, OwnEntry(peers));
+    begin->SetString(Request::kMasterTask, peers.self());
+  }
+  if (told.empty()) return begin;
+  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
+  Message* const server = begin->Mutable(Request::kServerDef);
+  server->SetString(pb::ServerDef::kJobName, *name.job);
+  server->SetInt(pb::ServerDef::kTaskIndex, *name.task);
+  server->SetString(pb::ServerDef::kProtocol, "grpc");
+  told.ToMessage(server->Mutable(pb::ServerDef::kCluster));
+  return begin;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment> environment,
                                                     Peers& peers, StepTable& steps,
+                                                    PeerLinks& links, Health& health,
                                                     std::shared_ptr<Graph> graph,
-                                                    const ClusterSessionOptions& options) {
+                                                    ClusterSessionOptions options) {
+  if (options.cluster != nullptr) RETURN_IF_ERROR(peers.Update(*options.cluster, false));
   ASSIGN_OR_RETURN(const std::vector<std::string> tasks,
                    AdmittedTasks(peers, options.device_filters));
-  const OwnedMessage ask(pb::GetStatusRequest::Descriptor());
-  ASSIGN_OR_RETURN(const std::vector<OwnedMessage> states,
-                   CallAll(peers, tasks, "GetStatus", *ask, pb::GetStatusResponse::Descriptor(),
-                           options.join_timeout));
+  ASSIGN_OR_RETURN(
+      const std::vector<OwnedMessage> states,
+      CallAll(peers, tasks, "GetStatus", OneRequest(pb::GetStatusRequest::Descriptor()),
+              pb::GetStatusResponse::Descriptor(), options));
+  ASSIGN_OR_RETURN(options.collective_leader, LeaderOf(options, tasks, peers.self()));
   ClusterRunner::Options runner;
   RemoteParts remote;
   for (const auto& device : environment->devices()) {
@@ -93,6 +182,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
     runner.device_incarnations.push_back(device->incarnation());
   }
   runner.num_local_devices = runner.device_names.size();
+  for (size_t i = 0; i < states.size(); ++i) peers.NoteStatus(tasks[i], *states[i]);
   for (const OwnedMessage& state : states) {
     for (const Message* attributes : state->Messages(pb::GetStatusResponse::kDeviceAttributes)) {
       if (attributes->GetString(pb::DeviceAttributes::kDeviceType) != kCpu) continue;
@@ -106,16 +196,21 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   std::snprintf(handle.data(), handle.size(), "%016" PRIx64, RandomSeed());
   runner.session = handle.data();
   runner.tasks = tasks;
+  runner.collective_leader = options.collective_leader;
   runner.register_timeout = options.join_timeout;
 
-  OwnedMessage begin(pb::CreateWorkerSessionRequest::Descriptor());
-  begin->SetString(pb::CreateWorkerSessionRequest::kSessionHandle, runner.session);
-  RETURN_IF_ERROR(CallAll(peers, tasks, "CreateWorkerSession", *begin,
-                          pb::CreateWorkerSessionResponse::Descriptor(), options.join_timeout)
+  std::vector<OwnedMessage> begins;
+  for (const std::string& task : tasks) {
+    ASSIGN_OR_RETURN(OwnedMessage begin, BeginOf(peers, task, runner.session, options));
+    begins.push_back(std::move(begin));
+  }
+  RETURN_IF_ERROR(CallAll(peers, tasks, "CreateWorkerSession", begins,
+                          pb::CreateWorkerSessionResponse::Descriptor(), options)
                       .status());
   remote.make_runner = [&](PartitionRunner& local) {
-    return std::make_unique<ClusterRunner>(peers, steps, local, std::move(runner));
+    return std::make_unique<ClusterRunner>(peers, steps, links, health, local, std::move(runner));
   };
+  remote.schedule_receives = options.schedule_receives;
   SessionOptions session = options.session;
   // A task rewrites its own part: what these passes make is of no use to another release.
   session.passes.fuse_elementwise = session.passes.fuse_epilogue = false;
@@ -124,6 +219,17 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   RETURN_IF_ERROR(session.Validate());
   return MakeSession(std::make_shared<SessionCore>(std::move(environment), std::move(graph),
                                                    session, std::move(remote)));
+}
+
+Status ResetTasks(Peers& peers, const std::vector<std::string>& containers,
+                  std::chrono::nanoseconds timeout) {
+  const std::vector<OwnedMessage> requests = OneRequest(pb::CleanupAllRequest::Descriptor());
+  for (const std::string& name : containers) {
+    requests.front()->AddString(pb::CleanupAllRequest::kContainer, name);
+  }
+  return CallAll(peers, peers.Others(), "CleanupAll", requests,
+                 pb::CleanupAllResponse::Descriptor(), {.join_timeout = timeout})
+      .status();
 }
 
 }  // namespace thalweg

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MakeClusterSession: a session whose graph runs on the devices of several tasks. Asks every task
 // that the filters admit for its devices, and tells it of the session; a graph without a device
-// constraint runs on this task. Closing it tells the tasks.
+// constraint runs on this task. Closing it tells the tasks. Tasks of ours that do not know this one
+// are told where it is, and all of them what `cluster` says.
 //
 // Threads: blocks while tasks are asked. Errors: Unavailable that names the tasks which did not
 // answer in time; InvalidArgument for a malformed filter.
@@ -22,13 +23,27 @@ struct ClusterSessionOptions {
   // Device names, whole or in part: tasks that none of them admits do not exist for the session.
   // None: all tasks.
   std::vector<std::string> device_filters;
+  // A ClusterDef: where tasks are, whatever was known of them before; null: as known. Outlives the
+  // making.
+  const Message* cluster = nullptr;
+  // The task where members of collective operations meet; "": the first of the session's tasks.
+  std::string collective_leader;
+  // Values of other tasks are asked for when they are soon needed: passes/schedule_receives.h.
+  bool schedule_receives = false;
   std::chrono::nanoseconds join_timeout = std::chrono::seconds(60);
+  CancellationManager* cancellation = nullptr;  // of the making alone; null: none
 };
 
-// `peers` and `steps` outlive the session.
+// `peers`, `steps`, `links` and `health` outlive the session.
 Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment> environment,
                                                     Peers& peers, StepTable& steps,
+                                                    PeerLinks& links, Health& health,
                                                     std::shared_ptr<Graph> graph,
-                                                    const ClusterSessionOptions& options);
+                                                    ClusterSessionOptions options);
+
+// Empties containers of all other tasks, all when none is named. Unavailable that names the tasks
+// which did not answer.
+Status ResetTasks(Peers& peers, const std::vector<std::string>& containers,
+                  std::chrono::nanoseconds timeout);
 
 }  // namespace thalweg

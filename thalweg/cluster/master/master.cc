@@ -51,7 +51,6 @@ std::vector<std::pair<std::string, Output>> InputsFrom(const Message& graph_def,
 Status AddNodes(const Message& graph_def, Graph& graph) {
   ImportOptions options;
   options.input_map = InputsFrom(graph_def, graph);
-  options.validate_versions = false;
   return ImportGraphDef(graph_def, graph, options).status();
 }
 
@@ -63,6 +62,7 @@ Result<int64_t> MasterSession::Extend(const Message& graph_def, int64_t version)
     return Aborted("the graph of session ", handle_, " has version ", version_, ", not ", version,
                    ": somebody else has extended it");
   }
+  RETURN_IF_ERROR(limits_.CheckNodes(graph_def, graph_->num_nodes()));
   RETURN_IF_ERROR(AddNodes(graph_def, *graph_));
   return ++version_;
 }
@@ -149,26 +149,25 @@ Result<Master::SessionPtr> Master::FindSession(const Message& request, int field
                  " is not found. Possibly, this master has restarted, or the session was closed.");
 }
 
-Result<OwnedMessage> Master::CreateSession(const Message& request, const MasterCall&) {
+Result<OwnedMessage> Master::CreateSession(const Message& request, const MasterCall& call) {
   namespace Config = pb::ConfigProto;
   {
     MutexLock lock(mutex_);
-    if (sessions_.size() >= max_sessions_) {
-      return ResourceExhausted("this master keeps at most ", max_sessions_,
-                               " sessions: close some");
-    }
+    RETURN_IF_ERROR(limits_.CheckSessions(sessions_.size()));
   }
   const Message& config = request.GetMessage(pb::CreateSessionRequest::kConfig);
   auto graph = std::make_shared<Graph>(environment_->shared_ops());
-  RETURN_IF_ERROR(AddNodes(request.GetMessage(pb::CreateSessionRequest::kGraphDef), *graph));
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, make_session_(graph, config));
+  const Message& graph_def = request.GetMessage(pb::CreateSessionRequest::kGraphDef);
+  RETURN_IF_ERROR(limits_.CheckNodes(graph_def, 0));
+  RETURN_IF_ERROR(AddNodes(graph_def, *graph));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, make_session_(graph, config, call));
   const std::string handle = NewHandle();
   const std::chrono::milliseconds timeout(
       std::max<int64_t>(0, config.GetInt(Config::kOperationTimeoutInMs)));
   {
     MutexLock lock(mutex_);
-    sessions_.emplace(handle, std::make_shared<MasterSession>(handle, std::move(graph),
-                                                              std::move(session), timeout));
+    sessions_.emplace(handle, std::make_shared<MasterSession>(
+                                  handle, std::move(graph), std::move(session), timeout, limits_));
   }
   OwnedMessage response(pb::CreateSessionResponse::Descriptor());
   response->SetString(pb::CreateSessionResponse::kSessionHandle, handle);
@@ -203,6 +202,17 @@ Result<OwnedMessage> Master::CloseSession(const Message& request, const MasterCa
   return OwnedMessage(pb::CloseSessionResponse::Descriptor());
 }
 
+Result<MasterSession::Prepared> Master::FindCallable(const std::string& session, int64_t callable) {
+  SessionPtr found;
+  {
+    MutexLock lock(mutex_);
+    const auto at = sessions_.find(session);
+    if (at == sessions_.end()) return Aborted("Session ", session, " is not found.");
+    found = at->second;
+  }
+  return found->FindCallable(callable);
+}
+
 void Master::CloseAll() {
   std::map<std::string, SessionPtr, std::less<>> sessions;
   {
@@ -220,6 +230,7 @@ Result<OwnedMessage> Master::Reset(const Message& request, const MasterCall&) {
   }
   CloseAll();
   environment_->ResetContainers(containers);
+  RETURN_IF_ERROR(reset_tasks_(containers));
   return OwnedMessage(pb::ResetResponse::Descriptor());
 }
 

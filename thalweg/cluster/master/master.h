@@ -22,6 +22,7 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/cluster/service_limits.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/session/session.h"
 
@@ -31,11 +32,12 @@ namespace thalweg {
 class MasterSession {
  public:
   MasterSession(std::string handle, std::shared_ptr<Graph> graph, std::unique_ptr<Session> session,
-                std::chrono::nanoseconds timeout)
+                std::chrono::nanoseconds timeout, const ServiceLimits& limits)
       : handle_(std::move(handle)),
         graph_(std::move(graph)),
         session_(std::move(session)),
-        timeout_(timeout) {}
+        timeout_(timeout),
+        limits_(limits) {}
 
   const std::string& handle() const { return handle_; }
   Session& session() { return *session_; }
@@ -46,7 +48,7 @@ class MasterSession {
 
   struct Prepared {
     std::shared_ptr<Callable> callable;
-    size_t num_feeds = 0;
+    std::vector<DType> feeds;  // their types
     size_t num_fetches = 0;
   };
   int64_t AddCallable(Prepared prepared) EXCLUDES(mutex_);
@@ -60,6 +62,7 @@ class MasterSession {
   const std::shared_ptr<Graph> graph_;
   const std::unique_ptr<Session> session_;
   const std::chrono::nanoseconds timeout_;
+  const ServiceLimits limits_;
   Mutex mutex_;
   int64_t version_ GUARDED_BY(mutex_) = 0;
   int64_t next_callable_ GUARDED_BY(mutex_) = 0;
@@ -77,20 +80,26 @@ struct MasterCall {
 
 class Master {
  public:
-  // Makes the session of a graph; `config` is the client's ConfigProto.
-  using SessionMaker = std::function<Result<std::unique_ptr<Session>>(std::shared_ptr<Graph> graph,
-                                                                      const Message& config)>;
+  // Makes the session of a graph; `config` is the client's ConfigProto, `call` limits the making.
+  using SessionMaker = std::function<Result<std::unique_ptr<Session>>(
+      std::shared_ptr<Graph> graph, const Message& config, const MasterCall& call)>;
+  // Empties containers of the other tasks, all when none is named.
+  using TaskResetter = std::function<Status(const std::vector<std::string>& containers)>;
   Master(std::shared_ptr<Environment> environment, SessionMaker make_session,
-         size_t max_sessions = 10'000)
+         TaskResetter reset_tasks, const ServiceLimits& limits = {})
       : environment_(std::move(environment)),
         make_session_(std::move(make_session)),
-        max_sessions_(max_sessions) {}
+        reset_tasks_(std::move(reset_tasks)),
+        limits_(limits) {}
   ~Master() { CloseAll(); }
 
   // The type of a method's request, null for an unknown method. "RunStep", without the service.
   static const MessageDescriptor* RequestType(std::string_view method);
   Result<OwnedMessage> Call(std::string_view method, const Message& request,
                             const MasterCall& call);
+  // A callable that was made by a call: the one of its number, in the session of the handle.
+  Result<MasterSession::Prepared> FindCallable(const std::string& session, int64_t callable)
+      EXCLUDES(mutex_);
   // Ends all sessions.
   void CloseAll() EXCLUDES(mutex_);
 
@@ -117,7 +126,8 @@ class Master {
 
   const std::shared_ptr<Environment> environment_;
   const SessionMaker make_session_;
-  const size_t max_sessions_;
+  const TaskResetter reset_tasks_;
+  const ServiceLimits limits_;
   Mutex mutex_;
   std::map<std::string, SessionPtr, std::less<>> sessions_ GUARDED_BY(mutex_);
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of a master: RunStep, partial runs, callables.
+#include <algorithm>
 #include <map>
 
 #include "thalweg/cluster/master/master.h"
@@ -104,11 +105,19 @@ Status Master::RunStepInto(const Message& request, const MasterCall& call, Messa
   const TensorReadOptions reading = {.allocator = environment_->allocator().get()};
   ASSIGN_OR_RETURN(const std::vector<Session::NamedTensor> feeds,
                    Feeds(request, Request::kFeed, reading));
-  const std::vector<std::string> fetches = SortedOnce(Texts(request, Request::kFetch));
-  const std::vector<std::string> targets = Texts(request, Request::kTarget);
+  std::vector<std::string> wanted = Texts(request, Request::kFetch);
+  std::vector<std::string> targets;
+  // A target with an output's number is a fetch.
+  for (std::string& target : Texts(request, Request::kTarget)) {
+    (target.find(':') == std::string::npos ? targets : wanted).push_back(std::move(target));
+  }
+  const std::vector<std::string> fetches = SortedOnce(std::move(wanted));
   const Graph& graph = *session->session().graph();
   for (const Session::NamedTensor& feed : feeds) {
     RETURN_IF_ERROR(CheckNames(graph, {feed.first}, "the feed"));
+    if (std::binary_search(fetches.begin(), fetches.end(), feed.first)) {
+      return InvalidArgument(feed.first, " is both fed and fetched");
+    }
   }
   RETURN_IF_ERROR(CheckNames(graph, fetches, "the fetch"));
   RETURN_IF_ERROR(CheckNames(graph, targets, "the target"));
@@ -160,7 +169,9 @@ Result<OwnedMessage> Master::MakeCallable(const Message& request, const MasterCa
   }
   RunOptions run = OptionsOf(options.GetMessage(Options::kRunOptions), call, session->timeout());
   run.cancellation = nullptr;  // of this call alone
-  MasterSession::Prepared prepared = {nullptr, signature.feeds.size(), signature.fetches.size()};
+  MasterSession::Prepared prepared;
+  for (const Output& feed : signature.feeds) prepared.feeds.push_back(feed.dtype());
+  prepared.num_fetches = signature.fetches.size();
   ASSIGN_OR_RETURN(prepared.callable, session->session().MakeCallable(signature, run));
   OwnedMessage response(pb::MakeCallableResponse::Descriptor());
   response->SetInt(pb::MakeCallableResponse::kHandle, session->AddCallable(std::move(prepared)));
@@ -181,8 +192,14 @@ Result<OwnedMessage> Master::RunCallable(const Message& request, const MasterCal
     ASSIGN_OR_RETURN(Tensor value, TensorFromProto(*feed, reading));
     feeds.push_back(std::move(value));
   }
-  if (feeds.size() != prepared.num_feeds) {
-    return InvalidArgument("the callable takes ", prepared.num_feeds, " feeds, got ", feeds.size());
+  if (feeds.size() != prepared.feeds.size()) {
+    return InvalidArgument("the callable takes ", prepared.feeds.size(), " feeds, got ",
+                           feeds.size());
+  }
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    if (feeds[i].dtype() == prepared.feeds[i]) continue;
+    return Internal("feed ", i, " of the callable is ", prepared.feeds[i], ", got ",
+                    feeds[i].dtype());
   }
   std::vector<Tensor> fetches(prepared.num_fetches);
   const RunOptions run =

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/peers/peers.h"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "thalweg/base/notification.h"
 #include "thalweg/kernel/device_name.h"
+#include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
+namespace {
+
+constexpr std::chrono::seconds kStatusTimeout{30};
+
+}  // namespace
 
 std::string TaskName(std::string_view job, int task) {
   return StrCat("/job:", job, "/replica:0/task:", task);
@@ -17,8 +25,16 @@ std::string_view TaskOf(std::string_view device) {
   return device.substr(0, device.find("/device:"));
 }
 
+uint64_t NumberOfHandle(std::string_view handle) {
+  uint64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(handle.data(), handle.data() + handle.size(), number, 16);
+  return error == std::errc() && end == handle.data() + handle.size() ? number : 0;
+}
+
 std::vector<std::string> Peers::Others() const {
   std::vector<std::string> others;
+  MutexLock lock(mutex_);
   for (const auto& [job, tasks] : spec_.jobs()) {
     for (const auto& [task, address] : tasks) {
       if (std::string name = TaskName(job, task); name != self_) others.push_back(std::move(name));
@@ -27,35 +43,85 @@ std::vector<std::string> Peers::Others() const {
   return others;
 }
 
-Result<RpcChannel*> Peers::ChannelTo(std::string_view task) {
+std::string Peers::AddressOf(std::string_view task) const {
+  const Result<DeviceName> name = DeviceName::Parse(task);
+  if (!name.ok() || !name->job || !name->task) return "?";
   MutexLock lock(mutex_);
-  std::unique_ptr<RpcChannel>& channel = channels_[std::string(task)];
+  const Result<std::string> address = spec_.Address(*name->job, *name->task);
+  return address.ok() ? *address : "?";
+}
+
+Status Peers::Update(const Message& cluster_def, bool only_new) {
+  ASSIGN_OR_RETURN(const ClusterSpec now, ClusterSpec::FromMessage(cluster_def));
+  MutexLock lock(mutex_);
+  for (const auto& [job, tasks] : now.jobs()) {
+    for (const auto& [task, address] : tasks) {
+      const std::string name = TaskName(job, task);
+      const Result<std::string> before = spec_.Address(job, task);
+      if (name == self_ || (before.ok() && (only_new || *before == address))) continue;
+      spec_.Move(job, task, address);
+      for (Channels* const channels : {&channels_, &aside_}) {
+        const auto found = channels->find(name);
+        if (found == channels->end()) continue;
+        if (found->second != nullptr) left_.push_back(std::move(found->second));
+        channels->erase(found);
+      }
+      lives_.erase(name);
+    }
+  }
+  return OkStatus();
+}
+
+Result<RpcChannel*> Peers::ChannelTo(std::string_view task, bool aside) {
+  MutexLock lock(mutex_);
+  std::unique_ptr<RpcChannel>& channel = (aside ? aside_ : channels_)[std::string(task)];
   if (channel == nullptr) {
     ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
     if (!name.job || !name.task) return InvalidArgument("'", task, "' is no task");
     ASSIGN_OR_RETURN(const std::string address, spec_.Address(*name.job, *name.task));
-    ASSIGN_OR_RETURN(channel, RpcChannel::Connect(address));
+    ASSIGN_OR_RETURN(channel, RpcChannel::Connect(address, {.tls = tls_}));
   }
   return channel.get();
 }
 
 void Peers::Call(std::string_view task, std::string_view method, const Message& request,
                  const MessageDescriptor& response, const RpcCallOptions& options, Done done) {
-  const Result<RpcChannel*> channel = ChannelTo(task);
+  CallOn(ChannelTo(task, false), task, method, request, response, options, std::move(done));
+}
+
+void Peers::CallAside(std::string_view task, std::string_view method, const Message& request,
+                      const MessageDescriptor& response, const RpcCallOptions& options, Done done) {
+  CallOn(ChannelTo(task, true), task, method, request, response, options, std::move(done));
+}
+
+void Peers::CallOn(const Result<RpcChannel*>& channel, std::string_view task,
+                   std::string_view method, const Message& request,
+                   const MessageDescriptor& response, const RpcCallOptions& options, Done done) {
   if (!channel.ok()) return done(channel.status());
   Result<std::string> bytes = Serialize(request);
   if (!bytes.ok()) return done(bytes.status());
-  (*channel)->Call(StrCat("/tensorflow.WorkerService/", method), *std::move(bytes), options,
-                   [done = std::move(done), &response, task = std::string(task),
-                    method = std::string(method)](Result<std::string> answer) {
-                     if (!answer.ok()) {
-                       return done(answer.status().WithContext(StrCat(method, " on ", task)));
-                     }
-                     Result<OwnedMessage> parsed = ParseMessage(response, *std::move(answer));
-                     if (parsed.ok()) return done(std::move(parsed));
-                     done(Internal("the answer of ", method, " on ", task,
-                                   " cannot be read: ", parsed.status().message()));
-                   });
+  (*channel)->Call(
+      StrCat("/tensorflow.WorkerService/", method), *std::move(bytes), options,
+      [done = std::move(done), &response, task = std::string(task), address = AddressOf(task),
+       method = std::string(method)](Result<std::string> answer) {
+        if (!answer.ok()) {
+          return done(
+              answer.status().WithContext(StrCat(method, " on ", task, " (", address, ")")));
+        }
+        Result<OwnedMessage> parsed = ParseMessage(response, *std::move(answer));
+        if (parsed.ok()) return done(std::move(parsed));
+        done(Internal("the answer of ", method, " on ", task,
+                      " cannot be read: ", parsed.status().message()));
+      });
+}
+
+Result<std::string> Peers::CallBytes(std::string_view task, std::string_view method,
+                                     std::string request, const RpcCallOptions& options) {
+  ASSIGN_OR_RETURN(RpcChannel * channel, ChannelTo(task, false));
+  Result<std::string> answer =
+      channel->Call(StrCat("/tensorflow.WorkerService/", method), std::move(request), options);
+  if (answer.ok()) return answer;
+  return answer.status().WithContext(StrCat(method, " on ", task));
 }
 
 Result<OwnedMessage> Peers::Call(std::string_view task, std::string_view method,
@@ -69,6 +135,46 @@ Result<OwnedMessage> Peers::Call(std::string_view task, std::string_view method,
   });
   ended.Wait();
   return result;
+}
+
+void Peers::NoteStatus(std::string_view task, const Message& status) {
+  Life life = {.release = ReleaseOf(status), .incarnations = {}};
+  for (const Message* device : status.Messages(pb::GetStatusResponse::kDeviceAttributes)) {
+    life.incarnations.push_back(device->GetUint(pb::DeviceAttributes::kIncarnation));
+  }
+  MutexLock lock(mutex_);
+  lives_[std::string(task)] = std::move(life);
+}
+
+std::optional<Release> Peers::KnownRelease(std::string_view task) {
+  MutexLock lock(mutex_);
+  const auto found = lives_.find(task);
+  if (found == lives_.end()) return std::nullopt;
+  return found->second.release;
+}
+
+void Peers::FindRelease(std::string_view task, uint64_t incarnation,
+                        CancellationManager* cancellation, ReleaseDone done) {
+  std::optional<Release> known;
+  {
+    MutexLock lock(mutex_);
+    const auto found = lives_.find(task);
+    if (found != lives_.end()) {
+      const std::vector<uint64_t>& all = found->second.incarnations;
+      if (incarnation == 0 || std::find(all.begin(), all.end(), incarnation) != all.end()) {
+        known = found->second.release;
+      }
+    }
+  }
+  if (known.has_value()) return done(*known);
+  const OwnedMessage ask(pb::GetStatusRequest::Descriptor());
+  Call(task, "GetStatus", *ask, pb::GetStatusResponse::Descriptor(),
+       {.timeout = kStatusTimeout, .wait_for_ready = true, .cancellation = cancellation},
+       [this, done = std::move(done), task = std::string(task)](Result<OwnedMessage> status) {
+         if (!status.ok()) return done(status.status());
+         NoteStatus(task, **status);
+         done(ReleaseOf(**status));
+       });
 }
 
 }  // namespace thalweg

@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include "thalweg/cluster/client/remote_target.h"
+#include "thalweg/cluster/debug/dump.h"
 #include "thalweg/cluster/master/cluster_session.h"
+#include "thalweg/cluster/master/pushed_callable.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
@@ -12,6 +15,7 @@ namespace {
 
 // How long calls that are open at a stop may still take.
 constexpr std::chrono::milliseconds kGrace{500};
+constexpr std::chrono::seconds kResetTimeout{10};  // for other tasks to empty their containers
 
 // "/tensorflow.MasterService/RunStep" -> "MasterService", "RunStep". Old releases say
 // "tensorflow.grpc.MasterService".
@@ -31,17 +35,47 @@ MethodName Split(std::string_view path) {
   return {};
 }
 
+// One of the calls that come through channels, while it lives; `number`: with those before it.
+class PushedCall {
+ public:
+  explicit PushedCall(std::atomic<int>& open) : number(open.fetch_add(1) + 1), open_(open) {}
+  PushedCall(const PushedCall&) = delete;
+  PushedCall& operator=(const PushedCall&) = delete;
+  ~PushedCall() { open_.fetch_sub(1); }
+  const int number;
+
+ private:
+  std::atomic<int>& open_;
+};
+
 }  // namespace
 
-Server::Server(Token, ServerOptions options, std::shared_ptr<Environment> environment)
+Server::Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Environment> environment)
     : options_(std::move(options)),
+      tls_(std::move(tls)),
       environment_(std::move(environment)),
-      peers_(options_.cluster, TaskName(options_.job, options_.task)),
-      worker_(environment_, peers_),
-      master_(environment_,
-              [this](std::shared_ptr<Graph> graph, const Message& config) {
-                return MakeSession(std::move(graph), config);
-              }),
+      peers_(options_.cluster, TaskName(options_.job, options_.task), tls_),
+      channel_steps_(environment_->allocator(), environment_->clock(),
+                     environment_->devices().front()->incarnation()),
+      // Channels are not encrypted and know no limit of a message: gRPC carries all where one is
+      // asked for.
+      links_(
+          peers_, channel_steps_,
+          tls_.empty() && options_.max_message_bytes == 0 ? options_.channels : ChannelUse::kNone,
+          &environment_->logger()),
+      worker_(environment_, peers_, links_,
+              {.max_sessions = options_.max_sessions, .max_nodes = options_.max_graph_nodes},
+              options_.health),
+      master_(
+          environment_,
+          [this](std::shared_ptr<Graph> graph, const Message& config, const MasterCall& call) {
+            return MakeSession(std::move(graph), config, call);
+          },
+          [this](const std::vector<std::string>& containers) {
+            return ResetTasks(peers_, containers, kResetTimeout);
+          },
+          {.max_sessions = options_.max_sessions, .max_nodes = options_.max_graph_nodes}),
+      calls_(environment_->clock()),
       threads_(options_.max_waiting_calls) {}
 
 Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries registries) {
@@ -49,32 +83,45 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries 
     RETURN_IF_ERROR(options.cluster.Add(options.job, options.task, "127.0.0.1:0"));
   }
   RETURN_IF_ERROR(options.cluster.Address(options.job, options.task).status());
+  ASSIGN_OR_RETURN(TlsTexts tls, ReadTls(options.tls));
+  RETURN_IF_ERROR(options.health.Validate());
   options.environment.job = options.job;
   options.environment.task = options.task;
   ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment,
                    Environment::Create(options.environment, std::move(registries)));
-  auto server = std::make_unique<Server>(Token(), std::move(options), std::move(environment));
+  auto server =
+      std::make_unique<Server>(Token(), std::move(options), std::move(tls), std::move(environment));
   RETURN_IF_ERROR(server->Listen());
   return server;
+}
+
+Status Server::CheckExposure(const HostPort& where) const {
+  if (!tls_.empty() && options_.insecure) {
+    return InvalidArgument("insecure and --tls-cert contradict each other: give one of the two");
+  }
+  if (IsLoopback(where.host) || !tls_.empty() || options_.insecure) return OkStatus();
+  return InvalidArgument(
+      "task ", options_.job, ":", options_.task, " is to listen on ", where.host, ":", where.port,
+      ", which other machines reach, and nothing protects it there: give certificates (--tls-cert, "
+      "--tls-key, --tls-ca) or a loopback address, or say insecure (--insecure) where the network "
+      "is trusted");
 }
 
 Status Server::Listen() {
   ASSIGN_OR_RETURN(const std::string address,
                    options_.cluster.Address(options_.job, options_.task));
   ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
-  if (!IsLoopback(where.host) && !options_.insecure) {
-    return InvalidArgument("task ", options_.job, ":", options_.task, " is to listen on ", address,
-                           ", which other machines reach, and nothing protects it there: give a "
-                           "loopback address, or say insecure where the network is trusted");
-  }
+  RETURN_IF_ERROR(CheckExposure(where));
   // A name may stand for several addresses; loopback is the one that is meant.
   const std::string host = IsLoopback(where.host) ? "127.0.0.1" : where.host;
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start({.address = StrCat(host, ":", where.port),
-                                           .max_message_bytes = options_.max_message_bytes},
+                                           .max_message_bytes = options_.max_message_bytes,
+                                           .tls = tls_},
                                           [this](std::shared_ptr<IncomingCall> call) {
                                             Handle(std::move(call));
                                           }));
-  target_ = StrCat("grpc://", where.port == 0 ? host : where.host, ":", rpc_->port());
+  target_ =
+      TargetText({StrCat(where.port == 0 ? host : where.host, ":", rpc_->port()), options_.tls});
   return OkStatus();
 }
 
@@ -88,10 +135,22 @@ void Server::Stop() {
   if (rpc_ != nullptr) rpc_->Stop(kGrace);
   master_.CloseAll();  // what was made meanwhile
   worker_.Stop(Cancelled("the server of ", peers_.self(), " has stopped"));
+  worker_.health().Stop();
   stopped_.Notify();
 }
 
+std::string Server::Dump() {
+  return MakeDump({.task = peers_.self(),
+                   .steps = worker_.steps(),
+                   .channels = channel_steps_,
+                   .environment = *environment_,
+                   .health = worker_.health(),
+                   .calls = calls_});
+}
+
 void Server::Handle(std::shared_ptr<IncomingCall> call) {
+  if (call->method() == kDumpMethod) return call->Answer(Dump());
+  call = calls_.Track(std::move(call));
   const MethodName name = Split(call->method());
   if (name.service == "WorkerService" && !Worker::Blocks(name.method)) return Answer(call);
   const Status status = threads_.Run([this, call] { Answer(call); });
@@ -105,16 +164,60 @@ void Server::Answer(const std::shared_ptr<IncomingCall>& call) {
   call->Answer(Unimplemented("this server has no service for ", call->method()));
 }
 
+// Before it is read: what a message takes in memory is several times its bytes.
+Status Server::CheckSize(std::string_view method, const IncomingCall& call) const {
+  const bool has_graph =
+      method == "CreateSession" || method == "ExtendSession" || method == "RegisterGraph";
+  const auto bytes = static_cast<int64_t>(call.request().size());
+  if (!has_graph || options_.max_graph_bytes <= 0 || bytes <= options_.max_graph_bytes) {
+    return OkStatus();
+  }
+  return ResourceExhausted("the request of ", method, " has ", bytes,
+                           " bytes; this server takes graphs of at most ", options_.max_graph_bytes,
+                           " (--max-graph-bytes)");
+}
+
 Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& call) {
   const MessageDescriptor* const type = Master::RequestType(method);
   if (type == nullptr) return Unimplemented("the master has no method ", method);
+  RETURN_IF_ERROR(CheckSize(method, call));
   const Result<OwnedMessage> request = ParseMessage(*type, call.request(), {.borrow = true});
   if (!request.ok()) {
     return Internal("the request of ", method, " cannot be read: ", request.status().message());
   }
   ASSIGN_OR_RETURN(const OwnedMessage response,
                    master_.Call(method, **request, {&call.cancellation(), call.timeout()}));
+  if (method == "MakeCallable") {
+    RETURN_IF_ERROR(PushCallable(**request, *response));
+  }
   return Serialize(*response);
+}
+
+// A client of ours runs its callables through the channel that it has made.
+Status Server::PushCallable(const Message& request, const Message& response) {
+  const Result<Hello> hello = FindHello(request.unknown_fields());
+  if (!hello.ok()) return OkStatus();
+  const std::shared_ptr<Link> link = links_.FindOpen(hello->task);
+  if (link == nullptr) return Unavailable("the channel to ", hello->task, " is closed");
+  const std::string session(request.GetString(pb::MakeCallableRequest::kSessionHandle));
+  const int64_t number = response.GetInt(pb::MakeCallableResponse::kHandle);
+  RETURN_IF_ERROR(master_.FindCallable(session, number).status());
+  RETURN_IF_ERROR(channel_steps_.AddSession(hello->token, link.get()));
+  const auto run = [this, session, number, client = std::weak_ptr<Link>(link)](
+                       ChannelStep& step, std::chrono::nanoseconds timeout) -> Status {
+    const std::shared_ptr<Link> to = client.lock();
+    if (to == nullptr) return Cancelled("the client has gone");
+    ASSIGN_OR_RETURN(const MasterSession::Prepared prepared, master_.FindCallable(session, number));
+    const PushedCall counted(num_pushed_calls_);
+    if (counted.number > options_.max_waiting_calls) {
+      return TooManyCalls(options_.max_waiting_calls);
+    }
+    return RunCallablePushed(*prepared.callable, prepared.feeds.size(), prepared.num_fetches, to,
+                             step, timeout, channel_steps_.hub());
+  };
+  channel_steps_.AddPlan(hello->token, static_cast<uint64_t>(number),
+                         {std::make_shared<ChannelEdges>(), run});
+  return OkStatus();
 }
 
 void Server::AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call) {
@@ -122,35 +225,56 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
   if (type == nullptr) {
     return call->Answer(Unimplemented("the worker has no method ", method));
   }
+  if (Status status = CheckSize(method, *call); !status.ok()) return call->Answer(status);
   const Result<OwnedMessage> request = ParseMessage(*type, call->request(), {.borrow = true});
   if (!request.ok()) {
     return call->Answer(
         Internal("the request of ", method, " cannot be read: ", request.status().message()));
   }
+  // A task that offers a channel says so in its GetStatus, and hears there that it was taken.
+  std::string hello;
+  if (method == "GetStatus") hello = links_.Accept((*request)->unknown_fields());
   worker_.Call(method, **request, {&call->cancellation(), call->timeout()},
-               [call](Result<OwnedMessage> response) {
+               [call, hello](Result<OwnedMessage> response) {
                  if (!response.ok()) return call->Answer(response.status());
-                 call->Answer(Serialize(**response));
+                 Result<std::string> bytes = Serialize(**response);
+                 if (bytes.ok()) *bytes += hello;
+                 call->Answer(std::move(bytes));
                });
 }
 
 Result<std::unique_ptr<Session>> Server::MakeSession(std::shared_ptr<Graph> graph,
-                                                     const Message& config) {
+                                                     const Message& config,
+                                                     const MasterCall& call) {
   namespace Config = pb::ConfigProto;
   ClusterSessionOptions options;
   options.session.soft_placement = config.GetBool(Config::kAllowSoftPlacement);
   options.session.log_placement = config.GetBool(Config::kLogDevicePlacement);
   options.session.share_resources = !config.GetBool(Config::kIsolateSessionState);
-  if (peers_.Others().empty()) {
+  options.session.bfloat16_transfers =
+      config.GetMessage(Config::kGraphOptions).GetBool(pb::GraphOptions::kEnableBfloat16Sendrecv);
+  if (config.Has(Config::kClusterDef)) options.cluster = &config.GetMessage(Config::kClusterDef);
+  if (options.cluster == nullptr && peers_.Others().empty()) {
     return MakeLocalSession(environment_, std::move(graph), options.session);
   }
   if (const int64_t millis = config.GetInt(Config::kOperationTimeoutInMs); millis > 0) {
-    options.join_timeout = std::chrono::milliseconds(std::min<int64_t>(millis, 60'000));
+    // Less than the client waits, so that it hears who did not come.
+    options.join_timeout = std::chrono::milliseconds(std::min<int64_t>(millis, 60'000)) * 7 / 10;
   }
+  // Likewise.
+  if (call.timeout.count() > 0) {
+    options.join_timeout = std::min(options.join_timeout, call.timeout / 10 * 7);
+  }
+  options.cancellation = call.cancellation;
+  options.collective_leader = config.GetMessage(Config::kExperimental)
+                                  .GetString(Config::Experimental::kCollectiveGroupLeader);
+  options.schedule_receives =
+      config.GetMessage(Config::kGraphOptions).GetBool(pb::GraphOptions::kEnableRecvScheduling);
   for (const std::string_view filter : config.Repeated<std::string_view>(Config::kDeviceFilters)) {
     options.device_filters.emplace_back(filter);
   }
-  return MakeClusterSession(environment_, peers_, worker_.steps(), std::move(graph), options);
+  return MakeClusterSession(environment_, peers_, worker_.steps(), links_, worker_.health(),
+                            std::move(graph), std::move(options));
 }
 
 }  // namespace thalweg

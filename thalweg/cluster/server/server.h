@@ -6,20 +6,24 @@
 //   server->Stop();                 // or from another thread: Join() returns then
 //
 // Variables, queues and tables belong to the task: sessions see each other's, unless a session
-// asks for its own (isolate_session_state). Listens on loopback only, unless `insecure` is set.
+// asks for its own (isolate_session_state). Listens on loopback only, unless it has certificates or
+// `insecure` is set.
 // Ownership: stops when it is destroyed. Threads: every member from any thread; a call that waits
 // has a thread of its own, kernels run in the environment's pool. Errors: InvalidArgument for
 // options that do not fit each other, Unavailable when the port is taken, FailedPrecondition where
 // the gRPC component is missing.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/call_threads.h"
+#include "thalweg/cluster/debug/open_calls.h"
 #include "thalweg/cluster/master/master.h"
+#include "thalweg/cluster/peers/links.h"
 #include "thalweg/cluster/peers/peers.h"
 #include "thalweg/cluster/spec/cluster_spec.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
@@ -33,10 +37,18 @@ struct ServerOptions {
   ClusterSpec cluster;
   std::string job = "local";
   int task = 0;
+  // Servers, peers and clients show certificates. None: plain text, on loopback only.
+  TlsFiles tls;
   // Listen on an address that other machines reach, without encryption or authentication.
   bool insecure = false;
-  int64_t max_message_bytes = 0;  // of a request; 0: gRPC's own 2 GiB
-  int max_waiting_calls = 10'000;
+  int64_t max_message_bytes = 0;         // of a request; 0: gRPC's own 2 GiB; else no channels
+  int64_t max_graph_bytes = 0;           // of a request with a graph; 0: as any
+  int64_t max_graph_nodes = 10'000'000;  // of a session, with the nodes of its functions
+  int max_sessions = 10'000;
+  int max_waiting_calls = 10'000;  // of RPCs, and as many again through channels
+  // How it speaks to other tasks of ours.
+  ChannelUse channels = ChannelUse::kAny;
+  HealthOptions health;            // when a task is taken for lost, a step for stuck
   EnvironmentOptions environment;  // job and task are set from here
 };
 
@@ -45,36 +57,51 @@ class Server {
 
  public:
   static Result<std::unique_ptr<Server>> Start(ServerOptions options, Registries registries);
-  Server(Token, ServerOptions options, std::shared_ptr<Environment> environment);
+  Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Environment> environment);
   ~Server() { Stop(); }
 
-  const std::string& target() const { return target_; }  // "grpc://HOST:PORT"
+  // "grpc://HOST:PORT", or "grpcs://..." with the files of TLS (client/remote_target.h).
+  const std::string& target() const { return target_; }
   int port() const { return rpc_->port(); }
   const std::shared_ptr<Environment>& environment() const { return environment_; }
 
+  // How many steps of its sessions went to other tasks through channels.
+  uint64_t num_pushed_steps() { return channel_steps_.num_driven(); }
+
   // Closes all sessions, ends all calls, frees the port. Returns when nothing runs any more.
   void Stop() EXCLUDES(mutex_);
+  // What the task does now, as JSON (debug/dump.h).
+  std::string Dump() EXCLUDES(mutex_);
   // Waits for Stop(); false when the deadline passed first.
   bool Join(Deadline deadline) { return stopped_.WaitUntil(environment_->clock(), deadline); }
 
  private:
   Status Listen();
+  Status CheckSize(std::string_view method, const IncomingCall& call) const;
+  Status CheckExposure(const HostPort& where) const;
   void Handle(std::shared_ptr<IncomingCall> call);
   void Answer(const std::shared_ptr<IncomingCall>& call);
   Result<std::string> AnswerMaster(std::string_view method, IncomingCall& call);
+  Status PushCallable(const Message& request, const Message& response);
   void AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call);
-  Result<std::unique_ptr<Session>> MakeSession(std::shared_ptr<Graph> graph, const Message& config);
+  Result<std::unique_ptr<Session>> MakeSession(std::shared_ptr<Graph> graph, const Message& config,
+                                               const MasterCall& call);
 
   const ServerOptions options_;
+  const TlsTexts tls_;
   const std::shared_ptr<Environment> environment_;
   std::string target_;
   Peers peers_;
+  ChannelSteps channel_steps_;
+  PeerLinks links_;
   Worker worker_;
   Master master_;
+  OpenCalls calls_;
   CallThreads threads_;
   std::unique_ptr<RpcServer> rpc_;
   Mutex mutex_;
   bool stopping_ GUARDED_BY(mutex_) = false;
+  std::atomic<int> num_pushed_calls_{0};
   Notification stopped_;
 };
 

@@ -77,6 +77,10 @@ Status ClusterSpec::Add(std::string_view job, int task, std::string_view address
   return OkStatus();
 }
 
+void ClusterSpec::Move(std::string_view job, int task, std::string_view address) {
+  jobs_.try_emplace(std::string(job)).first->second.insert_or_assign(task, std::string(address));
+}
+
 Result<std::string> ClusterSpec::Address(std::string_view job, int task) const {
   if (const auto found = jobs_.find(job); found != jobs_.end()) {
     if (const auto at = found->second.find(task); at != found->second.end()) return at->second;

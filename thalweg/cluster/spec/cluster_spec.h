@@ -34,6 +34,9 @@ class ClusterSpec {
   void ToMessage(Message* cluster_def) const;
 
   Status Add(std::string_view job, int task, std::string_view address);
+  // A task is at another address from now on, or is new. Who was there before is somewhere else
+  // too, as its own word will say.
+  void Move(std::string_view job, int task, std::string_view address);
   Result<std::string> Address(std::string_view job, int task) const;
   bool empty() const { return jobs_.empty(); }
   const std::map<std::string, std::map<int, std::string>, std::less<>>& jobs() const {

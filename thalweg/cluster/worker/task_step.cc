@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/cluster/worker/channel_steps.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/tensor/tensor_proto.h"
 
@@ -14,7 +15,10 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kMostOpenSteps = 100'000;
+// Of the ends of steps, so that a late message finds an ended step: of one session, and so long.
 constexpr size_t kRememberedSteps = 4096;
+constexpr std::chrono::minutes kRememberedFor{10};
+constexpr size_t kShownValues = 20;
 
 template <class T>
 bool ReadNumber(std::string_view text, int base, T* value) {
@@ -32,7 +36,7 @@ Result<Delivery> DeliveryFrom(const Message& response, Allocator* allocator) {
 
 }  // namespace
 
-Result<RendezvousKey> ParseRendezvousKey(std::string_view text) {
+Result<PeerKey> ParsePeerKey(std::string_view text) {
   std::array<std::string_view, 5> parts;
   std::string_view rest = text;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -41,7 +45,8 @@ Result<RendezvousKey> ParseRendezvousKey(std::string_view text) {
     parts[i] = rest.substr(0, end);
     rest.remove_prefix(std::min(rest.size(), end + 1));
   }
-  RendezvousKey key;
+  PeerKey parsed;
+  RendezvousKey& key = parsed.key;
   key.source = parts[0];
   key.destination = parts[2];
   key.edge = parts[3];
@@ -50,32 +55,155 @@ Result<RendezvousKey> ParseRendezvousKey(std::string_view text) {
   uint64_t iteration = 0;
   if (!ReadNumber(parts[1], 16, &key.incarnation) || colon == std::string_view::npos ||
       !ReadNumber(parts[4].substr(0, colon), 10, &frame) ||
-      !ReadNumber(parts[4].substr(colon + 1), 10, &iteration)) {
+      !ReadNumber(parts[4].substr(colon + 1), 10, &iteration) || iteration > UINT32_MAX) {
     return InvalidArgument("'", text, "' is no rendezvous key");
   }
-  if (frame > UINT32_MAX || iteration > UINT32_MAX) {
-    return Unimplemented("the key '", text,
-                         "' names a loop by another release's rule: loops over tasks of both "
-                         "Thalweg and TensorFlow do not work yet");
+  // TensorFlow's numbers have 64 bits, ours the upper half of a tag.
+  if (frame > UINT32_MAX) {
+    parsed.foreign_frame = frame;
+    frame = 0;
   }
   key.tag = frame << 32 | iteration;
-  return key;
+  return parsed;
+}
+
+Result<RendezvousKey> ParseRendezvousKey(std::string_view text) {
+  ASSIGN_OR_RETURN(PeerKey parsed, ParsePeerKey(text));
+  if (parsed.foreign_frame == 0) return std::move(parsed.key);
+  return InvalidArgument("'", text, "' is in a loop: a client's tensors are not");
+}
+
+struct TaskStep::Asked {
+  Mutex mutex;
+  std::map<std::string, int> open GUARDED_BY(mutex);  // "EDGE of TASK"
+  uint64_t events GUARDED_BY(mutex) = 0;
+};
+
+TaskStep::TaskStep(int64_t id, Peers& peers, AllocatorPtr allocator, TransferLog& transfers,
+                   Clock::TimePoint made, CollectiveMeetings* collectives)
+    : StepCollectives(collectives, StrCat("calls:", id)),
+      id_(id),
+      peers_(peers),
+      allocator_(std::move(allocator)),
+      transfers_(transfers),
+      made_(made),
+      asked_(std::make_shared<Asked>()) {}
+
+uint32_t TaskStep::master() { return ChannelSteps::MasterOfSession(NumberOfHandle(session())); }
+
+TaskStep::Account TaskStep::Describe() {
+  Account account;
+  account.values = here_.Describe(kShownValues, &account.events);
+  {
+    MutexLock lock(asked_->mutex);
+    account.events += asked_->events;
+    for (const auto& [what, count] : asked_->open) account.asked.push_back(what);
+  }
+  MutexLock lock(mutex_);
+  account.session = session_;
+  return account;
 }
 
 void TaskStep::Recv(const RendezvousKey& key, RecvDone done) {
   const std::string_view task = TaskOf(key.source);
   if (task == peers_.self()) return here_.Recv(key, std::move(done));
+  if (key.tag == 0) return RecvFromTask(key, key.ToString(), std::move(done));
+  // Answered by the callback of a call to the task, or at once: the step lives until then.
+  peers_.FindRelease(task, key.incarnation, &cancellation_,
+                     [this, key, done = std::move(done)](Result<Release> release) mutable {
+                       if (!release.ok()) return done(release.status());
+                       Result<std::string> text = KeyFor(*release, key);
+                       if (!text.ok()) return done(text.status());
+                       RecvFromTask(key, *text, std::move(done));
+                     });
+}
+
+Result<std::string> TaskStep::KeyFor(Release release, const RendezvousKey& key) {
+  std::string text = key.ToString();
+  if (release == Release::kThalweg) return text;
+  std::optional<uint64_t> id;
+  {
+    MutexLock lock(mutex_);
+    id = frames_.Find(release, key.tag);
+  }
+  if (!id.has_value()) return Internal("the loop of '", text, "' is not open");
+  return StrCat(text.substr(0, text.rfind(';') + 1), *id, ":", key.tag & 0xffffffffu);
+}
+
+void TaskStep::RecvFromTask(const RendezvousKey& key, const std::string& text, RecvDone done) {
   namespace Request = pb::RecvTensorRequest;
   OwnedMessage request(Request::Descriptor());
   request->SetInt(Request::kStepId, id_);
-  request->SetString(Request::kRendezvousKey, key.ToString());
+  request->SetString(Request::kRendezvousKey, text);
   request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
-  peers_.Call(task, "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
+  if (transfers_.enabled()) {
+    done = [this, key, start = SystemClock().WallMicros(),
+            done = std::move(done)](Result<Delivery> got) {
+      const int64_t bytes = got.ok() && !got->dead ? static_cast<int64_t>(got->tensor.bytes()) : 0;
+      transfers_.Add(id_, {.source = key.source,
+                           .destination = key.destination,
+                           .edge = key.edge,
+                           .bytes = bytes,
+                           .start_micros = start,
+                           .end_micros = SystemClock().WallMicros()});
+      done(std::move(got));
+    };
+  }
+  std::string what = StrCat(key.edge, " of ", key.source);
+  {
+    MutexLock lock(asked_->mutex);
+    ++asked_->open[what];
+    ++asked_->events;
+  }
+  peers_.Call(TaskOf(key.source), "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
               {.cancellation = &cancellation_},
-              [done = std::move(done), allocator = allocator_](Result<OwnedMessage> response) {
+              [done = std::move(done), allocator = allocator_, asked = asked_,
+               what = std::move(what)](Result<OwnedMessage> response) {
+                {
+                  MutexLock lock(asked->mutex);
+                  ++asked->events;
+                  if (--asked->open[what] == 0) asked->open.erase(what);
+                }
                 if (!response.ok()) return done(response.status());
                 done(DeliveryFrom(**response, allocator.get()));
               });
+}
+
+bool TaskStep::IsNewRequest(int64_t id) {
+  if (id == 0) return true;
+  MutexLock lock(mutex_);
+  return requests_.insert(id).second;
+}
+
+void TaskStep::RecvForPeer(PeerKey key, RecvDone done) {
+  if (key.foreign_frame != 0) {
+    MutexLock lock(mutex_);
+    if (const std::optional<uint64_t> tag = frames_.TagOf(key.foreign_frame)) {
+      key.key.tag += *tag;
+    } else if (aborted_.ok()) {
+      parked_.emplace(key.foreign_frame, Parked{std::move(key.key), std::move(done)});
+      return;
+    }
+  }
+  here_.Recv(key.key, std::move(done));  // tells a step that has ended
+}
+
+void TaskStep::OnFrame(uint64_t tag, uint64_t parent, std::string_view name) {
+  std::vector<Parked> found;
+  {
+    MutexLock lock(mutex_);
+    frames_.Open(tag, parent, name);
+    if (parked_.empty()) return;
+    for (const Release release : {Release::k1_15, Release::k2_21}) {
+      const auto [begin, end] = parked_.equal_range(*frames_.Find(release, tag));
+      for (auto at = begin; at != end; ++at) found.push_back(std::move(at->second));
+      parked_.erase(begin, end);
+    }
+  }
+  for (Parked& parked : found) {
+    parked.key.tag += tag;
+    here_.Recv(parked.key, std::move(parked.done));
+  }
 }
 
 std::shared_ptr<TaskStep::Part> TaskStep::FindPart(const std::string& graph, bool* is_new) {
@@ -87,33 +215,56 @@ std::shared_ptr<TaskStep::Part> TaskStep::FindPart(const std::string& graph, boo
 }
 
 void TaskStep::Abort(Status reason) {
+  std::unordered_multimap<uint64_t, Parked> parked;
+  {
+    MutexLock lock(mutex_);
+    if (aborted_.ok()) aborted_ = reason;
+    parked.swap(parked_);
+  }
   here_.Abort(reason);
+  for (auto& [frame, waits] : parked) waits.done(reason);
   cancellation_.Cancel(std::move(reason));
 }
 
-Result<std::shared_ptr<TaskStep>> StepTable::Find(int64_t id) {
-  MutexLock lock(mutex_);
+Result<std::shared_ptr<TaskStep>> StepTable::FindLocked(int64_t id) {
   if (const auto found = steps_.find(id); found != steps_.end()) return found->second;
   if (ended_.contains(id)) return Aborted("step ", id, " has ended on ", peers_.self());
   if (steps_.size() >= kMostOpenSteps) {
     return ResourceExhausted(peers_.self(), " has ", steps_.size(),
                              " open steps, and takes no more");
   }
-  return steps_.emplace(id, std::make_shared<TaskStep>(id, peers_, allocator_)).first->second;
+  auto step =
+      std::make_shared<TaskStep>(id, peers_, allocator_, transfers_, clock_.Now(), collectives_);
+  return steps_.emplace(id, std::move(step)).first->second;
+}
+
+Result<std::shared_ptr<TaskStep>> StepTable::Find(int64_t id) {
+  MutexLock lock(mutex_);
+  return FindLocked(id);
+}
+
+Result<std::shared_ptr<TaskStep>> StepTable::Begin(int64_t id, const std::string& session) {
+  MutexLock lock(mutex_);
+  ASSIGN_OR_RETURN(std::shared_ptr<TaskStep> step, FindLocked(id));
+  step->Begin(session);
+  return step;
+}
+
+void StepTable::MarkEnded(int64_t id, const std::string& session) {
+  if (!ended_.insert(id).second) return;
+  std::deque<Ended>& ended = ended_of_[session];
+  ended.push_back({id, clock_.Now()});
+  if (ended.size() <= kRememberedSteps) return;
+  ended_.erase(ended.front().id);
+  ended.pop_front();
 }
 
 void StepTable::Erase(int64_t id, Status reason) {
   std::shared_ptr<TaskStep> step;
   {
     MutexLock lock(mutex_);
-    if (ended_.insert(id).second) {
-      ended_order_.push_back(id);
-      if (ended_order_.size() > kRememberedSteps) {
-        ended_.erase(ended_order_.front());
-        ended_order_.pop_front();
-      }
-    }
     const auto found = steps_.find(id);
+    MarkEnded(id, found == steps_.end() ? "" : found->second->session());
     if (found == steps_.end()) return;
     step = std::move(found->second);
     steps_.erase(found);
@@ -122,12 +273,40 @@ void StepTable::Erase(int64_t id, Status reason) {
 }
 
 void StepTable::EraseAll(const Status& reason) {
-  std::vector<int64_t> ids;
-  {
-    MutexLock lock(mutex_);
-    for (const auto& [id, step] : steps_) ids.push_back(id);
+  for (const std::shared_ptr<TaskStep>& step : List()) Erase(step->id(), reason);
+}
+
+void StepTable::EraseSession(const std::string& session, const Status& reason) {
+  for (const std::shared_ptr<TaskStep>& step : List()) {
+    if (step->session() == session) Erase(step->id(), reason);
   }
-  for (const int64_t id : ids) Erase(id, reason);
+}
+
+void StepTable::Expire(std::chrono::nanoseconds early_for) {
+  const Clock::TimePoint now = clock_.Now();
+  for (const std::shared_ptr<TaskStep>& step : List()) {
+    if (step->begun() || now - step->made() < early_for) continue;
+    Erase(step->id(),
+          Aborted("a value of step ", step->id(),
+                  " was asked for, and no part of the step began on ", peers_.self(), " within ",
+                  std::chrono::duration<double>(early_for).count(), " s; has its master ended?"));
+  }
+  MutexLock lock(mutex_);
+  for (auto at = ended_of_.begin(); at != ended_of_.end();) {
+    std::deque<Ended>& ended = at->second;
+    while (!ended.empty() && now - ended.front().time >= kRememberedFor) {
+      ended_.erase(ended.front().id);
+      ended.pop_front();
+    }
+    at = ended.empty() ? ended_of_.erase(at) : std::next(at);
+  }
+}
+
+std::vector<std::shared_ptr<TaskStep>> StepTable::List() {
+  MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<TaskStep>> steps;
+  for (const auto& [id, step] : steps_) steps.push_back(step);
+  return steps;
 }
 
 }  // namespace thalweg

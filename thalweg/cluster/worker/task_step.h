@@ -17,21 +17,35 @@
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "thalweg/base/cancellation.h"
+#include "thalweg/base/clock.h"
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/worker/collective_meetings.h"
+#include "thalweg/cluster/worker/transfer_log.h"
+#include "thalweg/executor/frame_observer.h"
 #include "thalweg/kernel/local_rendezvous.h"
 
 namespace thalweg {
 
+// A key as a peer writes it.
+struct PeerKey {
+  RendezvousKey key;
+  // Not 0: the loop frame's number by one of TensorFlow's rules; the key's tag is the iteration
+  // then.
+  uint64_t foreign_frame = 0;
+};
 // "src;incarnation in hex;dst;edge;frame:iteration", as RendezvousKey writes it.
+Result<PeerKey> ParsePeerKey(std::string_view text);
+// InvalidArgument for a key in a frame of TensorFlow's.
 Result<RendezvousKey> ParseRendezvousKey(std::string_view text);
 
-class TaskStep : public Rendezvous {
+class TaskStep : public Rendezvous, public FrameObserver, public StepCollectives {
  public:
-  TaskStep(int64_t id, Peers& peers, AllocatorPtr allocator)
-      : id_(id), peers_(peers), allocator_(std::move(allocator)) {}
+  TaskStep(int64_t id, Peers& peers, AllocatorPtr allocator, TransferLog& transfers,
+           Clock::TimePoint made, CollectiveMeetings* collectives = nullptr);
 
   int64_t id() const { return id_; }
   // Of the whole step in this task: cancelling it ends what runs and waits.
@@ -42,6 +56,31 @@ class TaskStep : public Rendezvous {
   }
   void Recv(const RendezvousKey& key, RecvDone done) override;
   void Abort(Status reason) override;
+  // Of this task's parts, where peers may name loops by another rule.
+  void OnFrame(uint64_t tag, uint64_t parent, std::string_view name) override EXCLUDES(mutex_);
+  Clock::TimePoint made() const { return made_; }
+  // A part of the step runs here, for this session's master.
+  void Begin(const std::string& session) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    begun_ = true;
+    session_ = session;
+  }
+  bool begun() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return begun_;
+  }
+  std::string session() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return session_;
+  }
+  // What the step waits for, for people and heartbeats.
+  struct Account {
+    std::string session;              // whose master has begun it; empty: only asked for so far
+    std::vector<std::string> asked;   // values of other tasks, on their way
+    std::vector<std::string> values;  // as LocalRendezvous::Describe
+    uint64_t events = 0;              // rises when a value moves
+  };
+  Account Describe() EXCLUDES(mutex_);
   // A graph of this task that runs over several calls (a partial run).
   struct Part {
     Notification ended;
@@ -51,35 +90,86 @@ class TaskStep : public Rendezvous {
   std::shared_ptr<Part> FindPart(const std::string& graph, bool* is_new) EXCLUDES(mutex_);
   // What was or will be sent here.
   void RecvForPeer(const RendezvousKey& key, RecvDone done) { here_.Recv(key, std::move(done)); }
+  void RecvForPeer(PeerKey key, RecvDone done) EXCLUDES(mutex_);
+  // False: the request was seen already. 0 is no id.
+  bool IsNewRequest(int64_t id) EXCLUDES(mutex_);
 
  private:
+  struct Parked {
+    RendezvousKey key;
+    RecvDone done;
+  };
+  uint32_t master() override;
+  void RecvFromTask(const RendezvousKey& key, const std::string& text, RecvDone done);
+  // The key as a task of that release writes it.
+  Result<std::string> KeyFor(Release release, const RendezvousKey& key) EXCLUDES(mutex_);
+
   const int64_t id_;
   Peers& peers_;
   const AllocatorPtr allocator_;
+  TransferLog& transfers_;
+  const Clock::TimePoint made_;
   LocalRendezvous here_;
   CancellationManager cancellation_;
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<Part>> parts_ GUARDED_BY(mutex_);
+  // Requests to other tasks that are not answered: shared, as an answer may come after the step.
+  struct Asked;
+  const std::shared_ptr<Asked> asked_;
+  bool begun_ GUARDED_BY(mutex_) = false;
+  std::string session_ GUARDED_BY(mutex_);
+  std::unordered_set<int64_t> requests_ GUARDED_BY(mutex_);
+  FrameIds frames_ GUARDED_BY(mutex_);
+  std::unordered_multimap<uint64_t, Parked> parked_ GUARDED_BY(mutex_);  // by a frame not open yet
+  Status aborted_ GUARDED_BY(mutex_);
 };
 
 class StepTable {
  public:
-  StepTable(Peers& peers, AllocatorPtr allocator)
-      : peers_(peers), allocator_(std::move(allocator)) {}
+  StepTable(Peers& peers, AllocatorPtr allocator, Clock& clock)
+      : peers_(peers), allocator_(std::move(allocator)), clock_(clock) {}
 
   // Aborted for a step that has ended; ResourceExhausted when too many are open.
   Result<std::shared_ptr<TaskStep>> Find(int64_t id) EXCLUDES(mutex_);
+  // Likewise, for a part of the step that runs now, in this session.
+  Result<std::shared_ptr<TaskStep>> Begin(int64_t id, const std::string& session) EXCLUDES(mutex_);
   // Ends the step, or refuses it should it still come.
   void Erase(int64_t id, Status reason) EXCLUDES(mutex_);
   void EraseAll(const Status& reason) EXCLUDES(mutex_);
+  // Where the steps' collective operations meet, which outlives them: set before the first step.
+  void set_collectives(CollectiveMeetings* collectives) { collectives_ = collectives; }
+  CollectiveMeetings* collectives() const { return collectives_; }
+  // What the steps receive from other tasks.
+  TransferLog& transfers() { return transfers_; }
+  void EraseSession(const std::string& session, const Status& reason) EXCLUDES(mutex_);
+  // Ends steps of which values were asked for `early_for` ago, and no part has begun since. Drops
+  // marks of ended steps that are too old to matter.
+  void Expire(std::chrono::nanoseconds early_for) EXCLUDES(mutex_);
+  std::vector<std::shared_ptr<TaskStep>> List() EXCLUDES(mutex_);
+  bool idle() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return steps_.empty() && ended_of_.empty();
+  }
 
  private:
   Peers& peers_;
+  // Marks of ended steps in the order of their ends: of one session, so that a busy one drops only
+  // its own.
+  struct Ended {
+    int64_t id;
+    Clock::TimePoint time;
+  };
+  Result<std::shared_ptr<TaskStep>> FindLocked(int64_t id) REQUIRES(mutex_);
+  void MarkEnded(int64_t id, const std::string& session) REQUIRES(mutex_);
+
   const AllocatorPtr allocator_;
+  TransferLog transfers_;
+  CollectiveMeetings* collectives_ = nullptr;
+  Clock& clock_;
   Mutex mutex_;
   std::unordered_map<int64_t, std::shared_ptr<TaskStep>> steps_ GUARDED_BY(mutex_);
   std::unordered_set<int64_t> ended_ GUARDED_BY(mutex_);
-  std::deque<int64_t> ended_order_ GUARDED_BY(mutex_);
+  std::map<std::string, std::deque<Ended>> ended_of_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -7,8 +7,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
@@ -57,36 +59,72 @@ OwnedMessage AsUsersGraph(const Message& graph_def) {
   return changed;
 }
 
+// As a session's configuration names it; "" where it does not.
+std::string_view LeaderOf(const Message& config) {
+  return config.GetMessage(pb::ConfigProto::kExperimental)
+      .GetString(pb::ConfigProto::Experimental::kCollectiveGroupLeader);
+}
+
+// The session that a request belongs to: the default one where its master has made none.
+std::string_view SessionOf(const Message& request, int handle, int made) {
+  return request.GetBool(made) ? request.GetString(handle) : std::string_view();
+}
 std::string GraphKey(std::string_view session, std::string_view handle) {
   return StrCat(session, "/", handle);
 }
 
 }  // namespace
 
-Worker::Worker(std::shared_ptr<Environment> environment, Peers& peers)
+Worker::Worker(std::shared_ptr<Environment> environment, Peers& peers, PeerLinks& links,
+               const ServiceLimits& limits, const HealthOptions& health)
     : environment_(std::move(environment)),
       peers_(peers),
-      steps_(peers, environment_->allocator()),
-      threads_(kMostPartialRuns) {}
+      links_(links),
+      limits_(limits),
+      steps_(peers, environment_->allocator(), environment_->clock()),
+      collectives_(*environment_, peers),
+      threads_(kMostPartialRuns),
+      reports_(*environment_, steps_, links_.steps()),
+      health_(peers, environment_->clock(), health,
+              {.report = [this](const std::vector<std::string>* sessions,
+                                uint64_t* all) { return reports_.List(sessions, all); },
+               .master_lost =
+                   [this](const std::string& session, const Status& why, bool forget) {
+                     steps_.EraseSession(session, why);
+                     links_.steps().EndSteps(NumberOfHandle(session), why);
+                     if (forget) EndSession(session);
+                   },
+               .busy = [this] { return !steps_.idle(); },
+               .tick = [this] { steps_.Expire(health_.options().early_for); }}) {
+  steps_.set_collectives(&collectives_);
+  links_.steps().set_collectives(&collectives_);
+}
 
 struct Worker::Entry {
   std::string_view name;
   const MessageDescriptor& (*request)();
-  Method method;  // null: RecvTensor, which does not block
+  Method method;
+  WaitingMethod waiting = nullptr;  // instead: its answer comes later, and takes no thread
 };
 
 const Worker::Entry* Worker::FindMethod(std::string_view method) {
-  static constexpr std::array<Entry, 10> kMethods = {{
+  static constexpr std::array<Entry, 15> kMethods = {{
       {"CleanupAll", &pb::CleanupAllRequest::Descriptor, &Worker::CleanupAll},
       {"CleanupGraph", &pb::CleanupGraphRequest::Descriptor, &Worker::CleanupGraph},
+      {"CompleteGroup", &pb::CompleteGroupRequest::Descriptor, nullptr, &Worker::CompleteGroup},
+      {"CompleteInstance", &pb::CompleteInstanceRequest::Descriptor, nullptr,
+       &Worker::CompleteInstance},
       {"CreateWorkerSession", &pb::CreateWorkerSessionRequest::Descriptor,
        &Worker::CreateWorkerSession},
       {"DeleteWorkerSession", &pb::DeleteWorkerSessionRequest::Descriptor,
        &Worker::DeleteWorkerSession},
       {"DeregisterGraph", &pb::DeregisterGraphRequest::Descriptor, &Worker::DeregisterGraph},
       {"GetStatus", &pb::GetStatusRequest::Descriptor, &Worker::GetStatus},
+      {"GetStepSequence", &pb::GetStepSequenceRequest::Descriptor, &Worker::GetStepSequence},
       {"Logging", &pb::LoggingRequest::Descriptor, &Worker::Logging},
-      {"RecvTensor", &pb::RecvTensorRequest::Descriptor, nullptr},
+      {"MarkRecvFinished", &pb::MarkRecvFinishedRequest::Descriptor, &Worker::MarkRecvFinished},
+      {"RecvBuf", &pb::RecvBufRequest::Descriptor, nullptr, &Worker::RecvBuf},
+      {"RecvTensor", &pb::RecvTensorRequest::Descriptor, nullptr, &Worker::RecvTensor},
       {"RegisterGraph", &pb::RegisterGraphRequest::Descriptor, &Worker::RegisterGraph},
       {"RunGraph", &pb::RunGraphRequest::Descriptor, &Worker::RunGraph},
   }};
@@ -105,12 +143,13 @@ void Worker::Call(std::string_view method, const Message& request, const WorkerC
                   Done done) {
   const Entry* const entry = FindMethod(method);
   if (entry == nullptr) return done(Unimplemented("the worker has no method ", method));
-  if (entry->method == nullptr) return RecvTensor(request, std::move(done));
+  if (entry->waiting != nullptr) return (this->*entry->waiting)(request, call, std::move(done));
   done((this->*entry->method)(request, call));
 }
 
 void Worker::Stop(const Status& reason) {
   steps_.EraseAll(reason);
+  links_.steps().Stop(reason);
   std::map<std::string, RegisteredGraph, std::less<>> graphs;
   {
     MutexLock lock(mutex_);
@@ -126,31 +165,56 @@ void Worker::DescribeDevice(Device& device, Message* attributes) {
   attributes->SetInt(Attributes::kMemoryLimit, device.allocator().Stats().limit);
   attributes->Mutable(Attributes::kLocality);
   attributes->SetUint(Attributes::kIncarnation, device.incarnation());
+  attributes->SetString(Attributes::kPhysicalDeviceDesc, kOwnDescription);
 }
 
-Result<OwnedMessage> Worker::GetStatus(const Message&, const WorkerCall&) {
+Result<OwnedMessage> Worker::GetStatus(const Message& request, const WorkerCall&) {
   OwnedMessage response(pb::GetStatusResponse::Descriptor());
   for (const auto& device : environment_->devices()) {
     DescribeDevice(*device, response->Add(pb::GetStatusResponse::kDeviceAttributes));
   }
+  RETURN_IF_ERROR(health_.AnswerGetStatus(request, response.get()));
   return response;
 }
 
 // A worker that has restarted does not know the sessions of its former life.
 Result<OwnedMessage> Worker::CreateWorkerSession(const Message& request, const WorkerCall&) {
-  MutexLock lock(mutex_);
-  sessions_.emplace(request.GetString(pb::CreateWorkerSessionRequest::kSessionHandle));
+  WorkerSession session;
+  const Message& server = request.GetMessage(pb::CreateWorkerSessionRequest::kServerDef);
+  std::string leader(LeaderOf(server.GetMessage(pb::ServerDef::kDefaultSessionConfig)));
+  if (!leader.empty()) {
+    ASSIGN_OR_RETURN(leader, CollectiveMeetings::ParseLeader(leader));
+  }
+  // A master that names itself only introduces tasks; one that does not hands on its client's word.
+  const bool only_new = request.Has(pb::CreateWorkerSessionRequest::kMasterTask);
+  RETURN_IF_ERROR(peers_.Update(server.GetMessage(pb::ServerDef::kCluster), only_new));
+  if (request.GetBool(pb::CreateWorkerSessionRequest::kIsolateSessionState)) {
+    session.state = std::make_shared<ResourceManager>();
+  }
+  const std::string name(request.GetString(pb::CreateWorkerSessionRequest::kSessionHandle));
+  {
+    MutexLock lock(mutex_);
+    RETURN_IF_ERROR(limits_.CheckSessions(sessions_.size()));
+    sessions_.emplace(name, std::move(session));
+    if (!leader.empty()) collectives_.SetLeader(name, std::move(leader));
+  }
+  health_.HearMaster(request);  // it may be lost before its first heartbeat
   return OwnedMessage(pb::CreateWorkerSessionResponse::Descriptor());
 }
 
 Result<OwnedMessage> Worker::DeleteWorkerSession(const Message& request, const WorkerCall&) {
-  const std::string_view session =
-      request.GetString(pb::DeleteWorkerSessionRequest::kSessionHandle);
+  EndSession(std::string(request.GetString(pb::DeleteWorkerSessionRequest::kSessionHandle)));
+  return OwnedMessage(pb::DeleteWorkerSessionResponse::Descriptor());
+}
+
+void Worker::EndSession(const std::string& session) {
+  health_.ForgetSession(session);
+  collectives_.ForgetSession(session);
   const std::string prefix = GraphKey(session, "");
   std::vector<std::shared_ptr<SessionCore>> cores;
   {
     MutexLock lock(mutex_);
-    sessions_.erase(std::string(session));
+    sessions_.erase(session);
     auto at = graphs_.lower_bound(prefix);
     while (at != graphs_.end() && at->first.starts_with(prefix)) {
       cores.push_back(std::move(at->second.core));
@@ -158,19 +222,30 @@ Result<OwnedMessage> Worker::DeleteWorkerSession(const Message& request, const W
     }
   }
   for (const auto& core : cores) core->Close();
-  return OwnedMessage(pb::DeleteWorkerSessionResponse::Descriptor());
+  links_.steps().RemoveSession(NumberOfHandle(session), Cancelled("Session has been closed."));
+  links_.TrimMemory();
 }
 
 Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerCall&) {
   namespace Request = pb::RegisterGraphRequest;
+  const std::string session(
+      SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled));
+  std::shared_ptr<ResourceManager> state;
   if (request.GetBool(Request::kCreateWorkerSessionCalled)) {
-    const std::string session(request.GetString(Request::kSessionHandle));
     MutexLock lock(mutex_);
-    if (!sessions_.contains(session)) {
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) {
       return Aborted("Session handle is not found: ", session, ". Possibly, this worker (",
                      peers_.self(), ") just restarted.");
     }
+    state = found->second.state;
   }
+  for (const Message* node : request.GetMessage(Request::kGraphDef).Messages(pb::GraphDef::kNode)) {
+    if (!node->GetString(pb::NodeDef::kDevice).empty()) continue;
+    return InvalidArgument("node '", node->GetString(pb::NodeDef::kName),
+                           "' has no device: a master says where each node of a part runs");
+  }
+  RETURN_IF_ERROR(limits_.CheckNodes(request.GetMessage(Request::kGraphDef), 0));
   auto graph = std::make_shared<Graph>(environment_->shared_ops());
   ImportOptions importing;
   importing.validate_versions = false;
@@ -182,14 +257,26 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
   options.soft_placement = false;
   options.share_resources = true;
   RegisteredGraph made;
-  made.core = std::make_shared<SessionCore>(environment_, graph, options);
+  made.loop_peers = LoopPeers(*graph, peers_.self());
+  RemoteParts parts;
+  parts.state = std::move(state);
+  parts.is_worker = true;
+  made.core = std::make_shared<SessionCore>(environment_, graph, options, std::move(parts));
   ASSIGN_OR_RETURN(made.plan, made.core->GetPlan(signature));
+  ASSIGN_OR_RETURN(const std::shared_ptr<ChannelEdges> edges, LinkEdges(request));
   std::array<char, 17> handle;
   {
     MutexLock lock(mutex_);
-    std::snprintf(handle.data(), handle.size(), "%016" PRIx64, next_graph_++);
-    graphs_.emplace(GraphKey(request.GetString(Request::kSessionHandle), handle.data()),
-                    std::move(made));
+    const uint64_t number = next_graph_++;
+    std::snprintf(handle.data(), handle.size(), "%016" PRIx64, number);
+    if (edges != nullptr) {
+      links_.steps().AddPlan(
+          NumberOfHandle(session), number,
+          {edges, [made, links = &links_](ChannelStep& step, std::chrono::nanoseconds timeout) {
+             return RunPushed(made, step, timeout, links);
+           }});
+    }
+    graphs_.emplace(GraphKey(session, handle.data()), std::move(made));
   }
   OwnedMessage response(pb::RegisterGraphResponse::Descriptor());
   response->SetString(pb::RegisterGraphResponse::kGraphHandle, handle.data());
@@ -206,13 +293,16 @@ Result<Worker::RegisteredGraph> Worker::FindGraph(std::string_view key) {
 
 Result<OwnedMessage> Worker::DeregisterGraph(const Message& request, const WorkerCall&) {
   namespace Request = pb::DeregisterGraphRequest;
-  const std::string key = GraphKey(request.GetString(Request::kSessionHandle),
-                                   request.GetString(Request::kGraphHandle));
+  const std::string key =
+      GraphKey(SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled),
+               request.GetString(Request::kGraphHandle));
   ASSIGN_OR_RETURN(const RegisteredGraph graph, FindGraph(key));
   {
     MutexLock lock(mutex_);
     graphs_.erase(key);
   }
+  links_.steps().RemovePlan(NumberOfHandle(request.GetString(Request::kSessionHandle)),
+                            NumberOfHandle(request.GetString(Request::kGraphHandle)));
   graph.core->Close();
   return OwnedMessage(pb::DeregisterGraphResponse::Descriptor());
 }
@@ -229,12 +319,15 @@ Result<OwnedMessage> Worker::RunGraph(const Message& request, const WorkerCall& 
   return failed;
 }
 
-Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call) {
+Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call,
+                       StepStats* stats) {
   StepRequest run;
+  run.stats = stats;
   run.step_id = step.id();
   run.timeout = call.timeout;
   run.rendezvous = &step;
   run.feeds_and_fetches = &step;
+  if (!AreAllOurs(peers_, graph.loop_peers)) run.frames = &step;
   // Two reasons to end early: the call, and the step as a whole.
   CancellationManager ends(&step.cancellation());
   CancellationManager::Token token = 0;
@@ -251,13 +344,34 @@ Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const Worke
   return status;
 }
 
+// The end of the call is the end of the step: nothing else would end the part.
+Status Worker::AwaitPart(TaskStep& step, TaskStep::Part& part, const WorkerCall& call) {
+  CancellationManager* const outside = call.cancellation;
+  CancellationManager::Token token = 0;
+  bool registered = false;
+  if (outside != nullptr) {
+    registered = outside->Register([&] { step.Abort(outside->Reason()); }, &token);
+    if (!registered) step.Abort(outside->Reason());
+  }
+  Clock& clock = environment_->clock();
+  if (call.timeout.count() > 0 &&
+      !part.ended.WaitUntil(clock, Deadline::After(clock, call.timeout))) {
+    step.Abort(DeadlineExceeded("the partial run did not end on ", peers_.self(),
+                                " in the time that its last call was given"));
+  }
+  part.ended.Wait();
+  if (registered) outside->Deregister(token);
+  return part.status;
+}
+
 // The first call of a partial run starts the part, the last one waits for it.
 Status Worker::ContinuePart(const std::string& key, const RegisteredGraph& graph,
-                            const std::shared_ptr<TaskStep>& step, bool last) {
+                            const std::shared_ptr<TaskStep>& step, const WorkerCall& call,
+                            bool last) {
   bool is_new = false;
   const std::shared_ptr<TaskStep::Part> part = step->FindPart(key, &is_new);
   if (is_new) {
-    Status status = threads_.Run([graph, step, part] {
+    Status status = threads_.Run([this, graph, step, part] {
       part->status = RunPart(graph, *step, {});
       part->ended.Notify();
     });
@@ -267,17 +381,35 @@ Status Worker::ContinuePart(const std::string& key, const RegisteredGraph& graph
     }
   }
   if (!last) return OkStatus();
-  part->ended.Wait();
-  return part->status;
+  return AwaitPart(*step, *part, call);
+}
+
+// With what the master wants to know of the run.
+Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph, TaskStep& step,
+                         const WorkerCall& call, Message* response) {
+  namespace Response = pb::RunGraphResponse;
+  if (options.GetBool(pb::ExecutorOpts::kRecordPartitionGraphs)) {
+    for (const StepPartition& part : graph.plan->parts) {
+      ASSIGN_OR_RETURN(const OwnedMessage def, ExportGraphDef(*part.step.graph));
+      response->Add(Response::kPartitionGraph)->CopyFrom(*def);
+    }
+  }
+  if (!options.GetBool(pb::ExecutorOpts::kRecordTimeline)) return RunPart(graph, step, call);
+  StepStats stats;
+  RETURN_IF_ERROR(RunPart(graph, step, call, &stats));
+  StepStatsToMessage(stats, response->Mutable(Response::kStepStats));
+  return OkStatus();
 }
 
 Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Message* response) {
   namespace Request = pb::RunGraphRequest;
-  const std::string graph_key = GraphKey(request.GetString(Request::kSessionHandle),
-                                         request.GetString(Request::kGraphHandle));
+  const std::string graph_key =
+      GraphKey(SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled),
+               request.GetString(Request::kGraphHandle));
   ASSIGN_OR_RETURN(const RegisteredGraph graph, FindGraph(graph_key));
   ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step,
-                   steps_.Find(request.GetInt(Request::kStepId)));
+                   steps_.Begin(request.GetInt(Request::kStepId),
+                                std::string(request.GetString(Request::kSessionHandle))));
   for (const Message* fed : request.Messages(Request::kSend)) {
     ASSIGN_OR_RETURN(const RendezvousKey key,
                      ParseRendezvousKey(fed->GetString(pb::NamedTensorProto::kName)));
@@ -287,9 +419,10 @@ Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Mess
   }
   if (request.GetBool(Request::kIsPartial)) {
     RETURN_IF_ERROR(
-        ContinuePart(graph_key, graph, step, request.GetBool(Request::kIsLastPartialRun)));
+        ContinuePart(graph_key, graph, step, call, request.GetBool(Request::kIsLastPartialRun)));
   } else {
-    RETURN_IF_ERROR(RunPart(graph, *step, call));
+    RETURN_IF_ERROR(
+        RunTraced(request.GetMessage(Request::kExecOpts), graph, *step, call, response));
   }
   for (const std::string_view name : request.Repeated<std::string_view>(Request::kRecvKey)) {
     ASSIGN_OR_RETURN(const RendezvousKey key, ParseRendezvousKey(name));
@@ -306,60 +439,6 @@ Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Mess
     RETURN_IF_ERROR(TensorToProto(delivery.tensor, out->Mutable(pb::NamedTensorProto::kTensor)));
   }
   return OkStatus();
-}
-
-Result<OwnedMessage> Worker::CleanupGraph(const Message& request, const WorkerCall&) {
-  const int64_t id = request.GetInt(pb::CleanupGraphRequest::kStepId);
-  steps_.Erase(id, Cancelled("step ", id, " has ended"));
-  return OwnedMessage(pb::CleanupGraphResponse::Descriptor());
-}
-
-Result<OwnedMessage> Worker::CleanupAll(const Message& request, const WorkerCall&) {
-  std::vector<std::string> containers;
-  for (const std::string_view name :
-       request.Repeated<std::string_view>(pb::CleanupAllRequest::kContainer)) {
-    containers.emplace_back(name);
-  }
-  environment_->ResetContainers(containers);
-  return OwnedMessage(pb::CleanupAllResponse::Descriptor());
-}
-
-// Nothing is recorded: a trace of a step has no transfers yet.
-Result<OwnedMessage> Worker::Logging(const Message&, const WorkerCall&) {
-  return OwnedMessage(pb::LoggingResponse::Descriptor());
-}
-
-void Worker::RecvTensor(const Message& request, Done done) {
-  namespace Request = pb::RecvTensorRequest;
-  const Result<RendezvousKey> key = ParseRendezvousKey(request.GetString(Request::kRendezvousKey));
-  if (!key.ok()) return done(key.status());
-  const Device* const device = environment_->FindDevice(key->source);
-  if (device == nullptr) {
-    return done(InvalidArgument(peers_.self(), " has no device ", key->source));
-  }
-  if (device->incarnation() != key->incarnation) {
-    return done(Aborted(peers_.self(), " has restarted since the graph was made: its device ",
-                        key->source, " has another incarnation"));
-  }
-  const Result<std::shared_ptr<TaskStep>> step = steps_.Find(request.GetInt(Request::kStepId));
-  if (!step.ok()) return done(step.status());
-  (*step)->RecvForPeer(
-      *key, [done = std::move(done), clock = &environment_->clock()](Result<Delivery> delivery) {
-        namespace Response = pb::RecvTensorResponse;
-        if (!delivery.ok()) return done(delivery.status());
-        OwnedMessage response(Response::Descriptor());
-        response->SetInt(Response::kSendStartMicros, clock->WallMicros());
-        Message* const tensor = response->Mutable(Response::kTensor);
-        if (delivery->dead) {
-          response->SetBool(Response::kIsDead, true);
-          tensor->SetInt(pb::TensorProto::kDtype, pb::DataType::DT_FLOAT);
-          tensor->Mutable(pb::TensorProto::kTensorShape)->Add(pb::TensorShapeProto::kDim);
-          return done(std::move(response));
-        }
-        const Status status = TensorToProto(delivery->tensor, tensor);
-        if (!status.ok()) return done(status);
-        done(std::move(response));
-      });
 }
 
 }  // namespace thalweg

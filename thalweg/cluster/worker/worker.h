@@ -15,12 +15,17 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/cluster/call_threads.h"
+#include "thalweg/cluster/health/health.h"
+#include "thalweg/cluster/peers/links.h"
+#include "thalweg/cluster/service_limits.h"
+#include "thalweg/cluster/worker/collective_leader.h"
+#include "thalweg/cluster/worker/collective_meetings.h"
+#include "thalweg/cluster/worker/step_reports.h"
 #include "thalweg/cluster/worker/task_step.h"
 #include "thalweg/session/session_core.h"
 
@@ -33,7 +38,9 @@ struct WorkerCall {
 
 class Worker {
  public:
-  Worker(std::shared_ptr<Environment> environment, Peers& peers);
+  // `links` outlives the worker.
+  Worker(std::shared_ptr<Environment> environment, Peers& peers, PeerLinks& links,
+         const ServiceLimits& limits = {}, const HealthOptions& health = {});
   ~Worker() { Stop(Cancelled("the worker is gone")); }
 
   // The type of a method's request, null for an unknown method.
@@ -47,6 +54,7 @@ class Worker {
   void Stop(const Status& reason);
   // The steps of this task, also those of its own master.
   StepTable& steps() { return steps_; }
+  Health& health() { return health_; }
 
   // A device as TensorFlow describes it.
   static void DescribeDevice(Device& device, Message* attributes);
@@ -55,9 +63,15 @@ class Worker {
   struct RegisteredGraph {
     std::shared_ptr<SessionCore> core;
     std::shared_ptr<StepPlan> plan;
+    std::vector<std::string> loop_peers;
+  };
+  // What a master's session has here.
+  struct WorkerSession {
+    std::shared_ptr<ResourceManager> state;  // null: the task's
   };
   struct Entry;
   using Method = Result<OwnedMessage> (Worker::*)(const Message&, const WorkerCall&);
+  using WaitingMethod = void (Worker::*)(const Message&, const WorkerCall&, Done);
   static const Entry* FindMethod(std::string_view method);
 
   Result<OwnedMessage> GetStatus(const Message& request, const WorkerCall& call);
@@ -69,22 +83,45 @@ class Worker {
   Result<OwnedMessage> CleanupGraph(const Message& request, const WorkerCall& call);
   Result<OwnedMessage> CleanupAll(const Message& request, const WorkerCall& call);
   Result<OwnedMessage> Logging(const Message& request, const WorkerCall& call);
-  void RecvTensor(const Message& request, Done done);
-  static Status RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call);
+  Result<OwnedMessage> GetStepSequence(const Message& request, const WorkerCall& call);
+  Result<OwnedMessage> MarkRecvFinished(const Message& request, const WorkerCall& call);
+  void RecvTensor(const Message& request, const WorkerCall& call, Done done);
+  void RecvBuf(const Message& request, const WorkerCall& call, Done done);
+  void CompleteGroup(const Message& request, const WorkerCall& call, Done done);
+  void CompleteInstance(const Message& request, const WorkerCall& call, Done done);
+  // The step in which another task asks for a value of a device here, by a request that is new.
+  Result<std::shared_ptr<TaskStep>> StepFor(const RendezvousKey& key, int64_t step,
+                                            int64_t request);
+  void EndSession(const std::string& session) EXCLUDES(mutex_);
+  Status RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call,
+                 StepStats* stats = nullptr);
+  Status RunTraced(const Message& options, const RegisteredGraph& graph, TaskStep& step,
+                   const WorkerCall& call, Message* response);
+  static Status RunPushed(const RegisteredGraph& graph, ChannelStep& step,
+                          std::chrono::nanoseconds timeout, PeerLinks* links);
   Status ContinuePart(const std::string& key, const RegisteredGraph& graph,
-                      const std::shared_ptr<TaskStep>& step, bool last);
+                      const std::shared_ptr<TaskStep>& step, const WorkerCall& call, bool last);
+  Status AwaitPart(TaskStep& step, TaskStep::Part& part, const WorkerCall& call);
   Status RunGraphInto(const Message& request, const WorkerCall& call, Message* response);
+  Result<std::shared_ptr<ChannelEdges>> LinkEdges(const Message& request);
   Result<RegisteredGraph> FindGraph(std::string_view handle) EXCLUDES(mutex_);
 
   const std::shared_ptr<Environment> environment_;
   Peers& peers_;
+  PeerLinks& links_;
+  const ServiceLimits limits_;
   StepTable steps_;
+  CollectiveMeetings collectives_;
+  CollectiveLeader leader_;
   CallThreads threads_;  // of partial runs, which go on between calls
   Mutex mutex_;
-  std::set<std::string> sessions_ GUARDED_BY(mutex_);
+  std::map<std::string, WorkerSession, std::less<>> sessions_ GUARDED_BY(mutex_);
   uint64_t next_graph_ GUARDED_BY(mutex_) = 1;
+  std::map<int64_t, int64_t> step_sequences_ GUARDED_BY(mutex_);  // by graph key: its next step
   // The key of a graph says its session first.
   std::map<std::string, RegisteredGraph, std::less<>> graphs_ GUARDED_BY(mutex_);
+  StepReports reports_;
+  Health health_;  // last: it asks the others
 };
 
 }  // namespace thalweg

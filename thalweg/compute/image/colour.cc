@@ -118,4 +118,12 @@ Status ScaleContrast(Work& work, int64_t images, int64_t pixels, int64_t channel
   });
 }
 
+Status Clip(Work& work, int64_t count, float least, float most, float* numbers) {
+  return ForBlocks(work, count, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      numbers[i] = std::max(std::min(numbers[i], most), least);
+    }
+  });
+}
+
 }  // namespace thalweg::compute

@@ -19,5 +19,7 @@ Status ScaleSaturation(Work& work, int64_t pixels, float scale, const float* in,
 // Each channel of each image moved away from its mean by `factor`.
 Status ScaleContrast(Work& work, int64_t images, int64_t pixels, int64_t channels, float factor,
                      const float* in, float* out);
+// Each number moved into [least, most]; `least` wins where that is empty.
+Status Clip(Work& work, int64_t count, float least, float most, float* numbers);
 
 }  // namespace thalweg::compute

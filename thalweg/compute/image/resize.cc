@@ -60,9 +60,9 @@ Status ForOutRows(Work& work, const ResizeShape& s, const Body& body) {
                    });
 }
 
-// V is what is computed in.
-template <class V, class T, class Out>
-Status Bilinear(Work& work, const ResizeShape& s, const T* input, Out* output) {
+// mix(top left, top right, bottom left, bottom right, x weight, y weight) is a pixel's value.
+template <class T, class Out, class Mix>
+Status MixFour(Work& work, const ResizeShape& s, const T* input, Out* output, const Mix& mix) {
   const Axis rows = Rows(s), columns = Columns(s);
   const int64_t line = s.columns * s.channels;
   return ForOutRows(work, s, [&](int64_t image, int64_t row) {
@@ -74,17 +74,36 @@ Status Bilinear(Work& work, const ResizeShape& s, const T* input, Out* output) {
       const Axis::Between x = columns.At(column);
       const int64_t left = x.low * s.channels, right = x.high * s.channels;
       for (int64_t c = 0; c < s.channels; ++c) {
-        const auto at = [c](const T* from, int64_t place) {
-          return static_cast<V>(ValueOf(from[place + c]));
-        };
-        const V top =
-            at(above, left) + (at(above, right) - at(above, left)) * static_cast<V>(x.weight);
-        const V bottom =
-            at(below, left) + (at(below, right) - at(below, left)) * static_cast<V>(x.weight);
-        *to++ = Out(top + (bottom - top) * static_cast<V>(y.weight));
+        *to++ = mix(above[left + c], above[right + c], below[left + c], below[right + c], x.weight,
+                    y.weight);
       }
     }
   });
+}
+
+// V is what is computed in.
+template <class V, class T, class Out>
+Status Bilinear(Work& work, const ResizeShape& s, const T* input, Out* output) {
+  return MixFour(work, s, input, output,
+                 [](const T& a, const T& b, const T& c, const T& d, float x, float y) {
+                   const auto value = [](const T& pixel) { return static_cast<V>(ValueOf(pixel)); };
+                   const V top = value(a) + (value(b) - value(a)) * static_cast<V>(x);
+                   const V bottom = value(c) + (value(d) - value(c)) * static_cast<V>(x);
+                   return Out(top + (bottom - top) * static_cast<V>(y));
+                 });
+}
+
+uint8_t MixBytes(int a, int b, int c, int d, float x_weight, float y_weight) {
+  constexpr int kOne = 1 << 7;
+  const int x = static_cast<int>(x_weight * kOne), y = static_cast<int>(y_weight * kOne);
+  const int top = a * kOne + (b - a) * x, bottom = c * kOne + (d - c) * x;
+  return static_cast<uint8_t>((top + (bottom - top) / kOne * y + kOne / 2) / kOne);
+}
+
+int32_t MixWords(double a, double b, double c, double d, float x_weight, float y_weight) {
+  const auto x = static_cast<double>(x_weight), y = static_cast<double>(y_weight);
+  const double top = a + (b - a) * x, bottom = c + (d - c) * x;
+  return static_cast<int32_t>(std::nearbyint(top + (bottom - top) * y));
 }
 
 // Images one by one, since pixels of the output share those of the input; V is what is summed in.
@@ -179,6 +198,16 @@ Status ResizeBilinearSameType(Work& work, DType dtype, const ResizeShape& shape,
   return WithType<FloatTypes>(dtype, "bilinear resizing", [&]<class T>() {
     return Bilinear<Value<T>>(work, shape, static_cast<const T*>(input), static_cast<T*>(output));
   });
+}
+
+Status ResizeBilinearLevels(Work& work, DType dtype, const ResizeShape& shape, const void* input,
+                            void* output) {
+  if (dtype == DType::kQuint8) {
+    return MixFour(work, shape, static_cast<const uint8_t*>(input), static_cast<uint8_t*>(output),
+                   MixBytes);
+  }
+  return MixFour(work, shape, static_cast<const int32_t*>(input), static_cast<int32_t*>(output),
+                 MixWords);
 }
 
 Status ResizeBilinearGrad(Work& work, DType dtype, const ResizeShape& shape,

@@ -26,6 +26,9 @@ Status ResizeBilinear(Work& work, DType dtype, const ResizeShape& shape, const v
 // Of floating types; doubles are computed in double, others in float.
 Status ResizeBilinearSameType(Work& work, DType dtype, const ResizeShape& shape, const void* input,
                               void* output);
+// Of quint8 in fixed point with weights of 7 bits, as TensorFlow computes it; of qint32 in double.
+Status ResizeBilinearLevels(Work& work, DType dtype, const ResizeShape& shape, const void* input,
+                            void* output);
 // input_grad is of `dtype`, a floating one.
 Status ResizeBilinearGrad(Work& work, DType dtype, const ResizeShape& shape,
                           const float* output_grad, void* input_grad);

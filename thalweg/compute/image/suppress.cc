@@ -24,7 +24,7 @@ std::vector<Selected> Suppress(int64_t n, const float* scores, const SuppressRul
     for (size_t i = 1; i < left.size(); ++i) {
       Selected next = left[i];
       const float common = overlap(next.index, best.index);
-      if (common > rule.overlap) continue;
+      if (scale == 0 && common > rule.overlap) continue;
       if (scale != 0) next.score *= std::exp(scale * common * common);
       if (next.score > rule.score) left[stay++] = next;
     }

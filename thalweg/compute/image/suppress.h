@@ -15,7 +15,7 @@ namespace thalweg::compute {
 
 struct SuppressRule {
   int64_t most = 0;      // as many are selected at most
-  float overlap = 0;     // above this a box gives way
+  float overlap = 0;     // above this a box gives way, unless boxes only lose score
   float score = 0;       // only boxes above this count
   float soft_sigma = 0;  // above 0: overlapping boxes lose score, exp(-overlap^2 / (2 sigma))
 };

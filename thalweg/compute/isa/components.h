@@ -17,4 +17,7 @@ const IsaTable& GetStrictIsaTable(IsaLevel level);
 // whole process, and bits must not depend on who came first.
 bool MayUseComponents(const IsaTable& isa);
 
+// What the CPU can run, also where the build is capped below it.
+IsaLevel HardwareIsaLevel();
+
 }  // namespace thalweg::compute

@@ -3,6 +3,8 @@
 
 #include <cpuid.h>
 
+#include <algorithm>
+
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
 #include "thalweg/compute/isa/components.h"
@@ -44,14 +46,8 @@ bool HasF16c() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
-}  // namespace
-
-const char* IsaLevelName(IsaLevel level) {
-  constexpr const char* kNames[kIsaLevels] = {"sse4", "avx2", "avx512"};
-  return kNames[static_cast<int>(level)];
-}
-
-IsaLevel BestIsaLevel() {
+// Costs tens of microseconds on a virtual machine, where CPUID leaves it.
+IsaLevel AskHardware() {
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c() &&
                     __builtin_cpu_supports("bmi2");
@@ -61,6 +57,20 @@ IsaLevel BestIsaLevel() {
                       __builtin_cpu_supports("avx512cd");
   return avx512 ? IsaLevel::kAvx512 : IsaLevel::kAvx2;
 }
+
+}  // namespace
+
+IsaLevel HardwareIsaLevel() {
+  static const IsaLevel level = AskHardware();
+  return level;
+}
+
+const char* IsaLevelName(IsaLevel level) {
+  constexpr const char* kNames[kIsaLevels] = {"sse4", "avx2", "avx512"};
+  return kNames[static_cast<int>(level)];
+}
+
+IsaLevel BestIsaLevel() { return std::min(HardwareIsaLevel(), IsaLevel::THALWEG_MAX_ISA); }
 
 const IsaTable& GetIsaTable(IsaLevel level) {
   const IsaLevel best = BestIsaLevel();
@@ -73,7 +83,7 @@ const IsaTable& GetStrictIsaTable(IsaLevel level) {
 }
 
 bool MayUseComponents(const IsaTable& isa) {
-  return &isa == &kTables[static_cast<int>(BestIsaLevel())];
+  return &isa == &kTables[static_cast<int>(HardwareIsaLevel())];
 }
 
 }  // namespace thalweg::compute

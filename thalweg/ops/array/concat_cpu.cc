@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/quantised/levels.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
@@ -59,7 +61,7 @@ Status JoinParts(Context& ctx, const Parts& parts, int axis, const Shape& shape)
 
 Status ConcatValues(Context& ctx, int axis_input, int begin, int end) {
   if (begin == end) return InvalidArgument("Concat needs at least one value");
-  ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(axis_input), "axis"));
+  ASSIGN_OR_RETURN(const int64_t given, LegacyIntScalar(ctx.input(axis_input), "axis"));
   ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, ctx.input(begin).rank(), "axis"));
   if (end - begin == 1) {
     ctx.set_output(0, ctx.input(begin));
@@ -95,6 +97,10 @@ Status QuantizedConcat(Context& ctx) {
     all.high = std::max(all.high, range_of(i).high);
   }
   all.low = std::min(all.low, 0.0f);
+  if (ctx.input(begin).dtype() != DType::kQuint8) {  // signed: zero in the middle
+    all.high = std::max(std::abs(all.low), std::abs(all.high));
+    all.low = -all.high;
+  }
   Parts parts;
   for (int i = 0; i < n; ++i) {
     const Tensor& x = ctx.input(begin + i);

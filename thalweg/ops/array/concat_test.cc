@@ -81,6 +81,17 @@ TEST(ConcatTest, OfLevels) {
       {levels(DType::kQint8, {-128, 127}), levels(DType::kQint8, {5}), Tensor::Scalar<int32_t>(-1),
        Tensor::Scalar(-1.0f), Tensor::Scalar(-1.0f), Tensor::Scalar(1.0f), Tensor::Scalar(1.0f)});
   EXPECT_EQ(ToArray<double>((*signed_out)[0]).values, (Values{-128, 127, 5}));
+  const auto wide =
+      RunOp("QuantizedConcat", {Tensor::Scalar<int32_t>(0), levels(DType::kQint32, {5, -7, 100}),
+                                levels(DType::kQint32, {5, 5, 5}), Tensor::Scalar(-3.0f),
+                                Tensor::Scalar(-1.0f), Tensor::Scalar(5.0f), Tensor::Scalar(2.0f)});
+  ASSERT_TRUE(wide.ok()) << wide.status().ToString();
+  const Values wide_values{429496736, 429496736, 429496832, 214748368, 214748368, 214748368};
+  for (size_t i = 0; i < 6; ++i) {  // in steps of 32 there, as floats
+    EXPECT_NEAR(ToArray<double>((*wide)[0]).values[i], wide_values[i], 32);
+  }
+  EXPECT_EQ((*wide)[1].scalar<float>(), -5);
+  EXPECT_EQ((*wide)[2].scalar<float>(), 5);
   const In end = In(Tensor::Scalar(1.0f)), axis = In(Tensor::Scalar<int32_t>(0));
   OpCase("QuantizedConcat")
       .Types({{"T", DType::kQuint8}})

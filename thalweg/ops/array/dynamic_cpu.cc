@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 
 #include "thalweg/compute/move/element.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -48,6 +49,9 @@ Status Stitch(Context& ctx) {
         return InvalidArgument("indices must not be negative, indices ", i, " hold ", index);
       size = std::max<int64_t>(size, int64_t{index} + 1);
     }
+  }
+  if (size > std::numeric_limits<int32_t>::max()) {
+    return InvalidArgument("indices name ", size, " rows, more than a 32-bit number holds");
   }
   Dims dims = row;
   dims.insert(0, size);

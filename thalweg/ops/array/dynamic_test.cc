@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
@@ -48,6 +50,12 @@ TEST(DynamicStitchTest, BadArguments) {
                 .Run()
                 .code(),
             Code::kInvalidArgument);
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const Status many =
+      KernelCall("DynamicStitch", {Tensor::Vector<int32_t>({kMost}), Tensor::Vector<float>({1})},
+                 {{"N", 1}})
+          .Run();
+  EXPECT_EQ(many.code(), Code::kInvalidArgument) << many.ToString();
 }
 
 TEST(DynamicPartitionTest, SortsRowsIntoPartitions) {

@@ -6,8 +6,9 @@
 namespace thalweg {
 namespace {
 
-// The shape of min and max: scalars, or a vector as long as the last dimension of `x`.
-Status CheckRange(ShapeContext& c, const PartialShape& x, int first, bool per_channel) {
+// The shape of min and max: scalars, or a vector as long as the last dimension of `x`, which is
+// returned.
+Result<int64_t> CheckRange(ShapeContext& c, const PartialShape& x, int first, bool per_channel) {
   int64_t channels = PartialShape::kUnknownDim;
   if (per_channel && x.known_rank()) {
     if (x.rank() == 0) return InvalidArgument("inputs must have at least one dimension");
@@ -18,12 +19,12 @@ Status CheckRange(ShapeContext& c, const PartialShape& x, int first, bool per_ch
     if (!per_channel) continue;
     ASSIGN_OR_RETURN(channels, MergeDims(channels, range.dim(0)));
   }
-  return OkStatus();
+  return channels;
 }
 
 template <bool kPerChannel>
 Status VarsShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckRange(c, c.input(0), 1, kPerChannel));
+  RETURN_IF_ERROR(CheckRange(c, c.input(0), 1, kPerChannel).status());
   return UnchangedShape(c);
 }
 
@@ -36,10 +37,8 @@ Status ArgsGradientShape(ShapeContext& c) {
 template <bool kPerChannel>
 Status VarsGradientShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape both, c.input(0).MergeWith(c.input(1)));
-  RETURN_IF_ERROR(CheckRange(c, both, 2, kPerChannel));
+  ASSIGN_OR_RETURN(const int64_t channels, CheckRange(c, both, 2, kPerChannel));
   for (int i = 1; i < 3; ++i) {
-    const int64_t channels =
-        both.known_rank() && both.rank() > 0 ? both.dim(both.rank() - 1) : int64_t{-1};
     c.set_output(i, kPerChannel ? PartialShape{channels} : PartialShape::OfRank(0));
   }
   c.set_output(0, std::move(both));

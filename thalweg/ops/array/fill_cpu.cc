@@ -5,6 +5,7 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/tensor_list.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 #include "thalweg/tensor/zero_pages.h"
 
 namespace thalweg {
@@ -25,10 +26,15 @@ bool IsZero(const Tensor& scalar) {
 }
 
 Status Fill(Context& ctx) {
-  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "dims"));
+  Tensor dims = ctx.input(0);
+  if (dims.rank() == 0) {
+    ASSIGN_OR_RETURN(dims, dims.Reshaped(Shape{1}));
+  }
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(dims, "dims"));
   const Tensor& value = ctx.input(1);
-  if (value.rank() != 0)
+  if (!IsLegacyScalar(value)) {
     return InvalidArgument("value must be a scalar, got shape ", value.shape());
+  }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, value.dtype(), shape));
   if (IsZero(value)) return FillWithZeros(ctx, out);
   return compute::FillElements(ctx.work(), value.dtype(), value.raw_data(), out->mutable_raw_data(),

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thalweg/ops/array/test_element_types.h"
+#include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
@@ -20,10 +21,20 @@ TEST(FillTest, RepeatsTheValue) {
       .Try({In({0}, {}), In({}, {2})})
       .Try({In({1}, {0}), In({}, {3})}, {{"index_type", DType::kInt64}})
       .Bad({In({1}, {-1}), In({}, {1})}, {}, Code::kInvalidArgument, "negative")
-      .Bad({In({}, {2}), In({}, {1})}, {}, Code::kInvalidArgument, "")
-      .Bad({In({1}, {2}), In({1}, {1})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({1}, {2}), In({2}, {1, 1})}, {}, Code::kInvalidArgument, "")
       .Trivial("the case of one element")
       .Run();
+}
+
+TEST(FillTest, ScalarsAndVectorsOfOneAreTakenForEachOther) {
+  const Tensor vector = Tensor::Vector<float>({7});
+  KernelCall call("Fill", {Tensor::Scalar<int32_t>(3), vector});
+  ASSERT_TRUE(call.Run().ok());
+  EXPECT_EQ(call.output(0).shape(), (Shape{3}));
+  EXPECT_EQ(call.output(0).data<float>()[2], 7);
+  EXPECT_EQ(
+      KernelCall("Fill", {Tensor::Scalar<int32_t>(3), Tensor::Vector<float>({7, 8})}).Run().code(),
+      Code::kInvalidArgument);
 }
 
 TEST(FillTest, OfText) {

@@ -38,6 +38,21 @@ class GatherNdCpu : public NdKernel {
   }
 };
 
+// Whether updates are slices of a tensor of this shape: before that is made.
+Status CheckSlices(const Shape& shape, const Shape& indices, const Shape& updates) {
+  if (indices.rank() == 0) return OkStatus();  // refused with a better text later
+  const int64_t depth = indices.dim(indices.rank() - 1);
+  const int64_t before = indices.rank() - 1;
+  bool fits = updates.rank() == 0 || depth > shape.rank() ||
+              updates.rank() == before + shape.rank() - depth;
+  for (int64_t d = depth; fits && updates.rank() > 0 && d < shape.rank(); ++d) {
+    fits = updates.dim(static_cast<int>(before + d - depth)) == shape.dim(static_cast<int>(d));
+  }
+  if (fits) return OkStatus();
+  return InvalidArgument("updates of shape ", updates, " are no slices of a tensor of shape ",
+                         shape, " that indices of shape ", indices, " name");
+}
+
 class ScatterNdCpu : public NdKernel {
  public:
   using NdKernel::NdKernel;
@@ -46,6 +61,7 @@ class ScatterNdCpu : public NdKernel {
   }
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
+    RETURN_IF_ERROR(CheckSlices(shape, ctx.input(0).shape(), ctx.input(1).shape()));
     const DType dtype = ctx.input(1).dtype();
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
     RETURN_IF_ERROR(

@@ -61,6 +61,8 @@ TEST(ScatterNdTest, AddsIntoZeros) {
       .Bad({In({1, 1}, {4}), In({1}), In({1}, {4})}, kIndices, Code::kInvalidArgument,
            "does not index into")
       .Bad({In({1, 1}, {0}), In({2}), In({1}, {4})}, kIndices, Code::kInvalidArgument, "")
+      .Bad({In({1, 1}, {0}), In({1}), In({2}, {1 << 30, 1 << 30})}, kIndices,
+           Code::kInvalidArgument, "updates")
       .Bad({In({1, 1}, {0}), In({1}), In({1}, {-4})}, kIndices, Code::kInvalidArgument, "")
       .Run();
 }

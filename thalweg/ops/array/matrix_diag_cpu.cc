@@ -4,6 +4,7 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/diagonal_range.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
@@ -36,7 +37,9 @@ class DiagonalKernel : public Kernel {
   static Result<Tensor*> FilledOutput(Context& ctx, int padding, const Shape& shape) {
     const DType dtype = ctx.input(0).dtype();
     const bool padded = ctx.num_inputs() > padding;
-    if (padded && ctx.input(padding).num_elements() != 1) {
+    // Those that take diagonals out have it in input 2, and take a vector of one element as well.
+    const bool legacy = padded && padding == 2 && IsLegacyScalar(ctx.input(padding));
+    if (padded && ctx.input(padding).rank() != 0 && !legacy) {
       return InvalidArgument("padding_value must be a scalar, got shape ",
                              ctx.input(padding).shape());
     }

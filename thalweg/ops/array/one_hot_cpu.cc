@@ -67,6 +67,7 @@ template <class T>
 Status Where(Context& ctx) {
   const Tensor& x = ctx.input(0);
   const Shape shape = x.shape();
+  if (shape.rank() == 0) return InvalidArgument("the input must not be a scalar");
   const T* values = x.data<T>();
   const int64_t n = x.num_elements();
   int64_t found = 0;

@@ -9,6 +9,7 @@ namespace {
 Status OneHotShape(ShapeContext& c) {
   for (int i = 1; i < 4; ++i) RETURN_IF_ERROR(c.InputWithRank(i, 0).status());
   ASSIGN_OR_RETURN(const int64_t axis, c.Attr<int64_t>("axis"));
+  if (axis < -1) return InvalidArgument("axis must be >= -1, got ", axis);
   const PartialShape& indices = c.input(0);
   if (!indices.known_rank()) return OkStatus();
   ASSIGN_OR_RETURN(const int at, NormaliseAxis(axis, indices.rank() + 1, "axis"));

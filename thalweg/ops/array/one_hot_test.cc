@@ -61,7 +61,7 @@ TEST(WhereTest, ListsCoordinates) {
       })
       .Try({In({2, 3}, {0, 1, 0, 2, 0, 1})})
       .Try({In({4}, {0, 0, 0, 0})})
-      .Try({In({}, {1})})
+      .Bad({In({}, {1})}, {}, Code::kInvalidArgument, "scalar")
       .ShapesFromValues("the number of rows depends on the values")
       .Run();
 }

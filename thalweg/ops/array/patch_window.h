@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "thalweg/graph/graph.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/tensor/dims.h"
 
 namespace thalweg {
@@ -50,6 +51,7 @@ struct PatchWindow {
 // The spatial part of a list with an entry for batch and channels, which must be 1.
 inline Result<Dims> SpatialEntries(const Node& node, const char* name) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> list, node.Attr<std::vector<int64_t>>(name));
+  RETURN_IF_ERROR(CheckInt32(list, name));
   const size_t n = list.size();
   if (n < 3) return InvalidArgument(name, " must have an entry for each dimension, has ", n);
   if (list[0] != 1 || list[n - 1] != 1) {

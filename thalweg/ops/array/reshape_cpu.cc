@@ -59,7 +59,8 @@ Status QuantizedReshape(Context& ctx) {
                              " must be a scalar or a vector of 1 element, got shape ",
                              ctx.input(i).shape());
     }
-    ctx.set_output(i - 1, ctx.input(i));
+    ASSIGN_OR_RETURN(Tensor end, ctx.input(i).Reshaped(Shape{}));
+    ctx.set_output(i - 1, std::move(end));
   }
   return Reshape(ctx);
 }

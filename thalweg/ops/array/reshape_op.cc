@@ -57,7 +57,7 @@ Status QuantizedReshapeShape(ShapeContext& c) {
       return InvalidArgument(i == 2 ? "input_min" : "input_max",
                              " must be a scalar or a vector of 1 element, got shape ", c.input(i));
     }
-    c.set_output(i - 1, c.input(i));
+    c.set_output(i - 1, PartialShape::OfRank(0));
   }
   return ReshapeShape(c);
 }

@@ -79,7 +79,8 @@ TEST(ReshapeTest, OfLevels) {
   const In end = In(Tensor::Scalar(1.0f));
   OpCase("QuantizedReshape")
       .Reference([](RefCall<double>& r) {
-        r.out = {Array<double>(Shape{3, 2}, r.in[0].values), r.in[2], r.in[3]};
+        r.out = {Array<double>(Shape{3, 2}, r.in[0].values), Array<double>(Shape{}, r.in[2].values),
+                 r.in[3]};
       })
       .Trivial("the elements stay as they are")
       .Try({In({2, 3}).Range(0, 100), In({2}, {3, -1}), In({1}, {-2}), end})

@@ -38,6 +38,7 @@ Dims NoDims(int rank) {
 Status Reverse(Context& ctx) {
   const Tensor& marks = ctx.input(1);
   const int rank = ctx.input(0).rank();
+  if (rank == 0) return Turn(ctx, Dims());  // whatever the marks, as in TensorFlow
   if (marks.rank() != 1 || marks.num_elements() != rank) {
     return InvalidArgument("'dims' must be a vector of ", rank, " truth values, got shape ",
                            marks.shape());
@@ -49,6 +50,7 @@ Status Reverse(Context& ctx) {
 
 Status ReverseV2(Context& ctx) {
   const int rank = ctx.input(0).rank();
+  if (rank == 0) return Turn(ctx, Dims());  // whatever the axes, as in TensorFlow
   ASSIGN_OR_RETURN(const Dims axes, IntVector(ctx.input(1), "axis"));
   Dims turn = NoDims(rank);
   for (int64_t given : axes) {
@@ -73,6 +75,9 @@ class ReverseSequenceCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     const Tensor& lengths = ctx.input(1);
     const Shape shape = x.shape();
+    for (const auto& [name, given] : {std::pair{"seq_dim", seq_dim_}, {"batch_dim", batch_dim_}}) {
+      if (given < 0) return InvalidArgument(name, " must not be negative, got ", given);
+    }
     ASSIGN_OR_RETURN(const int seq, NormaliseAxis(seq_dim_, shape.rank(), "seq_dim"));
     ASSIGN_OR_RETURN(const int batch, NormaliseAxis(batch_dim_, shape.rank(), "batch_dim"));
     if (seq == batch) return InvalidArgument("batch_dim == seq_dim: both are ", seq);

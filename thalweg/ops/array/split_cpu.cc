@@ -3,6 +3,7 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/shared_rows.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
@@ -55,7 +56,7 @@ Status Split(Context& ctx) {
 Status SplitV(Context& ctx) {
   const Tensor& value = ctx.input(0);
   const Tensor& split = ctx.input(1);
-  ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(2), "split_dim"));
+  ASSIGN_OR_RETURN(const int64_t given, LegacyIntScalar(ctx.input(2), "split_dim"));
   ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, value.rank(), "split_dim"));
   if (split.rank() != 1 || split.num_elements() != ctx.num_outputs()) {
     return InvalidArgument("size_splits must be a vector of ", ctx.num_outputs(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/strided_copy.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/shared_rows.h"
 #include "thalweg/tensor/integers.h"
@@ -51,11 +52,11 @@ class StridedSliceKernel : public Kernel {
 template <class K>
 Result<std::unique_ptr<Kernel>> CreateWithMasks(const KernelConstruction& c) {
   StridedSliceMasks masks;
-  ASSIGN_OR_RETURN(masks.begin, c.Attr<int64_t>("begin_mask"));
-  ASSIGN_OR_RETURN(masks.end, c.Attr<int64_t>("end_mask"));
-  ASSIGN_OR_RETURN(masks.ellipsis, c.Attr<int64_t>("ellipsis_mask"));
-  ASSIGN_OR_RETURN(masks.new_axis, c.Attr<int64_t>("new_axis_mask"));
-  ASSIGN_OR_RETURN(masks.shrink_axis, c.Attr<int64_t>("shrink_axis_mask"));
+  ASSIGN_OR_RETURN(masks.begin, Int32Attr(c, "begin_mask"));
+  ASSIGN_OR_RETURN(masks.end, Int32Attr(c, "end_mask"));
+  ASSIGN_OR_RETURN(masks.ellipsis, Int32Attr(c, "ellipsis_mask"));
+  ASSIGN_OR_RETURN(masks.new_axis, Int32Attr(c, "new_axis_mask"));
+  ASSIGN_OR_RETURN(masks.shrink_axis, Int32Attr(c, "shrink_axis_mask"));
   return std::unique_ptr<Kernel>(std::make_unique<K>(masks));
 }
 
@@ -129,13 +130,14 @@ class StridedSliceGradCpu : public StridedSliceKernel {
 };
 
 // Strides of `value` seen in the shape of the slice's result, 0 where it repeats: those of the
-// slice's own dimensions. InvalidArgument when it does not broadcast.
+// slice's own dimensions. More dimensions of size 1 in front are none. InvalidArgument when it does
+// not broadcast.
 Result<Dims> BroadcastStrides(const Shape& value, const StridedSlice& slice) {
   const Shape result = slice.shape.ToShape();
   const int missing = result.rank() - value.rank();
-  bool fits = missing >= 0;
+  bool fits = true;
   for (int i = 0; fits && i < value.rank(); ++i) {
-    fits = value.dim(i) == result.dim(missing + i) || value.dim(i) == 1;
+    fits = value.dim(i) == 1 || (missing + i >= 0 && value.dim(i) == result.dim(missing + i));
   }
   if (!fits) {
     return InvalidArgument("a value of shape ", value,
@@ -156,8 +158,8 @@ Result<Dims> BroadcastStrides(const Shape& value, const StridedSlice& slice) {
 }
 
 Status WriteSlice(Context& ctx, const Tensor& value, const StridedSlice& slice, Tensor& target) {
+  if (IsEmpty(slice)) return OkStatus();  // whatever the value is
   ASSIGN_OR_RETURN(const Dims strides, BroadcastStrides(value.shape(), slice));
-  if (IsEmpty(slice)) return OkStatus();
   const Region region = RegionOf(target.shape(), slice);
   return compute::CopyStrided(ctx.work(), value.dtype(), slice.sizes, {value.raw_data(), strides},
                               {target.mutable_raw_data(), region.strides, region.offset});

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -58,14 +60,34 @@ Status StridedSliceGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// The value must broadcast to the slice.
+// The value must broadcast to the slice, but for more dimensions of size 1 in front; to an empty
+// slice does whatever it is.
+Status CheckBroadcasts(const PartialShape& value, const PartialShape& slice) {
+  if (!slice.known_rank() || !value.known_rank()) return OkStatus();
+  const int more = std::max(0, value.rank() - slice.rank());
+  PartialShape tail = PartialShape::OfRank(value.rank() - more);
+  bool fits = true;
+  for (int i = 0; i < value.rank(); ++i) {
+    if (i < more) {
+      fits = fits && (value.dim(i) == 1 || value.dim(i) == PartialShape::kUnknownDim);
+    } else {
+      tail.set_dim(i - more, value.dim(i));
+    }
+  }
+  for (int i = 0; i < slice.rank(); ++i) {
+    if (slice.dim(i) <= 0) return OkStatus();  // empty, or perhaps
+  }
+  if (!fits) {
+    return InvalidArgument("a value of shape ", value.ToString(),
+                           " does not broadcast to the slice, of shape ", slice.ToString());
+  }
+  ASSIGN_OR_RETURN(const PartialShape both, BroadcastShapes(slice, tail));
+  return slice.MergeWith(both).status();
+}
+
 Status StridedSliceAssignShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape slice, SlicedShape(c, c.input(0), 1));
-  const PartialShape& value = c.input(4);
-  if (slice.known_rank() && value.known_rank()) {
-    ASSIGN_OR_RETURN(const PartialShape both, BroadcastShapes(slice, value));
-    RETURN_IF_ERROR(slice.MergeWith(both).status());
-  }
+  RETURN_IF_ERROR(CheckBroadcasts(c.input(4), slice));
   c.set_output(0, c.input(0));
   return OkStatus();
 }
@@ -106,9 +128,12 @@ Status TensorStridedSliceUpdateGradient(GradientContext& c) {
                            {c.grad(0), begin, end, strides, b.Op("ZerosLike", {value})}, masks));
   const Output sliced = b.Op("StridedSlice", {c.grad(0), begin, end, strides}, masks);
   const Output shape = b.Op("Shape", {value});
-  Node* const axes = b.OpNode("BroadcastGradientArgs", {shape, b.Op("Shape", {sliced})});
+  const Output slice_shape = b.Op("Shape", {sliced});
+  Node* const axes = b.OpNode("BroadcastGradientArgs", {shape, slice_shape});
   if (!b.ok()) return b.status();
-  c.set_input_grad(4, b.Op("Reshape", {b.Op("Sum", {sliced, Output{axes, 0}}), shape}));
+  // The value may have more dimensions of size 1 in front.
+  const Output wide = b.Op("Reshape", {sliced, b.Op("BroadcastArgs", {shape, slice_shape})});
+  c.set_input_grad(4, b.Op("Reshape", {b.Op("Sum", {wide, Output{axes, 0}}), shape}));
   return b.status();
 }
 

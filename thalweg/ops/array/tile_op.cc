@@ -20,10 +20,10 @@ Status TileShape(ShapeContext& c) {
   if (rank < 0) return OkStatus();
   PartialShape shape = PartialShape::OfRank(rank);
   const PartialShape multiples = c.InputAsShape(1);
-  if (x.known_rank() && multiples.known_rank()) {
+  if (multiples.known_rank()) {
     for (int i = 0; i < rank; ++i) {
       if (multiples.dim(i) == 0) shape.set_dim(i, 0);
-      if (multiples.dim(i) < 0 || x.dim(i) < 0) continue;
+      if (!x.known_rank() || multiples.dim(i) < 0 || x.dim(i) < 0) continue;
       int64_t size = 0;
       if (__builtin_mul_overflow(multiples.dim(i), x.dim(i), &size)) {
         return InvalidArgument("dimension ", i, ": ", x.dim(i), " times ", multiples.dim(i),

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -44,7 +45,7 @@ class AssertCpu : public Kernel {
  public:
   explicit AssertCpu(int64_t summarize) : summarize_(summarize) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const int64_t summarize, c.Attr<int64_t>("summarize"));
+    ASSIGN_OR_RETURN(const int64_t summarize, Int32Attr(c, "summarize"));
     return std::unique_ptr<Kernel>(std::make_unique<AssertCpu>(summarize));
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "thalweg/compute/ctc/ctc.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -190,7 +191,7 @@ class BeamSearchCpu : public Kernel {
   BeamSearchCpu(int64_t width, int64_t paths, bool merge)
       : width_(width), paths_(paths), merge_(merge) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const int64_t width, c.Attr<int64_t>("beam_width"));
+    ASSIGN_OR_RETURN(const int64_t width, Int32Attr(c, "beam_width"));
     ASSIGN_OR_RETURN(const int64_t paths, c.Attr<int64_t>("top_paths"));
     ASSIGN_OR_RETURN(const bool merge, c.Attr<bool>("merge_repeated"));
     if (width < 1 || paths < 1) {

@@ -6,6 +6,7 @@
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/compute/summary/number_counts.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -124,6 +125,9 @@ class DebugIdentityV2Cpu : public Kernel {
           "alone; debug_urls must be empty here, got ",
           urls.front());
     }
+    for (const char* name : {"output_slot", "tensor_debug_mode"}) {
+      if (c.node().FindAttr(name) != nullptr) RETURN_IF_ERROR(Int32Attr(c, name).status());
+    }
     return std::unique_ptr<Kernel>(std::make_unique<DebugIdentityV2Cpu>());
   }
   Status Compute(Context& ctx) override {
@@ -205,16 +209,16 @@ class DebugNumericSummaryV2Cpu : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<DebugNumericSummaryV2Cpu>();
     kernel->dtype_ = c.output_type(0);
-    ASSIGN_OR_RETURN(kernel->mode_, c.Attr<int64_t>("tensor_debug_mode"));
+    ASSIGN_OR_RETURN(kernel->mode_, Int32Attr(c, "tensor_debug_mode"));
     ASSIGN_OR_RETURN(kernel->id_, c.Attr<int64_t>("tensor_id"));
     const int64_t mode = kernel->mode_;
-    if ((mode < kCurtHealth || mode > kShape) && mode != kReduceInfNanThreeSlots) {
-      return Unimplemented("Unimplemented tensor debug mode: ", mode);
-    }
     const int bits = kernel->dtype_ == DType::kFloat ? 24 : 53;
     if (kernel->id_ > int64_t{1} << bits) {
       return InvalidArgument("DebugNumericSummaryV2Op requires tensor_id to be less than or equal ",
                              "to (2^", bits, "). Given tensor_id:", kernel->id_);
+    }
+    if ((mode < kCurtHealth || mode > kShape) && mode != kReduceInfNanThreeSlots) {
+      return Unimplemented("Unimplemented tensor debug mode: ", mode);
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }

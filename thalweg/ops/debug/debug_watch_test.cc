@@ -89,6 +89,10 @@ TEST(DebugWatchTest, PassesWhatItSees) {
   ExpectOutputs("DebugIdentityV2", {text}, {}, {text});
   ExpectOutputs("DebugIdentityV3", {text}, named, {text});
   ExpectOutputs("DebugGradientIdentity", {text}, {}, {text});
+  for (const char* name : {"output_slot", "tensor_debug_mode"}) {
+    ExpectError("DebugIdentityV2", {text}, {{name, int64_t{1} << 40}}, Code::kInvalidArgument,
+                name);
+  }
   ExpectError("DebugIdentity", {text}, {}, Code::kInvalidArgument, "Failed to parse tensor name");
   ExpectError("DebugIdentity", {text}, {{"tensor_name", "../../a:0"}}, Code::kInvalidArgument,
               "Failed to parse tensor name");

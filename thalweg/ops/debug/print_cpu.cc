@@ -5,6 +5,7 @@
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/compute/text/value_text.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -23,7 +24,7 @@ class PrintCpu : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(std::string message, c.Attr<std::string>("message"));
     ASSIGN_OR_RETURN(const int64_t first, c.Attr<int64_t>("first_n"));
-    ASSIGN_OR_RETURN(const int64_t summarize, c.Attr<int64_t>("summarize"));
+    ASSIGN_OR_RETURN(const int64_t summarize, Int32Attr(c, "summarize"));
     return std::unique_ptr<Kernel>(
         std::make_unique<PrintCpu>(std::move(message), first, summarize));
   }

@@ -14,7 +14,7 @@ Status NotExpanded(Context&) {
 
 THALWEG_KERNEL(functional, cpu) {
   for (const char* op :
-       {"Case", "For", "If", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall",
+       {"Case", "For", "If", "MapDefun", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall",
         "StatelessCase", "StatelessIf", "StatelessWhile", "SymbolicGradient", "While"}) {
     registry.AddFunction<NotExpanded>(op, kCpu);
   }

@@ -80,10 +80,47 @@ Status ForShape(ShapeContext& c) {
   return SetLoopShapes(c, 3);
 }
 
+// A row of every argument goes in; one row of every output comes out.
+Status MapShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const auto arguments, c.Attr<std::vector<DType>>("Targuments"));
+  ASSIGN_OR_RETURN(const auto shapes, c.Attr<std::vector<PartialShape>>("output_shapes"));
+  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
+    return InvalidArgument("`output_shapes` must be the same length as `output_types` (",
+                           shapes.size(), " vs. ", c.num_outputs(), ")");
+  }
+  int64_t rows = PartialShape::kUnknownDim;
+  for (int i = 0; i < static_cast<int>(arguments.size()); ++i) {
+    ASSIGN_OR_RETURN(const PartialShape shape, c.InputWithRankAtLeast(i, 1));
+    if (!shape.known_rank()) continue;
+    const Result<int64_t> merged = MergeDims(rows, shape.dim(0));
+    if (!merged.ok()) {
+      return InvalidArgument("Arguments must have the same dimension 0, got ", rows, " and ",
+                             shape.dim(0));
+    }
+    rows = *merged;
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const PartialShape& row = shapes[static_cast<size_t>(i)];
+    if (!row.known_rank()) {
+      c.set_output(i, PartialShape::Unknown());
+      continue;
+    }
+    std::vector<int64_t> dims = {rows};
+    for (int d = 0; d < row.rank(); ++d) dims.push_back(row.dim(d));
+    ASSIGN_OR_RETURN(PartialShape all, PartialShape::Make(dims));
+    c.set_output(i, std::move(all));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(functional) {
+  registry.Op("MapDefun")
+      .Shape(MapShape)
+      .NotDifferentiable("TensorFlow gives none either")
+      .Doc("Calls the function f on the rows of its arguments, one row of each a call.");
   registry.Op("PartitionedCall")
       .Shape(FunctionCallShape)
       .Gradient(FunctionCallGradient)

@@ -26,7 +26,7 @@ Status PixelsShape(ShapeContext& c) {
 
 Status ContrastShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape images, c.InputWithRankAtLeast(0, 3));
-  RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
+  for (int i = 1; i < c.num_inputs(); ++i) RETURN_IF_ERROR(c.InputWithRank(i, 0).status());
   c.set_output(0, images);
   return OkStatus();
 }
@@ -92,6 +92,10 @@ THALWEG_OP(colour) {
       .Shape(PixelsShape<3>)
       .NotDifferentiable(kWhy)
       .Doc("Pixels with their saturation multiplied.");
+  registry.Op("AdjustContrast")
+      .Shape(ContrastShape)
+      .NotDifferentiable(kWhy)
+      .Doc("Images whose channels are moved away from their means, between two bounds.");
   registry.Op("AdjustContrastv2")
       .Shape(ContrastShape)
       .NotDifferentiable(kWhy)

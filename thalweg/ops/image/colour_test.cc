@@ -71,6 +71,22 @@ TEST(ColourTest, ToRgb) {
       .Run();
 }
 
+// Each channel of each image away from its mean.
+void Contrast(RefCall<double>& r) {
+  r.out = {r.in[0]};
+  const Shape& s = r.in[0].shape;
+  const int64_t channels = s.dim(s.rank() - 1);
+  const int64_t pixels = s.dim(s.rank() - 2) * s.dim(s.rank() - 3);
+  for (int64_t i = 0; i < r.in[0].size(); ++i) {
+    const int64_t image = i / (channels * pixels);
+    double mean = 0;
+    for (int64_t p = 0; p < pixels; ++p) {
+      mean += r.in[0][(image * pixels + p) * channels + i % channels] / static_cast<double>(pixels);
+    }
+    r.out[0][i] = (r.in[0][i] - mean) * r.in[1][0] + mean;
+  }
+}
+
 TEST(ColourTest, Adjusted) {
   const In by = In(Tensor::Scalar(0.3f));
   OpCase("AdjustHue")
@@ -101,21 +117,7 @@ TEST(ColourTest, Adjusted) {
       .Bad({In({3, 3, 2}), by}, {}, Code::kInvalidArgument, "3 channels")
       .Run();
   OpCase("AdjustContrastv2")
-      .Reference([](RefCall<double>& r) {
-        r.out = {r.in[0]};
-        const Shape& s = r.in[0].shape;
-        const int64_t channels = s.dim(s.rank() - 1);
-        const int64_t pixels = s.dim(s.rank() - 2) * s.dim(s.rank() - 3);
-        for (int64_t i = 0; i < r.in[0].size(); ++i) {
-          const int64_t image = i / (channels * pixels);
-          double mean = 0;
-          for (int64_t p = 0; p < pixels; ++p) {
-            mean += r.in[0][(image * pixels + p) * channels + i % channels] /
-                    static_cast<double>(pixels);
-          }
-          r.out[0][i] = (r.in[0][i] - mean) * r.in[1][0] + mean;
-        }
-      })
+      .Reference(Contrast)
       .Tolerance(DType::kFloat, 1e-6)
       .NoGradient("there is none")
       .Try({In({2, 4, 3, 5}), In(Tensor::Scalar(1.7f))})
@@ -123,6 +125,25 @@ TEST(ColourTest, Adjusted) {
       .Try({In({0, 3, 1}), In(Tensor::Scalar(0.2f))})
       .Bad({In({3, 3}), by}, {}, Code::kInvalidArgument, "")
       .Bad({In({3, 3, 2}), In({2})}, {}, Code::kInvalidArgument, "")
+      .Run();
+}
+
+TEST(ColourTest, ContrastBetweenBounds) {
+  const auto number = [](float x) { return In(Tensor::Scalar(x)); };
+  OpCase("AdjustContrast")
+      .Reference([](RefCall<double>& r) {
+        Contrast(r);
+        for (double& x : r.out[0].values) x = std::max(std::min(x, r.in[3][0]), r.in[2][0]);
+      })
+      .Tolerance(DType::kFloat, 1e-6)
+      .NoGradient("there is none")
+      .Try({In({2, 4, 3, 5}), number(1.7f), number(-1), number(1)})
+      .Try({In({4, 3, 1}), number(-2), number(0), number(0.5f)})
+      .Try({In({4, 3, 1}), number(2), number(3), number(2)})
+      .Try({In({0, 3, 1}), number(2), number(0), number(2)})
+      .Bad({In({3, 3}), number(2), number(0), number(2)}, {}, Code::kInvalidArgument, "")
+      .Bad({In({3, 3, 2}), In({1}), number(0), number(2)}, {}, Code::kInvalidArgument, "")
+      .Bad({In({3, 3, 2}), number(2), number(0), In({2})}, {}, Code::kInvalidArgument, "")
       .Run();
 }
 

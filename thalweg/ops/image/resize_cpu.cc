@@ -74,6 +74,30 @@ class ResizeToSize : public ResizeKernel {
   }
 };
 
+// Of levels of a range, which goes through.
+class QuantizedResizeCpu : public ResizeKernel {
+  Status Compute(Context& ctx) override {
+    const Tensor& x = ctx.input(0);
+    RETURN_IF_ERROR(CheckRank(x, "images"));
+    for (int i = 2; i < 4; ++i) {
+      if (ctx.input(i).rank() == 0) continue;
+      return InvalidArgument(i == 2 ? "min" : "max", " must be a scalar, got shape ",
+                             ctx.input(i).shape());
+    }
+    ASSIGN_OR_RETURN(const Dims size, SizeOf(ctx.input(1)));
+    ASSIGN_OR_RETURN(const Shape to, Shape::Make(Dims{x.dim(0), size[0], size[1], x.dim(3)}));
+    ASSIGN_OR_RETURN(const ResizeShape shape, Between(x.shape(), to));
+    if (x.dim(3) == 0) return InvalidArgument("images must have at least one channel");
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), to));
+    ctx.set_output(1, ctx.input(2));
+    ctx.set_output(2, ctx.input(3));
+    if (y->num_elements() == 0) return OkStatus();
+    const auto resize = x.dtype() == DType::kFloat ? compute::ResizeBilinearSameType
+                                                   : compute::ResizeBilinearLevels;
+    return resize(ctx.work(), x.dtype(), shape, x.raw_data(), y->mutable_raw_data());
+  }
+};
+
 class BilinearGradCpu : public ResizeKernel {
   Status Compute(Context& ctx) override {
     const Tensor &dy = ctx.input(0), &x = ctx.input(1);
@@ -103,6 +127,9 @@ struct MadeResize : K {
 }  // namespace thalweg
 
 THALWEG_KERNEL(resize, cpu) {
+  for (DType dtype : {DType::kQuint8, DType::kQint32, DType::kFloat}) {
+    registry.Add<MadeResize<QuantizedResizeCpu>>("QuantizedResizeBilinear", kCpu, {{"T", dtype}});
+  }
   // What the schemas allow.
   for (DType dtype :
        {DType::kInt8, DType::kUint8, DType::kInt16, DType::kUint16, DType::kInt32, DType::kInt64,

@@ -28,6 +28,15 @@ Status ResizedShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status QuantizedShape(ShapeContext& c) {
+  RETURN_IF_ERROR(ResizedShape(c));
+  for (int i = 2; i < 4; ++i) {
+    RETURN_IF_ERROR(c.InputWithRank(i, 0).status());
+    c.set_output(i - 1, PartialShape(Shape()));
+  }
+  return OkStatus();
+}
+
 Status OriginalShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckCentres(c));
   ASSIGN_OR_RETURN(const PartialShape grads, c.InputWithRank(0, 4));
@@ -65,6 +74,10 @@ Status NearestGradient(GradientContext& c) {
 
 THALWEG_OP(resize) {
   constexpr std::string_view kWhy = "TensorFlow has no gradient of it either";
+  registry.Op("QuantizedResizeBilinear")
+      .Shape(QuantizedShape)
+      .NotDifferentiable(kWhy)
+      .Doc("ResizeBilinear of levels of a range.");
   registry.Op("ResizeBilinear")
       .Shape(ResizedShape)
       .Gradient(BilinearGradient)

@@ -8,7 +8,7 @@ namespace {
 
 Status CheckScalars(Context& ctx) {
   for (int i = 0; i < ctx.num_inputs(); ++i) {
-    if (ctx.input(i).num_elements() != 1) {
+    if (ctx.input(i).rank() != 0) {
       return InvalidArgument("input ", i, " must be a scalar, got shape ", ctx.input(i).shape());
     }
   }

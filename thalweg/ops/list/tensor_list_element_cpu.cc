@@ -4,6 +4,7 @@
 #include "thalweg/kernel/tensor_list.h"
 #include "thalweg/ops/list/list_shape.h"
 #include "thalweg/ops/list/row_pieces.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
@@ -65,7 +66,7 @@ class GetItemCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const TensorList* const list, ListInput(ctx, 0));
     RETURN_IF_ERROR(list->CheckType(dtype_));
-    ASSIGN_OR_RETURN(const int64_t index, IntScalar(ctx.input(1), "index"));
+    ASSIGN_OR_RETURN(const int64_t index, LegacyIntScalar(ctx.input(1), "index"));
     if (index < 0 || index >= list->size()) {
       return InvalidArgument("Trying to access element ", index, " in a list with ", list->size(),
                              " elements.");
@@ -89,7 +90,7 @@ class SetItemCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const int64_t index, IntScalar(ctx.input(1), "index"));
+    ASSIGN_OR_RETURN(const int64_t index, LegacyIntScalar(ctx.input(1), "index"));
     const Tensor value = ctx.input(2);
     ASSIGN_OR_RETURN(ListUpdate list, ListUpdate::Of(ctx, 0));
     RETURN_IF_ERROR(list->CheckType(value.dtype()));

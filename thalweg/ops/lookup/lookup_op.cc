@@ -5,8 +5,8 @@
 namespace thalweg {
 namespace {
 
-// Tables from scalars to scalars give values in the shape of the keys; of others the handle does
-// not tell enough.
+// Tables from scalars to scalars give values in the shape of the keys, those from scalars to
+// tensors that shape with one more; of others the handle does not tell enough.
 Status FindShape(ShapeContext& c) {
   const Node* const maker = c.node().input(0).node;
   if (maker == nullptr) return OkStatus();
@@ -15,10 +15,27 @@ Status FindShape(ShapeContext& c) {
                           op == "MutableHashTable" || op == "MutableHashTableV2" ||
                           op == "AnonymousMutableHashTable";
   if (of_scalars) c.set_output(0, c.input(1));
+  if (op.find("HashTableOfTensors") != std::string_view::npos) {
+    ASSIGN_OR_RETURN(const PartialShape value, maker->Attr<PartialShape>("value_shape"));
+    if (!c.input(1).known_rank() || !value.known_rank()) return OkStatus();
+    Dims dims = c.input(1).dims();
+    for (int d = 0; d < value.rank(); ++d) dims.push_back(value.dim(d));
+    ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));
+    c.set_output(0, std::move(shape));
+  }
   return OkStatus();
 }
 
-Status ExportShape(ShapeContext&) { return OkStatus(); }
+// The keys are a vector where the handle tells that they are scalars.
+Status ExportShape(ShapeContext& c) {
+  const Node* const maker = c.node().input(0).node;
+  if (maker == nullptr) return OkStatus();
+  const std::string_view op = maker->op_name();
+  const bool scalar_keys = op.find("HashTable") != std::string_view::npos &&
+                           op.find("DenseHashTable") == std::string_view::npos;
+  if (scalar_keys) c.set_output(0, PartialShape{PartialShape::kUnknownDim});
+  return OkStatus();
+}
 
 Status InitializeShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape keys, c.InputWithRank(1, 1));

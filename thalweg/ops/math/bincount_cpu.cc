@@ -6,6 +6,7 @@
 #include "thalweg/compute/reduce/bins.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/row_splits.h"
 
 namespace thalweg {
 namespace {
@@ -146,6 +147,42 @@ class SparseBincount : public Kernel {
   bool binary_ = false;
 };
 
+class RaggedBincount : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    auto kernel = std::make_unique<RaggedBincount>();
+    ASSIGN_OR_RETURN(kernel->binary_, c.Attr<bool>("binary_output"));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor &splits = ctx.input(0), &values = ctx.input(1), &weights = ctx.input(3);
+    ASSIGN_OR_RETURN(const int64_t size, SizeOf(ctx.input(2)));
+    ASSIGN_OR_RETURN(const void* each, WeightsOf(weights, values, true));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> rows, Rows(splits, values.num_elements()));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, ValuesOf(values, false));
+    ASSIGN_OR_RETURN(Tensor * out, ZeroedOutput(ctx, weights.dtype(), {splits.dim(0) - 1, size}));
+    return compute::CountBins(weights.dtype(),
+                              {.count = values.num_elements(), .bins = size, .binary = binary_},
+                              numbers.data(), rows.data(), each, out->mutable_raw_data());
+  }
+
+ private:
+  // The row of each value.
+  static Result<std::vector<int64_t>> Rows(const Tensor& splits, int64_t count) {
+    ASSIGN_OR_RETURN(const Splits ends, SplitsOf(splits, count, Cover::kWhole));
+    std::vector<int64_t> rows;
+    rows.reserve(static_cast<size_t>(count));
+    for (size_t row = 0; row + 1 < ends.size(); ++row) {
+      rows.insert(rows.end(), static_cast<size_t>(ends[row + 1] - ends[row]),
+                  static_cast<int64_t>(row));
+    }
+    return rows;
+  }
+
+  bool binary_ = false;
+};
+
 template <class T, class Count>
 Status Histogram(Context& ctx) {
   const Tensor &values = ctx.input(0), &range = ctx.input(1);
@@ -177,6 +214,7 @@ THALWEG_KERNEL(bincount, cpu) {
     constexpr DType dtype = kDTypeOf<T>;
     registry.AddFunction<Bincount>("Bincount", kCpu, {{"T", dtype}});
     registry.Add<DenseBincount>("DenseBincount", kCpu, {{"T", dtype}});
+    registry.Add<RaggedBincount>("RaggedBincount", kCpu, {{"T", dtype}});
     registry.Add<SparseBincount>("SparseBincount", kCpu, {{"T", dtype}});
     registry.AddFunction<Histogram<T, int32_t>>("HistogramFixedWidth", kCpu,
                                                 {{"T", dtype}, {"dtype", DType::kInt32}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts by bin: Bincount, DenseBincount, SparseBincount of small integers (those at or above
-// `size` are passed over), HistogramFixedWidth of numbers.
+// Counts by bin: Bincount, DenseBincount, RaggedBincount, SparseBincount of small integers (those
+// at or above `size` are passed over), HistogramFixedWidth of numbers.
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/tensor/integers.h"
@@ -32,6 +32,15 @@ Status DenseBincountShape(ShapeContext& c) {
     return InvalidArgument("input must be a vector or a matrix, got shape ", input.ToString());
   }
   c.set_output(0, input.rank() < 2 ? PartialShape{size} : PartialShape{input.dim(0), size});
+  return OkStatus();
+}
+
+Status RaggedBincountShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const int64_t size, SizeAt(c, 2, "size", 0));
+  ASSIGN_OR_RETURN(const PartialShape splits, c.InputWithRank(0, 1));
+  const int64_t splits_count = splits.dim(0);
+  if (splits_count == 0) return InvalidArgument("Splits must be non-empty");
+  c.set_output(0, PartialShape{splits_count < 0 ? splits_count : splits_count - 1, size});
   return OkStatus();
 }
 
@@ -71,5 +80,7 @@ THALWEG_OP(bincount) {
   add("Bincount", BincountShape, "How often, or with what weight, each number occurs.");
   add("DenseBincount", DenseBincountShape, "How often each number occurs, for each row.");
   add("HistogramFixedWidth", HistogramShape, "How many values fall into each of equal intervals.");
+  add("RaggedBincount", RaggedBincountShape,
+      "How often each number occurs in each row of a ragged tensor.");
   add("SparseBincount", SparseBincountShape, "How often each number occurs in a sparse tensor.");
 }

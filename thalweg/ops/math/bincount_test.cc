@@ -94,6 +94,38 @@ TEST(BincountTest, Sparse) {
       .Run();
 }
 
+TEST(BincountTest, Ragged) {
+  const In splits = In({4}, {0, 2, 2, 5}), size = In({}, {3});
+  OpCase("RaggedBincount")
+      .Reference([](RefCall<double>& r) {
+        const auto bins = static_cast<int64_t>(r.in[2][0]);
+        r.out = {Array<double>(Shape{r.in[0].size() - 1, bins})};
+        Count(r.in[1], r.in[3], r.Attr<bool>("binary_output"), r.out[0], bins, [&](int64_t i) {
+          int64_t row = 0;
+          while (i >= static_cast<int64_t>(r.in[0][row + 1])) ++row;
+          return row;
+        });
+      })
+      .Try({splits, In({5}, {1, 1, 2, 0, 9}), size, In({0})}, kIndex32)
+      .Try({splits, In({5}, {1, 1, 2, 0, 2}), size, In({5})}, kIndex64)
+      .Try({splits, In({5}, {1, 1, 2, 0, 2}), size, In({5})}, kBinary)
+      .Try({In({1}, {0}), In({0}), size, In({0})}, kIndex32)
+      .Bad({splits, In({5}, {1, -1, 2, 0, 2}), size, In({0})}, kIndex32, Code::kInvalidArgument,
+           "non-negative")
+      .Bad({splits, In({4}, {1, 1, 2, 0}), size, In({0})}, kIndex32, Code::kInvalidArgument,
+           "row splits end at 5, of 4 values")
+      .Bad({In({2}, {1, 5}), In({5}), size, In({0})}, kIndex32, Code::kInvalidArgument,
+           "begin with 0")
+      .Bad({In({4}, {0, 3, 2, 5}), In({5}), size, In({0})}, kIndex32, Code::kInvalidArgument,
+           "go down")
+      .Bad({In({3}, {0, 9, 5}), In({5}), size, In({0})}, kIndex32, Code::kInvalidArgument,
+           "go down")
+      .Bad({In({0}), In({0}), size, In({0})}, kIndex32, Code::kInvalidArgument, "plits must")
+      .Bad({splits, In({5}), In({}, {-1}), In({0})}, kIndex32, Code::kInvalidArgument, "size must")
+      .Bad({splits, In({5}), size, In({2})}, kIndex32, Code::kInvalidArgument, "weights")
+      .Run();
+}
+
 TEST(BincountTest, Histogram) {
   OpCase("HistogramFixedWidth")
       .Reference([](RefCall<double>& r) {

@@ -52,6 +52,12 @@ class EqualityCpu : public Kernel {
 
   Status Compute(Context& ctx) override {
     const Tensor &a = ctx.input(0), &b = ctx.input(1);
+    const BinaryOp op = equal_ ? BinaryOp::kEqual : BinaryOp::kNotEqual;
+    // Scalars, as the predicates of loops and conditionals compare them: no shapes to make.
+    constexpr auto kInline = Tensor::Kind::kInline;
+    if (a.kind() == kInline && b.kind() == kInline && Comparable(a.dtype()) == a.dtype()) {
+      return RunBinaryKernel(ctx, op);
+    }
     const Shape a_shape = a.shape(), b_shape = b.shape();
     Result<compute::Broadcast> broadcast =
         compute::Broadcast::Make({a_shape.dims(), b_shape.dims()});
@@ -67,9 +73,8 @@ class EqualityCpu : public Kernel {
                      out->mutable_data<bool>());
       return OkStatus();
     }
-    return compute::RunBinary(ctx.work(), equal_ ? BinaryOp::kEqual : BinaryOp::kNotEqual,
-                              Comparable(a.dtype()), *broadcast, a.raw_data(), b.raw_data(),
-                              out->mutable_raw_data());
+    return compute::RunBinary(ctx.work(), op, Comparable(a.dtype()), *broadcast, a.raw_data(),
+                              b.raw_data(), out->mutable_raw_data());
   }
 
  private:

@@ -9,12 +9,9 @@ namespace {
 
 using compute::ReduceOp;
 
-// The axes from the front; InvalidArgument when one is out of range or given twice.
+// The axes from the front, of a tensor of any shape; InvalidArgument when one is out of range or
+// given twice.
 Result<Dims> AxesOf(const Tensor& axes, int rank) {
-  if (axes.rank() > 1) {
-    return InvalidArgument("reduction_indices must be a scalar or a vector, got shape ",
-                           axes.shape());
-  }
   Dims found;
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
     ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), rank, "reduction axis"));

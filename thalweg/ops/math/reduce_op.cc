@@ -23,10 +23,6 @@ Status ReduceShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool keep, c.Attr<bool>("keep_dims"));
   const PartialShape& x = c.input(0);
   const PartialShape& axes_shape = c.input(1);
-  if (axes_shape.known_rank() && axes_shape.rank() > 1) {
-    return InvalidArgument("reduction_indices must be a scalar or a vector, got shape ",
-                           axes_shape.ToString());
-  }
   if (!x.known_rank()) return OkStatus();
   const Tensor axes = c.InputValue(1);
   if (axes.empty()) {
@@ -90,7 +86,8 @@ Status MeanGradient(GradientContext& c) {
   const Output spread = Spread(c, m), x = c.input(0);
   const int64_t in = x.shape().num_elements(), out = c.output(0).shape().num_elements();
   if (in >= 0 && out > 0) {
-    c.set_input_grad(0, m.Div(spread, m.Number(x, static_cast<double>(in / out))));
+    const int64_t averaged = in / out;  // elements of each mean
+    c.set_input_grad(0, m.Div(spread, m.Number(x, static_cast<double>(averaged))));
     return m.status();
   }
   const Output in_size = m.Op("Size", {x});

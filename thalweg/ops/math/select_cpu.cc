@@ -86,13 +86,25 @@ Status ClipByValue(Context& ctx) {
                              bound.ToString(), " against ", shape.ToString());
     }
   }
-  const Shape low = ctx.input(1).shape(), high = ctx.input(2).shape();
-  ASSIGN_OR_RETURN(const auto with_high, compute::Broadcast::Make({shape.dims(), high.dims()}));
-  ASSIGN_OR_RETURN(const auto with_low, compute::Broadcast::Make({shape.dims(), low.dims()}));
+  // Complex numbers are clipped as two real ones each.
+  const bool is_complex = IsComplex(dtype);
+  const DType part = !is_complex                  ? dtype
+                     : dtype == DType::kComplex64 ? DType::kFloat
+                                                  : DType::kDouble;
+  const auto parts = [&](const Shape& of) {
+    Dims dims = of.dims();
+    if (is_complex) dims.push_back(2);
+    return dims;
+  };
+  const Dims whole = parts(shape);
+  ASSIGN_OR_RETURN(const auto with_high,
+                   compute::Broadcast::Make({whole, parts(ctx.input(2).shape())}));
+  ASSIGN_OR_RETURN(const auto with_low,
+                   compute::Broadcast::Make({whole, parts(ctx.input(1).shape())}));
   ASSIGN_OR_RETURN(Tensor * y, ctx.TakeOrAllocateOutput({0}, 0, dtype, shape));
-  RETURN_IF_ERROR(compute::RunBinary(ctx.work(), compute::BinaryOp::kMinimum, dtype, with_high,
-                                     data, ctx.input(2).raw_data(), y->mutable_raw_data()));
-  return compute::RunBinary(ctx.work(), compute::BinaryOp::kMaximum, dtype, with_low, y->raw_data(),
+  RETURN_IF_ERROR(compute::RunBinary(ctx.work(), compute::BinaryOp::kMinimum, part, with_high, data,
+                                     ctx.input(2).raw_data(), y->mutable_raw_data()));
+  return compute::RunBinary(ctx.work(), compute::BinaryOp::kMaximum, part, with_low, y->raw_data(),
                             ctx.input(1).raw_data(), y->mutable_raw_data());
 }
 
@@ -106,7 +118,9 @@ THALWEG_KERNEL(select, cpu) {
   };
   for (DType dtype : kNumbers) add(dtype);
   for (DType dtype : {DType::kBool, DType::kString, DType::kResource, DType::kVariant}) add(dtype);
-  for (DType dtype : kReals) {
+  const auto add_clip = [&](DType dtype) {
     registry.AddFunction<ClipByValue>("ClipByValue", kCpu, {{"T", dtype}});
-  }
+  };
+  for (DType dtype : kReals) add_clip(dtype);
+  for (DType dtype : {DType::kComplex64, DType::kComplex128}) add_clip(dtype);
 }

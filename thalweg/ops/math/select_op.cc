@@ -76,6 +76,9 @@ Status ClipShape(ShapeContext& c) {
 }
 
 Status ClipGradient(GradientContext& c) {
+  if (IsComplex(c.input(0).dtype())) {
+    return Unimplemented("the gradient of ClipByValue for complex numbers, which have no order");
+  }
   GradientMath m(c);
   const Output x = c.input(0), grad = c.grad(0), zero = m.Number(x, 0);
   const Output below = m.Op("Less", {x, c.input(1)}), above = m.Op("Greater", {x, c.input(2)});
@@ -101,5 +104,7 @@ THALWEG_OP(select) {
   registry.Op("ClipByValue")
       .Shape(ClipShape)
       .Gradient(ClipGradient)
-      .Doc("t, but at least clip_value_min and at most clip_value_max.");
+      .Doc(
+          "t, but at least clip_value_min and at most clip_value_max; of complex numbers each "
+          "part.");
 }

@@ -75,13 +75,18 @@ TEST(SelectTest, Objects) {
   EXPECT_EQ((*RunOp("SelectV2", {condition, none, text}))[0].shape(), Shape({2, 0, 2}));
 }
 
+double Clipped(double x, double low, double high) { return std::max(std::min(x, high), low); }
+
+OpCase::Complex Clipped(OpCase::Complex x, OpCase::Complex low, OpCase::Complex high) {
+  return {Clipped(x.real(), low.real(), high.real()), Clipped(x.imag(), low.imag(), high.imag())};
+}
+
 TEST(SelectTest, ClipByValue) {
   OpCase("ClipByValue")
-      .Reference([](RefCall<double>& r) {
+      .Reference([](auto& r) {
         r.out = {r.in[0]};
         ForEachIndex(r.in[0].shape, [&](const std::vector<int64_t>& at) {
-          const double low = r.in[1].At(at), high = r.in[2].At(at);
-          r.out[0].At(at) = std::max(std::min(r.in[0].At(at), high), low);
+          r.out[0].At(at) = Clipped(r.in[0].At(at), r.in[1].At(at), r.in[2].At(at));
         });
       })
       .Try({In({7, 31}).Range(0, 9), In({}, {3}), In({}, {6})})

@@ -5,14 +5,16 @@
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
 
-Status CheckScalars(const Context& ctx, std::initializer_list<const char*> names) {
+// Range takes vectors of one element too, LinSpace does not.
+Status CheckScalars(const Context& ctx, std::initializer_list<const char*> names, bool legacy) {
   int i = 0;
   for (const char* name : names) {
-    if (ctx.input(i).num_elements() != 1) {
+    if (!IsLegacyScalar(ctx.input(i)) || (!legacy && ctx.input(i).rank() != 0)) {
       return InvalidArgument(name, " must be a scalar, got shape ", ctx.input(i).shape());
     }
     ++i;
@@ -43,7 +45,7 @@ Result<int64_t> CountOf(T start, T limit, T delta) {
 
 template <class T>
 Status Range(Context& ctx) {
-  RETURN_IF_ERROR(CheckScalars(ctx, {"start", "limit", "delta"}));
+  RETURN_IF_ERROR(CheckScalars(ctx, {"start", "limit", "delta"}, true));
   const auto start = compute::ValueOf(ctx.input(0).scalar<T>()),
              limit = compute::ValueOf(ctx.input(1).scalar<T>()),
              delta = compute::ValueOf(ctx.input(2).scalar<T>());
@@ -64,7 +66,7 @@ Status Range(Context& ctx) {
 
 template <class T>
 Status LinSpace(Context& ctx) {
-  RETURN_IF_ERROR(CheckScalars(ctx, {"start", "stop", "num"}));
+  RETURN_IF_ERROR(CheckScalars(ctx, {"start", "stop", "num"}, false));
   const T start = ctx.input(0).scalar<T>(), stop = ctx.input(1).scalar<T>();
   const int64_t num = IntAt(ctx.input(2), 0);
   if (num <= 0) return InvalidArgument("num must be positive, got ", num);

@@ -56,6 +56,15 @@ std::vector<double> Factors(Fold fold, const Indices& ids, int64_t segments) {
   return factors;
 }
 
+// Sorted ids numbered without gaps: an id itself may be larger than there is memory for.
+Indices WithoutGaps(const Indices& ids) {
+  Indices numbers(ids.size(), 0);
+  for (size_t i = 1; i < ids.size(); ++i) {
+    numbers[i] = numbers[i - 1] + (ids[i] == ids[i - 1] ? 0 : 1);
+  }
+  return numbers;
+}
+
 // Output 0: `rows` rows like those of `data`, zero and then the sums by segment.
 Status SumInto(Context& ctx, const Tensor& data, int64_t rows, const Indices& from,
                const Indices& to, const std::vector<double>& factors) {
@@ -79,8 +88,8 @@ Status Segments(Context& ctx) {
   const Tensor &data = ctx.input(0), &given = ctx.input(2);
   RETURN_IF_ERROR(CheckShapes(data, ctx.input(1), given));
   ASSIGN_OR_RETURN(const Indices indices, Bounded(ctx.input(1), data.dim(0), "indices"));
-  // The last id and one more must still be a number of rows.
-  ASSIGN_OR_RETURN(Indices ids, Bounded(given, std::numeric_limits<int64_t>::max(), "segment_ids"));
+  // TensorFlow counts segments in 32 bits.
+  ASSIGN_OR_RETURN(Indices ids, Bounded(given, std::numeric_limits<int32_t>::max(), "segment_ids"));
   if (!std::is_sorted(ids.begin(), ids.end())) {
     return InvalidArgument("segment ids are not increasing");
   }
@@ -98,7 +107,7 @@ Status Segments(Context& ctx) {
   dims[0] = segments;
   RETURN_IF_ERROR(Shape::Make(dims).status());
   return SumInto(ctx, data, segments, indices, ids,
-                 Factors(F, ids, ids.empty() ? 0 : ids.back() + 1));
+                 Factors(F, WithoutGaps(ids), static_cast<int64_t>(ids.size())));
 }
 
 // What both gradients begin with.

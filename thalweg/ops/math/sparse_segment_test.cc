@@ -64,6 +64,8 @@ void RunForward(const std::string& op) {
       .Bad({In({4}), In({2}, {0, 1}), In({2}, {1, 0})}, kInt32, Code::kInvalidArgument,
            "not increasing")
       .Bad({In({4}), In({2}, {0, 1}), In({1}, {0})}, kInt32, Code::kInvalidArgument, "same size")
+      .Bad({In({4}), In({1}, {0}), In({1}, {2147483647})}, kInt32, Code::kInvalidArgument,
+           "out of range")
       .Bad({In({}), In({1}, {0}), In({1}, {0})}, kInt32, Code::kInvalidArgument, "")
       .Run();
 }
@@ -120,6 +122,17 @@ void RunSparseBackward(const std::string& op) {
       .Bad({In({3}), In({2}, {0, 5}), In({2}, {0, 0}), In({}, {5})}, kInt32, Code::kInvalidArgument,
            "indices")
       .Run();
+}
+
+// What TensorFlow says too, before anything as large is made.
+TEST(SparseSegmentTest, HugeIds) {
+  for (const char* op : {"SparseSegmentMean", "SparseSegmentSqrtN", "SparseSegmentSum"}) {
+    for (const int64_t id : {int64_t{2147483647}, int64_t{1} << 40, int64_t{1} << 62}) {
+      const auto got = RunOp(op, {Tensor::Vector<float>({1, 2}), Tensor::Vector<int32_t>({0, 1}),
+                                  Tensor::Vector<int64_t>({0, id})});
+      EXPECT_EQ(got.status().code(), Code::kInvalidArgument) << op << got.status().ToString();
+    }
+  }
 }
 
 TEST(SparseSegmentTest, Segments) {

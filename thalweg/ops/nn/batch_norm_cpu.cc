@@ -96,6 +96,11 @@ class BatchNormCpu : public BatchNormKernel {
     const int64_t n = s.channels;
     RETURN_IF_ERROR(CheckVector(scale, n, "scale"));
     RETURN_IF_ERROR(CheckVector(offset, n, "offset"));
+    for (int i : {3, 4}) {
+      if (ctx.input(i).rank() == 1) continue;
+      return InvalidArgument(i == 3 ? "mean" : "variance", " must be a vector, got shape ",
+                             ctx.input(i).shape());
+    }
     const bool needs_moments = !training_ || average_ != 1;
     if (needs_moments) {
       RETURN_IF_ERROR(CheckVector(ctx.input(3), n, "mean"));
@@ -137,13 +142,14 @@ class BatchNormCpu : public BatchNormKernel {
                                const std::vector<double>& variance) const {
     const auto count = static_cast<double>(s.per_channel());
     const double unbiased = training_ ? count / std::max(1.0, count - 1) : 1;
+    const double none = training_ && count == 0 ? std::nan("") : 0;  // a mean of nothing
     float* out[4];
     for (int i = 0; i < 4; ++i) {
       ASSIGN_OR_RETURN(out[i], Vector(ctx, i + 1, s.channels));
     }
     const bool blends = training_ && average_ != 1;
     for (int64_t c = 0; c < s.channels; ++c) {
-      double running_mean = mean[c], running_variance = variance[c] * unbiased;
+      double running_mean = mean[c] + none, running_variance = variance[c] * unbiased + none;
       if (blends) {
         running_mean = average_ * running_mean + (1 - average_) * ctx.input(3).data<float>()[c];
         running_variance =

@@ -3,6 +3,7 @@
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/nn/batch_norm_second.h"
 #include "thalweg/ops/nn/slide.h"
 
 namespace thalweg {
@@ -76,6 +77,13 @@ Status BatchNormGradient(GradientContext& c) {
   return m.status();
 }
 
+Status SecondGradient(GradientContext& c) {
+  ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
+  ASSIGN_OR_RETURN(const float epsilon, c.node().Attr<float>("epsilon"));
+  ASSIGN_OR_RETURN(const bool training, c.node().Attr<bool>("is_training"));
+  return SecondBatchNorm(c, format, epsilon).Make(training);
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -89,7 +97,7 @@ THALWEG_OP(batch_norm) {
   for (const char* op : {"FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
     registry.Op(op)
         .Shape(BatchNormGradShape)
-        .NotDifferentiable("second derivatives of batch normalisation are not supported")
+        .Gradient(SecondGradient)
         .Doc("The gradients of FusedBatchNorm by x, scale and offset.");
   }
   registry.Op("_FusedBatchNormEx")

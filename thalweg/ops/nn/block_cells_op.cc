@@ -49,8 +49,11 @@ Status SequenceShape(ShapeContext& c) {
 }
 
 Status SequenceGradShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(1, 3).status());
-  for (int i = 0; i < 8; ++i) c.set_output(i, c.input(i + 1));
+  constexpr int kRanks[] = {3, 2, 2, 2, 1, 1, 1, 1};  // of x, cs_prev, h_prev, w, wci ...
+  for (int i = 0; i < 8; ++i) {
+    ASSIGN_OR_RETURN(const PartialShape like, c.InputWithRank(i + 1, kRanks[i]));
+    c.set_output(i, like);
+  }
   return OkStatus();
 }
 

@@ -29,7 +29,10 @@ Status BackpropInputShape(ShapeContext& c) {
 }
 
 Status BackpropFilterShape(ShapeContext& c) {
-  RETURN_IF_ERROR(ParseWindowAttrs(c, true, true).status());
+  const Status attrs = ParseWindowAttrs(c, true, true).status();
+  if (attrs.code() == Code::kUnimplemented)
+    return InvalidArgument(attrs.message());  // TensorFlow's
+  RETURN_IF_ERROR(attrs);
   RETURN_IF_ERROR(c.InputWithRank(0, 4).status());
   RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
   const PartialShape sizes = c.InputAsShape(1);

@@ -88,6 +88,9 @@ TEST(Conv2DTest, BackpropFilter) {
       .Try({In({0, 4, 4, 3}), In({4}, {2, 2, 3, 2}), In({0, 3, 3, 2})}, ConvAttrs(1, 1, "VALID"))
       .Bad({In({1, 4, 4, 3}), In({4}, {2, 2, 3, 2}), In({1, 4, 4, 2})}, ConvAttrs(1, 1, "VALID"),
            Code::kInvalidArgument, "out_backprop")
+      .Bad({In({1, 4, 4, 3}), In({4}, {2, 2, 3, 2}), In({1, 4, 4, 2})},
+           {{"strides", std::vector<int64_t>{1, 1, 1, 2}}, {"padding", "SAME"}},
+           Code::kInvalidArgument, "channel")
       .Run();
 }
 

@@ -3,6 +3,7 @@
 // dimensions. Private to it.
 #pragma once
 
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/ops/nn/conv_attrs.h"
 
 namespace thalweg {
@@ -26,7 +27,7 @@ Result<ConvAny> ParseConvAny(const Source& source) {
   ASSIGN_OR_RETURN(slide.explicit_paddings, source.template Attr<Ints>("explicit_paddings"));
   ASSIGN_OR_RETURN(slide.padding, source.template Attr<std::string>("padding"));
   ASSIGN_OR_RETURN(conv.batch_dims, source.template Attr<int64_t>("batch_dims"));
-  ASSIGN_OR_RETURN(conv.groups, source.template Attr<int64_t>("groups"));
+  ASSIGN_OR_RETURN(conv.groups, Int32Attr(source, "groups"));
   slide.format.rank = static_cast<int>(slide.strides.size());
   if (slide.format.rank != 4 && slide.format.rank != 5) {
     return InvalidArgument("strides must have 4 or 5 elements, for 2 or 3 dimensions, got ",

@@ -27,7 +27,9 @@ Result<Slide> ParseConv(const Source& source, int rank) {
   ASSIGN_OR_RETURN(slide.strides, source.template Attr<std::vector<int64_t>>("strides"));
   RETURN_IF_ERROR(CheckPerDimension(slide.strides, slide.format, "strides"));
   ASSIGN_OR_RETURN(slide.dilations, source.template Attr<std::vector<int64_t>>("dilations"));
-  RETURN_IF_ERROR(CheckPerDimension(slide.dilations, slide.format, "dilations"));
+  const bool depthwise = node.op_name() == "DepthwiseConv2dNative";
+  RETURN_IF_ERROR(CheckPerDimension(slide.dilations, slide.format, "dilations", false,
+                                    depthwise ? BelowOne::kUnimplemented : BelowOne::kInvalid));
   return slide;
 }
 

@@ -9,6 +9,7 @@
 
 #include "thalweg/base/status.h"
 #include "thalweg/graph/attr_value.h"
+#include "thalweg/graph/narrow_attr.h"
 
 namespace thalweg {
 
@@ -35,6 +36,7 @@ inline Result<PerDimension> ParsePerDimension(const std::vector<int64_t>& values
   if (values.size() != 4) {
     return InvalidArgument(what, " must have 4 elements, got ", values.size());
   }
+  RETURN_IF_ERROR(CheckInt32(values, what));
   if (values[0] != 1 || values[format.channels()] != 1) {
     return Unimplemented(what, " must be 1 in the batch and channel dimensions, got ", values[0],
                          " and ", values[format.channels()]);

@@ -12,9 +12,11 @@ Result<Slide> ParseDilation(const Source& source) {
   Slide slide;
   ASSIGN_OR_RETURN(slide.padding, source.template Attr<std::string>("padding"));
   ASSIGN_OR_RETURN(slide.strides, source.template Attr<std::vector<int64_t>>("strides"));
-  RETURN_IF_ERROR(CheckPerDimension(slide.strides, slide.format, "strides"));
+  RETURN_IF_ERROR(
+      CheckPerDimension(slide.strides, slide.format, "strides", false, BelowOne::kUnimplemented));
   ASSIGN_OR_RETURN(slide.dilations, source.template Attr<std::vector<int64_t>>("rates"));
-  RETURN_IF_ERROR(CheckPerDimension(slide.dilations, slide.format, "rates"));
+  RETURN_IF_ERROR(
+      CheckPerDimension(slide.dilations, slide.format, "rates", false, BelowOne::kUnimplemented));
   return slide;
 }
 

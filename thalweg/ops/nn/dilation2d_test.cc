@@ -60,6 +60,11 @@ TEST(Dilation2DTest, Forward) {
            "depth")
       .Bad({In({1, 2, 2, 2}), In({3, 2, 2})}, Attrs(1, 1, 1, "VALID"), Code::kInvalidArgument,
            "fit")
+      .Bad({In({1, 2, 2, 2}), In({2, 2, 2})},
+           {{"strides", std::vector<int64_t>{1, 1, 1, 0}},
+            {"rates", std::vector<int64_t>{1, 1, 1, 1}},
+            {"padding", "SAME"}},
+           Code::kUnimplemented, "channel")
       .Bad({In({1, 2, 2, 2}), In({2, 2, 2})}, Attrs(0, 1, 1, "VALID"), Code::kInvalidArgument,
            "strides")
       .Run();

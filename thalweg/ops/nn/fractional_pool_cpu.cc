@@ -57,6 +57,7 @@ class FractionalPoolCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     if (x.rank() != 4) return InvalidArgument("the image must have 4 dimensions, got ", x.shape());
     int64_t out[2];
+    for (int d : {0, 3}) RETURN_IF_ERROR(PooledSize(x.dim(d), 1, d).status());
     for (int d : {1, 2}) {
       ASSIGN_OR_RETURN(out[d - 1], PooledSize(x.dim(d), ratio_[static_cast<size_t>(d)], d));
     }

@@ -99,6 +99,7 @@ TEST(FractionalPoolTest, BadInput) {
       .Bad({In({1, 7, 6, 1})}, channels, Code::kUnimplemented, "channel")
       .Bad({In({1, 7, 1, 1})}, Attrs(true, 1, 2), Code::kInvalidArgument, "higher")
       .Bad({In({1, 7, 6, 1})}, unseeded, Code::kInvalidArgument, "seed")
+      .Bad({In({0, 7, 6, 1})}, Attrs(true, 1, 2), Code::kInvalidArgument, "higher")
       .Bad({In({7, 6, 1})}, Attrs(true, 1, 2), Code::kInvalidArgument, "")
       .Run();
 }

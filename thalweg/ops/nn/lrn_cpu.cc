@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/norm/lrn.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -8,7 +9,7 @@ namespace {
 class LrnKernel : public Kernel {
  public:
   Status Read(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(options_.radius, c.Attr<int64_t>("depth_radius"));
+    ASSIGN_OR_RETURN(options_.radius, Int32Attr(c, "depth_radius"));
     ASSIGN_OR_RETURN(options_.bias, c.Attr<float>("bias"));
     ASSIGN_OR_RETURN(options_.alpha, c.Attr<float>("alpha"));
     ASSIGN_OR_RETURN(options_.beta, c.Attr<float>("beta"));

@@ -8,11 +8,29 @@
 
 namespace thalweg {
 
+// The code of a size or stride below 1 for the batch or the channels is TensorFlow's, which looks
+// at them in an order of its own in each operation.
+inline BelowOne BelowOneOf(std::string_view op, bool strides) {
+  if (op == "AvgPoolGrad" || op == "MaxPoolGradGrad") {
+    return strides ? BelowOne::kInvalid : BelowOne::kUnimplemented;
+  }
+  for (std::string_view name : {"AvgPool3D", "AvgPool3DGrad", "MaxPool3D", "MaxPoolV2"}) {
+    if (op == name) return strides ? BelowOne::kUnimplemented : BelowOne::kInvalid;
+  }
+  for (std::string_view name : {"MaxPoolGrad", "MaxPoolGradV2", "MaxPoolGradGradV2",
+                                "MaxPool3DGrad", "MaxPool3DGradGrad"}) {
+    if (op == name) return BelowOne::kUnimplemented;
+  }
+  return BelowOne::kInvalid;
+}
+
 // Window sizes and strides, in attributes or, of the V2 operations, in inputs. A window over the
 // channels must be the only one and reach from stride to stride; only some operations have it.
-inline Status CheckPoolSizes(const Slide& slide) {
-  RETURN_IF_ERROR(CheckPerDimension(slide.ksize, slide.format, "ksize", true));
-  RETURN_IF_ERROR(CheckPerDimension(slide.strides, slide.format, "strides", true));
+inline Status CheckPoolSizes(const Slide& slide, std::string_view op) {
+  RETURN_IF_ERROR(
+      CheckPerDimension(slide.ksize, slide.format, "ksize", true, BelowOneOf(op, false)));
+  RETURN_IF_ERROR(
+      CheckPerDimension(slide.strides, slide.format, "strides", true, BelowOneOf(op, true)));
   const auto c = static_cast<size_t>(slide.format.channels());
   if (slide.ksize[c] == 1 && slide.strides[c] == 1) return OkStatus();
   for (int d = 0; d < slide.format.spatial_count(); ++d) {
@@ -67,17 +85,16 @@ Result<Slide> ParsePool(const Source& source) {
   if (node.FindAttr("ksize") == nullptr) return slide;
   ASSIGN_OR_RETURN(slide.ksize, source.template Attr<std::vector<int64_t>>("ksize"));
   ASSIGN_OR_RETURN(slide.strides, source.template Attr<std::vector<int64_t>>("strides"));
-  RETURN_IF_ERROR(CheckPoolSizes(slide));
+  RETURN_IF_ERROR(CheckPoolSizes(slide, node.op_name()));
   return slide;
 }
 
-// ksize and strides from the tensors of a V2 operation.
-inline Status SetPoolSizes(const Tensor& ksize, const Tensor& strides, Slide* slide) {
-  ASSIGN_OR_RETURN(const Dims k, IntVector(ksize, "ksize"));
-  ASSIGN_OR_RETURN(const Dims s, IntVector(strides, "strides"));
-  slide->ksize.assign(k.begin(), k.end());
-  slide->strides.assign(s.begin(), s.end());
-  return CheckPoolSizes(*slide);
+// ksize and strides from the tensors of a V2 operation, whatever their shape.
+inline Status SetPoolSizes(const Tensor& ksize, const Tensor& strides, std::string_view op,
+                           Slide* slide) {
+  for (int64_t i = 0; i < ksize.num_elements(); ++i) slide->ksize.push_back(IntAt(ksize, i));
+  for (int64_t i = 0; i < strides.num_elements(); ++i) slide->strides.push_back(IntAt(strides, i));
+  return CheckPoolSizes(*slide, op);
 }
 
 }  // namespace thalweg

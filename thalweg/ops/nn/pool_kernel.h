@@ -19,6 +19,7 @@ struct Pooling {
 class PoolKernel : public Kernel {
  public:
   Status Read(const KernelConstruction& c) {
+    op_ = c.node().op_name();
     ASSIGN_OR_RETURN(slide_, ParsePool(c));
     return OkStatus();
   }
@@ -30,7 +31,7 @@ class PoolKernel : public Kernel {
     Slide slide = slide_;
     if (slide.ksize.empty()) {
       const int n = ctx.num_inputs();
-      RETURN_IF_ERROR(SetPoolSizes(ctx.input(n - 2), ctx.input(n - 1), &slide));
+      RETURN_IF_ERROR(SetPoolSizes(ctx.input(n - 2), ctx.input(n - 1), op_, &slide));
     }
     if (!over_channels) RETURN_IF_ERROR(RefuseChannels(slide));
     if (image.rank() != slide.format.rank) {
@@ -65,6 +66,7 @@ class PoolKernel : public Kernel {
                            ", got ", tensor.shape());
   }
 
+  std::string op_;
   Slide slide_;
 };
 

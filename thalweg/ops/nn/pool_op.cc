@@ -14,7 +14,7 @@ Result<bool> ReadSizes(ShapeContext& c, Slide* slide) {
   const int n = c.num_inputs();
   const Tensor ksize = c.InputValue(n - 2), strides = c.InputValue(n - 1);
   if (ksize.empty() || strides.empty()) return false;
-  RETURN_IF_ERROR(SetPoolSizes(ksize, strides, slide));
+  RETURN_IF_ERROR(SetPoolSizes(ksize, strides, c.node().op_name(), slide));
   return true;
 }
 

@@ -143,6 +143,8 @@ TEST(PoolTest, Max) {
            Code::kInvalidArgument, "ksize")
       .Bad({In({1, 4, 4, 3}), In({3}, {1, 2, 2}), In({4}, {1, 1, 1, 1})}, {{"padding", "SAME"}},
            Code::kInvalidArgument, "4 elements")
+      .Bad({In({1, 4, 4, 3}), In({4}, {1, 2, 2, 1}), In({4}, {1, 2, 2, 0})}, {{"padding", "SAME"}},
+           Code::kUnimplemented, "channel")
       .Run();
   OpCase("MaxPool3D")
       .Reference(MaxReference)

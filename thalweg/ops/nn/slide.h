@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/ops/nn/window_shape.h"
 #include "thalweg/tensor/shape.h"
 
@@ -30,18 +31,26 @@ inline Result<SlideFormat> ParseSlideFormat(std::string_view text) {
   return Unimplemented("data_format ", text, " has no kernel here");
 }
 
+// What is said of a number below 1 for the batch or the channels: as of any other dimension, or
+// that only 1 is supported there.
+enum class BelowOne { kInvalid, kUnimplemented };
+
 // Strides, window sizes ...: one positive number for each dimension, 1 for the batch, and for the
 // channels unless `over_channels`.
 inline Status CheckPerDimension(const std::vector<int64_t>& values, const SlideFormat& format,
-                                std::string_view what, bool over_channels = false) {
+                                std::string_view what, bool over_channels = false,
+                                BelowOne below = BelowOne::kInvalid) {
   if (static_cast<int>(values.size()) != format.rank) {
     return InvalidArgument(what, " must have ", format.rank, " elements, got ", values.size());
   }
+  RETURN_IF_ERROR(CheckInt32(values, what));
+  const int64_t channels = values[static_cast<size_t>(format.channels())];
+  const bool outside = values[0] < 1 || channels < 1;
   for (int64_t value : values) {
+    if (outside && below == BelowOne::kUnimplemented) break;
     if (value < 1) return InvalidArgument(what, " must be positive, got ", value);
   }
-  const int64_t channels = values[static_cast<size_t>(format.channels())];
-  if (values[0] != 1 || (channels != 1 && !over_channels)) {
+  if (outside || values[0] != 1 || (channels != 1 && !over_channels)) {
     return Unimplemented(what, " must be 1 in the batch and channel dimensions, got ", values[0],
                          " and ", channels);
   }

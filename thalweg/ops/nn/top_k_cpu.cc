@@ -5,20 +5,22 @@
 #include <vector>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
-// The k largest of a row, largest first, the earlier of equal ones first.
-template <class T, class I>
+// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest.
+template <bool kSmallest = false, class T, class I>
 void Largest(const T* row, int64_t columns, int64_t k, std::vector<int64_t>& order, T* values,
              I* places) {
   std::iota(order.begin(), order.end(), int64_t{0});
   std::partial_sort(order.begin(), order.begin() + k, order.begin() + columns,
                     [row](int64_t a, int64_t b) {
-                      const auto x = compute::ValueOf(row[a]), y = compute::ValueOf(row[b]);
+                      const auto x = compute::ValueOf(row[kSmallest ? b : a]);
+                      const auto y = compute::ValueOf(row[kSmallest ? a : b]);
                       return x > y || (!(y > x) && a < b);
                     });
   for (int64_t i = 0; i < k; ++i) {
@@ -33,7 +35,7 @@ class TopKCpu : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<TopKCpu>();
     if (c.node().num_inputs() == 1) {
-      ASSIGN_OR_RETURN(kernel->k_, c.Attr<int64_t>("k"));
+      ASSIGN_OR_RETURN(kernel->k_, Int32Attr(c, "k"));
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
@@ -73,19 +75,79 @@ class TopKCpu : public Kernel {
   int64_t k_ = 0;
 };
 
-// Exact; recall_target and the like are permissions that need not be used.
+// Along any dimension. Exact; recall_target and the like are permissions that need not be used.
 template <class T>
-class ApproxTopKCpu : public TopKCpu<T, int32_t> {
+class ApproxTopKCpu : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const int64_t dimension, c.Attr<int64_t>("reduction_dimension"));
-    ASSIGN_OR_RETURN(const bool is_max, c.Attr<bool>("is_max_k"));
-    if (dimension != -1 || !is_max) {
-      return Unimplemented("only the largest elements along dimension -1, got is_max_k ", is_max,
-                           " and reduction_dimension ", dimension);
-    }
-    return TopKCpu<T, int32_t>::Create(c);
+    auto kernel = std::make_unique<ApproxTopKCpu>();
+    ASSIGN_OR_RETURN(kernel->k_, Int32Attr(c, "k"));
+    ASSIGN_OR_RETURN(kernel->dimension_, c.Attr<int64_t>("reduction_dimension"));
+    ASSIGN_OR_RETURN(kernel->largest_, c.Attr<bool>("is_max_k"));
+    return std::unique_ptr<Kernel>(std::move(kernel));
   }
+
+  Status Compute(Context& ctx) override {
+    const Tensor& x = ctx.input(0);
+    const Shape shape = x.shape();
+    ASSIGN_OR_RETURN(const int axis,
+                     NormaliseAxis(dimension_, shape.rank(), "reduction_dimension"));
+    const int64_t n = shape.dim(axis);
+    if (k_ < 0 || k_ > n) {
+      return InvalidArgument("input must have at least k = ", k_, " elements along dimension ",
+                             axis, ", got ", shape.ToString());
+    }
+    Dims dims = shape.dims();
+    dims[axis] = k_;
+    ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
+    ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, DType::kInt32, Shape(dims)));
+    if (values->num_elements() == 0) return OkStatus();
+    int64_t inner = 1;
+    for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape.dim(d);
+    const T* in = x.data<T>();
+    T* out = values->mutable_data<T>();
+    int32_t* at = places->mutable_data<int32_t>();
+    return compute::ForBlocks(ctx.work(), x.num_elements() / n, std::max<int64_t>(1, 16384 / n),
+                              [&](int64_t line, int64_t end) {
+                                Lines buffers(n, k_);
+                                for (; line < end; ++line) {
+                                  const int64_t from = line / inner * n * inner + line % inner;
+                                  const int64_t to = line / inner * k_ * inner + line % inner;
+                                  for (int64_t i = 0; i < n; ++i) {
+                                    buffers.in[i] = in[from + i * inner];
+                                  }
+                                  buffers.Find(largest_);
+                                  for (int64_t i = 0; i < k_; ++i) {
+                                    out[to + i * inner] = buffers.out[i];
+                                    at[to + i * inner] = buffers.at[i];
+                                  }
+                                }
+                              });
+  }
+
+ private:
+  // One line of elements, and what is found in it.
+  struct Lines {
+    Lines(int64_t n, int64_t k)
+        : in(static_cast<size_t>(n)),
+          out(static_cast<size_t>(k)),
+          at(static_cast<size_t>(k)),
+          order(static_cast<size_t>(n)) {}
+    void Find(bool largest) {
+      const auto n = static_cast<int64_t>(in.size()), k = static_cast<int64_t>(out.size());
+      if (largest) {
+        Largest(in.data(), n, k, order, out.data(), at.data());
+      } else {
+        Largest<true>(in.data(), n, k, order, out.data(), at.data());
+      }
+    }
+    std::vector<T> in, out;
+    std::vector<int32_t> at;
+    std::vector<int64_t> order;
+  };
+
+  int64_t k_ = 0, dimension_ = -1;
+  bool largest_ = true;
 };
 
 // False for a target that is no class, or a row with a prediction that is not finite.
@@ -104,7 +166,7 @@ class InTopKCpu : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<InTopKCpu>();
     if (c.node().num_inputs() == 2) {
-      ASSIGN_OR_RETURN(kernel->k_, c.Attr<int64_t>("k"));
+      ASSIGN_OR_RETURN(kernel->k_, Int32Attr(c, "k"));
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }

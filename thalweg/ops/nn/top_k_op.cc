@@ -38,11 +38,11 @@ Output Last(GradientMath& m, Output shape) {
               {{"end_mask", 1}, {"shrink_axis_mask", 1}});
 }
 
-// Each gradient goes back to the place that it came from.
-Status TopKGradient(GradientContext& c) {
-  GradientMath m(c);
-  const Output shape = m.Shape(c.input(0)), minus = m.Ints({-1});
-  const Output places = m.Op("Cast", {c.output(1)}, {{"DstT", DType::kInt32}});
+// The gradient of a tensor of this shape: each element of grad at the place of its row that it came
+// from.
+Output BackToPlaces(GradientMath& m, Output shape, Output from, Output grad) {
+  const Output minus = m.Ints({-1});
+  const Output places = m.Op("Cast", {from}, {{"DstT", DType::kInt32}});
   const Output k = m.Op("Reshape", {Last(m, m.Shape(places)), m.Ints({1})});
   const Output outer = m.Op("StridedSlice", {shape, m.Ints({0}), minus, m.Ints({1})});
   const Output count = m.Op("Prod", {outer, m.Ints({0})}, {{"keep_dims", true}});
@@ -51,16 +51,58 @@ Status TopKGradient(GradientContext& c) {
   const Output total = m.Op("Prod", {shape, m.Ints({0})});
   const Output begins = m.Op("Range", {m.Number(columns, 0), total, columns});
   const Output flat = m.Add(rows, m.Op("ExpandDims", {begins, minus}));
-  const Output grad = m.Op("UnsortedSegmentSum", {m.Op("Reshape", {c.grad(0), minus}),
-                                                  m.Op("Reshape", {flat, minus}), total});
-  c.set_input_grad(0, m.Op("Reshape", {grad, shape}));
+  const Output sums = m.Op("UnsortedSegmentSum",
+                           {m.Op("Reshape", {grad, minus}), m.Op("Reshape", {flat, minus}), total});
+  return m.Op("Reshape", {sums, shape});
+}
+
+Status TopKGradient(GradientContext& c) {
+  GradientMath m(c);
+  c.set_input_grad(0, BackToPlaces(m, m.Shape(c.input(0)), c.output(1), c.grad(0)));
   return m.status();
 }
 
-// The kernels reduce the last dimension; others stay unknown.
 Status ApproxTopKShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const int64_t k, c.Attr<int64_t>("k"));
   ASSIGN_OR_RETURN(const int64_t dimension, c.Attr<int64_t>("reduction_dimension"));
-  return dimension == -1 ? TopKShape(c) : OkStatus();
+  ASSIGN_OR_RETURN(PartialShape shape, c.InputWithRankAtLeast(0, 1));
+  if (!shape.known_rank()) return OkStatus();
+  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dimension, shape.rank(), "reduction_dimension"));
+  if (k < 0 || (shape.dim(axis) >= 0 && k > shape.dim(axis))) {
+    return InvalidArgument("input must have at least k = ", k, " elements along dimension ", axis,
+                           ", got ", shape.ToString());
+  }
+  shape.set_dim(axis, k);
+  c.set_output(0, shape);
+  c.set_output(1, shape);
+  return OkStatus();
+}
+
+// As for TopK, with the dimension moved to the end.
+Status ApproxTopKGradient(GradientContext& c) {
+  GradientMath m(c);
+  ASSIGN_OR_RETURN(const int64_t dimension, c.node().Attr<int64_t>("reduction_dimension"));
+  const PartialShape& x = c.input(0).shape();
+  if (dimension == -1) {
+    c.set_input_grad(0, BackToPlaces(m, m.Shape(c.input(0)), c.output(1), c.grad(0)));
+    return m.status();
+  }
+  if (!x.known_rank()) {
+    return Unimplemented("the gradient of ApproxTopK along dimension ", dimension,
+                         " of an input of unknown rank");
+  }
+  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dimension, x.rank(), "reduction_dimension"));
+  std::vector<int32_t> to_end, back(static_cast<size_t>(x.rank()));
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d != axis) to_end.push_back(d);
+  }
+  to_end.push_back(axis);
+  for (int d = 0; d < x.rank(); ++d) back[static_cast<size_t>(to_end[static_cast<size_t>(d)])] = d;
+  const auto moved = [&](Output a) { return m.Op("Transpose", {a, m.Ints(to_end)}); };
+  const Output shape = m.Op("GatherV2", {m.Shape(c.input(0)), m.Ints(to_end), m.Ints({0})});
+  const Output grad = BackToPlaces(m, shape, moved(c.output(1)), moved(c.grad(0)));
+  c.set_input_grad(0, m.Op("Transpose", {grad, m.Ints(back)}));
+  return m.status();
 }
 
 Status InTopKShape(ShapeContext& c) {
@@ -87,7 +129,7 @@ THALWEG_OP(top_k) {
   }
   registry.Op("ApproxTopK")
       .Shape(ApproxTopKShape)
-      .Gradient(TopKGradient)
+      .Gradient(ApproxTopKGradient)
       .Doc("TopK for those who can do with less than all of the largest: here it is exact.");
   for (const char* op : {"InTopK", "InTopKV2"}) {
     registry.Op(op)

@@ -61,8 +61,33 @@ TEST(TopKTest, Approximate) {
       .NoGradient("that of TopKV2; no kernel of double to test it with")
       .Try({In({7, 31}).Distinct()}, {{"k", 5}})
       .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument, "at least k")
-      .Bad({In({2, 3})}, {{"k", 1}, {"is_max_k", false}}, Code::kUnimplemented, "is_max_k")
+      .Bad({In({2, 3})}, {{"k", 1}, {"reduction_dimension", 2}}, Code::kInvalidArgument, "2")
+      .Bad({In({2, 3})}, {{"k", 3}, {"reduction_dimension", 0}}, Code::kInvalidArgument, "at least")
       .Run();
+}
+
+TEST(TopKTest, ApproximateAlongOthers) {
+  // [2,3,2]: lines along dimension 1.
+  const float numbers[] = {5, 1, 3, 2, 4, 0, -1, 7, -3, 9, -2, 8};
+  const Tensor x = Tensor::Of<float>(numbers, Shape{2, 3, 2});
+  const auto run = [&](int64_t dimension, bool largest) {
+    return *RunOp("ApproxTopK", {x},
+                  {{"k", 2}, {"reduction_dimension", dimension}, {"is_max_k", largest}});
+  };
+  const std::vector<Tensor> top = run(1, true), low = run(-2, false);
+  EXPECT_EQ(top[0].shape(), (Shape{2, 2, 2}));
+  const auto floats = [](const Tensor& t) {
+    const auto found = t.flat<float>();
+    return std::vector<float>(found.begin(), found.end());
+  };
+  const auto ints = [](const Tensor& t) {
+    const auto found = t.flat<int32_t>();
+    return std::vector<int32_t>(found.begin(), found.end());
+  };
+  EXPECT_EQ(floats(top[0]), (std::vector<float>{5, 2, 4, 1, -1, 9, -2, 8}));
+  EXPECT_EQ(ints(top[1]), (std::vector<int32_t>{0, 1, 2, 0, 0, 1, 2, 2}));
+  EXPECT_EQ(floats(low[0]), (std::vector<float>{3, 0, 4, 1, -3, 7, -2, 8}));
+  EXPECT_EQ(ints(low[1]), (std::vector<int32_t>{1, 2, 2, 0, 1, 0, 2, 2}));
 }
 
 void InTop(RefCall<double>& r, int64_t k) {

@@ -65,7 +65,7 @@ class BatchNormCpu : public Kernel {
         return InvalidArgument("mean, variance, beta and gamma must have ", t.dim(3),
                                " elements, got shape ", operand.shape());
       }
-      ASSIGN_OR_RETURN(norm.ranges[i], ScalarRange(ctx, 3 * i + 1, "input"));
+      ASSIGN_OR_RETURN(norm.ranges[i], LegacyRange(ctx, 3 * i + 1, "input"));
       norm.levels[i] = static_cast<const uint8_t*>(operand.raw_data());
     }
     SetRange(ctx, 1, compute::kBatchNormRange);

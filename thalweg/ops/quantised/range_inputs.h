@@ -4,6 +4,7 @@
 
 #include "thalweg/compute/quantised/levels.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 
@@ -13,6 +14,14 @@ inline Result<compute::RealRange> ScalarRange(const Context& ctx, int low, std::
     if (ctx.input(i).rank() == 0) continue;
     return InvalidArgument("`", i == low ? "min" : "max", "_", what,
                            "` must be rank 0 but is rank ", ctx.input(i).rank());
+  }
+  return compute::RealRange{ctx.input(low).scalar<float>(), ctx.input(low + 1).scalar<float>()};
+}
+
+// As ScalarRange; a vector of one element does as well.
+inline Result<compute::RealRange> LegacyRange(const Context& ctx, int low, std::string_view what) {
+  for (int i = low; i < low + 2; ++i) {
+    if (!IsLegacyScalar(ctx.input(i))) return ScalarRange(ctx, low, what);
   }
   return compute::RealRange{ctx.input(low).scalar<float>(), ctx.input(low + 1).scalar<float>()};
 }

@@ -15,7 +15,7 @@ const int32_t* Levels(const Tensor& x) { return static_cast<const int32_t*>(x.ra
 
 Status RequantizationRange(Context& ctx) {
   const Tensor& x = ctx.input(0);
-  ASSIGN_OR_RETURN(const RealRange range, ScalarRange(ctx, 1, "input"));
+  ASSIGN_OR_RETURN(const RealRange range, LegacyRange(ctx, 1, "input"));
   SetRange(ctx, 0, compute::UsedRange(x.num_elements(), Levels(x), range));
   return OkStatus();
 }

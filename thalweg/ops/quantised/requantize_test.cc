@@ -48,7 +48,7 @@ TEST(RequantizeTest, Range) {
       .Reference(UsedReference)
       .Try({kWide, End(-4), End(4)})
       .Try({In({2}, {1000000000, 1}), End(-4), End(8)})
-      .Bad({kWide, In({1}), End(1)}, {}, Code::kInvalidArgument, "rank")
+      .Bad({kWide, In({2}), End(1)}, {}, Code::kInvalidArgument, "rank")
       .Run();
   // Of no levels: the low end, as TensorFlow has it.
   const auto none = OutputsOf("RequantizationRange", {Levels(DType::kQint32, {0}, {}),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thalweg/graph/graph.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/tensor/shape.h"
 
 namespace thalweg {
@@ -25,6 +26,7 @@ inline Status CheckFour(const std::vector<int64_t>& values, std::string_view wha
   if (values.size() != 4) {
     return InvalidArgument(what, " must have 4 elements, got ", values.size());
   }
+  RETURN_IF_ERROR(CheckInt32(values, what));
   if (values[0] != 1 || values[3] != 1) {
     return Unimplemented(what, " must be 1 in the batch and channel dimensions, got ", values[0],
                          " and ", values[3]);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/ops/queue/wait_lines.h"
+#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {

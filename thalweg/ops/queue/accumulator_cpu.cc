@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
+
 #include "thalweg/ops/queue/accumulator.h"
 #include "thalweg/ops/queue/queue_node.h"
 #include "thalweg/tensor/integers.h"
@@ -18,6 +20,8 @@ class AccumulatorHandleCpu : public HandleKernel {
     spec.name = name.name;
     ASSIGN_OR_RETURN(spec.dtype, c.Attr<DType>("dtype"));
     ASSIGN_OR_RETURN(spec.shape, c.Attr<PartialShape>("shape"));
+    // Rows are of no scalar: TensorFlow takes that for a shape nobody knows.
+    if (std::is_same_v<A, SparseAccumulator> && spec.shape.rank() == 0) spec.shape = PartialShape();
     ASSIGN_OR_RETURN(const std::string reduction, c.Attr<std::string>("reduction_type"));
     if (reduction != "MEAN" && reduction != "SUM") {
       return InvalidArgument("reduction_type must be MEAN or SUM, got '", reduction, "'");

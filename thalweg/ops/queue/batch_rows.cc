@@ -93,4 +93,43 @@ Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
   return batch;
 }
 
+namespace {
+
+// A tensor of `rows` rows like those of `like`, of as many elements as `n` says.
+Result<Tensor> RowsLike(Allocator& allocator, const Tensor& like, int64_t rows, int64_t* n) {
+  const Shape shape = like.shape();
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims[0] = 1;
+  ASSIGN_OR_RETURN(const Shape row, Shape::Make(dims));
+  *n = row.num_elements();
+  dims[0] = rows;
+  ASSIGN_OR_RETURN(const Shape whole, Shape::Make(dims));
+  return Tensor::Allocate(allocator, like.dtype(), whole);
+}
+
+}  // namespace
+
+Result<Tensor> CutRows(Allocator& allocator, const Tensor& batch, int64_t begin, int64_t end) {
+  int64_t n = 0;
+  ASSIGN_OR_RETURN(Tensor rows, RowsLike(allocator, batch, end - begin, &n));
+  if (rows.num_elements() > 0) Copy(batch.dtype(), batch, begin * n, &rows, 0, (end - begin) * n);
+  return rows;
+}
+
+Result<Tensor> JoinRows(Allocator& allocator, std::span<const Tensor> parts, int64_t rows) {
+  int64_t n = 0, at = 0;
+  ASSIGN_OR_RETURN(Tensor whole, RowsLike(allocator, parts[0], rows, &n));
+  if (whole.num_elements() == 0) return whole;
+  const Tensor* first = nullptr;
+  for (const Tensor& part : parts) {
+    const int64_t count = part.num_elements();
+    if (count == 0) continue;
+    if (first == nullptr) first = &part;
+    Copy(part.dtype(), part, 0, &whole, at, count);
+    at += count;
+  }
+  for (; at < whole.num_elements(); at += n) Copy(first->dtype(), *first, 0, &whole, at, n);
+  return whole;
+}
+
 }  // namespace thalweg

@@ -18,4 +18,11 @@ Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i);
 Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
                        std::span<const Tensor> every, size_t stride);
 
+// Rows [begin, end) of dimension 0, in memory of their own.
+Result<Tensor> CutRows(Allocator& allocator, const Tensor& batch, int64_t begin, int64_t end);
+
+// The rows of `parts`, of one type and one shape of rows, one after the other in a tensor of `rows`
+// rows; those that are left repeat the first. There is at least one row, and not more than `rows`.
+Result<Tensor> JoinRows(Allocator& allocator, std::span<const Tensor> parts, int64_t rows);
+
 }  // namespace thalweg

@@ -10,7 +10,7 @@
 
 #include "thalweg/ops/queue/barrier.h"
 #include "thalweg/ops/queue/staging_map.h"
-#include "thalweg/ops/queue/test_waiting_call.h"
+#include "thalweg/testing/waiting_call.h"
 
 namespace thalweg {
 namespace {

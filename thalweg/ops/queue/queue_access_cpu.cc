@@ -4,6 +4,7 @@
 #include "thalweg/ops/queue/queue_node.h"
 #include "thalweg/ops/queue/tensor_queue.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
@@ -131,7 +132,7 @@ class DequeueManyCpu : public QueueKernel {
 
  private:
   std::optional<Status> Try(Context& ctx, TensorQueue& queue) override {
-    const Result<int64_t> n = IntScalar(ctx.input(1), "n");
+    const Result<int64_t> n = LegacyIntScalar(ctx.input(1), "n");
     if (!n.ok()) return n.status();
     const TensorQueue::Spec& spec = queue.spec();
     if (*n < 0) {

@@ -8,7 +8,7 @@
 
 #include "thalweg/ops/queue/tensor_queue.h"
 #include "thalweg/ops/queue/test_queue_calls.h"
-#include "thalweg/ops/queue/test_waiting_call.h"
+#include "thalweg/testing/waiting_call.h"
 
 namespace thalweg {
 namespace {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/ops/queue/wait_lines.h"
+#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/ops/queue/element_store.h"
-#include "thalweg/ops/queue/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/ops/random/class_distribution.h"
 #include "thalweg/ops/random/random_stream.h"
 
@@ -69,16 +70,24 @@ struct SamplerAttrs {
 
 Result<SamplerAttrs> ReadAttrs(const KernelConstruction& c) {
   SamplerAttrs attrs;
-  ASSIGN_OR_RETURN(attrs.num_true, c.Attr<int64_t>("num_true"));
-  ASSIGN_OR_RETURN(attrs.num_sampled, c.Attr<int64_t>("num_sampled"));
+  ASSIGN_OR_RETURN(attrs.num_true, Int32Attr(c, "num_true"));
+  ASSIGN_OR_RETURN(attrs.num_sampled, Int32Attr(c, "num_sampled"));
   ASSIGN_OR_RETURN(attrs.unique, c.Attr<bool>("unique"));
   return attrs;
 }
 
-Status CheckTrueClasses(const Tensor& classes, int64_t num_true) {
-  if (classes.rank() == 2 && classes.dim(1) == num_true) return OkStatus();
-  return InvalidArgument("true_classes must be a matrix of ", num_true, " columns, got shape ",
-                         classes.shape());
+Status CheckTrueClasses(const Tensor& classes, int64_t num_true, int64_t range) {
+  if (classes.rank() != 2 || classes.dim(1) != num_true) {
+    return InvalidArgument("true_classes must be a matrix of ", num_true, " columns, got shape ",
+                           classes.shape());
+  }
+  for (int64_t i = 0; i < classes.num_elements(); ++i) {
+    const int64_t value = classes.data<int64_t>()[i];
+    if (value < 0 || value >= range) {
+      return InvalidArgument("`true_candidate` out of range [0, ", range, "), received ", value);
+    }
+  }
+  return OkStatus();
 }
 
 template <Distribution (*kMake)(const KernelConstruction&)>
@@ -100,7 +109,7 @@ class SamplerCpu : public RandomKernel {
 
   Status Compute(Context& ctx) override {
     const Tensor& given = ctx.input(0);
-    RETURN_IF_ERROR(CheckTrueClasses(given, attrs_.num_true));
+    RETURN_IF_ERROR(CheckTrueClasses(given, attrs_.num_true, range_));
     const int64_t n = attrs_.num_sampled;
     ASSIGN_OR_RETURN(Tensor * sampled, ctx.AllocateOutput(0, DType::kInt64, Shape{n}));
     ASSIGN_OR_RETURN(Tensor * of_true, ctx.AllocateOutput(1, DType::kFloat, given.shape()));
@@ -165,14 +174,8 @@ class AllClassesCpu : public Kernel {
   }
   Status Compute(Context& ctx) override {
     const Tensor& given = ctx.input(0);
-    RETURN_IF_ERROR(CheckTrueClasses(given, attrs_.num_true));
     const int64_t n = attrs_.num_sampled;
-    for (int64_t i = 0; i < given.num_elements(); ++i) {
-      const int64_t value = given.data<int64_t>()[i];
-      if (value < 0 || value >= n) {
-        return InvalidArgument("`true_candidate` out of range [0, ", n, "), received ", value);
-      }
-    }
+    RETURN_IF_ERROR(CheckTrueClasses(given, attrs_.num_true, n));
     ASSIGN_OR_RETURN(Tensor * sampled, ctx.AllocateOutput(0, DType::kInt64, Shape{n}));
     ASSIGN_OR_RETURN(Tensor * of_true, ctx.AllocateOutput(1, DType::kFloat, given.shape()));
     ASSIGN_OR_RETURN(Tensor * of_sampled, ctx.AllocateOutput(2, DType::kFloat, Shape{n}));

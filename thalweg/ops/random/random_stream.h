@@ -11,6 +11,7 @@
 #include "thalweg/base/philox.h"
 #include "thalweg/compute/random/philox_fill.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/seed_stream.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -54,22 +55,6 @@ template <class K>
 Result<std::unique_ptr<Kernel>> CreateWithStream(const KernelConstruction& c) {
   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Stream::Make(c));
   return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(stream)));
-}
-
-// A tensor of two seeds, scrambled so that it does not matter which of them carries the randomness.
-inline Result<Philox> StreamOfSeed(const Tensor& seed) {
-  if (seed.rank() != 1 || seed.num_elements() != 2) {
-    return InvalidArgument("seed must have shape [2], not ", seed.shape());
-  }
-  const auto at = [&](int64_t i) {
-    return seed.dtype() == DType::kUint64 ? seed.data<uint64_t>()[i]
-                                          : static_cast<uint64_t>(IntAt(seed, i));
-  };
-  const uint64_t low = at(0), high = at(1);
-  const Philox::Block counter = {static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
-                                 static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)};
-  const Philox::Block mixed = Philox::Generate(counter, {0x3ec8f720u, 0x02461e29u});
-  return Philox({0, 0, mixed[2], mixed[3]}, {mixed[0], mixed[1]});
 }
 
 inline constexpr int64_t kPhiloxAlgorithm = 1;

@@ -3,6 +3,7 @@
 // cross features take them: N indices, N values, N shapes, then dense matrices.
 //   ASSIGN_OR_RETURN(const FeatureColumns columns, FeatureColumns::Of(ctx, n, num_dense));
 //   columns[k].Text(columns[k].first(row) + i)
+// Other layouts add their columns one by one.
 // Errors: InvalidArgument for shapes that do not belong together.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "thalweg/ops/sparse/sparse_input.h"
+#include "thalweg/tensor/row_splits.h"
 
 namespace thalweg {
 
@@ -46,20 +48,6 @@ class FeatureColumns {
     }
     return made;
   }
-  int64_t rows() const { return std::max<int64_t>(rows_, 0); }
-  const std::vector<FeatureColumn>& columns() const { return columns_; }
-
- private:
-  static constexpr int64_t kMostRows = int64_t{1} << 26;
-
-  Status SetRows(int64_t rows, std::string_view kind, int k) {
-    if (rows_ < 0) rows_ = rows;
-    if (rows != rows_) {
-      return InvalidArgument("Expected batch size ", rows_, " got ", rows, " at ", kind, " ", k);
-    }
-    if (rows > kMostRows) return ResourceExhausted("a batch of ", rows, " rows is too large");
-    return OkStatus();
-  }
   Status AddSparse(const Tensor& indices, const Tensor& values, const Tensor& shape, int k) {
     if (shape.rank() != 1 || shape.dim(0) != 2) {
       return InvalidArgument("shape should imply a 2D tensor, but got ", shape.shape(),
@@ -88,7 +76,31 @@ class FeatureColumns {
     columns_.emplace_back(values, std::move(starts), false);
     return OkStatus();
   }
+  // Values [n] in rows by splits.
+  Status AddRagged(const Tensor& values, const Tensor& splits, int k) {
+    if (values.rank() != 1 || splits.rank() != 1) {
+      return InvalidArgument("ragged tensor ", k, " must have rank 2: vectors of values and of ",
+                             "row splits, got shapes ", values.shape(), " and ", splits.shape());
+    }
+    ASSIGN_OR_RETURN(Splits starts, SplitsOf(splits, values.dim(0), Cover::kWhole));
+    RETURN_IF_ERROR(SetRows(splits.dim(0) - 1, "ragged tensor", k));
+    columns_.emplace_back(values, std::move(starts), false);
+    return OkStatus();
+  }
+  int64_t rows() const { return std::max<int64_t>(rows_, 0); }
+  const std::vector<FeatureColumn>& columns() const { return columns_; }
 
+ private:
+  static constexpr int64_t kMostRows = int64_t{1} << 26;
+
+  Status SetRows(int64_t rows, std::string_view kind, int k) {
+    if (rows_ < 0) rows_ = rows;
+    if (rows != rows_) {
+      return InvalidArgument("Expected batch size ", rows_, " got ", rows, " at ", kind, " ", k);
+    }
+    if (rows > kMostRows) return ResourceExhausted("a batch of ", rows, " rows is too large");
+    return OkStatus();
+  }
   int64_t rows_ = -1;
   std::vector<FeatureColumn> columns_;
 };

@@ -5,6 +5,7 @@
 
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_input.h"
+#include "thalweg/tensor/row_splits.h"
 
 namespace thalweg {
 namespace {
@@ -113,24 +114,44 @@ Status CountSparse(Context& ctx, const CountRules& rules) {
 }
 
 template <class W>
+Status CountRagged(Context& ctx, const CountRules& rules) {
+  const Tensor &splits = ctx.input(0), &values = ctx.input(1);
+  if (splits.rank() == 1 && splits.dim(0) < 2) {
+    return InvalidArgument("Must provide at least 2 elements for the splits, got ", splits.dim(0));
+  }
+  ASSIGN_OR_RETURN(const Splits split, SplitsOf(splits, values.num_elements(), Cover::kWhole));
+  Counts<W> counts(rules, values, ctx.input(2));
+  RETURN_IF_ERROR(counts.Check());
+  const size_t rows = split.size() - 1;
+  for (size_t row = 0; row < rows; ++row) {
+    for (int64_t i = split[row]; i < split[row + 1]; ++i) {
+      RETURN_IF_ERROR(counts.Add(static_cast<int64_t>(row), i));
+    }
+  }
+  return counts.SetOutputs(ctx, static_cast<int64_t>(rows));
+}
+
+template <class W>
 class CountCpu : public Kernel {
  public:
-  CountCpu(CountRules rules, bool sparse) : rules_(rules), sparse_(sparse) {}
+  using Function = Status (*)(Context&, const CountRules&);
+  CountCpu(CountRules rules, Function count) : rules_(rules), count_(count) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     CountRules rules;
     ASSIGN_OR_RETURN(rules.min_length, c.Attr<int64_t>("minlength"));
     ASSIGN_OR_RETURN(rules.max_length, c.Attr<int64_t>("maxlength"));
     ASSIGN_OR_RETURN(rules.binary, c.Attr<bool>("binary_output"));
-    const bool sparse = c.node().op_name() == "SparseCountSparseOutput";
-    return std::unique_ptr<Kernel>(std::make_unique<CountCpu<W>>(rules, sparse));
+    const std::string& op = c.node().op_name();
+    const Function count = op == "SparseCountSparseOutput"   ? CountSparse<W>
+                           : op == "RaggedCountSparseOutput" ? CountRagged<W>
+                                                             : CountDense<W>;
+    return std::unique_ptr<Kernel>(std::make_unique<CountCpu<W>>(rules, count));
   }
-  Status Compute(Context& ctx) override {
-    return sparse_ ? CountSparse<W>(ctx, rules_) : CountDense<W>(ctx, rules_);
-  }
+  Status Compute(Context& ctx) override { return count_(ctx, rules_); }
 
  private:
   const CountRules rules_;
-  const bool sparse_;
+  const Function count_;
 };
 
 }  // namespace
@@ -139,7 +160,8 @@ class CountCpu : public Kernel {
 // The schema allows these types of counts only.
 THALWEG_KERNEL(sparse_count, cpu) {
   ForEachType<Types<int32_t, int64_t, float, double>>([&]<class W>() {
-    for (const char* name : {"DenseCountSparseOutput", "SparseCountSparseOutput"}) {
+    for (const char* name :
+         {"DenseCountSparseOutput", "RaggedCountSparseOutput", "SparseCountSparseOutput"}) {
       registry.Add<CountCpu<W>>(name, kCpu, {{"output_type", kDTypeOf<W>}});
     }
   });

@@ -15,6 +15,12 @@ Status DenseCountShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status RaggedCountShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
+  SetSparseShapes(c, 0, 2);
+  return OkStatus();
+}
+
 Status SparseCountShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckSparse(c, 0));
   const int64_t rank = SparseRank(c, 0);
@@ -31,6 +37,10 @@ THALWEG_OP(sparse_count) {
       .Shape(DenseCountShape)
       .NotDifferentiable(kWhy)
       .Doc("How often each number occurs in each row of a dense tensor, as a sparse tensor.");
+  registry.Op("RaggedCountSparseOutput")
+      .Shape(RaggedCountShape)
+      .NotDifferentiable(kWhy)
+      .Doc("How often each number occurs in each row of a ragged tensor, as a sparse tensor.");
   registry.Op("SparseCountSparseOutput")
       .Shape(SparseCountShape)
       .NotDifferentiable(kWhy)

@@ -36,6 +36,30 @@ TEST(SparseCountTest, CountsAVector) {
                 {Numbers<int64_t>({}, Shape{0, 1}), kNone, Numbers<int64_t>({1})});
 }
 
+TEST(SparseCountTest, CountsRowsOfARaggedTensor) {
+  const Tensor splits = Numbers<int64_t>({0, 2, 2, 5}), values = Numbers<int32_t>({1, 2, 2, 2, 9});
+  const Tensor none = Numbers<float>({});
+  const Tensor places = Numbers<int64_t>({0, 1, 0, 2, 2, 2, 2, 9}, Shape{4, 2});
+  const std::string op = "RaggedCountSparseOutput";
+  ExpectOutputs(op, {splits, values, none}, Rules(),
+                {places, Numbers<float>({1, 1, 2, 1}), Numbers<int64_t>({3, 10})});
+  ExpectOutputs(op, {splits, values, none}, Rules(-1, -1, true),
+                {places, Numbers<float>({1, 1, 1, 1}), Numbers<int64_t>({3, 10})});
+  ExpectOutputs(op, {splits, values, Numbers<float>({.5, 1, 2, 3, 4})}, Rules(4, 6),
+                {Numbers<int64_t>({0, 1, 0, 2, 2, 2}, Shape{3, 2}), Numbers<float>({.5, 1, 5}),
+                 Numbers<int64_t>({3, 6})});
+  const auto bad = [&](const Tensor& s, const Tensor& v, const Tensor& w, std::string_view words) {
+    ExpectError(op, {s, v, w}, Rules(), Code::kInvalidArgument, words);
+  };
+  bad(Numbers<int64_t>({}), values, none, "at least 2 elements");
+  bad(Numbers<int64_t>({0}), values, none, "at least 2 elements");
+  bad(Numbers<int64_t>({1, 5}), values, none, "begin with 0");
+  bad(Numbers<int64_t>({0, 6}), values, none, "row splits end at 6, of 5 values");
+  bad(Numbers<int64_t>({0, 3, 1, 5}), values, none, "go down");
+  bad(splits, Numbers<int32_t>({1, 2, -2, 2, 9}), none, "non-negative");
+  bad(splits, values, Numbers<float>({1}), "same shape");
+}
+
 TEST(SparseCountTest, CountsRowsOfASparseTensor) {
   const Tensor places = Numbers<int64_t>({2, 3, 2, 0, 0, 1}, Shape{3, 2});  // in no order
   const Tensor values = Numbers<int64_t>({5, 5, 1}), shape = Numbers<int64_t>({3, 4});

@@ -66,6 +66,29 @@ TEST(SparseCrossTest, Hashes) {
                  kSixShape});
 }
 
+TEST(SparseCrossTest, StrongHashes) {
+  const auto expect = [](const std::vector<std::string>& texts, std::vector<int64_t> salt,
+                         int64_t buckets, int64_t hash) {
+    std::vector<Tensor> inputs;
+    for (const std::string& text : texts) inputs.push_back(Texts({text}, Shape{1, 1}));
+    inputs.insert(inputs.end(), {Tensor::Scalar(buckets), Tensor::Scalar(true), Numbers(salt)});
+    ExpectOutputs("SparseCrossHashed", inputs, Columns({}, Kinds(texts.size(), DType::kString)),
+                  {Numbers<int64_t>({0, 0}, Shape{1, 2}), Numbers<int64_t>({hash}),
+                   Numbers<int64_t>({1, 1})});
+  };
+  expect({"abc"}, {1, 2}, 0, 5862226954915230110);
+  expect({"abc"}, {-1, 5}, 0, 1746076098361847188);
+  expect({"abc", "d"}, {1, 2}, 0, 5404426135993071132);
+  expect({"abc", "d"}, {1, 2}, 100, 32);
+  expect({"abc", "d", ""}, {1, 2}, 0, 6930579293496402163);
+  const Tensor place = Numbers<int64_t>({0, 0}, Shape{1, 2}), one = Numbers<int64_t>({1, 1});
+  ExpectOutputs("SparseCrossHashed",
+                {place, Numbers<int64_t>({7}), one, Tensor::Scalar(int64_t{0}),
+                 Tensor::Scalar(true), Numbers<int64_t>({1, 2})},
+                Columns({DType::kInt64}, {}),
+                {place, Numbers<int64_t>({8054497223537440138}), one});
+}
+
 TEST(SparseCrossTest, RowsWithoutAFeatureHaveNoCrosses) {
   const AttrMap attrs = First({DType::kString}, {DType::kString}, DType::kString, DType::kString);
   ExpectOutputs("SparseCross",

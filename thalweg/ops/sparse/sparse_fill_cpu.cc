@@ -1,10 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_input.h"
 
 namespace thalweg {
 namespace {
+
+// What the values of a sparse or ragged tensor are filled up from.
+struct Given {
+  const Tensor &values, &other;
+  int64_t count, rows;
+  bool matrix;  // output 0: [places, width] with the row first, or [places]
+  int64_t width;
+};
+
+// Every empty row gets a place of its own; places go by rows, and by values within a row. Outputs
+// are: where each place is (its row; the caller writes the rest), the values with `other` at the
+// places that have none, which rows are empty, and the place of each value.
+// row_of(i) is the row of value i, in [0, rows).
+template <class RowOf>
+Status Fill(Context& ctx, const Given& given, const RowOf& row_of) {
+  if (given.rows > std::numeric_limits<int64_t>::max() - given.count) {
+    return ResourceExhausted("a tensor of ", given.rows, " rows and ", given.count, " values");
+  }
+  std::vector<int64_t> order(static_cast<size_t>(given.count));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::ranges::stable_sort(order, {}, row_of);
+  int64_t places = given.rows;  // at least one for each row
+  for (size_t i = 1; i < order.size(); ++i) places += row_of(order[i]) == row_of(order[i - 1]);
+  const Dims dims = given.matrix ? Dims{places, given.width} : Dims{places};
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  ASSIGN_OR_RETURN(Tensor * where, ctx.AllocateOutput(0, DType::kInt64, shape));
+  const DType dtype = given.other.dtype();
+  ASSIGN_OR_RETURN(Tensor * filled, ctx.AllocateOutput(1, dtype, Shape{places}));
+  ASSIGN_OR_RETURN(Tensor * indicator, ctx.AllocateOutput(2, DType::kBool, Shape{given.rows}));
+  ASSIGN_OR_RETURN(Tensor * map, ctx.AllocateOutput(3, DType::kInt64, Shape{given.count}));
+
+  auto* to = where->mutable_data<int64_t>();
+  auto* const empty = indicator->mutable_data<bool>();
+  auto* const place_of = map->mutable_data<int64_t>();
+  if (given.width > 1) std::fill_n(to, where->num_elements(), int64_t{0});
+  auto next = order.begin();
+  int64_t place = 0;
+  const auto put = [&](int64_t row) {
+    *to = row;
+    to += given.width;
+    ++place;
+  };
+  for (int64_t row = 0; row < given.rows; ++row) {
+    empty[row] = next == order.end() || row_of(*next) != row;
+    if (empty[row]) put(row);
+    for (; next != order.end() && row_of(*next) == row; ++next) {
+      place_of[*next] = place;
+      put(row);
+    }
+  }
+  RETURN_IF_ERROR(compute::FillElements(ctx.work(), dtype, given.other.raw_data(),
+                                        filled->mutable_raw_data(), places));
+  return compute::CombineRows(ctx.work(), dtype, compute::Combine::kAssign, {.count = given.count},
+                              place_of, given.values.raw_data(), filled->mutable_raw_data());
+}
 
 Status FillEmptyRows(Context& ctx) {
   ASSIGN_OR_RETURN(const SparseInput input, SparseInput::Checked(ctx, 0, 1, 2));
@@ -14,35 +73,50 @@ Status FillEmptyRows(Context& ctx) {
   }
   if (input.rank() == 0) return InvalidArgument("Dense shape cannot be empty.");
   const int64_t rows = input.shape().dim(0), rank = input.rank();
-  ASSIGN_OR_RETURN(Tensor * indicator, ctx.AllocateOutput(2, DType::kBool, Shape{rows}));
-  bool* const empty = indicator->mutable_data<bool>();
-  std::fill_n(empty, rows, true);
-  for (int64_t i = 0; i < input.count(); ++i) empty[input.row(i)[0]] = false;
-  const int64_t count = input.count() + std::count(empty, empty + rows, true);
-  ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, DType::kInt64, Shape{count, rank}));
-  ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, other.dtype(), Shape{count}));
-  ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(3, DType::kInt64, Shape{input.count()}));
-  std::vector<int64_t> order(static_cast<size_t>(input.count()));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::ranges::stable_sort(order, {}, [&](int64_t i) { return input.row(i)[0]; });
-  int64_t* to = indices->mutable_data<int64_t>();
-  int64_t at = 0;
-  auto next = order.begin();
-  for (int64_t row = 0; row < rows; ++row) {
-    if (empty[row]) {
-      std::fill_n(to + at * rank, rank, int64_t{0});
-      to[at++ * rank] = row;
-    }
-    for (; next != order.end() && input.row(*next)[0] == row; ++next) {
-      std::copy_n(input.row(*next), rank, to + at * rank);
-      places->mutable_data<int64_t>()[*next] = at++;
-    }
+  RETURN_IF_ERROR(Fill(ctx,
+                       {.values = input.values(),
+                        .other = other,
+                        .count = input.count(),
+                        .rows = rows,
+                        .matrix = true,
+                        .width = rank},
+                       [&](int64_t i) { return input.row(i)[0]; }));
+  auto* const where = ctx.output(0).mutable_data<int64_t>();
+  const auto* const place_of = ctx.output(3).data<int64_t>();
+  for (int64_t i = 0; i < input.count(); ++i) {
+    std::copy_n(input.row(i), rank, where + place_of[i] * rank);
   }
-  RETURN_IF_ERROR(compute::FillElements(ctx.work(), other.dtype(), other.raw_data(),
-                                        values->mutable_raw_data(), count));
-  return compute::CombineRows(ctx.work(), other.dtype(), compute::Combine::kAssign,
-                              {.count = input.count()}, places->data<int64_t>(),
-                              input.values().raw_data(), values->mutable_raw_data());
+  return OkStatus();
+}
+
+// The same of a ragged tensor: the row of each value in place of sparse indices.
+Status RaggedFillEmptyRows(Context& ctx) {
+  const Tensor &ids = ctx.input(0), &values = ctx.input(1), &other = ctx.input(3);
+  ASSIGN_OR_RETURN(const int64_t rows, IntScalar(ctx.input(2), "nrows"));
+  if (rows < 0) return InvalidArgument("nrows must not be negative, got ", rows);
+  if (ids.rank() != 1) {
+    return InvalidArgument("value_rowids must be a vector, saw: ", ids.shape());
+  }
+  if (values.rank() != 1 || values.dim(0) != ids.dim(0)) {
+    return InvalidArgument("values must be a vector of ", ids.dim(0),
+                           ", one for each of value_rowids, saw: ", values.shape());
+  }
+  if (other.rank() != 0) {
+    return InvalidArgument("default_value must be a scalar, saw: ", other.shape());
+  }
+  const auto* const row = ids.data<int64_t>();
+  for (int64_t i = 0; i < ids.dim(0); ++i) {
+    if (row[i] >= 0 && row[i] < rows) continue;
+    return InvalidArgument("value_rowids[", i, "] = ", row[i], " is not in [0, ", rows, ")");
+  }
+  return Fill(ctx,
+              {.values = values,
+               .other = other,
+               .count = ids.dim(0),
+               .rows = rows,
+               .matrix = false,
+               .width = 1},
+              [&](int64_t i) { return row[i]; });
 }
 
 // The values get their places' gradients, the default the sum of the others.
@@ -79,10 +153,12 @@ Status FillEmptyRowsGrad(Context& ctx) {
 
 THALWEG_KERNEL(sparse_fill, cpu) {
   registry.AddFunction<FillEmptyRows>("SparseFillEmptyRows", kCpu);
+  registry.AddFunction<RaggedFillEmptyRows>("RaggedFillEmptyRows", kCpu);
   for (const DType dtype :
        {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBfloat16, DType::kInt8, DType::kInt16,
         DType::kInt32, DType::kInt64, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64,
         DType::kComplex64, DType::kComplex128}) {
     registry.AddFunction<FillEmptyRowsGrad>("SparseFillEmptyRowsGrad", kCpu, {{"T", dtype}});
+    registry.AddFunction<FillEmptyRowsGrad>("RaggedFillEmptyRowsGrad", kCpu, {{"T", dtype}});
   }
 }

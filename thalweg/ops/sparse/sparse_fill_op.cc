@@ -2,6 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/ops/sparse/sparse_shape.h"
+#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
@@ -19,9 +20,26 @@ Status FillShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status RaggedFillShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape ids, c.InputWithRank(0, 1));
+  ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRank(1, 1));
+  RETURN_IF_ERROR(c.InputWithRank(2, 0).status());
+  RETURN_IF_ERROR(c.InputWithRank(3, 0).status());
+  ASSIGN_OR_RETURN(const int64_t given, MergeDims(ids.dim(0), values.dim(0)));
+  const Tensor rows = c.InputValue(2);
+  if (!rows.empty() && IntAt(rows, 0) < 0) {
+    return InvalidArgument("nrows must not be negative, got ", IntAt(rows, 0));
+  }
+  c.set_output(0, PartialShape{kUnknown});
+  c.set_output(1, PartialShape{kUnknown});
+  c.set_output(2, PartialShape{rows.empty() ? kUnknown : IntAt(rows, 0)});
+  c.set_output(3, PartialShape{given});
+  return OkStatus();
+}
+
 Status FillGradient(GradientContext& c) {
   if (!c.has_grad(1)) return OkStatus();
-  Node* const grad = c.b().OpNode("SparseFillEmptyRowsGrad", {c.output(3), c.grad(1)});
+  Node* const grad = c.b().OpNode(c.node().op_name() + "Grad", {c.output(3), c.grad(1)});
   if (!c.b().ok()) return c.b().status();
   c.set_input_grad(1, Output{grad, 0});
   c.set_input_grad(3, Output{grad, 1});
@@ -40,6 +58,14 @@ Status FillGradShape(ShapeContext& c) {
 }  // namespace thalweg
 
 THALWEG_OP(sparse_fill) {
+  registry.Op("RaggedFillEmptyRows")
+      .Shape(RaggedFillShape)
+      .Gradient(FillGradient)
+      .Doc("A ragged tensor with a default value in each empty row.");
+  registry.Op("RaggedFillEmptyRowsGrad")
+      .Shape(FillGradShape)
+      .NotDifferentiable("TensorFlow has no gradient of it either")
+      .Doc("The gradient of RaggedFillEmptyRows.");
   registry.Op("SparseFillEmptyRows")
       .Shape(FillShape)
       .Gradient(FillGradient)

@@ -8,8 +8,10 @@ namespace {
 
 Status ReorderShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckSparse(c, 0));
-  c.set_output(0, c.input(0));
-  c.set_output(1, c.input(1));
+  ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(0, 2));
+  ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRank(1, 1));
+  c.set_output(0, indices);
+  c.set_output(1, values);
   return OkStatus();
 }
 

@@ -35,6 +35,7 @@ class ConcatCpu : public Kernel {
     std::vector<SparseInput> inputs;
     int64_t count = 0;
     for (int i = 0; i < n; ++i) {
+      RETURN_IF_ERROR(CheckSize(ctx.input(2 * n + i)));
       ASSIGN_OR_RETURN(SparseInput input, SparseInput::Checked(ctx, i, n + i, 2 * n + i));
       count += input.count();
       inputs.push_back(std::move(input));
@@ -67,6 +68,12 @@ class ConcatCpu : public Kernel {
   }
 
  private:
+  // With TensorFlow's code for sizes that no tensor has.
+  static Status CheckSize(const Tensor& shape) {
+    if (shape.rank() != 1) return OkStatus();  // refused with the indices
+    const Status made = ShapeOf(shape, "shape").status();
+    return made.ok() ? made : Internal(made.message());
+  }
   static Status CheckOthers(const Shape& first, const Shape& shape, int dim) {
     bool agrees = shape.rank() == first.rank();
     for (int d = 0; agrees && d < shape.rank(); ++d) {
@@ -163,6 +170,10 @@ Status SliceGrad(Context& ctx) {
                            " columns, the gradient a vector of as many as output_indices; got ",
                            indices.shape(), ", ", picked.shape(), " and ", grad.shape());
   }
+  if (picked.dim(0) > indices.dim(0)) {
+    return InvalidArgument("output_indices have ", picked.dim(0), " rows, input_indices only ",
+                           indices.dim(0));
+  }
   std::vector<int64_t> rows;
   int64_t next = 0;
   for (int64_t i = 0; i < indices.dim(0); ++i) {
@@ -174,8 +185,8 @@ Status SliceGrad(Context& ctx) {
     rows.push_back(same ? next++ : -1);
   }
   if (next != picked.dim(0)) {
-    return InvalidArgument("output_indices are not a slice of input_indices: row ", next,
-                           " was not found");
+    return Internal("output_indices are not a slice of input_indices: row ", next,
+                    " was not found");
   }
   ASSIGN_OR_RETURN(Tensor values, PickRows(ctx, grad, rows));
   ctx.set_output(0, std::move(values));

@@ -60,7 +60,11 @@ TEST(SparsePartsTest, Slices) {
               Code::kInvalidArgument, "negative");
   ExpectError("SparseSliceGrad",
               {Numbers<float>({5}), kPlaces, start, Numbers<int64_t>({7, 7}, Shape{1, 2})}, {},
-              Code::kInvalidArgument, "not a slice");
+              Code::kInternal, "not a slice");
+  ExpectError("SparseSliceGrad",
+              {Numbers<float>({5}), Numbers<int64_t>({}, Shape{0, 2}), start,
+               Numbers<int64_t>({7, 7}, Shape{1, 2})},
+              {}, Code::kInvalidArgument, "rows");
 }
 
 TEST(SparsePartsTest, GradientOfSlice) {

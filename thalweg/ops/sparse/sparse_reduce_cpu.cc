@@ -85,7 +85,11 @@ class ReduceCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const SparseInput input, SparseInput::Checked(ctx, 0, 1, 2));
+    ASSIGN_OR_RETURN(const SparseInput input,
+                     SparseInput::Of(ctx.input(0), ctx.input(1), ctx.input(2)));
+    if (const Status bounds = input.CheckBounds(); !bounds.ok()) {
+      return kSparse ? bounds : Internal(bounds.message());  // TensorFlow's codes
+    }
     ASSIGN_OR_RETURN(const Groups groups, GroupsOf(input, ctx.input(3), keep_dims_));
     ASSIGN_OR_RETURN(Tensor values, Reduced<kCombine>(ctx, input, groups));
     if (kSparse) {

@@ -59,7 +59,8 @@ Status ReduceSumGradient(GradientContext& c) {
 
 Status SoftmaxShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckSparse(c, 0));
-  c.set_output(0, c.input(1));
+  ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRank(1, 1));
+  c.set_output(0, values);
   return OkStatus();
 }
 

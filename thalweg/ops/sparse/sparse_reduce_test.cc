@@ -20,6 +20,8 @@ TEST(SparseReduceTest, Sums) {
       .Try({In(kPlaces), In({3}), In(kShape), In({1}, {-1})})
       .Try({In(kPlaces), In({3}), In(kShape), In({}, {1})}, {{"keep_dims", true}})
       .Bad({In(kPlaces), In({3}), In(kShape), In({1}, {2})}, {}, Code::kInvalidArgument, "axis")
+      .Bad({In({1, 2}, {3, 9}), In({1}), In(kShape), In({1}, {0})}, {}, Code::kInternal,
+           "out of bounds")
       .Run();
   OpCase("SparseReduceSum")
       .Types({{"T", DType::kDouble}})

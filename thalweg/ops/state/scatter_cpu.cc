@@ -53,7 +53,11 @@ class ScatterCpu : public Kernel {
     {
       Variable::Update update(*variable, use_locking_);
       ASSIGN_OR_RETURN(Tensor * target, update.Writable(ctx.allocator()));
-      RETURN_IF_ERROR(CombineIntoRows(ctx, combine_, *target, ctx.input(1), ctx.input(2)));
+      // As in TensorFlow, no row of a resource is looked up, whatever the updates are.
+      const bool nothing = ctx.num_outputs() == 0 && ctx.input(1).num_elements() == 0;
+      if (!nothing) {
+        RETURN_IF_ERROR(CombineIntoRows(ctx, combine_, *target, ctx.input(1), ctx.input(2)));
+      }
       update.Commit();
     }
     if (ctx.num_outputs() > 0) ctx.set_output(0, ctx.input(0));

@@ -91,7 +91,7 @@ TEST(ScatterTest, ElementsAndSlicesByIndicesOfSeveralDimensions) {
           .Types({{"T", DType::kDouble}})
           .Types({{"T", DType::kHalf}})
           .Types({{"T", DType::kInt16}})
-          .Reference([combine](RefCall<double>& r) {
+          .Reference([combine = combine](RefCall<double>& r) {
             r.out = {r.in[0]};
             for (int64_t i = 0; i < 2; ++i) {
               const auto at = static_cast<int64_t>(r.in[1][2 * i] * 3 + r.in[1][2 * i + 1]);
@@ -135,6 +135,28 @@ TEST(ScatterTest, ABadIndexChangesNothing) {
   ASSERT_TRUE(runner.Run({}, {}, {assigned.node}).ok());
   EXPECT_EQ(runner.Run({}, {}, {scattered.node}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ((*runner.Run({}, {read}))[0].data<float>()[0], 1.0f);
+}
+
+// As in TensorFlow; of a variable that is not a resource they must still fit.
+TEST(ScatterTest, NoRowsOfAResourceWhateverTheUpdatesAre) {
+  Graph graph(AllRegistries().ops);
+  GraphBuilder b(&graph);
+  TestMachine machine(compute::BestIsaLevel(), false);
+  GraphRunner runner(*AllRegistries().kernels, machine);
+  const auto hidden = [&](Tensor value) {  // its shape is not known before the run
+    return b.Op("PlaceholderWithDefault", {b.Const(value)}, {{"shape", PartialShape::Unknown()}});
+  };
+  const Output none = hidden(Tensor::Of<int32_t>({}, Shape{0}));
+  const Output updates = hidden(Tensor::Vector<float>({1, 2, 3}));
+  const Output v = b.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", Shape{2}}});
+  Node* const assigned = b.OpNode("AssignVariableOp", {v, b.Const(Tensor::Vector<float>({1, 2}))});
+  Node* const scattered = b.OpNode("ResourceScatterAdd", {v, none, updates});
+  const Output read = b.Op("ReadVariableOp", {v}, {{"dtype", DType::kFloat}});
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  ASSERT_TRUE(runner.Run({}, {}, {assigned}).ok());
+  const Status done = runner.Run({}, {}, {scattered}).status();
+  EXPECT_TRUE(done.ok()) << done.ToString();
+  EXPECT_EQ((*runner.Run({}, {read}))[0].data<float>()[1], 2.0f);
 }
 
 }  // namespace

@@ -56,10 +56,27 @@ class StrongHashCpu : public Kernel {
   const uint64_t buckets_, key0_, key1_;
 };
 
+// Rows of two numbers: the low and the high half of each fingerprint.
+Status SdcaFprint(Context& ctx) {
+  const Tensor& texts = ctx.input(0);
+  if (texts.rank() != 1) {
+    return InvalidArgument("Input must be a vector, got shape ", texts.shape());
+  }
+  ASSIGN_OR_RETURN(Tensor * prints, ctx.AllocateOutput(0, DType::kInt64, Shape{texts.dim(0), 2}));
+  int64_t* out = prints->mutable_data<int64_t>();
+  for (const std::string& text : texts.flat<std::string>()) {
+    const WideFingerprint print = Fingerprint128(text);
+    *out++ = static_cast<int64_t>(print.low);
+    *out++ = static_cast<int64_t>(print.high);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(string_hash, cpu) {
+  registry.AddFunction<SdcaFprint>("SdcaFprint", kCpu);
   registry.Add<HashCpu<compute::Murmur64>>("StringToHashBucket", kCpu);
   registry.Add<HashCpu<Fingerprint64>>("StringToHashBucketFast", kCpu);
   registry.Add<StrongHashCpu>("StringToHashBucketStrong", kCpu);

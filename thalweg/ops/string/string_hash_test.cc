@@ -27,7 +27,30 @@ TEST(StringHashTest, Buckets) {
                    628985161628197616, 179253236637877192, 4135634188275789370});
 }
 
+// Recorded with TensorFlow 2.21: byte j of the text of i bytes is 7 i + 13 j + j^2.
+TEST(StringHashTest, WideFingerprints) {
+  std::vector<std::string> texts;
+  for (const int i : {0, 1, 5, 12, 16, 31, 33, 100, 143, 144, 145, 180, 272, 300, 419}) {
+    std::string& text = texts.emplace_back();
+    for (int j = 0; j < i; ++j) text += static_cast<char>(i * 7 + j * 13 + j * j);
+  }
+  ExpectOutputs(
+      "SdcaFprint", {Texts(texts)}, {},
+      {Numbers<int64_t>(
+          {4463240938071824939,  4374473821787594281,  3440591818334064547,  -4576426322809168343,
+           187688441674150449,   296386172264465952,   -8757386669776267085, 2793748810158758073,
+           -6960893934393766480, -7032902110001937657, 4742170594227276570,  602674208086024118,
+           3054666753711757752,  5136400977084350998,  -487458425497854545,  7166353558063184526,
+           -2160676349320749627, 6284593786991417072,  -6176200984018663913, -7112271667016117742,
+           6253707572101839203,  -2761613136320097322, -3643158607865272122, -7599134656106794095,
+           -2944740368174639296, 3942605357341876436,  -1619272024315993988, -5137290127366103565,
+           4088409655043462841,  5024078622375899825},
+          Shape{15, 2})});
+  ExpectOutputs("SdcaFprint", {Texts({})}, {}, {Numbers<int64_t>({}, Shape{0, 2})});
+}
+
 TEST(StringHashTest, Refusals) {
+  ExpectError("SdcaFprint", {Texts({"a"}, Shape{1, 1})}, {}, Code::kInvalidArgument, "");
   ExpectError("StringToHashBucketFast", {kTexts}, {{"num_buckets", int64_t{0}}},
               Code::kInvalidArgument, "num_buckets");
   ExpectError("StringToHashBucketStrong", {kTexts},

@@ -3,8 +3,9 @@
 #include <limits>
 #include <vector>
 
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/row_splits.h"
 
 namespace thalweg {
 namespace {
@@ -17,7 +18,7 @@ class NGramsCpu : public Kernel {
     ASSIGN_OR_RETURN(kernel->widths_, c.Attr<std::vector<int64_t>>("ngram_widths"));
     ASSIGN_OR_RETURN(kernel->left_, c.Attr<std::string>("left_pad"));
     ASSIGN_OR_RETURN(kernel->right_, c.Attr<std::string>("right_pad"));
-    ASSIGN_OR_RETURN(kernel->pad_, c.Attr<int64_t>("pad_width"));
+    ASSIGN_OR_RETURN(kernel->pad_, Int32Attr(c, "pad_width"));
     ASSIGN_OR_RETURN(kernel->preserve_, c.Attr<bool>("preserve_short_sequences"));
     for (const int64_t width : kernel->widths_) {
       if (width < 1) return InvalidArgument("ngram_widths must contain positive values");
@@ -26,22 +27,23 @@ class NGramsCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    const Tensor &data = ctx.input(0), &splits = ctx.input(1);
-    RETURN_IF_ERROR(CheckSplits(data, splits));
+    const Tensor &data = ctx.input(0), &given = ctx.input(1);
+    Splits splits;  // none at all is no row
+    if (given.rank() != 1 || given.num_elements() > 0) {
+      ASSIGN_OR_RETURN(splits, SplitsOf(given, data.num_elements(), Cover::kWhole));
+    }
     std::vector<std::string> made;
     std::vector<int64_t> ends;
-    const int64_t rows = std::max<int64_t>(splits.num_elements() - 1, 0);
-    if (splits.num_elements() > 0) ends.push_back(0);
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t begin = IntAt(splits, row);
+    if (!splits.empty()) ends.push_back(0);
+    for (size_t row = 0; row + 1 < splits.size(); ++row) {
       RETURN_IF_ERROR(
-          AddRow(data.data<std::string>() + begin, IntAt(splits, row + 1) - begin, made));
+          AddRow(data.data<std::string>() + splits[row], splits[row + 1] - splits[row], made));
       ends.push_back(static_cast<int64_t>(made.size()));
     }
     ctx.set_output(0, Tensor::Of<std::string>(made, Shape{static_cast<int64_t>(made.size())}));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(1, splits.dtype(), splits.shape()));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(1, given.dtype(), given.shape()));
     for (size_t i = 0; i < ends.size(); ++i) {
-      if (splits.dtype() == DType::kInt64) {
+      if (given.dtype() == DType::kInt64) {
         out->mutable_data<int64_t>()[i] = ends[i];
       } else if (ends[i] <= std::numeric_limits<int32_t>::max()) {
         out->mutable_data<int32_t>()[i] = static_cast<int32_t>(ends[i]);
@@ -54,26 +56,6 @@ class NGramsCpu : public Kernel {
 
  private:
   static constexpr int64_t kMost = 1 << 20;  // the widest n-gram, and padding of a row
-
-  static Status CheckSplits(const Tensor& data, const Tensor& splits) {
-    if (data.rank() != 1 || splits.rank() != 1) {
-      return InvalidArgument("data and data_splits must be vectors, got shapes ", data.shape(),
-                             " and ", splits.shape());
-    }
-    const int64_t n = data.num_elements(), rows = splits.num_elements();
-    if (rows == 0) return OkStatus();
-    if (IntAt(splits, 0) != 0) {
-      return InvalidArgument("First split value must be 0, got ", IntAt(splits, 0));
-    }
-    for (int64_t i = 1; i < rows; ++i) {
-      const int64_t before = IntAt(splits, i - 1), value = IntAt(splits, i);
-      if (value >= before && value <= n) continue;
-      return InvalidArgument("Invalid split value ", value, ", must be in [", before, ", ", n, "]");
-    }
-    if (IntAt(splits, rows - 1) == n) return OkStatus();
-    return InvalidArgument("Last split value must be data size. Expected ", n, ", got ",
-                           IntAt(splits, rows - 1));
-  }
 
   int64_t PadOf(int64_t width) const { return std::min(pad_ < 0 ? width - 1 : pad_, width - 1); }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/test_values.h"
 
 namespace thalweg {
@@ -39,12 +40,21 @@ TEST(StringNGramsTest, Refusals) {
     ExpectError("StringNGrams", {Texts({"a"}), Numbers(splits)}, attrs, Code::kInvalidArgument,
                 why);
   };
-  refuse({0, 2}, 1, "Invalid split value 2");
-  refuse({1, 1}, 1, "First split value must be 0, got 1");
+  // Whatever the shape of the texts.
+  const Tensor row = *Texts({"a", "b"}).Reshaped(Shape{1, 2});
+  AttrMap attrs = Attrs({2}, " ", "", 0, false);
+  attrs.Set("Tsplits", DType::kInt32);
+  KernelCall call("StringNGrams", {row, Tensor::Vector<int32_t>({0, 2})}, attrs);
+  ASSERT_TRUE(call.Run().ok());
+  EXPECT_EQ(call.output(0).num_elements(), 1);
+  refuse({0, 2}, 1, "row splits end at 2, of 1 values");
+  refuse({1, 1}, 1, "row splits must begin with 0, got 1");
   refuse({0, 1}, 0, "positive");
-  refuse({0, 1, 0, 1}, 1, "Invalid split value 0");
-  refuse({0, 0}, 1, "Last split value must be data size");
+  refuse({0, 1, 0, 1}, 1, "row splits must not go down");
+  refuse({0, 0}, 1, "row splits end at 0, of 1 values");
   refuse({0, 1}, int64_t{1} << 40, "2^20");
+  ExpectError("StringNGrams", {Texts({"a"}), *Numbers<int32_t>({0, 1}).Reshaped(Shape{1, 2})},
+              attrs, Code::kInvalidArgument, "rank 1");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "thalweg/compute/text/numbers.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -126,7 +127,7 @@ class SplitV2Cpu : public Kernel {
  public:
   explicit SplitV2Cpu(int64_t most) : most_(most) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const int64_t most, c.Attr<int64_t>("maxsplit"));
+    ASSIGN_OR_RETURN(const int64_t most, Int32Attr(c, "maxsplit"));
     return std::unique_ptr<Kernel>(std::make_unique<SplitV2Cpu>(most));
   }
   Status Compute(Context& ctx) override {

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "thalweg/compute/arithmetic.h"
-#include "thalweg/compute/summary/histogram.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/ops/summary/summary_parts.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -14,19 +14,14 @@ namespace {
 namespace value = pb::Summary::Value;
 
 Status Give(Context& ctx, const OwnedMessage& summary) {
-  ASSIGN_OR_RETURN(std::string bytes, Serialize(*summary));
-  ctx.set_output(0, Tensor::Scalar(std::move(bytes)));
+  ASSIGN_OR_RETURN(const std::string bytes, Serialize(*summary));
+  ctx.set_output(0, Tensor::Scalar(bytes));
   return OkStatus();
-}
-
-Result<std::string_view> ScalarTag(const Tensor& tag) {
-  if (tag.rank() == 0) return std::string_view(tag.scalar<std::string>());
-  return InvalidArgument("tag must be a scalar, got shape ", tag.shape());
 }
 
 Status ScalarSummary(Context& ctx) {
   const Tensor &tags = ctx.input(0), &values = ctx.input(1);
-  if (tags.shape() != values.shape() && !(tags.num_elements() == 1 && values.num_elements() == 1)) {
+  if (tags.shape() != values.shape()) {
     return InvalidArgument("tags and values are not the same shape: ", tags.shape(), " and ",
                            values.shape());
   }
@@ -50,23 +45,9 @@ class HistogramSummary : public Kernel {
         std::make_unique<HistogramSummary>(std::string(c.node().name())));
   }
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const std::string_view tag, ScalarTag(ctx.input(0)));
-    const Tensor& values = ctx.input(1);
-    auto counted = compute::HistogramOf(values.dtype(), values.raw_data(), values.num_elements());
-    if (!counted.ok()) {
-      return Status(counted.status().code(), StrCat(counted.status().message(), " for: ", name_));
-    }
+    ASSIGN_OR_RETURN(const std::string_view tag, SummaryTag(ctx.input(0)));
     OwnedMessage summary(pb::Summary::Descriptor());
-    Message* one = summary->Add(pb::Summary::kValue);
-    one->SetString(value::kTag, tag);
-    Message* histogram = one->Mutable(value::kHisto);
-    histogram->SetDouble(pb::HistogramProto::kMin, counted->min);
-    histogram->SetDouble(pb::HistogramProto::kMax, counted->max);
-    histogram->SetDouble(pb::HistogramProto::kNum, counted->num);
-    histogram->SetDouble(pb::HistogramProto::kSum, counted->sum);
-    histogram->SetDouble(pb::HistogramProto::kSumSquares, counted->sum_squares);
-    histogram->Append<double>(pb::HistogramProto::kBucketLimit, counted->limits);
-    histogram->Append<double>(pb::HistogramProto::kBucket, counted->counts);
+    RETURN_IF_ERROR(AddHistogram(*summary, tag, ctx.input(1), name_));
     return Give(ctx, summary);
   }
 
@@ -98,6 +79,17 @@ Status MergeSummary(Context& ctx) {
   return Give(ctx, merged);
 }
 
+// One number too is written as bytes, in the form of TensorFlow's kernels.
+Status NumbersToProto(const Tensor& tensor, Message* proto) {
+  if (!IsPlain(tensor.dtype())) return TensorToProto(tensor, proto, {.borrow = true});
+  proto->SetInt(pb::TensorProto::kDtype, static_cast<int64_t>(tensor.dtype()));
+  ShapeToProto(tensor.shape(), proto->Mutable(pb::TensorProto::kTensorShape));
+  if (tensor.num_elements() == 0) return OkStatus();
+  proto->SetBorrowed(pb::TensorProto::kTensorContent,
+                     {static_cast<const char*>(tensor.raw_data()), tensor.bytes()});
+  return OkStatus();
+}
+
 class TensorSummary : public Kernel {
  public:
   explicit TensorSummary(std::string name) : name_(std::move(name)) {}
@@ -108,7 +100,7 @@ class TensorSummary : public Kernel {
     OwnedMessage summary(pb::Summary::Descriptor());
     Message* one = summary->Add(pb::Summary::kValue);
     one->SetString(value::kNodeName, name_);
-    RETURN_IF_ERROR(TensorToProto(ctx.input(0), one->Mutable(value::kTensor), {.borrow = true}));
+    RETURN_IF_ERROR(NumbersToProto(ctx.input(0), one->Mutable(value::kTensor)));
     return Give(ctx, summary);
   }
 
@@ -117,7 +109,7 @@ class TensorSummary : public Kernel {
 };
 
 Status TensorSummaryV2(Context& ctx) {
-  ASSIGN_OR_RETURN(const std::string_view tag, ScalarTag(ctx.input(0)));
+  ASSIGN_OR_RETURN(const std::string_view tag, SummaryTag(ctx.input(0)));
   const Tensor& metadata = ctx.input(2);
   if (metadata.rank() != 0) {
     return InvalidArgument("serialized_summary_metadata must be a scalar, got shape ",
@@ -126,7 +118,7 @@ Status TensorSummaryV2(Context& ctx) {
   OwnedMessage summary(pb::Summary::Descriptor());
   Message* one = summary->Add(pb::Summary::kValue);
   one->SetString(value::kTag, tag);
-  RETURN_IF_ERROR(TensorToProto(ctx.input(1), one->Mutable(value::kTensor), {.borrow = true}));
+  RETURN_IF_ERROR(NumbersToProto(ctx.input(1), one->Mutable(value::kTensor)));
   RETURN_IF_ERROR(MergeFromBytes(*one->Mutable(value::kMetadata), metadata.scalar<std::string>()));
   return Give(ctx, summary);
 }

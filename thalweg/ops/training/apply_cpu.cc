@@ -11,6 +11,7 @@
 #include "thalweg/compute/optimizer/proximal.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
@@ -30,7 +31,8 @@ struct UpdateArgs {
 using Number = std::complex<double>;
 
 Result<Number> NumberOf(const Tensor& tensor, std::string_view what) {
-  if (tensor.rank() != 0) {
+  // TensorFlow takes the rate of decay of signs in other shapes too.
+  if (tensor.rank() != 0 && !(what == "sign_decay" && IsLegacyScalar(tensor))) {
     return InvalidArgument(what, " must be a scalar, got shape ", tensor.shape());
   }
   switch (tensor.dtype()) {

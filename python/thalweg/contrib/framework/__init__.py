@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.framework: arg_scope, variables of models, values from checkpoints."""
-from thalweg import checkpoint_utils, nest, tensor_util
+from thalweg import checkpoint_utils, names, nest, tensor_util
 from thalweg.checkpoint_utils import init_from_checkpoint
 from thalweg.contrib.framework import arg_scopes as arg_scope_module
 from thalweg.contrib.framework.arg_scopes import (add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments,
@@ -82,6 +82,7 @@ def with_same_shape(expected_tensor, tensor):
     return with_shape(expected_tensor.shape, tensor)
 
 
+__getattr__ = names.missing_below("tf.contrib.framework")
 __all__ = ["CriticalSection", "add_arg_scope", "add_model_variable", "arg_scope", "arg_scope_func_key", "arg_scope_module",
            "arg_scoped_arguments", "assert_global_step", "assert_or_get_global_step", "assign_from_checkpoint",
            "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn", "create_global_step",

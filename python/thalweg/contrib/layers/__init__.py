@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.layers: layers with slim's arguments."""
+from thalweg import names
 from thalweg.contrib.layers.composites import (OPTIMIZER_CLS_NAMES, OPTIMIZER_SUMMARIES, elu, embed_sequence, linear, maxout,
                                                optimize_loss, relu, relu6, repeat, softmax, spatial_softmax, stack,
                                                summarize_activation, summarize_activations, summarize_collection,
@@ -14,6 +15,7 @@ from thalweg.contrib.layers.normalization import batch_norm, group_norm, instanc
 from thalweg.contrib.layers.regularizers import (apply_regularization, l1_l2_regularizer, l1_regularizer, l2_regularizer,
                                                  sum_regularizer)
 
+__getattr__ = names.missing_below("tf.contrib.layers")
 __all__ = ["OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "apply_regularization", "avg_pool2d", "avg_pool3d", "batch_norm",
            "bias_add", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "convolution", "convolution1d", "convolution2d",
            "convolution2d_transpose", "convolution3d", "dropout", "elu", "embed_sequence", "flatten", "fully_connected",

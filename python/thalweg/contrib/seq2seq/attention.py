@@ -165,6 +165,8 @@ class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", (
             return new
         changed = {}
         for key, value in kwargs.items():
+            if key not in self._fields:
+                raise ValueError(f"AttentionWrapperState has no field {key!r}: it has {', '.join(self._fields)}")
             nest.assert_same_structure(getattr(self, key), value)
             changed[key] = nest.map_structure(checked, getattr(self, key), value)
         return self._replace(**changed)

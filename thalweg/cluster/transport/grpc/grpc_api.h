@@ -12,7 +12,7 @@
 
 extern "C" {
 
-#define THALWEG_GRPC_VERSION 1
+#define THALWEG_GRPC_VERSION 2
 
 typedef void (*ThalwegGrpcAppend)(void* to, const char* text, unsigned long size);
 
@@ -49,9 +49,17 @@ struct ThalwegGrpcHandler {
   void (*end)(void* state);
 };
 
+// Who this side is and whom it believes, as PEM texts. Both sides show a certificate.
+struct ThalwegGrpcTls {
+  const char* certificate;
+  const char* key;
+  const char* authority;
+};
+
 struct ThalwegGrpcServerOptions {
   const char* address;  // HOST:PORT; port 0: a free one
   int64_t max_message_bytes;
+  const ThalwegGrpcTls* tls;  // null: plain text
   ThalwegGrpcHandler handler;
 };
 
@@ -66,8 +74,9 @@ struct ThalwegGrpcApi {
   void (*answer)(ThalwegGrpcIncoming* call, int code, const char* message, size_t message_size,
                  const ThalwegGrpcBytes* bytes);
 
-  // Connects at the first call.
-  ThalwegGrpcChannel* (*channel_new)(const char* address, int64_t max_message_bytes);
+  // Connects at the first call. `tls`: null: plain text.
+  ThalwegGrpcChannel* (*channel_new)(const char* address, int64_t max_message_bytes,
+                                     const ThalwegGrpcTls* tls);
   // Calls that are open stay so.
   void (*channel_free)(ThalwegGrpcChannel* channel);
   // done(arg, ...) comes once; the pieces live until it returns. timeout_nanos below zero: none.

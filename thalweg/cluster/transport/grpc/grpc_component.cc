@@ -150,6 +150,24 @@ struct Server {
   std::unique_ptr<grpc::Server> server;
 };
 
+std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const ThalwegGrpcTls* tls) {
+  if (tls == nullptr) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = tls->authority;
+  options.pem_key_cert_pairs.push_back({tls->key, tls->certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(const ThalwegGrpcTls* tls) {
+  if (tls == nullptr) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = tls->authority;
+  options.pem_private_key = tls->key;
+  options.pem_cert_chain = tls->certificate;
+  return grpc::SslCredentials(options);
+}
+
 ThalwegGrpcServer* ServerStart(const ThalwegGrpcServerOptions* options, int* port,
                                ThalwegGrpcAppend append, void* why) {
   auto made = std::make_unique<Server>(Server{Service(options->handler), nullptr});
@@ -157,11 +175,19 @@ ThalwegGrpcServer* ServerStart(const ThalwegGrpcServerOptions* options, int* por
   builder.SetMaxReceiveMessageSize(MessageLimit(options->max_message_bytes));
   builder.SetMaxSendMessageSize(-1);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
-  builder.AddListeningPort(options->address, grpc::InsecureServerCredentials(), port);
+  // A client that is stopped or cut off is as good as gone: its calls are cancelled.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 1000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddListeningPort(options->address, ServerCredentials(options->tls), port);
   builder.RegisterCallbackGenericService(&made->service);
   made->server = builder.BuildAndStart();
   if (made->server == nullptr || *port <= 0) {
-    const std::string text = "cannot listen there";
+    const std::string text =
+        options->tls == nullptr
+            ? "cannot listen there"
+            : "cannot listen there, or certificate (--tls-cert) and key (--tls-key) are no pair";
     append(why, text.data(), text.size());
     return nullptr;
   }
@@ -185,15 +211,16 @@ struct Channel {
   grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub;
 };
 
-ThalwegGrpcChannel* ChannelNew(const char* address, int64_t max_message_bytes) {
+ThalwegGrpcChannel* ChannelNew(const char* address, int64_t max_message_bytes,
+                               const ThalwegGrpcTls* tls) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(MessageLimit(max_message_bytes));
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return reinterpret_cast<ThalwegGrpcChannel*>(new Channel(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments)));
+  return reinterpret_cast<ThalwegGrpcChannel*>(
+      new Channel(grpc::CreateCustomChannel(address, ChannelCredentials(tls), arguments)));
 }
 
 void ChannelFree(ThalwegGrpcChannel* channel) { delete reinterpret_cast<Channel*>(channel); }
@@ -247,7 +274,7 @@ void OutgoingFree(ThalwegGrpcOutgoing* call) { delete reinterpret_cast<OutgoingH
 // made a call stays for ever, and with it the threads.
 void KeepThreads() {
   grpc_init();
-  static ThalwegGrpcChannel* const channel = ChannelNew("127.0.0.1:1", 0);
+  static ThalwegGrpcChannel* const channel = ChannelNew("127.0.0.1:1", 0, nullptr);
   const ThalwegGrpcBytes nothing = {nullptr, 0, nullptr, nullptr};
   OutgoingFree(Call(
       channel, "/none", &nothing, 0, 0,

@@ -36,6 +36,11 @@ std::string Join(const ThalwegGrpcPiece* pieces, size_t count) {
   return joined;
 }
 
+// Lives as long as the texts.
+ThalwegGrpcTls TlsOf(const TlsTexts& texts) {
+  return {texts.certificate.c_str(), texts.key.c_str(), texts.authority.c_str()};
+}
+
 // Hands a string over without a copy.
 template <class F>
 void WithBytes(std::string text, F&& send) {
@@ -120,8 +125,10 @@ class GrpcServer : public RpcServer {
   ~GrpcServer() override { Stop(nanoseconds(0)); }
 
   Status Start(const RpcServerOptions& options) {
+    const ThalwegGrpcTls tls = TlsOf(options.tls);
     const ThalwegGrpcServerOptions wanted = {options.address.c_str(),
                                              options.max_message_bytes,
+                                             options.tls.empty() ? nullptr : &tls,
                                              {this, &Begin, &Request, &CancelCall, &End}};
     std::string why;
     server_ = api_.server_start(&wanted, &port_, ThalwegAppendText, &why);
@@ -175,15 +182,16 @@ class GrpcServer : public RpcServer {
 
 class GrpcChannel : public RpcChannel {
  public:
-  GrpcChannel(const ThalwegGrpcApi& api, ThalwegGrpcChannel* channel)
-      : api_(api), channel_(channel) {}
+  GrpcChannel(const ThalwegGrpcApi& api, bool uses_tls, ThalwegGrpcChannel* channel)
+      : api_(api), uses_tls_(uses_tls), channel_(channel) {}
   ~GrpcChannel() override { api_.channel_free(channel_); }
   using RpcChannel::Call;
 
   void Call(const std::string& method, std::string request, const RpcCallOptions& options,
             Done done) override {
     if (Status status = CheckSize(request, "the request"); !status.ok()) return done(status);
-    const auto call = std::make_shared<Outgoing>(api_, std::move(done), options.cancellation);
+    const auto call =
+        std::make_shared<Outgoing>(api_, uses_tls_, std::move(done), options.cancellation);
     auto* const held = new std::shared_ptr<Outgoing>(call);
     WithBytes(std::move(request), [&](const ThalwegGrpcBytes& bytes) {
       call->Begin(api_.call(channel_, method.c_str(), &bytes,
@@ -196,8 +204,9 @@ class GrpcChannel : public RpcChannel {
   // A call on its way: `done` runs in Finish, a cancel from elsewhere reaches gRPC.
   class Outgoing {
    public:
-    Outgoing(const ThalwegGrpcApi& api, Done done, CancellationManager* cancellation)
-        : api_(api), done_(std::move(done)), cancellation_(cancellation) {}
+    Outgoing(const ThalwegGrpcApi& api, bool uses_tls, Done done, CancellationManager* cancellation)
+        : api_(api), uses_tls_(uses_tls), done_(std::move(done)), cancellation_(cancellation) {}
+    bool uses_tls() const { return uses_tls_; }
     ~Outgoing() {
       if (call_ != nullptr) api_.outgoing_free(call_);
     }
@@ -231,6 +240,7 @@ class GrpcChannel : public RpcChannel {
 
    private:
     const ThalwegGrpcApi& api_;
+    const bool uses_tls_;
     const Done done_;
     CancellationManager* const cancellation_;
     ThalwegGrpcOutgoing* call_ = nullptr;
@@ -246,11 +256,14 @@ class GrpcChannel : public RpcChannel {
     if (code == 0) {
       (*held)->End(Join(pieces, count));
     } else {
-      (*held)->End(Status(static_cast<Code>(code), std::string(message, message_size)));
+      const std::string_view text(message, message_size);
+      (*held)->End(
+          Status(static_cast<Code>(code), StrCat(text, FailureHint((*held)->uses_tls(), text))));
     }
   }
 
   const ThalwegGrpcApi& api_;
+  const bool uses_tls_;
   ThalwegGrpcChannel* const channel_;
 };
 
@@ -265,10 +278,13 @@ Result<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptions& opti
 }
 
 Result<std::unique_ptr<RpcChannel>> RpcChannel::Connect(const std::string& address,
-                                                        int64_t max_message_bytes) {
+                                                        const RpcChannelOptions& options) {
   ASSIGN_OR_RETURN(const ThalwegGrpcApi* api, Grpc());
+  const ThalwegGrpcTls tls = TlsOf(options.tls);
   return std::unique_ptr<RpcChannel>(
-      std::make_unique<GrpcChannel>(*api, api->channel_new(address.c_str(), max_message_bytes)));
+      std::make_unique<GrpcChannel>(*api, !options.tls.empty(),
+                                    api->channel_new(address.c_str(), options.max_message_bytes,
+                                                     options.tls.empty() ? nullptr : &tls)));
 }
 
 Result<std::string> RpcChannel::Call(const std::string& method, std::string request,

@@ -22,6 +22,7 @@
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
+#include "thalweg/cluster/transport/grpc/tls.h"
 
 namespace thalweg {
 
@@ -41,6 +42,7 @@ struct RpcServerOptions {
   std::string address = "127.0.0.1:0";  // HOST:PORT, port 0: a free one
   int64_t max_message_bytes = 0;        // of a request; 0: gRPC's own 2 GiB
   int64_t max_open_calls = 100'000;
+  TlsTexts tls;  // empty: plain text
 };
 
 class RpcServer {
@@ -60,12 +62,17 @@ struct RpcCallOptions {
   CancellationManager* cancellation = nullptr;  // outlives the call
 };
 
+struct RpcChannelOptions {
+  int64_t max_message_bytes = 0;  // of an answer; 0: gRPC's own 2 GiB
+  TlsTexts tls;                   // empty: plain text
+};
+
 class RpcChannel {
  public:
   using Done = std::function<void(Result<std::string>)>;
   // Connects at the first call. `address`: HOST:PORT.
   static Result<std::unique_ptr<RpcChannel>> Connect(const std::string& address,
-                                                     int64_t max_message_bytes = 0);
+                                                     const RpcChannelOptions& options = {});
   virtual ~RpcChannel() = default;
   // `done` comes once, on another thread or, where the call was cancelled before, on this one.
   virtual void Call(const std::string& method, std::string request, const RpcCallOptions& options,

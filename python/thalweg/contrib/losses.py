@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.losses: tw.losses in their older form: predictions before labels, hinge losses as they are."""
+from thalweg import array_ops, losses, math_ops, names, nn, ops
+from thalweg.graph import name_scope
+from thalweg.losses import add_loss, get_losses, get_regularization_losses  # noqa: F401
+from thalweg.losses import compute_weighted_loss as _weighted
+from thalweg.ops import convert_to_tensor
+
+
+def get_total_loss(add_regularization_losses=True, name="total_loss"):
+    """The sum of all losses."""
+    return losses.get_total_loss(add_regularization_losses, name)
+
+
+def _both(predictions, labels):
+    """Tensors of one shape."""
+    if predictions is None or labels is None:
+        raise ValueError("predictions and labels must be given")
+    predictions, labels = (math_ops.cast(convert_to_tensor(x), "float32") for x in (predictions, labels))
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return predictions, labels
+
+
+def compute_weighted_loss(losses, weights=1.0, scope=None):
+    """The mean of losses times weights, over the elements whose weight is not 0."""
+    if weights is None:
+        raise ValueError("`weights` cannot be None")
+    losses = math_ops.cast(convert_to_tensor(losses), "float32")
+    return _weighted(losses, _of_rank(weights, losses), scope)
+
+
+def _of_rank(weights, losses):
+    """Weights of the first dimensions, for all elements in them."""
+    weights = math_ops.cast(convert_to_tensor(weights), "float32")
+    while weights.shape.ndims and losses.shape.ndims and weights.shape.ndims < losses.shape.ndims:
+        weights = array_ops.expand_dims(weights, -1)
+    return weights
+
+
+def absolute_difference(predictions, labels=None, weights=1.0, scope=None):
+    """Mean of |predictions - labels|."""
+    with name_scope(scope, "absolute_difference", [predictions, labels]) as scope:
+        predictions, labels = _both(predictions, labels)
+        return compute_weighted_loss(math_ops.abs_(predictions - labels), weights, scope)
+
+
+def mean_squared_error(predictions, labels=None, weights=1.0, scope=None):
+    """Mean of (predictions - labels) ** 2."""
+    with name_scope(scope, "mean_squared_error", [predictions, labels]) as scope:
+        predictions, labels = _both(predictions, labels)
+        return compute_weighted_loss(ops.apply("SquaredDifference", [predictions, labels]), weights, scope)
+
+
+def log_loss(predictions, labels=None, weights=1.0, epsilon=1e-7, scope=None):
+    """Mean of the logarithmic loss of probabilities."""
+    with name_scope(scope, "log_loss", [predictions, labels]) as scope:
+        predictions, labels = _both(predictions, labels)
+        return compute_weighted_loss(-labels * _log(predictions + epsilon) - (1 - labels) * _log(1 - predictions + epsilon), weights, scope)
+
+
+def _log(x):
+    return ops.apply("Log", [x])
+
+
+def hinge_loss(logits, labels=None, scope=None):
+    """max(0, 1 - (2 labels - 1) logits) of each element: no number, and in no collection."""
+    with name_scope(scope, "hinge_loss", [logits, labels]):
+        logits, labels = _both(logits, labels)
+        return nn.relu(1 - (2 * labels - 1) * logits)
+
+
+def cosine_distance(predictions, labels=None, axis=None, weights=1.0, scope=None, dim=None):
+    """Mean of 1 - predictions . labels along an axis; both are of length 1 already."""
+    axis = dim if axis is None else axis
+    if axis is None:
+        raise ValueError("You must specify 'axis'.")
+    with name_scope(scope, "cosine_distance_loss", [predictions, labels]) as scope:
+        predictions, labels = _both(predictions, labels)
+        return compute_weighted_loss(1 - math_ops.reduce_sum(predictions * labels, axis), weights, scope)
+
+
+def mean_pairwise_squared_error(predictions, labels=None, weights=1.0, scope=None):
+    """Twice the variance of predictions - labels within each sample, summed: pairs of an element with itself count, unlike in
+    tw.losses."""
+    with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels]):
+        predictions, labels = _both(predictions, labels)
+        off = predictions - labels
+        weights = _of_rank(weights, off)
+        inside = list(range(1, off.shape.ndims))
+        counted = array_ops.ones_like(off) * math_ops.cast(math_ops.not_equal(weights, 0.0), off.dtype)
+        number = math_ops.reduce_sum(counted, inside, keepdims=True)
+        squares, mean = (ops.apply("DivNoNan", [math_ops.reduce_sum(x, inside, keepdims=True), number]) for x in (off * off, off))
+        loss = math_ops.reduce_sum(2 * (squares - mean * mean) * weights)
+        add_loss(loss)
+        return loss
+
+
+def sigmoid_cross_entropy(logits, multi_class_labels, weights=1.0, label_smoothing=0, scope=None):
+    """Mean cross entropy of independent classes."""
+    return losses.sigmoid_cross_entropy(multi_class_labels, logits, weights, label_smoothing, scope)
+
+
+def softmax_cross_entropy(logits, onehot_labels, weights=1.0, label_smoothing=0, scope=None):
+    """Mean cross entropy of exclusive classes."""
+    return losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
+
+
+def sparse_softmax_cross_entropy(logits, labels, weights=1.0, scope=None):
+    """Mean cross entropy of exclusive classes, given by number."""
+    return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
+
+
+__getattr__ = names.missing_below("tf.contrib.losses")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters of three tasks as processes: worker 0, the ps, worker 1, each served by Thalweg ("ours"), TensorFlow 2.21 ("new", this
+very Python) or TensorFlow 1.15 ("old", where its Python is)."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from thalweg.local_cluster import free_ports
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "tests"))
+import serving  # noqa: E402
+
+OLD_PYTHON = os.path.join(ROOT, ".venvs", "conformance-1.15", "bin", "python")
+TASKS = [("worker", 0), ("ps", 0), ("worker", 1)]
+PYTHONS = {"new": sys.executable, "old": OLD_PYTHON}
+THEIR_SERVER = """
+import json, sys
+import tensorflow.compat.v1 as tf
+server = tf.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]))
+print("ready", server.target, flush=True)
+server.join()
+"""
+
+
+@contextlib.contextmanager
+def cluster_of(kinds):
+    """The target of worker 0, the master, of a cluster whose tasks run; `kinds` in the order of TASKS."""
+    ports = free_ports(3)
+    spec = {"worker": [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"], "ps": [f"127.0.0.1:{ports[1]}"]}
+    running = []
+    try:
+        for (job, task), kind in zip(TASKS, kinds):
+            quiet = {"stderr": subprocess.DEVNULL}
+            running.append((kind, serving.serve(spec, job, task, **quiet) if kind == "ours" else subprocess.Popen(
+                [PYTHONS[kind], "-c", THEIR_SERVER, json.dumps(spec), job, str(task)], stdout=subprocess.PIPE, text=True, **quiet)))
+        for _, process in running:
+            serving.ready(process)
+        yield f"grpc://127.0.0.1:{ports[0]}"
+    finally:
+        for kind, process in running:
+            process.send_signal(signal.SIGTERM if kind == "ours" else signal.SIGKILL)
+        for kind, process in running:
+            with process:
+                code = process.wait(20)
+            assert kind != "ours" or code == 0

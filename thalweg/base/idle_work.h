@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// IdleWork: what a thread does while the step that it runs has nothing for it, instead of spinning:
+// such as looking for messages of other tasks.
+#pragma once
+
+#include <functional>
+
+namespace thalweg {
+
+class IdleWork {
+ public:
+  virtual ~IdleWork() = default;
+  // Returns when `ready` says so; looks, and sleeps when nothing comes. Other threads ask `ready`,
+  // too, and it takes no locks.
+  virtual void WorkUntil(const std::function<bool()>& ready) = 0;
+  // For whoever has made something ready that a thread may wait for in WorkUntil.
+  virtual void Wake() = 0;
+};
+
+}  // namespace thalweg

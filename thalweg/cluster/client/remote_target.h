@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// RemoteTarget: which server a session is of, and how it is reached.
+//
+//   grpc://127.0.0.1:2222                                  plain text
+//   grpcs://ps.example:2222?cert=me.crt&key=me.key&ca=ca.crt   TLS; this side's files
+//
+// Errors: InvalidArgument for text of another form, with what was expected.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "thalweg/base/status.h"
+#include "thalweg/cluster/transport/grpc/tls.h"
+
+namespace thalweg {
+
+struct RemoteTarget {
+  std::string address;  // HOST:PORT
+  TlsFiles tls;         // empty: plain text
+};
+
+bool IsRemoteTarget(std::string_view target);  // begins as one
+Result<RemoteTarget> ParseTarget(std::string_view target);
+std::string TargetText(const RemoteTarget& target);
+
+}  // namespace thalweg

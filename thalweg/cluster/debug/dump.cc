@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/debug/dump.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "thalweg/proto/utf8.h"
+
+namespace thalweg {
+namespace {
+
+std::string JsonList(const std::vector<std::string>& texts) {
+  std::string list = "[";
+  for (size_t i = 0; i < texts.size(); ++i) {
+    list += StrCat(i == 0 ? "" : ", ", JsonText(texts[i]));
+  }
+  return list + "]";
+}
+
+double Seconds(Clock::TimePoint from, Clock::TimePoint to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+using Parts = std::map<int64_t, std::vector<OpenStep>>;
+
+struct StepFacts {
+  int64_t id;
+  std::string_view way;  // how its values go between tasks
+  std::string session;   // empty: not begun here
+  double seconds;
+  std::vector<std::string> asked;
+  std::vector<std::string> values;
+};
+
+// Takes the step's parts out.
+std::string StepEntry(const StepFacts& step, Parts* parts) {
+  std::vector<std::string> waiting;
+  std::vector<std::string> running;
+  bool computes = false;
+  const auto found = parts->find(step.id);
+  if (found != parts->end()) {
+    for (OpenStep& part : found->second) {
+      computes |= part.computes();
+      for (std::string& node : part.waiting) waiting.push_back(std::move(node));
+      for (std::string& node : part.running) running.push_back(std::move(node));
+    }
+    parts->erase(found);
+  }
+  return StrCat("{\"id\": ", step.id, ", \"by\": ", JsonText(step.way),
+                ", \"session\": ", JsonText(step.session), ", \"seconds\": ", step.seconds,
+                ", \"computing\": ", computes ? "true" : "false",
+                ", \"running\": ", JsonList(running), ", \"waiting\": ", JsonList(waiting),
+                ", \"asked\": ", JsonList(step.asked), ", \"rendezvous\": ", JsonList(step.values),
+                "}");
+}
+
+// As masters write it.
+std::string HandleOf(const ChannelStepAccount& step) {
+  if (!step.begun) return "";
+  char text[20];
+  std::snprintf(text, sizeof text, "%016" PRIx64, step.session);
+  return text;
+}
+
+std::vector<StepFacts> ListSteps(const DumpSources& from, Clock::TimePoint now) {
+  std::vector<StepFacts> steps;
+  for (const std::shared_ptr<TaskStep>& step : from.steps.List()) {
+    TaskStep::Account account = step->Describe();
+    steps.push_back({step->id(), "calls", std::move(account.session), Seconds(step->made(), now),
+                     std::move(account.asked), std::move(account.values)});
+  }
+  for (ChannelStepAccount& step : from.channels.Describe()) {
+    steps.push_back({step.id, "channels", HandleOf(step),
+                     std::chrono::duration<double>(step.age).count(), std::move(step.asked),
+                     std::move(step.values)});
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::string JsonText(std::string_view text) {
+  std::string quoted = "\"";
+  const bool utf8 = IsUtf8(text);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || (byte >= 0x80 && !utf8)) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
+      quoted += escape;
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string MakeDump(const DumpSources& from) {
+  const Clock::TimePoint now = from.environment.clock().Now();
+  Parts parts;
+  for (OpenStep& step : from.environment.open_steps().List()) {
+    parts[step.id].push_back(std::move(step));
+  }
+  const ProcessMemory memory = ReadProcessMemory();
+  std::string text = StrCat("{\"task\": ", JsonText(from.task), ",\n \"pid\": ", OwnIdentity().pid,
+                            ", \"resident_bytes\": ", memory.resident_bytes,
+                            ", \"peak_bytes\": ", memory.peak_bytes, ",\n \"steps\": [");
+  std::string_view before = "\n  ";
+  for (const StepFacts& step : ListSteps(from, now)) {
+    text += StrCat(before, StepEntry(step, &parts));
+    before = ",\n  ";
+  }
+  // What is left runs in this task alone.
+  for (const auto& [id, steps] : parts) {
+    for (const OpenStep& step : steps) {
+      text +=
+          StrCat(before, "{\"id\": ", id, ", \"computing\": ", step.computes() ? "true" : "false",
+                 ", \"running\": ", JsonList(step.running),
+                 ", \"waiting\": ", JsonList(step.waiting), "}");
+      before = ",\n  ";
+    }
+  }
+  text += "],\n \"calls\": [";
+  before = "\n  ";
+  for (const OpenCalls::Call& call : from.calls.List()) {
+    text += StrCat(before, "{\"method\": ", JsonText(call.method),
+                   ", \"seconds\": ", Seconds(call.since, now), "}");
+    before = ",\n  ";
+  }
+  return StrCat(text, "],\n \"tasks\": ", JsonList(from.health.Describe()), "}\n");
+}
+
+}  // namespace thalweg

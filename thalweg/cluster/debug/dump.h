@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// MakeDump: what a task does at this moment, as JSON: its open steps with the nodes that wait, the
+// values that lie or are awaited in their rendezvous, who was asked for what; open calls; which
+// tasks it watches. Works while steps are stuck: takes short locks only.
+//
+//   call->Answer(MakeDump({.task = name, .steps = steps, .environment = environment, ...}));
+//
+// Threads: any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thalweg/cluster/debug/open_calls.h"
+#include "thalweg/cluster/health/health.h"
+#include "thalweg/cluster/worker/channel_steps.h"
+#include "thalweg/cluster/worker/task_step.h"
+#include "thalweg/session/environment.h"
+
+namespace thalweg {
+
+// The method that gives it, of a service of its own.
+inline constexpr std::string_view kDumpMethod = "/thalweg.Debug/Dump";
+
+struct DumpSources {
+  std::string task;
+  StepTable& steps;
+  ChannelSteps& channels;
+  Environment& environment;
+  Health& health;
+  const OpenCalls& calls;
+};
+std::string MakeDump(const DumpSources& from);
+
+// The text in quotes, as JSON has it.
+std::string JsonText(std::string_view text);
+
+}  // namespace thalweg

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCalls: the calls that a server has not answered, for who asks why it is silent.
+//
+//   call = open_calls.Track(std::move(call));   // till the last owner drops it
+//   for (const OpenCalls::Call& open : open_calls.List()) Show(open);
+//
+// Threads: every member from any thread. A tracked call may outlive this.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/clock.h"
+#include "thalweg/cluster/transport/grpc/rpc.h"
+
+namespace thalweg {
+
+class OpenCalls {
+ public:
+  explicit OpenCalls(Clock& clock) : clock_(clock), state_(std::make_shared<State>()) {}
+  std::shared_ptr<IncomingCall> Track(std::shared_ptr<IncomingCall> call);
+
+  struct Call {
+    std::string method;
+    Clock::TimePoint since;
+  };
+  std::vector<Call> List() const;
+
+ private:
+  struct State {
+    Mutex mutex;
+    std::list<Call> calls GUARDED_BY(mutex);
+  };
+  class Tracked;
+
+  Clock& clock_;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace thalweg

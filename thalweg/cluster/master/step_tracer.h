@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepTracer: what the tasks of a traced step tell of it: their nodes with the answers of RunGraph,
+// what they received from each other through Logging, as TensorFlow's masters ask.
+//
+//   StepTracer tracer(peers, steps, tasks, id, stats);      // before the parts start
+//   ... *tracer.PlaceFor(i) = the answer of part i ...
+//   tracer.Finish();                                        // when all have ended
+//
+// Threads: one, but for the places, each of which a thread of its own may fill.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/worker/task_step.h"
+#include "thalweg/session/run_metadata.h"
+
+namespace thalweg {
+
+class StepTracer {
+ public:
+  // `stats` null: the step is not traced, and this does nothing. All outlive the tracer.
+  StepTracer(Peers& peers, StepTable& steps, std::vector<std::string> tasks, int64_t id,
+             StepStats* stats);
+  // For the RunGraphResponse of a task; null when it is not wanted.
+  OwnedMessage* PlaceFor(size_t task) { return stats_ == nullptr ? nullptr : &answers_[task]; }
+  void Finish();
+
+ private:
+  // One call to every task.
+  std::vector<Result<OwnedMessage>> Ask(const Message& request);
+
+  Peers& peers_;
+  StepTable& steps_;
+  const std::vector<std::string> tasks_;
+  const int64_t id_;
+  StepStats* const stats_;
+  std::vector<OwnedMessage> answers_;  // by task
+};
+
+}  // namespace thalweg

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hello: what a task that wants a channel says, and where the other one finds it; bytes that are
+// added to a GetStatus message as a field that TensorFlow does not know.
+//
+//   bytes += AddHello({.task = self, .process = ThisProcess(), .token = token});
+//   Result<Hello> hello = FindHello(message.unknown_fields());
+//
+// Errors: NotFound where there is none, InvalidArgument for a malformed one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "thalweg/base/status.h"
+
+namespace thalweg {
+
+struct Hello {
+  std::string task;          // who speaks
+  uint64_t process = 0;      // a number of its process
+  uint64_t incarnation = 0;  // of who speaks, as its steps are asked for
+  uint64_t token = 0;        // under which the channel is offered; repeated by who has taken it
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+uint64_t ThisProcess();
+std::string EncodeHello(const Hello& hello);
+Result<Hello> FindHello(std::string_view unknown_fields);
+
+}  // namespace thalweg

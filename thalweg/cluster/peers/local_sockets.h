@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connected unix sockets between two processes of one user on one host. The names are abstract:
+// they leave no file behind, however a process ends.
+//
+//   ASSIGN_OR_RETURN(const UniqueFd listener, ListenLocally(token));
+//   ... the other process: ASSIGN_OR_RETURN(UniqueFd socket, ConnectLocally(token)); ...
+//   ASSIGN_OR_RETURN(UniqueFd socket, AcceptLocally(listener));     // what is there already
+//
+// Never waits. Errors: Unavailable where nobody listens or nobody has connected;
+// PermissionDenied for a process of another user.
+#pragma once
+
+#include <cstdint>
+
+#include "thalweg/base/status.h"
+#include "thalweg/cluster/transport/unique_fd.h"
+
+namespace thalweg {
+
+Result<UniqueFd> ListenLocally(uint64_t token);
+Result<UniqueFd> ConnectLocally(uint64_t token);
+Result<UniqueFd> AcceptLocally(const UniqueFd& listener);
+
+}  // namespace thalweg

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoopPeers: the tasks with which the part of a step that a graph is may exchange tensors from
+// within loops. Where one of them is TensorFlow's, the step has to know its frames by TensorFlow's
+// numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thalweg/cluster/peers/peers.h"
+#include "thalweg/graph/graph.h"
+
+namespace thalweg {
+
+// None for a graph without loops.
+std::vector<std::string> LoopPeers(const Graph& graph, std::string_view self);
+// All of them are ours, as far as is known.
+bool AreAllOurs(Peers& peers, const std::vector<std::string>& tasks);
+// Unimplemented, when a loop hands tensors from a task of one of TensorFlow's releases to `task`,
+// of another: each would wait for keys that the other never sends.
+Status CheckLoopReleases(const Graph& graph, std::string_view task, Peers& peers);
+
+}  // namespace thalweg

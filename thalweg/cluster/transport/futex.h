@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words of memory on which threads sleep, also of other processes (futex).
+//
+//   sleeper: key = word.load(); look once more; SleepOnWord(word, key, until);
+//   waker:   word.fetch_add(1); WakeWord(word);
+//
+// Sleeps may end without a reason. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+namespace thalweg {
+
+struct FutexWord {
+  const std::atomic<uint32_t>* word = nullptr;
+  uint32_t value = 0;  // while it is this
+};
+
+using FutexTime = std::chrono::steady_clock::time_point;
+
+// Of this process.
+void SleepOnWord(const std::atomic<uint32_t>& word, uint32_t value, FutexTime until);
+void WakeWord(std::atomic<uint32_t>& word);
+
+// The same, and as long as each of `shared`, which other processes may write, is what it was. At
+// most kMostSharedWords.
+inline constexpr size_t kMostSharedWords = 120;
+void SleepOnWords(const std::atomic<uint32_t>& word, uint32_t value,
+                  std::span<const FutexWord> shared, FutexTime until);
+// Wakes one that sleeps on a word of shared memory.
+void WakeSharedWord(std::atomic<uint32_t>& word);
+// Whether this system can sleep on several.
+bool HasSharedWords();
+
+}  // namespace thalweg

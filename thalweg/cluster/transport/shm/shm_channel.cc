@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/transport/shm/shm_channel.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "thalweg/cluster/transport/payload.h"
+#include "thalweg/cluster/transport/record.h"
+#include "thalweg/cluster/transport/shm/link.h"
+
+namespace thalweg {
+namespace {
+
+constexpr const char* kGone = "the other side of the channel has gone";
+constexpr size_t kMaxPieces = 1 << 14;  // of one peer
+constexpr int kHelloMs = 1000;
+
+// Memory of the other side's arena, mapped for reading.
+class TheirPieces {
+ public:
+  Status Add(const DoorMessage& message, UniqueFd fd) {
+    if (pieces_.size() >= kMaxPieces || pieces_.contains(message.id)) {
+      return DataLoss("piece ", message.id, " of shared memory is one too many");
+    }
+    ASSIGN_OR_RETURN(SharedMemory memory,
+                     SharedMemory::Map(std::move(fd), message.bytes, SharedUse::kOwnerWrites));
+    pieces_[message.id] = std::make_shared<const SharedMemory>(std::move(memory));
+    return OkStatus();
+  }
+  // What is read in place there stays until it has been let go.
+  void Remove(uint64_t id) { pieces_.erase(id); }
+  std::shared_ptr<const SharedMemory> Find(uint64_t id) const {
+    const auto it = pieces_.find(id);
+    return it == pieces_.end() ? nullptr : it->second;
+  }
+
+ private:
+  std::map<uint64_t, std::shared_ptr<const SharedMemory>> pieces_;
+};
+
+class ShmChannel final : public Channel {
+ public:
+  ShmChannel(std::shared_ptr<IoThread> io, std::shared_ptr<ShmArena> arena,
+             std::shared_ptr<ShmLink> link)
+      : io_(std::move(io)), arena_(std::move(arena)), link_(std::move(link)) {}
+  ~ShmChannel() override;
+  Status Watch();
+
+  void Send(std::string_view control) override;
+  void Push(const TensorHead& head, Tensor tensor) override;
+  bool Poll(ChannelSink& sink, int budget) override;
+  void OnArrival(std::function<void()> ring) override { link_->bell.Set(std::move(ring)); }
+  bool Arm() override { return ArmReader(Ring::kWaitsForDoor); }
+  bool ArmWord(FutexWord* word) override;
+  void Disarm() override;
+  void Close(Status why) override;
+
+ private:
+  bool ArmReader(Ring::Reader how);
+  void DoorEvent();
+  // From the I/O thread, and from one that polls and misses a piece.
+  void ReadDoor() EXCLUDES(door_mutex_);
+  void TakeFromDoor() EXCLUDES(door_mutex_);
+  Status HandleDoor(const DoorMessage& message, UniqueFd fd) REQUIRES(door_mutex_);
+  std::shared_ptr<const SharedMemory> FindPiece(uint64_t id) EXCLUDES(door_mutex_);
+  bool PollLocked(ChannelSink& sink, int budget) REQUIRES(polling_);
+  Result<bool> HandleNext(ChannelSink& sink) REQUIRES(polling_);
+  Status HandleShared(ChannelSink& sink) REQUIRES(polling_);
+  Status EndOfDoor() EXCLUDES(door_mutex_);
+
+  const std::shared_ptr<IoThread> io_;
+  const std::shared_ptr<ShmArena> arena_;
+  const std::shared_ptr<ShmLink> link_;
+  std::atomic<bool> said_{false};     // OnClosed has come
+  std::atomic<bool> no_more_{false};  // the other side sends nothing more
+  std::atomic<bool> dead_{false};     // and reads nothing more of ours
+
+  Mutex polling_;
+  std::string buffer_ GUARDED_BY(polling_);
+  Record record_ GUARDED_BY(polling_);
+  bool close_read_ GUARDED_BY(polling_) = false;
+
+  Mutex door_mutex_;
+  TheirPieces pieces_ GUARDED_BY(door_mutex_);
+  Status door_error_ GUARDED_BY(door_mutex_);
+  std::unique_ptr<IoWatch> watch_;
+};
+
+ShmChannel::~ShmChannel() {
+  Close(Unavailable(kGone));
+  if (watch_ != nullptr) watch_->Stop();
+  link_->bell.Set(nullptr);
+  std::vector<Tensor> loans = link_->TakeLoans();
+  if (loans.empty() || dead_.load()) return;
+  UniqueFd socket(fcntl(link_->door.fd(), F_DUPFD_CLOEXEC, 0));
+  arena_->KeepUntilClosed(io_, std::move(socket), std::move(loans));
+}
+
+Status ShmChannel::Watch() {
+  ASSIGN_OR_RETURN(watch_, IoWatch::Make(io_, link_->door.fd(), [this](uint32_t) { DoorEvent(); }));
+  watch_->Want(EPOLLIN);
+  return OkStatus();
+}
+
+void ShmChannel::DoorEvent() {
+  ReadDoor();
+  if (!dead_.load()) {
+    watch_->Want(EPOLLIN);
+  } else {
+    link_->TakeLoans();
+  }
+}
+
+void ShmChannel::ReadDoor() {
+  TakeFromDoor();
+  link_->HandleWakes();
+}
+
+void ShmChannel::TakeFromDoor() {
+  MutexLock lock(door_mutex_);
+  while (!dead_.load(std::memory_order_relaxed)) {
+    DoorMessage message;
+    UniqueFd fd;
+    Result<bool> some = link_->door.Receive(&message, &fd);
+    if (some.ok() && !*some) return;
+    Status status = some.ok() ? HandleDoor(message, std::move(fd)) : std::move(some).status();
+    if (status.ok()) continue;
+    door_error_ = status.code() == Code::kOutOfRange ? Unavailable(kGone) : std::move(status);
+    no_more_.store(true);
+    dead_.store(true);
+  }
+}
+
+Status ShmChannel::HandleDoor(const DoorMessage& message, UniqueFd fd) {
+  switch (message.kind) {
+    case DoorKind::kWake:
+      return OkStatus();
+    case DoorKind::kBye:
+      door_error_ = Unavailable(kGone);
+      no_more_.store(true);
+      return OkStatus();
+    case DoorKind::kPiece:
+      return pieces_.Add(message, std::move(fd));
+    case DoorKind::kForget:
+      pieces_.Remove(message.id);
+      return OkStatus();
+    case DoorKind::kRings:
+      break;
+  }
+  return DataLoss("message ", static_cast<uint64_t>(message.kind), " of a channel is none");
+}
+
+Status ShmChannel::EndOfDoor() {
+  MutexLock lock(door_mutex_);
+  return door_error_;
+}
+
+std::shared_ptr<const SharedMemory> ShmChannel::FindPiece(uint64_t id) {
+  {
+    MutexLock lock(door_mutex_);
+    if (auto piece = pieces_.Find(id)) return piece;
+  }
+  ReadDoor();  // the I/O thread may not have come to it yet
+  MutexLock lock(door_mutex_);
+  return pieces_.Find(id);
+}
+
+void ShmChannel::Send(std::string_view control) {
+  if (control.size() > kMaxControlBytes) return Close(ControlTooLong(control.size()));
+  std::array<char, 8> prefix;
+  const size_t n = EncodeControlPrefix(control.size(), prefix.data());
+  link_->Send({prefix.data(), n}, control);
+}
+
+void ShmChannel::Push(const TensorHead& head, Tensor tensor) {
+  if (Status fits = CheckHeadFits(head, tensor); !fits.ok()) return Close(std::move(fits));
+  if (!head.dead && !IsPlain(head.dtype)) {
+    Result<std::string> objects = EncodeObjects(tensor);
+    if (!objects.ok()) return Close(std::move(objects).status());
+    Result<Tensor> bytes =
+        Tensor::AllocateHost(DType::kUint8, Shape{static_cast<int64_t>(objects->size())});
+    if (!bytes.ok()) return Close(std::move(bytes).status());
+    std::memcpy(bytes->mutable_raw_data(), objects->data(), objects->size());
+    tensor = *std::move(bytes);
+  }
+  const size_t bytes = head.dead ? 0 : tensor.bytes();
+  if (bytes > kMaxRecordPayload) return link_->PushShared(head, std::move(tensor));
+  std::array<char, kMaxHeadBytes> buffer;
+  const size_t n = EncodeHead(RecordKind::kTensor, head, bytes, {}, buffer.data());
+  const auto* data = bytes > 0 ? static_cast<const char*>(tensor.raw_data()) : nullptr;
+  link_->Send({buffer.data(), n}, {data, bytes});
+}
+
+bool ShmChannel::Poll(ChannelSink& sink, int budget) {
+  if (!polling_.TryLock()) return false;
+  const bool more = PollLocked(sink, budget);
+  polling_.Unlock();
+  return more;
+}
+
+bool ShmChannel::PollLocked(ChannelSink& sink, int budget) {
+  if (said_.load(std::memory_order_relaxed)) return false;
+  bool more = true;
+  while (!link_->closed() && !close_read_ && budget-- > 0) {
+    const bool last = no_more_.load();
+    Result<bool> handled = HandleNext(sink);
+    if (!handled.ok()) {
+      link_->Close(std::move(handled).status());
+    } else if (!*handled) {
+      if (last) link_->Close(EndOfDoor());
+      more = false;
+      break;
+    }
+  }
+  link_->WakeWriter();
+  if (close_read_) link_->Close(record_.why);
+  if (link_->closed()) {
+    said_.store(true);
+    sink.OnClosed(link_->Why());
+    return false;
+  }
+  return more;
+}
+
+// False when nothing is there.
+Result<bool> ShmChannel::HandleNext(ChannelSink& sink) {
+  ASSIGN_OR_RETURN(const bool read, link_->in.Read(&buffer_));
+  if (!read) return false;
+  RETURN_IF_ERROR(ParseRecord(buffer_, &record_));
+  switch (record_.kind) {
+    case RecordKind::kControl:
+      sink.OnControl(record_.control);
+      return true;
+    case RecordKind::kTensor:
+      RETURN_IF_ERROR(DeliverTensor(sink, record_.head, record_.payload));
+      return true;
+    case RecordKind::kShared:
+      RETURN_IF_ERROR(HandleShared(sink));
+      return true;
+    case RecordKind::kRelease:
+      RETURN_IF_ERROR(link_->TakeBack(record_.releases));
+      return true;
+    case RecordKind::kClose:
+      close_read_ = true;
+      return true;
+    case RecordKind::kBulk:
+      break;
+  }
+  return DataLoss("a record of sockets in shared memory");
+}
+
+Status ShmChannel::HandleShared(ChannelSink& sink) {
+  const TensorHead& head = record_.head;
+  const SharedPlace& place = record_.place;
+  const uint64_t bytes = record_.payload_bytes;
+  const std::shared_ptr<const SharedMemory> piece = FindPiece(place.piece);
+  if (piece == nullptr) return DataLoss("piece ", place.piece, " of shared memory is unknown");
+  if (place.offset > piece->bytes() || bytes > piece->bytes() - place.offset ||
+      place.offset % kTensorAlignment != 0) {
+    return DataLoss("a tensor at ", place.offset, " of ", bytes, " bytes in a piece of ",
+                    piece->bytes());
+  }
+  char* data = piece->data() + place.offset;
+  auto give_back = [link = link_, piece, loan = place.loan] {
+    link->Send(EncodeReleases({&loan, 1}), {});
+  };
+  if (IsPlain(head.dtype) && (IsFloating(head.dtype) || IsComplex(head.dtype)) &&
+      bytes > kMaxRecordPayload && (place.loan & SharedPlace::kHasty) == 0) {
+    sink.OnTensor(head, Tensor::FromBuffer(head.dtype, head.shape, data, std::move(give_back)));
+    return OkStatus();
+  }
+  // A copy first: what is checked must not change afterwards.
+  Status status = IsPlain(head.dtype) ? DeliverTensor(sink, head, {data, bytes})
+                                      : DeliverTensor(sink, head, std::string(data, bytes));
+  give_back();
+  return status;
+}
+
+bool ShmChannel::ArmWord(FutexWord* word) {
+  *word = link_->in.parked_word();
+  return ArmReader(Ring::kSleepsOnWord);
+}
+
+bool ShmChannel::ArmReader(Ring::Reader how) {
+  link_->bell.Arm();
+  if (said_.load()) return true;
+  link_->in.ParkReader(how);
+  if (link_->in.Empty() && !link_->closed() && !no_more_.load()) return true;
+  link_->in.UnparkReader();
+  return !link_->bell.Disarm();
+}
+
+void ShmChannel::Disarm() {
+  link_->in.UnparkReader();
+  link_->bell.Disarm();
+}
+
+void ShmChannel::Close(Status why) {
+  link_->Close(std::move(why));
+  link_->bell.Ring();
+}
+
+Result<std::unique_ptr<Channel>> MakeChannel(std::shared_ptr<IoThread> io,
+                                             std::shared_ptr<ShmArena> arena,
+                                             std::shared_ptr<ShmLink> link) {
+  auto channel = std::make_unique<ShmChannel>(std::move(io), std::move(arena), std::move(link));
+  RETURN_IF_ERROR(channel->Watch());
+  return std::unique_ptr<Channel>(std::move(channel));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Channel>> OpenShmChannel(std::shared_ptr<IoThread> io,
+                                                std::shared_ptr<ShmArena> arena, UniqueFd socket) {
+  ASSIGN_OR_RETURN(SharedMemory rings, SharedMemory::Make(2 * Ring::kBytes, SharedUse::kBothWrite));
+  const int fd = rings.fd();
+  Door door(std::move(socket));
+  RETURN_IF_ERROR(door.Send({.kind = DoorKind::kRings, .bytes = rings.bytes()}, fd));
+  auto link = std::make_shared<ShmLink>(arena, std::move(door), std::move(rings), true);
+  return MakeChannel(std::move(io), std::move(arena), std::move(link));
+}
+
+Result<std::unique_ptr<Channel>> AcceptShmChannel(std::shared_ptr<IoThread> io,
+                                                  std::shared_ptr<ShmArena> arena,
+                                                  UniqueFd socket) {
+  Door door(std::move(socket));
+  pollfd wait{.fd = door.fd(), .events = POLLIN, .revents = 0};
+  DoorMessage message;
+  UniqueFd memory;
+  if (poll(&wait, 1, kHelloMs) != 1) return DeadlineExceeded("no shared memory was offered");
+  ASSIGN_OR_RETURN(const bool some, door.Receive(&message, &memory));
+  if (!some || message.kind != DoorKind::kRings || message.bytes != 2 * Ring::kBytes) {
+    return DataLoss("expected the rings of a channel of ", 2 * Ring::kBytes, " bytes, got ",
+                    message.bytes);
+  }
+  ASSIGN_OR_RETURN(SharedMemory rings,
+                   SharedMemory::Map(std::move(memory), message.bytes, SharedUse::kBothWrite));
+  auto link = std::make_shared<ShmLink>(arena, std::move(door), std::move(rings), false);
+  return MakeChannel(std::move(io), std::move(arena), std::move(link));
+}
+
+}  // namespace thalweg

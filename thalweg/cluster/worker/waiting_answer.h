@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// WaitingAnswer: the answer of a worker's call that waits: what comes first, or the reason when the
+// call is cancelled.
+//
+//   const auto answer = WaitingAnswer::Make(std::move(done), call.cancellation);
+//   Later([answer] { answer->Give(response); });
+//
+// Threads: any; what comes second is dropped.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/mutex.h"
+#include "thalweg/cluster/worker/worker.h"
+
+namespace thalweg {
+
+class WaitingAnswer {
+ public:
+  WaitingAnswer(Worker::Done done, CancellationManager* cancellation)
+      : done_(std::move(done)), cancellation_(cancellation) {}
+
+  static std::shared_ptr<WaitingAnswer> Make(Worker::Done done, CancellationManager* cancellation) {
+    auto answer = std::make_shared<WaitingAnswer>(std::move(done), cancellation);
+    answer->Watch(answer);
+    return answer;
+  }
+  void Give(Result<OwnedMessage> response) EXCLUDES(mutex_) {
+    Worker::Done done;
+    CancellationManager::Token token = 0;
+    {
+      MutexLock lock(mutex_);
+      done = std::exchange(done_, nullptr);
+      token = std::exchange(token_, 0);
+    }
+    if (token != 0) cancellation_->Deregister(token);
+    if (done) done(std::move(response));
+  }
+  bool is_given() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return done_ == nullptr;
+  }
+
+ private:
+  void Watch(const std::weak_ptr<WaitingAnswer>& self) EXCLUDES(mutex_) {
+    if (cancellation_ == nullptr) return;
+    bool is_over = false;
+    {
+      MutexLock lock(mutex_);  // the callback waits for the token
+      is_over = !cancellation_->Register(
+          [self] {
+            if (const auto answer = self.lock()) answer->Give(answer->cancellation_->Reason());
+          },
+          &token_);
+    }
+    if (is_over) Give(cancellation_->Reason());
+  }
+
+  Mutex mutex_;
+  Worker::Done done_ GUARDED_BY(mutex_);  // null: it was given
+  CancellationManager* const cancellation_;
+  CancellationManager::Token token_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace thalweg

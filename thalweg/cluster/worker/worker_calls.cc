@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The methods of a worker that run nothing: the ends of steps, what they left, tensors for other
+// tasks.
+#include "thalweg/base/entropy.h"
+#include "thalweg/cluster/worker/waiting_answer.h"
+#include "thalweg/cluster/worker/worker.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/session/run_metadata_message.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kMostStepSequences = 10'000;
+
+}  // namespace
+
+Result<OwnedMessage> Worker::CleanupGraph(const Message& request, const WorkerCall&) {
+  const int64_t id = request.GetInt(pb::CleanupGraphRequest::kStepId);
+  steps_.Erase(id, Cancelled("step ", id, " has ended"));
+  health_.Wake();
+  return OwnedMessage(pb::CleanupGraphResponse::Descriptor());
+}
+
+Result<OwnedMessage> Worker::CleanupAll(const Message& request, const WorkerCall&) {
+  std::vector<std::string> containers;
+  for (const std::string_view name :
+       request.Repeated<std::string_view>(pb::CleanupAllRequest::kContainer)) {
+    containers.emplace_back(name);
+  }
+  environment_->ResetContainers(containers);
+  return OwnedMessage(pb::CleanupAllResponse::Descriptor());
+}
+
+Result<OwnedMessage> Worker::Logging(const Message& request, const WorkerCall&) {
+  namespace Request = pb::LoggingRequest;
+  TransferLog& transfers = steps_.transfers();
+  if (request.GetBool(Request::kEnableRpcLogging)) transfers.Enable(true);
+  if (request.GetBool(Request::kDisableRpcLogging)) transfers.Enable(false);
+  if (request.GetBool(Request::kClear)) transfers.Clear();
+  OwnedMessage response(pb::LoggingResponse::Descriptor());
+  for (const int64_t id : request.Repeated<int64_t>(Request::kFetchStepId)) {
+    StepStats stats;
+    transfers.MoveTo(id, &stats);
+    if (stats.devices.empty()) continue;
+    Message* const step = response->Add(pb::LoggingResponse::kStep);
+    step->SetInt(pb::LabeledStepStats::kStepId, id);
+    StepStatsToMessage(stats, step->Mutable(pb::LabeledStepStats::kStepStats));
+  }
+  return response;
+}
+
+// Steps with collective operations count up from a number that the group's leader chooses.
+Result<OwnedMessage> Worker::GetStepSequence(const Message& request, const WorkerCall&) {
+  OwnedMessage response(pb::GetStepSequenceResponse::Descriptor());
+  MutexLock lock(mutex_);
+  for (const int64_t key : request.Repeated<int64_t>(pb::GetStepSequenceRequest::kGraphKey)) {
+    if (step_sequences_.size() >= kMostStepSequences && !step_sequences_.contains(key)) {
+      return ResourceExhausted(peers_.self(), " keeps the steps of at most ", kMostStepSequences,
+                               " graphs with collective operations");
+    }
+    const auto at = step_sequences_.try_emplace(key, RandomSeed() >> 8 | 1).first;
+    Message* const sequence = response->Add(pb::GetStepSequenceResponse::kStepSequence);
+    sequence->SetInt(pb::StepSequence::kGraphKey, key);
+    sequence->SetInt(pb::StepSequence::kNextStepId, at->second);
+  }
+  return response;
+}
+
+// A receiver's thanks, of transports that keep a tensor until then.
+Result<OwnedMessage> Worker::MarkRecvFinished(const Message&, const WorkerCall&) {
+  return OwnedMessage(pb::MarkRecvFinishedResponse::Descriptor());
+}
+
+Result<std::shared_ptr<TaskStep>> Worker::StepFor(const RendezvousKey& key, int64_t step,
+                                                  int64_t request) {
+  const Device* const device = environment_->FindDevice(key.source);
+  if (device == nullptr) {
+    return InvalidArgument(peers_.self(), " has no device ", key.source);
+  }
+  if (device->incarnation() != key.incarnation) {
+    return Aborted(peers_.self(), " has restarted since the graph was made: its device ",
+                   key.source, " has another incarnation");
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<TaskStep> found, steps_.Find(step));
+  if (!found->begun()) health_.Wake();
+  if (found->IsNewRequest(request)) return found;
+  return Aborted("the tensor was asked for already by the same request: ", key.ToString());
+}
+
+void Worker::RecvTensor(const Message& request, const WorkerCall& call, Done done) {
+  namespace Request = pb::RecvTensorRequest;
+  const Result<PeerKey> key = ParsePeerKey(request.GetString(Request::kRendezvousKey));
+  if (!key.ok()) return done(key.status());
+  const Result<std::shared_ptr<TaskStep>> step =
+      StepFor(key->key, request.GetInt(Request::kStepId), request.GetInt(Request::kRequestId));
+  if (!step.ok()) return done(step.status());
+  const auto answer = WaitingAnswer::Make(std::move(done), call.cancellation);
+  (*step)->RecvForPeer(
+      *key, [answer, clock = &environment_->clock()](const Result<Delivery>& delivery) {
+        namespace Response = pb::RecvTensorResponse;
+        if (!delivery.ok()) return answer->Give(delivery.status());
+        OwnedMessage response(Response::Descriptor());
+        response->SetInt(Response::kSendStartMicros, clock->WallMicros());
+        Message* const tensor = response->Mutable(Response::kTensor);
+        if (delivery->dead) {
+          response->SetBool(Response::kIsDead, true);
+          tensor->SetInt(pb::TensorProto::kDtype, pb::DataType::DT_FLOAT);
+          tensor->Mutable(pb::TensorProto::kTensorShape)->Add(pb::TensorShapeProto::kDim);
+          return answer->Give(std::move(response));
+        }
+        const Status status = TensorToProto(delivery->tensor, tensor);
+        if (!status.ok()) return answer->Give(status);
+        answer->Give(std::move(response));
+      });
+}
+
+}  // namespace thalweg

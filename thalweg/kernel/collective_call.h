@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// CollectiveCall: what one member says of a collective operation, and what it brings.
+// CollectiveResults: what the members get.
+//
+//   ASSIGN_OR_RETURN(std::vector<Tensor> results, CollectiveResults(ctx, calls));   // by rank
+//
+// Values are merged in the order of the ranks, element by element, each time rounded to the element
+// type: bits depend on ranks alone. Members may share one result's buffer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thalweg/compute/ew/ew.h"
+#include "thalweg/kernel/context.h"
+
+namespace thalweg {
+
+enum class CollectiveKind : uint8_t {
+  kReduce,         // everybody gets the values merged
+  kReduceScatter,  // of the values merged, rank r of n gets the r-th of n equal parts
+  kGather,         // everybody gets the values joined along dimension 0
+  kBroadcast,      // everybody gets the value of the one sender
+  kAllToAll        // row s of what rank r gets is row r of what rank s brought
+};
+const char* CollectiveKindName(CollectiveKind kind);
+
+struct CollectiveKeys {
+  int64_t group_size = 0;
+  int64_t group_key = 0;
+  int64_t instance_key = 0;
+};
+
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::kReduce;
+  CollectiveKeys keys;
+  DType dtype = DType::kInvalid;
+  // Of what it brings, or, in a broadcast, of what it expects.
+  PartialShape shape;
+  compute::BinaryOp merge = compute::BinaryOp::kAdd;
+  bool is_mean = false;  // the merged value is divided by the number of members
+  Tensor value;          // empty: it only receives
+  DeviceName device;
+
+  bool is_receiver() const { return value.empty(); }
+};
+
+// InvalidArgument when this value could not be cut for a group of its size.
+Status CheckCollectiveValue(const CollectiveCall& call);
+
+// `calls` by rank, of one kind, type and merge, with shapes that fit.
+Result<std::vector<Tensor>> CollectiveResults(Context& ctx, std::span<const CollectiveCall> calls);
+
+}  // namespace thalweg

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// CollectiveKernel: what the kernels of this family share: keys from attributes or, in the second
+// versions, from inputs; the meeting with the other members; the timeout.
+//
+//   class GatherCpu : public CollectiveKernel {
+//     Result<CollectiveCall> CallOf(Context& ctx) const override;    // Begin(ctx), then its own
+//     part
+//   };
+#pragma once
+
+#include "thalweg/kernel/collective_instance.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/waiting_kernel.h"
+
+namespace thalweg {
+
+// Where an environment has its CollectiveTimer.
+inline constexpr std::string_view kCollectiveTimer = "collective_timer";
+
+// What every node says.
+struct CollectiveNode {
+  CollectiveKind kind = CollectiveKind::kReduce;
+  DType dtype = DType::kInvalid;
+  bool keys_are_inputs = false;
+  CollectiveKeys keys;
+  double timeout_seconds = 0;  // 0: none
+  RefPtr<CollectiveTimer> timer;
+
+  static Result<CollectiveNode> Of(const KernelConstruction& c, CollectiveKind kind);
+};
+
+class CollectiveKernel : public WaitingKernel {
+ public:
+  std::optional<Status> TryCompute(Context& ctx) final;
+  void Wait(Context& ctx, Done done) final;
+  std::string WaitsFor(Context& ctx) const final;
+
+ protected:
+  explicit CollectiveKernel(CollectiveNode node) : node_(std::move(node)) {}
+  const CollectiveNode& node() const { return node_; }
+
+  virtual Result<CollectiveCall> CallOf(Context& ctx) const = 0;
+  // Keys that are inputs begin at `first_key`.
+  Result<CollectiveCall> Begin(Context& ctx, int first_key) const;
+  // Likewise, of a member that brings input 0.
+  Result<CollectiveCall> Bring(Context& ctx) const;
+
+ private:
+  const CollectiveNode node_;
+};
+
+}  // namespace thalweg

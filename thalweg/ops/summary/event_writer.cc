@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/summary/event_writer.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+
+#include "thalweg/base/crc32c.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+
+namespace thalweg {
+namespace {
+
+std::string LittleEndian(uint64_t value, int bytes) {
+  std::string made;
+  for (int i = 0; i < bytes; ++i) made += static_cast<char>(value >> (8 * i));
+  return made;
+}
+
+// Length, its checksum, the bytes, theirs.
+std::string RecordOf(std::string_view bytes) {
+  const std::string length = LittleEndian(bytes.size(), 8);
+  std::string record = length + LittleEndian(MaskCrc32c(Crc32c(length)), 4);
+  record += bytes;
+  return record + LittleEndian(MaskCrc32c(Crc32c(bytes)), 4);
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+// A name that nobody else in this process or beside it takes.
+std::string FileName(const std::string& suffix) {
+  static std::atomic<int64_t> count{0};
+  const int64_t seconds = SystemClock().WallMicros() / 1000000;
+  std::string digits = StrCat(seconds);
+  if (digits.size() < 10) digits.insert(0, 10 - digits.size(), '0');
+  return StrCat("events.out.tfevents.", digits, ".", HostName(), ".", getpid(), ".", count++,
+                suffix.starts_with('.') || suffix.empty() ? "" : ".", suffix);
+}
+
+}  // namespace
+
+Result<RefPtr<EventWriter>> EventWriter::Make(const std::string& directory,
+                                              const Options& options) {
+  PosixFileSystem files;
+  RETURN_IF_ERROR(files.MakeDirectories(directory));
+  ASSIGN_OR_RETURN(auto file, files.OpenForWriting(directory + "/" + FileName(options.suffix)));
+  auto writer =
+      RefPtr<EventWriter>::Adopt(std::make_unique<EventWriter>(std::move(file), options).release());
+  OwnedMessage first(pb::Event::Descriptor());
+  first->SetString(pb::Event::kFileVersion, "brain.Event:2");
+  RETURN_IF_ERROR(writer->Write(*first));
+  RETURN_IF_ERROR(writer->Flush());
+  return writer;
+}
+
+EventWriter::EventWriter(std::unique_ptr<WritableFile> file, Options options)
+    : options_(std::move(options)), file_(std::move(file)), written_(SystemClock().Now()) {}
+
+EventWriter::~EventWriter() {
+  MutexLock lock(mutex_);
+  // Nobody is left to be told.
+  static_cast<void>(WriteOut().ok() && file_->Close().ok());
+}
+
+Status EventWriter::Write(Message& event) {
+  if (event.GetDouble(pb::Event::kWallTime) == 0) {
+    event.SetDouble(pb::Event::kWallTime, static_cast<double>(SystemClock().WallMicros()) / 1e6);
+  }
+  ASSIGN_OR_RETURN(const std::string bytes, Serialize(event));
+  MutexLock lock(mutex_);
+  waiting_ += RecordOf(bytes);
+  ++num_waiting_;
+  const auto due = written_ + std::chrono::milliseconds(options_.flush_millis);
+  if (num_waiting_ <= options_.max_queue && SystemClock().Now() < due) return OkStatus();
+  return WriteOut();
+}
+
+Status EventWriter::Flush() {
+  MutexLock lock(mutex_);
+  return WriteOut();
+}
+
+Status EventWriter::WriteOut() {
+  written_ = SystemClock().Now();
+  if (waiting_.empty()) return OkStatus();
+  const Status status = file_->Append(waiting_);
+  waiting_.clear();
+  num_waiting_ = 0;
+  return status.ok() ? file_->Sync() : status;
+}
+
+std::string EventWriter::DebugString() const { return "an event file"; }
+
+}  // namespace thalweg

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventWriter: an event file that several steps write to: records of serialized Event messages, as
+// TensorBoard reads them.
+//
+//   ASSIGN_OR_RETURN(auto writer, EventWriter::Make("/logs", {.max_queue = 10}));
+//   RETURN_IF_ERROR(writer->Write(event));       // wall_time is set when it has none
+//
+// The file DIRECTORY/events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER+suffix is made at once, with
+// its first record. Events wait until there are more than `max_queue`, `flush_millis` have passed
+// since the last ones were written, or Flush. The last ones are written when the writer goes.
+// Threads: any; one lock, held while the file is written.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "thalweg/base/clock.h"
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/mutex.h"
+#include "thalweg/proto/message.h"
+#include "thalweg/tensor/resource.h"
+
+namespace thalweg {
+
+class EventWriter : public Resource {
+ public:
+  struct Options {
+    int64_t max_queue = 10;
+    int64_t flush_millis = 120000;
+    std::string suffix;
+  };
+  static Result<RefPtr<EventWriter>> Make(const std::string& directory, const Options& options);
+  EventWriter(std::unique_ptr<WritableFile> file, Options options);
+  ~EventWriter() override;
+
+  Status Write(Message& event);
+  Status Flush();
+  std::string DebugString() const override;
+
+ private:
+  Status WriteOut() REQUIRES(mutex_);
+
+  const Options options_;
+  Mutex mutex_;
+  const std::unique_ptr<WritableFile> file_ PT_GUARDED_BY(mutex_);
+  std::string waiting_ GUARDED_BY(mutex_);  // records
+  int64_t num_waiting_ GUARDED_BY(mutex_) = 0;
+  Clock::TimePoint written_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

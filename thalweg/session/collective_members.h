@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// CheckCollectiveMembers: whether the members of each collective operation can all come;
+// FindCollectivesHere: whose are all in one task.
+#pragma once
+
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/kernel/collectives_here.h"
+#include "thalweg/passes/partition.h"
+
+namespace thalweg {
+
+// Unimplemented where a group is larger than the members of one instance among these parts, which
+// are all that a step runs: they would wait for ever. Operations whose keys are inputs are known
+// only when they run.
+Status CheckCollectiveMembers(const std::vector<StepPartition>& parts);
+
+// Of the parts that a step runs in this task; null where there are none.
+Result<RefPtr<CollectivesHere>> FindCollectivesHere(const std::vector<StepPartition>& parts);
+
+}  // namespace thalweg
