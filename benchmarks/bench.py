@@ -193,6 +193,7 @@ def profile(chosen, options):
             step_profile.show(results[-1], roof_of(results[-1]))
     for result in results:
         step_profile.show_derivation(result, engine)
+        result.update(derivation=step_profile.derivation(result, engine), roof=roof_of(result))
     if options.json:
         with open(options.json, "w") as f:
             json.dump(results, f, indent=1)

@@ -14,6 +14,18 @@ TORCH, TORCH_SCRIPT = ("torch", "torch_.py", ""), ("torch script", "torch_.py", 
 TORCH_LAST = ("torch channels_last", "torch_.py", "channels_last")
 JAX, ORT = ("jax", "jax_.py", ""), ("onnxruntime", "ort_.py", "")
 ALL = [TF, TORCH, JAX]
+CHANNELS = [(variant, ["{root}/build/release/bin/channel_benchmark"], variant)
+            for variant in ("shm", "shm_copy", "unix", "tcp", "raw_unix", "raw_tcp")]  # raw: sockets without a channel
+WIRE = ("python", [sys.executable, "{root}/benchmarks/wire.py"], "thalweg")
+SCALE = ("python", [sys.executable, "{root}/benchmarks/scale.py"], "")
+TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 client", "../wire.py", "tf_client")]
+
+
+
+def ours(*variants):
+    """Our Python program once for each of its variants."""
+    return [(variant or "python", PYTHON[1], variant) for variant in variants]
+
 
 ROWS = [
     Row("noop_chain", 10000, [PYTHON, CPP], [TF, TF_ST]),
@@ -28,6 +40,8 @@ ROWS = [
     Row("while_count", 100000, [PYTHON, CPP], [TF, TORCH]),
     Row("while_nested", 10000, [PYTHON], []),
     Row("while_cond", 10000, [PYTHON], []),
+    Row("while_function", 10000, ours("", "frames"), []),
+    Row("while_parallel", 16, ours("", "serial"), []),
     Row("while_queue", 100000, [PYTHON], []),
     Row("while_matmul", 10000, [PYTHON], ALL),
     Row("eltwise", 1, [PYTHON], [TF, TF_XLA, TORCH, JAX, ORT]),
@@ -39,10 +53,16 @@ ROWS = [
     Row("resnet50_infer_b8", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
     Row("lstm", 1, [PYTHON], ALL),
     Row("lstm_dynamic", 1, [PYTHON], [TF, TORCH]),
+    Row("lstm_pair", 1, ours("unrolled", "dynamic"), []),
     Row("transformer", 1, [PYTHON], ALL),
     Row("widedeep", 1, [PYTHON], ALL),
     Row("sparse_update_1g", 10000, [PYTHON], []),
     Row("sparse_update_16g", 10000, [PYTHON], []),
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
+    *(Row(f"channel_{size}", 1, CHANNELS, []) for size in ("4B", "4K", "1M", "100M", "1G")),
+    *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE)
+      for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1", "read_100M", "read_1G")),
+    Row("wire_layers_64M", 1, [WIRE, ("scheduled", WIRE[1], "scheduled")], []),
+    *(Row(f"scale_{name}", 1, [SCALE], []) for name in ("session_100", "register_100K_10", "subgraphs_100_100")),
 ]

@@ -20,6 +20,13 @@ def elements(shape):
     return math.prod(shape) if shape is not None and None not in shape else 0
 
 
+def touched(op, ins):
+    """The rows of a sparse update: its gradient's shape; None for other operations."""
+    if op.startswith(("SparseApply", "ResourceSparseApply")):
+        return next((s for s in ins if len(s or ()) == len(ins[0] or ()) and s != ins[0]), ins[0])
+    return None
+
+
 def flops_of(op, attr, ins, outs):
     """Of one node, from the shapes of its operands and results."""
     made = sum(map(elements, outs))
@@ -39,6 +46,8 @@ def flops_of(op, attr, ins, outs):
         return 2 * elements(ins[2]) * elements(ins[1][:3])
     if op == "Conv2DBackpropFilter":
         return 2 * elements(ins[2]) * elements(outs[0][:3])
+    if touched(op, ins) is not None:
+        return elements(touched(op, ins))
     if op == "_FusedElementwise":
         return made * len(attr("program"))
     return max([made, *map(elements, ins)])
@@ -49,6 +58,8 @@ def bytes_of(op, ins, outs, sizes):
         return 0
     if op in ("Gather", "GatherV2"):
         return 2 * elements(outs[0]) * sizes[-1]
+    if touched(op, ins) is not None:  # the variable and its slots are read and written
+        return (2 * ins.count(ins[0]) + 1) * elements(touched(op, ins)) * sizes[0]
     if op == "_PackedMatMul":  # of b only the shape is looked at
         ins, sizes = ins[:1] + ins[2:], sizes[:1] + sizes[2:]
     return sum(elements(shape) * size for shape, size in zip(ins + outs, sizes))
@@ -160,6 +171,7 @@ def plot(results, roof_of, path, most=12):
     import matplotlib
     matplotlib.use("svg" if path.endswith(".svg") else "agg")
     import matplotlib.pyplot as plt
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "roof"})  # small, and the same for the same figures
     figure, axes = plt.subplots(len(results), 2, figsize=(13, 3.6 * len(results)), layout="constrained", squeeze=False)
     for result, (bars, roofline) in zip(results, axes):
         roof, kernels = roof_of(result), result["kernels"][:most]

@@ -16,6 +16,7 @@ import common
 a = common.options()
 import numpy as np
 import thalweg as tf
+from thalweg.functions import Defun
 
 import step_profile
 
@@ -105,6 +106,42 @@ def while_queue():
     loop(body, [tf.constant(0)], 100000)
 
 
+def while_parallel():
+    """16 iterations that need nothing of each other but their number: four products of about 150 us, the sum kept in an array.
+    The variant `serial` lets one iteration begin when the one before has ended."""
+    matrix = tf.constant(np.full((256, 256), 1 / 256, "f"))
+
+    def body(i, sums):
+        x = matrix * tf.cast(i, tf.float32)
+        for _ in range(4):
+            x = tf.matmul(x, matrix)
+        return i + 1, sums.write(i, tf.reduce_sum(x))
+    limit = tf.placeholder(tf.int32, [])
+    _, sums = tf.while_loop(lambda i, _: i < limit, body, [tf.constant(0), tf.TensorArray(tf.float32, limit)], back_prop=False,
+                            parallel_iterations=1 if a.variant == "serial" else 10)
+    total, s = tf.reduce_sum(sums.stack()), session()
+    report(lambda: s.run(total, {limit: np.int32(16)}), nodes=16)
+
+
+def while_function():
+    """A counting loop with a conditional inside a function; the variant `frames` has the same loop in the graph itself."""
+    def count(limit):
+        return tf.while_loop(lambda i, *_: i < limit, lambda i, x: (
+            i + 1, tf.cond(tf.equal(i % 2, 0), lambda: x + 1, lambda: x - 1)), [tf.constant(0), tf.constant(0)], back_prop=False)[1]
+    if a.variant != "frames":
+        count = Defun(tf.int32)(count)
+    limit = tf.placeholder(tf.int32, [])
+    r, s = count(limit), session()
+    report(lambda: s.run(r, {limit: np.int32(10000)}), nodes=10000, warm=1)
+
+
+def lstm_pair():
+    """The rows lstm (variant `unrolled`) and lstm_dynamic (`dynamic`), in turn."""
+    sys.argv = [sys.argv[0], {"unrolled": "lstm", "dynamic": "lstm_dynamic"}[a.variant], "--threads", str(a.threads), "--seconds",
+                str(a.seconds)]
+    as_tensorflow()
+
+
 def sparse_update(gib):
     """Trains 10,000 rows of 64 floats, the same each time, of a table of so many GiB that was made as zeros."""
     rows, touched = gib * 2**30 // 256, 10_000
@@ -143,8 +180,8 @@ def as_tensorflow():
     runpy.run_path(os.path.join(PEERS, "tf1.py"))
 
 
-OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, sparse_update_1g, sparse_update_16g, while_nested, while_cond,
-                              while_queue)}
+OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, lstm_pair, sparse_update_1g, sparse_update_16g, while_cond,
+                              while_function, while_nested, while_parallel, while_queue)}
 
 if __name__ == "__main__":
     OWN.get(a.workload, as_tensorflow)()

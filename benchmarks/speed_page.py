@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/speed.md from measured tables.
+
+    ./dev bench mlp --peers --threads 1,2 --json benchmarks/results/mlp.json
+    ./dev bench mlp --profile --threads 1 --json benchmarks/results/profiles/mlp_1.json
+    python benchmarks/speed_page.py [FILE] [--picture docs/roof.svg]     (the picture needs matplotlib)
+"""
+import argparse
+import glob
+import json
+import os
+import statistics
+
+import step_profile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+HEAD = """# Speed
+
+Written by `benchmarks/speed_page.py` from `benchmarks/results/`; do not edit. To measure anew:
+`./dev bench ROW --peers --threads 1,2 --json benchmarks/results/ROW.json` on a machine that does nothing else.
+
+Every figure is the median of five processes, ours and the peer's in turn; a ratio is the median of the paired ratios, ours over the
+peer's: below 1 we are ahead. `benchmarks/peers/workloads.md` says what each row computes.
+In these results other work of the machine was stopped while a process measured, not while it started.
+"""
+
+
+PROFILES = """
+## Where the time goes
+
+`./dev bench ROW --profile`: a step is what its kernels took in traced steps, what the engine takes for so many nodes, and what is left:
+what tracing costs the kernels and what neither explains. *Roof* is what the machine's multiply-adds and copy would take for the same
+work; behind each operation, its share of the kernels' time and how much of that the roof explains.
+
+![Kernels of each row, and the same under the roof](roof.svg)
+
+| row | threads | step | kernels | engine | left | roof | dearest operations |
+|---|---|---|---|---|---|---|---|"""
+
+
+def load(*folders):
+    results = []
+    for path in sorted(glob.glob(os.path.join(HERE, "results", *folders, "*.json"))):
+        with open(path) as f:
+            results += json.load(f)
+    return results
+
+
+def seconds(s):
+    unit, scale = next(x for x in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if s * x[1] >= 1 or x[0] == "ns")
+    return f"{s * scale:.3g} {unit}"
+
+
+def roof(results):
+    """Median of all calibrations between the rows, by instruction set level."""
+    levels = {}
+    for r in results:
+        if r["name"] == "calibrate":
+            levels.setdefault(r["isa"], {}).setdefault(r["variant"], []).append(r["value"])
+    for isa, found in levels.items():
+        low, high = min(found["fma"]), max(found["fma"])
+        yield (f"| {isa} | {statistics.median(found['fma']):.0f} ({low:.0f} to {high:.0f}) | "
+               f"{statistics.median(found['copy']):.1f} ({min(found['copy']):.1f} to {max(found['copy']):.1f}) |")
+
+
+def rows(results):
+    for r in sorted((r for r in results if r["peers"]), key=lambda r: (r["name"], r["variant"], r["threads"])):
+        peers = sorted(r["peers"].items(), key=lambda item: r["ratios"][item[0]], reverse=True)
+        cells = [f"{label} {seconds(value)} ({r['ratios'][label]:.2f})" for label, value in peers]
+        name = r["name"] if r["variant"] in ("", "python") else f"{r['name']} {r['variant']}"
+        yield f"| {name} | {r['threads']} | {seconds(r['value'])} | {r['ratios'][peers[0][0]]:.2f} | {', '.join(cells)} |"
+
+
+def profiles(results, most=4):
+    for r in sorted(results, key=lambda r: (r["workload"], r["threads"])):
+        busy = sum(k["seconds"] for k in r["kernels"])
+        ideal = {k["op"]: step_profile.ideal_seconds(k, r["roof"]) for k in r["kernels"]}
+        cells = [f"{k['op']} {k['seconds'] / busy:.0%} ({ideal[k['op']] / k['seconds']:.0%})" for k in r["kernels"][:most]]
+        times = [seconds(t) if t >= 0 else "-" + seconds(-t) for t in (r["median_s"], *r["derivation"], sum(ideal.values()))]
+        yield f"| {r['workload']} | {r['threads']} | {' | '.join(times)} | {', '.join(cells)} |"
+
+
+def page(results, profiled=()):
+    machines = sorted({r["machine"] for r in results})
+    behind = [max(r["ratios"].values()) for r in results if r["peers"]]
+    yield HEAD
+    yield f"Machine: {'; '.join(machines)}.\n"
+    yield "| level | multiply-adds of one thread, GFLOP/s | copy, GB/s |\n|---|---|---|"
+    yield from roof(results)
+    yield (f"\n{len(behind)} measurements; beside the fastest peer of each, {sum(b <= 1 for b in behind)} are ahead or even and "
+           f"{sum(b > 1.3 for b in behind)} take more than 1.3 times as long.\n")
+    yield "| row | threads | step | beside the fastest peer | peers (ours / theirs), fastest first |\n|---|---|---|---|---|"
+    yield from rows(results)
+    if profiled:
+        yield PROFILES
+        yield from profiles(profiled)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", default=os.path.join(ROOT, "docs", "speed.md"), help="docs/speed.md without it")
+    parser.add_argument("--picture", metavar="FILE", help="the kernels of every profiled row beside the roof")
+    chosen = parser.parse_args()
+    with open(chosen.file, "w") as out:
+        out.write("\n".join(page(load(), load("profiles"))) + "\n")
+    if chosen.picture:
+        step_profile.plot(load("profiles"), lambda r: r["roof"], chosen.picture)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps over a cluster on loopback, one process a task and one for each client: wire.py wire_KIND_SIZE[_PxW] [--variant V]
+
+SIZE bytes of parameters (suffix K, M, G) are spread over P parameter servers; W workers, 1x1 without a shape, each step of which
+    read    fetches all parameters and slices one element off each,
+    null    also sends an update of the same size back (the null step of the OSDI paper, dense or scalar),
+    gather  fetches 32 random rows of 64 floats instead, gathered on the server,
+    layers  multiplies 64 rows by all parameters, matrices of 4 MB, one after another; by calls, as between machines.
+Variants: thalweg (our client, our servers), scheduled (likewise; receives wait until they are needed), tf_client (TensorFlow's client,
+our servers), tensorflow (both TensorFlow's); the last two run under a Python that has TensorFlow. A client drives the worker of its
+number; the figures are those of client 0.
+"""
+import ctypes
+import functools
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(HERE, "peers"))
+import common
+
+a = common.options()
+ours = a.variant in ("", "scheduled", "thalweg")
+if ours:
+    import thalweg as tf
+else:
+    import tensorflow.compat.v1 as tf
+    tf.disable_v2_behavior()
+
+kind, size, shape = (a.workload.removeprefix("wire_").split("_") + ["1x1"])[:3]
+size = int(size.rstrip("KMG")) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(size[-1], 1)
+servers, workers = map(int, shape.split("x"))
+
+
+def ports(n):
+    """Addresses that are free now, below those of outgoing connections (32768 on Linux)."""
+    held = {}
+    while len(held) < n:
+        s, port = socket.socket(), random.randrange(10000, 32000)
+        try:
+            s.bind(("127.0.0.1", port))
+            held[port] = s
+        except OSError:
+            s.close()
+    for s in held.values():
+        s.close()
+    return ["127.0.0.1:%d" % port for port in held]
+
+
+def start(command, **options):
+    """A process that ends when this one does, however it does."""
+    die_with_parent = 1  # prctl's PR_SET_PDEATHSIG
+    libc = ctypes.CDLL(None)
+    return subprocess.Popen(command, preexec_fn=lambda: libc.prctl(die_with_parent, signal.SIGKILL), **options)
+
+
+def start_server(cluster, job, task):
+    if a.variant == "tensorflow":
+        return start([sys.executable, *sys.argv], env=dict(os.environ, WIRE_SERVER=json.dumps([cluster, job, task])))
+    command = [os.path.join(ROOT, "build/release/bin/thalweg"), "serve", "--cluster", json.dumps(cluster), "--job", job,
+               "--task", str(task)]
+    if kind == "layers":
+        command += ["--max-message-bytes", str(1 << 30)]  # where messages have a limit, there are no channels
+    server = start(command, stdout=subprocess.PIPE, text=True)
+    if not server.stdout.readline().startswith("ready"):
+        sys.exit(f"{job}:{task} did not start")
+    return server
+
+
+def step_of(worker):
+    """The variables, and the step of a worker."""
+    params = []
+    if kind == "layers":
+        for i in range(size >> 22):
+            with tf.device("/job:ps/task:%d" % (i % servers)):
+                params.append(tf.get_variable("v%d" % i, [1024, 1024], initializer=tf.zeros_initializer()))
+        with tf.device("/job:worker/task:%d" % worker):
+            return functools.reduce(tf.matmul, params, tf.fill([64, 1024], 1.0))[:1, :1]
+    for i in range(servers):
+        with tf.device("/job:ps/task:%d" % i):
+            n = max(1, size // servers // 4)
+            params.append(tf.get_variable("v%d" % i, [n // 64, 64] if kind == "gather" else [n],
+                                          initializer=tf.zeros_initializer()))
+    with tf.device("/job:worker/task:%d" % worker):
+        if kind == "gather":
+            ids = tf.random_uniform([32 // servers], maxval=size // servers // 256, dtype=tf.int32)
+            return tf.add_n([tf.nn.embedding_lookup(p, ids) for p in params]).op
+        if kind == "null":
+            return [tf.assign_add(p, -p).op for p in params]
+        return [p[:1] for p in params]  # fetched, lest the optimiser drop slices that nobody reads
+
+
+def drive(targets, client, children):
+    """The clients but the first begin when the variables are there, and go on until they are killed."""
+    step = step_of(client)
+    config = tf.ConfigProto(graph_options=tf.GraphOptions(enable_recv_scheduling=a.variant == "scheduled"))
+    with tf.Session(targets[client], config=config) as s:
+        while client:
+            s.run(step)
+        s.run(tf.global_variables_initializer())
+        for i in range(1, len(targets)):
+            children.append(start([sys.executable, *sys.argv], env=dict(os.environ, WIRE_CLIENT=json.dumps([targets, i]))))
+        t = common.measure(lambda: s.run(step), a.seconds, warm=3)
+    common.emit(a, "thalweg" if ours else "tensorflow", tf.__version__, t, bytes_=32 * 256 if kind == "gather" else size, foreign=None)
+
+
+def main():
+    if "WIRE_SERVER" in os.environ:
+        cluster, job, task = json.loads(os.environ["WIRE_SERVER"])
+        tf.train.Server(cluster, job_name=job, task_index=task).join()
+    if "WIRE_CLIENT" in os.environ:
+        drive(*json.loads(os.environ["WIRE_CLIENT"]), [])
+    cluster = {"ps": ports(servers), "worker": ports(workers)}
+    children = []
+    try:
+        for job, tasks in cluster.items():
+            children += [start_server(cluster, job, task) for task in range(len(tasks))]
+        drive(["grpc://" + address for address in cluster["worker"]], 0, children)
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+
+
+main()
