@@ -55,8 +55,12 @@ class TrialWork final : public compute::Work {
 };
 
 struct EndSink final : DoneSink {
-  void OnDone(uint64_t, Status s) override { status = std::move(s); }
-  std::optional<Status> status;
+  void OnDone(uint64_t, Status s) override {
+    status = std::move(s);
+    ended.Notify();
+  }
+  Status status;
+  Notification ended;
 };
 
 // Everything that one call of a kernel needs.
@@ -72,15 +76,17 @@ struct TrialStep {
     context.resources = &resources;
     context.step_resources = &step_resources;
   }
-  // Waiting kernels are cancelled; nullopt when one did not end then.
-  std::optional<Status> Compute(Kernel& kernel, Context& call) {
+  // Waiting kernels are cancelled. They may end in threads of their own, and use the step until then:
+  // one that never ends hangs the trial, which the caller bounds.
+  Status Compute(Kernel& kernel, Context& call) {
     AsyncKernel* async = kernel.AsAsync();
     if (async == nullptr) return kernel.Compute(call);
     async->ComputeAsync(call, Done(&end, 0));
-    if (!end.status) {
+    if (!end.ended.HasBeenNotified()) {
       rendezvous.Abort(Cancelled("the trial is over"));
       cancellation.Cancel(Cancelled("the trial is over"));
     }
+    end.ended.Wait();
     return end.status;
   }
 
@@ -343,9 +349,8 @@ std::string KernelTrials::Run(const Node& node, std::vector<Tensor> given, bool 
   call.SetBase(0, inputs.data());
   call.SetBase(1, outputs.data());
   call.SetOperands(operands.data(), node.num_inputs(), node.num_outputs());
-  const std::optional<Status> status = step.Compute(**kernel, call);
-  if (!status) return "the kernel did not end after the cancel";
-  if (!status->ok()) return status->message().empty() ? "an error without words" : "";
+  const Status status = step.Compute(**kernel, call);
+  if (!status.ok()) return status.message().empty() ? "an error without words" : "";
   ++num_results_;
   if (node.control() != Node::Control::kNone) return "";  // dead outputs
   for (int i = 0; i < node.num_outputs(); ++i) {
