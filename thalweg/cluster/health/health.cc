@@ -176,9 +176,9 @@ void Health::Tick() {
     MutexLock lock(mutex_);
     now = clock_.Now();
     // The process itself was away: it cannot tell who else was.
-    if (now - ticked_ > options_.lost_after / 2) {
-      table_.Excuse(now);
-      for (auto& [session, master] : masters_) master.heard = now;
+    if (const auto away = now - ticked_; away > options_.lost_after / 2) {
+      table_.Excuse(now, away);
+      for (auto& [session, master] : masters_) master.heard = std::min(now, master.heard + away);
     }
     ticked_ = now;
     if (!stopped_) due = table_.TakeDue(now);

@@ -147,9 +147,9 @@ bool HeartbeatTable::HeardSince(const std::vector<std::string>& tasks, TimePoint
   });
 }
 
-void HeartbeatTable::Excuse(TimePoint now) {
-  for (auto& [name, task] : tasks_) task.heard = now;
-  for (auto& [ticket, step] : steps_) step.moved = now;
+void HeartbeatTable::Excuse(TimePoint now, nanoseconds away) {
+  for (auto& [name, task] : tasks_) task.heard = std::min(now, task.heard + away);
+  for (auto& [ticket, step] : steps_) step.moved = std::min(now, step.moved + away);
 }
 
 std::string HeartbeatTable::LostText(const std::string& name, const Task& task,

@@ -71,8 +71,8 @@ class HeartbeatTable {
 
   bool HeardSince(const std::vector<std::string>& tasks, TimePoint then) const;
 
-  // The table was not looked at since `then` (the process was stopped): nobody is blamed.
-  void Excuse(TimePoint now);
+  // The table was not looked at for so long (the process was stopped): that time counts for nobody.
+  void Excuse(TimePoint now, std::chrono::nanoseconds away);
 
   struct Verdict {
     uint64_t ticket = 0;

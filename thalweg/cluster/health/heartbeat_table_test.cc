@@ -139,9 +139,22 @@ TEST_F(HeartbeatTableTest, WhoWasAwayBlamesNobody) {
   Beat(kPs);
   table_.BeginStep(7, {kPs}, now_);
   now_ += 100s;
-  table_.Excuse(now_);
+  table_.Excuse(now_, 100s);
   EXPECT_THAT(table_.Judge(now_), SizeIs(0));
   EXPECT_THAT(table_.Judge(now_ + 3s), SizeIs(1));
+}
+
+// Who is late again and again still finds what is lost: only the time away does not count.
+TEST_F(HeartbeatTableTest, WhoIsAwayOftenFindsTheLost) {
+  Beat(kPs);
+  table_.BeginStep(7, {kPs}, now_);
+  for (int i = 0; i < 3; ++i) {
+    now_ += 500ms;
+    EXPECT_THAT(table_.Judge(now_), SizeIs(0));
+    now_ += 2s;
+    table_.Excuse(now_, 2s);
+  }
+  EXPECT_THAT(table_.Judge(now_ + 2s), SizeIs(1));
 }
 
 // Users A11: a task killed for memory is told from one that crashed.
