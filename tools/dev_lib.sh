@@ -1,6 +1,8 @@
 # The verbs of ./dev, one function each; sourced by it with the checkout as the current folder.
 
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # else it leaves alone what has precompiled headers
+export CCACHE_DEPEND=1  # a miss costs no second preprocessing
 export THALWEG_COUNTS=${THALWEG_COUNTS:-$PWD/build/counts-$$.jsonl}  # what tools/counted.py adds to
 export PYTHONDONTWRITEBYTECODE=1
 jobs=$(nproc)
