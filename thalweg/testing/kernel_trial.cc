@@ -2,9 +2,9 @@
 #include "thalweg/testing/kernel_trial.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
+#include "thalweg/base/notification.h"
 #include "thalweg/base/str_cat.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/graph/graph_builder.h"
