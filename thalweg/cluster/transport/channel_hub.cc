@@ -152,7 +152,7 @@ void ChannelHub::WorkUntil(const std::function<bool()>& ready, SteadyTime until)
   Leave(view);
 }
 
-// False after a while in which nothing came.
+// False after a while in which nothing came: then the channels are still disarmed.
 bool ChannelHub::LookUntil(View& view, const std::function<bool()>& ready) {
   lookers_.fetch_add(1);
   if (armed_.load() != kNot) DisarmAll(view);
@@ -166,7 +166,7 @@ bool ChannelHub::LookUntil(View& view, const std::function<bool()>& ready) {
     }
   }
   lookers_.fetch_sub(1);
-  Rearm(view);
+  if (in_time) Rearm(view);
   return in_time;
 }
 
@@ -188,7 +188,10 @@ void ChannelHub::Sleep(View& view, Sleeper& self, SteadyTime until) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // see Wake()
   if (leads) {
     SleepAsLeader(view, self, key, until);
+    armed_.store(kNot);
+    DisarmAll(view);
   } else {
+    Rearm(view);
     view = View();  // what has closed meanwhile is not kept
     // Not for longer, so that a Wake() that somebody forgot costs a moment, and hangs nobody.
     if (!self.ready()) SleepOnWord(self.word, key, std::min(until, SteadyClock::now() + kTick));
@@ -208,8 +211,6 @@ void ChannelHub::SleepAsLeader(View& view, Sleeper& self, uint32_t key, SteadyTi
   if (ArmAll(view, kWakeLeader, &words) && !self.ready()) {
     SleepOnWords(self.word, key, words, std::min(until, SteadyClock::now() + kTick));
   }
-  armed_.store(kNot);
-  DisarmAll(view);
 }
 
 // This thread looks no more. Who else waits leads; a thread of the hub comes by when this one runs
@@ -310,6 +311,15 @@ bool ChannelHub::BeginSleep(Sleeper& self) {
   return false;
 }
 
+// False: another leads, and has armed the channels for itself; or the hub stops.
+bool ChannelHub::EndSleep(Sleeper& self) {
+  MutexLock lock(mutex_);
+  if (leader_ != &self) return false;
+  leader_ = nullptr;
+  if (stopping_) leading_ = false;
+  return !stopping_;
+}
+
 // Looks until there is a job, which it runs, and leads no more.
 void ChannelHub::Lead() {
   const std::function<bool()> has_job = [this] {
@@ -332,12 +342,9 @@ void ChannelHub::Lead() {
     if (!BeginSleep(self)) return Rearm(view);
     SleepAsLeader(view, self, key, SteadyTime::max());
     Tick();
-    MutexLock lock(mutex_);
-    if (leader_ != &self) return;  // another leads
-    leader_ = nullptr;
-    if (!stopping_) continue;
-    leading_ = false;
-    return;
+    if (!EndSleep(self)) return Rearm(view);
+    armed_.store(kNot);
+    DisarmAll(view);
   }
 }
 

@@ -121,6 +121,7 @@ class ChannelHub : public IdleWork {
   void Lead() EXCLUDES(mutex_);
   bool MustLead() REQUIRES(mutex_);
   bool BeginSleep(Sleeper& self) EXCLUDES(mutex_);
+  bool EndSleep(Sleeper& self) EXCLUDES(mutex_);
   void Standby() REQUIRES(mutex_);
   void CallThread() REQUIRES(mutex_);
   void CallSleeper() REQUIRES(mutex_);

@@ -12,8 +12,27 @@
 
 namespace thalweg {
 
-// Yields often, for 400 us at most. Where another process takes what is given away, a yield is
-// dear: then it yields no more for a while, and gives up after 50 us.
+// What yielding the processor has cost a thread lately. Where many spin, a yield lets each of them
+// look once, in microseconds. Where others compute, they take what is given away for as long as
+// they like: a yield that was dear is followed by a pause, doubled each time.
+class YieldCosts {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::microseconds kDear{100};
+  static constexpr std::chrono::milliseconds kFirstPause{10};
+  static constexpr std::chrono::milliseconds kMostPause{1000};
+
+  bool pausing(Time now) const { return now < not_before_; }
+  void Note(Time before, Time after);
+
+ private:
+  Time not_before_;
+  std::chrono::milliseconds pause_ = kFirstPause;
+};
+
+// Yields often, for 400 us at most. While yields are dear it gives up at once: who spins without
+// yielding may hold the very processor that the sender of the message needs, and then its peers'
+// yields become dear, too.
 class YieldingSpinner {
  public:
   // False when the time is over.
