@@ -24,10 +24,18 @@ class FakeChannel : public Channel {
   }
   void OnArrival(std::function<void()> ring) override { ring_ = std::move(ring); }
   bool Arm() override {
+    armed_by = std::this_thread::get_id();
     armed = true;
     return !here || !armed.exchange(false);
   }
-  void Disarm() override { armed = false; }
+  void Disarm() override {
+    const std::thread::id whose = waiter.load();
+    if (whose != std::thread::id() && whose != std::this_thread::get_id() &&
+        whose == armed_by.load()) {
+      ++robbed;
+    }
+    armed = false;
+  }
   void Close(Status) override {
     closing = true;
     if (armed.exchange(false)) ring_();
@@ -41,6 +49,8 @@ class FakeChannel : public Channel {
 
   std::atomic<bool> here{false}, closing{false}, armed{false};
   std::atomic<int> rings{0};
+  std::atomic<std::thread::id> armed_by, waiter;
+  std::atomic<int> robbed{0};  // times that another has disarmed it for `waiter`
 
  private:
   std::function<void()> ring_;
@@ -114,6 +124,29 @@ TEST_F(HubTest, WhoWaitsLongIsWokenByMessagesAndByWake) {
   ready = true;
   hub.Wake();
   waiter.join();
+}
+
+// A thread of the hub that sleeps on the channels gives way to one that waits, for whom they then
+// stay armed.
+TEST_F(HubTest, WhoGivesWayLeavesTheChannelsArmed) {
+  for (int i = 1; i <= 20; ++i) {
+    channel->waiter = channel->armed_by = std::thread::id();
+    std::atomic<bool> ran{false}, ready{false};
+    hub.Post([&] { ran = true; });  // after which a thread of the hub leads
+    ASSERT_TRUE(
+        RunUntil([] {}, [&] { return ran && channel->armed_by.load() != std::thread::id(); }));
+    std::thread waiter([&] {
+      channel->waiter = std::this_thread::get_id();
+      hub.WorkUntil([&] { return ready.load(); });
+    });
+    EXPECT_TRUE(RunUntil([] {}, [&] { return channel->armed_by.load() == waiter.get_id(); }));
+    channel->Arrive();
+    EXPECT_TRUE(RunUntil([] {}, [&] { return handler.messages == i; }));
+    ready = true;
+    hub.Wake();
+    waiter.join();
+  }
+  EXPECT_EQ(channel->robbed, 0);
 }
 
 // Of several that wait one sleeps on the channel; when it has got what it waited for, another does.
