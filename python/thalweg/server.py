@@ -117,10 +117,12 @@ def _server_def(given, job_name, task_index, protocol, config):
 def full_target(target):
     """A target of TLS that names no files takes those of THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TLS_CA."""
     target = compat.as_str(target)
-    if not target.startswith("grpcs://") or "?" in target:
+    address, _, options = target.partition("?")
+    names = ("cert", "key", "ca")
+    if not target.startswith("grpcs://") or any(option.split("=")[0] in names for option in options.split("&")):
         return target
-    files = {name: os.environ.get(f"THALWEG_TLS_{name.upper()}", "") for name in ("cert", "key", "ca")}
-    return target + "?" + "&".join(f"{name}={path}" for name, path in files.items() if path)
+    files = [f"{name}={path}" for name in names if (path := os.environ.get(f"THALWEG_TLS_{name.upper()}", ""))]
+    return address + "?" + "&".join(files + ([options] if options else []))
 
 
 class Server:

@@ -2,6 +2,7 @@
 #include "thalweg/cluster/client/master_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace thalweg {
 
@@ -16,6 +17,15 @@ MasterWatch::~MasterWatch() {
   stopping_.Cancel(Cancelled("the session is closed"));
   MutexLock lock(mutex_);
   while (asked_) changed_.Wait(mutex_);
+}
+
+void MasterWatch::Greet() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(greeted_, true) || stopped_ || asked_) return;
+    asked_ = true;
+  }
+  ask_(limits_.lost_after, stopping_, [this](const Status& status) { Answered(status); });
 }
 
 void MasterWatch::Arm() {
@@ -41,8 +51,10 @@ void MasterWatch::Tick() {
   const Clock::TimePoint now = clock_.Now();
   {
     MutexLock lock(mutex_);
-    // This process was away itself: it cannot tell.
-    if (now - ticked_ > limits_.ask_every + limits_.lost_after / 2) heard_ = now;
+    // This process was away itself: that time does not count.
+    if (const auto away = now - ticked_; away > limits_.ask_every + limits_.lost_after / 2) {
+      for (Call* call : calls_) call->begun_ = std::min(now, std::max(heard_, call->begun_) + away);
+    }
     ticked_ = now;
     for (Call* call : calls_) {
       const auto silent = now - std::max(heard_, call->begun_);

@@ -34,6 +34,10 @@ class MasterWatch {
       : timer_(timer), clock_(clock), limits_(limits), ask_(std::move(ask)) {}
   ~MasterWatch();
 
+  // Asks once, the first time, before the caller's data fill a slow link: what is asked later then
+  // finds a connection. Does not wait.
+  void Greet() EXCLUDES(mutex_);
+
   class Call {
    public:
     Call(MasterWatch& watch, CancellationManager* outer);
@@ -47,7 +51,7 @@ class MasterWatch {
     friend class MasterWatch;
     MasterWatch& watch_;
     CancellationManager cancellation_;
-    Clock::TimePoint begun_{};
+    Clock::TimePoint begun_{};  // later by the time in which nobody looked
     std::list<Call*>::iterator at_;
   };
 
@@ -66,6 +70,7 @@ class MasterWatch {
   bool stopped_ GUARDED_BY(mutex_) = false;
   bool armed_ GUARDED_BY(mutex_) = false;
   bool asked_ GUARDED_BY(mutex_) = false;  // and not answered
+  bool greeted_ GUARDED_BY(mutex_) = false;
   Timer::Entry entry_ GUARDED_BY(mutex_);
   Clock::TimePoint heard_ GUARDED_BY(mutex_){};
   Clock::TimePoint ticked_ GUARDED_BY(mutex_){};

@@ -37,16 +37,21 @@ class MasterClient {
                      RpcChannel::Connect(where.address, {.tls = tls}));
     ASSIGN_OR_RETURN(std::unique_ptr<RpcChannel> asking,
                      RpcChannel::Connect(where.address, {.tls = tls}));
-    return std::make_unique<MasterClient>(target.substr(0, target.find('?')), std::move(channel),
-                                          std::move(asking), target.find('?') == std::string::npos);
+    return std::make_unique<MasterClient>(target.substr(0, target.find('?')), where,
+                                          std::move(channel), std::move(asking));
   }
-  MasterClient(std::string target, std::unique_ptr<RpcChannel> channel,
-               std::unique_ptr<RpcChannel> asking, bool plain)
+  MasterClient(std::string target, RemoteTarget where, std::unique_ptr<RpcChannel> channel,
+               std::unique_ptr<RpcChannel> asking)
       : target_(std::move(target)),
+        where_(std::move(where)),
         channel_(std::move(channel)),
-        asking_(std::move(asking)),
-        plain_(plain) {}
+        asking_(std::move(asking)) {}
   const std::string& target() const { return target_; }
+
+  MasterWatch::Limits limits() const {
+    constexpr std::chrono::milliseconds kEvery{1000};
+    return {.ask_every = std::min(kEvery, where_.lost_after / 3), .lost_after = where_.lost_after};
+  }
 
   Result<OwnedMessage> Call(const char* method, const Message& request,
                             const MessageDescriptor& response, const RpcCallOptions& options) {
@@ -62,10 +67,7 @@ class MasterClient {
   }
 
   // HOST:PORT, where it is spoken to without encryption; else empty.
-  std::string plain_address() const {
-    const Result<RemoteTarget> where = ParseTarget(target_);
-    return where.ok() && plain_ ? where->address : "";
-  }
+  std::string plain_address() const { return where_.tls.empty() ? where_.address : ""; }
 
   // Whether the master answers at all: about a session of its own.
   void Ask(const std::string& session, std::chrono::nanoseconds timeout,
@@ -81,10 +83,10 @@ class MasterClient {
   }
 
  private:
-  const std::string target_;
+  const std::string target_;  // as it is named in errors
+  const RemoteTarget where_;
   const std::unique_ptr<RpcChannel> channel_;
   const std::unique_ptr<RpcChannel> asking_;  // its answers do not wait behind big values
-  const bool plain_;
 };
 
 Status FillTensor(const std::string& name, const Tensor& value, Message* named) {
@@ -101,7 +103,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
         graph_(std::move(graph)),
         master_(std::move(master)),
         options_(std::move(options)),
-        watch_(environment_->timer(), environment_->clock(), {},
+        watch_(environment_->timer(), environment_->clock(), master_->limits(),
                [this](std::chrono::nanoseconds timeout, CancellationManager& cancellation,
                       std::function<void(const Status&)> done) {
                  master_->Ask(Handle(), timeout, cancellation, std::move(done));
@@ -389,6 +391,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     }
     request->SetBool(Request::kStoreErrorsInResponseBody, true);
     request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
+    watch_.Greet();
     MasterWatch::Call watched(watch_, calling.cancellation);
     const Result<OwnedMessage> answer =
         master_->Call("RunStep", *request, Response::Descriptor(),

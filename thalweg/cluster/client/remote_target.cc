@@ -2,12 +2,45 @@
 #include "thalweg/cluster/client/remote_target.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace thalweg {
 namespace {
 
 constexpr std::string_view kPlain = "grpc://";
 constexpr std::string_view kTls = "grpcs://";
+
+Result<std::chrono::milliseconds> ReadSeconds(std::string_view text) {
+  constexpr double kLeast = 0.1;
+  constexpr double kMost = 86400;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(seconds >= kLeast && seconds <= kMost)) {
+    return InvalidArgument("lost-after=", text, ": expected seconds from ", kLeast, " to ", kMost);
+  }
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+Status ReadOption(std::string_view field, bool is_tls, RemoteTarget* parsed) {
+  const std::string_view name = field.substr(0, field.find('='));
+  const std::string_view value = field.substr(std::min(field.size(), name.size() + 1));
+  if (name == "lost-after") {
+    ASSIGN_OR_RETURN(parsed->lost_after, ReadSeconds(value));
+    return OkStatus();
+  }
+  std::string* const to = !is_tls          ? nullptr
+                          : name == "cert" ? &parsed->tls.certificate
+                          : name == "key"  ? &parsed->tls.key
+                          : name == "ca"   ? &parsed->tls.authority
+                                           : nullptr;
+  if (to == nullptr || name.size() == field.size()) {
+    return InvalidArgument("'", field, "': expected ",
+                           is_tls ? "cert=FILE, key=FILE, ca=FILE or " : "", "lost-after=SECONDS");
+  }
+  *to = value;
+  return OkStatus();
+}
 
 }  // namespace
 
@@ -21,30 +54,20 @@ Result<RemoteTarget> ParseTarget(std::string_view target) {
                            "' is no server: expected grpc://HOST:PORT, or "
                            "grpcs://HOST:PORT?cert=FILE&key=FILE&ca=FILE for TLS");
   }
-  RemoteTarget parsed;
-  if (target.starts_with(kPlain)) {
-    parsed.address = target.substr(kPlain.size());
-    return parsed;
-  }
-  const std::string_view rest = target.substr(kTls.size());
+  const bool is_tls = target.starts_with(kTls);
+  const std::string_view rest = target.substr(is_tls ? kTls.size() : kPlain.size());
   const size_t question = rest.find('?');
+  RemoteTarget parsed;
   parsed.address = rest.substr(0, question);
-  std::string_view files = question == std::string_view::npos ? "" : rest.substr(question + 1);
-  while (!files.empty()) {
-    const std::string_view field = files.substr(0, files.find('&'));
-    files.remove_prefix(std::min(files.size(), field.size() + 1));
-    const std::string_view name = field.substr(0, field.find('='));
-    std::string* const to = name == "cert"  ? &parsed.tls.certificate
-                            : name == "key" ? &parsed.tls.key
-                            : name == "ca"  ? &parsed.tls.authority
-                                            : nullptr;
-    if (to == nullptr || name.size() == field.size()) {
-      return InvalidArgument("'", field, "' in the target '", target,
-                             "': expected cert=FILE, key=FILE or ca=FILE");
+  std::string_view options = question == std::string_view::npos ? "" : rest.substr(question + 1);
+  while (!options.empty()) {
+    const std::string_view field = options.substr(0, options.find('&'));
+    options.remove_prefix(std::min(options.size(), field.size() + 1));
+    if (Status status = ReadOption(field, is_tls, &parsed); !status.ok()) {
+      return status.WithContext(StrCat("the target '", target, "'"));
     }
-    *to = field.substr(name.size() + 1);
   }
-  if (parsed.tls.empty()) {
+  if (is_tls && parsed.tls.empty()) {
     return InvalidArgument("the target '", target,
                            "' uses TLS, but names no files: expected "
                            "grpcs://HOST:PORT?cert=FILE&key=FILE&ca=FILE");

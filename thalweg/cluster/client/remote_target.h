@@ -3,10 +3,12 @@
 //
 //   grpc://127.0.0.1:2222                                  plain text
 //   grpcs://ps.example:2222?cert=me.crt&key=me.key&ca=ca.crt   TLS; this side's files
+//   grpc://far.example:2222?lost-after=20                  it is lost after 20 s of silence
 //
 // Errors: InvalidArgument for text of another form, with what was expected.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -18,10 +20,11 @@ namespace thalweg {
 struct RemoteTarget {
   std::string address;  // HOST:PORT
   TlsFiles tls;         // empty: plain text
+  std::chrono::milliseconds lost_after{3000};
 };
 
 bool IsRemoteTarget(std::string_view target);  // begins as one
 Result<RemoteTarget> ParseTarget(std::string_view target);
-std::string TargetText(const RemoteTarget& target);
+std::string TargetText(const RemoteTarget& target);  // without lost_after
 
 }  // namespace thalweg

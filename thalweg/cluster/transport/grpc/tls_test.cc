@@ -115,8 +115,18 @@ TEST(RemoteTargetTest, IsReadAndWritten) {
   EXPECT_EQ(target->tls.key, "/k");
   EXPECT_EQ(TargetText(*target), "grpcs://a:1?cert=c&key=/k&ca=d/a");
   EXPECT_EQ(TargetText({"a:1", {}}), "grpc://a:1");
-  for (const char* bad : {"", "a:1", "http://a:1", "grpcs://a:1", "grpcs://a:1?",
-                          "grpcs://a:1?cert", "grpcs://a:1?cert=c&x=y"}) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(target->lost_after, milliseconds(3000));
+  const Result<RemoteTarget> far = ParseTarget("grpc://a:1?lost-after=7.5");
+  ASSERT_TRUE(far.ok()) << far.status().ToString();
+  EXPECT_EQ(far->address, "a:1");
+  EXPECT_EQ(far->lost_after, milliseconds(7500));
+  EXPECT_EQ(ParseTarget("grpcs://a:1?cert=c&lost-after=20")->lost_after, milliseconds(20000));
+  for (const char* bad :
+       {"", "a:1", "http://a:1", "grpcs://a:1", "grpcs://a:1?", "grpcs://a:1?cert",
+        "grpcs://a:1?cert=c&x=y", "grpcs://a:1?lost-after=20", "grpc://a:1?cert=c", "grpc://a:1?x",
+        "grpc://a:1?lost-after", "grpc://a:1?lost-after=", "grpc://a:1?lost-after=0",
+        "grpc://a:1?lost-after=2s", "grpc://a:1?lost-after=nan", "grpc://a:1?lost-after=1e9"}) {
     EXPECT_EQ(ParseTarget(bad).status().code(), Code::kInvalidArgument) << bad;
   }
 }
