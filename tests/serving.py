@@ -10,9 +10,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMMAND = os.environ.get("THALWEG_COMMAND", os.path.join(ROOT, "build", "release", "bin", "thalweg"))
 
 
-def serve(spec, job, task=0, *options, **popen):
-    """A task of the cluster `spec` (addresses by job) as a process that writes "ready TARGET"; `popen` as Popen has it."""
-    return subprocess.Popen([COMMAND, "serve", "--cluster", json.dumps(spec), "--job", job, "--task", str(task), *options],
+def serve(spec, job, task=0, *options, around=(), **popen):
+    """A task of the cluster `spec` (addresses by job) as a process that writes "ready TARGET"; `around`: a command that runs it;
+    `popen` as Popen has it."""
+    return subprocess.Popen([*around, COMMAND, "serve", "--cluster", json.dumps(spec), "--job", job, "--task", str(task), *options],
                             stdout=subprocess.PIPE, text=True, **popen)
 
 

@@ -101,6 +101,7 @@ dev_setup() {
   case ${1:-core} in
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
     lint | fuzz) dev_setup core; install_packages "$1" ;;
+    failures) dev_setup core; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
     cluster) dev_setup core; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
@@ -196,9 +197,9 @@ dev_soak() {
 
 dev_failures() {
   at_most failures 0 "$@"
-  dev_setup core
+  dev_setup failures
   build release
-  with_package $python -m pytest -q -p no:cacheprovider tests/failures
+  with_package counted "failures of clusters" -- $python -m pytest -q -p no:cacheprovider tests/failures
 }
 
 dev_libraries() {

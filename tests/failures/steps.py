@@ -17,7 +17,7 @@ def make_state():
 class Client:
     """A graph over the three tasks, in which the queue and the big value are where the fault will be."""
 
-    def __init__(self, target, role, timeout_ms=10000):
+    def __init__(self, target, role, timeout_ms=60000):
         role = "ps" if role == "client" else role
         other = "worker" if role == "ps" else "ps"
         self._graph = tf.Graph()
@@ -41,7 +41,7 @@ class Client:
     def open(self):
         self.session = tf.Session(self._target, graph=self._graph, config=self._config)
 
-    def run(self, what, timeout_ms=30000):
+    def run(self, what, timeout_ms=60000):
         """A step, which is counted."""
         return self.session.run([getattr(self, what), self.count], options=tf.RunOptions(timeout_in_ms=timeout_ms))[0]
 
@@ -56,13 +56,13 @@ class State:
         self._cluster = cluster
 
     def _run(self, what):
-        config = tf.ConfigProto(device_filters=["/job:ps"], operation_timeout_in_ms=10000)
+        config = tf.ConfigProto(device_filters=["/job:ps"], operation_timeout_in_ms=60000)
         with tf.Graph().as_default():
             state = make_state()
             known = tf.is_variable_initialized(state)
             queue = tf.FIFOQueue(10, [tf.float32], shared_name="q")
             tensors = {"begin": state.initializer, "known": known, "value": state, "put": queue.enqueue(1.0)}
-            with tf.Session(f"grpc://127.0.0.1:{self._cluster.ports['ps']}", config=config) as session:
+            with tf.Session("grpc://" + self._cluster.network.here("ps"), config=config) as session:
                 return session.run(tensors[what])
 
     def begin(self):

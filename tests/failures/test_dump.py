@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a server says of itself while a step is stuck (users A3), and when it gives the step up (A2)."""
-import concurrent.futures
 import contextlib
 import json
 import os
@@ -14,6 +13,7 @@ import thalweg as tf
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import faults
 import steps
+import waiting
 
 
 def command(*args):
@@ -32,29 +32,27 @@ def begin(**options):
 
 
 def test_a_stuck_step_is_shown_by_command_and_by_signal(one_machine):
-    cluster = begin(one_machine=one_machine)
+    cluster = begin(by_calls=not one_machine)
     try:
         client = steps.Client(cluster.target, "ps")
         client.open()
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            running = pool.submit(client.run, "taken")
-            assert faults.wait_for(lambda: "QueueDequeue" in str(faults.dump(cluster.ports["ps"])) and cluster.is_heard("ps"), 30)
-            target = f"grpc://127.0.0.1:{cluster.ports['ps']}"
-            text = command("debug", "dump", target)
-            assert text.returncode == 0, text.stderr
-            assert "waits: QueueDequeueV2" in text.stdout and "for queue" in text.stdout
-            assert ("call /tensorflow.WorkerService/RunGraph" in text.stdout) != one_machine
-            assert "task: master /job:worker" in text.stdout
-            master = command("debug", "dump", cluster.target).stdout
-            assert one_machine == ("asked for: the end of its part of /job:ps/replica:0/task:0" in master), master
-            told = json.loads(command("debug", "dump", "--json", target).stdout)
-            assert told["task"] == "/job:ps/replica:0/task:0" and told["pid"] == cluster.processes["ps"].pid
-            cluster.processes["ps"].send_signal(signal.SIGUSR1)
-            line = cluster.processes["ps"].stderr.readline()
-            assert line.startswith("/job:ps/replica:0/task:0, process ")
-            assert cluster.processes["ps"].poll() is None
-            client.run("put")
-            assert running.result() == 1.0
+        running = waiting.Later(client.run, "taken")
+        assert waiting.wait_for(lambda: "QueueDequeue" in str(cluster.dump("ps")) and cluster.is_heard("ps"), 30)
+        target = "grpc://" + cluster.network.here("ps")
+        text = command("debug", "dump", target)
+        assert text.returncode == 0, text.stderr
+        assert "waits: QueueDequeueV2" in text.stdout and "for queue" in text.stdout
+        assert ("call /tensorflow.WorkerService/RunGraph" in text.stdout) != one_machine
+        assert "task: master /job:worker" in text.stdout
+        master = command("debug", "dump", cluster.target).stdout
+        assert one_machine == ("asked for: the end of its part of /job:ps/replica:0/task:0" in master), master
+        told = json.loads(command("debug", "dump", "--json", target).stdout)
+        assert told["task"] == "/job:ps/replica:0/task:0" and told["pid"] == cluster.processes["ps"].pid
+        cluster.processes["ps"].send_signal(signal.SIGUSR1)
+        assert waiting.wait_for(lambda: "/job:ps/replica:0/task:0, process " in cluster.said("ps"), 30), cluster.said("ps")
+        assert cluster.processes["ps"].poll() is None
+        client.run("put")
+        assert running.result(60) == 1.0
         client.close()
     finally:
         cluster.close()
@@ -81,7 +79,7 @@ def given_up(timeout_ms=60000, **options):
 
 
 def test_a_stuck_step_is_given_up_and_says_who_waits(one_machine):
-    with given_up(stuck_after=1, one_machine=one_machine) as (client, words):
+    with given_up(stuck_after=1, by_calls=not one_machine) as (client, words):
         assert "the step is stuck" in words
         client.run("put")
         assert client.run("taken") == 1.0  # the session is as good as before
@@ -89,22 +87,21 @@ def test_a_stuck_step_is_given_up_and_says_who_waits(one_machine):
 
 def test_a_deadline_says_who_waits(one_machine):
     """Users A1: task by task, for which queue."""
-    with given_up(700, one_machine=one_machine) as (_, words):
+    with given_up(700, by_calls=not one_machine) as (_, words):
         assert "the step did not end within 700 ms" in words
 
 
 def test_a_killed_task_is_told_from_a_lost_one(one_machine):
     """Users A11: what was known of it last: the process, its memory, its step."""
-    cluster = begin(one_machine=one_machine)
+    cluster = begin(by_calls=not one_machine)
     try:
         client = steps.Client(cluster.target, "ps")
         client.open()
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            running = pool.submit(client.run, "taken")
-            assert faults.wait_for(lambda: cluster.is_heard("ps"), 30)
-            cluster.kill("ps")
-            with pytest.raises(tf.errors.UnavailableError) as raised:
-                running.result()
+        running = waiting.Later(client.run, "taken")
+        assert waiting.wait_for(lambda: cluster.is_heard("ps"), 30)
+        cluster.kill("ps")
+        with pytest.raises(tf.errors.UnavailableError) as raised:
+            running.result(60)
         for words in ("/job:ps/replica:0/task:0", f"process {cluster.processes['ps'].pid} has ended", "last heartbeat", "MB resident, peak"):
             assert words in str(raised.value)
     finally:

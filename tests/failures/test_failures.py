@@ -17,7 +17,7 @@ def played():
     return play.play_all(ROWS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.where}-{row.role}-{row.moment}-{row.fault}".replace(" ", "_"))
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(row[:4]).replace(" ", "_"))
 def test_row(results, row):
     play.check(row, results[row])
 
@@ -26,6 +26,6 @@ def test_the_page_has_these_rows_and_no_others():
     messages = matrix.read_messages()
     for row in ROWS:
         for words in row.words:
-            assert matrix.without_numbers(words) in messages.get(row, "").replace("127.0.0.1:N", "127.0.0.1:"), f"run tests/failures/matrix.py: {row}"
+            assert matrix.without_numbers(words) in messages.get(row, ""), f"run tests/failures/matrix.py: {row}"
     with open(matrix.PAGE, encoding="utf-8") as f:
         assert f.read() == matrix.page(messages), "run: python tests/failures/matrix.py"
