@@ -39,8 +39,11 @@ def test_a_cluster_with_certificates_runs_and_refuses_all_others(authority, task
         assert session.run(total) == 6
     for name, path in zip(("CERT", "KEY", "CA"), authority.make("client")):
         monkeypatch.setenv(f"THALWEG_TLS_{name}", str(path))
-    with tf.Session(f"grpcs://127.0.0.1:{ports[1]}") as session:
-        assert session.run(total) == 6
+    for option in ("", "?lost-after=20"):
+        with tf.Session(f"grpcs://127.0.0.1:{ports[1]}{option}") as session:
+            assert session.run(total) == 6
+    with pytest.raises(tf.errors.InvalidArgumentError, match="lost-after=SECONDS"):
+        tf.Session(f"grpc://127.0.0.1:{ports[1]}?lost=20").run(total)
     with pytest.raises(tf.errors.UnavailableError, match="grpcs://"):
         tf.Session(f"grpc://127.0.0.1:{ports[1]}").run(total)
     stranger = [str(f) for f in Authority(tmp_path / "other").make("stranger")]
