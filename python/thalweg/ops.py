@@ -22,7 +22,7 @@ Attribute = collections.namedtuple("Attribute", "name kind has_default default")
 class Schema:
     """What an operation takes and gives, as _schemas.py has it."""
 
-    __slots__ = ("op", "inputs", "outputs", "attrs", "inferred", "simple", "result")
+    __slots__ = ("op", "inputs", "outputs", "attrs", "inferred", "several_lists", "simple", "result")
 
     def __init__(self, op, text):
         inputs, outputs, *attrs = text.split("\n")
@@ -34,6 +34,7 @@ class Schema:
             name, kind, *default = row.split("\t")
             self.attrs[name] = Attribute(name, kind, bool(default), json.loads(default[0]) if default else None)
         self.inferred = {a for i in self.inputs for a in (i.number_attr, i.type_list_attr, i.type_attr) if a}
+        self.several_lists = len({i.type_list_attr for i in self.inputs if i.type_list_attr}) > 1
         self.simple = not any(i.number_attr or i.type_list_attr for i in self.inputs)
         self.result = None
         if len(self.outputs) > 1:
@@ -224,6 +225,8 @@ def apply(op, inputs, attrs=None, name=None):
     schema = _schemas.get(op) or schema_of(op)
     if len(inputs) != len(schema.inputs):
         raise TypeError(f"{schema.op} takes {len(schema.inputs)} inputs, got {len(inputs)}")
+    if schema.several_lists:
+        inputs, attrs = _with_list_types(schema, inputs, attrs)
     rows = [_attr_row(schema, key, value) for key, value in attrs.items() if value is not None] if attrs else []
     flat = _as_they_are(schema, inputs)
     try:
@@ -238,6 +241,15 @@ def apply(op, inputs, attrs=None, name=None):
     if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
         return made._output(0)
     return _packed(schema, made, attrs or {}) if outputs else made
+
+
+def _with_list_types(schema, inputs, attrs):
+    """Inputs and attributes, in which it says where each of several lists ends: their types."""
+    inputs = [[convert_to_tensor(v) for v in value] if argument.type_list_attr else value
+              for argument, value in zip(schema.inputs, inputs)]
+    types = {argument.type_list_attr: [v.dtype.base_dtype for v in value]
+             for argument, value in zip(schema.inputs, inputs) if argument.type_list_attr}
+    return inputs, {**types, **{key: value for key, value in (attrs or {}).items() if value is not None}}
 
 
 def _create_with_values(schema, inputs, attrs, rows, name):

@@ -6,7 +6,7 @@ from thalweg import errors, graph, saver as saver_module
 from thalweg import logging as tw_logging
 from thalweg.session import Session
 
-_CALLS = {"Case", "For", "If", "MapDefun", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase",
+_CALLS = {"BatchFunction", "Case", "For", "If", "MapDefun", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase",
           "StatelessIf", "StatelessWhile", "SymbolicGradient", "While"}
 
 

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "handles of tensors": ("GetSessionHandle GetSessionHandleV2 GetSessionTensor DeleteSessionTensor", "unit tests: the handle's name is the process's own"),
     "output on a stream": ("PrintV2 Abort Timestamp", "unit tests: no output that could be compared"),
     "for TensorFlow's tests": ("FakeQueue", "exists for TensorFlow's own tests"),
-    "functions on rows": ("MapDefun", "test_functions.py"),
+    "functions on rows": ("MapDefun BatchFunction", "test_functions.py"),
     "functions of Python": ("PyFunc PyFuncStateless", "unit tests: the function is the process's own"),
     "events": ("ImportEvent", "unit tests of summaries"),
     "groups of several": ("CollectiveBcastRecv CollectiveBcastRecvV2", "unit tests: a group of one has nobody to receive from"),

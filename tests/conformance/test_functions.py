@@ -189,6 +189,27 @@ def remote_call():
     return functional_ops.remote_call(args=[x_of()], Tout=[F32], f=f, target="/job:localhost/replica:0/task:0/device:CPU:0"), [{"x:0": np.float32(2)}]
 
 
+def batch_functions(**more):
+    @function.Defun(F32, tf.int32, F32)
+    def f(a, n, scale):
+        return a * scale, n + tf.shape(a)[0]
+    fetches = tf.raw_ops.BatchFunction(in_tensors=[x_of(None, 2), x_of(None, name="n", dtype=tf.int32)], captured_tensors=[x_of(name="y")], f=f, num_batch_threads=1,
+                                       max_batch_size=4, batch_timeout_micros=1000, Tout=[F32, tf.int32], **{"allowed_batch_sizes": [2, 4], **more})
+    return fetches, [{"x:0": numbers(rows, 2), "n:0": np.int32(n), "y:0": np.float32(3)} for rows, n in ((1, [7]), (3, [1, 2, 3]), (4, [4, 3, 2, 1]), (5, [0] * 5), (2, [1]), (0, []))]
+
+
+def batch_function_that_splits():
+    return batch_functions(max_batch_size=8, enable_large_batch_splitting=True)[0], batch_functions()[1][:3]
+
+
+def bad_batch_function():
+    @function.Defun(F32)
+    def f(a):
+        return tf.reduce_sum(a)
+    return tf.raw_ops.BatchFunction(in_tensors=[tf.placeholder(F32, name="x")], captured_tensors=[], f=f, num_batch_threads=1, max_batch_size=4, batch_timeout_micros=0, Tout=[F32]), \
+        [{"x:0": np.float32(1)}, {"x:0": numbers(2)}]
+
+
 def symbolic_gradients():
     @function.Defun(F32, F32)
     def cube(a, b):
@@ -209,7 +230,7 @@ def symbolic_gradients():
 
 PROGRAMS = [nested_calls, lists_and_constants, conditionals, switch_case, loops, growing_loop, loop_in_branch, gradient_inside,
             gradient_of_branches, gradient_of_loop, map_and_scan, variables, effects_without_readers, effects_in_loop, assertion,
-            raw_forms, function_on_rows, remote_call, symbolic_gradients]
+            raw_forms, function_on_rows, batch_functions, batch_function_that_splits, bad_batch_function, remote_call, symbolic_gradients]
 
 
 def run_steps(module, graph, config, start, fetches, feeds, also):

@@ -295,5 +295,29 @@ TEST_F(LoopShapesTest, NothingIsKnownOfAnUnknownFirstValue) {
   EXPECT_FALSE(MergedShape(PartialShape::Unknown(), "Neg").known_rank());
 }
 
+TEST_F(ExpandFunctionsTest, AStepThatLeadsABatchRunsItsFunction) {
+  const AttrMap attrs = {{"f", FunctionRef{"Twice", {}}},
+                         {"Tin", one_},
+                         {"Tcaptured", std::vector<DType>{}},
+                         {"Tout", one_},
+                         {"num_batch_threads", int64_t{1}},
+                         {"max_batch_size", int64_t{4}},
+                         {"batch_timeout_micros", int64_t{0}}};
+  Node* y = Add({.name = "call", .op = "BatchFunction", .inputs = {{x_, 0}}, .attrs = attrs});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  for (const char* op : {"_GatherBatch", "_ScatterBatch", "_AwaitBatch", "AddV2"}) {
+    EXPECT_EQ(Count(*step, op), 1) << op;
+  }
+  for (const Node* node : step->graph->Nodes()) {
+    if (node->op_name() != "_GatherBatch") continue;
+    EXPECT_EQ(*node->Attr<std::string>("shared_name"), "call");
+  }
+  AttrMap refused = attrs;
+  refused.Set("batch_padding_policy", "BATCH_DOWN");
+  Node* down = Add({.op = "BatchFunction", .inputs = {{x_, 0}}, .attrs = refused});
+  EXPECT_EQ(Expand({down, 0}).status().code(), Code::kUnimplemented);
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -14,7 +14,8 @@ namespace {
 constexpr int kMaxRecursion = 64;
 constexpr int kMaxDepth = 512;
 
-constexpr std::string_view kCalls[] = {"Case",
+constexpr std::string_view kCalls[] = {"BatchFunction",
+                                       "Case",
                                        "For",
                                        "If",
                                        "MapDefun",
@@ -173,6 +174,7 @@ Result<Expansion> FunctionExpander::Dispatch(const Call& call, const CallScope& 
     if (op.ends_with("While")) return LowerWhile(call, scope);
     if (op == "For") return LowerFor(call, scope);
     if (op == "MapDefun") return LowerMap(call, scope);
+    if (op == "BatchFunction") return LowerBatch(call, scope);
     if (op == "SymbolicGradient") return LowerGradient(call, scope);
   }
   ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(call.node));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FunctionExpander: adds the nodes that stand for calls to one graph. Private to this room:
 // function_expander.cc (calls), lower_conditional.cc, lower_loop.cc, lower_map.cc,
-// lower_gradient.cc.
+// lower_batch.cc, lower_gradient.cc.
 //
 // What a node waits for: `gate` is a node that lives exactly where the call does; it holds what has
 // no inputs in its branch or iteration. `before` holds stateful nodes until the call's control
@@ -125,6 +125,11 @@ class FunctionExpander {
                           bool constant);
   Status BeginMap(Map& map, const CallScope& scope);
   Status MapBody(Map& map, const CallScope& scope);
+
+  // lower_batch.cc
+  Result<Expansion> LowerBatch(const Call& call, const CallScope& scope);
+  Result<Node*> GatherBatch(const Call& call, const CallScope& scope,
+                            const std::vector<Output>& inputs);
 
   // lower_gradient.cc
   Result<Expansion> LowerGradient(const Call& call, const CallScope& scope);

@@ -6,6 +6,7 @@ from thalweg import names
 
 # Modules that are public under their own name, in order.
 _MODULES = """
+batching
 cluster_resolver
 crf
 cudnn_rnn

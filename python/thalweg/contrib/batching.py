@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.contrib.batching: functions that are called once for the rows of several steps that run at the same time."""
+from thalweg import graph
+from thalweg.function_calls import _outputs, apply
+from thalweg.functions import Defun
+
+
+def batch_function(num_batch_threads, max_batch_size, batch_timeout_micros, allowed_batch_sizes=None, max_enqueued_batches=10,
+                   autograph=True):
+    """A decorator: the function is called on batches of the rows of its arguments, and gives as many rows."""
+    del autograph  # bodies are traced as they are
+
+    def decorator(fn):
+        def decorated(*args):
+            for a in args:
+                if not isinstance(a, graph.Tensor):
+                    raise ValueError("All arguments to functions decorated with `batch_function`  are supposed to be Tensors; "
+                                     f"found {a!r}")
+            with graph.name_scope("batch"):
+                body = Defun(*[a.dtype for a in args])(fn)
+                return apply("BatchFunction", [list(args), list(body.captured_inputs)],
+                             {"f": body, "Tout": _outputs(body), "num_batch_threads": num_batch_threads,
+                              "max_batch_size": max_batch_size, "batch_timeout_micros": batch_timeout_micros,
+                              "allowed_batch_sizes": allowed_batch_sizes or [], "max_enqueued_batches": max_enqueued_batches})
+        return decorated
+    return decorator
