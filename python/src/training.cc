@@ -160,14 +160,14 @@ PyObject* SaverNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* tensor_names = nullptr;
   PyObject* tensor_slices = nullptr;
   PyObject* tensors = nullptr;
-  const char* const keywords[] = {"graph",         "names",   "handles", "max_to_keep",
-                                  "hours",         "scope",   "site",    "tensor_names",
-                                  "tensor_slices", "tensors", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!OidssO!O!O", const_cast<char**>(keywords),
-                                   graph_type, &graph, &PyList_Type, &names, &handles,
-                                   &options.max_to_keep, &options.keep_checkpoint_every_n_hours,
-                                   &options.scope, &options.site, &PyList_Type, &tensor_names,
-                                   &PyList_Type, &tensor_slices, &tensors)) {
+  const char* const keywords[] = {"graph",         "names",   "handles",       "max_to_keep",
+                                  "hours",         "scope",   "site",          "tensor_names",
+                                  "tensor_slices", "tensors", "write_version", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(
+          args, kwargs, "O!O!OidssO!O!Oi", const_cast<char**>(keywords), graph_type, &graph,
+          &PyList_Type, &names, &handles, &options.max_to_keep,
+          &options.keep_checkpoint_every_n_hours, &options.scope, &options.site, &PyList_Type,
+          &tensor_names, &PyList_Type, &tensor_slices, &tensors, &options.write_version)) {
     return nullptr;
   }
   std::vector<TwOutput> variables;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints without a session: what is in them, and variables that start from them."""
+import glob
 import os
 import struct
 
@@ -64,11 +65,11 @@ class CheckpointReader:
     def __init__(self, filepattern):
         self._prefix = os.fspath(filepattern)
         index = self._prefix + ".index"
-        if not os.path.exists(index):
-            raise errors.NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching "
-                                                   f"files for {self._prefix}")
         self._entries = {}
         self._shards = 1
+        if not os.path.exists(index):
+            self._read_v1_headers()
+            return
         for key, value in _table(index):
             if key == b"":
                 self._shards = messages.BundleHeaderProto.FromString(value).num_shards
@@ -76,6 +77,19 @@ class CheckpointReader:
                 self._entries[key.decode()] = messages.BundleEntryProto.FromString(value)
             else:
                 self._entries[key] = messages.BundleEntryProto.FromString(value)
+
+    def _read_v1_headers(self):
+        """The entries of files of format V1: their values are the core's to read."""
+        paths = sorted(glob.glob(self._prefix))
+        if not paths:
+            raise errors.NotFoundError(None, None, f"Unsuccessful TensorSliceReader constructor: Failed to find any matching "
+                                                   f"files for {self._prefix}")
+        for path in paths:
+            key, header = next(_table(path), (None, b""))
+            if key != b"":
+                raise _damaged(path, "no checkpoint: it has no header")
+            for tensor in messages.SavedTensorSlices.FromString(header).meta.tensor:
+                self._entries[tensor.name] = messages.BundleEntryProto(dtype=tensor.type, shape=tensor.shape, slices=tensor.slice)
 
     def _names(self):
         return [n for n in self._entries if isinstance(n, str)]

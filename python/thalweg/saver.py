@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saver: variables to checkpoint files and back. The files and their retention are the core's work."""
+import glob
 import os
 import re
 
@@ -32,7 +33,7 @@ def _named(var_list):
 def _place(target, first, prefix):
     """Those that write and read files run on the device of the scopes around; those that set a variable, where it is."""
     def is_of_variable(op):
-        return op.type != "SaveV2" and any(i.dtype._is_ref_dtype or i.dtype == dtypes.resource for i in op.inputs)
+        return op.type not in ("SaveV2", "SaveSlices") and any(i.dtype._is_ref_dtype or i.dtype == dtypes.resource for i in op.inputs)
 
     if target._state.device or target._state.device_functions:
         for op in target._nodes(first):
@@ -49,6 +50,9 @@ class Saver:
         self._var_list, self._name, self._pad = var_list, name, pad_step_number
         self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
         self._last, self._core, self._scope, self._reshape = [], None, None, reshape
+        if write_version not in (1, 2):
+            raise RuntimeError(f"Unexpected write_version: {write_version}")
+        self._write_version = int(write_version)
         if not defer_build:
             self.build()
 
@@ -69,7 +73,7 @@ class Saver:
         with target.as_default(), control_dependencies(None), name_scope(scope + "/"):
             entries, first = saveables.entries(others), target._num_nodes()
             self._core = _core.Saver(target, names, [named[n]._ref_tensor for n in names], self._max_to_keep, self._hours, scope,
-                                     ops.site(), *entries)
+                                     ops.site(), *entries, self._write_version)
             _place(target, first, scope + "/")
             if others:
                 restored = target.get_operation_by_name(scope + "/RestoreV2").outputs[-len(entries[0]):]
@@ -91,7 +95,7 @@ class Saver:
         return messages.SaverDef(filename_tensor_name=f"{self._scope}/Const:0",
                                  save_tensor_name=f"{self._scope}/control_dependency:0",
                                  restore_op_name=f"{self._scope}/restore_all", max_to_keep=self._max_to_keep,
-                                 keep_checkpoint_every_n_hours=self._hours, version=2)
+                                 keep_checkpoint_every_n_hours=self._hours, version=self._write_version)
 
     as_saver_def = to_proto
 
@@ -136,8 +140,8 @@ class Saver:
 
 
 def checkpoint_exists(checkpoint_prefix):
-    """Whether there is a checkpoint of this name."""
-    return os.path.exists(checkpoint_prefix + ".index")
+    """Whether there is a checkpoint of this name: an index, or files of format V1 that the name, a pattern, matches."""
+    return os.path.exists(checkpoint_prefix + ".index") or bool(glob.glob(checkpoint_prefix))
 
 
 def latest_checkpoint(checkpoint_dir, latest_filename=None):

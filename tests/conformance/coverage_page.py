@@ -12,7 +12,7 @@ ELSEWHERE = {
     "control flow": ("Enter Exit RefEnter RefExit NextIteration RefNextIteration LoopCond NoOp ControlTrigger Merge Switch", "random graphs, recorded graphs"),
     "functions": ("Case For If While StatelessCase StatelessIf StatelessWhile PartitionedCall StatefulPartitionedCall SymbolicGradient RemoteCall FakeParam",
                   "test_functions.py, recorded graphs"),
-    "files": ("SaveV2 RestoreV2 MergeV2Checkpoints ImmutableConst InitializeTableFromTextFile InitializeTableFromTextFileV2", "test_front_end.py, recorded checkpoints"),
+    "files": ("Save SaveSlices Restore RestoreSlice SaveV2 RestoreV2 MergeV2Checkpoints ImmutableConst InitializeTableFromTextFile InitializeTableFromTextFileV2", "test_front_end.py, recorded checkpoints"),
     "handles of tensors": ("GetSessionHandle GetSessionHandleV2 GetSessionTensor DeleteSessionTensor", "unit tests: the handle's name is the process's own"),
     "output on a stream": ("PrintV2 Abort Timestamp", "unit tests: no output that could be compared"),
     "for TensorFlow's tests": ("FakeQueue", "exists for TensorFlow's own tests"),

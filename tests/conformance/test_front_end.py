@@ -259,9 +259,10 @@ def test_names_and_classes_of_errors(program):
     assert told[1] == told[0]
 
 
+@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("use_resource", [False, True])
 @pytest.mark.parametrize("writer,reader", [(tf, tw), (tw, tf)], ids=["theirs", "ours"])
-def test_meta_graphs_and_checkpoints_of_the_other(tmp_path, writer, reader, use_resource):
+def test_meta_graphs_and_checkpoints_of_the_other(tmp_path, writer, reader, use_resource, version):
     path = str(tmp_path / "model")
     with writer.Graph().as_default():
         x = writer.placeholder(writer.float32, [None, 4], name="x")
@@ -272,7 +273,7 @@ def test_meta_graphs_and_checkpoints_of_the_other(tmp_path, writer, reader, use_
         with session_of(writer) as sess:
             sess.run(writer.global_variables_initializer())
             sess.run("Adam", {"x:0": A})
-            path = writer.train.Saver().save(sess, path)
+            path = writer.train.Saver(write_version=version).save(sess, path)
             wanted = [sess.run("loss:0", {"x:0": A}), sess.run(["Adam", "loss:0"], {"x:0": A}) and sess.run("loss:0", {"x:0": A})]
     with reader.Graph().as_default():
         saver = reader.train.import_meta_graph(path + ".meta")

@@ -408,7 +408,7 @@ TW_EXPORT TwBuffer* tw_session_describe_plan(TwSession* session, const char* con
                                              int32_t num_fetches, const char* const* targets,
                                              int32_t num_targets, TwStatus* status);
 
-/* ---- Checkpoints (format V2) ---- */
+/* ---- Checkpoints (formats V2 and V1) ---- */
 typedef struct TwSaver TwSaver;
 typedef struct TwSaverOptions {
   size_t struct_size;
@@ -423,6 +423,7 @@ typedef struct TwSaverOptions {
   const char* const* tensor_slices;
   const TwOutput* tensors;
   int32_t num_tensors;
+  int32_t write_version; /* the format that is written, 1 or 2; 0: 2. Both are read. */
 } TwSaverOptions;
 /* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
 TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,

@@ -37,6 +37,7 @@ TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* 
     const TwSaverOptions given = CopyOptions(options, standard);
     wanted.max_to_keep = given.max_to_keep;
     wanted.keep_checkpoint_every_n_hours = given.keep_checkpoint_every_n_hours;
+    if (given.write_version != 0) wanted.write_version = given.write_version;
     if (given.scope != nullptr) wanted.scope = given.scope;
     if (given.site != nullptr) wanted.site = graph->graph->InternSite(given.site);
     ASSIGN_OR_RETURN(wanted.tensors, TensorsOf(given));

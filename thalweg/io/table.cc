@@ -46,36 +46,6 @@ std::string Successor(const std::string& last) {
   return last;
 }
 
-struct BlockHandle {
-  uint64_t offset = 0;
-  uint64_t size = 0;
-};
-
-bool ReadHandle(WireReader& reader, BlockHandle* handle) {
-  return reader.ReadVarint(&handle->offset) && reader.ReadVarint(&handle->size);
-}
-
-Result<std::string> ReadBlock(const RandomAccessFile& file, const BlockHandle& handle,
-                              uint64_t file_size, const std::string& path) {
-  if (handle.offset > file_size || handle.size > file_size - handle.offset ||
-      file_size - handle.offset - handle.size < kTrailerBytes) {
-    return DataLoss(path, ": a block of ", handle.size, " bytes at ", handle.offset,
-                    " lies outside the file of ", file_size, " bytes");
-  }
-  std::string bytes(handle.size + kTrailerBytes, '\0');
-  RETURN_IF_ERROR(ReadExactly(file, handle.offset, bytes.data(), bytes.size()).WithContext(path));
-  const uint32_t stored = LoadFixed32(bytes.data() + handle.size + 1);
-  if (UnmaskCrc32c(stored) != Crc32c(std::string_view(bytes).substr(0, handle.size + 1))) {
-    return DataLoss(path, ": the block at byte ", handle.offset, " does not match its checksum");
-  }
-  if (bytes[handle.size] != 0) {
-    return Unimplemented(path, ": the block at byte ", handle.offset, " is compressed (type ",
-                         static_cast<int>(bytes[handle.size]), ")");
-  }
-  bytes.resize(handle.size);
-  return bytes;
-}
-
 }  // namespace
 
 Result<std::string> TableWriter::WriteBlock(const std::string& block) {
@@ -121,38 +91,90 @@ Status TableWriter::Finish() {
   return file_.Append(footer);
 }
 
-Result<TableEntries> ReadTable(const RandomAccessFile& file, const std::string& path) {
-  ASSIGN_OR_RETURN(const uint64_t size, file.Size());
-  if (size < kFooterBytes) return DataLoss(path, ": ", size, " bytes are too few for a table");
-  char footer[kFooterBytes];
-  RETURN_IF_ERROR(ReadExactly(file, size - kFooterBytes, footer, kFooterBytes).WithContext(path));
-  if (LoadFixed64(footer + kFooterBytes - 8) != kMagic) {
-    return DataLoss(path, " is no table: its last 8 bytes are not the magic number");
+Result<std::string> TableReader::ReadBlock(const Block& block) const {
+  if (block.offset > file_size_ || block.size > file_size_ - block.offset ||
+      file_size_ - block.offset - block.size < kTrailerBytes) {
+    return DataLoss(path_, ": a block of ", block.size, " bytes at ", block.offset,
+                    " lies outside the file of ", file_size_, " bytes");
   }
+  std::string bytes(block.size + kTrailerBytes, '\0');
+  RETURN_IF_ERROR(ReadExactly(*file_, block.offset, bytes.data(), bytes.size()).WithContext(path_));
+  const uint32_t stored = LoadFixed32(bytes.data() + block.size + 1);
+  if (UnmaskCrc32c(stored) != Crc32c(std::string_view(bytes).substr(0, block.size + 1))) {
+    return DataLoss(path_, ": the block at byte ", block.offset, " does not match its checksum");
+  }
+  if (bytes[block.size] != 0) {
+    return Unimplemented(path_, ": the block at byte ", block.offset, " is compressed (type ",
+                         static_cast<int>(bytes[block.size]), ")");
+  }
+  bytes.resize(block.size);
+  return bytes;
+}
+
+Result<TableReader> TableReader::Open(const RandomAccessFile& file, std::string path) {
+  TableReader table(file, std::move(path));
+  ASSIGN_OR_RETURN(table.file_size_, file.Size());
+  const uint64_t size = table.file_size_;
+  if (size < kFooterBytes)
+    return DataLoss(table.path_, ": ", size, " bytes are too few for a table");
+  char footer[kFooterBytes];
+  RETURN_IF_ERROR(
+      ReadExactly(file, size - kFooterBytes, footer, kFooterBytes).WithContext(table.path_));
+  if (LoadFixed64(footer + kFooterBytes - 8) != kMagic) {
+    return DataLoss(table.path_, " is no table: its last 8 bytes are not the magic number");
+  }
+  const auto read_handle = [](WireReader& reader, Block* block) {
+    return reader.ReadVarint(&block->offset) && reader.ReadVarint(&block->size);
+  };
   WireReader handles(std::string_view(footer, kFooterBytes - 8));
-  BlockHandle meta, index;
-  if (!ReadHandle(handles, &meta) || !ReadHandle(handles, &index))
-    return DataLoss(path, ": damaged footer");
-  ASSIGN_OR_RETURN(const std::string index_block, ReadBlock(file, index, size, path));
+  Block meta, index;
+  if (!read_handle(handles, &meta) || !read_handle(handles, &index))
+    return DataLoss(table.path_, ": damaged footer");
+  ASSIGN_OR_RETURN(const std::string index_block, table.ReadBlock(index));
   ASSIGN_OR_RETURN(TableBlockReader blocks, TableBlockReader::Open(index_block));
-  TableEntries entries;
   while (blocks.Next()) {
     WireReader reader(blocks.value());
-    BlockHandle handle;
-    if (!ReadHandle(reader, &handle)) return DataLoss(path, ": damaged index");
-    ASSIGN_OR_RETURN(const std::string block, ReadBlock(file, handle, size, path));
+    Block block{.last_key = blocks.key()};
+    if (!read_handle(reader, &block)) return DataLoss(table.path_, ": damaged index");
+    table.blocks_.push_back(std::move(block));
+  }
+  RETURN_IF_ERROR(blocks.status().WithContext(table.path_));
+  return table;
+}
+
+Result<std::optional<std::string>> TableReader::Find(std::string_view key) const {
+  const auto at = std::ranges::lower_bound(
+      blocks_, key, {}, [](const Block& block) { return std::string_view(block.last_key); });
+  if (at == blocks_.end()) return std::optional<std::string>();
+  ASSIGN_OR_RETURN(const std::string block, ReadBlock(*at));
+  ASSIGN_OR_RETURN(TableBlockReader rows, TableBlockReader::Open(block));
+  while (rows.Next()) {
+    if (rows.key() == key) return std::optional<std::string>(rows.value());
+  }
+  RETURN_IF_ERROR(rows.status().WithContext(path_));
+  return std::optional<std::string>();
+}
+
+Result<TableEntries> TableReader::All() const {
+  TableEntries entries;
+  for (const Block& at : blocks_) {
+    ASSIGN_OR_RETURN(const std::string block, ReadBlock(at));
     ASSIGN_OR_RETURN(TableBlockReader rows, TableBlockReader::Open(block));
     while (rows.Next()) {
       // Also keeps an index that names a block many times from filling the memory.
       if (!entries.empty() && rows.key() <= entries.back().first) {
-        return DataLoss(path, ": the keys in the block at byte ", handle.offset, " do not rise");
+        return DataLoss(path_, ": the keys in the block at byte ", at.offset, " do not rise");
       }
       entries.emplace_back(rows.key(), rows.value());
     }
-    RETURN_IF_ERROR(rows.status().WithContext(path));
+    RETURN_IF_ERROR(rows.status().WithContext(path_));
   }
-  RETURN_IF_ERROR(blocks.status().WithContext(path));
   return entries;
+}
+
+Result<TableEntries> ReadTable(const RandomAccessFile& file, const std::string& path) {
+  ASSIGN_OR_RETURN(const TableReader table, TableReader::Open(file, path));
+  return table.All();
 }
 
 }  // namespace thalweg

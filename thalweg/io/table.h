@@ -5,12 +5,15 @@
 // CRC-32C.
 //
 //   TableWriter writer(file);  RETURN_IF_ERROR(writer.Add("a", "1"));
-//   RETURN_IF_ERROR(writer.Finish()); ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));   //
-//   all entries, in order
+//   RETURN_IF_ERROR(writer.Finish());
+//   ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));    // all entries, in order
+//   ASSIGN_OR_RETURN(auto reader, TableReader::Open(*file, path));
+//   ASSIGN_OR_RETURN(auto value, reader.Find("a"));          // reads one block
 //
 // Errors: DataLoss with file and offset for anything that is not as written.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +49,30 @@ class TableWriter {
 };
 
 using TableEntries = std::vector<std::pair<std::string, std::string>>;
+
+// Finds entries by key. The file must outlive it; `path` is for messages.
+class TableReader {
+ public:
+  static Result<TableReader> Open(const RandomAccessFile& file, std::string path);
+  // Nothing where there is no such key.
+  Result<std::optional<std::string>> Find(std::string_view key) const;
+  Result<TableEntries> All() const;
+
+ private:
+  struct Block {
+    std::string last_key;  // or one after it, before the next block's first
+    uint64_t offset = 0;
+    uint64_t size = 0;
+  };
+  TableReader(const RandomAccessFile& file, std::string path)
+      : file_(&file), path_(std::move(path)) {}
+  Result<std::string> ReadBlock(const Block& block) const;
+
+  const RandomAccessFile* file_;
+  std::string path_;
+  uint64_t file_size_ = 0;
+  std::vector<Block> blocks_;
+};
 
 // All entries of a table file. `path` is for messages.
 Result<TableEntries> ReadTable(const RandomAccessFile& file, const std::string& path);

@@ -5,6 +5,7 @@
 
 #include "thalweg/proto/wire.h"
 #include "thalweg/tensor/value_field_proto.h"
+#include "thalweg/tensor/values_proto.h"
 
 namespace thalweg {
 namespace {
@@ -153,6 +154,20 @@ Status TensorToProto(const Tensor& tensor, Message* proto, const TensorWriteOpti
     return OkStatus();
   }
   return WriteList(tensor, proto, options.borrow);
+}
+
+Status ValuesToProto(const Tensor& tensor, Message* proto) {
+  if (tensor.empty() || tensor.is_reference()) {
+    return InvalidArgument("no values of ", tensor.empty() ? "an empty tensor" : "a reference");
+  }
+  return tensor.num_elements() == 0 ? OkStatus() : WriteList(tensor, proto, false);
+}
+
+bool HasValues(const Message& proto, DType dtype, int64_t elements) {
+  const ValueField field = FieldOf(dtype);
+  const size_t size = field.number == 0 ? 0 : proto.Size(field.number);
+  const auto each = static_cast<size_t>(field.per_element);
+  return size % each == 0 && size / each == static_cast<size_t>(elements);
 }
 
 size_t TensorWireBytes(const Tensor& tensor) {

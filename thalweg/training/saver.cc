@@ -5,6 +5,7 @@
 #include <set>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/io/matching_paths.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/training/variable_nodes.h"
@@ -20,12 +21,13 @@ double Now() {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-void RemoveCheckpoint(FileSystem& fs, const std::string& path) {
+void RemoveCheckpoint(FileSystem& fs, const std::string& path, bool is_v1) {
   const Result<std::vector<std::string>> names = fs.List(ParentDirectory(path));
   if (!names.ok()) return;
   const std::string base = BaseName(path);
   for (const std::string& name : *names) {
-    if (name == base + ".index" || name == base + ".meta" || name.starts_with(base + ".data-")) {
+    if ((is_v1 && name == base) || name == base + ".index" || name == base + ".meta" ||
+        name.starts_with(base + ".data-")) {
       fs.RemoveFile(ParentDirectory(path) + "/" + name).IgnoreError();
     }
   }
@@ -74,6 +76,9 @@ Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& vari
       return InvalidArgument("two variables would be saved as '", name, "'");
     if (!IsTable(handle)) RETURN_IF_ERROR(VariableOf(handle).status());
   }
+  if (options.write_version != 1 && options.write_version != 2) {
+    return InvalidArgument("checkpoints are written in format 1 or 2, not ", options.write_version);
+  }
   Saver saver(std::move(options));
   saver.next_preserved_ = Now() + saver.options_.keep_checkpoint_every_n_hours * 3600;
   RETURN_IF_ERROR(saver.AddNodes(graph, variables));
@@ -105,9 +110,11 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
     return std::vector<Output>{filename_, b.Const(names, StrCat(op, "/tensor_names")),
                                b.Const(slices, StrCat(op, "/shape_and_slices"))};
   };
-  std::vector<Output> saved = arguments("SaveV2");
+  const bool is_v1 = options_.write_version == 1;
+  const char* const save_op = is_v1 ? "SaveSlices" : "SaveV2";
+  std::vector<Output> saved = arguments(save_op);
   saved.insert(saved.end(), values.begin(), values.end());
-  Node* save = b.OpNode("SaveV2", std::move(saved), {{"dtypes", dtypes}}, "SaveV2");
+  Node* save = b.OpNode(save_op, std::move(saved), {{is_v1 ? "T" : "dtypes", dtypes}}, save_op);
   if (!b.ok()) return b.status();
   save_tensor_ = b.WithControls({save}).Op("Identity", {filename_}, {}, "control_dependency");
   Node* restored = b.OpNode("RestoreV2", arguments("RestoreV2"), {{"dtypes", dtypes}}, "RestoreV2");
@@ -154,7 +161,7 @@ void Saver::Retain(std::string path) {
       next_preserved_ += options_.keep_checkpoint_every_n_hours * 3600;
       last_preserved_ = oldest.saved_at;
     } else {
-      RemoveCheckpoint(fs_, oldest.path);
+      RemoveCheckpoint(fs_, oldest.path, options_.write_version == 1);
     }
   }
 }
@@ -176,8 +183,14 @@ Status Saver::WriteState(const std::string& newest) {
 }
 
 Status Saver::Restore(Session& session, const std::string& path) {
-  ASSIGN_OR_RETURN(const bool there, FileExists(fs_, path + ".index"));
-  if (!there) return NotFound("there is no checkpoint '", path, "': no file '", path, ".index'");
+  ASSIGN_OR_RETURN(const bool is_v2, FileExists(fs_, path + ".index"));
+  if (!is_v2) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> files, MatchingPaths(fs_, path));
+    if (files.empty()) {
+      return NotFound("there is no checkpoint '", path, "': no file '", path, ".index', and none '",
+                      path, "' of format V1");
+    }
+  }
   return session.Run({{filename_.ToString(), Tensor::Scalar(path)}}, {}, {restore_op_->name()},
                      nullptr);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saver: saves variables to checkpoints of format V2 and restores them, keeping the newest few
-// (papers B4.3).
+// Saver: saves variables to checkpoints, of format V2 or V1, and restores them, keeping the newest
+// few (papers B4.3).
 //
 //   ASSIGN_OR_RETURN(Saver saver, Saver::Create(&graph, {{"w", w.handle}, {"b", b.handle}}, {}));
 //   ASSIGN_OR_RETURN(std::string path, saver.Save(session, "/models/m", step));    // "/models/m-7"
@@ -40,6 +40,7 @@ struct SaverOptions {
   int max_to_keep = 5;  // 0: all
   // One checkpoint every so many hours is kept for good.
   double keep_checkpoint_every_n_hours = 10000.0;
+  int write_version = 2;  // the format that is written, 1 or 2; both are read
   std::string scope = "save";
   uint32_t site = 0;  // of the nodes: Graph::InternSite
   std::vector<SavedTensor> tensors;

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
-#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/io/slice_file_reader.h"
+#include "thalweg/ops/io/checkpoint_arguments.h"
 
 namespace thalweg {
 namespace {
-
-Status CheckText(const Tensor& tensor, int64_t count, const char* what) {
-  if (tensor.dtype() != DType::kString || tensor.num_elements() != count) {
-    return InvalidArgument("expected ", count, " strings as ", what, ", got ", tensor.dtype(),
-                           tensor.shape());
-  }
-  return OkStatus();
-}
 
 Status CheckArguments(Context& ctx, int64_t tensors) {
   RETURN_IF_ERROR(CheckText(ctx.input(0), 1, "prefix"));
@@ -41,16 +34,6 @@ Status SaveV2(Context& ctx) {
   return writer->Finish();
 }
 
-// What the file holds must be what the graph expects.
-Status CheckEntry(const BundleReader& reader, const std::string& name, DType dtype) {
-  const BundleReader::Entry* entry = reader.Find(name);
-  if (entry != nullptr && entry->dtype != dtype) {
-    return InvalidArgument("tensor '", name, "' has type ", entry->dtype,
-                           " in the checkpoint, the graph expects ", dtype);
-  }
-  return OkStatus();
-}
-
 class RestoreV2 : public Kernel {
  public:
   explicit RestoreV2(const KernelConstruction& c) {
@@ -58,31 +41,29 @@ class RestoreV2 : public Kernel {
   }
   Status Compute(Context& ctx) override {
     RETURN_IF_ERROR(CheckArguments(ctx, ctx.num_outputs()));
-    const auto* names = ctx.input(1).data<std::string>();
-    const auto* slices = ctx.input(2).data<std::string>();
     PosixFileSystem fs;
-    ASSIGN_OR_RETURN(const auto reader, BundleReader::Open(fs, ctx.input(0).scalar<std::string>()));
-    for (int i = 0; i < ctx.num_outputs(); ++i) {
-      RETURN_IF_ERROR(CheckEntry(*reader, names[i], dtypes_[static_cast<size_t>(i)]));
-      ASSIGN_OR_RETURN(Tensor value, ReadOne(*reader, names[i], slices[i], ctx.allocator()));
-      ctx.set_output(i, std::move(value));
+    const std::string& prefix = ctx.input(0).scalar<std::string>();
+    // What has no index may be a checkpoint of format V1.
+    ASSIGN_OR_RETURN(const bool is_bundle, FileExists(fs, BundleIndexPath(prefix)));
+    if (is_bundle) {
+      ASSIGN_OR_RETURN(const auto reader, BundleReader::Open(fs, prefix));
+      return ReadAll(ctx, *reader);
     }
-    return OkStatus();
+    ASSIGN_OR_RETURN(const auto reader, SliceFileReader::Open(fs, prefix));
+    return ReadAll(ctx, *reader);
   }
 
  private:
-  static Result<Tensor> ReadOne(const BundleReader& reader, const std::string& name,
-                                const std::string& text, Allocator& allocator) {
-    if (text.empty()) return reader.Read(name, allocator);
-    Shape whole;
-    TensorSlice slice;
-    RETURN_IF_ERROR(ParseShapeAndSlice(text, &whole, &slice).WithContext(name));
-    const BundleReader::Entry* entry = reader.Find(name);
-    if (entry != nullptr && entry->shape != whole) {
-      return InvalidArgument("tensor '", name, "' has shape ", entry->shape,
-                             " in the checkpoint, the graph expects ", whole);
+  template <class R>
+  Status ReadAll(Context& ctx, const R& reader) const {
+    const auto* names = ctx.input(1).data<std::string>();
+    const auto* slices = ctx.input(2).data<std::string>();
+    for (int i = 0; i < ctx.num_outputs(); ++i) {
+      ASSIGN_OR_RETURN(Tensor value, ReadFrom(reader, names[i], slices[i],
+                                              dtypes_[static_cast<size_t>(i)], ctx.allocator()));
+      ctx.set_output(i, std::move(value));
     }
-    return reader.ReadSlice(name, slice, allocator);
+    return OkStatus();
   }
 
   std::vector<DType> dtypes_;
