@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Record files of both releases, and damaged ones.
+#include "thalweg/io/record_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "thalweg/base/crc32c.h"
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/io/fixed_int.h"
+
+namespace thalweg {
+namespace {
+
+class RecordReaderTest : public testing::Test {
+ protected:
+  static std::string Golden(const std::string& release, const std::string& kind) {
+    return StrCat(THALWEG_GOLDEN_DIR, "/records/", release, "/example.", kind, ".tfrecord");
+  }
+  // The records before the end or the first error.
+  Status ReadAll(const std::string& path) {
+    records_.clear();
+    ASSIGN_OR_RETURN(RecordReader reader, RecordReader::Open(fs_, path));
+    while (true) {
+      ASSIGN_OR_RETURN(std::optional<std::string> record, reader.Next());
+      if (!record) return OkStatus();
+      records_.push_back(*std::move(record));
+    }
+  }
+
+  PosixFileSystem fs_;
+  TemporaryDirectory directory_;
+  std::vector<std::string> records_;
+};
+
+TEST_F(RecordReaderTest, WhatTheReleasesWrote) {
+  for (const char* release : {"1.15", "2.21"}) {
+    const Status status = ReadAll(Golden(release, "plain"));
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    uint64_t bytes = 0;
+    for (const std::string& record : records_) bytes += record.size() + 16;
+    EXPECT_EQ(bytes, ReadFile(fs_, Golden(release, "plain"))->size());
+    EXPECT_EQ(records_.size(), 21u);
+    EXPECT_EQ(records_[0].size(), 93u);
+  }
+}
+
+TEST_F(RecordReaderTest, DamagedFilesEndWhereTensorFlowEndsThem) {
+  for (const char* kind :
+       {"corrupt_length", "corrupt_payload", "truncated_footer", "truncated_payload"}) {
+    EXPECT_EQ(ReadAll(Golden("2.21", kind)).code(), Code::kDataLoss) << kind;
+    EXPECT_EQ(records_.size(), 10u) << kind;
+  }
+  EXPECT_TRUE(ReadAll(Golden("2.21", "truncated_header")).ok());
+  EXPECT_EQ(records_.size(), 10u);
+}
+
+TEST_F(RecordReaderTest, EmptyLargeAndForged) {
+  const auto write = [&](const std::string& bytes) {
+    EXPECT_TRUE(WriteFileAtomically(fs_, directory_.Path("file"), bytes).ok());
+    return ReadAll(directory_.Path("file"));
+  };
+  const auto header = [](uint64_t length) {
+    std::string bytes;
+    AppendFixed64(bytes, length);
+    AppendFixed32(bytes, MaskCrc32c(Crc32c(bytes)));
+    return bytes;
+  };
+  EXPECT_TRUE(write("").ok());
+  EXPECT_TRUE(records_.empty());
+  const std::string large(700'000, 'x');
+  std::string bytes;
+  for (const std::string& record : {std::string(), large, std::string("end")}) {
+    bytes += header(record.size()) + record;
+    AppendFixed32(bytes, MaskCrc32c(Crc32c(record)));
+  }
+  EXPECT_TRUE(write(bytes).ok());
+  EXPECT_EQ(records_, (std::vector<std::string>{"", large, "end"}));
+  EXPECT_EQ(write(header(UINT64_MAX) + "abcdefgh").code(), Code::kDataLoss);
+  EXPECT_EQ(write(header(4) + "abc").code(), Code::kDataLoss);
+  EXPECT_EQ(ReadAll(directory_.Path("absent")).code(), Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace thalweg
