@@ -3,7 +3,8 @@
 import collections
 import sys
 
-Row = collections.namedtuple("Row", "name items ours peers")  # items: nodes, calls or iterations in a step
+# items: nodes, calls or iterations in a step; goal: seconds that our first program should take at most, of a cluster's rows
+Row = collections.namedtuple("Row", "name items ours peers goal", defaults=[None])
 
 PYTHON = ("python", [sys.executable, "{root}/benchmarks/thalweg_.py"], "")
 CPP = ("c++", ["{root}/build/release/bin/workloads_benchmark"], "")
@@ -18,8 +19,13 @@ CHANNELS = [(variant, ["{root}/build/release/bin/channel_benchmark"], variant)
             for variant in ("shm", "shm_copy", "unix", "tcp", "raw_unix", "raw_tcp")]  # raw: sockets without a channel
 WIRE = ("python", [sys.executable, "{root}/benchmarks/wire.py"], "thalweg")
 SCALE = ("python", [sys.executable, "{root}/benchmarks/scale.py"], "")
-TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 client", "../wire.py", "tf_client")]
-
+TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 client, our servers", "../wire.py", "tf_client"),
+           ("our client, tensorflow-2.21 servers", "../wire.py", "tf_servers")]
+FIG7 = ("python", [sys.executable, "{root}/benchmarks/fig7.py"], "")
+TF_FIG7 = [("tensorflow-2.21", "../fig7.py", "tensorflow")]
+# Of a channel: a tensor there and a word back, 5 us; what is read, at 6 GB/s.
+GOALS = {"channel_4B": 5e-6, "null_4_1x1": 50e-6, "null_4_2x2": 100e-6, "null_100M_1x1": 40e-3, "gather_1G_1x1": 50e-6,
+         "read_100M": 100 * 2**20 / 6e9, "read_1G": 2**30 / 6e9}
 
 
 def ours(*variants):
@@ -60,9 +66,10 @@ ROWS = [
     Row("sparse_update_16g", 10000, [PYTHON], []),
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
-    *(Row(f"channel_{size}", 1, CHANNELS, []) for size in ("4B", "4K", "1M", "100M", "1G")),
-    *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE)
+    *(Row(f"channel_{size}", 1, CHANNELS, [], GOALS.get(f"channel_{size}")) for size in ("4B", "4K", "1M", "100M", "1G")),
+    *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE, GOALS[name])
       for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1", "read_100M", "read_1G")),
     Row("wire_layers_64M", 1, [WIRE, ("scheduled", WIRE[1], "scheduled")], []),
+    *(Row(f"fig7_{shape}", 1, [FIG7], TF_FIG7) for shape in ("scalar", "dense_100M", "sparse_1G", "sparse_16G")),
     *(Row(f"scale_{name}", 1, [SCALE], []) for name in ("session_100", "register_100K_10", "subgraphs_100_100")),
 ]

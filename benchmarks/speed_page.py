@@ -3,7 +3,7 @@
 
     ./dev bench mlp --peers --threads 1,2 --json benchmarks/results/mlp.json
     ./dev bench mlp --profile --threads 1 --json benchmarks/results/profiles/mlp_1.json
-    python benchmarks/speed_page.py [FILE] [--picture docs/roof.svg]     (the picture needs matplotlib)
+    python benchmarks/speed_page.py [FILE] [--picture docs/roof.svg] [--fig7 docs/fig7.svg]     (pictures need matplotlib)
 """
 import argparse
 import glob
@@ -11,6 +11,7 @@ import json
 import os
 import statistics
 
+import cluster_page
 import step_profile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -84,6 +85,8 @@ def profiles(results, most=4):
 
 def page(results, profiled=()):
     machines = sorted({r["machine"] for r in results})
+    cluster = [r for r in results if cluster_page.is_cluster(r)]
+    results = [r for r in results if not cluster_page.is_cluster(r)]
     behind = [max(r["ratios"].values()) for r in results if r["peers"]]
     yield HEAD
     yield f"Machine: {'; '.join(machines)}.\n"
@@ -93,6 +96,7 @@ def page(results, profiled=()):
            f"{sum(b > 1.3 for b in behind)} take more than 1.3 times as long.\n")
     yield "| row | threads | step | beside the fastest peer | peers (ours / theirs), fastest first |\n|---|---|---|---|---|"
     yield from rows(results)
+    yield from cluster_page.section(cluster)
     if profiled:
         yield PROFILES
         yield from profiles(profiled)
@@ -102,8 +106,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", default=os.path.join(ROOT, "docs", "speed.md"), help="docs/speed.md without it")
     parser.add_argument("--picture", metavar="FILE", help="the kernels of every profiled row beside the roof")
+    parser.add_argument("--fig7", metavar="FILE", help="step time against workers, of the rows fig7_*")
     chosen = parser.parse_args()
     with open(chosen.file, "w") as out:
         out.write("\n".join(page(load(), load("profiles"))) + "\n")
     if chosen.picture:
         step_profile.plot(load("profiles"), lambda r: r["roof"], chosen.picture)
+    if chosen.fig7:
+        cluster_page.plot(load(), chosen.fig7)

@@ -7,16 +7,12 @@ SIZE bytes of parameters (suffix K, M, G) are spread over P parameter servers; W
     gather  fetches 32 random rows of 64 floats instead, gathered on the server,
     layers  multiplies 64 rows by all parameters, matrices of 4 MB, one after another; by calls, as between machines.
 Variants: thalweg (our client, our servers), scheduled (likewise; receives wait until they are needed), tf_client (TensorFlow's client,
-our servers), tensorflow (both TensorFlow's); the last two run under a Python that has TensorFlow. A client drives the worker of its
-number; the figures are those of client 0.
+our servers), tf_servers (our client, TensorFlow's servers), tensorflow (both TensorFlow's); the last three run under a Python that has
+TensorFlow. A client drives the worker of its number; the figures are those of client 0.
 """
-import ctypes
 import functools
 import json
 import os
-import random
-import signal
-import socket
 import subprocess
 import sys
 
@@ -24,9 +20,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(HERE, "peers"))
 import common
+import processes
 
 a = common.options()
-ours = a.variant in ("", "scheduled", "thalweg")
+ours = a.variant not in ("tensorflow", "tf_client") and "WIRE_SERVER" not in os.environ
 if ours:
     import thalweg as tf
 else:
@@ -38,39 +35,15 @@ size = int(size.rstrip("KMG")) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(
 servers, workers = map(int, shape.split("x"))
 
 
-def ports(n):
-    """Addresses that are free now, below those of outgoing connections (32768 on Linux)."""
-    held = {}
-    while len(held) < n:
-        s, port = socket.socket(), random.randrange(10000, 32000)
-        try:
-            s.bind(("127.0.0.1", port))
-            held[port] = s
-        except OSError:
-            s.close()
-    for s in held.values():
-        s.close()
-    return ["127.0.0.1:%d" % port for port in held]
-
-
-def start(command, **options):
-    """A process that ends when this one does, however it does."""
-    die_with_parent = 1  # prctl's PR_SET_PDEATHSIG
-    libc = ctypes.CDLL(None)
-    return subprocess.Popen(command, preexec_fn=lambda: libc.prctl(die_with_parent, signal.SIGKILL), **options)
-
-
 def start_server(cluster, job, task):
-    if a.variant == "tensorflow":
-        return start([sys.executable, *sys.argv], env=dict(os.environ, WIRE_SERVER=json.dumps([cluster, job, task])))
+    if a.variant in ("tensorflow", "tf_servers"):
+        return processes.start([sys.executable, *sys.argv], stdout=subprocess.PIPE,
+                               env=dict(os.environ, WIRE_SERVER=json.dumps([cluster, job, task])))
     command = [os.path.join(ROOT, "build/release/bin/thalweg"), "serve", "--cluster", json.dumps(cluster), "--job", job,
                "--task", str(task)]
     if kind == "layers":
         command += ["--max-message-bytes", str(1 << 30)]  # where messages have a limit, there are no channels
-    server = start(command, stdout=subprocess.PIPE, text=True)
-    if not server.stdout.readline().startswith("ready"):
-        sys.exit(f"{job}:{task} did not start")
-    return server
+    return processes.start(command, stdout=subprocess.PIPE)
 
 
 def step_of(worker):
@@ -105,7 +78,7 @@ def drive(targets, client, children):
             s.run(step)
         s.run(tf.global_variables_initializer())
         for i in range(1, len(targets)):
-            children.append(start([sys.executable, *sys.argv], env=dict(os.environ, WIRE_CLIENT=json.dumps([targets, i]))))
+            children.append(processes.start([sys.executable, *sys.argv], env=dict(os.environ, WIRE_CLIENT=json.dumps([targets, i]))))
         t = common.measure(lambda: s.run(step), a.seconds, warm=3)
     common.emit(a, "thalweg" if ours else "tensorflow", tf.__version__, t, bytes_=32 * 256 if kind == "gather" else size, foreign=None)
 
@@ -113,19 +86,21 @@ def drive(targets, client, children):
 def main():
     if "WIRE_SERVER" in os.environ:
         cluster, job, task = json.loads(os.environ["WIRE_SERVER"])
-        tf.train.Server(cluster, job_name=job, task_index=task).join()
+        server = tf.train.Server(cluster, job_name=job, task_index=task)
+        print("ready", server.target, flush=True)
+        server.join()
     if "WIRE_CLIENT" in os.environ:
         drive(*json.loads(os.environ["WIRE_CLIENT"]), [])
-    cluster = {"ps": ports(servers), "worker": ports(workers)}
+    cluster = {"ps": processes.ports(servers), "worker": processes.ports(workers)}
     children = []
     try:
         for job, tasks in cluster.items():
             children += [start_server(cluster, job, task) for task in range(len(tasks))]
+        for child in children:
+            processes.ready(child)
         drive(["grpc://" + address for address in cluster["worker"]], 0, children)
     finally:
-        for child in children:
-            child.kill()
-            child.wait()
+        processes.end(children)
 
 
 main()

@@ -5,6 +5,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
+import cluster_page  # noqa: E402
 import speed_page  # noqa: E402
 
 ROW = {"name": "mlp", "variant": "python", "threads": 2, "value": 0.002, "machine": "a machine",
@@ -30,3 +31,25 @@ def test_profiles_say_what_the_kernels_explain():
     text = "\n".join(speed_page.profiles([{"workload": "mlp", "threads": 1, "median_s": 0.0045, "kernels": [kernel],
                                            "derivation": [0.004, 0.0006, -0.0001], "roof": {"fma": 100.0, "copy": 10.0}}]))
     assert text == "| mlp | 1 | 4.5 ms | 4 ms | 600 us | -100 us | 2 ms | MatMul 100% (50%) |"
+
+
+def cluster_row(name, value, peers, **more):
+    return {"name": name, "variant": "python", "threads": 2, "value": value, "spread": [value, value], "machine": "a machine",
+            "peers": peers, "peers_spread": {label: [v, v] for label, v in peers.items()},
+            "ratios": {label: value / v for label, v in peers.items()}, **more}
+
+
+def test_rows_of_clusters_say_goals_that_were_missed_and_what_is_slower():
+    tf = cluster_page.TF
+    text = "\n".join(speed_page.page([
+        dict(ROOF, variant="fma", value=80.), dict(ROOF, variant="copy", value=12.), ROW,
+        cluster_row("wire_read_1G", 0.2, {tf: 0.8, f"{tf} client, our servers": 0.4}, goal=0.1),
+        cluster_row("channel_4B", 4e-6, {}, goal=5e-6),
+        cluster_row("fig7_sparse_1G_2", 0.001, {tf: 0.01}, per_second={"thalweg python": 2000, tf: 200}),
+        cluster_row("fig7_sparse_16G_2", 0.002, {tf: 0.001}, per_second={"thalweg python": 1000, tf: 2000})]))
+    assert "1 measurements;" in text and "| mlp |" in text  # engines are counted without clusters
+    assert "| read_1G | 200 ms (0.250) | 100 ms: **missed** | 800 ms | 400 ms (0.50) |  |" in text
+    assert "| 4B | 4 us | 5 us: met |" in text
+    assert "| sparse_16G | 2 | 2 ms [2 ms to 2 ms] | 1000 | 1 ms [1 ms to 1 ms] | 2000 | 2.000 |" in text
+    assert "Of 2 measurements, 1 are slower than TensorFlow's: sparse_16G_2." in text
+    assert "A sparse step of 16 GB takes 2.00 times one of 1 GB" in text

@@ -47,6 +47,33 @@ def test_medians_and_verdicts(tmp_path, monkeypatch):
     bench.print_result(r)
 
 
+def several(tmp_path, name, scale):
+    """A program that measures two things at once."""
+    script = tmp_path / name
+    script.write_text(f"""#!{sys.executable}
+import json
+for row, m in ("row_1", 1), ("row_2", 2):
+    print(json.dumps(dict(row=row, median_s=m * {scale}, p10_s=m * {scale}, p90_s=m * {scale}, per_second=10 / m)))
+""")
+    script.chmod(0o755)
+    return bench.Program(name, [str(script)], "row", "")
+
+
+def test_lines_that_name_their_rows_are_rows_of_their_own(tmp_path, monkeypatch):
+    one, two = time(monkeypatch, [several(tmp_path, "ours", 1)], [several(tmp_path, "theirs", 4)])
+    assert (one["name"], one["value"], two["name"], two["value"]) == ("row_1", 1, "row_2", 2)
+    assert two["peers"] == {"theirs": 8} and two["peers_spread"] == {"theirs": [8, 8]} and two["ratios"] == {"theirs": .25}
+    assert two["per_second"] == {"ours": 5, "theirs": 5}
+
+
+def test_goals_are_of_the_first_program_and_misses_are_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "programs_of", lambda row, with_peers: ([fake(tmp_path, "a", [2] * 5), fake(tmp_path, "b", [1] * 5)], []))
+    first, second = bench.time_row(rows.Row("row", 1, [], [], 1.5), 1, types.SimpleNamespace(pairs=5, seconds=0, peers=True))
+    assert first["goal"] == 1.5 and "goal" not in second
+    bench.print_result(first)
+    assert "goal 1.5 s: MISSED" in capsys.readouterr().out
+
+
 def test_absent_peer_is_said_and_left_out(tmp_path, monkeypatch, capsys):
     absent = bench.Program("absent", ["/nowhere/python"], "row", "")
     [r] = time(monkeypatch, [fake(tmp_path, "ours", [1] * 5)], [absent])
