@@ -9,12 +9,14 @@ ROWS = ("channel_", "wire_", "fig7_")
 ORDER = ("4B", "4K", "1M", "100M", "1G")  # of channels
 SHAPES = ("scalar", "dense_100M", "sparse_1G", "sparse_16G")
 
-CHANNELS = """
+HEAD = """
 ## Clusters
 
 All on one machine, over loopback, on two cores: nothing here says what a network does. To measure anew:
 `./dev bench 'channel_*' 'wire_*' 'fig7_*' --peers --threads 2`. *Goal* is what we set out to reach; one that is missed says so.
+"""
 
+CHANNELS = """
 ### A tensor to another process
 
 There and a word back, every byte read by the receiver. The channel of two processes of one host is `shm` where the tensor was made in shared
@@ -106,6 +108,8 @@ def fig7(results):
 
 
 def section(results):
+    if results:
+        yield HEAD.rstrip("\n")
     for head, kind, part in ((CHANNELS, "channel_", channels), (WIRE, "wire_", wire), (FIG7, "fig7_", fig7)):
         chosen = [r for r in results if r["name"].startswith(kind)]
         if chosen:
