@@ -10,6 +10,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.append(os.path.join(ROOT, "tests"))
+import serving
 from serving import ready  # noqa: F401  (for those who start servers)
 
 
@@ -28,11 +29,18 @@ def ports(n):
     return ["127.0.0.1:%d" % port for port in held]
 
 
+def _die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def start(command, **options):
     """A process that ends when this one does, however it does."""
-    die_with_parent = 1  # prctl's PR_SET_PDEATHSIG
-    libc = ctypes.CDLL(None)
-    return subprocess.Popen(command, preexec_fn=lambda: libc.prctl(die_with_parent, signal.SIGKILL), text=True, **options)
+    return subprocess.Popen(command, preexec_fn=_die_with_parent, text=True, **options)
+
+
+def serve(cluster, job, task, *options):
+    """`thalweg serve` as such a process."""
+    return serving.serve(cluster, job, task, *options, preexec_fn=_die_with_parent)
 
 
 def end(children):

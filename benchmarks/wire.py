@@ -17,7 +17,6 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(HERE, "peers"))
 import common
 import processes
@@ -39,11 +38,8 @@ def start_server(cluster, job, task):
     if a.variant in ("tensorflow", "tf_servers"):
         return processes.start([sys.executable, *sys.argv], stdout=subprocess.PIPE,
                                env=dict(os.environ, WIRE_SERVER=json.dumps([cluster, job, task])))
-    command = [os.path.join(ROOT, "build/release/bin/thalweg"), "serve", "--cluster", json.dumps(cluster), "--job", job,
-               "--task", str(task)]
-    if kind == "layers":
-        command += ["--max-message-bytes", str(1 << 30)]  # where messages have a limit, there are no channels
-    return processes.start(command, stdout=subprocess.PIPE)
+    # Where messages have a limit, there are no channels.
+    return processes.serve(cluster, job, task, *(["--max-message-bytes", str(1 << 30)] if kind == "layers" else []))
 
 
 def step_of(worker):
