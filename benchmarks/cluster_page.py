@@ -110,6 +110,7 @@ def fig7(results):
 def section(results):
     if results:
         yield HEAD.rstrip("\n")
+        yield f"\nMachine: {'; '.join(sorted({r['machine'] for r in results}))}."
     for head, kind, part in ((CHANNELS, "channel_", channels), (WIRE, "wire_", wire), (FIG7, "fig7_", fig7)):
         chosen = [r for r in results if r["name"].startswith(kind)]
         if chosen:

@@ -84,9 +84,10 @@ def profiles(results, most=4):
 
 
 def page(results, profiled=()):
-    machines = sorted({r["machine"] for r in results})
     cluster = [r for r in results if cluster_page.is_cluster(r)]
     results = [r for r in results if not cluster_page.is_cluster(r)]
+    machines = sorted({r["machine"] for r in results if r["name"] != "calibrate"})
+    results = [r for r in results if r["machine"] in machines]  # not the roofs of machines that measured clusters alone
     behind = [max(r["ratios"].values()) for r in results if r["peers"]]
     yield HEAD
     yield f"Machine: {'; '.join(machines)}.\n"
