@@ -124,8 +124,9 @@ def plot(results, path):
     matplotlib.use("svg" if path.endswith(".svg") else "agg")
     import matplotlib.pyplot as plt
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fig7"})  # small, and the same for the same figures
-    figure, pictures = plt.subplots(1, len(SHAPES), figsize=(14, 3.8), layout="constrained", sharey=True)
-    for axes, (shape, points) in zip(pictures, curves([r for r in results if r["name"].startswith("fig7_")]).items()):
+    found = {shape: points for shape, points in curves([r for r in results if r["name"].startswith("fig7_")]).items() if points}
+    figure, pictures = plt.subplots(1, len(found), figsize=(14, 3.8), layout="constrained", sharey=True)
+    for axes, (shape, points) in zip(pictures, found.items()):
         workers = [n for n, _ in points]
         for label, colour, of in (("Thalweg", "#2a7f62", lambda r: (r["value"], *r["spread"])),
                                   ("TensorFlow 2.21", "#c0562f", lambda r: (r["peers"][TF], *r["peers_spread"][TF]))):
