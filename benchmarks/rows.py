@@ -67,8 +67,8 @@ ROWS = [
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
     *(Row(f"channel_{size}", 1, CHANNELS, [], GOALS.get(f"channel_{size}")) for size in ("4B", "4K", "1M", "100M", "1G")),
-    *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE, GOALS[name])
-      for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1", "read_100M", "read_1G")),
+    *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE, GOALS[name]) for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1")),
+    *(Row(f"wire_{name}", 1, [WIRE, ("tcp", WIRE[1], "tcp")], TF_WIRE, GOALS[name]) for name in ("read_100M", "read_1G")),
     Row("wire_layers_64M", 1, [WIRE, ("scheduled", WIRE[1], "scheduled")], []),
     *(Row(f"fig7_{shape}", 1, [FIG7], TF_FIG7) for shape in ("scalar", "dense_100M", "sparse_1G", "sparse_16G")),
     *(Row(f"scale_{name}", 1, [SCALE], []) for name in ("session_100", "register_100K_10", "subgraphs_100_100")),

@@ -5,10 +5,10 @@ SIZE bytes of parameters (suffix K, M, G) are spread over P parameter servers; W
     read    fetches all parameters and slices one element off each,
     null    also sends an update of the same size back (the null step of the OSDI paper, dense or scalar),
     gather  fetches 32 random rows of 64 floats instead, gathered on the server,
-    layers  multiplies 64 rows by all parameters, matrices of 4 MB, one after another; by calls, as between machines.
-Variants: thalweg (our client, our servers), scheduled (likewise; receives wait until they are needed), tf_client (TensorFlow's client,
-our servers), tf_servers (our client, TensorFlow's servers), tensorflow (both TensorFlow's); the last three run under a Python that has
-TensorFlow. A client drives the worker of its number; the figures are those of client 0.
+    layers  multiplies 64 rows by all parameters, matrices of 4 MB, one after another; by calls, as between machines with TLS.
+Variants: thalweg (our client, our servers), tcp (likewise, with channels as between hosts), scheduled (receives wait until they are
+needed), tf_client (TensorFlow's client, our servers), tf_servers (our client, TensorFlow's servers), tensorflow (both TensorFlow's); the
+last three run under a Python that has TensorFlow. A client drives the worker of its number; the figures are those of client 0.
 """
 import functools
 import json
@@ -38,8 +38,10 @@ def start_server(cluster, job, task):
     if a.variant in ("tensorflow", "tf_servers"):
         return processes.start([sys.executable, *sys.argv], stdout=subprocess.PIPE,
                                env=dict(os.environ, WIRE_SERVER=json.dumps([cluster, job, task])))
-    # Where messages have a limit, there are no channels.
-    return processes.serve(cluster, job, task, *(["--max-message-bytes", str(1 << 30)] if kind == "layers" else []))
+    options = ["--channels", "tcp"] if a.variant == "tcp" else []
+    if kind == "layers":
+        options += ["--max-message-bytes", str(1 << 30)]  # where messages have a limit, there are no channels
+    return processes.serve(cluster, job, task, *options)
 
 
 def step_of(worker):

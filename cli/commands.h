@@ -34,6 +34,7 @@ struct ServeArgs {
   bool insecure = false;
   int threads = -1;
   std::string tls_cert, tls_key, tls_ca;  // PEM files; all or none
+  std::string channels;                   // empty: any
   int64_t max_message_bytes = 0, max_graph_bytes = 0, max_graph_nodes = 0, memory_limit = 0;
   int max_sessions = 0, max_calls = 0;  // limits: 0 is the default
   double lost_after = 0;                // seconds; 0: the library's

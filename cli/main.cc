@@ -20,6 +20,10 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
   serve->add_option("--threads", args.threads, "Of kernels; -1: one a core")
       ->check(CLI::Range(-1, 4096));
 
+  serve->add_option("--channels", args.channels,
+                    "How values go to other tasks of this kind: memory, sockets, tcp, calls, or "
+                    "any of them (the default), the fastest that can be had");
+
   const std::string safety = "Who may come (beyond loopback: certificates, or --insecure)";
   const auto file = [&](const char* name, std::string* to, const char* variable, const char* what) {
     serve->add_option(name, *to, what)->envname(variable)->group(safety);

@@ -118,6 +118,7 @@ void Serve(const ServeArgs& args) {
   options.session_limit = args.max_sessions;
   options.call_limit = args.max_calls;
   options.memory_limit = args.memory_limit;
+  options.channels = args.channels.c_str();
   options.lost_after_ms = static_cast<int64_t>(args.lost_after * 1000);
   options.stuck_after_ms = static_cast<int64_t>(args.stuck_after * 1000);
   const std::unique_ptr<TwStatus, FreeStatus> status(tw_status_new());

@@ -14,12 +14,13 @@ from thalweg.local_cluster import free_ports
 TASKS = [("worker", 0), ("ps", 0), ("worker", 1)]
 
 
-@pytest.fixture(name="cluster")
-def three_processes():
-    """(process, target) of the master, the ps and the second worker."""
+@pytest.fixture(name="cluster", params=["any", "tcp"])
+def three_processes(request):
+    """(process, target) of the master, the ps and the second worker, whose channels are of this kind."""
     ports = free_ports(3)
     spec = {"worker": [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"], "ps": [f"127.0.0.1:{ports[1]}"]}
-    processes = [serving.serve(spec, job, task, "--threads", "1", "--lost-after", "1") for job, task in TASKS]
+    options = ["--threads", "1", "--lost-after", "1", "--channels", request.param]
+    processes = [serving.serve(spec, job, task, *options) for job, task in TASKS]
     try:
         yield [(p, serving.ready(p)) for p in processes]
     finally:

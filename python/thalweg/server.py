@@ -129,12 +129,13 @@ class Server:
     """One task of a cluster in this process: `Session(server.target)` runs there. It listens on loopback addresses only, unless it
     has certificates (`tls`: the files of its certificate, its key and of who signs the others') or `insecure` is set: then nothing
     is encrypted, and nobody is asked who he is. `limits`: max_message_bytes, max_graph_bytes, max_graph_nodes, max_sessions,
-    max_calls, memory_limit."""
+    max_calls, memory_limit. `channels`: how values go to other tasks of this kind: "memory", "sockets", "tcp", "calls", or "any" of
+    them, the fastest that can be had."""
 
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True, *,
-                 insecure=False, tls=None, **limits):
+                 insecure=False, tls=None, channels="any", **limits):
         self._def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
-        self._options = dict(limits, insecure=insecure)
+        self._options = dict(limits, insecure=insecure, channels=channels)
         if tls is not None:
             self._options.update(zip(("tls_cert", "tls_key", "tls_ca"), map(os.fspath, tls), strict=True))
         self._server = None

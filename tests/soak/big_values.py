@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A variable that no message could hold: python big_values.py [GB] [shared|sockets|calls] (5 GB through shared memory).
+"""A variable that no message could hold: python big_values.py [GB] [shared|sockets|tcp|calls] (5 GB through shared memory).
 
 It is made on a ps, read by a worker, saved; the ps is killed, another one restores it, and the worker reads it again. Two tasks and
 the way between them hold it once each: three times its size must be free. Sockets take its place where files may not grow, which
-shared memory is one of; there, and by calls (which take less than 2 GiB), it is not saved. Prints the seconds that each part took,
-and the memory of the tasks.
+shared memory is one of; there, over TCP, and by calls (which take less than 2 GiB), it is not saved. Prints the seconds that each part
+took, and the memory of the tasks.
 """
 import os
 import resource
@@ -19,7 +19,7 @@ from thalweg.local_cluster import free_ports
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import serving  # noqa: E402
 
-WAYS = ("shared", "sockets", "calls")
+WAYS = ("shared", "sockets", "tcp", "calls")
 
 
 def small_files():
@@ -37,7 +37,7 @@ class Tasks:
         self.target = "grpc://" + self.spec["worker"][0]
 
     def start(self, job):
-        options = ["--max-message-bytes", str(1 << 40)] if self._way == "calls" else []
+        options = ["--channels", self._way] if self._way in ("tcp", "calls") else []
         before = small_files if self._way == "sockets" else None
         self._running[job] = serving.serve(self.spec, job, 0, *options, preexec_fn=before)
         serving.ready(self._running[job])

@@ -458,6 +458,9 @@ typedef struct TwServerOptions {
   /* A step in which nothing ended and nothing moved in any task is ended; 0: 60000, below 0: never.
    */
   int64_t stuck_after_ms;
+  /* How values go to other tasks of ours: "memory", "sockets" (unix), "tcp", "calls", or "any" of
+   * them, the fastest that can be had; NULL: any. */
+  const char* channels;
 } TwServerOptions;
 TW_EXPORT void tw_server_options_init(TwServerOptions* options);
 /* Listens and serves at once. `server_def`: a ServerDef message; of no bytes: a cluster of one task

@@ -158,8 +158,8 @@ TEST_P(ClusterFailures, ADeadlineSaysWhoWaitsWhere) {
             HasSubstr("queue 'q'"), HasSubstr("/job:worker/replica:0/task:1: ")));
 }
 
-// Users A2: heartbeats pass, and nothing moves. So few of them that they cost less than a tenth of a
-// processor under a sanitizer, too: more would pass for work.
+// Users A2: heartbeats pass, and nothing moves. So few of them that they cost less than a tenth of
+// a processor under a sanitizer, too: more would pass for work.
 TEST_P(ClusterFailures, AStuckStepIsEndedAndSaysWhoOwesWhom) {
   Start({.lost_after = 3000ms, .stuck_after = 2000ms});
   const auto session = NewSession();
@@ -268,7 +268,7 @@ TEST_P(ClusterFailures, AMasterLostBeforeItsFirstHeartbeatLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, ClusterFailures,
                          ::testing::Values(ChannelUse::kNone, ChannelUse::kSockets,
-                                           ChannelUse::kAny));
+                                           ChannelUse::kTcp, ChannelUse::kAny));
 
 TEST(ClusterHealthTest, LimitsAreChecked) {
   ServerOptions options;

@@ -62,6 +62,9 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
   options.environment.memory_limit = given.memory_limit;
   const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };
   options.tls = {text(given.tls_cert), text(given.tls_key), text(given.tls_ca)};
+  if (const std::string channels = text(given.channels); !channels.empty()) {
+    ASSIGN_OR_RETURN(options.channels, ParseChannelUse(channels));
+  }
   RETURN_IF_ERROR(ReadLimits(given, &options));
   if (given.lost_after_ms != 0) {
     options.health.lost_after = std::chrono::milliseconds(given.lost_after_ms);

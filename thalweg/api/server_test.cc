@@ -343,7 +343,8 @@ TEST_P(ClusterTest, APartMayHaveNoEdges) {
 
 INSTANTIATE_TEST_SUITE_P(AllUses, ClusterTest,
                          ::testing::Values(ChannelUse::kNone, ChannelUse::kSockets,
-                                           ChannelUse::kMemory, ChannelUse::kAny));
+                                           ChannelUse::kMemory, ChannelUse::kTcp,
+                                           ChannelUse::kAny));
 
 // A task that was told to use no channels is driven in TensorFlow's way by one that would.
 TEST_P(ClusterTest, WhoHasNoChannelsIsCalled) {

@@ -23,6 +23,7 @@ class OpenCalls::Tracked final : public IncomingCall {
   const std::string& request() const override { return call_->request(); }
   std::chrono::nanoseconds timeout() const override { return call_->timeout(); }
   CancellationManager& cancellation() override { return call_->cancellation(); }
+  std::string peer_host() const override { return call_->peer_host(); }
   void Answer(Result<std::string> response) override { call_->Answer(std::move(response)); }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/peers/hello.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "thalweg/base/entropy.h"
@@ -10,9 +12,23 @@ namespace {
 
 constexpr uint64_t kField = 77'301;  // beyond all that TensorFlow's messages have
 constexpr uint64_t kBytes = 2;       // the wire type
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 constexpr size_t kMostTask = 256;
-constexpr size_t kFixed = 1 + 8 + 8 + 8;
+constexpr size_t kMostHost = 64;  // a numeric address has fewer
+
+// All numbers of a hello, as they lie in its bytes behind the version; the host and the task
+// follow.
+struct Numbers {
+  uint64_t process = 0;
+  uint64_t incarnation = 0;
+  uint64_t token = 0;
+  std::array<uint64_t, 2> secret{};
+  uint32_t port = 0;
+  uint32_t host_bytes = 0;
+};
+static_assert(sizeof(Numbers) == 48);
+constexpr size_t kFixed = 1 + sizeof(Numbers);
+constexpr size_t kMost = kFixed + kMostHost + kMostTask;
 
 void PutVarint(uint64_t value, std::string* out) {
   for (; value >= 128; value >>= 7) out->push_back(static_cast<char>(value | 128));
@@ -55,20 +71,28 @@ bool GetValue(uint64_t wire_type, std::string_view* in, std::string_view* value)
 }
 
 Result<Hello> Decode(std::string_view bytes) {
-  if (bytes.size() < kFixed || bytes.size() > kFixed + kMostTask) {
-    return InvalidArgument("a hello has ", kFixed, " to ", kFixed + kMostTask, " bytes, got ",
-                           bytes.size());
+  if (bytes.size() < kFixed || bytes.size() > kMost) {
+    return InvalidArgument("a hello has ", kFixed, " to ", kMost, " bytes, got ", bytes.size());
   }
   if (bytes[0] != kVersion) {
     return InvalidArgument("a hello of version ", static_cast<int>(bytes[0]), ", this is ",
                            static_cast<int>(kVersion));
   }
-  Hello hello;
-  std::memcpy(&hello.process, bytes.data() + 1, 8);
-  std::memcpy(&hello.incarnation, bytes.data() + 9, 8);
-  std::memcpy(&hello.token, bytes.data() + 17, 8);
-  hello.task = bytes.substr(kFixed);
-  return hello;
+  Numbers numbers;
+  std::memcpy(&numbers, bytes.data() + 1, sizeof numbers);
+  const std::string_view texts = bytes.substr(kFixed);
+  if (numbers.port > 65'535) return InvalidArgument("a hello names the port ", numbers.port);
+  if (numbers.host_bytes > std::min(kMostHost, texts.size())) {
+    return InvalidArgument("the host of a hello has ", numbers.host_bytes, " bytes of ",
+                           texts.size());
+  }
+  return Hello{.task = std::string(texts.substr(numbers.host_bytes)),
+               .process = numbers.process,
+               .incarnation = numbers.incarnation,
+               .token = numbers.token,
+               .tcp = {.host = std::string(texts.substr(0, numbers.host_bytes)),
+                       .port = static_cast<uint16_t>(numbers.port),
+                       .secret = numbers.secret}};
 }
 
 }  // namespace
@@ -80,9 +104,15 @@ uint64_t ThisProcess() {
 
 std::string EncodeHello(const Hello& hello) {
   std::string bytes(1, static_cast<char>(kVersion));
-  bytes.append(reinterpret_cast<const char*>(&hello.process), 8);
-  bytes.append(reinterpret_cast<const char*>(&hello.incarnation), 8);
-  bytes.append(reinterpret_cast<const char*>(&hello.token), 8);
+  const std::string host = hello.tcp.host.substr(0, kMostHost);
+  const Numbers numbers{.process = hello.process,
+                        .incarnation = hello.incarnation,
+                        .token = hello.token,
+                        .secret = hello.tcp.secret,
+                        .port = hello.tcp.port,
+                        .host_bytes = static_cast<uint32_t>(host.size())};
+  bytes.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
+  bytes += host;
   bytes += hello.task.substr(0, kMostTask);
   std::string field;
   PutVarint(kField << 3 | kBytes, &field);

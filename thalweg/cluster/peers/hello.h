@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "thalweg/base/status.h"
+#include "thalweg/cluster/peers/tcp_sockets.h"
 
 namespace thalweg {
 
@@ -20,7 +21,11 @@ struct Hello {
   std::string task;          // who speaks
   uint64_t process = 0;      // a number of its process
   uint64_t incarnation = 0;  // of who speaks, as its steps are asked for
-  uint64_t token = 0;        // under which the channel is offered; repeated by who has taken it
+  // Under which the channel is offered; repeated by who has taken it, 0 of who could not.
+  uint64_t token = 0;
+  // Where the speaker waits for TCP connections; without a port: nowhere. Who has taken the channel
+  // that way repeats it.
+  TcpOffer tcp = {};
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 

@@ -9,30 +9,41 @@ namespace thalweg {
 namespace {
 
 TEST(HelloTest, AHelloIsFoundAmongOtherFields) {
-  const Hello hello{
-      .task = "/job:ps/replica:0/task:1", .process = 7, .incarnation = 9, .token = ~uint64_t{0}};
+  const Hello hello{.task = "/job:ps/replica:0/task:1",
+                    .process = 7,
+                    .incarnation = 9,
+                    .token = ~uint64_t{0},
+                    .tcp = {.host = "10.0.0.5", .port = 65535, .secret = {3, ~uint64_t{4}}}};
   const std::string other(
       "\x08\x96\x01\x12\x02hi\x1d\x01\x02\x03\x04\x21\x01\x02\x03\x04\x05\x06\x07\x08", 21);
-  for (const std::string& bytes : {EncodeHello(hello), other + EncodeHello(hello) + other}) {
-    const Result<Hello> found = FindHello(bytes);
-    ASSERT_TRUE(found.ok()) << found.status().ToString();
-    EXPECT_EQ(*found, hello);
+  const Hello bare{.task = "/job:ps/replica:0/task:1", .process = 7};
+  for (const Hello& said : {hello, bare}) {
+    for (const std::string& bytes : {EncodeHello(said), other + EncodeHello(said) + other}) {
+      const Result<Hello> found = FindHello(bytes);
+      ASSERT_TRUE(found.ok()) << found.status().ToString();
+      EXPECT_EQ(*found, said);
+    }
   }
   EXPECT_EQ(FindHello("").status().code(), Code::kNotFound);
   EXPECT_EQ(FindHello(other).status().code(), Code::kNotFound);
 }
 
 TEST(HelloTest, AMalformedHelloIsRefused) {
-  const std::string good = EncodeHello({.task = "/job:a/replica:0/task:0", .process = 1});
+  const std::string good = EncodeHello(
+      {.task = "/job:a/replica:0/task:0", .process = 1, .tcp = {.host = "::1", .port = 1}});
   for (size_t size = 1; size < good.size(); ++size) {
     EXPECT_EQ(FindHello(good.substr(0, size)).status().code(), Code::kInvalidArgument) << size;
   }
   std::string version = good;
-  version[good.size() - 48] = 9;
+  const size_t texts = std::string_view("::1/job:a/replica:0/task:0").size();
+  version[good.size() - texts - 49] = 9;
   EXPECT_EQ(FindHello(version).status().code(), Code::kInvalidArgument);
+  std::string host = good;  // longer than all that follows
+  host[good.size() - texts - 4] = static_cast<char>(texts + 1);
+  EXPECT_EQ(FindHello(host).status().code(), Code::kInvalidArgument);
   std::mt19937_64 random(1);
   for (int i = 0; i < 100'000; ++i) {
-    std::string bytes = i % 2 == 0 ? good : std::string(random() % 40, '\0');
+    std::string bytes = i % 2 == 0 ? good : std::string(random() % 80, '\0');
     for (int k = 0; k < 4 && !bytes.empty(); ++k) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }

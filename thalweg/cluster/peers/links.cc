@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/peers/links.h"
 
+#include <sys/eventfd.h>
+
 #include <utility>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/base/notification.h"
 #include "thalweg/cluster/peers/local_sockets.h"
 #include "thalweg/cluster/transport/inproc/inproc_channel.h"
 #include "thalweg/cluster/transport/shm/shm_channel.h"
@@ -15,6 +18,8 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kTrialBytes = 4096;
+constexpr std::chrono::seconds kTcpPatience{1};  // for two connections and their proofs
+constexpr std::chrono::minutes kTcpPause{1};     // after a trial in vain
 
 // Channels that one task of this process offers to another.
 class Offers {
@@ -43,6 +48,15 @@ class Offers {
 };
 
 }  // namespace
+
+Result<ChannelUse> ParseChannelUse(std::string_view name) {
+  if (name == "any") return ChannelUse::kAny;
+  if (name == "memory") return ChannelUse::kMemory;
+  if (name == "sockets") return ChannelUse::kSockets;
+  if (name == "tcp") return ChannelUse::kTcp;
+  if (name == "calls") return ChannelUse::kNone;
+  return InvalidArgument("channels: expected any, memory, sockets, tcp or calls, got '", name, "'");
+}
 
 std::shared_ptr<Link> PeerLinks::FindOpen(const std::string& task) {
   MutexLock lock(mutex_);
@@ -117,7 +131,7 @@ Result<std::unique_ptr<Channel>> PeerLinks::ConnectedByMemory(uint64_t token,
   return Shared(std::move(channel), transports);
 }
 
-Result<std::unique_ptr<Channel>> PeerLinks::Connected(uint64_t token) {
+Result<std::unique_ptr<Channel>> PeerLinks::ConnectedHere(uint64_t token) {
   ASSIGN_OR_RETURN(Transports transports, StartedTransports());
   if (use_ != ChannelUse::kSockets) {
     Result<std::unique_ptr<Channel>> channel = ConnectedByMemory(token, transports);
@@ -128,26 +142,92 @@ Result<std::unique_ptr<Channel>> PeerLinks::Connected(uint64_t token) {
   return MakeSocketChannel(std::move(transports.io), std::move(first), std::move(second));
 }
 
+Result<std::unique_ptr<Channel>> PeerLinks::OverTcp(Result<TcpSockets> sockets) {
+  RETURN_IF_ERROR(sockets.status());
+  ASSIGN_OR_RETURN(Transports transports, StartedTransports());
+  return MakeSocketChannel(std::move(transports.io), std::move(sockets->control),
+                           std::move(sockets->bulk));
+}
+
+Result<TcpDoor> PeerLinks::OpenDoor(const std::string& task, uint64_t token) {
+  if (use_ != ChannelUse::kAny && use_ != ChannelUse::kTcp) {
+    return Unimplemented("TCP channels are switched off");
+  }
+  if (tcp_host_.empty()) return Unimplemented("this task has no address for TCP channels");
+  {
+    MutexLock lock(mutex_);
+    const auto failed = tcp_failures_.find(task);
+    if (failed != tcp_failures_.end() && std::chrono::steady_clock::now() < failed->second.again) {
+      return Unimplemented("a TCP channel to ", task, " was tried in vain a while ago");
+    }
+  }
+  return TcpDoor::Open(tcp_host_, token);
+}
+
+void PeerLinks::NoteTcpFailure(const std::string& task, std::string_view why) {
+  bool told = false;
+  {
+    MutexLock lock(mutex_);
+    TcpFailure& failure = tcp_failures_[task];
+    failure.again = std::chrono::steady_clock::now() + kTcpPause;
+    told = std::exchange(failure.told, failure.told || !why.empty());
+  }
+  if (told || why.empty() || logger_ == nullptr) return;
+  logger_->Warning("values for ", task, " go by calls: ", why);
+}
+
+Result<std::string> PeerLinks::Ask(const std::string& task, const Hello& hello, TcpDoor* door,
+                                   const RpcCallOptions& making) {
+  struct Answer {
+    UniqueFd there{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    Notification notification;
+    Result<std::string> bytes = Internal("no answer");
+  };
+  const auto answer = std::make_shared<Answer>();
+  peers_.CallBytes(task, "GetStatus", EncodeHello(hello), making,
+                   [answer](Result<std::string> bytes) {
+                     answer->bytes = std::move(bytes);
+                     eventfd_write(answer->there.get(), 1);
+                     answer->notification.Notify();
+                   });
+  if (door != nullptr && answer->there.valid()) door->AttendUntil(answer->there);
+  answer->notification.Wait();
+  return std::move(answer->bytes);
+}
+
 // The asked task connects while the asking one waits for its answer.
 Result<std::shared_ptr<Link>> PeerLinks::Get(const std::string& task,
                                              const RpcCallOptions& making) {
   if (use_ == ChannelUse::kNone) return Unimplemented("channels are switched off");
   if (std::shared_ptr<Link> link = FindOpen(task); link != nullptr) return link;
-  const Hello hello{.task = peers_.self(), .process = ThisProcess(), .token = RandomSeed()};
+  Hello hello{.task = peers_.self(), .process = ThisProcess(), .token = RandomSeed()};
+  Result<TcpDoor> door = OpenDoor(task, hello.token);
+  if (door.ok()) hello.tcp = door->offer();
+  if (use_ == ChannelUse::kTcp) RETURN_IF_ERROR(door.status());
   ChannelPair pair = MakeInprocChannels();
-  Offers::Get().Put(hello.token, std::move(pair.second));
-  const Result<UniqueFd> listener = ListenLocally(hello.token);
-  Result<std::string> answer = peers_.CallBytes(task, "GetStatus", EncodeHello(hello), making);
-  const bool within = Offers::Get().Take(hello.token) == nullptr;
+  Result<UniqueFd> listener = Unimplemented("local sockets are switched off");
+  if (use_ != ChannelUse::kTcp) listener = ListenLocally(hello.token);
+  if (use_ == ChannelUse::kAny) Offers::Get().Put(hello.token, std::move(pair.second));
+  Result<std::string> answer = Ask(task, hello, door.ok() ? &*door : nullptr, making);
+  const bool within = use_ == ChannelUse::kAny && Offers::Get().Take(hello.token) == nullptr;
   RETURN_IF_ERROR(answer.status());
-  RETURN_IF_ERROR(listener.status());
   ASSIGN_OR_RETURN(const OwnedMessage response,
                    ParseMessage(pb::GetStatusResponse::Descriptor(), *std::move(answer)));
   const Result<Hello> taken = FindHello(response->unknown_fields());
   if (!taken.ok() || taken->token != hello.token) {
+    // Who says nothing is a task of TensorFlow's, or has been told to make no channels.
+    if (door.ok()) NoteTcpFailure(task, taken.ok() ? "it makes no channel; its log says why" : "");
     return Unimplemented(task, " makes no channel with this task");
   }
-  if (!within) {
+  if (door.ok() && taken->tcp.port == hello.tcp.port) {
+    Result<std::unique_ptr<Channel>> made = OverTcp(door->Take());
+    if (!made.ok()) {
+      NoteTcpFailure(task, made.status().message());
+      return Unimplemented(made.status().message());
+    }
+    pair.first = *std::move(made);
+  } else if (!within) {
+    RETURN_IF_ERROR(listener.status());
     ASSIGN_OR_RETURN(pair.first, Accepted(*listener));
   }
   std::shared_ptr<Link> link = Keep(task, std::move(pair.first));
@@ -156,24 +236,44 @@ Result<std::shared_ptr<Link>> PeerLinks::Get(const std::string& task,
   return link;
 }
 
-std::unique_ptr<Channel> PeerLinks::Take(const Hello& hello) {
-  if (use_ == ChannelUse::kAny && hello.process == ThisProcess()) {
-    return Offers::Get().Take(hello.token);
-  }
-  Result<std::unique_ptr<Channel>> made = Connected(hello.token);
-  return made.ok() ? *std::move(made) : nullptr;
+Result<std::unique_ptr<Channel>> PeerLinks::ConnectedByTcp(const Hello& hello,
+                                                           std::string_view from) {
+  TcpOffer offer = hello.tcp;
+  if (IsEveryHost(offer.host)) offer.host = from;
+  return OverTcp(ConnectByTcp(offer, hello.token, kTcpPatience));
 }
 
-std::string PeerLinks::Accept(std::string_view unknown_fields) {
+std::unique_ptr<Channel> PeerLinks::Take(const Hello& hello, std::string_view from, bool* by_tcp) {
+  if (use_ == ChannelUse::kAny && hello.process == ThisProcess()) {
+    std::unique_ptr<Channel> within = Offers::Get().Take(hello.token);
+    if (within != nullptr) return within;
+  }
+  if (use_ != ChannelUse::kTcp) {
+    Result<std::unique_ptr<Channel>> here = ConnectedHere(hello.token);
+    if (here.ok()) return *std::move(here);
+    if (use_ != ChannelUse::kAny) return nullptr;
+  }
+  if (hello.tcp.port == 0) return nullptr;
+  *by_tcp = true;
+  Result<std::unique_ptr<Channel>> far = ConnectedByTcp(hello, from);
+  if (far.ok()) return *std::move(far);
+  NoteTcpFailure(hello.task, far.status().message());
+  return nullptr;
+}
+
+std::string PeerLinks::Accept(std::string_view unknown_fields, std::string_view from) {
   if (use_ == ChannelUse::kNone || unknown_fields.empty()) return "";
   const Result<Hello> hello = FindHello(unknown_fields);
   if (!hello.ok()) return "";
-  std::unique_ptr<Channel> channel = Take(*hello);
-  if (channel == nullptr || Keep(hello->task, std::move(channel)) == nullptr) return "";
-  return EncodeHello({.task = peers_.self(),
-                      .process = ThisProcess(),
-                      .incarnation = steps_.incarnation(),
-                      .token = hello->token});
+  Hello answer{
+      .task = peers_.self(), .process = ThisProcess(), .incarnation = steps_.incarnation()};
+  bool by_tcp = false;
+  std::unique_ptr<Channel> channel = Take(*hello, from, &by_tcp);
+  if (channel != nullptr && Keep(hello->task, std::move(channel)) != nullptr) {
+    answer.token = hello->token;
+    if (by_tcp) answer.tcp.port = hello->tcp.port;
+  }
+  return EncodeHello(answer);
 }
 
 }  // namespace thalweg

@@ -3,17 +3,21 @@
 // release of TensorFlow answers without reading it.
 //
 //   PeerLinks links(peers, steps, ChannelUse::kAny);
+//   links.set_tcp_host("10.0.0.5");                      // else none is offered to other hosts
 //   auto link = links.Get("/job:ps/replica:0/task:0", {.timeout = timeout});
-//   response += links.Accept(request.unknown_fields());  // of a GetStatus that arrives
+//   response += links.Accept(request.unknown_fields(), call.peer_host());  // of a GetStatus
 //
-// Threads: every member from any; Get makes a call.
+// Threads: every member from any; Get makes a call, Accept waits for a second at most.
 // Errors: Unimplemented where the other task knows no channels or none can be made to it: it is
-// spoken to in TensorFlow's way.
+// spoken to in TensorFlow's way. Where TCP was tried for it in vain, that is logged, once a task,
+// and not tried again for a minute.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,21 +37,26 @@ enum class ChannelUse {
   kNone,     // tasks speak to each other in TensorFlow's way only
   kSockets,  // channels over unix sockets, also within a process
   kMemory,   // channels through shared memory, also within a process
-  kAny,      // handed over within a process, else shared memory, or sockets where it cannot be made
+  kTcp,      // channels over TCP, also within a host
+  kAny,      // the first that can be had: within a process, shared memory, unix sockets, TCP
 };
+// "any", "memory", "sockets", "tcp" or "calls", which is kNone.
+Result<ChannelUse> ParseChannelUse(std::string_view name);
 
 class PeerLinks {
  public:
-  // `logger`: is told once where shared memory cannot be had; it may be null.
+  // `logger`: is told once where a kind of channel cannot be had; it may be null.
   PeerLinks(Peers& peers, ChannelSteps& steps, ChannelUse use, const Logger* logger = nullptr)
       : peers_(peers), steps_(steps), use_(use), logger_(logger) {}
 
+  // The numeric address at which other hosts reach this task. Before the first Get.
+  void set_tcp_host(std::string host) { tcp_host_ = std::move(host); }
   // The channel to a task; made when there is none that is open.
   Result<std::shared_ptr<Link>> Get(const std::string& task, const RpcCallOptions& making)
       EXCLUDES(mutex_);
   // Bytes to add to the answer of a GetStatus; none when it brought no hello, or one that cannot be
-  // followed.
-  std::string Accept(std::string_view unknown_fields) EXCLUDES(mutex_);
+  // followed. `from`: the numeric address that it came from.
+  std::string Accept(std::string_view unknown_fields, std::string_view from) EXCLUDES(mutex_);
   ChannelSteps& steps() { return steps_; }
   // Of steps whose values go to other tasks: those read them in place. Null: there is no shared
   // memory yet.
@@ -67,16 +76,32 @@ class PeerLinks {
     Status memory;  // why shared memory cannot be had
   };
 
-  // Of the one who asked: the other side has connected once for shared memory, twice for sockets,
-  // also after a first attempt that came to nothing.
+  // What was tried over TCP and came to nothing.
+  struct TcpFailure {
+    std::chrono::steady_clock::time_point again;  // not before
+    bool told = false;
+  };
+
+  // Of the one who asked.
+  Result<TcpDoor> OpenDoor(const std::string& task, uint64_t token) EXCLUDES(mutex_);
+  // The answer of a task; who knows of the door is let in meanwhile.
+  Result<std::string> Ask(const std::string& task, const Hello& hello, TcpDoor* door,
+                          const RpcCallOptions& making);
+  // The other side has connected once for shared memory, twice for sockets, also after a first
+  // attempt that came to nothing.
   Result<std::unique_ptr<Channel>> Accepted(const UniqueFd& listener) EXCLUDES(mutex_);
+  Result<std::unique_ptr<Channel>> OverTcp(Result<TcpSockets> sockets) EXCLUDES(mutex_);
   // Of the one who was asked.
-  Result<std::unique_ptr<Channel>> Connected(uint64_t token) EXCLUDES(mutex_);
+  Result<std::unique_ptr<Channel>> ConnectedHere(uint64_t token) EXCLUDES(mutex_);
   Result<std::unique_ptr<Channel>> ConnectedByMemory(uint64_t token, const Transports& transports);
+  Result<std::unique_ptr<Channel>> ConnectedByTcp(const Hello& hello, std::string_view from)
+      EXCLUDES(mutex_);
+  void NoteTcpFailure(const std::string& task, std::string_view why) EXCLUDES(mutex_);
   Result<Transports> StartedTransports() EXCLUDES(mutex_);
   std::unique_ptr<Channel> Shared(std::unique_ptr<Channel> channel, const Transports& transports);
-  // Null: there is no way to it.
-  std::unique_ptr<Channel> Take(const Hello& hello);
+  // `by_tcp`: set where it goes that way. Null: there is no way to it.
+  std::unique_ptr<Channel> Take(const Hello& hello, std::string_view from, bool* by_tcp)
+      EXCLUDES(mutex_);
   std::shared_ptr<Link> Keep(const std::string& task, std::unique_ptr<Channel> channel)
       EXCLUDES(mutex_);
 
@@ -84,9 +109,11 @@ class PeerLinks {
   ChannelSteps& steps_;
   const ChannelUse use_;
   const Logger* const logger_;
+  std::string tcp_host_;
   std::atomic<Allocator*> step_allocator_{nullptr};
   Mutex mutex_;
   Transports transports_ GUARDED_BY(mutex_);  // null: none was needed yet
+  std::map<std::string, TcpFailure> tcp_failures_ GUARDED_BY(mutex_);
   // The hub keeps those that are open.
   std::map<std::string, std::weak_ptr<Link>> links_ GUARDED_BY(mutex_);
 };

@@ -115,13 +115,16 @@ void Peers::CallOn(const Result<RpcChannel*>& channel, std::string_view task,
       });
 }
 
-Result<std::string> Peers::CallBytes(std::string_view task, std::string_view method,
-                                     std::string request, const RpcCallOptions& options) {
-  ASSIGN_OR_RETURN(RpcChannel * channel, ChannelTo(task, false));
-  Result<std::string> answer =
-      channel->Call(StrCat("/tensorflow.WorkerService/", method), std::move(request), options);
-  if (answer.ok()) return answer;
-  return answer.status().WithContext(StrCat(method, " on ", task));
+void Peers::CallBytes(std::string_view task, std::string_view method, std::string request,
+                      const RpcCallOptions& options, RpcChannel::Done done) {
+  const Result<RpcChannel*> channel = ChannelTo(task, false);
+  if (!channel.ok()) return done(channel.status());
+  (*channel)->Call(
+      StrCat("/tensorflow.WorkerService/", method), std::move(request), options,
+      [done = std::move(done), what = StrCat(method, " on ", task)](Result<std::string> answer) {
+        if (answer.ok()) return done(std::move(answer));
+        done(answer.status().WithContext(what));
+      });
 }
 
 Result<OwnedMessage> Peers::Call(std::string_view task, std::string_view method,

@@ -63,9 +63,9 @@ class Peers {
   // Waits.
   Result<OwnedMessage> Call(std::string_view task, std::string_view method, const Message& request,
                             const MessageDescriptor& response, const RpcCallOptions& options);
-  // The same, of bytes.
-  Result<std::string> CallBytes(std::string_view task, std::string_view method, std::string request,
-                                const RpcCallOptions& options);
+  // The same, of bytes, which does not wait.
+  void CallBytes(std::string_view task, std::string_view method, std::string request,
+                 const RpcCallOptions& options, RpcChannel::Done done);
 
   // Whose rules a task follows. Asked of the task once in each of its lives, which the incarnation
   // of one of its devices tells apart; 0: any.

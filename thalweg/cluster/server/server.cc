@@ -35,6 +35,23 @@ MethodName Split(std::string_view path) {
   return {};
 }
 
+// Channels are not encrypted and know no limit of a message: gRPC carries all where one is asked
+// for.
+bool MayHaveChannels(const ServerOptions& options) {
+  return options.tls.empty() && options.max_message_bytes == 0;
+}
+
+Status CheckChannels(const ServerOptions& options) {
+  if (MayHaveChannels(options) || options.channels == ChannelUse::kAny ||
+      options.channels == ChannelUse::kNone) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "a kind of channel (--channels) is asked for together with ",
+      options.tls.empty() ? "a limit of messages (--max-message-bytes), which channels do not have"
+                          : "certificates (--tls-cert): channels are not encrypted");
+}
+
 // One of the calls that come through channels, while it lives; `number`: with those before it.
 class PushedCall {
  public:
@@ -57,12 +74,9 @@ Server::Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Envir
       peers_(options_.cluster, TaskName(options_.job, options_.task), tls_),
       channel_steps_(environment_->allocator(), environment_->clock(),
                      environment_->devices().front()->incarnation()),
-      // Channels are not encrypted and know no limit of a message: gRPC carries all where one is
-      // asked for.
-      links_(
-          peers_, channel_steps_,
-          tls_.empty() && options_.max_message_bytes == 0 ? options_.channels : ChannelUse::kNone,
-          &environment_->logger()),
+      links_(peers_, channel_steps_,
+             MayHaveChannels(options_) ? options_.channels : ChannelUse::kNone,
+             &environment_->logger()),
       worker_(environment_, peers_, links_,
               {.max_sessions = options_.max_sessions, .max_nodes = options_.max_graph_nodes},
               options_.health),
@@ -83,6 +97,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries 
     RETURN_IF_ERROR(options.cluster.Add(options.job, options.task, "127.0.0.1:0"));
   }
   RETURN_IF_ERROR(options.cluster.Address(options.job, options.task).status());
+  RETURN_IF_ERROR(CheckChannels(options));
   ASSIGN_OR_RETURN(TlsTexts tls, ReadTls(options.tls));
   RETURN_IF_ERROR(options.health.Validate());
   options.environment.job = options.job;
@@ -114,6 +129,12 @@ Status Server::Listen() {
   RETURN_IF_ERROR(CheckExposure(where));
   // A name may stand for several addresses; loopback is the one that is meant.
   const std::string host = IsLoopback(where.host) ? "127.0.0.1" : where.host;
+  if (Result<std::string> numeric = NumericHost(host); numeric.ok()) {
+    links_.set_tcp_host(*std::move(numeric));
+  } else {
+    environment_->logger().Warning("tasks of other hosts are spoken to by calls: ",
+                                   numeric.status().message());
+  }
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start({.address = StrCat(host, ":", where.port),
                                            .max_message_bytes = options_.max_message_bytes,
                                            .tls = tls_},
@@ -233,7 +254,9 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
   }
   // A task that offers a channel says so in its GetStatus, and hears there that it was taken.
   std::string hello;
-  if (method == "GetStatus") hello = links_.Accept((*request)->unknown_fields());
+  if (method == "GetStatus") {
+    hello = links_.Accept((*request)->unknown_fields(), call->peer_host());
+  }
   worker_.Call(method, **request, {&call->cancellation(), call->timeout()},
                [call, hello](Result<OwnedMessage> response) {
                  if (!response.ok()) return call->Answer(response.status());

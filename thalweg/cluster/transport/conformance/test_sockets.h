@@ -2,13 +2,16 @@
 // Pairs of connected sockets, unix or TCP, for tests.
 #pragma once
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <chrono>
+#include <string>
+#include <thread>
 #include <utility>
 
+#include "thalweg/cluster/peers/tcp_sockets.h"
 #include "thalweg/cluster/transport/unique_fd.h"
 
 namespace thalweg {
@@ -21,21 +24,23 @@ inline FdPair UnixSockets() {
   return {UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-inline FdPair TcpSockets() {
-  const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(bind(listener.get(), generic, size), 0);
-  EXPECT_EQ(listen(listener.get(), 1), 0);
-  EXPECT_EQ(getsockname(listener.get(), generic, &size), 0);
-  UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(connect(client.get(), generic, size), 0);
-  UniqueFd server(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  EXPECT_TRUE(server.valid());
-  return {std::move(client), std::move(server)};
+// Both ends of the connections of a channel, made as tasks make them: who listens, who connects.
+inline std::pair<TcpSockets, TcpSockets> TcpChannelSockets(const std::string& host = "127.0.0.1") {
+  constexpr uint64_t kToken = 7;
+  Result<TcpDoor> door = TcpDoor::Open(host, kToken);
+  EXPECT_TRUE(door.ok()) << door.status().ToString();
+  const UniqueFd connected(eventfd(0, EFD_CLOEXEC));
+  Result<TcpSockets> there = Internal("not connected");
+  std::thread asked([&] {
+    there = ConnectByTcp(door->offer(), kToken, std::chrono::seconds(60));
+    eventfd_write(connected.get(), 1);
+  });
+  door->AttendUntil(connected);
+  asked.join();
+  EXPECT_TRUE(there.ok()) << there.status().ToString();
+  Result<TcpSockets> here = door->Take();
+  EXPECT_TRUE(here.ok()) << here.status().ToString();
+  return {*std::move(here), *std::move(there)};
 }
 
 }  // namespace thalweg

@@ -12,7 +12,7 @@
 
 extern "C" {
 
-#define THALWEG_GRPC_VERSION 2
+#define THALWEG_GRPC_VERSION 3
 
 typedef void (*ThalwegGrpcAppend)(void* to, const char* text, unsigned long size);
 
@@ -73,6 +73,8 @@ struct ThalwegGrpcApi {
   // code: gRPC's number; the message goes along when it is not 0, the bytes when it is.
   void (*answer)(ThalwegGrpcIncoming* call, int code, const char* message, size_t message_size,
                  const ThalwegGrpcBytes* bytes);
+  // Before answer(): where the call came from, as gRPC spells it: "ipv4:10.0.0.5:40000".
+  void (*peer)(ThalwegGrpcIncoming* call, ThalwegGrpcAppend append, void* to);
 
   // Connects at the first call. `tls`: null: plain text.
   ThalwegGrpcChannel* (*channel_new)(const char* address, int64_t max_message_bytes,

@@ -79,7 +79,10 @@ int MessageLimit(int64_t bytes) {
 class Incoming : public grpc::ServerGenericBidiReactor {
  public:
   Incoming(const ThalwegGrpcHandler& handler, grpc::GenericCallbackServerContext* context)
-      : handler_(handler), method_(context->method()), deadline_(context->deadline()) {
+      : handler_(handler),
+        context_(context),
+        method_(context->method()),
+        deadline_(context->deadline()) {
     state_ = handler_.begin(handler_.self, AsHandle());
     if (state_ == nullptr) {
       Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls are open"));
@@ -112,6 +115,7 @@ class Incoming : public grpc::ServerGenericBidiReactor {
     delete this;
   }
 
+  std::string Peer() const { return context_->peer(); }
   void Answer(int code, std::string message, const ThalwegGrpcBytes* bytes) {
     if (code != 0) {
       Finish(grpc::Status(static_cast<grpc::StatusCode>(code), message));
@@ -125,6 +129,7 @@ class Incoming : public grpc::ServerGenericBidiReactor {
   ThalwegGrpcIncoming* AsHandle() { return reinterpret_cast<ThalwegGrpcIncoming*>(this); }
 
   const ThalwegGrpcHandler handler_;
+  grpc::GenericCallbackServerContext* const context_;  // until OnDone
   const std::string method_;
   const system_clock::time_point deadline_;
   void* state_ = nullptr;
@@ -206,6 +211,11 @@ void Answer(ThalwegGrpcIncoming* call, int code, const char* message, size_t mes
   reinterpret_cast<Incoming*>(call)->Answer(code, std::string(message, message_size), bytes);
 }
 
+void Peer(ThalwegGrpcIncoming* call, ThalwegGrpcAppend append, void* to) {
+  const std::string peer = reinterpret_cast<Incoming*>(call)->Peer();
+  append(to, peer.data(), peer.size());
+}
+
 struct Channel {
   explicit Channel(std::shared_ptr<grpc::Channel> channel) : stub(std::move(channel)) {}
   grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub;
@@ -284,7 +294,7 @@ void KeepThreads() {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const ThalwegGrpcApi* thalweg_grpc(int version) {
-  static const ThalwegGrpcApi api = {ServerStart, ServerStop, Answer, ChannelNew,
+  static const ThalwegGrpcApi api = {ServerStart, ServerStop, Answer, Peer,        ChannelNew,
                                      ChannelFree, Call,       Cancel, OutgoingFree};
   // What goes wrong is in the status of a call; gRPC's own lines are for those who ask for them.
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});

@@ -59,6 +59,20 @@ Status CheckSize(const std::string& bytes, std::string_view what) {
                            kMost);
 }
 
+// Of "ipv4:10.0.0.5:40000" or "ipv6:[::1]:40000", whose brackets may be escaped.
+std::string HostOfPeer(std::string_view peer) {
+  const size_t port = peer.rfind(':');
+  if (!(peer.starts_with("ipv4:") || peer.starts_with("ipv6:")) || port < 5) return "";
+  std::string_view host = peer.substr(5, port - 5);
+  for (const std::string_view bracket : {"[", "%5B"}) {
+    if (host.starts_with(bracket)) host.remove_prefix(bracket.size());
+  }
+  for (const std::string_view bracket : {"]", "%5D"}) {
+    if (host.ends_with(bracket)) host.remove_suffix(bracket.size());
+  }
+  return std::string(host);
+}
+
 class GrpcServer;
 
 class GrpcIncoming : public IncomingCall, public std::enable_shared_from_this<GrpcIncoming> {
@@ -70,6 +84,11 @@ class GrpcIncoming : public IncomingCall, public std::enable_shared_from_this<Gr
   const std::string& request() const override { return request_; }
   nanoseconds timeout() const override { return timeout_; }
   CancellationManager& cancellation() override { return cancellation_; }
+  std::string peer_host() const override {
+    std::string peer;
+    api_.peer(call_, ThalwegAppendText, &peer);
+    return HostOfPeer(peer);
+  }
 
   void Receive(std::string method, std::string request, int64_t nanos_left) {
     method_ = std::move(method);
@@ -112,6 +131,7 @@ class AnsweringCall : public IncomingCall {
   const std::string& request() const override { return call_->request(); }
   nanoseconds timeout() const override { return call_->timeout(); }
   CancellationManager& cancellation() override { return call_->cancellation(); }
+  std::string peer_host() const override { return call_->peer_host(); }
   void Answer(Result<std::string> response) override { call_->Answer(std::move(response)); }
 
  private:

@@ -33,6 +33,8 @@ class IncomingCall {
   virtual std::string_view method() const = 0;  // "/package.Service/Method"
   virtual const std::string& request() const = 0;
   virtual std::chrono::nanoseconds timeout() const = 0;  // left at arrival; 0: none
+  // The numeric address of the host that it came from; empty where it is not known. Before Answer.
+  virtual std::string peer_host() const = 0;
   // Cancelled when the caller has gone or its deadline has passed.
   virtual CancellationManager& cancellation() = 0;
   virtual void Answer(Result<std::string> response) = 0;

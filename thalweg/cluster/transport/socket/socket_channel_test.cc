@@ -12,25 +12,34 @@
 namespace thalweg {
 namespace {
 
-Result<ChannelPair> SocketChannels(FdPair (*sockets)()) {
+Result<ChannelPair> SocketChannels(TcpSockets first, TcpSockets second) {
   ASSIGN_OR_RETURN(const std::shared_ptr<IoThread> io, IoThread::Start());
-  FdPair control = sockets(), bulk = sockets();
   ChannelPair pair;
   ASSIGN_OR_RETURN(pair.first,
-                   MakeSocketChannel(io, std::move(control.first), std::move(bulk.first)));
+                   MakeSocketChannel(io, std::move(first.control), std::move(first.bulk)));
   ASSIGN_OR_RETURN(pair.second,
-                   MakeSocketChannel(io, std::move(control.second), std::move(bulk.second)));
+                   MakeSocketChannel(io, std::move(second.control), std::move(second.bulk)));
   return pair;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Socket, ChannelConformance,
-    testing::Values(TransportCase{.name = "unix",
-                                  .connect = [] { return SocketChannels(UnixSockets); },
-                                  .huge_bytes = (size_t{4} << 30) + (size_t{16} << 20)},
-                    TransportCase{.name = "tcp",
-                                  .connect = [] { return SocketChannels(TcpSockets); }}),
-    TransportName);
+Result<ChannelPair> UnixChannels() {
+  FdPair control = UnixSockets(), bulk = UnixSockets();
+  return SocketChannels({std::move(control.first), std::move(bulk.first)},
+                        {std::move(control.second), std::move(bulk.second)});
+}
+
+Result<ChannelPair> TcpChannels() {
+  auto [here, there] = TcpChannelSockets();
+  return SocketChannels(std::move(here), std::move(there));
+}
+
+INSTANTIATE_TEST_SUITE_P(Socket, ChannelConformance,
+                         testing::Values(TransportCase{.name = "unix",
+                                                       .connect = UnixChannels,
+                                                       .huge_bytes = (size_t{4} << 30) +
+                                                                     (size_t{16} << 20)},
+                                         TransportCase{.name = "tcp", .connect = TcpChannels}),
+                         TransportName);
 
 // One end is a channel, the other the test itself.
 struct Raw {
