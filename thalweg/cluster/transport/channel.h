@@ -12,12 +12,13 @@
 // may arrive after control that was sent later, never before control that was sent earlier.
 //
 // Ownership: a pushed tensor is kept until the other side has it (and, in shared memory, has
-// dropped it) or the channel is closed. Threads: every member from any thread, none blocks. One
-// thread polls at a time; others return at once. Errors: the first failure (end of file, a
-// malformed record, Close) closes the channel; OnClosed comes once, last, and what is sent later is
-// dropped. What the other side sent before it closed arrives first; who closes gets no more. Every
-// offset, length and shape that arrives is checked: a wrong one closes the channel. Destruction
-// closes, and no thread may be in another member then.
+// dropped it) or the channel is closed. However many wait, a side copies at most kMaxUntaken bytes
+// of plain elements that the other one has not taken. Threads: every member from any thread, none
+// blocks. One thread polls at a time; others return at once. Errors: the first failure (end of
+// file, a malformed record, Close) closes the channel; OnClosed comes once, last, and what is sent
+// later is dropped. What the other side sent before it closed arrives first; who closes gets no
+// more. Every offset, length and shape that arrives is checked: a wrong one closes the channel.
+// Destruction closes, and no thread may be in another member then.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,7 @@
 namespace thalweg {
 
 inline constexpr size_t kMaxControlBytes = 1024;
+inline constexpr size_t kMaxUntaken = size_t{64} << 20;
 
 // What a tensor is, ahead of its bytes. `edge` is a number that both sides agreed on when the
 // graph was registered.

@@ -2,8 +2,9 @@
 // Times a channel between two processes of this host; `./dev bench 'channel_*'` runs it.
 //   build/release/bin/channel_benchmark channel_100M --variant shm --seconds 2
 // NAME: channel_4B, channel_4K, channel_1M, channel_100M, channel_1G. Variants: shm (the tensor
-// lies in the arena), shm_copy (it does not), unix, tcp, and raw_unix, raw_tcp: blocking sockets
-// without a channel. One float tensor goes over, all of it is read there, four bytes come back.
+// lies in the arena), shm_copy (it does not), shm_full (and the arena has no room for it), unix,
+// tcp, and raw_unix, raw_tcp: blocking sockets without a channel. One float tensor goes over, all
+// of it is read there, four bytes come back.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -156,7 +157,7 @@ std::unique_ptr<Side> MakeSide(const std::string& variant, UniqueFd first, Uniqu
     return std::make_unique<ChannelSide>(
         *MakeSocketChannel(io, std::move(first), std::move(second)), nullptr);
   }
-  const std::shared_ptr<ShmArena> arena = ShmArena::Make();
+  const std::shared_ptr<ShmArena> arena = ShmArena::Make(variant == "shm_full" ? 1 : 0);
   auto channel = initiator ? OpenShmChannel(io, arena, std::move(first))
                            : AcceptShmChannel(io, arena, std::move(first));
   return std::make_unique<ChannelSide>(*std::move(channel), variant == "shm" ? arena : nullptr);
@@ -181,7 +182,7 @@ int Run(const std::string& name, const std::string& variant, double seconds) {
                                                {"channel_1M", 1'000'000},
                                                {"channel_100M", 100'000'000},
                                                {"channel_1G", 1'000'000'000}};
-  const std::vector<std::string> variants = {"shm", "shm_copy", "unix",
+  const std::vector<std::string> variants = {"shm", "shm_copy", "shm_full", "unix",
                                              "tcp", "raw_unix", "raw_tcp"};
   const auto size = sizes.find(name);
   if (size == sizes.end() ||

@@ -161,6 +161,12 @@ size_t EncodeControlPrefix(size_t control_bytes, char* out) {
   return kPrefixBytes;
 }
 
+size_t EncodePiecePrefix(size_t piece_bytes, char* out) {
+  Put(out, Prefix{.bytes = static_cast<uint32_t>(kPrefixBytes + piece_bytes),
+                  .kind = RecordKind::kPiece});
+  return kPrefixBytes;
+}
+
 std::string EncodeReleases(std::span<const uint64_t> loans) {
   std::string out;
   Append(out, Prefix{.bytes = static_cast<uint32_t>(kPrefixBytes + 8 * loans.size()),
@@ -203,6 +209,10 @@ Status ParseRecord(std::string_view bytes, Record* record) {
     case RecordKind::kBulk:
     case RecordKind::kShared:
       return ParseHead(rest, prefix, record);
+    case RecordKind::kPiece:
+      record->payload_bytes = rest.size();
+      record->payload = rest;
+      return OkStatus();
     case RecordKind::kRelease:
       return ParseReleases(rest, record);
     case RecordKind::kClose:

@@ -4,7 +4,8 @@
 //
 //   control    the message
 //   tensor     head (40 bytes, dimensions), then its bytes
-//   bulk       head; its bytes come elsewhere (the bulk connection)
+//   bulk       head; its bytes come elsewhere: on the bulk connection, or as pieces
+//   piece      bytes of the tensor whose bulk record came last, the next ones (no bulk connection)
 //   shared     head, then piece and offset where the bytes are, and the number of the loan
 //   release    numbers of loans that are over
 //   close      code, then the text
@@ -30,6 +31,7 @@ enum class RecordKind : uint8_t {
   kShared = 4,
   kRelease = 5,
   kClose = 6,
+  kPiece = 7,
 };
 
 // Tensors of more bytes do not travel inside records.
@@ -54,7 +56,7 @@ struct Record {
   std::string_view control;        // control
   TensorHead head;                 // tensor, bulk, shared
   uint64_t payload_bytes = 0;      // the same
-  std::string_view payload;        // tensor
+  std::string_view payload;        // tensor, piece
   SharedPlace place;               // shared
   std::vector<uint64_t> releases;  // release
   Status why;                      // close
@@ -65,6 +67,7 @@ struct Record {
 size_t EncodeHead(RecordKind kind, const TensorHead& head, uint64_t payload_bytes,
                   const SharedPlace& place, char* out);
 size_t EncodeControlPrefix(size_t control_bytes, char* out);  // 8 bytes
+size_t EncodePiecePrefix(size_t piece_bytes, char* out);      // likewise
 std::string EncodeReleases(std::span<const uint64_t> loans);
 std::string EncodeClose(const Status& why);
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "thalweg/base/mutex.h"
@@ -249,6 +250,54 @@ TEST_P(ChannelConformance, NobodyWaitsForAReaderThatStopped) {
   if (GetParam().separate_bulk) {
     EXPECT_LT(control_at, kTensors);
   }
+}
+
+// Several times as much as there is room for in between, both ways at once.
+TEST_P(ChannelConformance, LargeTensorsBothWaysBesideControl) {
+  Ends ends(GetParam());
+  constexpr size_t kTensors = 8;
+  std::vector<Tensor> sent;
+  for (size_t i = 0; i < kTensors; ++i) sent.push_back(Floats(1'500'000, static_cast<float>(i)));
+  for (size_t i = 0; i < kTensors; ++i) {
+    for (Channel* channel : {ends.a.get(), ends.b.get()}) {
+      channel->Push(HeadOf(sent[i], static_cast<uint32_t>(i)), sent[i]);
+      channel->Send(std::to_string(i));
+    }
+  }
+  ASSERT_TRUE(ends.Until([&] {
+    return ends.at_a.arrivals.size() == 2 * kTensors && ends.at_b.arrivals.size() == 2 * kTensors;
+  }));
+  for (const Collector* sink : {&ends.at_a, &ends.at_b}) {
+    size_t tensors = 0, controls = 0;
+    for (const Collector::Arrival& arrival : sink->arrivals) {
+      if (arrival.is_tensor) {
+        ASSERT_EQ(arrival.head.edge, tensors);
+        ExpectSame(arrival.tensor, sent[tensors++]);
+      } else {
+        ASSERT_EQ(arrival.control, std::to_string(controls++));
+      }
+    }
+    if (GetParam().separate_bulk) {
+      EXPECT_TRUE(sink->arrivals.back().is_tensor);
+    }
+  }
+}
+
+// Bytes of this process's memory, shared memory included.
+size_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * 4096;
+}
+
+TEST_P(ChannelConformance, WhatWaitsForAReaderThatStoppedIsNotCopied) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizers' own memory counts";
+  Ends ends(GetParam());
+  const Tensor t = Floats(1 << 20);
+  const size_t before = ResidentBytes();
+  for (size_t sent = 0; sent < 8 * kMaxUntaken; sent += t.bytes()) ends.a->Push(HeadOf(t), t);
+  EXPECT_LT(ResidentBytes(), before + 2 * kMaxUntaken);
 }
 
 TEST_P(ChannelConformance, ControlNeverComesAfterALaterLargeTensor) {

@@ -2,6 +2,12 @@
 // ShmLink: the sending side of a shared-memory channel, and what both sides of it know. Received
 // tensors hold it, so that they can say when they are let go.
 //
+// A large tensor is lent where it lies in the arena, or a copy of it where there is room for one
+// and the other side has let go of most copies before. Otherwise it waits, by reference, and goes
+// through the ring in pieces when its turn comes: what the reader has taken out of the ring makes
+// room for the next ones, and control messages always have some. Nobody waits here: the I/O
+// thread goes on when the reader says that there is room.
+//
 // Threads: every member from any. No lock is held while a tensor is let go.
 #pragma once
 
@@ -10,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,13 +41,17 @@ class ShmLink {
   ~ShmLink();
 
   void Send(std::string_view head, std::string_view payload) EXCLUDES(mutex_);
-  // `bytes`: of the tensor, or the elements of `head` encoded.
-  void PushShared(const TensorHead& head, Tensor bytes) EXCLUDES(placing_, mutex_);
+  // What travels of a tensor: objects travel encoded.
+  static Result<Tensor> BytesOf(const Tensor& tensor);
+  // `bytes`: those of the tensor.
+  void PushLarge(const TensorHead& head, Tensor tensor, Tensor bytes) EXCLUDES(sending_, mutex_);
   // The other side has let go of these.
-  Status TakeBack(std::span<const uint64_t> loans) EXCLUDES(placing_, mutex_);
+  Status TakeBack(std::span<const uint64_t> loans) EXCLUDES(mutex_);
   // Writes what did not fit into the ring.
-  void Flush() EXCLUDES(mutex_);
-  void Close(Status why) EXCLUDES(mutex_);
+  void Flush() EXCLUDES(sending_, mutex_);
+  void Close(Status why) EXCLUDES(sending_, mutex_);
+  // Of a channel that is closed.
+  void DropWaiting() EXCLUDES(sending_, mutex_);
   // All that the other side may still read.
   std::vector<Tensor> TakeLoans() EXCLUDES(mutex_);
   Status Why() EXCLUDES(mutex_);
@@ -49,7 +60,7 @@ class ShmLink {
   void WakeWriter() EXCLUDES(mutex_);
   // After whatever has read the door: each wake-up there may have been for the writer here, for the
   // reader or for both.
-  void HandleWakes() EXCLUDES(mutex_);
+  void HandleWakes() EXCLUDES(sending_, mutex_);
 
   const Door door;
   Bell bell;
@@ -58,29 +69,42 @@ class ShmLink {
  private:
   struct Waiting {
     TensorHead head;
+    Tensor tensor;
+  };
+  struct Loan {
     Tensor bytes;
+    bool copy;
   };
 
-  Result<bool> Place(const TensorHead& head, Tensor bytes) EXCLUDES(mutex_);
-  Status Lend(const TensorHead& head, Tensor bytes, const ShmArena::Place& place) REQUIRES(mutex_);
+  bool MustWait() EXCLUDES(mutex_);
+  Tensor CopyOf(const Tensor& bytes) EXCLUDES(mutex_);
+  std::optional<ShmArena::Place> PlaceOf(const Tensor& bytes) const;
+  Result<bool> Lend(const TensorHead& head, Tensor bytes, const ShmArena::Place& place, bool copy)
+      REQUIRES(mutex_);
+  void SendWaiting() EXCLUDES(sending_, mutex_);
+  Result<bool> SendFirst(Waiting* gone, Tensor* gone_bytes) EXCLUDES(sending_, mutex_);
+  Result<bool> Begin(const Waiting& first) REQUIRES(sending_) EXCLUDES(mutex_);
+  Result<bool> SendPieces() REQUIRES(sending_) EXCLUDES(mutex_);
   void Write(std::string_view head, std::string_view payload) REQUIRES(mutex_);
   void WakeReader() REQUIRES(mutex_);
   void Wake() REQUIRES(mutex_);
-  void PlaceWaiting() EXCLUDES(placing_, mutex_);
   void Fail(Status why) REQUIRES(mutex_);
   void Forget(uint64_t piece) EXCLUDES(mutex_);
 
   const std::shared_ptr<ShmArena> arena_;
   const SharedMemory rings_;
   std::atomic<bool> closed_{false};
-  Mutex placing_;  // before mutex_: waiting tensors keep their order
+  Mutex sending_;                      // before mutex_: held while the first that waits is sent
+  Tensor going_ GUARDED_BY(sending_);  // bytes of that one, which go in pieces
+  size_t gone_bytes_ GUARDED_BY(sending_) = 0;  // as many have gone
   Mutex mutex_;
   Ring out_ GUARDED_BY(mutex_);
   std::deque<std::string> queued_ GUARDED_BY(mutex_);  // records for which the ring had no room
   size_t queued_bytes_ GUARDED_BY(mutex_) = 0;
-  std::deque<Waiting> waiting_ GUARDED_BY(mutex_);  // tensors for which the arena had no room
+  std::deque<Waiting> waiting_ GUARDED_BY(mutex_);  // large tensors, in their order
   std::map<uint64_t, std::shared_ptr<const ShmArena::Piece>> told_ GUARDED_BY(mutex_);
-  std::map<uint64_t, Tensor> loans_ GUARDED_BY(mutex_);
+  std::map<uint64_t, Loan> loans_ GUARDED_BY(mutex_);
+  size_t copied_ GUARDED_BY(mutex_) = 0;  // bytes of copies among them
   uint64_t next_loan_ GUARDED_BY(mutex_) = 1;
   Status why_ GUARDED_BY(mutex_);
   const uint64_t listening_;  // last: the arena may call at once

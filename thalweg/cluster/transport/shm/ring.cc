@@ -28,13 +28,13 @@ void Ring::CopyOut(uint64_t position, char* to, size_t bytes) const {
   std::memcpy(to + first, data_, bytes - first);
 }
 
-Result<bool> Ring::Write(std::string_view head, std::string_view payload) {
+Result<bool> Ring::Write(std::string_view head, std::string_view payload, size_t room_left) {
   const uint64_t position = position_.load(std::memory_order_relaxed);
   const size_t bytes = Padded(head.size() + payload.size());
   for (bool asked = false;; asked = true) {
     const uint64_t used = position - header_->read.load();
     if (used > kDataBytes) return DataLoss("the other task's position in a ring is out of range");
-    if (bytes <= kDataBytes - used) break;
+    if (bytes + room_left <= kDataBytes - used) break;
     if (asked) return false;
     header_->writer_waits.store(1);  // and look again: the reader may have read meanwhile
   }

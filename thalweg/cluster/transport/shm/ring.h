@@ -40,7 +40,8 @@ class Ring {
       : header_(reinterpret_cast<RingHeader*>(memory)), data_(memory + sizeof(RingHeader)) {}
 
   // False where it is full: then WriterWaits is set, and the reader will say when to try again.
-  Result<bool> Write(std::string_view head, std::string_view payload);
+  // `room_left`: bytes that must stay free for other records.
+  Result<bool> Write(std::string_view head, std::string_view payload, size_t room_left = 0);
   // How the reader sleeps; kReads once it was told so.
   enum Reader : uint32_t { kReads = 0, kWaitsForDoor = 1, kSleepsOnWord = 2 };
   uint32_t TakeParked() {

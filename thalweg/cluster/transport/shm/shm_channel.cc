@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "thalweg/cluster/transport/coming_tensor.h"
 #include "thalweg/cluster/transport/payload.h"
 #include "thalweg/cluster/transport/record.h"
 #include "thalweg/cluster/transport/shm/link.h"
@@ -73,6 +74,7 @@ class ShmChannel final : public Channel {
   bool PollLocked(ChannelSink& sink, int budget) REQUIRES(polling_);
   Result<bool> HandleNext(ChannelSink& sink) REQUIRES(polling_);
   Status HandleShared(ChannelSink& sink) REQUIRES(polling_);
+  Status HandlePieces(ChannelSink& sink) REQUIRES(polling_);
   Status EndOfDoor() EXCLUDES(door_mutex_);
 
   const std::shared_ptr<IoThread> io_;
@@ -85,6 +87,7 @@ class ShmChannel final : public Channel {
   Mutex polling_;
   std::string buffer_ GUARDED_BY(polling_);
   Record record_ GUARDED_BY(polling_);
+  std::optional<ComingTensor> coming_ GUARDED_BY(polling_);  // in pieces
   bool close_read_ GUARDED_BY(polling_) = false;
 
   Mutex door_mutex_;
@@ -181,21 +184,18 @@ void ShmChannel::Send(std::string_view control) {
 
 void ShmChannel::Push(const TensorHead& head, Tensor tensor) {
   if (Status fits = CheckHeadFits(head, tensor); !fits.ok()) return Close(std::move(fits));
-  if (!head.dead && !IsPlain(head.dtype)) {
-    Result<std::string> objects = EncodeObjects(tensor);
-    if (!objects.ok()) return Close(std::move(objects).status());
-    Result<Tensor> bytes =
-        Tensor::AllocateHost(DType::kUint8, Shape{static_cast<int64_t>(objects->size())});
-    if (!bytes.ok()) return Close(std::move(bytes).status());
-    std::memcpy(bytes->mutable_raw_data(), objects->data(), objects->size());
-    tensor = *std::move(bytes);
+  Tensor bytes;
+  if (!head.dead) {
+    Result<Tensor> encoded = ShmLink::BytesOf(tensor);
+    if (!encoded.ok()) return Close(std::move(encoded).status());
+    bytes = *std::move(encoded);
   }
-  const size_t bytes = head.dead ? 0 : tensor.bytes();
-  if (bytes > kMaxRecordPayload) return link_->PushShared(head, std::move(tensor));
+  const size_t size = head.dead ? 0 : bytes.bytes();
+  if (size > kMaxRecordPayload) return link_->PushLarge(head, std::move(tensor), std::move(bytes));
   std::array<char, kMaxHeadBytes> buffer;
-  const size_t n = EncodeHead(RecordKind::kTensor, head, bytes, {}, buffer.data());
-  const auto* data = bytes > 0 ? static_cast<const char*>(tensor.raw_data()) : nullptr;
-  link_->Send({buffer.data(), n}, {data, bytes});
+  const size_t n = EncodeHead(RecordKind::kTensor, head, size, {}, buffer.data());
+  const auto* data = size > 0 ? static_cast<const char*>(bytes.raw_data()) : nullptr;
+  link_->Send({buffer.data(), n}, {data, size});
 }
 
 bool ShmChannel::Poll(ChannelSink& sink, int budget) {
@@ -223,6 +223,8 @@ bool ShmChannel::PollLocked(ChannelSink& sink, int budget) {
   if (close_read_) link_->Close(record_.why);
   if (link_->closed()) {
     said_.store(true);
+    coming_.reset();
+    link_->DropWaiting();
     sink.OnClosed(link_->Why());
     return false;
   }
@@ -251,9 +253,31 @@ Result<bool> ShmChannel::HandleNext(ChannelSink& sink) {
       close_read_ = true;
       return true;
     case RecordKind::kBulk:
-      break;
+    case RecordKind::kPiece:
+      RETURN_IF_ERROR(HandlePieces(sink));
+      return true;
   }
-  return DataLoss("a record of sockets in shared memory");
+  return DataLoss("a record of an unknown kind");
+}
+
+// A head, or what comes after it.
+Status ShmChannel::HandlePieces(ChannelSink& sink) {
+  if (record_.kind == RecordKind::kBulk) {
+    if (coming_.has_value() || record_.payload_bytes <= kMaxRecordPayload) {
+      return DataLoss("a large tensor of ", record_.payload_bytes, " bytes begins ",
+                      coming_.has_value() ? "within another one" : "though it is small");
+    }
+    return coming_.emplace(record_.head, record_.payload_bytes).Begin(sink);
+  }
+  if (!coming_.has_value() || record_.payload.size() > coming_->left()) {
+    return DataLoss(record_.payload.size(), " bytes of a large tensor, expected at most ",
+                    coming_.has_value() ? coming_->left() : 0);
+  }
+  coming_->Take(record_.payload);
+  if (coming_->left() > 0) return OkStatus();
+  ComingTensor whole = *std::move(coming_);
+  coming_.reset();
+  return whole.Finish(sink);
 }
 
 Status ShmChannel::HandleShared(ChannelSink& sink) {

@@ -17,48 +17,33 @@
 #include "thalweg/cluster/transport/conformance/test_sockets.h"
 #include "thalweg/cluster/transport/conformance/test_transport.h"
 #include "thalweg/cluster/transport/record.h"
-#include "thalweg/cluster/transport/shm/door.h"
-#include "thalweg/cluster/transport/shm/ring.h"
+#include "thalweg/cluster/transport/shm/test_sides.h"
 
 namespace thalweg {
 namespace {
 
-// Two tasks of a host, here in one process.
-struct Tasks {
-  std::shared_ptr<IoThread> io = *IoThread::Start();
-  std::shared_ptr<ShmArena> a = ShmArena::Make();
-  std::shared_ptr<ShmArena> b = ShmArena::Make();
-  Result<ChannelPair> Connect() {
-    FdPair sockets = UnixSockets();
-    ChannelPair pair;
-    ASSIGN_OR_RETURN(pair.first, OpenShmChannel(io, a, std::move(sockets.first)));
-    ASSIGN_OR_RETURN(pair.second, AcceptShmChannel(io, b, std::move(sockets.second)));
-    return pair;
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Shm, ChannelConformance,
-                         testing::Values(TransportCase{
-                             .name = "rings",
-                             .connect =
-                                 [tasks = std::make_shared<std::unique_ptr<Tasks>>()] {
-                                   if (*tasks == nullptr) *tasks = std::make_unique<Tasks>();
-                                   return (*tasks)->Connect();
-                                 },
-                             .separate_bulk = false,
-                             .calls_on_head = false}),
-                         TransportName);
-
-TensorHead HeadOf(const Tensor& t) { return {.step = 1, .dtype = t.dtype(), .shape = t.shape()}; }
-
-Tensor FloatsIn(Allocator& allocator, int64_t n) {
-  Tensor t = *Tensor::Allocate(allocator, DType::kFloat, Shape{n});
-  std::iota(t.mutable_data<float>(), t.mutable_data<float>() + n, 0.f);
-  return t;
+// One pair of tasks for all tests of a case.
+auto Connecting(int64_t arena_limit) {
+  return [arena_limit, tasks = std::make_shared<std::unique_ptr<ShmTasks>>()] {
+    if (*tasks == nullptr) *tasks = std::make_unique<ShmTasks>(arena_limit);
+    return (*tasks)->Connect();
+  };
 }
 
+INSTANTIATE_TEST_SUITE_P(Shm, ChannelConformance,
+                         testing::Values(TransportCase{.name = "rings",
+                                                       .connect = Connecting(0),
+                                                       .separate_bulk = false,
+                                                       .calls_on_head = false},
+                                         TransportCase{.name = "little_memory",
+                                                       .connect = Connecting(1 << 20),
+                                                       .calls_on_head = false},
+                                         TransportCase{.name = "no_memory",
+                                                       .connect = Connecting(1)}),
+                         TransportName);
+
 TEST(ShmChannel, LargeFloatsAreReadInPlaceAndComeBack) {
-  Tasks tasks;
+  ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink, at_a;
   constexpr int64_t kFloats = 100'000;
@@ -82,7 +67,7 @@ TEST(ShmChannel, LargeFloatsAreReadInPlaceAndComeBack) {
 }
 
 TEST(ShmChannel, IntegersAndSmallFloatsAreCopied) {
-  Tasks tasks;
+  ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink;
   Tensor ints = *Tensor::Allocate(*tasks.a, DType::kInt32, Shape{50'000});
@@ -96,7 +81,7 @@ TEST(ShmChannel, IntegersAndSmallFloatsAreCopied) {
 
 // What a living peer still reads is not reused, though the channel has closed and gone.
 TEST(ShmChannel, ClosedChannelsKeepWhatIsRead) {
-  Tasks tasks;
+  ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink;
   {
@@ -116,35 +101,6 @@ TEST(ShmChannel, ClosedChannelsKeepWhatIsRead) {
                        [&] { return tasks.a->Stats().bytes_in_use == 0; }));
 }
 
-TEST(ShmChannel, TensorsWaitWhereTheArenaIsFull) {
-  Tasks tasks;
-  tasks.a = ShmArena::Make(1 << 20);
-  ChannelPair pair = *tasks.Connect();
-  Collector at_a;
-  const Tensor t = *Tensor::AllocateHost(DType::kFloat, Shape{100'000});  // two fit
-  struct Dropping : Collector {
-    void OnTensor(const TensorHead& head, Tensor) override { edges.push_back(head.edge); }
-    std::vector<uint32_t> edges;
-  } sink;
-  for (uint32_t i = 0; i < 20; ++i) {
-    TensorHead head = HeadOf(t);
-    head.edge = i;
-    pair.first->Push(head, t);
-  }
-  EXPECT_TRUE(RunUntil(
-      [&] {
-        pair.second->Poll(sink, 4);
-        pair.first->Poll(at_a, 4);
-      },
-      [&] { return sink.edges.size() == 20; }));
-  EXPECT_TRUE(std::is_sorted(sink.edges.begin(), sink.edges.end()));
-  const Tensor too_large = *Tensor::AllocateHost(DType::kFloat, Shape{1'000'000});
-  ASSERT_TRUE(PollUntil(*pair.first, at_a, [&] { return tasks.a->Stats().bytes_in_use == 0; }));
-  pair.first->Push(HeadOf(too_large), too_large);
-  ASSERT_TRUE(PollUntil(*pair.first, at_a, [&] { return at_a.closed.has_value(); }));
-  EXPECT_EQ(at_a.closed->code(), Code::kResourceExhausted);
-}
-
 size_t SharedMappings() {
   std::ifstream maps("/proc/self/maps");
   size_t n = 0;
@@ -154,7 +110,7 @@ size_t SharedMappings() {
 
 // What is not used any more goes back, the other side's view of it too; what is read stays.
 TEST(ShmChannel, TrimmedPiecesGoOnBothSides) {
-  Tasks tasks;
+  ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink, at_a;
   const size_t rings = SharedMappings();
@@ -184,7 +140,7 @@ TEST(ShmChannel, TrimmedPiecesGoOnBothSides) {
 // No thread stands between a message and who sleeps on the word of its channel.
 TEST(ShmChannel, AMessageWakesWhoSleepsOnItsWord) {
   ASSERT_TRUE(HasSharedWords()) << "the system is older than Linux 5.16";
-  Tasks tasks;
+  ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink;
   std::atomic<int> rings{0};
@@ -207,7 +163,7 @@ TEST(ShmChannel, AMessageWakesWhoSleepsOnItsWord) {
 
 // A piece of the usual size stays for the next session, however many there were.
 TEST(ShmChannel, OneSparePieceStays) {
-  Tasks tasks;
+  ShmTasks tasks;
   const auto kept = static_cast<int64_t>(ShmArena::kPieceBytes);
   {
     const Tensor first = FloatsIn(*tasks.a, 10'000'000);
@@ -229,7 +185,7 @@ TEST(ShmChannel, OneSparePieceStays) {
 
 // Who keeps what it receives does not stop the sender: beyond half of the arena it keeps copies.
 TEST(ShmChannel, WhatIsKeptDoesNotFillTheArena) {
-  Tasks tasks;
+  ShmTasks tasks;
   tasks.a = ShmArena::Make(4 << 20);
   ChannelPair pair = *tasks.Connect();
   Collector sink, at_a;
@@ -250,33 +206,6 @@ TEST(ShmChannel, WhatIsKeptDoesNotFillTheArena) {
   EXPECT_GT(sink.heads, 0);   // copied
   EXPECT_LT(sink.heads, 30);  // read in place
 }
-
-// The other side is the test itself, with the rings in its hands.
-struct Raw {
-  Raw() : door(UniqueFd()), rings(*SharedMemory::Make(2 * Ring::kBytes, SharedUse::kBothWrite)) {
-    FdPair sockets = UnixSockets();
-    door = Door(std::move(sockets.first));
-    EXPECT_TRUE(door.Send({.kind = DoorKind::kRings, .bytes = rings.bytes()}, rings.fd()).ok());
-    channel = *AcceptShmChannel(tasks.io, tasks.b, std::move(sockets.second));
-    out = std::make_unique<Ring>(rings.data());
-  }
-  bool UntilClosed() {
-    return PollUntil(*channel, sink, [&] { return sink.closed.has_value(); });
-  }
-  std::string Shared(uint64_t piece, uint64_t offset, int64_t floats) {
-    std::string bytes(kMaxHeadBytes, '\0');
-    const TensorHead head{.dtype = DType::kFloat, .shape = Shape{floats}};
-    bytes.resize(EncodeHead(RecordKind::kShared, head, 4 * static_cast<uint64_t>(floats),
-                            {.piece = piece, .offset = offset, .loan = 1}, bytes.data()));
-    return bytes;
-  }
-  Tasks tasks;
-  Door door;
-  SharedMemory rings;
-  std::unique_ptr<Ring> out;
-  std::unique_ptr<Channel> channel;
-  Collector sink;
-};
 
 // Holds the I/O thread in a handler until it goes.
 class BusyIoThread {
@@ -306,7 +235,7 @@ constexpr size_t kMoreThanARing = 2 * Ring::kDataBytes / kMaxControlBytes;
 // The wake-up of a writer that lies in the door may be read by the thread that polls and misses a
 // piece of memory, before the I/O thread comes to it.
 TEST(ShmChannel, APollThatReadsAWakeUpOfTheWriterHandlesIt) {
-  Raw raw;
+  RawShmSide raw;
   Ring in(raw.rings.data() + Ring::kBytes);
   for (size_t i = 0; i < kMoreThanARing; ++i) {
     raw.channel->Send(std::string(kMaxControlBytes, 'x'));
@@ -336,7 +265,7 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheWriterHandlesIt) {
 
 // Likewise the one of a thread that has armed the channel and waits for the ring.
 TEST(ShmChannel, APollThatReadsAWakeUpOfTheReaderRings) {
-  Raw raw;
+  RawShmSide raw;
   std::atomic<int> rings{0};
   raw.channel->OnArrival([&] { ++rings; });
   const SharedMemory piece = *SharedMemory::Make(1 << 20, SharedUse::kOwnerWrites);
@@ -355,7 +284,7 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheReaderRings) {
 // A side that parks often while the other one's I/O thread has no processor is woken once, so that
 // its door has room for what else goes through it.
 TEST(ShmChannel, WakeUpsDoNotFillTheDoor) {
-  Tasks tasks;
+  ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink;
   {
@@ -382,7 +311,7 @@ TEST(ShmChannel, PlacesOutsideThePieceCloseIt) {
       {1, ~uint64_t{0} & ~uint64_t{63}, 100'000},
       {1, 4, 100'000}};
   for (const auto& [id, offset, floats] : bad) {
-    Raw raw;
+    RawShmSide raw;
     ASSERT_TRUE(
         raw.door.Send({.kind = DoorKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd())
             .ok());
@@ -395,7 +324,7 @@ TEST(ShmChannel, PlacesOutsideThePieceCloseIt) {
 }
 
 TEST(ShmChannel, MemoryThatCouldShrinkIsRefused) {
-  Raw raw;
+  RawShmSide raw;
   const UniqueFd loose(memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(loose.get(), 1 << 20), 0);
   ASSERT_TRUE(
@@ -406,19 +335,19 @@ TEST(ShmChannel, MemoryThatCouldShrinkIsRefused) {
 
 TEST(ShmChannel, GarbageInTheRingClosesIt) {
   for (const char fill : {'\x01', '\x40', '\xff'}) {
-    Raw raw;
+    RawShmSide raw;
     ASSERT_TRUE(*raw.out->Write(std::string(64, fill), {}));
     ASSERT_TRUE(raw.UntilClosed());
     EXPECT_EQ(raw.sink.closed->code(), Code::kDataLoss);
   }
-  Raw raw;  // a position out of range
+  RawShmSide raw;  // a position out of range
   reinterpret_cast<RingHeader*>(raw.rings.data())->written.store(uint64_t{1} << 40);
   ASSERT_TRUE(raw.UntilClosed());
   EXPECT_EQ(raw.sink.closed->code(), Code::kDataLoss);
 }
 
 TEST(ShmChannel, LoansThatWereNotMadeCloseIt) {
-  Raw raw;
+  RawShmSide raw;
   const uint64_t loans[] = {7};
   ASSERT_TRUE(*raw.out->Write(EncodeReleases(loans), {}));
   ASSERT_TRUE(raw.UntilClosed());
@@ -439,7 +368,7 @@ TEST(ShmChannel, DeathOfTheOtherProcess) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     sockets.second = UniqueFd();
-    Tasks tasks;
+    ShmTasks tasks;
     auto channel = OpenShmChannel(tasks.io, tasks.a, std::move(sockets.first));
     if (!channel.ok()) _exit(2);
     const Tensor t = FloatsIn(*tasks.a, 1'000'000);
@@ -448,7 +377,7 @@ TEST(ShmChannel, DeathOfTheOtherProcess) {
     raise(SIGKILL);
   }
   sockets.first = UniqueFd();
-  Tasks tasks;
+  ShmTasks tasks;
   auto channel = AcceptShmChannel(tasks.io, tasks.b, std::move(sockets.second));
   ASSERT_TRUE(channel.ok()) << channel.status().ToString();
   Collector sink;

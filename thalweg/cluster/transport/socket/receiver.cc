@@ -96,58 +96,43 @@ Status SocketReceiver::Handle(ChannelSink& sink, Record& record) {
       if (coming_.size() >= kMaxComing) {
         return ResourceExhausted(kMaxComing, " large tensors are announced and have not come");
       }
-      coming_.push_back({.head = std::move(record.head), .bytes = record.payload_bytes});
+      coming_.emplace_back(std::move(record.head), record.payload_bytes);
       return OkStatus();
     case RecordKind::kClose:
       close_said_ = true;
       return OkStatus();
     case RecordKind::kShared:
     case RecordKind::kRelease:
+    case RecordKind::kPiece:
       break;
   }
   return DataLoss("a record of shared memory on a socket");
 }
 
 Result<SocketReceiver::Step> SocketReceiver::ReceiveBulk(ChannelSink& sink) {
-  Coming& coming = coming_.front();
-  if (!coming.started && IsPlain(coming.head.dtype)) {
-    Result<Tensor> target = sink.OnHead(coming.head);
-    coming.refused = !target.ok();
-    if (target.ok()) {
-      coming.target = *std::move(target);
-      RETURN_IF_ERROR(CheckLanding(coming.head, coming.target));
-    }
-  }
-  coming.started = true;
+  ComingTensor& coming = coming_.front();
+  RETURN_IF_ERROR(coming.Begin(sink));
   ASSIGN_OR_RETURN(const size_t n, ReceivePiece(coming));
-  coming.received += n;
-  if (coming.received < coming.bytes) return n > 0 ? Step::kMore : Step::kNothing;
-  Coming whole = std::move(coming);
+  if (coming.left() > 0) return n > 0 ? Step::kMore : Step::kNothing;
+  ComingTensor whole = std::move(coming);
   coming_.pop_front();
-  RETURN_IF_ERROR(Finish(sink, whole));
+  RETURN_IF_ERROR(whole.Finish(sink));
   return Step::kMore;
 }
 
-Result<size_t> SocketReceiver::ReceivePiece(Coming& coming) {
-  const size_t piece = std::min<uint64_t>(coming.bytes - coming.received, kSocketPiece);
-  if (!coming.target.empty()) {
-    char* to = static_cast<char*>(coming.target.mutable_raw_data()) + coming.received;
-    return ReceiveSome(bulk_fd_, to, piece);
+Result<size_t> SocketReceiver::ReceivePiece(ComingTensor& coming) {
+  const size_t piece = std::min<uint64_t>(coming.left(), kSocketPiece);
+  if (char* const to = coming.place(); to != nullptr) {
+    ASSIGN_OR_RETURN(const size_t n, ReceiveSome(bulk_fd_, to, piece));
+    coming.Advance(n);
+    return n;
   }
   // Objects come in pieces, so that a length that lies takes no memory.
   std::array<char, size_t{64} << 10> some;
   ASSIGN_OR_RETURN(const size_t n,
                    ReceiveSome(bulk_fd_, some.data(), std::min(piece, some.size())));
-  if (!coming.refused) coming.objects.append(some.data(), n);
+  coming.Take({some.data(), n});
   return n;
-}
-
-Status SocketReceiver::Finish(ChannelSink& sink, Coming& coming) {
-  if (coming.refused) return OkStatus();
-  if (!IsPlain(coming.head.dtype)) return DeliverTensor(sink, coming.head, coming.objects);
-  CleanElements(&coming.target);
-  sink.OnTensor(coming.head, std::move(coming.target));
-  return OkStatus();
 }
 
 void SocketReceiver::Clear() {

@@ -12,6 +12,7 @@
 
 #include "thalweg/base/status.h"
 #include "thalweg/cluster/transport/channel.h"
+#include "thalweg/cluster/transport/coming_tensor.h"
 #include "thalweg/cluster/transport/record.h"
 
 namespace thalweg {
@@ -31,24 +32,13 @@ class SocketReceiver {
   void Clear();
 
  private:
-  // A large tensor that was announced; the first of them is being received.
-  struct Coming {
-    TensorHead head;
-    uint64_t bytes = 0;
-    uint64_t received = 0;
-    bool started = false;
-    bool refused = false;
-    Tensor target;        // plain elements
-    std::string objects;  // the others, as they come
-  };
   enum class Step { kMore, kNothing };
 
   Result<Step> HandleBuffered(ChannelSink& sink);
   Status Handle(ChannelSink& sink, Record& record);
   Result<size_t> FillBuffer(bool* drained);
   Result<Step> ReceiveBulk(ChannelSink& sink);
-  Result<size_t> ReceivePiece(Coming& coming);
-  Status Finish(ChannelSink& sink, Coming& coming);
+  Result<size_t> ReceivePiece(ComingTensor& coming);
   Result<bool> Advance(ChannelSink& sink, bool* drained);
 
   const int control_fd_;
@@ -60,7 +50,7 @@ class SocketReceiver {
   size_t end_ = 0;
   bool close_said_ = false;
   Status bulk_error_;
-  std::deque<Coming> coming_;
+  std::deque<ComingTensor> coming_;  // the first of them is being received
   Record record_;
 };
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/transport/coming_tensor.h"
+
+#include <cstring>
+
+#include "thalweg/cluster/transport/payload.h"
+
+namespace thalweg {
+
+Status ComingTensor::Begin(ChannelSink& sink) {
+  if (std::exchange(begun_, true) || !IsPlain(head_.dtype)) return OkStatus();
+  Result<Tensor> target = sink.OnHead(head_);
+  refused_ = !target.ok();
+  if (refused_) return OkStatus();
+  target_ = *std::move(target);
+  return CheckLanding(head_, target_);
+}
+
+char* ComingTensor::place() {
+  return target_.empty() ? nullptr : static_cast<char*>(target_.mutable_raw_data()) + received_;
+}
+
+void ComingTensor::Take(std::string_view piece) {
+  if (char* const to = place(); to != nullptr) {
+    std::memcpy(to, piece.data(), piece.size());
+  } else if (!refused_) {
+    objects_ += piece;
+  }
+  Advance(piece.size());
+}
+
+Status ComingTensor::Finish(ChannelSink& sink) {
+  if (refused_) return OkStatus();
+  if (!IsPlain(head_.dtype)) return DeliverTensor(sink, head_, objects_);
+  CleanElements(&target_);
+  sink.OnTensor(head_, std::move(target_));
+  return OkStatus();
+}
+
+}  // namespace thalweg
