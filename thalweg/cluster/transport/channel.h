@@ -34,7 +34,7 @@
 namespace thalweg {
 
 inline constexpr size_t kMaxControlBytes = 1024;
-inline constexpr size_t kMaxUntaken = size_t{64} << 20;
+inline constexpr size_t kMaxUntaken = size_t{256} << 20;
 
 // What a tensor is, ahead of its bytes. `edge` is a number that both sides agreed on when the
 // graph was registered.

@@ -205,8 +205,19 @@ void ChannelSteps::Handle(Link&, const CancelMessage& cancel) {
   Carry(reaction);
 }
 
-Result<Tensor> ChannelSteps::OnHead(Link&, const TensorHead& head) {
-  return Tensor::Allocate(*allocator_, head.dtype, head.shape);
+// A value that there is no room for is dropped: its step would wait for it.
+Result<Tensor> ChannelSteps::OnHead(Link& link, const TensorHead& head) {
+  Result<Tensor> place = Tensor::Allocate(*allocator_, head.dtype, head.shape);
+  if (place.ok()) return place;
+  StepReaction reaction;
+  {
+    MutexLock lock(mutex_);
+    ledger_.Tensor(head.step, 0, Now());  // of a step that has not begun: it must not
+    reaction = ledger_.Fail(
+        head.step, place.status().WithContext(StrCat("a value that ", link.peer(), " sent")));
+  }
+  Carry(reaction);
+  return place;
 }
 
 void ChannelSteps::OnTensor(Link& link, const TensorHead& head, Tensor tensor) {

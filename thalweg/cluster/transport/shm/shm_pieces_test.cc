@@ -70,7 +70,7 @@ TEST(ShmPieces, WhoKeepsAllThereIsStillReceives) {
 
 // A reader that has stopped: copies for it have an end, and what waits is kept, not copied.
 TEST(ShmPieces, AReaderThatStoppedGetsNoMoreCopies) {
-  ShmTasks tasks(int64_t{256} << 20);
+  ShmTasks tasks(int64_t{1} << 30);
   ChannelPair pair = *tasks.Connect();
   const Tensor t = *Tensor::AllocateHost(DType::kFloat, Shape{1 << 20});
   for (size_t sent = 0; sent < 3 * kMaxUntaken; sent += t.bytes()) pair.first->Push(HeadOf(t), t);
@@ -92,9 +92,9 @@ TEST(ShmPieces, PiecesLeaveRoomForControl) {
     ASSERT_TRUE(*in.Read(&bytes));
     ASSERT_TRUE(ParseRecord(bytes, &record).ok());
     found = record.kind == RecordKind::kControl;
-    before += record.payload.size();
+    if (record.kind == RecordKind::kPiece) before += record.payload.size();
   }
-  EXPECT_LT(before, Ring::kDataBytes);
+  EXPECT_LE(before, Ring::kDataBytes - (size_t{64} << 10));
 }
 
 TEST(ShmPieces, MalformedOnesCloseTheChannel) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps over tasks whose memory is short: values for which there is no shared memory pass all the
+// same, and a value that its reader has no room for is an error of the step.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/api/registries.h"
+#include "thalweg/api/test_ports.h"
+#include "thalweg/cluster/client/remote_session.h"
+#include "thalweg/cluster/server/server.h"
+#include "thalweg/graph/graph_proto.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/text_format.h"
+
+namespace thalweg {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The ps makes three values of `n` integers; the worker adds their elements.
+std::string ThreeValues() {
+  std::string text = R"(
+    node { name: "n" op: "Placeholder" device: "/job:ps"
+           attr { key: "dtype" value { type: DT_INT32 } } })";
+  for (const char* each : {"1", "2", "3"}) {
+    text += StrCat(R"(
+      node { name: "value)",
+                   each, R"(" op: "Const" device: "/job:ps"
+             attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: )",
+                   each, R"( } } } }
+      node { name: "made)",
+                   each, R"(" op: "Fill" input: "n" input: "value)", each, R"(" device: "/job:ps"
+             attr { key: "T" value { type: DT_INT32 } } attr { key: "index_type" value { type: DT_INT32 } } })");
+  }
+  return text + R"(
+    node { name: "all" op: "ConcatV2" input: "made1" input: "made2" input: "made3" input: "axis"
+           device: "/job:worker" attr { key: "N" value { i: 3 } }
+           attr { key: "T" value { type: DT_INT32 } } attr { key: "Tidx" value { type: DT_INT32 } } }
+    node { name: "axis" op: "Const" device: "/job:worker" attr { key: "dtype" value { type: DT_INT32 } }
+           attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } } }
+    node { name: "sum" op: "Sum" input: "all" input: "axis" device: "/job:worker"
+           attr { key: "T" value { type: DT_INT32 } } attr { key: "Tidx" value { type: DT_INT32 } }
+           attr { key: "keep_dims" value { b: false } } })";
+}
+
+class ClusterMemory : public ::testing::TestWithParam<ChannelUse> {
+ protected:
+  void Start(int64_t worker_limit, int64_t ps_limit) {
+    const std::vector<int> ports = FreePorts(2);
+    const std::pair<const char*, int64_t> tasks[] = {{"worker", worker_limit}, {"ps", ps_limit}};
+    ClusterSpec cluster;
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_TRUE(cluster.Add(tasks[i].first, 0, StrCat("127.0.0.1:", ports[i])).ok());
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      ServerOptions options;
+      options.cluster = cluster;
+      options.job = tasks[i].first;
+      options.channels = GetParam();
+      options.environment.memory_limit = tasks[i].second;
+      Result<std::unique_ptr<Server>> server = Server::Start(options, MakeRegistries());
+      ASSERT_TRUE(server.ok()) << server.status().ToString();
+      servers_[i] = *std::move(server);
+    }
+    auto graph = std::make_shared<Graph>(servers_[0]->environment()->shared_ops());
+    Result<OwnedMessage> def = ParseText(pb::GraphDef::Descriptor(), ThreeValues());
+    ASSERT_TRUE(def.ok()) << def.status().ToString();
+    const Status imported = ImportGraphDef(**def, *graph, {}).status();
+    ASSERT_TRUE(imported.ok()) << imported.ToString();
+    Result<std::shared_ptr<Session>> session =
+        MakeRemoteSession(servers_[0]->environment(), graph, servers_[0]->target());
+    ASSERT_TRUE(session.ok()) << session.status().ToString();
+    session_ = *std::move(session);
+  }
+  // The sum for values of that many integers.
+  Result<int32_t> SumOf(int32_t n) {
+    std::vector<Tensor> values;
+    RETURN_IF_ERROR(session_->Run(
+        {.timeout = 120s},
+        std::vector<std::pair<std::string, Tensor>>{{"n:0", Tensor::Vector<int32_t>({n})}},
+        std::vector<std::string>{"sum:0"}, {}, &values, nullptr));
+    return values[0].scalar<int32_t>();
+  }
+
+  std::unique_ptr<Server> servers_[2];
+  std::shared_ptr<Session> session_;
+};
+
+// Of three values of 12 MB half of the ps's memory, which it shares, takes one.
+TEST_P(ClusterMemory, ValuesPassThoughSharedMemoryIsFull) {
+  Start(/*worker_limit=*/int64_t{1} << 30, /*ps_limit=*/40'000'000);
+  for (int i = 0; i < 3; ++i) {
+    const Result<int32_t> sum = SumOf(3'000'000);
+    ASSERT_TRUE(sum.ok()) << sum.status().ToString();
+    EXPECT_EQ(*sum, 18'000'000);
+  }
+  EXPECT_EQ(servers_[0]->num_pushed_steps(), GetParam() == ChannelUse::kNone ? 0U : 3U);
+}
+
+TEST_P(ClusterMemory, AValueThatItsReaderHasNoRoomForEndsTheStep) {
+  Start(/*worker_limit=*/20'000'000, /*ps_limit=*/int64_t{1} << 30);
+  const Result<int32_t> sum = SumOf(10'000'000);
+  EXPECT_EQ(sum.status().code(), Code::kResourceExhausted) << sum.status().ToString();
+  const Result<int32_t> small = SumOf(100'000);
+  ASSERT_TRUE(small.ok()) << small.status().ToString();
+  EXPECT_EQ(*small, 600'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, ClusterMemory,
+                         ::testing::Values(ChannelUse::kNone, ChannelUse::kSockets,
+                                           ChannelUse::kMemory));
+
+}  // namespace
+}  // namespace thalweg
