@@ -54,6 +54,9 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
       ->check(CLI::Range(0.1, 3600.0));
   serve->add_option("--stuck-after", args.stuck_after,
                     "Seconds without any progress after which a step is ended (60); -1: never");
+  serve->add_option("--collective-leader", args.collective_leader,
+                    "The task that leads groups of collective operations where a session names "
+                    "none: /job:JOB/task:N (the first by job and number)");
   serve->callback([&args] { cli::Serve(args); });
 }
 

@@ -67,6 +67,7 @@ ServerTask Read(const ServeArgs& args) {
   }
   if (!args.job.empty()) task.job = args.job;
   if (args.task >= 0) task.number = args.task;
+  task.collective_leader = args.collective_leader;
   if (!task.jobs.empty() && task.job.empty()) {
     throw std::runtime_error("a cluster is given, but not which task this is: --job and --task");
   }

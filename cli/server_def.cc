@@ -45,6 +45,11 @@ std::string ServerDefBytes(const ServerTask& task) {
   AddBytes(1, cluster, &def);
   AddBytes(2, task.job, &def);
   AddInteger(3, static_cast<uint64_t>(task.number), &def);
+  if (task.collective_leader.empty()) return def;
+  std::string experimental, config;  // of the default_session_config
+  AddBytes(1, task.collective_leader, &experimental);
+  AddBytes(16, experimental, &config);
+  AddBytes(4, config, &def);
   return def;
 }
 

@@ -11,6 +11,7 @@ struct ServerTask {
   std::map<std::string, std::map<int, std::string>> jobs;  // addresses; empty: no cluster
   std::string job;
   int number = 0;
+  std::string collective_leader;  // may be empty
 };
 
 std::string ServerDefBytes(const ServerTask& task);

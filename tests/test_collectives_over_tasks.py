@@ -15,9 +15,12 @@ from thalweg.local_cluster import free_ports
 
 class Tasks:
     def __init__(self, count):
-        spec = {"worker": [f"127.0.0.1:{port}" for port in free_ports(count)]}
-        self.processes = [serving.serve(spec, "worker", i, "--threads", "1") for i in range(count)]
+        self.spec = {"worker": [f"127.0.0.1:{port}" for port in free_ports(count)]}
+        self.processes = [self.start(i) for i in range(count)]
         self.targets = [serving.ready(p) for p in self.processes]
+
+    def start(self, i):
+        return serving.serve(self.spec, "worker", i, "--threads", "1")
 
     def stop(self):
         for p in self.processes:
@@ -190,6 +193,14 @@ def test_a_killed_member_frees_the_others_with_its_name(leader):
             assert not waiting.is_alive()
         assert isinstance(errors[0], tf.errors.UnavailableError), errors[0]
         assert "/job:worker/replica:0/task:2" in str(errors[0])
+        tasks.processes[2].wait(60)
+        tasks.processes[2].stdout.close()
+        tasks.processes[2] = tasks.start(2)
+        serving.ready(tasks.processes[2])
+        with tasks.session(experimental=experimental) as session:  # the same group, the same instance
+            for _ in range(2):
+                session.run(put)
+                assert session.run(made) == [3.0] * 3
     finally:
         tasks.stop()
 

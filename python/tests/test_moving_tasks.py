@@ -102,6 +102,16 @@ def test_whoever_may_be_needed_is_waited_for():
     assert filters(calls) is None
 
 
+def summed_over_tasks():
+    """1 + 2 + 3, on each task, by a collective operation."""
+    results = []
+    for i, place in enumerate(["/job:ps", "/job:worker/task:0", "/job:worker/task:1"]):
+        with tf.device(place):
+            results.append(tf.raw_ops.CollectiveReduce(input=tf.constant(1.0 + i), group_size=3, group_key=1, instance_key=1, merge_op="Add",
+                                                       final_op="Id", subdiv_offsets=[0]))
+    return results
+
+
 def test_a_task_comes_back_at_another_address(servers):
     """The ps hears of it by the next session's configuration; its state is as it was."""
     ports = free_ports(4)
@@ -112,6 +122,8 @@ def test_a_task_comes_back_at_another_address(servers):
     servers.append(tf.train.Server(after, "worker", 0))
     told = tf.ConfigProto(cluster_def=after.as_cluster_def())
     assert trained(servers[-1].target, "/job:worker/task:0", 4, chief=False, config=told) == 7
+    with tf.Graph().as_default(), tf.Session(servers[0].target, config=told) as session:  # of a third task, and among themselves
+        assert session.run(summed_over_tasks()) == [6.0, 6.0, 6.0]
     # The other worker's master has known it elsewhere.
     assert trained(servers[1].target, "/job:worker/task:0", 2, chief=False, config=told) == 9
     assert trained(servers[1].target, "/job:worker/task:0", 1, chief=False) == 10  # and knows it from then on

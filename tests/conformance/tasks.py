@@ -20,23 +20,27 @@ PYTHONS = {"new": sys.executable, "old": OLD_PYTHON}
 THEIR_SERVER = """
 import json, sys
 import tensorflow.compat.v1 as tf
-server = tf.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]))
+config = tf.ConfigProto()
+config.experimental.collective_group_leader = sys.argv[4]
+server = tf.train.Server(json.loads(sys.argv[1]), job_name=sys.argv[2], task_index=int(sys.argv[3]), config=config)
 print("ready", server.target, flush=True)
 server.join()
 """
 
 
 @contextlib.contextmanager
-def cluster_of(kinds):
-    """The target of worker 0, the master, of a cluster whose tasks run; `kinds` in the order of TASKS."""
+def cluster_of(kinds, leader=""):
+    """The target of worker 0, the master, of a cluster whose tasks run; `kinds` in the order of TASKS. `leader`: of groups of
+    collective operations, as all servers are told."""
     ports = free_ports(3)
     spec = {"worker": [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"], "ps": [f"127.0.0.1:{ports[1]}"]}
+    leads = ["--collective-leader", leader] if leader else []
     running = []
     try:
         for (job, task), kind in zip(TASKS, kinds):
             quiet = {"stderr": subprocess.DEVNULL}
-            running.append((kind, serving.serve(spec, job, task, **quiet) if kind == "ours" else subprocess.Popen(
-                [PYTHONS[kind], "-c", THEIR_SERVER, json.dumps(spec), job, str(task)], stdout=subprocess.PIPE, text=True, **quiet)))
+            running.append((kind, serving.serve(spec, job, task, *leads, **quiet) if kind == "ours" else subprocess.Popen(
+                [PYTHONS[kind], "-c", THEIR_SERVER, json.dumps(spec), job, str(task), leader], stdout=subprocess.PIPE, text=True, **quiet)))
         for _, process in running:
             serving.ready(process)
         yield f"grpc://127.0.0.1:{ports[0]}"

@@ -56,6 +56,9 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
     options.task = static_cast<int>(def.GetInt(pb::ServerDef::kTaskIndex));
   }
   ReadConfig(def.GetMessage(pb::ServerDef::kDefaultSessionConfig), &options.environment);
+  options.collective_leader = def.GetMessage(pb::ServerDef::kDefaultSessionConfig)
+                                  .GetMessage(pb::ConfigProto::kExperimental)
+                                  .GetString(pb::ConfigProto::Experimental::kCollectiveGroupLeader);
   options.insecure = given.insecure != 0;
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;

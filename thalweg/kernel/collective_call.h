@@ -41,7 +41,10 @@ struct CollectiveCall {
   PartialShape shape;
   compute::BinaryOp merge = compute::BinaryOp::kAdd;
   bool is_mean = false;  // the merged value is divided by the number of members
-  Tensor value;          // empty: it only receives
+  // Of a reduction among tasks that go round rings: as the node asks; 0: it does not, -1: by an
+  // order of devices that is not theirs.
+  int num_rings = 0;
+  Tensor value;  // empty: it only receives
   DeviceName device;
 
   bool is_receiver() const { return value.empty(); }
@@ -49,6 +52,9 @@ struct CollectiveCall {
 
 // InvalidArgument when this value could not be cut for a group of its size.
 Status CheckCollectiveValue(const CollectiveCall& call);
+
+// *sum /= n, of which nobody else has a share.
+Status DivideByMembers(Context& ctx, int64_t n, Tensor* sum);
 
 // `calls` by rank, of one kind, type and merge, with shapes that fit.
 Result<std::vector<Tensor>> CollectiveResults(Context& ctx, std::span<const CollectiveCall> calls);

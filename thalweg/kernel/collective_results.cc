@@ -19,19 +19,6 @@ char* MutableBytesAt(Tensor& tensor, int64_t element) {
          static_cast<size_t>(element) * DTypeSize(tensor.dtype());
 }
 
-// *sum /= n, of which nobody else has a share.
-Status Divide(Context& ctx, Tensor* sum, int64_t n) {
-  const DType dtype = sum->dtype();
-  ASSIGN_OR_RETURN(Tensor divisor, Tensor::Allocate(ctx.allocator(), dtype, Shape()));
-  RETURN_IF_ERROR(
-      compute::RunCast(ctx.work(), DType::kInt64, dtype, 1, &n, divisor.mutable_raw_data()));
-  const Shape shape = sum->shape();
-  ASSIGN_OR_RETURN(const compute::Broadcast broadcast,
-                   compute::Broadcast::Make({shape.dims(), Dims()}));
-  return compute::RunBinary(ctx.work(), compute::BinaryOp::kDiv, dtype, broadcast, sum->raw_data(),
-                            divisor.raw_data(), sum->mutable_raw_data());
-}
-
 Result<Tensor> Merged(Context& ctx, Calls calls) {
   const CollectiveCall& first = calls.front();
   if (calls.size() == 1) return first.value;
@@ -44,7 +31,7 @@ Result<Tensor> Merged(Context& ctx, Calls calls) {
     before = out.raw_data();
   }
   if (first.is_mean) {
-    RETURN_IF_ERROR(Divide(ctx, &out, static_cast<int64_t>(calls.size())));
+    RETURN_IF_ERROR(DivideByMembers(ctx, static_cast<int64_t>(calls.size()), &out));
   }
   return out;
 }
@@ -111,6 +98,18 @@ Result<std::vector<Tensor>> ForAll(Result<Tensor> result, size_t n) {
 }
 
 }  // namespace
+
+Status DivideByMembers(Context& ctx, int64_t n, Tensor* sum) {
+  const DType dtype = sum->dtype();
+  ASSIGN_OR_RETURN(Tensor divisor, Tensor::Allocate(ctx.allocator(), dtype, Shape()));
+  RETURN_IF_ERROR(
+      compute::RunCast(ctx.work(), DType::kInt64, dtype, 1, &n, divisor.mutable_raw_data()));
+  const Shape shape = sum->shape();
+  ASSIGN_OR_RETURN(const compute::Broadcast broadcast,
+                   compute::Broadcast::Make({shape.dims(), Dims()}));
+  return compute::RunBinary(ctx.work(), compute::BinaryOp::kDiv, dtype, broadcast, sum->raw_data(),
+                            divisor.raw_data(), sum->mutable_raw_data());
+}
 
 const char* CollectiveKindName(CollectiveKind kind) {
   switch (kind) {

@@ -85,6 +85,7 @@ class ClusterPreparedStep : public PreparedStep {
   explicit ClusterPreparedStep(ClusterRunner& runner) : runner_(runner) {}
 
   Status Prepare(const PrepareRequest& request) {
+    exchanges_buffers_ = HasForeignCollectives(request);
     if (Status channels = PrepareChannels(request); !channels.ok()) {
       if (is_lost_) return channels;  // to ask once more would only take longer
       remote_.clear();
@@ -215,6 +216,17 @@ class ClusterPreparedStep : public PreparedStep {
     }
   }
 
+  // Members of collective operations run on tasks of TensorFlow's.
+  bool HasForeignCollectives(const PrepareRequest& request) const {
+    return std::ranges::any_of(request.parts, [&](const StepPartition& part) {
+      const std::string_view task = TaskOf(runner_.options_.device_names[part.device]);
+      if (IsHere(part) || runner_.peers_.KnownRelease(task) == Release::kThalweg) return false;
+      return std::ranges::any_of(part.step.graph->Nodes(), [](const Node* node) {
+        return node->op_name().starts_with("Collective");
+      });
+    });
+  }
+
   bool IsHere(const StepPartition& part) const {
     return static_cast<size_t>(part.device) < runner_.options_.num_local_devices;
   }
@@ -261,6 +273,8 @@ class ClusterPreparedStep : public PreparedStep {
     request->Mutable(Request::kGraphDef)->CopyFrom(*def);
     request->Mutable(Request::kGraphOptions);
     request->Mutable(Request::kDebugOptions);
+    // Any number: it only says that there are collective operations. The steps' are shared anyway.
+    if (exchanges_buffers_) request->SetInt(Request::kCollectiveGraphKey, 1);
     CancellationManager calls(&runner_.stopping_);
     const Health::Watch watch(runner_.health_, {.tasks = {remote.task}},
                               [&](const Status& why) { calls.Cancel(why); });
@@ -342,6 +356,7 @@ class ClusterPreparedStep : public PreparedStep {
     const auto id = static_cast<int64_t>(RandomSeed() >> 8 | 1);
     ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step,
                      runner_.steps_.Begin(id, runner_.options_.session));
+    if (exchanges_buffers_) step->ExchangeBuffers();
     CancellationManager calls(&runner_.stopping_);
     StepEnd end(*step, calls);
     CancellationManager::Token token = 0;
@@ -463,6 +478,7 @@ class ClusterPreparedStep : public PreparedStep {
   ClusterRunner& runner_;
   // Of the parts of this task, when the step goes through channels; else null.
   std::shared_ptr<ChannelEdges> edges_;
+  bool exchanges_buffers_ = false;
   bool is_lost_ = false;  // a task is, or the session was closed, while the parts were registered
   std::vector<RemoteStepPart> pushed_;
   std::vector<StepPartition> local_parts_;

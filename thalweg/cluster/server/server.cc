@@ -90,7 +90,9 @@ Server::Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Envir
           },
           {.max_sessions = options_.max_sessions, .max_nodes = options_.max_graph_nodes}),
       calls_(environment_->clock()),
-      threads_(options_.max_waiting_calls) {}
+      threads_(options_.max_waiting_calls) {
+  worker_.set_collective_leader(options_.collective_leader);
+}
 
 Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries registries) {
   if (options.cluster.empty()) {
@@ -100,6 +102,10 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries 
   RETURN_IF_ERROR(CheckChannels(options));
   ASSIGN_OR_RETURN(TlsTexts tls, ReadTls(options.tls));
   RETURN_IF_ERROR(options.health.Validate());
+  if (!options.collective_leader.empty()) {
+    ASSIGN_OR_RETURN(options.collective_leader,
+                     CollectiveMeetings::ParseLeader(options.collective_leader));
+  }
   options.environment.job = options.job;
   options.environment.task = options.task;
   ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment,
@@ -291,6 +297,7 @@ Result<std::unique_ptr<Session>> Server::MakeSession(std::shared_ptr<Graph> grap
   options.cancellation = call.cancellation;
   options.collective_leader = config.GetMessage(Config::kExperimental)
                                   .GetString(Config::Experimental::kCollectiveGroupLeader);
+  if (options.collective_leader.empty()) options.collective_leader = options_.collective_leader;
   options.schedule_receives =
       config.GetMessage(Config::kGraphOptions).GetBool(pb::GraphOptions::kEnableRecvScheduling);
   for (const std::string_view filter : config.Repeated<std::string_view>(Config::kDeviceFilters)) {

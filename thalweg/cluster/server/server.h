@@ -37,6 +37,9 @@ struct ServerOptions {
   ClusterSpec cluster;
   std::string job = "local";
   int task = 0;
+  // Who leads groups of collective operations where a session does not say: a task's name. Empty:
+  // the first by job and number.
+  std::string collective_leader;
   // Servers, peers and clients show certificates. None: plain text, on loopback only.
   TlsFiles tls;
   // Listen on an address that other machines reach, without encryption or authentication.

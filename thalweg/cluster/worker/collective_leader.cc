@@ -33,16 +33,15 @@ bool HasCome(const Members& members, const std::string& device) {
                      [&](const auto& member) { return member.device == device; });
 }
 
-// By job and numbers, as ranks are within a task.
-bool ComesBefore(const CollectiveLeader::Device& a, const CollectiveLeader::Device& b) {
-  const Result<DeviceName> x = DeviceName::Parse(a.name);
-  const Result<DeviceName> y = DeviceName::Parse(b.name);
-  if (!x.ok() || !y.ok()) return a.name < b.name;
+}  // namespace
+
+bool CollectiveLeader::ComesBefore(const std::string& a, const std::string& b) {
+  const Result<DeviceName> x = DeviceName::Parse(a);
+  const Result<DeviceName> y = DeviceName::Parse(b);
+  if (!x.ok() || !y.ok()) return a < b;
   return std::tie(x->job, x->replica, x->task, x->type, x->index) <
          std::tie(y->job, y->replica, y->task, y->type, y->index);
 }
-
-}  // namespace
 
 Status CollectiveLeader::FitsGroup(const Group& asked, const std::string& device,
                                    const OpenGroup& open) const {
@@ -71,12 +70,13 @@ void CollectiveLeader::JoinGroup(const Group& asked, Device device, Waiter<Group
                         answers);
   }
   MutexLock lock(mutex_);
-  if (groups_.size() >= kMostGroups && !groups_.contains(asked.key)) {
+  if (groups_.size() >= kMostGroups && !groups_.contains(asked.key) && !DropGroup()) {
     return Reply<Group>(
-        waiter, ResourceExhausted("there are ", kMostGroups, " groups of collective operations"),
+        waiter, ResourceExhausted(kMostGroups, " groups of collective operations wait for members"),
         answers);
   }
-  OpenGroup& open = groups_.try_emplace(asked.key, OpenGroup{asked, false, {}}).first->second;
+  OpenGroup& open = groups_.try_emplace(asked.key, OpenGroup{.group = asked}).first->second;
+  open.asked = ++calls_;
   std::vector<Device>& devices = open.group.devices;
   std::erase_if(open.members, HasGone<Member<Group>>);
   if (!open.complete) {
@@ -93,12 +93,24 @@ void CollectiveLeader::JoinGroup(const Group& asked, Device device, Waiter<Group
   std::string member = device.name;
   std::erase_if(devices, [&](const Device& d) { return d.name == device.name; });
   devices.push_back(std::move(device));
-  std::sort(devices.begin(), devices.end(), ComesBefore);
+  std::ranges::sort(devices, ComesBefore, &Device::name);
   open.members.push_back({std::move(member), std::move(waiter)});
   if (static_cast<int64_t>(devices.size()) < open.group.size) return;
   open.complete = true;
   ReplyAll<std::vector<Member<Group>>, Group>(open.members, open.group, answers);
   open.members.clear();
+}
+
+bool CollectiveLeader::DropGroup() {
+  auto oldest = groups_.end();
+  for (auto at = groups_.begin(); at != groups_.end(); ++at) {
+    std::erase_if(at->second.members, HasGone<Member<Group>>);
+    if (!at->second.members.empty()) continue;
+    if (oldest == groups_.end() || at->second.asked < oldest->second.asked) oldest = at;
+  }
+  if (oldest == groups_.end()) return false;
+  groups_.erase(oldest);
+  return true;
 }
 
 Result<int> CollectiveLeader::RankIn(const Instance& asked, const std::string& device) const {

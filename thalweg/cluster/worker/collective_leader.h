@@ -6,9 +6,11 @@
 //   leader.JoinGroup({.key = 1, .size = 2, .device_type = "CPU"}, {device}, waiter, &answers);
 //   for (auto& answer : answers) answer();              // without the caller's locks
 //
-// Groups and instances are kept: who asks again gets the same answer, also after a restart. The
-// oldest go when there are too many. Errors: InvalidArgument for what contradicts the others, which
-// all who wait hear; then nothing is kept of it. Threads: every member from any.
+// Groups and instances are kept: who asks again gets the same answer, also after a restart, and
+// TensorFlow's tasks ask but once in their lives. When there are too many, groups go that nobody
+// waits for, those first that were asked for longest ago, and the oldest instances. Errors:
+// InvalidArgument for what contradicts the others, which all who wait hear; then nothing is kept of
+// it. Threads: every member from any.
 #pragma once
 
 #include <deque>
@@ -54,6 +56,9 @@ class CollectiveLeader {
   };
   using Answers = std::vector<std::function<void()>>;
 
+  // The order of full names of devices: by job and numbers, as ranks are within a task.
+  static bool ComesBefore(const std::string& a, const std::string& b);
+
   void JoinGroup(const Group& asked, Device device, Waiter<Group> waiter, Answers* answers)
       EXCLUDES(mutex_);
   // The answer: the rank of the source, -1 where there is none. FailedPrecondition where the group
@@ -70,7 +75,8 @@ class CollectiveLeader {
   struct OpenGroup {
     Group group;
     bool complete = false;
-    std::vector<Member<Group>> members;  // while it is not
+    uint64_t asked = 0;                  // when: rises with each call
+    std::vector<Member<Group>> members;  // while it is not complete
   };
   using InstanceKey = std::tuple<int64_t, int64_t, int64_t>;  // group, instance, step
   struct OpenInstance {
@@ -83,12 +89,15 @@ class CollectiveLeader {
   Status FitsGroup(const Group& asked, const std::string& device, const OpenGroup& open) const;
   Status FitsInstance(const Instance& asked, const std::string& device, bool is_source,
                       const OpenInstance& open) const;
+  // Makes room for one more group. False: all are waited for.
+  bool DropGroup() REQUIRES(mutex_);
   // A new instance; the oldest goes where there are too many.
   void Keep(const InstanceKey& key, Answers* answers) REQUIRES(mutex_);
   Result<int> RankIn(const Instance& asked, const std::string& device) const REQUIRES(mutex_);
 
   Mutex mutex_;
   std::map<int64_t, OpenGroup> groups_ GUARDED_BY(mutex_);
+  uint64_t calls_ GUARDED_BY(mutex_) = 0;  // for groups, so far
   std::map<InstanceKey, OpenInstance> instances_ GUARDED_BY(mutex_);
   std::deque<InstanceKey> in_order_ GUARDED_BY(mutex_);  // as they were made
 };

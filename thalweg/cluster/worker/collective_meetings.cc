@@ -106,6 +106,7 @@ void CollectiveMeetings::SetLeader(const std::string& session, std::string task)
 }
 
 void CollectiveMeetings::ForgetSession(const std::string& session) {
+  groups_.Forget(ChannelSteps::MasterOfSession(NumberOfHandle(session)));
   MutexLock lock(mutex_);
   leaders_.erase(session);
 }
@@ -117,6 +118,7 @@ std::string CollectiveMeetings::LeaderOf(uint32_t master) {
       if (ChannelSteps::MasterOfSession(NumberOfHandle(session)) == master) return leader;
     }
   }
+  if (!default_leader_.empty()) return default_leader_;
   std::vector<std::string> tasks = peers_.Others();
   tasks.push_back(peers_.self());
   return FirstOf(std::move(tasks));
@@ -185,6 +187,34 @@ void CollectiveMeetings::Ask(const std::string& leader, const std::string& step,
               });
 }
 
+void CollectiveMeetings::Exchange(uint32_t master, std::shared_ptr<BufferPort> port, Context& ctx,
+                                  CollectiveCall call, double timeout_seconds, Done done) {
+  if (ctx.tag() != 0) {
+    return std::move(done)(
+        Unimplemented("collective operations in loops, in a group with tasks of "
+                      "TensorFlow's: group ",
+                      call.keys.group_key, ", instance ", call.keys.instance_key));
+  }
+  const std::string leader = LeaderOf(master);
+  const CollectiveCall asked = call;
+  // Shared: a callback can be copied.
+  const auto shared = std::make_shared<Done>(std::move(done));
+  groups_.Find(master, leader, asked, ctx.step().cancellation,
+               [this, shared, port = std::move(port), &ctx, call = std::move(call),
+                timeout_seconds](Result<CollectiveGroups::Found> found) {
+                 if (!found.ok()) {
+                   const CancellationManager& cancellation = *ctx.step().cancellation;
+                   return std::move(*shared)(cancellation.IsCancelled() ? cancellation.Reason()
+                                                                        : found.status());
+                 }
+                 BufferMember::Start(port, *std::move(found),
+                                     {.seconds = timeout_seconds,
+                                      .timer = &environment_.timer(),
+                                      .clock = &environment_.clock()},
+                                     ctx, call, std::move(*shared));
+               });
+}
+
 std::string CollectiveMeetings::WaitsFor(const std::string& leader, const std::string& step,
                                          const CollectiveKeys& keys, uint64_t tag) {
   if (leader != peers_.self()) {
@@ -208,12 +238,20 @@ void StepCollectives::Join(Context& ctx, CollectiveCall call, double timeout_sec
   if (meetings_ == nullptr) {
     return std::move(done)(Unimplemented("this step has no collective operations over tasks"));
   }
+  if (std::shared_ptr<BufferPort> port = buffers(); port != nullptr) {
+    return meetings_->Exchange(master(), std::move(port), ctx, std::move(call), timeout_seconds,
+                               std::move(done));
+  }
   meetings_->Join(meetings_->LeaderOf(master()), name_, ctx, std::move(call), timeout_seconds,
                   std::move(done));
 }
 
 std::string StepCollectives::WaitsFor(const CollectiveKeys& keys, uint64_t tag) {
   if (meetings_ == nullptr) return "";
+  if (buffers() != nullptr) {
+    return StrCat("group ", keys.group_key, ", instance ", keys.instance_key, ", whose ",
+                  keys.group_size, " members are led by ", meetings_->LeaderOf(master()));
+  }
   return meetings_->WaitsFor(meetings_->LeaderOf(master()), name_, keys, tag);
 }
 

@@ -8,10 +8,12 @@
 //   step.Join(ctx, call, timeout, done);                    // of a kernel
 //   meetings.Answer(request, cancellation, done);           // a RecvBuf that arrives
 //
-// The last member computes, as within a task: ranks and bits are the same. Errors are everybody's.
-// A member whose call ends before all have come has left: its step ends for a reason that its
-// master knows; should the others not hear it within moments, they get Unavailable with its name.
-// Meetings that nobody waits at are forgotten, but the newest. Threads: every member from any.
+// Where tasks of TensorFlow's are members, all hand buffers to each other instead, in their way
+// (Exchange). Else the last member computes, as within a task: ranks and bits are the same. Errors
+// are everybody's. A member whose call ends before all have come has left: its step ends for a
+// reason that its master knows; should the others not hear it within moments, they get Unavailable
+// with its name. Meetings that nobody waits at are forgotten, but the newest. Threads: every member
+// from any.
 #pragma once
 
 #include <deque>
@@ -24,6 +26,8 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/worker/buffer_member.h"
+#include "thalweg/cluster/worker/collective_group.h"
 #include "thalweg/kernel/collective_instance.h"
 #include "thalweg/kernel/collective_remote.h"
 #include "thalweg/session/environment.h"
@@ -34,23 +38,30 @@ class CollectiveMeetings {
  public:
   // Both outlive the meetings.
   CollectiveMeetings(Environment& environment, Peers& peers)
-      : environment_(environment), peers_(peers) {}
+      : environment_(environment), peers_(peers), groups_(environment, peers) {}
 
+  // Who belongs to groups with tasks of TensorFlow's.
+  CollectiveGroups& groups() { return groups_; }
   // "/job:ps/replica:0/task:0" of a leader as a configuration names it. InvalidArgument.
   static Result<std::string> ParseLeader(std::string_view text);
   // The leader where nobody names one: the first by job and number.
   static std::string FirstOf(std::vector<std::string> tasks);
 
+  // Of sessions that do not say; before the first of them.
+  void set_default_leader(std::string task) { default_leader_ = std::move(task); }
   // A later word counts.
   void SetLeader(const std::string& session, std::string task) EXCLUDES(mutex_);
   void ForgetSession(const std::string& session) EXCLUDES(mutex_);
-  // Of the session with this number, as steps know it; the first task of the cluster where nobody
-  // has said.
+  // Of the session with this number, as steps know it; the server's own, or the first task of
+  // the cluster, where nobody has said.
   std::string LeaderOf(uint32_t master) EXCLUDES(mutex_);
 
   // A member of this task.
   void Join(const std::string& leader, const std::string& step, Context& ctx, CollectiveCall call,
             double timeout_seconds, Done done) EXCLUDES(mutex_);
+  // Likewise, of a step whose members hand buffers to each other.
+  void Exchange(uint32_t master, std::shared_ptr<BufferPort> port, Context& ctx,
+                CollectiveCall call, double timeout_seconds, Done done) EXCLUDES(mutex_);
   std::string WaitsFor(const std::string& leader, const std::string& step,
                        const CollectiveKeys& keys, uint64_t tag) EXCLUDES(mutex_);
 
@@ -68,6 +79,8 @@ class CollectiveMeetings {
 
   Environment& environment_;
   Peers& peers_;
+  CollectiveGroups groups_;
+  std::string default_leader_;  // may be empty
   Mutex mutex_;
   std::map<std::string, std::string> leaders_ GUARDED_BY(mutex_);  // by session
   std::map<std::string, std::weak_ptr<ResourceManager>> steps_ GUARDED_BY(mutex_);
@@ -88,6 +101,8 @@ class StepCollectives : public CollectiveRemote {
  private:
   // Of its session, as LeaderOf knows it.
   virtual uint32_t master() = 0;
+  // Null: its members meet.
+  virtual std::shared_ptr<BufferPort> buffers() { return nullptr; }
 
   CollectiveMeetings* const meetings_;
   const std::string name_;

@@ -199,6 +199,21 @@ TEST_F(CollectiveMethodsTest, AMemberWhoseCallHasEndedDoesNotCount) {
   EXPECT_TRUE(first->status().ok());
 }
 
+TEST_F(CollectiveMethodsTest, GroupsThatNobodyAsksForMakeRoom) {
+  const auto ask = [&](int key, int size) {
+    return Ask("CompleteGroup", StrCat("group_key: ", key, " group_size: ", size,
+                                       " device_type: 'CPU' device_name: '", DeviceOf(0), "'"));
+  };
+  const Asked waits = ask(1, 2);
+  for (int key = 2; key <= 10'000; ++key) ASSERT_TRUE(ask(key, 1)->status().ok());
+  EXPECT_TRUE(ask(2, 1)->status().ok());       // now the newest
+  EXPECT_TRUE(ask(20'000, 1)->status().ok());  // 3 makes room
+  EXPECT_TRUE(waits->waits());
+  ExpectError(ask(2, 3), Code::kInvalidArgument, "group 2 has 1 members");
+  EXPECT_TRUE(ask(3, 2)->waits());  // a new group; 4 makes room
+  ExpectError(ask(5, 3), Code::kInvalidArgument, "group 5 has 1 members");
+}
+
 TEST_F(CollectiveMethodsTest, AnInstanceNeedsItsGroupAndKnowsItsSource) {
   ExpectError(AskInstance(0, ""), Code::kFailedPrecondition, "CompleteGroup comes first");
   const Asked group = AskGroup(1);

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/cluster/worker/channel_steps.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
@@ -32,6 +34,29 @@ Result<Delivery> DeliveryFrom(const Message& response, Allocator* allocator) {
   ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(response.GetMessage(Response::kTensor),
                                                   {.allocator = allocator}));
   return Delivery{.tensor = std::move(tensor), .dead = false};
+}
+
+// The pieces of a buffer, one after the other.
+Result<Delivery> BufferFrom(const Message& response, DType dtype, int64_t elements,
+                            Allocator* allocator) {
+  namespace Response = pb::RecvBufResponse;
+  if (response.GetBool(Response::kIsDead)) return Delivery{.tensor = Tensor(), .dead = true};
+  const Message& options = response.GetMessage(Response::kTransportOptions);
+  ASSIGN_OR_RETURN(const OwnedMessage extra,
+                   ParseMessage(pb::RecvBufRespExtra::Descriptor(),
+                                options.GetString(pb::Any::kValue), {.borrow = true}));
+  ASSIGN_OR_RETURN(Tensor buffer, Tensor::Allocate(*allocator, dtype, Shape{elements}));
+  auto* const data = static_cast<char*>(buffer.mutable_raw_data());
+  size_t filled = 0;
+  for (const std::string_view piece :
+       extra->Repeated<std::string_view>(pb::RecvBufRespExtra::kTensorContent)) {
+    if (piece.size() > buffer.bytes() - filled) break;
+    std::memcpy(data + filled, piece.data(), piece.size());
+    filled += piece.size();
+  }
+  if (filled == buffer.bytes()) return Delivery{.tensor = std::move(buffer), .dead = false};
+  return Internal("a buffer of a collective operation has other than the ", buffer.bytes(),
+                  " bytes that were asked for: from ", options.GetString(pb::Any::kTypeUrl));
 }
 
 }  // namespace
@@ -77,6 +102,17 @@ struct TaskStep::Asked {
   Mutex mutex;
   std::map<std::string, int> open GUARDED_BY(mutex);  // "EDGE of TASK"
   uint64_t events GUARDED_BY(mutex) = 0;
+
+  void Begin(const std::string& what) EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    ++open[what];
+    ++events;
+  }
+  void End(const std::string& what) EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    ++events;
+    if (--open[what] == 0) open.erase(what);
+  }
 };
 
 TaskStep::TaskStep(int64_t id, Peers& peers, AllocatorPtr allocator, TransferLog& transfers,
@@ -150,22 +186,45 @@ void TaskStep::RecvFromTask(const RendezvousKey& key, const std::string& text, R
     };
   }
   std::string what = StrCat(key.edge, " of ", key.source);
-  {
-    MutexLock lock(asked_->mutex);
-    ++asked_->open[what];
-    ++asked_->events;
-  }
+  asked_->Begin(what);
   peers_.Call(TaskOf(key.source), "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
               {.cancellation = &cancellation_},
               [done = std::move(done), allocator = allocator_, asked = asked_,
                what = std::move(what)](Result<OwnedMessage> response) {
-                {
-                  MutexLock lock(asked->mutex);
-                  ++asked->events;
-                  if (--asked->open[what] == 0) asked->open.erase(what);
-                }
+                asked->End(what);
                 if (!response.ok()) return done(response.status());
                 done(DeliveryFrom(**response, allocator.get()));
+              });
+}
+
+std::shared_ptr<BufferPort> TaskStep::buffers() {
+  MutexLock lock(mutex_);
+  return exchanges_buffers_ ? shared_from_this() : nullptr;
+}
+
+void TaskStep::RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) {
+  if (TaskOf(key.source) == peers_.self()) return here_.Recv(key, std::move(done));
+  namespace Request = pb::RecvBufRequest;
+  const int64_t bytes = elements * static_cast<int64_t>(DTypeSize(dtype));
+  OwnedMessage request(Request::Descriptor());
+  request->SetInt(Request::kStepId, id_);
+  request->SetString(Request::kBufRendezvousKey, key.edge.substr(kBufferEdge.size()));
+  request->SetInt(Request::kNumBytes, bytes);
+  request->SetString(Request::kSrcDevice, key.source);
+  request->SetString(Request::kDstDevice, key.destination);
+  request->SetUint(Request::kSrcIncarnation, key.incarnation);
+  request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
+  request->Mutable(Request::kClientLocality);
+  request->Mutable(Request::kServerLocality);
+  const std::string what = StrCat(key.edge, " of ", key.source);
+  asked_->Begin(what);
+  peers_.Call(TaskOf(key.source), "RecvBuf", *request, pb::RecvBufResponse::Descriptor(),
+              {.cancellation = &cancellation_},
+              [self = shared_from_this(), done = std::move(done), dtype, elements,
+               what](const Result<OwnedMessage>& response) {
+                self->asked_->End(what);
+                if (!response.ok()) return done(response.status());
+                done(BufferFrom(**response, dtype, elements, self->allocator_.get()));
               });
 }
 

@@ -23,6 +23,7 @@
 #include "thalweg/base/clock.h"
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/worker/buffer_member.h"
 #include "thalweg/cluster/worker/collective_meetings.h"
 #include "thalweg/cluster/worker/transfer_log.h"
 #include "thalweg/executor/frame_observer.h"
@@ -42,7 +43,11 @@ Result<PeerKey> ParsePeerKey(std::string_view text);
 // InvalidArgument for a key in a frame of TensorFlow's.
 Result<RendezvousKey> ParseRendezvousKey(std::string_view text);
 
-class TaskStep : public Rendezvous, public FrameObserver, public StepCollectives {
+class TaskStep : public Rendezvous,
+                 public FrameObserver,
+                 public StepCollectives,
+                 public BufferPort,
+                 public std::enable_shared_from_this<TaskStep> {
  public:
   TaskStep(int64_t id, Peers& peers, AllocatorPtr allocator, TransferLog& transfers,
            Clock::TimePoint made, CollectiveMeetings* collectives = nullptr);
@@ -73,6 +78,16 @@ class TaskStep : public Rendezvous, public FrameObserver, public StepCollectives
     MutexLock lock(mutex_);
     return session_;
   }
+  // Members of collective operations hand buffers to each other, as TensorFlow's tasks do: for all
+  // parts of the step, before the first runs.
+  void ExchangeBuffers() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    exchanges_buffers_ = true;
+  }
+  Status SendBuffer(const RendezvousKey& key, Tensor value) override {
+    return here_.Send(key, {std::move(value), false});
+  }
+  void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) override;
   // What the step waits for, for people and heartbeats.
   struct Account {
     std::string session;              // whose master has begun it; empty: only asked for so far
@@ -100,6 +115,7 @@ class TaskStep : public Rendezvous, public FrameObserver, public StepCollectives
     RecvDone done;
   };
   uint32_t master() override;
+  std::shared_ptr<BufferPort> buffers() override EXCLUDES(mutex_);
   void RecvFromTask(const RendezvousKey& key, const std::string& text, RecvDone done);
   // The key as a task of that release writes it.
   Result<std::string> KeyFor(Release release, const RendezvousKey& key) EXCLUDES(mutex_);
@@ -118,6 +134,7 @@ class TaskStep : public Rendezvous, public FrameObserver, public StepCollectives
   const std::shared_ptr<Asked> asked_;
   bool begun_ GUARDED_BY(mutex_) = false;
   std::string session_ GUARDED_BY(mutex_);
+  bool exchanges_buffers_ GUARDED_BY(mutex_) = false;
   std::unordered_set<int64_t> requests_ GUARDED_BY(mutex_);
   FrameIds frames_ GUARDED_BY(mutex_);
   std::unordered_multimap<uint64_t, Parked> parked_ GUARDED_BY(mutex_);  // by a frame not open yet

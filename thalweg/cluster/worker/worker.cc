@@ -98,6 +98,10 @@ Worker::Worker(std::shared_ptr<Environment> environment, Peers& peers, PeerLinks
                .tick = [this] { steps_.Expire(health_.options().early_for); }}) {
   steps_.set_collectives(&collectives_);
   links_.steps().set_collectives(&collectives_);
+  collectives_.groups().set_ask_self([this](std::string_view method, const Message& request,
+                                            CancellationManager* cancellation, Done done) {
+    Call(method, request, {.cancellation = cancellation}, std::move(done));
+  });
 }
 
 struct Worker::Entry {
@@ -258,6 +262,8 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
   options.share_resources = true;
   RegisteredGraph made;
   made.loop_peers = LoopPeers(*graph, peers_.self());
+  // Only masters that know members of TensorFlow's say a key.
+  made.exchanges_buffers = request.GetInt(Request::kCollectiveGraphKey) != 0;
   RemoteParts parts;
   parts.state = std::move(state);
   parts.is_worker = true;
@@ -321,6 +327,7 @@ Result<OwnedMessage> Worker::RunGraph(const Message& request, const WorkerCall& 
 
 Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call,
                        StepStats* stats) {
+  if (graph.exchanges_buffers) step.ExchangeBuffers();
   StepRequest run;
   run.stats = stats;
   run.step_id = step.id();

@@ -55,6 +55,8 @@ class Worker {
   // The steps of this task, also those of its own master.
   StepTable& steps() { return steps_; }
   Health& health() { return health_; }
+  // Who leads groups of collective operations where a session does not say.
+  void set_collective_leader(std::string task) { collectives_.set_default_leader(std::move(task)); }
 
   // A device as TensorFlow describes it.
   static void DescribeDevice(Device& device, Message* attributes);
@@ -64,6 +66,7 @@ class Worker {
     std::shared_ptr<SessionCore> core;
     std::shared_ptr<StepPlan> plan;
     std::vector<std::string> loop_peers;
+    bool exchanges_buffers = false;  // its collective operations have members of TensorFlow's
   };
   // What a master's session has here.
   struct WorkerSession {
