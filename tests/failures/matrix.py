@@ -76,9 +76,9 @@ task, and nothing is refused), **slow** (each piece of data, of at most 64 KB, i
 takes longer than a silent master or task is waited for: 2 MB a second pass), **disk full** (a file takes no more).
 
 When the client hears: **at once** (within a second), **when it counts as lost** (within `--lost-after` and one second more; 3 s is the
-default, 2 s that of these rows; a client gives its master 3 s, or what its target says: `?lost-after=20`), **at its timeout** (within `operation_timeout_in_ms`, without one 60 s,
-and one second more). The times are of a machine that has nothing else to do. Sessions that do not use the task go on, and no other task keeps anything of the step. Numbers in the messages
-are replaced by N.
+default, 2 s that of these rows; a client gives its master 3 s, or what its target says: `?lost-after=20`), **at its timeout** (within
+`operation_timeout_in_ms`, without one 60 s, and one second more), on a machine that has nothing else to do. Sessions that do not use the
+task go on, and no other task keeps anything of the step. Numbers in the messages are replaced by N.
 """
 TABLE = """
 ## Tasks on {where}
