@@ -43,6 +43,8 @@ def lost_after(row):
     """Of the tasks."""
     if row.fault == "narrow":
         return CLIENT_LOST_AFTER
+    if row.role == "master" and row.when != matrix.LOST:
+        return 3 * LOST_AFTER  # its tasks keep a step so long when it has gone
     if row.when != matrix.LOST:
         return PATIENT
     stands = row.where == matrix.ONE_MACHINE and row.moment == "in a transfer"  # the receiver does, too, for a moment
