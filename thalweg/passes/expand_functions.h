@@ -6,10 +6,10 @@
 //
 // Calls (PartitionedCall, RemoteCall, a function's own name) become their bodies' nodes, named
 // "call/node". If and Case become Switch and Merge; While and For a loop frame; SymbolicGradient
-// the gradient's nodes, BatchFunction a branch that the step takes which leads its batch. A call's stateful nodes run when the call does; those of a branch that is
-// not taken do not. Errors: NotFound for unknown functions, InvalidArgument for malformed ones and
-// for recursion without end ("f -> g -> f"), ResourceExhausted for too many nodes; each names the
-// call.
+// the gradient's nodes; BatchFunction a branch, which the step takes that leads its batch. A call's
+// stateful nodes run when the call does; those of a branch that is not taken do not. Errors:
+// NotFound for unknown functions, InvalidArgument for malformed ones and for recursion without end
+// ("f -> g -> f"), ResourceExhausted for too many nodes; each names the call.
 #pragma once
 
 #include <functional>

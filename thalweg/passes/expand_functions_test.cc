@@ -296,12 +296,9 @@ TEST_F(LoopShapesTest, NothingIsKnownOfAnUnknownFirstValue) {
 }
 
 TEST_F(ExpandFunctionsTest, AStepThatLeadsABatchRunsItsFunction) {
-  const AttrMap attrs = {{"f", FunctionRef{"Twice", {}}},
-                         {"Tin", one_},
-                         {"Tcaptured", std::vector<DType>{}},
-                         {"Tout", one_},
-                         {"num_batch_threads", int64_t{1}},
-                         {"max_batch_size", int64_t{4}},
+  const AttrMap attrs = {{"f", FunctionRef{"Twice", {}}},     {"Tin", one_},
+                         {"Tcaptured", std::vector<DType>{}}, {"Tout", one_},
+                         {"num_batch_threads", int64_t{1}},   {"max_batch_size", int64_t{4}},
                          {"batch_timeout_micros", int64_t{0}}};
   Node* y = Add({.name = "call", .op = "BatchFunction", .inputs = {{x_, 0}}, .attrs = attrs});
   const Result<StepGraph> step = Expand({y, 0});
