@@ -194,7 +194,7 @@ def batch_functions(**more):
     def f(a, n, scale):
         return a * scale, n + tf.shape(a)[0]
     fetches = tf.raw_ops.BatchFunction(in_tensors=[x_of(None, 2), x_of(None, name="n", dtype=tf.int32)], captured_tensors=[x_of(name="y")], f=f, num_batch_threads=1,
-                                       max_batch_size=4, batch_timeout_micros=1000, Tout=[F32, tf.int32], **{"allowed_batch_sizes": [2, 4], **more})
+                                       batch_timeout_micros=1000, Tout=[F32, tf.int32], **{"max_batch_size": 4, "allowed_batch_sizes": [2, 4], **more})
     return fetches, [{"x:0": numbers(rows, 2), "n:0": np.int32(n), "y:0": np.float32(3)} for rows, n in ((1, [7]), (3, [1, 2, 3]), (4, [4, 3, 2, 1]), (5, [0] * 5), (2, [1]), (0, []))]
 
 

@@ -130,6 +130,7 @@ Result<TableReader> TableReader::Open(const RandomAccessFile& file, std::string 
   Block meta, index;
   if (!read_handle(handles, &meta) || !read_handle(handles, &index))
     return DataLoss(table.path_, ": damaged footer");
+  RETURN_IF_ERROR(table.ReadBlock(meta).status());  // says nothing, but damage to it is damage
   ASSIGN_OR_RETURN(const std::string index_block, table.ReadBlock(index));
   ASSIGN_OR_RETURN(TableBlockReader blocks, TableBlockReader::Open(index_block));
   while (blocks.Next()) {
