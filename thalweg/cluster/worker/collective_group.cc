@@ -248,6 +248,9 @@ void CollectiveGroups::AskInstance(const std::shared_ptr<Search>& search) {
   request->SetInt(Request::kGroupSize, call.keys.group_size);
   request->SetInt(Request::kInstanceKey, call.keys.instance_key);
   request->SetString(Request::kDeviceType, kCpu);
+  // A leader of TensorFlow's tells the others the rings of whoever asks first. Where each task has
+  // one device, the offsets change no order.
+  for (int i = 0; i < call.num_rings; ++i) request->AddInt(Request::kSubdivOffset, 0);
   request->SetString(Request::kDevice, call.device.ToString());
   request->SetBool(Request::kIsSource, search->is_source);
   Ask(search->leader, "CompleteInstance", *request, search->cancellation,

@@ -47,16 +47,18 @@ Result<Delivery> BufferFrom(const Message& response, DType dtype, int64_t elemen
                                 options.GetString(pb::Any::kValue), {.borrow = true}));
   ASSIGN_OR_RETURN(Tensor buffer, Tensor::Allocate(*allocator, dtype, Shape{elements}));
   auto* const data = static_cast<char*>(buffer.mutable_raw_data());
-  size_t filled = 0;
+  size_t found = 0;
   for (const std::string_view piece :
        extra->Repeated<std::string_view>(pb::RecvBufRespExtra::kTensorContent)) {
-    if (piece.size() > buffer.bytes() - filled) break;
-    std::memcpy(data + filled, piece.data(), piece.size());
-    filled += piece.size();
+    if (found + piece.size() <= buffer.bytes()) {
+      std::memcpy(data + found, piece.data(), piece.size());
+    }
+    found += piece.size();
   }
-  if (filled == buffer.bytes()) return Delivery{.tensor = std::move(buffer), .dead = false};
-  return Internal("a buffer of a collective operation has other than the ", buffer.bytes(),
-                  " bytes that were asked for: from ", options.GetString(pb::Any::kTypeUrl));
+  if (found == buffer.bytes()) return Delivery{.tensor = std::move(buffer), .dead = false};
+  return Internal("a buffer of a collective operation has ", found, " bytes, not the ",
+                  buffer.bytes(), " that were asked for: from '",
+                  options.GetString(pb::Any::kTypeUrl), "'");
 }
 
 }  // namespace
