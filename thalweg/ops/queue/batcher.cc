@@ -150,6 +150,7 @@ Status Batcher::SetRows(Task& task) {
 }
 
 Status CheckRows(const Context& ctx) {
+  if (ctx.num_inputs() == 0) return InvalidArgument("a call of a batch brings at least one input");
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     const Shape shape = ctx.input(i).shape();
     if (shape.rank() == 0) {
