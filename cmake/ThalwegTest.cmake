@@ -24,5 +24,5 @@ function(thalweg_test ROOM)
   add_dependencies(unit_tests ${ROOM}_test)
   file(APPEND ${PROJECT_BINARY_DIR}/unit_tests.txt "${ROOM}\n")
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 120 LABELS unit)
+    PROPERTIES TIMEOUT 300 LABELS unit)
 endfunction()
