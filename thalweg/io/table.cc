@@ -52,7 +52,7 @@ Result<std::string> TableWriter::WriteBlock(const std::string& block) {
   std::string trailer(1, '\0');
   const uint32_t crc = ExtendCrc32c(Crc32c(block), trailer);
   AppendFixed32(trailer, MaskCrc32c(crc));
-  const std::string handle = HandleBytes(offset_, block.size());
+  std::string handle = HandleBytes(offset_, block.size());
   RETURN_IF_ERROR(file_.Append(block));
   RETURN_IF_ERROR(file_.Append(trailer));
   offset_ += block.size() + trailer.size();
