@@ -76,8 +76,8 @@ struct TrialStep {
     context.resources = &resources;
     context.step_resources = &step_resources;
   }
-  // Waiting kernels are cancelled. They may end in threads of their own, and use the step until then:
-  // one that never ends hangs the trial, which the caller bounds.
+  // Waiting kernels are cancelled. They may end in threads of their own, and use the step until
+  // then: one that never ends hangs the trial, which the caller bounds.
   Status Compute(Kernel& kernel, Context& call) {
     AsyncKernel* async = kernel.AsAsync();
     if (async == nullptr) return kernel.Compute(call);
