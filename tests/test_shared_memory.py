@@ -2,15 +2,12 @@
 """Tasks of one host exchange tensors through shared memory, and through sockets where there is none."""
 import os
 import resource
-import subprocess
 
 import numpy as np
 import pytest
 import serving
 import thalweg as tf
-from thalweg.local_cluster import free_ports
-
-FLOATS = 1 << 20
+from two_tasks import FLOATS, build, check_steps, two_tasks
 
 
 def no_shared_memory():
@@ -18,88 +15,38 @@ def no_shared_memory():
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
-class Cluster:
-    """A ps and a worker, each a process."""
+def shared_bytes(cluster, job):
+    """What the process has mapped of tensors, its own and others'."""
+    total = 0
+    with open(f"/proc/{cluster.processes[job].pid}/maps") as maps:
+        for line in maps:
+            if "memfd:thalweg" in line:
+                begin, end = (int(n, 16) for n in line.split()[0].split("-"))
+                total += end - begin
+    return total
 
-    def __init__(self, before=None):
-        self.spec = {job: [f"127.0.0.1:{port}"] for job, port in zip(("ps", "worker"), free_ports(2))}
-        self.before, self.processes = before, {}
-        for job in self.spec:
-            self.start(job)
-        self.target = "grpc://" + self.spec["worker"][0]
 
-    def start(self, job):
-        server = serving.serve(self.spec, job, 0, "--threads", "1", stderr=subprocess.PIPE, preexec_fn=self.before)
-        self.processes[job] = server
-        serving.ready(server)
-
-    def kill(self, job):
-        """What it has written to stderr."""
-        server = self.processes.pop(job)
-        server.kill()
-        return server.communicate(timeout=60)[1]
-
-    def close(self):
-        return [self.kill(job) for job in list(self.processes)]
-
-    def shared_bytes(self, job):
-        """What the process has mapped of tensors, its own and others'."""
-        total = 0
-        with open(f"/proc/{self.processes[job].pid}/maps") as maps:
-            for line in maps:
-                if "memfd:thalweg" in line:
-                    begin, end = (int(n, 16) for n in line.split()[0].split("-"))
-                    total += end - begin
-        return total
-
-    def open_files(self, job):
-        return len(os.listdir(f"/proc/{self.processes[job].pid}/fd"))
+def open_files(cluster, job):
+    return len(os.listdir(f"/proc/{cluster.processes[job].pid}/fd"))
 
 
 @pytest.fixture(name="cluster")
 def two_processes():
-    cluster = Cluster()
-    try:
+    with two_tasks() as cluster:
         yield cluster
-    finally:
-        cluster.close()
-
-
-def build():
-    """A variable of the ps, and a step of the worker that reads it and sends as much back."""
-    with tf.device("/job:ps"):
-        v = tf.get_variable("v", [FLOATS], initializer=tf.ones_initializer())
-    with tf.device("/job:worker"):
-        twice = v + v
-        with tf.device("/job:ps"):
-            return v, tf.assign_add(v, twice)
-
-
-def check_steps(target, steps=5):
-    with tf.Graph().as_default() as graph:
-        v, update = build()
-        with tf.Session(target, graph=graph) as s:
-            s.run(v.initializer)
-            kept = s.run(v)  # stays as it was fetched, whatever happens to the variable
-            for i in range(1, steps + 1):
-                np.testing.assert_array_equal(s.run(update), np.full(FLOATS, 3.0**i, np.float32))
-            np.testing.assert_array_equal(kept, np.ones(FLOATS, np.float32))
 
 
 def test_tensors_of_a_host_lie_in_shared_memory(cluster):
     check_steps(cluster.target)
-    assert cluster.shared_bytes("ps") >= 4 * FLOATS and cluster.shared_bytes("worker") >= 4 * FLOATS
+    assert shared_bytes(cluster, "ps") >= 4 * FLOATS and shared_bytes(cluster, "worker") >= 4 * FLOATS
 
 
 def test_without_shared_memory_sockets_do():
-    cluster = Cluster(no_shared_memory)
-    try:
+    with two_tasks(before=no_shared_memory) as cluster:
         check_steps(cluster.target)
-        assert cluster.shared_bytes("ps") == cluster.shared_bytes("worker") == 0
+        assert shared_bytes(cluster, "ps") == shared_bytes(cluster, "worker") == 0
         said = cluster.kill("ps")
         assert said.count("through sockets") == 1, said
-    finally:
-        cluster.close()
 
 
 def test_a_killed_task_leaves_nothing_behind(cluster):
@@ -109,13 +56,13 @@ def test_a_killed_task_leaves_nothing_behind(cluster):
         with tf.Session(cluster.target, graph=graph) as s:
             s.run(v.initializer)
             s.run(update)
-            before = cluster.shared_bytes("worker")
+            before = shared_bytes(cluster, "worker")
             cluster.kill("ps")
             with pytest.raises(tf.errors.OpError):
                 s.run(update)
     cluster.start("ps")
     check_steps(cluster.target)
-    assert cluster.shared_bytes("worker") <= before  # what the dead one had lent has gone
+    assert shared_bytes(cluster, "worker") <= before  # what the dead one had lent has gone
     assert sorted(os.listdir("/dev/shm")) == files
 
 
@@ -140,7 +87,7 @@ def test_floats_cross_in_sixteen_bits_where_asked_for(cluster, narrow):
 def test_sessions_leave_nothing_behind(cluster):
     """What 200 sessions had is gone with them, in the tasks and in the client."""
     def used():
-        return [n for job in cluster.processes for n in (cluster.shared_bytes(job) >> 20, cluster.open_files(job))] + [
+        return [n for job in cluster.processes for n in (shared_bytes(cluster, job) >> 20, open_files(cluster, job))] + [
             len(os.listdir("/proc/self/fd"))]
 
     for i in range(200):

@@ -163,13 +163,14 @@ std::unique_ptr<Side> MakeSide(const std::string& variant, UniqueFd first, Uniqu
   return std::make_unique<ChannelSide>(*std::move(channel), variant == "shm" ? arena : nullptr);
 }
 
+// Empty: the other side has gone.
 std::vector<double> Measure(Side& side, const Tensor& tensor, double seconds) {
   std::vector<double> times;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   for (int i = -3; i < 3 || Clock::now() < end; ++i) {
     const auto begin = Clock::now();
     side.Send(tensor);
-    if (!side.Receive()) std::exit(3);
+    if (!side.Receive()) return {};
     if (i >= 0) times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
   std::sort(times.begin(), times.end());
@@ -209,6 +210,11 @@ int Run(const std::string& name, const std::string& variant, double seconds) {
   const std::vector<double> times = Measure(*side, tensor, seconds);
   side.reset();
   waitpid(child, nullptr, 0);
+  if (times.empty()) {
+    std::fprintf(stderr, "%s, variant %s: the other process has gone\n", name.c_str(),
+                 variant.c_str());
+    return 1;
+  }
   const auto at = [&](size_t tenths) { return times[(times.size() - 1) * tenths / 10]; };
   std::printf(
       "{\"name\": \"%s\", \"variant\": \"%s\", \"median_s\": %.9f, \"p10_s\": %.9f, "
