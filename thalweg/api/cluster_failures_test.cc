@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "thalweg/api/registries.h"
-#include "thalweg/api/test_ports.h"
+#include "thalweg/api/test_tasks.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/health/beat.h"
 #include "thalweg/cluster/server/server.h"
@@ -45,25 +45,13 @@ class ClusterFailures : public ::testing::TestWithParam<ChannelUse> {
  protected:
   void SetUp() override { Start({.lost_after = 600ms}); }
   void Start(const HealthOptions& health) {
-    const std::vector<int> ports = FreePorts(3);
-    const std::pair<const char*, int> tasks[] = {{"worker", 0}, {"ps", 0}, {"worker", 1}};
-    cluster_ = ClusterSpec();
-    for (size_t i = 0; i < 3; ++i) {
-      ASSERT_TRUE(
-          cluster_.Add(tasks[i].first, tasks[i].second, StrCat("127.0.0.1:", ports[i])).ok());
-    }
-    for (size_t i = 0; i < 3; ++i) {
-      ServerOptions options;
-      options.cluster = cluster_;
-      options.job = tasks[i].first;
-      options.task = tasks[i].second;
-      options.health = health;
-      options.channels = GetParam();
-      servers_[i].reset();
-      Result<std::unique_ptr<Server>> server = Server::Start(options, MakeRegistries());
-      ASSERT_TRUE(server.ok()) << server.status().ToString();
-      servers_[i] = *std::move(server);
-    }
+    servers_.clear();
+    servers_ = StartTasks({{"worker", 0}, {"ps", 0}, {"worker", 1}}, &cluster_,
+                          [&](size_t, ServerOptions* options) {
+                            options->health = health;
+                            options->channels = GetParam();
+                          });
+    ASSERT_EQ(servers_.size(), 3U);
   }
   // A session of the first worker.
   std::shared_ptr<Session> NewSession() {
@@ -142,7 +130,7 @@ class ClusterFailures : public ::testing::TestWithParam<ChannelUse> {
   }
 
   ClusterSpec cluster_;
-  std::unique_ptr<Server> servers_[3];  // the master, the ps, the second worker
+  std::vector<std::unique_ptr<Server>> servers_;  // the master, the ps, the second worker
   std::unique_ptr<RpcChannel> ps_;
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "thalweg/api/registries.h"
-#include "thalweg/api/test_ports.h"
+#include "thalweg/api/test_tasks.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/server/server.h"
 #include "thalweg/graph/graph_proto.h"
@@ -56,22 +56,13 @@ class ClusterMemory : public ::testing::TestWithParam<ChannelUse> {
  protected:
   // The worker is the master.
   void Start(int64_t worker_limit, int64_t ps_limit, const char* maker, const char* reader) {
-    const std::vector<int> ports = FreePorts(2);
-    const std::pair<const char*, int64_t> tasks[] = {{"worker", worker_limit}, {"ps", ps_limit}};
     ClusterSpec cluster;
-    for (size_t i = 0; i < 2; ++i) {
-      ASSERT_TRUE(cluster.Add(tasks[i].first, 0, StrCat("127.0.0.1:", ports[i])).ok());
-    }
-    for (size_t i = 0; i < 2; ++i) {
-      ServerOptions options;
-      options.cluster = cluster;
-      options.job = tasks[i].first;
-      options.channels = GetParam();
-      options.environment.memory_limit = tasks[i].second;
-      Result<std::unique_ptr<Server>> server = Server::Start(options, MakeRegistries());
-      ASSERT_TRUE(server.ok()) << server.status().ToString();
-      servers_[i] = *std::move(server);
-    }
+    servers_ =
+        StartTasks({{"worker", 0}, {"ps", 0}}, &cluster, [&](size_t i, ServerOptions* options) {
+          options->channels = GetParam();
+          options->environment.memory_limit = i == 0 ? worker_limit : ps_limit;
+        });
+    ASSERT_EQ(servers_.size(), 2U);
     auto graph = std::make_shared<Graph>(servers_[0]->environment()->shared_ops());
     Result<OwnedMessage> def = ParseText(pb::GraphDef::Descriptor(), ThreeValues(maker, reader));
     ASSERT_TRUE(def.ok()) << def.status().ToString();
@@ -105,7 +96,7 @@ class ClusterMemory : public ::testing::TestWithParam<ChannelUse> {
     }
   }
 
-  std::unique_ptr<Server> servers_[2];
+  std::vector<std::unique_ptr<Server>> servers_;
   std::shared_ptr<Session> session_;
 };
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "thalweg/api/registries.h"
-#include "thalweg/api/test_ports.h"
+#include "thalweg/api/test_tasks.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
@@ -298,22 +298,13 @@ constexpr std::string_view kSpread = R"(
 class ClusterTest : public ServerTest, public ::testing::WithParamInterface<ChannelUse> {
  protected:
   void SetUp() override {
-    const std::vector<int> ports = FreePorts(3);
-    const std::pair<const char*, int> tasks[] = {{"worker", 0}, {"ps", 0}, {"worker", 1}};
-    for (size_t i = 0; i < 3; ++i) {
-      ASSERT_TRUE(
-          cluster_.Add(tasks[i].first, tasks[i].second, StrCat("127.0.0.1:", ports[i])).ok());
-    }
-    for (size_t i = 0; i < 3; ++i) {
-      ServerOptions options;
-      options.cluster = cluster_;
-      options.job = tasks[i].first;
-      options.task = tasks[i].second;
-      options.channels = GetParam();
-      Result<std::unique_ptr<Server>> server = Server::Start(options, MakeRegistries());
-      ASSERT_TRUE(server.ok()) << server.status().ToString();
-      (i == 0 ? server_ : others_[i - 1]) = *std::move(server);
-    }
+    std::vector<std::unique_ptr<Server>> servers =
+        StartTasks({{"worker", 0}, {"ps", 0}, {"worker", 1}}, &cluster_,
+                   [](size_t, ServerOptions* options) { options->channels = GetParam(); });
+    ASSERT_EQ(servers.size(), 3U);
+    server_ = std::move(servers[0]);
+    others_[0] = std::move(servers[1]);
+    others_[1] = std::move(servers[2]);
     Result<std::unique_ptr<RpcChannel>> channel =
         RpcChannel::Connect(StrCat("127.0.0.1:", server_->port()));
     ASSERT_TRUE(channel.ok());
