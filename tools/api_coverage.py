@@ -3,7 +3,7 @@
 """Writes the table of TensorFlow 1.15's Python symbols and what becomes of them here: api_coverage.py FILE
 
 A symbol works when it is there and takes 1.15's arguments: names, order, defaults. The rest is there with other arguments, or
-raises an AttributeError that says that it is not implemented yet; a plain AttributeError is a fault of ours (`unnamed`).
+raises an AttributeError that says that it is not implemented; a plain AttributeError is a fault of ours (`unnamed`).
 Symbols: python_api_v1.json, contrib_api_v1.json, and those that programs use, api_usage.csv, which stand first.
 """
 import collections

@@ -91,10 +91,10 @@ def test_what_is_missing_says_so(tmp_path):
         "No module named 'tensorflow.python.no_such_module' in TensorFlow 1.15, for which Thalweg stands in",
         "No module named 'tensorflow.saver' in TensorFlow 1.15, for which Thalweg stands in",
         "cannot import name 'no_such_name' from 'tensorflow.python.ops' (unknown location)",
-        "tensorflow.python.ops.ragged.ragged_tensor.RaggedTensor of TensorFlow 1.15 is not implemented yet in Thalweg",
-        "tf.ragged.constant of TensorFlow 1.15 is not implemented yet in Thalweg",
+        "tensorflow.python.ops.ragged.ragged_tensor.RaggedTensor of TensorFlow 1.15 is not implemented in Thalweg",
+        "tf.ragged.constant of TensorFlow 1.15 is not implemented in Thalweg",
         "tf.compat.v2 is not implemented in Thalweg, which has the interface of TensorFlow 1",
-        "tf.contrib.tensor_forest of TensorFlow 1.15 is not implemented yet in Thalweg"]
+        "tf.contrib.tensor_forest of TensorFlow 1.15 is not implemented in Thalweg"]
 
 
 def test_errors_and_exit_statuses(tmp_path):

@@ -20,7 +20,7 @@ def missing_below(path):
     def missing(name):
         if name.startswith("_"):
             raise AttributeError(name)
-        raise NotYetImplementedError(f"{path}.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+        raise NotYetImplementedError(f"{path}.{name} of TensorFlow 1.15 is not implemented in Thalweg")
     return missing
 
 
@@ -130,7 +130,7 @@ def lookup(module_name, name, missing=None):
             return single_operations.function(other)
     if _api_v1.KINDS[path] == "module":
         return namespace(path.removeprefix("tf."))
-    raise NotYetImplementedError(f"{path} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    raise NotYetImplementedError(f"{path} of TensorFlow 1.15 is not implemented in Thalweg")
 
 
 def direct(path):

@@ -77,7 +77,7 @@ class StandIn(types.ModuleType):
         if value is _MISSING and name in _LATER.get(self.__name__.removeprefix("tensorflow."), "").split():
             value = _later(child)
         if value is _MISSING:
-            raise names.NotYetImplementedError(f"{child} of TensorFlow 1.15 is not implemented yet in Thalweg")
+            raise names.NotYetImplementedError(f"{child} of TensorFlow 1.15 is not implemented in Thalweg")
         setattr(self, name, value)
         return value
 
@@ -88,7 +88,7 @@ _MISSING = object()
 def _later(path):
     """A class that says what is missing when somebody makes one."""
     def refuse(cls, *args, **kwargs):
-        raise NotImplementedError(f"{path} of TensorFlow 1.15 is not implemented yet in Thalweg")
+        raise NotImplementedError(f"{path} of TensorFlow 1.15 is not implemented in Thalweg")
     return type(path.rpartition(".")[2], (), {"__new__": refuse})
 
 

@@ -64,7 +64,7 @@ def split(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=
 
 def _only_sparse(what, result_type):
     if result_type != "SparseTensor":
-        raise NotImplementedError(f"{what} gives SparseTensors; result_type={result_type!r} is not implemented yet")
+        raise NotImplementedError(f"{what} gives SparseTensors; result_type={result_type!r} is not implemented")
 
 
 def _sparse_of(parts):

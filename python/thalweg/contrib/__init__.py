@@ -42,7 +42,7 @@ def __getattr__(name):
     if not name.startswith("_"):
         from thalweg import _modules_v1
         if "contrib/" + name in _modules_v1.MODULES:
-            raise names.NotYetImplementedError(f"tf.contrib.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+            raise names.NotYetImplementedError(f"tf.contrib.{name} of TensorFlow 1.15 is not implemented in Thalweg")
     raise AttributeError(f"module 'thalweg.contrib' has no attribute '{name}'")
 
 

@@ -22,7 +22,7 @@ def __getattr__(name):
     from thalweg import names
     if name.startswith("_"):
         raise AttributeError(f"module 'thalweg.contrib.rnn' has no attribute '{name}'")
-    raise names.NotYetImplementedError(f"tf.contrib.rnn.{name} is not implemented yet in Thalweg")
+    raise names.NotYetImplementedError(f"tf.contrib.rnn.{name} is not implemented in Thalweg")
 
 
 def __dir__():

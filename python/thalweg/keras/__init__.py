@@ -14,7 +14,7 @@ def __getattr__(name):
         return value
     if name.startswith("_"):
         raise AttributeError(name)
-    raise NotYetImplementedError(f"tf.keras.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    raise NotYetImplementedError(f"tf.keras.{name} of TensorFlow 1.15 is not implemented in Thalweg")
 
 
 def __dir__():

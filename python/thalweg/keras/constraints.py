@@ -101,5 +101,5 @@ def get(identifier):
 def __getattr__(name):
     if name in ("RadialConstraint", "radial_constraint"):
         from thalweg.names import NotYetImplementedError
-        raise NotYetImplementedError(f"tf.keras.constraints.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+        raise NotYetImplementedError(f"tf.keras.constraints.{name} of TensorFlow 1.15 is not implemented in Thalweg")
     raise AttributeError(f"module 'thalweg.keras.constraints' has no attribute '{name}'")

@@ -13,4 +13,4 @@ def __getattr__(name):
         return importlib.import_module("thalweg.contrib.learn.preprocessing")
     if name.startswith("_"):
         raise AttributeError(name)
-    raise NotYetImplementedError(f"tf.contrib.learn.{name} of TensorFlow 1.15 is not implemented yet in Thalweg")
+    raise NotYetImplementedError(f"tf.contrib.learn.{name} of TensorFlow 1.15 is not implemented in Thalweg")
