@@ -29,12 +29,13 @@ class FakeChannel : public Channel {
     return !here || !armed.exchange(false);
   }
   void Disarm() override {
+    // Who looks first and finds the channel disarmed takes it from nobody.
+    if (!armed.exchange(false)) return;
     const std::thread::id whose = waiter.load();
     if (whose != std::thread::id() && whose != std::this_thread::get_id() &&
         whose == armed_by.load()) {
       ++robbed;
     }
-    armed = false;
   }
   void Close(Status) override {
     closing = true;
@@ -50,7 +51,7 @@ class FakeChannel : public Channel {
   std::atomic<bool> here{false}, closing{false}, armed{false};
   std::atomic<int> rings{0};
   std::atomic<std::thread::id> armed_by, waiter;
-  std::atomic<int> robbed{0};  // times that another has disarmed it for `waiter`
+  std::atomic<int> robbed{0};  // times that another has disarmed what `waiter` had armed
 
  private:
   std::function<void()> ring_;
