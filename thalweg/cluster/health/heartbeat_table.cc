@@ -10,6 +10,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+// Counting reads a file of the kernel, which costs more than a small step.
+constexpr std::chrono::milliseconds kCountAgain{100};
+
 std::string Seconds(nanoseconds span) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(span).count());
@@ -49,9 +52,15 @@ HeartbeatTable::Task& HeartbeatTable::Use(const std::string& name, TimePoint now
   Task& task = tasks_[name];
   if (task.users++ == 0) {
     task.heard = now;
-    task.killed_before = count_killed_();
+    if (!counted_.has_value() || now - *counted_ >= kCountAgain) CountKilled(now);
+    task.killed_before = killed_;
   }
   return task;
+}
+
+void HeartbeatTable::CountKilled(TimePoint now) {
+  killed_ = count_killed_();
+  counted_ = now;
 }
 
 void HeartbeatTable::Drop(const std::string& name) {
@@ -125,7 +134,8 @@ void HeartbeatTable::Answered(const std::string& name, uint64_t incarnation,
   task.killed_in_group = ReadKillCounter(task.group_counter);
   task.beat = std::move(beat);
   task.last_error = OkStatus();
-  task.killed_before = count_killed_();
+  CountKilled(now);
+  task.killed_before = killed_;
 }
 
 void HeartbeatTable::Failed(const std::string& name, const Status& why) {

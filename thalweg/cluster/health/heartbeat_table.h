@@ -118,6 +118,7 @@ class HeartbeatTable {
   };
   Task& Use(const std::string& name, TimePoint now);
   void Drop(const std::string& name);
+  void CountKilled(TimePoint now);
   std::string AccountOf(const Task& task, TimePoint now) const;
   std::string MemoryText(const Task& task) const;
   std::string LostText(const std::string& name, const Task& task, TimePoint now) const;
@@ -128,6 +129,8 @@ class HeartbeatTable {
 
   const HealthOptions options_;
   const std::function<uint64_t()> count_killed_;
+  uint64_t killed_ = 0;  // what it said last
+  std::optional<TimePoint> counted_;
   std::map<std::string, Task> tasks_;
   std::map<std::string, std::vector<std::string>> sessions_;
   std::map<uint64_t, Step> steps_;

@@ -175,6 +175,14 @@ TEST(HeartbeatTableMemoryTest, SaysThatATaskWasKilledForMemory) {
   EXPECT_THAT(table.Judge(now + 4s)[0].why.message(), HasSubstr("killed for memory"));
 }
 
+TEST(HeartbeatTableMemoryTest, StepsAfterStepsCountTheKilledNowAndThen) {
+  int counted = 0;
+  HeartbeatTable table(HealthOptions{}, [&] { return static_cast<uint64_t>(++counted); });
+  HeartbeatTable::TimePoint now(1h);
+  for (int i = 0; i < 1000; ++i) table.EndStep(table.BeginStep(i, {kPs}, now += 1ms));
+  EXPECT_EQ(counted, 10);
+}
+
 TEST(HealthOptionsTest, SaysWhatIsWrong) {
   EXPECT_TRUE(HealthOptions().Validate().ok());
   EXPECT_THAT(HealthOptions{.lost_after = 10ms}.Validate().message(), HasSubstr("100 ms"));
