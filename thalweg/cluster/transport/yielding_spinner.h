@@ -18,7 +18,8 @@ namespace thalweg {
 class YieldCosts {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  static constexpr std::chrono::microseconds kDear{100};
+  // Longer than a thread takes for a message or two, shorter than the slice of one that computes.
+  static constexpr std::chrono::microseconds kDear{1000};
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kMostPause{1000};
 
