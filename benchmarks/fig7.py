@@ -108,7 +108,7 @@ def main():
         servers = serve(json.loads(os.environ["FIG7_PS"]), "ps")
         print("ready", servers[0].target, flush=True)
         servers[0].join()
-    cluster = {"ps": processes.ports(SERVERS), "worker": processes.ports(max(WORKERS))}
+    cluster = processes.cluster(ps=SERVERS, worker=max(WORKERS))
     ps = processes.start([sys.executable, *sys.argv], stdout=subprocess.PIPE, env=dict(os.environ, FIG7_PS=json.dumps(cluster)))
     try:
         workers = serve(cluster, "worker")

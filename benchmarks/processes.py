@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers of a cluster as processes of a benchmark, of Thalweg or of TensorFlow; each ends when the benchmark does."""
 import ctypes
+import itertools
 import os
 import random
 import signal
@@ -14,10 +15,10 @@ import serving
 from serving import ready  # noqa: F401  (for those who start servers)
 
 
-def ports(n):
-    """Addresses that are free now, below those of outgoing connections (32768 on Linux)."""
+def cluster(**sizes):
+    """{job: addresses} of jobs of these sizes, no two the same; free now, below those of outgoing connections (32768 on Linux)."""
     held = {}
-    while len(held) < n:
+    while len(held) < sum(sizes.values()):
         s, port = socket.socket(), random.randrange(10000, 32000)
         try:
             s.bind(("127.0.0.1", port))
@@ -26,7 +27,8 @@ def ports(n):
             s.close()
     for s in held.values():
         s.close()
-    return ["127.0.0.1:%d" % port for port in held]
+    addresses = iter("127.0.0.1:%d" % port for port in held)
+    return {job: list(itertools.islice(addresses, size)) for job, size in sizes.items()}
 
 
 def _die_with_parent():

@@ -89,7 +89,7 @@ def main():
         server.join()
     if "WIRE_CLIENT" in os.environ:
         drive(*json.loads(os.environ["WIRE_CLIENT"]), [])
-    cluster = {"ps": processes.ports(servers), "worker": processes.ports(workers)}
+    cluster = processes.cluster(ps=servers, worker=workers)
     children = []
     try:
         for job, tasks in cluster.items():
