@@ -27,7 +27,7 @@ WIRE = """
 ### Steps over a cluster, every server and client a process
 
 `null` reads variables on a parameter server and sends an update of the same size back, `gather` reads 32 rows, `read` reads all (1 GB a
-goal of 6 GB/s); `benchmarks/wire.py` has the rest. TensorFlow's protocol is spoken where either end is TensorFlow's. In brackets: the
+goal of 6 GB/s), by TCP with the channels between hosts; `benchmarks/wire.py` has the rest. TensorFlow's protocol is spoken where either end is TensorFlow's. In brackets: the
 time over that of TensorFlow with itself, from the medians.
 
 | row | ours | goal | TensorFlow 2.21 with itself | TensorFlow's client, our servers | our client, TensorFlow's servers |
@@ -74,7 +74,8 @@ def wire(results):
         mixed = [r["peers"].get(label) for label in (f"{TF} client, our servers", f"our client, {TF} servers")]
         cells = [f"{show_seconds(m)} ({m / theirs:.2f})" if m and theirs else "" for m in mixed]
         ours = f"{show_seconds(r['value'])} ({r['ratios'][TF]:.3f})"
-        yield f"| {r['name'][5:]} | {ours} | {goal_cell(r)} | {show_seconds(theirs)} | {' | '.join(cells)} |"
+        over = " by TCP" if r["variant"] == "tcp" else ""
+        yield f"| {r['name'][5:]}{over} | {ours} | {goal_cell(r)} | {show_seconds(theirs)} | {' | '.join(cells)} |"
 
 
 def with_spread(value, spread):
