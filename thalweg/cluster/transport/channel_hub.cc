@@ -177,7 +177,7 @@ void ChannelHub::Sleep(View& view, Sleeper& self, SteadyTime until) {
   {
     MutexLock lock(mutex_);
     sleepers_.push_back(&self);
-    num_sleepers_.store(static_cast<int>(sleepers_.size()));
+    num_sleepers_.exchange(static_cast<int>(sleepers_.size()));  // see Wake()
     if (leader_ != nullptr && leader_->of_hub) {  // it need not stand between
       leading_ = false;
       std::exchange(leader_, nullptr)->Wake();
@@ -185,7 +185,6 @@ void ChannelHub::Sleep(View& view, Sleeper& self, SteadyTime until) {
     leads = !leading_ && leader_ == nullptr;
     if (leads) leader_ = &self;
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // see Wake()
   if (leads) {
     SleepAsLeader(view, self, key, until);
     armed_.store(kNot);
@@ -227,10 +226,10 @@ void ChannelHub::Leave(View& view) {
   if (!ArmAll(view, kRing)) Ring();
 }
 
-// Whoever sleeps has said so before it looks at `ready`; whoever calls this has made it ready.
+// Whoever sleeps has said so before it looks at `ready`; whoever calls this has made it ready. Both
+// change the number: who is second sees what the first one wrote before.
 void ChannelHub::Wake() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (num_sleepers_.load() == 0) return;
+  if (num_sleepers_.fetch_add(0) == 0) return;
   MutexLock lock(mutex_);
   for (Sleeper* sleeper : sleepers_) {
     if (sleeper->ready()) sleeper->Wake();
