@@ -100,7 +100,7 @@ dev_setup() {
   at_most setup 1 "$@"
   case ${1:-core} in
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
-    lint | fuzz) dev_setup core; install_packages "$1" ;;
+    lint | fuzz | ucx) dev_setup core; install_packages "$1" ;;
     failures) dev_setup core; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
     cluster) dev_setup core; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
@@ -123,7 +123,10 @@ build() {
 dev_build() {
   at_most build 1 "$@"
   grep -q "\"name\": \"${1:-release}\", \"configurePreset\"" CMakePresets.json || usage_error "unknown preset '$1'"
-  [[ ${1:-} = fuzz ]] && dev_setup fuzz || dev_setup core
+  case ${1:-} in
+    fuzz | ucx) dev_setup "$1" ;;
+    *) dev_setup core ;;
+  esac
   build "${1:-release}"
 }
 
@@ -200,6 +203,15 @@ dev_failures() {
   dev_setup failures
   build release
   with_package counted "failures of clusters" -- $python -m pytest -q -p no:cacheprovider tests/failures
+}
+
+dev_ucx() {
+  at_most ucx 0 "$@"
+  dev_setup ucx
+  build ucx cluster_test thalweg thalweg_package channel_benchmark
+  counted "channels over UCX" -- build/ucx/bin/cluster_test --gtest_filter='*Ucx*:RecordOrder*:PeerLinks*'
+  THALWEG_COMMAND=$PWD/build/ucx/bin/thalweg PYTHONPATH=$PWD/build/ucx/python \
+    counted "tasks that use UCX" -- $python -m pytest -q -p no:cacheprovider tests/test_ucx_channels.py
 }
 
 dev_libraries() {
