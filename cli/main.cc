@@ -22,7 +22,8 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
 
   serve->add_option("--channels", args.channels,
                     "How values go to other tasks of this kind: memory, sockets, tcp, calls, or "
-                    "any of them (the default), the fastest that can be had");
+                    "any of them (the default), the fastest that can be had; ucx, in a build with "
+                    "it, to tasks that use it too");
 
   const std::string safety = "Who may come (beyond loopback: certificates, or --insecure)";
   const auto file = [&](const char* name, std::string* to, const char* variable, const char* what) {

@@ -1,24 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks that have no shared memory and no unix sockets in common exchange tensors over TCP: here, because they are told to."""
-import os
-
 import pytest
 import thalweg as tf
-from two_tasks import build, check_steps, two_tasks
-
-
-def connections(cluster, job):
-    """Of TCP, of the process, that do not belong to gRPC's ports."""
-    pid, sockets = cluster.processes[job].pid, set()
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        link = os.readlink(f"/proc/{pid}/fd/{fd}")
-        if link.startswith("socket:["):
-            sockets.add(link[8:-1])
-    with open(f"/proc/{pid}/net/tcp") as table:
-        rows = [line.split() for line in table][1:]
-    established = [row for row in rows if row[3] == "01" and row[9] in sockets]
-    ports = {int(addresses[0].split(":")[1]) for addresses in cluster.spec.values()}
-    return sum(not ports & {int(end.split(":")[1], 16) for end in row[1:3]} for row in established)
+from two_tasks import build, check_steps, connections, two_tasks
 
 
 @pytest.fixture(name="cluster")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ps and a worker, each a process, and steps whose tensors go from one to the other and back."""
 import contextlib
+import os
 import subprocess
 
 import numpy as np
@@ -42,6 +43,20 @@ def two_tasks(*options, before=None):
         yield tasks
     finally:
         tasks.close()
+
+
+def connections(cluster, job):
+    """Of TCP, of the process, that do not belong to gRPC's ports."""
+    pid, sockets = cluster.processes[job].pid, set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        link = os.readlink(f"/proc/{pid}/fd/{fd}")
+        if link.startswith("socket:["):
+            sockets.add(link[8:-1])
+    with open(f"/proc/{pid}/net/tcp") as table:
+        rows = [line.split() for line in table][1:]
+    established = [row for row in rows if row[3] == "01" and row[9] in sockets]
+    ports = {int(addresses[0].split(":")[1]) for addresses in cluster.spec.values()}
+    return sum(not ports & {int(end.split(":")[1], 16) for end in row[1:3]} for row in established)
 
 
 def build():

@@ -130,7 +130,7 @@ class Server:
     has certificates (`tls`: the files of its certificate, its key and of who signs the others') or `insecure` is set: then nothing
     is encrypted, and nobody is asked who he is. `limits`: max_message_bytes, max_graph_bytes, max_graph_nodes, max_sessions,
     max_calls, memory_limit. `channels`: how values go to other tasks of this kind: "memory", "sockets", "tcp", "calls", or "any" of
-    them, the fastest that can be had."""
+    them, the fastest that can be had; "ucx" where it is built with it."""
 
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True, *,
                  insecure=False, tls=None, channels="any", **limits):

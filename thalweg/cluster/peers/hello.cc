@@ -10,11 +10,13 @@
 namespace thalweg {
 namespace {
 
-constexpr uint64_t kField = 77'301;  // beyond all that TensorFlow's messages have
-constexpr uint64_t kBytes = 2;       // the wire type
+constexpr uint64_t kField = 77'301;     // beyond all that TensorFlow's messages have
+constexpr uint64_t kUcxField = 77'302;  // ahead of it, where UCX is used
+constexpr uint64_t kBytes = 2;          // the wire type
 constexpr uint8_t kVersion = 2;
 constexpr size_t kMostTask = 256;
 constexpr size_t kMostHost = 64;  // a numeric address has fewer
+constexpr size_t kMostAddress = size_t{64} << 10;
 
 // All numbers of a hello, as they lie in its bytes behind the version; the host and the task
 // follow.
@@ -95,6 +97,23 @@ Result<Hello> Decode(std::string_view bytes) {
                        .secret = numbers.secret}};
 }
 
+// The secret, then the address.
+Result<UcxOffer> DecodeUcx(std::string_view bytes) {
+  UcxOffer offer;
+  if (bytes.size() < sizeof offer.secret || bytes.size() > sizeof offer.secret + kMostAddress) {
+    return InvalidArgument("an offer of UCX in a hello has ", bytes.size(), " bytes");
+  }
+  std::memcpy(offer.secret.data(), bytes.data(), sizeof offer.secret);
+  offer.address = bytes.substr(sizeof offer.secret);
+  return offer;
+}
+
+void PutField(uint64_t number, std::string_view bytes, std::string* out) {
+  PutVarint(number << 3 | kBytes, out);
+  PutVarint(bytes.size(), out);
+  *out += bytes;
+}
+
 }  // namespace
 
 uint64_t ThisProcess() {
@@ -114,20 +133,31 @@ std::string EncodeHello(const Hello& hello) {
   bytes.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
   bytes += host;
   bytes += hello.task.substr(0, kMostTask);
-  std::string field;
-  PutVarint(kField << 3 | kBytes, &field);
-  PutVarint(bytes.size(), &field);
-  return field + bytes;
+  std::string fields;
+  if (hello.ucx != UcxOffer{}) {
+    std::string ucx(reinterpret_cast<const char*>(&hello.ucx.secret), sizeof hello.ucx.secret);
+    ucx += hello.ucx.address;
+    PutField(kUcxField, ucx, &fields);
+  }
+  PutField(kField, bytes, &fields);
+  return fields;
 }
 
 Result<Hello> FindHello(std::string_view fields) {
+  UcxOffer ucx;
   while (!fields.empty()) {
     uint64_t tag = 0;
     std::string_view value;
     if (!GetVarint(&fields, &tag) || !GetValue(tag & 7, &fields, &value)) {
       return InvalidArgument("the fields of a hello cannot be read");
     }
-    if (tag == (kField << 3 | kBytes)) return Decode(value);
+    if (tag == (kUcxField << 3 | kBytes)) {
+      ASSIGN_OR_RETURN(ucx, DecodeUcx(value));
+    }
+    if (tag != (kField << 3 | kBytes)) continue;
+    ASSIGN_OR_RETURN(Hello hello, Decode(value));
+    hello.ucx = std::move(ucx);
+    return hello;
   }
   return NotFound("there is no hello");
 }

@@ -14,6 +14,7 @@
 
 #include "thalweg/base/status.h"
 #include "thalweg/cluster/peers/tcp_sockets.h"
+#include "thalweg/cluster/transport/ucx/ucx_door.h"
 
 namespace thalweg {
 
@@ -26,6 +27,8 @@ struct Hello {
   // Where the speaker waits for TCP connections; without a port: nowhere. Who has taken the channel
   // that way repeats it.
   TcpOffer tcp = {};
+  // The same of UCX: who has taken the channel that way repeats its secret, without an address.
+  UcxOffer ucx = {};
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 

@@ -17,7 +17,10 @@ TEST(HelloTest, AHelloIsFoundAmongOtherFields) {
   const std::string other(
       "\x08\x96\x01\x12\x02hi\x1d\x01\x02\x03\x04\x21\x01\x02\x03\x04\x05\x06\x07\x08", 21);
   const Hello bare{.task = "/job:ps/replica:0/task:1", .process = 7};
-  for (const Hello& said : {hello, bare}) {
+  Hello ucx = bare, taken = hello;
+  ucx.ucx = {.address = std::string(2000, '\x9f'), .secret = {5, ~uint64_t{6}}};
+  taken.ucx.secret = {0, 1};
+  for (const Hello& said : {hello, bare, ucx, taken}) {
     for (const std::string& bytes : {EncodeHello(said), other + EncodeHello(said) + other}) {
       const Result<Hello> found = FindHello(bytes);
       ASSERT_TRUE(found.ok()) << found.status().ToString();
@@ -41,9 +44,19 @@ TEST(HelloTest, AMalformedHelloIsRefused) {
   std::string host = good;  // longer than all that follows
   host[good.size() - texts - 4] = static_cast<char>(texts + 1);
   EXPECT_EQ(FindHello(host).status().code(), Code::kInvalidArgument);
+  const std::string with_ucx =
+      EncodeHello({.task = "a", .ucx = {.address = "b", .secret = {1, 2}}});
+  for (size_t size = 1; size < with_ucx.size(); ++size) {
+    EXPECT_FALSE(FindHello(with_ucx.substr(0, size)).ok()) << size;
+  }
+  const std::string vast =
+      EncodeHello({.task = "a", .ucx = {.address = std::string(100'000, 'b')}});
+  EXPECT_EQ(FindHello(vast).status().code(), Code::kInvalidArgument);
   std::mt19937_64 random(1);
   for (int i = 0; i < 100'000; ++i) {
-    std::string bytes = i % 2 == 0 ? good : std::string(random() % 80, '\0');
+    std::string bytes = i % 3 == 0   ? good
+                        : i % 3 == 1 ? with_ucx
+                                     : std::string(random() % 80, '\0');
     for (int k = 0; k < 4 && !bytes.empty(); ++k) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }

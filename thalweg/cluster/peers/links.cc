@@ -11,6 +11,7 @@
 #include "thalweg/cluster/transport/inproc/inproc_channel.h"
 #include "thalweg/cluster/transport/shm/shm_channel.h"
 #include "thalweg/cluster/transport/socket/socket_channel.h"
+#include "thalweg/cluster/transport/ucx/ucx_door.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
@@ -18,8 +19,8 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kTrialBytes = 4096;
-constexpr std::chrono::seconds kTcpPatience{1};  // for two connections and their proofs
-constexpr std::chrono::minutes kTcpPause{1};     // after a trial in vain
+constexpr std::chrono::seconds kPatience{1};  // for connections over a network and their proofs
+constexpr std::chrono::minutes kPause{1};     // after a trial in vain
 
 // Channels that one task of this process offers to another.
 class Offers {
@@ -55,7 +56,12 @@ Result<ChannelUse> ParseChannelUse(std::string_view name) {
   if (name == "sockets") return ChannelUse::kSockets;
   if (name == "tcp") return ChannelUse::kTcp;
   if (name == "calls") return ChannelUse::kNone;
-  return InvalidArgument("channels: expected any, memory, sockets, tcp or calls, got '", name, "'");
+  if (name == "ucx") {
+    RETURN_IF_ERROR(HasUcx());
+    return ChannelUse::kUcx;
+  }
+  return InvalidArgument("channels: expected any, memory, sockets, tcp, ucx or calls, got '", name,
+                         "'");
 }
 
 std::shared_ptr<Link> PeerLinks::FindOpen(const std::string& task) {
@@ -149,35 +155,38 @@ Result<std::unique_ptr<Channel>> PeerLinks::OverTcp(Result<TcpSockets> sockets) 
                            std::move(sockets->bulk));
 }
 
+Status PeerLinks::MayTry(const std::string& task) {
+  if (tcp_host_.empty()) return Unimplemented("this task has no address for channels");
+  MutexLock lock(mutex_);
+  const auto failed = failures_.find(task);
+  if (failed == failures_.end() || std::chrono::steady_clock::now() >= failed->second.again) {
+    return OkStatus();
+  }
+  return Unimplemented("a channel to ", task, " was tried in vain a while ago");
+}
+
 Result<TcpDoor> PeerLinks::OpenDoor(const std::string& task, uint64_t token) {
   if (use_ != ChannelUse::kAny && use_ != ChannelUse::kTcp) {
     return Unimplemented("TCP channels are switched off");
   }
-  if (tcp_host_.empty()) return Unimplemented("this task has no address for TCP channels");
-  {
-    MutexLock lock(mutex_);
-    const auto failed = tcp_failures_.find(task);
-    if (failed != tcp_failures_.end() && std::chrono::steady_clock::now() < failed->second.again) {
-      return Unimplemented("a TCP channel to ", task, " was tried in vain a while ago");
-    }
-  }
+  RETURN_IF_ERROR(MayTry(task));
   return TcpDoor::Open(tcp_host_, token);
 }
 
-void PeerLinks::NoteTcpFailure(const std::string& task, std::string_view why) {
+void PeerLinks::NoteFailure(const std::string& task, std::string_view why) {
   bool told = false;
   {
     MutexLock lock(mutex_);
-    TcpFailure& failure = tcp_failures_[task];
-    failure.again = std::chrono::steady_clock::now() + kTcpPause;
+    Failure& failure = failures_[task];
+    failure.again = std::chrono::steady_clock::now() + kPause;
     told = std::exchange(failure.told, failure.told || !why.empty());
   }
   if (told || why.empty() || logger_ == nullptr) return;
   logger_->Warning("values for ", task, " go by calls: ", why);
 }
 
-Result<std::string> PeerLinks::Ask(const std::string& task, const Hello& hello, TcpDoor* door,
-                                   const RpcCallOptions& making) {
+Result<std::string> PeerLinks::Ask(const std::string& task, const Hello& hello,
+                                   const Attend& attend, const RpcCallOptions& making) {
   struct Answer {
     UniqueFd there{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     Notification notification;
@@ -190,9 +199,37 @@ Result<std::string> PeerLinks::Ask(const std::string& task, const Hello& hello, 
                      eventfd_write(answer->there.get(), 1);
                      answer->notification.Notify();
                    });
-  if (door != nullptr && answer->there.valid()) door->AttendUntil(answer->there);
+  if (attend && answer->there.valid()) attend(answer->there);
   answer->notification.Wait();
   return std::move(answer->bytes);
+}
+
+Result<Hello> PeerLinks::Taken(const std::string& task, const Hello& hello,
+                               Result<std::string> answer, std::string_view refusal) {
+  RETURN_IF_ERROR(answer.status());
+  ASSIGN_OR_RETURN(const OwnedMessage response,
+                   ParseMessage(pb::GetStatusResponse::Descriptor(), *std::move(answer)));
+  Result<Hello> taken = FindHello(response->unknown_fields());
+  if (taken.ok() && taken->token == hello.token) return taken;
+  // Who says nothing is a task of TensorFlow's, or has been told to make no channels.
+  if (!refusal.empty()) NoteFailure(task, taken.ok() ? refusal : "");
+  return Unimplemented(task, " makes no channel with this task");
+}
+
+Result<std::unique_ptr<Channel>> PeerLinks::Made(const std::string& task,
+                                                 Result<std::unique_ptr<Channel>> channel) {
+  if (channel.ok()) return channel;
+  NoteFailure(task, channel.status().message());
+  return Unimplemented(channel.status().message());
+}
+
+Result<std::shared_ptr<Link>> PeerLinks::KeepAsked(const std::string& task,
+                                                   std::unique_ptr<Channel> channel,
+                                                   const Hello& taken) {
+  std::shared_ptr<Link> link = Keep(task, std::move(channel));
+  if (link == nullptr) return Cancelled("the task is stopping");
+  link->set_incarnation(taken.incarnation);
+  return link;
 }
 
 // The asked task connects while the asking one waits for its answer.
@@ -201,6 +238,7 @@ Result<std::shared_ptr<Link>> PeerLinks::Get(const std::string& task,
   if (use_ == ChannelUse::kNone) return Unimplemented("channels are switched off");
   if (std::shared_ptr<Link> link = FindOpen(task); link != nullptr) return link;
   Hello hello{.task = peers_.self(), .process = ThisProcess(), .token = RandomSeed()};
+  if (use_ == ChannelUse::kUcx) return GetByUcx(task, std::move(hello), making);
   Result<TcpDoor> door = OpenDoor(task, hello.token);
   if (door.ok()) hello.tcp = door->offer();
   if (use_ == ChannelUse::kTcp) RETURN_IF_ERROR(door.status());
@@ -208,56 +246,72 @@ Result<std::shared_ptr<Link>> PeerLinks::Get(const std::string& task,
   Result<UniqueFd> listener = Unimplemented("local sockets are switched off");
   if (use_ != ChannelUse::kTcp) listener = ListenLocally(hello.token);
   if (use_ == ChannelUse::kAny) Offers::Get().Put(hello.token, std::move(pair.second));
-  Result<std::string> answer = Ask(task, hello, door.ok() ? &*door : nullptr, making);
+  Attend attend;
+  if (door.ok()) attend = [&](const UniqueFd& end) { door->AttendUntil(end); };
+  Result<std::string> answer = Ask(task, hello, attend, making);
   const bool within = use_ == ChannelUse::kAny && Offers::Get().Take(hello.token) == nullptr;
-  RETURN_IF_ERROR(answer.status());
-  ASSIGN_OR_RETURN(const OwnedMessage response,
-                   ParseMessage(pb::GetStatusResponse::Descriptor(), *std::move(answer)));
-  const Result<Hello> taken = FindHello(response->unknown_fields());
-  if (!taken.ok() || taken->token != hello.token) {
-    // Who says nothing is a task of TensorFlow's, or has been told to make no channels.
-    if (door.ok()) NoteTcpFailure(task, taken.ok() ? "it makes no channel; its log says why" : "");
-    return Unimplemented(task, " makes no channel with this task");
-  }
-  if (door.ok() && taken->tcp.port == hello.tcp.port) {
-    Result<std::unique_ptr<Channel>> made = OverTcp(door->Take());
-    if (!made.ok()) {
-      NoteTcpFailure(task, made.status().message());
-      return Unimplemented(made.status().message());
-    }
-    pair.first = *std::move(made);
+  ASSIGN_OR_RETURN(const Hello taken,
+                   Taken(task, hello, std::move(answer),
+                         door.ok() ? "it makes no channel; its log says why" : ""));
+  if (door.ok() && taken.tcp.port == hello.tcp.port) {
+    ASSIGN_OR_RETURN(pair.first, Made(task, OverTcp(door->Take())));
   } else if (!within) {
     RETURN_IF_ERROR(listener.status());
     ASSIGN_OR_RETURN(pair.first, Accepted(*listener));
   }
-  std::shared_ptr<Link> link = Keep(task, std::move(pair.first));
-  if (link == nullptr) return Cancelled("the task is stopping");
-  link->set_incarnation(taken->incarnation);
-  return link;
+  return KeepAsked(task, std::move(pair.first), taken);
+}
+
+Result<std::shared_ptr<Link>> PeerLinks::GetByUcx(const std::string& task, Hello hello,
+                                                  const RpcCallOptions& making) {
+  RETURN_IF_ERROR(MayTry(task));
+  ASSIGN_OR_RETURN(const Transports transports, StartedTransports());
+  Result<UcxDoor> door = UcxDoor::Open(tcp_host_);
+  if (!door.ok()) return Made(task, door.status()).status();
+  hello.ucx = door->offer();
+  Result<std::string> answer = Ask(
+      task, hello, [&](const UniqueFd& end) { door->AttendUntil(end); }, making);
+  ASSIGN_OR_RETURN(const Hello taken,
+                   Taken(task, hello, std::move(answer),
+                         "it makes no channel over UCX, which both must be told to use"));
+  ASSIGN_OR_RETURN(std::unique_ptr<Channel> channel, Made(task, door->Take(transports.io)));
+  return KeepAsked(task, std::move(channel), taken);
 }
 
 Result<std::unique_ptr<Channel>> PeerLinks::ConnectedByTcp(const Hello& hello,
                                                            std::string_view from) {
   TcpOffer offer = hello.tcp;
   if (IsEveryHost(offer.host)) offer.host = from;
-  return OverTcp(ConnectByTcp(offer, hello.token, kTcpPatience));
+  return OverTcp(ConnectByTcp(offer, hello.token, kPatience));
 }
 
-std::unique_ptr<Channel> PeerLinks::Take(const Hello& hello, std::string_view from, bool* by_tcp) {
+Result<std::unique_ptr<Channel>> PeerLinks::ConnectedByUcx(const Hello& hello) {
+  ASSIGN_OR_RETURN(const Transports transports, StartedTransports());
+  return ConnectByUcx(hello.ucx, tcp_host_, transports.io, kPatience);
+}
+
+std::unique_ptr<Channel> PeerLinks::Take(const Hello& hello, std::string_view from, Hello* answer) {
   if (use_ == ChannelUse::kAny && hello.process == ThisProcess()) {
     std::unique_ptr<Channel> within = Offers::Get().Take(hello.token);
     if (within != nullptr) return within;
   }
-  if (use_ != ChannelUse::kTcp) {
-    Result<std::unique_ptr<Channel>> here = ConnectedHere(hello.token);
-    if (here.ok()) return *std::move(here);
-    if (use_ != ChannelUse::kAny) return nullptr;
+  Result<std::unique_ptr<Channel>> far = Unimplemented("nothing is tried");
+  if (use_ == ChannelUse::kUcx) {
+    if (hello.ucx.address.empty()) return nullptr;
+    answer->ucx.secret = hello.ucx.secret;
+    far = ConnectedByUcx(hello);
+  } else {
+    if (use_ != ChannelUse::kTcp) {
+      Result<std::unique_ptr<Channel>> here = ConnectedHere(hello.token);
+      if (here.ok()) return *std::move(here);
+      if (use_ != ChannelUse::kAny) return nullptr;
+    }
+    if (hello.tcp.port == 0) return nullptr;
+    answer->tcp.port = hello.tcp.port;
+    far = ConnectedByTcp(hello, from);
   }
-  if (hello.tcp.port == 0) return nullptr;
-  *by_tcp = true;
-  Result<std::unique_ptr<Channel>> far = ConnectedByTcp(hello, from);
   if (far.ok()) return *std::move(far);
-  NoteTcpFailure(hello.task, far.status().message());
+  NoteFailure(hello.task, far.status().message());
   return nullptr;
 }
 
@@ -267,11 +321,9 @@ std::string PeerLinks::Accept(std::string_view unknown_fields, std::string_view 
   if (!hello.ok()) return "";
   Hello answer{
       .task = peers_.self(), .process = ThisProcess(), .incarnation = steps_.incarnation()};
-  bool by_tcp = false;
-  std::unique_ptr<Channel> channel = Take(*hello, from, &by_tcp);
+  std::unique_ptr<Channel> channel = Take(*hello, from, &answer);
   if (channel != nullptr && Keep(hello->task, std::move(channel)) != nullptr) {
     answer.token = hello->token;
-    if (by_tcp) answer.tcp.port = hello->tcp.port;
   }
   return EncodeHello(answer);
 }

@@ -9,12 +9,13 @@
 //
 // Threads: every member from any; Get makes a call, Accept waits for a second at most.
 // Errors: Unimplemented where the other task knows no channels or none can be made to it: it is
-// spoken to in TensorFlow's way. Where TCP was tried for it in vain, that is logged, once a task,
-// and not tried again for a minute.
+// spoken to in TensorFlow's way. Where TCP or UCX was tried for it in vain, that is logged, once a
+// task, and not tried again for a minute.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,9 +39,11 @@ enum class ChannelUse {
   kSockets,  // channels over unix sockets, also within a process
   kMemory,   // channels through shared memory, also within a process
   kTcp,      // channels over TCP, also within a host
+  kUcx,      // channels over UCX, also within a host, to tasks that use it too
   kAny,      // the first that can be had: within a process, shared memory, unix sockets, TCP
 };
-// "any", "memory", "sockets", "tcp" or "calls", which is kNone.
+// "any", "memory", "sockets", "tcp", "ucx" or "calls", which is kNone. Unimplemented for "ucx" in a
+// build without it.
 Result<ChannelUse> ParseChannelUse(std::string_view name);
 
 class PeerLinks {
@@ -76,17 +79,31 @@ class PeerLinks {
     Status memory;  // why shared memory cannot be had
   };
 
-  // What was tried over TCP and came to nothing.
-  struct TcpFailure {
+  // What was tried over a network and came to nothing.
+  struct Failure {
     std::chrono::steady_clock::time_point again;  // not before
     bool told = false;
   };
+  // Lets the other side in till the descriptor can be read.
+  using Attend = std::function<void(const UniqueFd&)>;
 
-  // Of the one who asked.
+  // Of the one who asked. Unimplemented where it was tried in vain a while ago, or this task has no
+  // address.
+  Status MayTry(const std::string& task) EXCLUDES(mutex_);
   Result<TcpDoor> OpenDoor(const std::string& task, uint64_t token) EXCLUDES(mutex_);
-  // The answer of a task; who knows of the door is let in meanwhile.
-  Result<std::string> Ask(const std::string& task, const Hello& hello, TcpDoor* door,
+  // The answer of a task, which may come to a door meanwhile.
+  Result<std::string> Ask(const std::string& task, const Hello& hello, const Attend& attend,
                           const RpcCallOptions& making);
+  // What it has taken. `refusal`: what is said where it makes none; empty: nothing.
+  Result<Hello> Taken(const std::string& task, const Hello& hello, Result<std::string> answer,
+                      std::string_view refusal) EXCLUDES(mutex_);
+  Result<std::shared_ptr<Link>> GetByUcx(const std::string& task, Hello hello,
+                                         const RpcCallOptions& making) EXCLUDES(mutex_);
+  // One over a network, or why there is none, which is noted.
+  Result<std::unique_ptr<Channel>> Made(const std::string& task,
+                                        Result<std::unique_ptr<Channel>> channel) EXCLUDES(mutex_);
+  Result<std::shared_ptr<Link>> KeepAsked(const std::string& task, std::unique_ptr<Channel> channel,
+                                          const Hello& taken) EXCLUDES(mutex_);
   // The other side has connected once for shared memory, twice for sockets, also after a first
   // attempt that came to nothing.
   Result<std::unique_ptr<Channel>> Accepted(const UniqueFd& listener) EXCLUDES(mutex_);
@@ -96,11 +113,12 @@ class PeerLinks {
   Result<std::unique_ptr<Channel>> ConnectedByMemory(uint64_t token, const Transports& transports);
   Result<std::unique_ptr<Channel>> ConnectedByTcp(const Hello& hello, std::string_view from)
       EXCLUDES(mutex_);
-  void NoteTcpFailure(const std::string& task, std::string_view why) EXCLUDES(mutex_);
+  Result<std::unique_ptr<Channel>> ConnectedByUcx(const Hello& hello) EXCLUDES(mutex_);
+  void NoteFailure(const std::string& task, std::string_view why) EXCLUDES(mutex_);
   Result<Transports> StartedTransports() EXCLUDES(mutex_);
   std::unique_ptr<Channel> Shared(std::unique_ptr<Channel> channel, const Transports& transports);
-  // `by_tcp`: set where it goes that way. Null: there is no way to it.
-  std::unique_ptr<Channel> Take(const Hello& hello, std::string_view from, bool* by_tcp)
+  // `answer` says which way it goes. Null: there is no way to it.
+  std::unique_ptr<Channel> Take(const Hello& hello, std::string_view from, Hello* answer)
       EXCLUDES(mutex_);
   std::shared_ptr<Link> Keep(const std::string& task, std::unique_ptr<Channel> channel)
       EXCLUDES(mutex_);
@@ -113,7 +131,7 @@ class PeerLinks {
   std::atomic<Allocator*> step_allocator_{nullptr};
   Mutex mutex_;
   Transports transports_ GUARDED_BY(mutex_);  // null: none was needed yet
-  std::map<std::string, TcpFailure> tcp_failures_ GUARDED_BY(mutex_);
+  std::map<std::string, Failure> failures_ GUARDED_BY(mutex_);
   // The hub keeps those that are open.
   std::map<std::string, std::weak_ptr<Link>> links_ GUARDED_BY(mutex_);
 };

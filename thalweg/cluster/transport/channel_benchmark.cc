@@ -3,7 +3,8 @@
 //   build/release/bin/channel_benchmark channel_100M --variant shm --seconds 2
 // NAME: channel_4B, channel_4K, channel_1M, channel_100M, channel_1G. Variants: shm (the tensor
 // lies in the arena), shm_copy (it does not), shm_full (and the arena has no room for it), unix,
-// tcp, and raw_unix, raw_tcp: blocking sockets without a channel. One float tensor goes over, all
+// tcp, ucx (where it is built with it), and raw_unix, raw_tcp: blocking sockets without a channel.
+// One float tensor goes over, all
 // of it is read there, four bytes come back.
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +26,7 @@
 
 #include "thalweg/cluster/transport/shm/shm_channel.h"
 #include "thalweg/cluster/transport/socket/socket_channel.h"
+#include "thalweg/cluster/transport/ucx/ucx_door.h"
 
 namespace thalweg {
 namespace {
@@ -149,10 +152,37 @@ class RawSide : public Side {
   volatile uint64_t sum_ = 0;
 };
 
+// `talk` carries the offer, and from the other side that it has come.
+std::unique_ptr<Channel> UcxSide(const std::shared_ptr<IoThread>& io, const UniqueFd& talk,
+                                 bool initiator) {
+  constexpr const char* kHost = "127.0.0.1";
+  std::array<char, 4096> bytes;
+  if (initiator) {
+    UcxDoor door = *UcxDoor::Open(kHost);
+    std::memcpy(bytes.data(), door.offer().secret.data(), sizeof(UcxSecret));
+    const size_t n = door.offer().address.copy(bytes.data() + sizeof(UcxSecret),
+                                               bytes.size() - sizeof(UcxSecret));
+    CHECK(write(talk.get(), bytes.data(), sizeof(UcxSecret) + n) > 0);
+    door.AttendUntil(talk);
+    return *door.Take(io);
+  }
+  const ssize_t n = read(talk.get(), bytes.data(), bytes.size());
+  CHECK(n > static_cast<ssize_t>(sizeof(UcxSecret)));
+  UcxOffer offer;
+  std::memcpy(offer.secret.data(), bytes.data(), sizeof(UcxSecret));
+  offer.address.assign(bytes.data() + sizeof(UcxSecret), bytes.data() + n);
+  auto channel = *ConnectByUcx(offer, kHost, io, std::chrono::seconds(10));
+  CHECK(write(talk.get(), "c", 1) == 1);
+  return channel;
+}
+
 std::unique_ptr<Side> MakeSide(const std::string& variant, UniqueFd first, UniqueFd second,
                                bool initiator, size_t incoming) {
   if (variant.starts_with("raw")) return std::make_unique<RawSide>(std::move(first), incoming);
   const std::shared_ptr<IoThread> io = *IoThread::Start();
+  if (variant == "ucx") {
+    return std::make_unique<ChannelSide>(UcxSide(io, first, initiator), nullptr);
+  }
   if (!variant.starts_with("shm")) {
     return std::make_unique<ChannelSide>(
         *MakeSocketChannel(io, std::move(first), std::move(second)), nullptr);
@@ -183,8 +213,9 @@ int Run(const std::string& name, const std::string& variant, double seconds) {
                                                {"channel_1M", 1'000'000},
                                                {"channel_100M", 100'000'000},
                                                {"channel_1G", 1'000'000'000}};
-  const std::vector<std::string> variants = {"shm", "shm_copy", "shm_full", "unix",
-                                             "tcp", "raw_unix", "raw_tcp"};
+  std::vector<std::string> variants = {"shm", "shm_copy", "shm_full", "unix",
+                                       "tcp", "raw_unix", "raw_tcp"};
+  if (HasUcx().ok()) variants.emplace_back("ucx");
   const auto size = sizes.find(name);
   if (size == sizes.end() ||
       std::find(variants.begin(), variants.end(), variant) == variants.end()) {
