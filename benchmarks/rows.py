@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of `./dev bench`: their names, our programs, and the peers that benchmarks/peers/workloads.md admits for them."""
 import collections
+import os
 import sys
 
 # items: nodes, calls or iterations in a step; goal: seconds that our first program should take at most, of a cluster's rows
@@ -17,6 +18,9 @@ JAX, ORT = ("jax", "jax_.py", ""), ("onnxruntime", "ort_.py", "")
 ALL = [TF, TORCH, JAX]
 CHANNELS = [(variant, ["{root}/build/release/bin/channel_benchmark"], variant)
             for variant in ("shm", "shm_copy", "unix", "tcp", "raw_unix", "raw_tcp")]  # raw: sockets without a channel
+UCX_BENCHMARK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "ucx", "bin", "channel_benchmark")
+if os.path.exists(UCX_BENCHMARK):  # made by ./dev ucx
+    CHANNELS.append(("ucx", [UCX_BENCHMARK], "ucx"))
 WIRE = ("python", [sys.executable, "{root}/benchmarks/wire.py"], "thalweg")
 SCALE = ("python", [sys.executable, "{root}/benchmarks/scale.py"], "")
 TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 client, our servers", "../wire.py", "tf_client"),
