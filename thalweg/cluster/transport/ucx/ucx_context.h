@@ -14,16 +14,17 @@
 namespace thalweg {
 
 // What is called of it.
-#define THALWEG_UCX_FUNCTIONS(F)                                                               \
-  F(ucp_init_version)                                                                          \
-  F(ucp_config_read)                                                                           \
-  F(ucp_config_modify) F(ucp_config_release) F(ucp_get_version) F(ucp_get_version_string)      \
-      F(ucp_worker_create) F(ucp_worker_destroy) F(ucp_worker_get_efd) F(ucp_worker_arm)       \
-          F(ucp_worker_signal) F(ucp_worker_progress) F(ucp_worker_get_address)                \
-              F(ucp_worker_release_address) F(ucp_worker_set_am_recv_handler) F(ucp_ep_create) \
-                  F(ucp_ep_close_nbx) F(ucp_am_send_nbx) F(ucp_am_recv_data_nbx)               \
-                      F(ucp_am_data_release) F(ucp_request_free) F(ucp_request_check_status)   \
-                          F(ucs_status_string)
+// clang-format off
+#define THALWEG_UCX_FUNCTIONS(F)                                              \
+  F(ucp_init_version) F(ucp_get_version) F(ucp_get_version_string)            \
+  F(ucp_config_read) F(ucp_config_modify) F(ucp_config_release)               \
+  F(ucp_worker_create) F(ucp_worker_destroy) F(ucp_worker_get_efd)            \
+  F(ucp_worker_arm) F(ucp_worker_signal) F(ucp_worker_progress)               \
+  F(ucp_worker_get_address) F(ucp_worker_release_address)                     \
+  F(ucp_worker_set_am_recv_handler) F(ucp_ep_create) F(ucp_ep_close_nbx)      \
+  F(ucp_am_send_nbx) F(ucp_am_recv_data_nbx) F(ucp_am_data_release)           \
+  F(ucp_request_free) F(ucp_request_check_status) F(ucs_status_string)
+// clang-format on
 
 struct UcxLibrary {
 #define THALWEG_UCX_MEMBER(name) decltype(&::name) name = nullptr;
