@@ -459,7 +459,8 @@ typedef struct TwServerOptions {
    */
   int64_t stuck_after_ms;
   /* How values go to other tasks of ours: "memory", "sockets" (unix), "tcp", "calls", or "any" of
-   * them, the fastest that can be had; NULL: any. */
+   * them, the fastest that can be had; "ucx", where it is built with it, to tasks that say so too;
+   * NULL: any. */
   const char* channels;
 } TwServerOptions;
 TW_EXPORT void tw_server_options_init(TwServerOptions* options);
