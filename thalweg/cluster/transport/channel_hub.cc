@@ -178,7 +178,7 @@ void ChannelHub::Sleep(View& view, Sleeper& self, SteadyTime until) {
     MutexLock lock(mutex_);
     sleepers_.push_back(&self);
     num_sleepers_.exchange(static_cast<int>(sleepers_.size()));  // see Wake()
-    if (leader_ != nullptr && leader_->of_hub) {  // it need not stand between
+    if (leader_ != nullptr && leader_->of_hub) {                 // it need not stand between
       leading_ = false;
       std::exchange(leader_, nullptr)->Wake();
     }
