@@ -107,7 +107,12 @@ UcxChannel::~UcxChannel() {
 }
 
 Status UcxChannel::Watch(std::shared_ptr<IoThread> io) {
-  ASSIGN_OR_RETURN(watch_, IoWatch::Make(std::move(io), end_->event_fd(), [this](uint32_t) {
+  int event_fd = -1;
+  {
+    MutexLock lock(mutex_);
+    event_fd = end_->event_fd();
+  }
+  ASSIGN_OR_RETURN(watch_, IoWatch::Make(std::move(io), event_fd, [this](uint32_t) {
                      Turn turn(*this);
                      if (bell_.armed() || end_->sending()) Attend();
                    }));
@@ -205,11 +210,12 @@ bool UcxChannel::PollLocked(ChannelSink& sink, int budget) {
     end_->Progress();  // what was sent is let go of
     return false;
   }
-  Result<bool> more = Receive(sink, budget);
+  Result<bool> received = Receive(sink, budget);
+  const bool more = received.ok() && *received;
   if (their_close_.has_value()) {
     End(*std::move(their_close_), false);
-  } else if (!more.ok()) {
-    End(std::move(more).status(), true);
+  } else if (!received.ok()) {
+    End(std::move(received).status(), true);
   }
   if (closed_.load()) {
     said_.store(true);
@@ -223,10 +229,10 @@ bool UcxChannel::PollLocked(ChannelSink& sink, int budget) {
     sink.OnClosed(why);
     return false;
   }
-  if (*more != left_over_.load(std::memory_order_relaxed)) left_over_.store(*more);
+  if (more != left_over_.load(std::memory_order_relaxed)) left_over_.store(more);
   // Another thread may have armed meanwhile, and has not seen what this one leaves.
-  if (*more && bell_.armed()) bell_.Ring();
-  return *more;
+  if (more && bell_.armed()) bell_.Ring();
+  return more;
 }
 
 // Records first: large tensors wait for them. An error: the channel has ended.
