@@ -24,8 +24,7 @@ class FakeChannel : public Channel {
   }
   void OnArrival(std::function<void()> ring) override { ring_ = std::move(ring); }
   bool Arm() override {
-    armed_by = std::this_thread::get_id();
-    armed = true;
+    if (!armed.exchange(true)) armed_by = std::this_thread::get_id();
     return !here || !armed.exchange(false);
   }
   void Disarm() override {
