@@ -2,7 +2,7 @@
 """Tasks that have no shared memory and no unix sockets in common exchange tensors over TCP: here, because they are told to."""
 import pytest
 import thalweg as tf
-from two_tasks import build, check_steps, connections, two_tasks
+from two_tasks import check_a_killed_ps_is_noticed, check_steps, connections, two_tasks
 
 
 @pytest.fixture(name="cluster")
@@ -19,16 +19,7 @@ def test_tensors_go_through_two_connections_of_their_own(cluster):
 
 
 def test_a_killed_task_is_noticed_and_its_successor_connected(cluster):
-    with tf.Graph().as_default() as graph:
-        v, update = build()
-        with tf.Session(cluster.target, graph=graph) as s:
-            s.run(v.initializer)
-            s.run(update)
-            cluster.kill("ps")
-            with pytest.raises(tf.errors.UnavailableError, match="/job:ps"):
-                s.run(update)
-    cluster.start("ps")
-    check_steps(cluster.target)
+    check_a_killed_ps_is_noticed(cluster)
     assert connections(cluster, "ps") == connections(cluster, "worker") == 2
 
 

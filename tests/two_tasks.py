@@ -5,6 +5,7 @@ import os
 import subprocess
 
 import numpy as np
+import pytest
 import serving
 import thalweg as tf
 from thalweg.local_cluster import free_ports
@@ -78,3 +79,17 @@ def check_steps(target, steps=5):
             for i in range(1, steps + 1):
                 np.testing.assert_array_equal(s.run(update), np.full(FLOATS, 3.0**i, np.float32))
             np.testing.assert_array_equal(kept, np.ones(FLOATS, np.float32))
+
+
+def check_a_killed_ps_is_noticed(cluster):
+    """By the step that needs it; steps go on when it is there again."""
+    with tf.Graph().as_default() as graph:
+        v, update = build()
+        with tf.Session(cluster.target, graph=graph) as s:
+            s.run(v.initializer)
+            s.run(update)
+            cluster.kill("ps")
+            with pytest.raises(tf.errors.UnavailableError, match="/job:ps"):
+                s.run(update)
+    cluster.start("ps")
+    check_steps(cluster.target)

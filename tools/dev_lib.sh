@@ -209,9 +209,9 @@ dev_ucx() {
   at_most ucx 0 "$@"
   dev_setup ucx
   build ucx cluster_test thalweg thalweg_package channel_benchmark
-  counted "channels over UCX" -- build/ucx/bin/cluster_test --gtest_filter='*Ucx*:RecordOrder*:PeerLinks*'
+  counted "channels over UCX" -- build/ucx/bin/cluster_test --gtest_filter='*Ucx*:RecordOrder*'
   THALWEG_COMMAND=$PWD/build/ucx/bin/thalweg PYTHONPATH=$PWD/build/ucx/python \
-    counted "tasks that use UCX" -- $python -m pytest -q -p no:cacheprovider tests/test_ucx_channels.py
+    counted "tasks that use UCX" -- $python -m pytest -q -p no:cacheprovider tests/ucx
 }
 
 dev_libraries() {

@@ -4,8 +4,16 @@
 #include <cstring>
 
 #include "thalweg/cluster/transport/payload.h"
+#include "thalweg/cluster/transport/record.h"
 
 namespace thalweg {
+
+Status CheckAnnounced(uint64_t bytes, size_t others) {
+  constexpr size_t kMost = 1 << 16;
+  if (bytes <= kMaxRecordPayload) return DataLoss("a large tensor of ", bytes, " bytes");
+  if (others < kMost) return OkStatus();
+  return ResourceExhausted(kMost, " large tensors are announced and have not come");
+}
 
 Status ComingTensor::Begin(ChannelSink& sink) {
   if (std::exchange(begun_, true) || !IsPlain(head_.dtype)) return OkStatus();

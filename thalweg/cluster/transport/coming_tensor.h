@@ -11,6 +11,7 @@
 // malformed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@
 #include "thalweg/cluster/transport/channel.h"
 
 namespace thalweg {
+
+// Whether one of so many bytes may be announced where others are that have not come: DataLoss,
+// ResourceExhausted.
+Status CheckAnnounced(uint64_t bytes, size_t others);
 
 class ComingTensor {
  public:

@@ -12,7 +12,6 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kFirstCapacity = size_t{16} << 10;
-constexpr size_t kMaxComing = 1 << 16;  // large tensors announced and not here
 
 }  // namespace
 
@@ -90,12 +89,7 @@ Status SocketReceiver::Handle(ChannelSink& sink, Record& record) {
     case RecordKind::kTensor:
       return DeliverTensor(sink, record.head, record.payload);
     case RecordKind::kBulk:
-      if (record.payload_bytes <= kMaxRecordPayload) {
-        return DataLoss("a large tensor of ", record.payload_bytes, " bytes");
-      }
-      if (coming_.size() >= kMaxComing) {
-        return ResourceExhausted(kMaxComing, " large tensors are announced and have not come");
-      }
+      RETURN_IF_ERROR(CheckAnnounced(record.payload_bytes, coming_.size()));
       coming_.emplace_back(std::move(record.head), record.payload_bytes);
       return OkStatus();
     case RecordKind::kClose:

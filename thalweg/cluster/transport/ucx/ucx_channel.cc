@@ -21,9 +21,8 @@
 namespace thalweg {
 namespace {
 
-constexpr size_t kMaxComing = 1 << 16;  // large tensors announced and not here
-constexpr int kMaxLanding = 8;          // pieces that are received at once
-constexpr int kTurn = 64;               // how often one thread moves things before others may
+constexpr int kMaxLanding = 8;  // pieces that are received at once
+constexpr int kTurn = 64;       // how often one thread moves things before others may
 
 // A large tensor on its way.
 struct Coming {
@@ -277,12 +276,7 @@ Status UcxChannel::Handle(ChannelSink& sink, Record& record) {
     case RecordKind::kTensor:
       return DeliverTensor(sink, record.head, record.payload);
     case RecordKind::kBulk:
-      if (record.payload_bytes <= kMaxRecordPayload) {
-        return DataLoss("a large tensor of ", record.payload_bytes, " bytes");
-      }
-      if (coming_.size() >= kMaxComing) {
-        return ResourceExhausted(kMaxComing, " large tensors are announced and have not come");
-      }
+      RETURN_IF_ERROR(CheckAnnounced(record.payload_bytes, coming_.size()));
       coming_.emplace_back(std::move(record.head), record.payload_bytes, next_piece_);
       next_piece_ += (record.payload_bytes - 1) / kUcxPiece + 1;
       return OkStatus();

@@ -1,29 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that are told to use UCX: in a build that has it (`./dev ucx`); any other refuses the option."""
+"""Tasks that are told to use UCX, of a build that has it: ./dev ucx."""
+import os
+import sys
+
 import pytest
-import thalweg as tf
-from two_tasks import build, check_steps, connections, two_tasks
 
-
-def why_not():
-    try:
-        tf.train.Server({"a": ["127.0.0.1:0"]}, channels="ucx")
-    except tf.errors.UnimplementedError as error:
-        return str(error)
-    return ""
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from two_tasks import check_a_killed_ps_is_noticed, check_steps, connections, two_tasks
 
 
 @pytest.fixture(name="cluster")
 def two_processes():
-    if why := why_not():
-        pytest.skip(why)
     with two_tasks("--channels", "ucx") as cluster:
         yield cluster
-
-
-def test_a_build_without_it_says_how_to_make_one_with_it():
-    why = why_not()
-    assert not why or "-DTHALWEG_UCX=ON" in why
 
 
 def test_tensors_go_over_ucx(cluster):
@@ -36,16 +25,7 @@ def test_tensors_go_over_ucx(cluster):
 
 
 def test_a_killed_task_is_noticed_and_its_successor_connected(cluster):
-    with tf.Graph().as_default() as graph:
-        v, update = build()
-        with tf.Session(cluster.target, graph=graph) as s:
-            s.run(v.initializer)
-            s.run(update)
-            cluster.kill("ps")
-            with pytest.raises(tf.errors.UnavailableError, match="/job:ps"):
-                s.run(update)
-    cluster.start("ps")
-    check_steps(cluster.target)
+    check_a_killed_ps_is_noticed(cluster)
     assert connections(cluster, "ps") > 0
 
 
