@@ -36,8 +36,7 @@ Pixel<A> HsvOf(Pixel<A> rgb) {
 
 template <class A>
 Pixel<A> RgbOf(Pixel<A> hsv) {
-  const auto [hue, saturation, value] = hsv;
-  const A sixth = hue * 6;
+  const A sixth = hsv.x * 6, saturation = hsv.y, value = hsv.z;
   const auto channel = [&](A wave) {
     return (1 - saturation + saturation * std::clamp(wave, A{0}, A{1})) * value;
   };

@@ -20,8 +20,8 @@ V Conjugate(V value) {
 
 // What sums are kept in: integers wrap around.
 template <class T>
-using Sum = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
-                               std::type_identity<Value<T>>>::type;
+using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                        std::type_identity<Value<T>>>::type;
 
 // Columns [begin, end) of the product; 16-bit floats are summed in float.
 template <class T>
