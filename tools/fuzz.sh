@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fuzz.sh SECONDS [NAME...]: builds fuzzers with clang's libFuzzer and runs them one after another, SECONDS in all, each beginning
-# with its committed corpus tests/fuzz/NAME/. Without names all of them; `parsers` stands for all but `kernels`, which needs a
-# build of kernels and what they call, and therefore comes last, as a step of its own. What a fuzzer finds is left in
+# with its committed corpus tests/fuzz/NAME/. Without names all of them; `parsers` stands for all but `services` and `kernels`, which
+# need the whole machine built (14 minutes on two cores) and come last, as a step of their own. What a fuzzer finds is left in
 # build/fuzz/found/ with the command that repeats it.
 set -uo pipefail
 seconds=$1
@@ -9,12 +9,16 @@ shift
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
 
 parsers=()
+machine=()
 for folder in tests/fuzz/*/; do
   name=$(basename "$folder")
-  [[ $name = kernels ]] || parsers+=("$name")
+  case $name in
+    services | kernels) machine+=("$name") ;;
+    *) parsers+=("$name") ;;
+  esac
 done
 if [[ $# = 0 ]]; then
-  names=("${parsers[@]}" kernels)
+  names=("${parsers[@]}" "${machine[@]}")
 else
   names=()
   for name in "$@"; do
@@ -47,13 +51,13 @@ run() {  # run NAME
 }
 
 failed=0
-others=()
-for name in "${names[@]}"; do [[ $name = kernels ]] || others+=("$name"); done
-if [[ ${#others[@]} -gt 0 ]]; then
-  build "${others[@]}" || exit 1
-  for name in "${others[@]}"; do run "$name" || failed=1; done
-fi
-if [[ " ${names[*]} " = *" kernels "* ]]; then
-  build kernels && run kernels || failed=1
-fi
+all() {  # all NAME...: those of them that were asked for, built together, then run
+  local name mine=()
+  for name in "$@"; do [[ " ${names[*]} " != *" $name "* ]] || mine+=("$name"); done
+  [[ ${#mine[@]} -gt 0 ]] || return 0
+  build "${mine[@]}" || { failed=1; return; }
+  for name in "${mine[@]}"; do run "$name" || failed=1; done
+}
+all "${parsers[@]}"
+all "${machine[@]}"
 exit $failed
