@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kField = 77'301;     // beyond all that TensorFlow's messages have
 constexpr uint64_t kUcxField = 77'302;  // ahead of it, where UCX is used
 constexpr uint64_t kBytes = 2;          // the wire type
-constexpr uint8_t kVersion = 2;
+constexpr uint8_t kVersion = 3;
 constexpr size_t kMostTask = 256;
 constexpr size_t kMostHost = 64;  // a numeric address has fewer
 constexpr size_t kMostAddress = size_t{64} << 10;

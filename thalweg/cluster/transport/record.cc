@@ -113,6 +113,11 @@ Status ParseHead(std::string_view rest, const Prefix& prefix, Record* record) {
   return rest.empty() ? OkStatus() : DataLoss("bytes follow the head of a tensor");
 }
 
+Status ParseLentPiece(std::string_view rest, Record* record) {
+  if (!Take(rest, &record->place) || !Take(rest, &record->payload_bytes)) return Truncated();
+  return rest.empty() ? OkStatus() : DataLoss("bytes follow the place of a lent piece");
+}
+
 Status ParseReleases(std::string_view rest, Record* record) {
   record->releases.clear();
   uint64_t loan;
@@ -167,6 +172,15 @@ size_t EncodePiecePrefix(size_t piece_bytes, char* out) {
   return kPrefixBytes;
 }
 
+std::string EncodeLentPiece(const SharedPlace& place, uint64_t piece_bytes) {
+  std::string out;
+  Append(out, Prefix{.bytes = static_cast<uint32_t>(kPrefixBytes + sizeof place + 8),
+                     .kind = RecordKind::kLentPiece});
+  Append(out, place);
+  Append(out, piece_bytes);
+  return out;
+}
+
 std::string EncodeReleases(std::span<const uint64_t> loans) {
   std::string out;
   Append(out, Prefix{.bytes = static_cast<uint32_t>(kPrefixBytes + 8 * loans.size()),
@@ -213,6 +227,8 @@ Status ParseRecord(std::string_view bytes, Record* record) {
       record->payload_bytes = rest.size();
       record->payload = rest;
       return OkStatus();
+    case RecordKind::kLentPiece:
+      return ParseLentPiece(rest, record);
     case RecordKind::kRelease:
       return ParseReleases(rest, record);
     case RecordKind::kClose:

@@ -6,6 +6,7 @@
 //   tensor     head (40 bytes, dimensions), then its bytes
 //   bulk       head; its bytes come elsewhere: on the bulk connection, or as pieces
 //   piece      bytes of the tensor whose bulk record came last, the next ones (no bulk connection)
+//   lent piece piece and offset where the next of these bytes are, number of the loan, how many
 //   shared     head, then piece and offset where the bytes are, and the number of the loan
 //   release    numbers of loans that are over
 //   close      code, then the text
@@ -32,6 +33,7 @@ enum class RecordKind : uint8_t {
   kRelease = 5,
   kClose = 6,
   kPiece = 7,
+  kLentPiece = 8,
 };
 
 // Tensors of more bytes do not travel inside records.
@@ -55,9 +57,9 @@ struct Record {
   RecordKind kind = RecordKind::kControl;
   std::string_view control;        // control
   TensorHead head;                 // tensor, bulk, shared
-  uint64_t payload_bytes = 0;      // the same
+  uint64_t payload_bytes = 0;      // the same, piece, lent piece
   std::string_view payload;        // tensor, piece
-  SharedPlace place;               // shared
+  SharedPlace place;               // shared, lent piece
   std::vector<uint64_t> releases;  // release
   Status why;                      // close
 };
@@ -68,6 +70,7 @@ size_t EncodeHead(RecordKind kind, const TensorHead& head, uint64_t payload_byte
                   const SharedPlace& place, char* out);
 size_t EncodeControlPrefix(size_t control_bytes, char* out);  // 8 bytes
 size_t EncodePiecePrefix(size_t piece_bytes, char* out);      // likewise
+std::string EncodeLentPiece(const SharedPlace& place, uint64_t piece_bytes);
 std::string EncodeReleases(std::span<const uint64_t> loans);
 std::string EncodeClose(const Status& why);
 

@@ -32,7 +32,8 @@ std::vector<std::string> GoodRecords() {
           TensorRecord(RecordKind::kBulk, kHead, 8),
           TensorRecord(RecordKind::kShared, kHead, 8),
           EncodeReleases(loans),
-          EncodeClose(Aborted("why"))};
+          EncodeClose(Aborted("why")),
+          EncodeLentPiece({.piece = 6, .offset = 7, .loan = 8}, 9)};
 }
 
 TEST(Record, ReadsWhatItWrote) {
@@ -56,6 +57,11 @@ TEST(Record, ReadsWhatItWrote) {
   EXPECT_EQ(record.releases.size(), 3u);
   ASSERT_TRUE(ParseRecord(good[5], &record).ok());
   EXPECT_EQ(record.why.ToString(), Aborted("why").ToString());
+  ASSERT_TRUE(ParseRecord(good[6], &record).ok());
+  EXPECT_EQ(record.place.piece, 6u);
+  EXPECT_EQ(record.place.offset, 7u);
+  EXPECT_EQ(record.place.loan, 8u);
+  EXPECT_EQ(record.payload_bytes, 9u);
 }
 
 TEST(Record, RefusesWhatContradictsItself) {
@@ -76,6 +82,9 @@ TEST(Record, RefusesWhatContradictsItself) {
   bad.dead = true;
   EXPECT_FALSE(ParseRecord(TensorRecord(RecordKind::kTensor, bad, 8, "12345678"), &record).ok());
   EXPECT_FALSE(RecordLength(std::string(8, '\0')).ok());
+  std::string longer = EncodeLentPiece({}, 9) + "x";
+  longer[0] = static_cast<char>(longer.size());
+  EXPECT_FALSE(ParseRecord(longer, &record).ok());
   EXPECT_FALSE(RecordLength(std::string(8, '\xff')).ok());
   EXPECT_EQ(*RecordLength("1234567"), 0u);
 }

@@ -13,9 +13,16 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kMaxQueued = size_t{64} << 20;
-// Three pieces fill the ring as far as they may.
-constexpr size_t kPiece = size_t{60} << 10;
+// Pieces of a tensor: through the ring, which three of them fill as far as they may, or as a copy
+// in the arena, while the other side reads those before it.
+constexpr size_t kRingPiece = size_t{60} << 10;
 constexpr size_t kRoomForOthers = size_t{64} << 10;
+constexpr size_t kLentPiece = size_t{256} << 10;
+constexpr int kMaxLentPieces = 8;
+
+std::string_view ViewOf(const Tensor& bytes) {
+  return {static_cast<const char*>(bytes.raw_data()), bytes.bytes()};
+}
 
 }  // namespace
 
@@ -130,14 +137,15 @@ bool ShmLink::MustWait() {
 }
 
 // Empty where there is no room for one.
-Tensor ShmLink::CopyOf(const Tensor& bytes) {
+Tensor ShmLink::CopyOf(std::string_view bytes) {
   {
     MutexLock lock(mutex_);
-    if (bytes.bytes() > kMaxUntaken || copied_ > kMaxUntaken - bytes.bytes()) return Tensor();
+    if (bytes.size() > kMaxUntaken || copied_ > kMaxUntaken - bytes.size()) return Tensor();
   }
-  Result<Tensor> copy = Tensor::Allocate(*arena_, bytes.dtype(), bytes.shape());
+  Result<Tensor> copy =
+      Tensor::Allocate(*arena_, DType::kUint8, Shape{static_cast<int64_t>(bytes.size())});
   if (!copy.ok()) return Tensor();
-  std::memcpy(copy->mutable_raw_data(), bytes.raw_data(), bytes.bytes());
+  std::memcpy(copy->mutable_raw_data(), bytes.data(), bytes.size());
   return *std::move(copy);
 }
 
@@ -145,56 +153,74 @@ void ShmLink::PushLarge(const TensorHead& head, Tensor tensor, Tensor bytes) {
   std::optional<ShmArena::Place> place = PlaceOf(bytes);
   const bool copy = !place.has_value() && !MustWait();
   if (copy) {
-    bytes = CopyOf(bytes);
+    bytes = CopyOf(ViewOf(bytes));
     if (!bytes.empty()) place = PlaceOf(bytes);
   }
   Result<bool> lent = false;
   {
     MutexLock lock(mutex_);
     if (closed_.load(std::memory_order_relaxed)) return;
-    if (waiting_.empty() && place.has_value()) lent = Lend(head, bytes, *place, copy);
+    if (waiting_.empty() && place.has_value()) {
+      lent = Lend(head, bytes, *place, copy ? Loan::kCopy : Loan::kAsItIs);
+    }
     if (lent.ok() && !*lent) waiting_.push_back({head, std::move(tensor)});
   }
   if (!lent.ok()) return Close(std::move(lent).status());
   if (!*lent) SendWaiting();
 }
 
-// False where the other side cannot be told of the piece now.
 Result<bool> ShmLink::Lend(const TensorHead& head, Tensor bytes, const ShmArena::Place& place,
-                           bool copy) {
+                           Loan::Kind kind) {
+  ASSIGN_OR_RETURN(const bool told, Tell(place));
+  if (!told) return false;
+  const size_t size = bytes.bytes();
+  const SharedPlace shared = AddLoan(std::move(bytes), place, kind);
+  std::array<char, kMaxHeadBytes> buffer;
+  Write({buffer.data(), EncodeHead(RecordKind::kShared, head, size, shared, buffer.data())}, {});
+  return true;
+}
+
+// False where the other side cannot be told of the place's piece now.
+Result<bool> ShmLink::Tell(const ShmArena::Place& place) {
   const ShmArena::Piece& piece = *place.piece;
-  if (!told_.contains(piece.id)) {
-    Status told =
-        door.Send({.kind = DoorKind::kPiece, .id = piece.id, .bytes = piece.memory.bytes()},
-                  piece.memory.fd());
-    if (told.code() == Code::kResourceExhausted) return false;
-    RETURN_IF_ERROR(told);
-    told_[piece.id] = place.piece;
-  }
+  if (told_.contains(piece.id)) return true;
+  Status told = door.Send({.kind = DoorKind::kPiece, .id = piece.id, .bytes = piece.memory.bytes()},
+                          piece.memory.fd());
+  if (told.code() == Code::kResourceExhausted) return false;
+  RETURN_IF_ERROR(told);
+  told_[piece.id] = place.piece;
+  return true;
+}
+
+SharedPlace ShmLink::AddLoan(Tensor bytes, const ShmArena::Place& place, Loan::Kind kind) {
   // What is kept elsewhere, in a variable or by a client, must not take all there is.
   const AllocatorStats stats = arena_->Stats();
   const bool hasty = stats.bytes_in_use > stats.limit / 2;
   const uint64_t loan = next_loan_++ | (hasty ? SharedPlace::kHasty : 0);
-  std::array<char, kMaxHeadBytes> buffer;
-  const size_t n =
-      EncodeHead(RecordKind::kShared, head, bytes.bytes(),
-                 {.piece = piece.id, .offset = place.offset, .loan = loan}, buffer.data());
-  if (copy) copied_ += bytes.bytes();
-  loans_[loan] = {std::move(bytes), copy};
-  Write({buffer.data(), n}, {});
-  return true;
+  if (kind != Loan::kAsItIs) copied_ += bytes.bytes();
+  if (kind == Loan::kPieceCopy) ++lent_pieces_;
+  loans_[loan] = {std::move(bytes), kind};
+  return {.piece = place.piece->id, .offset = place.offset, .loan = loan};
 }
 
 Status ShmLink::TakeBack(std::span<const uint64_t> loans) {
   std::vector<Tensor> dropped;  // go without the lock
-  MutexLock lock(mutex_);
-  for (uint64_t loan : loans) {
-    const auto it = loans_.find(loan);
-    if (it == loans_.end()) return DataLoss("loan ", loan, " was not made or is over");
-    if (it->second.copy) copied_ -= it->second.bytes.bytes();
-    dropped.push_back(std::move(it->second.bytes));
-    loans_.erase(it);
+  bool more = false;
+  {
+    MutexLock lock(mutex_);
+    for (uint64_t number : loans) {
+      const auto it = loans_.find(number);
+      if (it == loans_.end()) return DataLoss("loan ", number, " was not made or is over");
+      Loan& loan = it->second;
+      if (loan.kind != Loan::kAsItIs) copied_ -= loan.bytes.bytes();
+      if (loan.kind == Loan::kPieceCopy) --lent_pieces_;
+      more |= loan.kind == Loan::kPieceCopy;
+      dropped.push_back(std::move(loan.bytes));
+      loans_.erase(it);
+    }
   }
+  dropped.clear();
+  if (more) SendWaiting();
   return OkStatus();
 }
 
@@ -240,7 +266,7 @@ Result<bool> ShmLink::Begin(const Waiting& first) {
   const std::optional<ShmArena::Place> place = PlaceOf(going_);
   MutexLock lock(mutex_);
   if (place.has_value()) {
-    ASSIGN_OR_RETURN(const bool lent, Lend(first.head, going_, *place, /*copy=*/false));
+    ASSIGN_OR_RETURN(const bool lent, Lend(first.head, going_, *place, Loan::kAsItIs));
     if (lent) return true;
   }
   std::array<char, kMaxHeadBytes> buffer;
@@ -251,19 +277,48 @@ Result<bool> ShmLink::Begin(const Waiting& first) {
 
 // True when the last one has gone. In between anybody may write other records.
 Result<bool> ShmLink::SendPieces() {
-  const std::string_view bytes(static_cast<const char*>(going_.raw_data()), going_.bytes());
+  const std::string_view bytes = ViewOf(going_);
   while (gone_bytes_ < bytes.size()) {
-    const std::string_view piece = bytes.substr(gone_bytes_, kPiece);
-    std::array<char, 8> prefix;
-    const size_t n = EncodePiecePrefix(piece.size(), prefix.data());
-    MutexLock lock(mutex_);
-    if (closed_.load(std::memory_order_relaxed) || !queued_.empty()) return false;
-    ASSIGN_OR_RETURN(const bool written, out_.Write({prefix.data(), n}, piece, kRoomForOthers));
-    if (!written) return false;
+    if (!MayLendPiece()) return false;  // TakeBack goes on
+    std::string_view piece = bytes.substr(gone_bytes_, kLentPiece);
+    ASSIGN_OR_RETURN(bool gone, LendPiece(piece));
+    if (!gone) {
+      piece = bytes.substr(gone_bytes_, kRingPiece);
+      ASSIGN_OR_RETURN(gone, WritePiece(piece));
+    }
+    if (!gone) return false;  // Flush goes on
     gone_bytes_ += piece.size();
-    WakeReader();
   }
   return true;
+}
+
+bool ShmLink::MayLendPiece() {
+  MutexLock lock(mutex_);
+  return lent_pieces_ < kMaxLentPieces;
+}
+
+// False where there is no room for a copy, or the other side cannot be told of it.
+Result<bool> ShmLink::LendPiece(std::string_view bytes) {
+  Tensor copy = CopyOf(bytes);
+  if (copy.empty()) return false;
+  const std::optional<ShmArena::Place> place = PlaceOf(copy);
+  MutexLock lock(mutex_);
+  if (closed_.load(std::memory_order_relaxed) || !place.has_value()) return false;
+  ASSIGN_OR_RETURN(const bool told, Tell(*place));
+  if (told)
+    Write(EncodeLentPiece(AddLoan(std::move(copy), *place, Loan::kPieceCopy), bytes.size()), {});
+  return told;
+}
+
+// False where the ring has no room.
+Result<bool> ShmLink::WritePiece(std::string_view bytes) {
+  std::array<char, 8> prefix;
+  const size_t n = EncodePiecePrefix(bytes.size(), prefix.data());
+  MutexLock lock(mutex_);
+  if (closed_.load(std::memory_order_relaxed) || !queued_.empty()) return false;
+  ASSIGN_OR_RETURN(const bool written, out_.Write({prefix.data(), n}, bytes, kRoomForOthers));
+  if (written) WakeReader();
+  return written;
 }
 
 void ShmLink::Close(Status why) {
@@ -293,6 +348,7 @@ std::vector<Tensor> ShmLink::TakeLoans() {
   for (auto& [number, loan] : loans_) taken.push_back(std::move(loan.bytes));
   loans_.clear();
   copied_ = 0;
+  lent_pieces_ = 0;
   return taken;
 }
 

@@ -46,7 +46,7 @@ class ShmLink {
   // `bytes`: those of the tensor.
   void PushLarge(const TensorHead& head, Tensor tensor, Tensor bytes) EXCLUDES(sending_, mutex_);
   // The other side has let go of these.
-  Status TakeBack(std::span<const uint64_t> loans) EXCLUDES(mutex_);
+  Status TakeBack(std::span<const uint64_t> loans) EXCLUDES(sending_, mutex_);
   // Writes what did not fit into the ring.
   void Flush() EXCLUDES(sending_, mutex_);
   void Close(Status why) EXCLUDES(sending_, mutex_);
@@ -72,19 +72,25 @@ class ShmLink {
     Tensor tensor;
   };
   struct Loan {
+    enum Kind { kAsItIs, kCopy, kPieceCopy };
     Tensor bytes;
-    bool copy;
+    Kind kind;
   };
 
   bool MustWait() EXCLUDES(mutex_);
-  Tensor CopyOf(const Tensor& bytes) EXCLUDES(mutex_);
+  Tensor CopyOf(std::string_view bytes) EXCLUDES(mutex_);
   std::optional<ShmArena::Place> PlaceOf(const Tensor& bytes) const;
-  Result<bool> Lend(const TensorHead& head, Tensor bytes, const ShmArena::Place& place, bool copy)
-      REQUIRES(mutex_);
+  Result<bool> Lend(const TensorHead& head, Tensor bytes, const ShmArena::Place& place,
+                    Loan::Kind kind) REQUIRES(mutex_);
+  Result<bool> Tell(const ShmArena::Place& place) REQUIRES(mutex_);
+  SharedPlace AddLoan(Tensor bytes, const ShmArena::Place& place, Loan::Kind kind) REQUIRES(mutex_);
   void SendWaiting() EXCLUDES(sending_, mutex_);
   Result<bool> SendFirst(Waiting* gone, Tensor* gone_bytes) EXCLUDES(sending_, mutex_);
   Result<bool> Begin(const Waiting& first) REQUIRES(sending_) EXCLUDES(mutex_);
   Result<bool> SendPieces() REQUIRES(sending_) EXCLUDES(mutex_);
+  bool MayLendPiece() EXCLUDES(mutex_);
+  Result<bool> LendPiece(std::string_view bytes) EXCLUDES(mutex_);
+  Result<bool> WritePiece(std::string_view bytes) EXCLUDES(mutex_);
   void Write(std::string_view head, std::string_view payload) REQUIRES(mutex_);
   void WakeReader() REQUIRES(mutex_);
   void Wake() REQUIRES(mutex_);
@@ -105,6 +111,7 @@ class ShmLink {
   std::map<uint64_t, std::shared_ptr<const ShmArena::Piece>> told_ GUARDED_BY(mutex_);
   std::map<uint64_t, Loan> loans_ GUARDED_BY(mutex_);
   size_t copied_ GUARDED_BY(mutex_) = 0;  // bytes of copies among them
+  int lent_pieces_ GUARDED_BY(mutex_) = 0;
   uint64_t next_loan_ GUARDED_BY(mutex_) = 1;
   Status why_ GUARDED_BY(mutex_);
   const uint64_t listening_;  // last: the arena may call at once

@@ -73,6 +73,8 @@ class ShmChannel final : public Channel {
   std::shared_ptr<const SharedMemory> FindPiece(uint64_t id) EXCLUDES(door_mutex_);
   bool PollLocked(ChannelSink& sink, int budget) REQUIRES(polling_);
   Result<bool> HandleNext(ChannelSink& sink) REQUIRES(polling_);
+  Result<std::shared_ptr<const SharedMemory>> FindShared(const SharedPlace& place, uint64_t bytes)
+      EXCLUDES(door_mutex_);
   Status HandleShared(ChannelSink& sink) REQUIRES(polling_);
   Status HandlePieces(ChannelSink& sink) REQUIRES(polling_);
   Status EndOfDoor() EXCLUDES(door_mutex_);
@@ -254,6 +256,7 @@ Result<bool> ShmChannel::HandleNext(ChannelSink& sink) {
       return true;
     case RecordKind::kBulk:
     case RecordKind::kPiece:
+    case RecordKind::kLentPiece:
       RETURN_IF_ERROR(HandlePieces(sink));
       return true;
   }
@@ -269,28 +272,43 @@ Status ShmChannel::HandlePieces(ChannelSink& sink) {
     }
     return coming_.emplace(record_.head, record_.payload_bytes).Begin(sink);
   }
-  if (!coming_.has_value() || record_.payload.size() > coming_->left()) {
-    return DataLoss(record_.payload.size(), " bytes of a large tensor, expected at most ",
+  const uint64_t bytes = record_.payload_bytes;
+  if (!coming_.has_value() || bytes > coming_->left()) {
+    return DataLoss(bytes, " bytes of a large tensor, expected at most ",
                     coming_.has_value() ? coming_->left() : 0);
   }
-  coming_->Take(record_.payload);
+  if (record_.kind == RecordKind::kPiece) {
+    coming_->Take(record_.payload);
+  } else {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const SharedMemory> memory,
+                     FindShared(record_.place, bytes));
+    coming_->Take({memory->data() + record_.place.offset, bytes});
+    link_->Send(EncodeReleases({&record_.place.loan, 1}), {});
+  }
   if (coming_->left() > 0) return OkStatus();
   ComingTensor whole = *std::move(coming_);
   coming_.reset();
   return whole.Finish(sink);
 }
 
-Status ShmChannel::HandleShared(ChannelSink& sink) {
-  const TensorHead& head = record_.head;
-  const SharedPlace& place = record_.place;
-  const uint64_t bytes = record_.payload_bytes;
-  const std::shared_ptr<const SharedMemory> piece = FindPiece(place.piece);
+// Where the other side says that so many bytes lie.
+Result<std::shared_ptr<const SharedMemory>> ShmChannel::FindShared(const SharedPlace& place,
+                                                                   uint64_t bytes) {
+  std::shared_ptr<const SharedMemory> piece = FindPiece(place.piece);
   if (piece == nullptr) return DataLoss("piece ", place.piece, " of shared memory is unknown");
   if (place.offset > piece->bytes() || bytes > piece->bytes() - place.offset ||
       place.offset % kTensorAlignment != 0) {
     return DataLoss("a tensor at ", place.offset, " of ", bytes, " bytes in a piece of ",
                     piece->bytes());
   }
+  return piece;
+}
+
+Status ShmChannel::HandleShared(ChannelSink& sink) {
+  const TensorHead& head = record_.head;
+  const SharedPlace& place = record_.place;
+  const uint64_t bytes = record_.payload_bytes;
+  ASSIGN_OR_RETURN(const std::shared_ptr<const SharedMemory> piece, FindShared(place, bytes));
   char* data = piece->data() + place.offset;
   auto give_back = [link = link_, piece, loan = place.loan] {
     link->Send(EncodeReleases({&loan, 1}), {});

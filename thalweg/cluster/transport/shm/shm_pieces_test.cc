@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large tensors for which there is no shared memory: they go through the ring in pieces.
+// Large tensors for which there is little shared memory or none: they go in pieces, which are lent
+// as long as there is room for a copy of one, and go through the ring otherwise.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ std::string Piece(size_t bytes) {
 
 // What is lent meanwhile comes before or after, in its place; all is as it was sent.
 TEST(ShmPieces, TensorsKeepTheirOrderWhereTheArenaIsFull) {
-  ShmTasks tasks(1 << 20);
+  ShmTasks tasks(2 << 20);
   ChannelPair pair = *tasks.Connect();
   Collector sink, at_a;
   const Tensor fits = FloatsIn(*tasks.a, 100'000);
@@ -78,6 +79,37 @@ TEST(ShmPieces, AReaderThatStoppedGetsNoMoreCopies) {
   EXPECT_LE(tasks.a->Stats().bytes_in_use, static_cast<int64_t>(kMaxUntaken));
 }
 
+// A few pieces are lent at a time; each that comes back is followed by the next.
+TEST(ShmPieces, EachThatComesBackIsFollowedByTheNext) {
+  RawShmSide raw;
+  Ring in(raw.rings.data() + Ring::kBytes);
+  constexpr size_t kBytes = kMaxUntaken + (size_t{1} << 20);
+  const Tensor t =
+      *Tensor::AllocateHost(DType::kFloat, Shape{static_cast<int64_t>(kBytes / sizeof(float))});
+  raw.channel->Push(HeadOf(t), t);
+  std::string bytes;
+  Record record;
+  ASSERT_TRUE(*in.Read(&bytes) && ParseRecord(bytes, &record).ok());
+  EXPECT_EQ(record.kind, RecordKind::kBulk);
+  std::vector<uint64_t> lent;
+  size_t come = 0;
+  while (come < kBytes) {
+    while (*in.Read(&bytes)) {
+      ASSERT_TRUE(ParseRecord(bytes, &record).ok());
+      ASSERT_EQ(record.kind, RecordKind::kLentPiece);
+      come += record.payload_bytes;
+      lent.push_back(record.place.loan);
+    }
+    ASSERT_FALSE(lent.empty());
+    EXPECT_LE(raw.tasks.b->Stats().bytes_in_use, int64_t{8} << 20);
+    ASSERT_TRUE(*raw.out->Write(EncodeReleases(lent), {}));
+    lent.clear();
+    raw.channel->Poll(raw.sink, 16);
+  }
+  EXPECT_EQ(come, kBytes);
+  EXPECT_EQ(raw.tasks.b->Stats().bytes_in_use, 0);
+}
+
 // Control that is sent while large tensors wait takes the next place in the ring.
 TEST(ShmPieces, PiecesLeaveRoomForControl) {
   RawShmSide raw(/*limit=*/1);
@@ -99,13 +131,23 @@ TEST(ShmPieces, PiecesLeaveRoomForControl) {
 
 TEST(ShmPieces, MalformedOnesCloseTheChannel) {
   const std::vector<std::vector<std::string>> bad = {
-      {Piece(100)},                                      // of nothing
-      {Bulk(16'000)},                                    // small
-      {Bulk(100'000), Bulk(100'000)},                    // within another one
-      {Bulk(16'385), Piece(32'768), Piece(32'769 + 4)},  // too many bytes
+      {Piece(100)},                                             // of nothing
+      {Bulk(16'000)},                                           // small
+      {Bulk(100'000), Bulk(100'000)},                           // within another one
+      {Bulk(16'385), Piece(32'768), Piece(32'769 + 4)},         // too many bytes
+      {EncodeLentPiece({.piece = 1}, 100)},                     // of nothing
+      {Bulk(100'000), EncodeLentPiece({.piece = 1}, 100)},      // of unknown memory
+      {Bulk(100'000), EncodeLentPiece({.piece = 7}, 400'001)},  // too many bytes
+      {Bulk(100'000), EncodeLentPiece({7, 1 << 20, 1}, 100)},   // beyond its memory
+      {Bulk(100'000), EncodeLentPiece({7, ~uint64_t{0} - 63, 1}, 128)},
+      {Bulk(100'000), EncodeLentPiece({7, 4, 1}, 100)},  // not aligned
   };
   for (const std::vector<std::string>& records : bad) {
     RawShmSide raw;
+    const SharedMemory memory = *SharedMemory::Make(1 << 20, SharedUse::kOwnerWrites);
+    ASSERT_TRUE(
+        raw.door.Send({.kind = DoorKind::kPiece, .id = 7, .bytes = memory.bytes()}, memory.fd())
+            .ok());
     for (const std::string& record : records) ASSERT_TRUE(*raw.out->Write(record, {}));
     ASSERT_TRUE(raw.UntilClosed());
     EXPECT_EQ(raw.sink.closed->code(), Code::kDataLoss);

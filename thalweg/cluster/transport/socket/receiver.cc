@@ -98,6 +98,7 @@ Status SocketReceiver::Handle(ChannelSink& sink, Record& record) {
     case RecordKind::kShared:
     case RecordKind::kRelease:
     case RecordKind::kPiece:
+    case RecordKind::kLentPiece:
       break;
   }
   return DataLoss("a record of shared memory on a socket");

@@ -286,6 +286,7 @@ Status UcxChannel::Handle(ChannelSink& sink, Record& record) {
     case RecordKind::kShared:
     case RecordKind::kRelease:
     case RecordKind::kPiece:
+    case RecordKind::kLentPiece:
       break;
   }
   return DataLoss("a record of shared memory on a channel over UCX");
