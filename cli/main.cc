@@ -43,7 +43,7 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
         ->transform(CLI::AsSizeValue(false))
         ->group("Limits (as 1000, 64MB, 2GB)");
   };
-  limit("--max-message-bytes", &args.max_message_bytes, "Of a request (2 GiB)");
+  limit("--max-message-bytes", &args.max_message_bytes, "Of a request (half of the memory)");
   limit("--max-graph-bytes", &args.max_graph_bytes, "Of a request with a graph (as of any)");
   limit("--max-graph-nodes", &args.max_graph_nodes, "Of a session (10,000,000)");
   limit("--max-sessions", &args.max_sessions, "Open at once (10,000)");

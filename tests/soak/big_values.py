@@ -3,7 +3,7 @@
 
 It is made on a ps, read by a worker, saved; the ps is killed, another one restores it, and the worker reads it again. Two tasks and
 the way between them hold it once each: three times its size must be free. Sockets take its place where files may not grow, which
-shared memory is one of; there, over TCP, and by calls (which take less than 2 GiB), it is not saved. Prints the seconds that each part
+shared memory is one of; there, over TCP, and by calls (where five times its size must be free), it is not saved. Prints the seconds that each part
 took, and the memory of the tasks.
 """
 import os

@@ -13,7 +13,8 @@
 // bytes. Ownership: see the three ways to parse.   Threads: any, on distinct messages. Errors:
 // InvalidArgument with byte offset and field path for malformed or too deeply nested input;
 // ResourceExhausted for
-//   input or output of more than 2 GiB, or when the tree would need more than `max_memory`.
+//   input or output of more than 2 GiB (unless more is asked for), or when the tree would need more
+//   than `max_memory`.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +50,8 @@ Result<OwnedMessage> ParseMessage(const MessageDescriptor& type, const char* byt
 // Adds what the bytes hold to the message. After an error it holds a part of them.
 Status MergeFromBytes(Message& message, std::string_view bytes, const ParseOptions& options = {});
 
-Result<std::string> Serialize(const Message& message);
+// More than `max_bytes` only this library's own readers take.
+Result<std::string> Serialize(const Message& message, size_t max_bytes = kMaxMessageBytes);
 // Appends; `out` is unchanged after an error.
 Status AppendSerialized(const Message& message, std::string& out);
 Result<size_t> SerializedSize(const Message& message);

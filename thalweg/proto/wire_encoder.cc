@@ -202,15 +202,15 @@ class WireEncoder {
 
 namespace {
 
-Result<size_t> Measure(WireEncoder& encoder, const Message& message) {
+Result<size_t> Measure(WireEncoder& encoder, const Message& message, size_t max_bytes) {
   size_t size;
   if (!encoder.Measure(message, 0, &size)) {
     return InvalidArgument(message.type().short_name(), ": messages are nested more than ",
                            kMaxMessageDepth, " deep, which no reader accepts");
   }
-  if (size > kMaxMessageBytes) {
+  if (size > max_bytes) {
     return ResourceExhausted(message.type().short_name(), ": ", size, " bytes are more than the ",
-                             kMaxMessageBytes, " bytes that one message can hold");
+                             max_bytes, " bytes that one message can hold");
   }
   return size;
 }
@@ -219,13 +219,15 @@ Result<size_t> Measure(WireEncoder& encoder, const Message& message) {
 
 Result<size_t> SerializedSize(const Message& message) {
   WireEncoder encoder;
-  return Measure(encoder, message);
+  return Measure(encoder, message, kMaxMessageBytes);
 }
 
-Status AppendSerialized(const Message& message, std::string& out) {
+namespace {
+
+Status Append(const Message& message, size_t max_bytes, std::string& out) {
   try {
     WireEncoder encoder;
-    ASSIGN_OR_RETURN(const size_t size, Measure(encoder, message));
+    ASSIGN_OR_RETURN(const size_t size, Measure(encoder, message, max_bytes));
     const size_t start = out.size();
     out.resize(start + size);
     const char* end = encoder.Write(message, out.data() + start);
@@ -236,9 +238,15 @@ Status AppendSerialized(const Message& message, std::string& out) {
   }
 }
 
-Result<std::string> Serialize(const Message& message) {
+}  // namespace
+
+Status AppendSerialized(const Message& message, std::string& out) {
+  return Append(message, kMaxMessageBytes, out);
+}
+
+Result<std::string> Serialize(const Message& message, size_t max_bytes) {
   std::string out;
-  RETURN_IF_ERROR(AppendSerialized(message, out));
+  RETURN_IF_ERROR(Append(message, max_bytes, out));
   return out;
 }
 

@@ -55,7 +55,7 @@ class MasterClient {
 
   Result<OwnedMessage> Call(const char* method, const Message& request,
                             const MessageDescriptor& response, const RpcCallOptions& options) {
-    ASSIGN_OR_RETURN(std::string bytes, Serialize(request));
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(request, kMaxCallBytes));
     return CallBytes(method, std::move(bytes), response, options);
   }
   Result<OwnedMessage> CallBytes(const char* method, std::string bytes,
@@ -63,7 +63,7 @@ class MasterClient {
     Result<std::string> answer =
         channel_->Call(StrCat("/tensorflow.MasterService/", method), std::move(bytes), options);
     if (!answer.ok()) return answer.status().WithContext(StrCat(method, " on ", target_));
-    return ParseMessage(response, *std::move(answer));
+    return ParseMessage(response, *std::move(answer), {.max_bytes = kMaxCallBytes});
   }
 
   // HOST:PORT, where it is spoken to without encryption; else empty.

@@ -98,7 +98,7 @@ void Peers::CallOn(const Result<RpcChannel*>& channel, std::string_view task,
                    std::string_view method, const Message& request,
                    const MessageDescriptor& response, const RpcCallOptions& options, Done done) {
   if (!channel.ok()) return done(channel.status());
-  Result<std::string> bytes = Serialize(request);
+  Result<std::string> bytes = Serialize(request, kMaxCallBytes);
   if (!bytes.ok()) return done(bytes.status());
   (*channel)->Call(
       StrCat("/tensorflow.WorkerService/", method), *std::move(bytes), options,
@@ -108,7 +108,8 @@ void Peers::CallOn(const Result<RpcChannel*>& channel, std::string_view task,
           return done(
               answer.status().WithContext(StrCat(method, " on ", task, " (", address, ")")));
         }
-        Result<OwnedMessage> parsed = ParseMessage(response, *std::move(answer));
+        Result<OwnedMessage> parsed =
+            ParseMessage(response, *std::move(answer), {.max_bytes = kMaxCallBytes});
         if (parsed.ok()) return done(std::move(parsed));
         done(Internal("the answer of ", method, " on ", task,
                       " cannot be read: ", parsed.status().message()));

@@ -208,7 +208,8 @@ Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& 
   const MessageDescriptor* const type = Master::RequestType(method);
   if (type == nullptr) return Unimplemented("the master has no method ", method);
   RETURN_IF_ERROR(CheckSize(method, call));
-  const Result<OwnedMessage> request = ParseMessage(*type, call.request(), {.borrow = true});
+  const Result<OwnedMessage> request =
+      ParseMessage(*type, call.request(), {.borrow = true, .max_bytes = kMaxCallBytes});
   if (!request.ok()) {
     return Internal("the request of ", method, " cannot be read: ", request.status().message());
   }
@@ -217,7 +218,7 @@ Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& 
   if (method == "MakeCallable") {
     RETURN_IF_ERROR(PushCallable(**request, *response));
   }
-  return Serialize(*response);
+  return Serialize(*response, kMaxCallBytes);
 }
 
 // A client of ours runs its callables through the channel that it has made.
@@ -253,7 +254,8 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
     return call->Answer(Unimplemented("the worker has no method ", method));
   }
   if (Status status = CheckSize(method, *call); !status.ok()) return call->Answer(status);
-  const Result<OwnedMessage> request = ParseMessage(*type, call->request(), {.borrow = true});
+  const Result<OwnedMessage> request =
+      ParseMessage(*type, call->request(), {.borrow = true, .max_bytes = kMaxCallBytes});
   if (!request.ok()) {
     return call->Answer(
         Internal("the request of ", method, " cannot be read: ", request.status().message()));
@@ -266,7 +268,7 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
   worker_.Call(method, **request, {&call->cancellation(), call->timeout()},
                [call, hello](Result<OwnedMessage> response) {
                  if (!response.ok()) return call->Answer(response.status());
-                 Result<std::string> bytes = Serialize(**response);
+                 Result<std::string> bytes = Serialize(**response, kMaxCallBytes);
                  if (bytes.ok()) *bytes += hello;
                  call->Answer(std::move(bytes));
                });

@@ -44,7 +44,7 @@ struct ServerOptions {
   TlsFiles tls;
   // Listen on an address that other machines reach, without encryption or authentication.
   bool insecure = false;
-  int64_t max_message_bytes = 0;         // of a request; 0: gRPC's own 2 GiB; else no channels
+  int64_t max_message_bytes = 0;         // of a request; 0: half of the memory; else no channels
   int64_t max_graph_bytes = 0;           // of a request with a graph; 0: as any
   int64_t max_graph_nodes = 10'000'000;  // of a session, with the nodes of its functions
   int max_sessions = 10'000;

@@ -12,7 +12,7 @@
 
 extern "C" {
 
-#define THALWEG_GRPC_VERSION 3
+#define THALWEG_GRPC_VERSION 4
 
 typedef void (*ThalwegGrpcAppend)(void* to, const char* text, unsigned long size);
 
@@ -57,8 +57,9 @@ struct ThalwegGrpcTls {
 };
 
 struct ThalwegGrpcServerOptions {
-  const char* address;  // HOST:PORT; port 0: a free one
-  int64_t max_message_bytes;
+  const char* address;        // HOST:PORT; port 0: a free one
+  int64_t max_message_bytes;  // of a request; 0: half of the memory
+  int64_t whole_bytes;        // of an answer that goes undivided; 0: what a message of gRPC holds
   const ThalwegGrpcTls* tls;  // null: plain text
   ThalwegGrpcHandler handler;
 };
@@ -76,9 +77,10 @@ struct ThalwegGrpcApi {
   // Before answer(): where the call came from, as gRPC spells it: "ipv4:10.0.0.5:40000".
   void (*peer)(ThalwegGrpcIncoming* call, ThalwegGrpcAppend append, void* to);
 
-  // Connects at the first call. `tls`: null: plain text.
+  // Connects at the first call. Requests of more than `whole_bytes` go in parts, which only this
+  // component's servers take; 0: those that no message of gRPC holds. `tls`: null: plain text.
   ThalwegGrpcChannel* (*channel_new)(const char* address, int64_t max_message_bytes,
-                                     const ThalwegGrpcTls* tls);
+                                     int64_t whole_bytes, const ThalwegGrpcTls* tls);
   // Calls that are open stay so.
   void (*channel_free)(ThalwegGrpcChannel* channel);
   // done(arg, ...) comes once; the pieces live until it returns. timeout_nanos below zero: none.

@@ -51,14 +51,6 @@ void WithBytes(std::string text, F&& send) {
   send(bytes);
 }
 
-// gRPC refuses a message of 2 GiB by ending the process.
-Status CheckSize(const std::string& bytes, std::string_view what) {
-  constexpr size_t kMost = (size_t{1} << 31) - 1;
-  if (bytes.size() <= kMost) return OkStatus();
-  return ResourceExhausted(what, " has ", bytes.size(), " bytes; a message of gRPC holds at most ",
-                           kMost);
-}
-
 // Of "ipv4:10.0.0.5:40000" or "ipv6:[::1]:40000", whose brackets may be escaped.
 std::string HostOfPeer(std::string_view peer) {
   const size_t port = peer.rfind(':');
@@ -99,15 +91,14 @@ class GrpcIncoming : public IncomingCall, public std::enable_shared_from_this<Gr
 
   void Answer(Result<std::string> response) override {
     if (answered_.exchange(true)) return;
-    Status status = response.status();
-    if (status.ok()) status = CheckSize(*response, "the answer");
-    if (status.ok()) {
+    if (response.ok()) {
       WithBytes(*std::move(response),
                 [&](const ThalwegGrpcBytes& bytes) { api_.answer(call_, 0, "", 0, &bytes); });
       return;
     }
     // The message goes in a header, of which clients take 8 KB in all.
     constexpr size_t kMostText = 4096;
+    const Status status = response.status();
     const std::string text(status.message().substr(0, kMostText));
     api_.answer(call_, static_cast<int>(status.code()), text.data(), text.size(), nullptr);
   }
@@ -148,6 +139,7 @@ class GrpcServer : public RpcServer {
     const ThalwegGrpcTls tls = TlsOf(options.tls);
     const ThalwegGrpcServerOptions wanted = {options.address.c_str(),
                                              options.max_message_bytes,
+                                             options.whole_bytes,
                                              options.tls.empty() ? nullptr : &tls,
                                              {this, &Begin, &Request, &CancelCall, &End}};
     std::string why;
@@ -209,7 +201,6 @@ class GrpcChannel : public RpcChannel {
 
   void Call(const std::string& method, std::string request, const RpcCallOptions& options,
             Done done) override {
-    if (Status status = CheckSize(request, "the request"); !status.ok()) return done(status);
     const auto call =
         std::make_shared<Outgoing>(api_, uses_tls_, std::move(done), options.cancellation);
     auto* const held = new std::shared_ptr<Outgoing>(call);
@@ -301,10 +292,10 @@ Result<std::unique_ptr<RpcChannel>> RpcChannel::Connect(const std::string& addre
                                                         const RpcChannelOptions& options) {
   ASSIGN_OR_RETURN(const ThalwegGrpcApi* api, Grpc());
   const ThalwegGrpcTls tls = TlsOf(options.tls);
-  return std::unique_ptr<RpcChannel>(
-      std::make_unique<GrpcChannel>(*api, !options.tls.empty(),
-                                    api->channel_new(address.c_str(), options.max_message_bytes,
-                                                     options.tls.empty() ? nullptr : &tls)));
+  return std::unique_ptr<RpcChannel>(std::make_unique<GrpcChannel>(
+      *api, !options.tls.empty(),
+      api->channel_new(address.c_str(), options.max_message_bytes, options.whole_bytes,
+                       options.tls.empty() ? nullptr : &tls)));
 }
 
 Result<std::string> RpcChannel::Call(const std::string& method, std::string request,

@@ -8,12 +8,16 @@
 //   ASSIGN_OR_RETURN(auto channel, RpcChannel::Connect(server->address()));
 //   channel->Call("/package.Service/Method", bytes, {.timeout = 5s}, [](Result<std::string> r) {});
 //
+// Messages of 2 GiB and more go in parts between a channel and a server of this kind; others' get
+// an error that says so.
+//
 // Threads: all members from any thread. Handlers and callbacks come on gRPC's threads and must not
 // wait. Errors: FailedPrecondition where the component is missing; a channel's call ends with
 // Unavailable when nobody listens, DeadlineExceeded, Cancelled, or what the server answered.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +29,10 @@
 #include "thalweg/cluster/transport/grpc/tls.h"
 
 namespace thalweg {
+
+// What a message that is written or read for a call may have, beside the limits of a server or a
+// channel.
+inline constexpr size_t kMaxCallBytes = SIZE_MAX;
 
 // A call that a server has to answer, once; one that is dropped unanswered is answered Internal.
 class IncomingCall {
@@ -42,7 +50,8 @@ class IncomingCall {
 
 struct RpcServerOptions {
   std::string address = "127.0.0.1:0";  // HOST:PORT, port 0: a free one
-  int64_t max_message_bytes = 0;        // of a request; 0: gRPC's own 2 GiB
+  int64_t max_message_bytes = 0;        // of a request; 0: half of the memory
+  int64_t whole_bytes = 0;              // of an answer that goes undivided; 0: what gRPC can
   int64_t max_open_calls = 100'000;
   TlsTexts tls;  // empty: plain text
 };
@@ -65,7 +74,8 @@ struct RpcCallOptions {
 };
 
 struct RpcChannelOptions {
-  int64_t max_message_bytes = 0;  // of an answer; 0: gRPC's own 2 GiB
+  int64_t max_message_bytes = 0;  // of an answer; 0: half of the memory
+  int64_t whole_bytes = 0;        // of a request that goes undivided; 0: what gRPC can
   TlsTexts tls;                   // empty: plain text
 };
 
