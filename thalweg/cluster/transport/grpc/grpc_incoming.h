@@ -34,12 +34,13 @@ class KeptAnswers {
     uint64_t bytes = 0;
     std::chrono::steady_clock::time_point until;
   };
-  // The token; empty, and nothing is kept, where the system has no random bits.
+  // The token; empty, and nothing is kept, where too many are, or the system has no random bits.
   std::string Keep(Messages messages, uint64_t bytes) {
     std::array<uint64_t, 2> random;
     if (getrandom(random.data(), sizeof random, 0) != sizeof random) return "";
     std::string token = std::to_string(random[0]) + "-" + std::to_string(random[1]);
     const std::lock_guard lock(mutex_);
+    if (answers_.size() >= kMostKept) return "";
     answers_[token] = {std::move(messages), bytes, std::chrono::steady_clock::now() + kKeptFor};
     size_.store(answers_.size());
     return token;
@@ -62,6 +63,7 @@ class KeptAnswers {
 
  private:
   static constexpr std::chrono::seconds kKeptFor{60};
+  static constexpr size_t kMostKept = 16;
   std::mutex mutex_;
   std::map<std::string, Answer> answers_;
   std::atomic<size_t> size_{0};

@@ -27,11 +27,15 @@ Result<const ThalwegGrpcApi*> Grpc() {
   return api;
 }
 
-std::string Join(const ThalwegGrpcPiece* pieces, size_t count) {
+Result<std::string> Join(const ThalwegGrpcPiece* pieces, size_t count) {
   size_t size = 0;
   for (size_t i = 0; i < count; ++i) size += pieces[i].size;
   std::string joined;
-  joined.reserve(size);
+  try {
+    joined.reserve(size);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("no memory for a message of ", size, " bytes");
+  }
   for (size_t i = 0; i < count; ++i) joined.append(pieces[i].data, pieces[i].size);
   return joined;
 }
@@ -172,7 +176,9 @@ class GrpcServer : public RpcServer {
   static void Request(void* state, const char* method, size_t method_size,
                       const ThalwegGrpcPiece* pieces, size_t count, int64_t nanos_left) {
     const auto* const held = static_cast<Held*>(state);
-    held->call->Receive({method, method_size}, Join(pieces, count), nanos_left);
+    Result<std::string> request = Join(pieces, count);
+    if (!request.ok()) return held->call->Answer(request.status());
+    held->call->Receive({method, method_size}, *std::move(request), nanos_left);
     held->server->handler_(std::make_shared<AnsweringCall>(held->call));
   }
   static void CancelCall(void* state) {

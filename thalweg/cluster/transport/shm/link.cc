@@ -305,8 +305,9 @@ Result<bool> ShmLink::LendPiece(std::string_view bytes) {
   MutexLock lock(mutex_);
   if (closed_.load(std::memory_order_relaxed) || !place.has_value()) return false;
   ASSIGN_OR_RETURN(const bool told, Tell(*place));
-  if (told)
+  if (told) {
     Write(EncodeLentPiece(AddLoan(std::move(copy), *place, Loan::kPieceCopy), bytes.size()), {});
+  }
   return told;
 }
 
