@@ -2,6 +2,7 @@
 #include "thalweg/cluster/transport/grpc/rpc.h"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 #include "thalweg/base/component.h"
