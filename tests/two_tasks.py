@@ -50,9 +50,10 @@ def connections(cluster, job):
     """Of TCP, of the process, that do not belong to gRPC's ports."""
     pid, sockets = cluster.processes[job].pid, set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
-        link = os.readlink(f"/proc/{pid}/fd/{fd}")
-        if link.startswith("socket:["):
-            sockets.add(link[8:-1])
+        with contextlib.suppress(FileNotFoundError):  # one that the process has closed meanwhile
+            link = os.readlink(f"/proc/{pid}/fd/{fd}")
+            if link.startswith("socket:["):
+                sockets.add(link[8:-1])
     with open(f"/proc/{pid}/net/tcp") as table:
         rows = [line.split() for line in table][1:]
     established = [row for row in rows if row[3] == "01" and row[9] in sockets]
