@@ -98,7 +98,7 @@ ThalwegGrpcChannel* ChannelNew(const char* address, int64_t max_message_bytes, i
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return reinterpret_cast<ThalwegGrpcChannel*>(new ChannelHandle(
-      new Channel{Stub(grpc::CreateCustomChannel(address, ChannelCredentials(tls), arguments)),
+      new Channel{AnyMethod(grpc::CreateCustomChannel(address, ChannelCredentials(tls), arguments)),
                   LimitOr(max_message_bytes, HalfOfMemory()), LimitOr(whole_bytes, kMostWhole)}));
 }
 

@@ -19,10 +19,11 @@
 
 namespace thalweg::grpc_component {
 
-using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
+// gRPC's own name for what a client calls through; calls of any method, as bytes.
+using AnyMethod = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 struct Channel {
-  Stub stub;
+  AnyMethod methods;
   uint64_t most_bytes;  // of an answer
   uint64_t most_whole;  // of a request that goes undivided
 };
@@ -40,8 +41,8 @@ class PartsCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuf
     if (size_ > 0) context_.AddMetadata(kBytesOfAll, std::to_string(size_));
   }
   grpc::ClientContext& context() { return context_; }
-  void Begin(Stub& stub, const std::string& method) {
-    stub.PrepareBidiStreamingCall(&context_, method, grpc::StubOptions(), this);
+  void Begin(AnyMethod& methods, const std::string& method) {
+    methods.PrepareBidiStreamingCall(&context_, method, {}, this);
     WriteNext();
     StartRead(&response_);
     StartCall();
@@ -133,8 +134,8 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
     Prepare(context_);
     context_.AddMetadata(kTakesParts, "1");
     bool last = false;
-    channel_->stub.UnaryCall(
-        &context_, method_, grpc::StubOptions(), request_.Next(&last), &response_,
+    channel_->methods.UnaryCall(
+        &context_, method_, {}, request_.Next(&last), &response_,
         [self = shared_from_this()](const grpc::Status& status) { self->EndWhole(status); });
   }
   void Cancel() {
@@ -176,7 +177,7 @@ class Outgoing : public std::enable_shared_from_this<Outgoing> {
       if (cancelled_) call.context().TryCancel();
       parts_ = std::move(parts);
     }
-    call.Begin(channel_->stub, method_);
+    call.Begin(channel_->methods, method_);
   }
   void End(const grpc::Status& status, const Pieces& pieces) {
     const std::string message = status.error_message();

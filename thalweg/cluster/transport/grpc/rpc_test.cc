@@ -66,7 +66,7 @@ TEST(Rpc, PartsBeyondTheLimitAreRefusedBeforeTheyCome) {
   EXPECT_THAT(unread.message(), HasSubstr(StrCat(69 * kMegabyte)));
 }
 
-TEST(Rpc, ACallMayBeCancelledWithinItsAnswer) {
+TEST(Rpc, ACancelledCallEndsThoughItsAnswerComes) {
   CancellationManager cancellation;
   Notification asked;
   std::shared_ptr<IncomingCall> open;
