@@ -1,7 +1,8 @@
-# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...])
+# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...] [ALONE])
 #
 # One room = one target thalweg_ROOM with the alias thalweg::ROOM. Every target gets the project's warnings and
-# flags. DEPS names rooms; the levels of ARCHITECTURE.md are checked by tools/check_layers.py, not here.
+# flags. DEPS names rooms; the levels of ARCHITECTURE.md are checked by tools/check_layers.py, not here. ALONE: each source is
+# compiled by itself, where inner loops should not depend on their neighbors.
 
 find_package(Threads REQUIRED)
 
@@ -46,8 +47,13 @@ if(THALWEG_SANITIZER AND NOT THALWEG_FUZZ)
 endif()
 
 function(thalweg_library ROOM)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;OPTIONS" ${ARGN})
-  add_library(thalweg_${ROOM} ${THALWEG_KIND} ${ARG_SRCS})
+  cmake_parse_arguments(ARG "ALONE" "" "SRCS;DEPS;OPTIONS" ${ARGN})
+  if(ARG_ALONE)
+    set(units ${ARG_SRCS})
+  else()
+    thalweg_units(units ${ROOM} ${ARG_SRCS})
+  endif()
+  add_library(thalweg_${ROOM} ${THALWEG_KIND} ${units})
   set_target_properties(thalweg_${ROOM} PROPERTIES DEFINE_SYMBOL "")  # precompiled headers fit every room
   add_library(thalweg::${ROOM} ALIAS thalweg_${ROOM})
   target_link_libraries(thalweg_${ROOM} PUBLIC thalweg_flags)

@@ -88,6 +88,8 @@ def state_of(package, path, rows, kernels):
         value = resolve(package, path)
     except AttributeError as error:
         return ("missing" if type(error) is not AttributeError else "unnamed"), ""
+    if "_is_missing" in getattr(value, "__dict__", ()):
+        return "missing", ""
     row = rows.get(path.replace("tf.compat.v1.", "tf."), {})
     row = rows.get(row.get("same_as"), row)
     operation = getattr(value, "operation", None)
@@ -109,7 +111,8 @@ def state_of(package, path, rows, kernels):
 def table(package):
     """[(path, programs, state, remark)], the most used first."""
     rows, used = symbols(), usage()
-    from thalweg import graph, messages
+    from thalweg import messages
+    from thalweg.graph import graph
     kernels = {op.name for op in messages.OpList.FromString(graph.environment().op_list(True)).op}
     paths = [*used, *(p for p in rows if p not in used)]
     return [(p, used.get(p, 0), *state_of(package, p, rows, kernels)) for p in paths if not p.startswith(PRIVATE)]

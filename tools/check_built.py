@@ -75,7 +75,7 @@ def main(build):
     objects = glob.glob(os.path.join(build, "thalweg/**/*.o"), recursive=True)
     for path in sorted(objects):
         name = re.sub(r"/CMakeFiles/[^/]*\.dir/", "/", os.path.relpath(path, build))
-        if re.search(r"_(test|benchmark|fuzz)\.cc\.o$", name) or name.startswith("thalweg/testing/"):
+        if re.search(r"_(test|benchmark|fuzz)(_\d+)?\.cc\.o$", name) or name.startswith("thalweg/testing/"):
             continue
         found = check_object(name[:-2], symbols(path), allowed)
         passed += not found

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every #include of thalweg/ obeys the room table of ARCHITECTURE.md.
+"""Every #include of thalweg/ obeys the room table of ARCHITECTURE.md, and each #include and Python import the layers of its folder.
 
     check_layers.py [ROOT]
 
@@ -10,10 +10,22 @@
   rooms of their own level and below.
 - tensor/ includes proto/ only in *_proto.* files. Third-party headers belong to the rooms that the table allows.
 - Every folder of thalweg/ is in the table, every room has a README.md.
+- A folder of thalweg/ or python/thalweg/ may state its layers in a table of its README (folder_layers.py says how it looks):
+
+      | layer | parts | what they are |
+      |---|---|---|
+      | 0 | `transport/` | channels |
+      | 1 | `call` `peers/` | calls to tasks |
+
+- Where python/thalweg/ states its layers, its modules import each other in no circle. Imports inside functions count.
 """
 import os
 import re
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from folder_layers import circles, misfits, read_table, why_not
+from python_imports import Package
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 THIRD_PARTY = (
@@ -68,8 +80,8 @@ def may_include(path, included, rooms):
     return None
 
 
-def check_file(path, text, rooms):
-    """Complaints about one file; its path is relative to thalweg/."""
+def check_file(path, text, rooms, tables=None):
+    """Complaints about one file of C++; its path is relative to thalweg/. `tables`: the layers of folders, from the root."""
     here = room_of(path, rooms)
     if here is None:
         return ["lies in no room of the table"]
@@ -81,7 +93,10 @@ def check_file(path, text, rooms):
             continue
         if m[2].startswith("thalweg/"):
             included = m[2][len("thalweg/"):]
-            why = may_include(path, "api/" + included if included in INSTALLED else included, rooms)
+            included = "api/" + included if included in INSTALLED else included
+            why = may_include(path, included, rooms)
+            if why is None and tables and not is_test:
+                why = why_not("thalweg/" + path, "thalweg/" + included, tables)
         elif m[1] == '"' and not any(p.match(m[2]) for _, p in THIRD_PARTY):
             why = "write our includes from the root: thalweg/..."
         else:
@@ -93,24 +108,65 @@ def check_file(path, text, rooms):
     return complaints
 
 
+def check_module(path, text, package, tables):
+    """(complaints, dotted names it imports) of one module of Python; its path is relative to python/."""
+    complaints, taken = [], set()
+    for line, name in package.imports(text):
+        if name is None:
+            complaints.append(f"line {line}: write our imports from the root: thalweg...")
+            continue
+        taken.add(name)
+        why = why_not("python/" + path, "python/" + package.modules[name], tables)
+        if why:
+            complaints.append(f"line {line}: imports {name}: {why}")
+    return complaints, taken
+
+
+def find_files(root, top, endings):
+    """Paths from the root of the files below a folder."""
+    found = []
+    for folder, _, files in sorted(os.walk(os.path.join(root, top))):
+        found += [os.path.relpath(os.path.join(folder, file), root) for file in sorted(files) if file.endswith(endings)]
+    return found
+
+
+def read(root, path):
+    with open(os.path.join(root, path)) as f:
+        return f.read()
+
+
+def check_python(root, modules, tables):
+    """Complaints about the modules of Python, and how many have none."""
+    package = Package([path.removeprefix("python/") for path in modules])
+    passed, complaints, edges = 0, [], {}
+    for name, path in sorted(package.modules.items()):
+        found, edges[name] = check_module(path, read(root, "python/" + path), package, tables)
+        edges[name].discard(name)
+        passed += not found
+        complaints += [f"python/{path}: {c}" for c in found]
+    if "python/thalweg" in tables:
+        complaints += [f"python/thalweg: a circle of imports: {' '.join(circle)}" for circle in circles(edges)]
+    return complaints, passed
+
+
 def main(root):
-    with open(os.path.join(root, "ARCHITECTURE.md")) as f:
-        rooms = read_rooms(f.read())
+    rooms = read_rooms(read(root, "ARCHITECTURE.md"))
     assert len(rooms) > 10, "the room table of ARCHITECTURE.md was not found"
-    top = os.path.join(root, "thalweg")
-    passed, complaints = 0, []
-    for folder, _, files in sorted(os.walk(top)):
-        for file in sorted(files):
-            path = os.path.relpath(os.path.join(folder, file), top)
-            if "/" in path and file.endswith((".h", ".cc", ".cu", ".c", ".inc")):
-                with open(os.path.join(top, path)) as f:
-                    found = check_file(path, f.read(), rooms)
-                passed += not found
-                complaints += [f"thalweg/{path}: {c}" for c in found]
+    sources = [p for p in find_files(root, "thalweg", (".h", ".cc", ".cu", ".c", ".inc")) if p.count("/") > 1]
+    modules = find_files(root, "python/thalweg", (".py",))
+    tables = {os.path.dirname(p): read_table(read(root, p))
+              for top in ("thalweg", "python/thalweg") for p in find_files(root, top, ("README.md",))}
+    tables = {folder: parts for folder, parts in tables.items() if parts}
+    complaints, passed = check_python(root, modules, tables)
+    for path in sources:
+        found = check_file(path.removeprefix("thalweg/"), read(root, path), rooms, tables)
+        passed += not found
+        complaints += [f"{path}: {c}" for c in found]
+    complaints += misfits([p for p in sources if not IS_TEST.search(os.path.basename(p))] + modules, tables)
     for pattern in rooms:
-        room = os.path.join(top, pattern.split("<")[0])
-        if os.path.isdir(room) and not os.path.exists(os.path.join(room, "README.md")):
-            complaints.append(f"thalweg/{pattern.split('<')[0]} lacks its README.md")
+        room = "thalweg/" + pattern.split("<")[0]
+        if os.path.isdir(os.path.join(root, room)) and not os.path.exists(os.path.join(root, room, "README.md")):
+            complaints.append(f"{room} lacks its README.md")
     print("\n".join(complaints + [f"{passed} passed, {len(complaints)} failed"]))
     return 1 if complaints or not passed else 0
 

@@ -3,6 +3,7 @@
 """Runs a command, shows its output, and counts what passed and failed.
 
     counted.py NAME [--min N] -- COMMAND...   one line to $THALWEG_COUNTS; exit 1 on a failure or fewer than N tests (1)
+    counted.py NAME --not-run                 a line that says that this was left out for want of time
     counted.py --sum                          totals of $THALWEG_COUNTS; exit 1 on any failure or an empty list
 
 The counts are read from the summary that ctest, pytest, googletest or our own checks ("N passed, N failed") print. A command
@@ -41,6 +42,14 @@ def read_counts(output, status):
     return passed or 0, failed
 
 
+def add(path, name, passed=0, failed=0, seconds=0.0, **more):
+    """Writes a line of counts to the file of that path, where there is one."""
+    if path:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "a") as f:
+            f.write(json.dumps({"name": name, "passed": passed, "failed": failed, "seconds": round(seconds, 1), **more}) + "\n")
+
+
 def run(name, least, command):
     started = time.monotonic()
     output = []
@@ -56,29 +65,37 @@ def run(name, least, command):
         failed += 1
     seconds = time.monotonic() - started
     print(f"== {name}: {passed} passed, {failed} failed, {seconds:.1f} s", flush=True)
-    path = os.environ.get("THALWEG_COUNTS")
-    if path:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "a") as f:
-            f.write(json.dumps({"name": name, "passed": passed, "failed": failed, "seconds": round(seconds, 1)}) + "\n")
+    add(os.environ.get("THALWEG_COUNTS"), name, passed, failed, seconds)
     return 1 if failed else 0
 
 
+def rows_of(path):
+    """The lines of a file of counts, none where there is no file."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as f:
+        return [json.loads(line) for line in f]
+
+
 def total(path):
-    rows = []
-    if os.path.exists(path):
-        with open(path) as f:
-            rows = [json.loads(line) for line in f]
+    rows = rows_of(path)
     for r in rows:
-        print(f"{r['seconds']:8.1f} s  {r['passed']:6d} passed {r['failed']:4d} failed  {r['name']}")
-    passed, failed = sum(r["passed"] for r in rows), sum(r["failed"] for r in rows)
-    print(f"{passed} passed, {failed} failed")
+        if r.get("not_run"):
+            print(f"{'':10}  {'not run':>26}  {r['name']}")
+        else:
+            print(f"{r['seconds']:8.1f} s  {r['passed']:6d} passed {r['failed']:4d} failed  {r['name']}")
+    passed, failed, left_out = (sum(r.get(key, 0) for r in rows) for key in ("passed", "failed", "not_run"))
+    print(f"{passed} passed, {failed} failed" + (f", {left_out} not run" if left_out else ""))
     return 0 if passed and not failed else 1
 
 
 def main(arguments):
     if arguments == ["--sum"]:
         return total(os.environ["THALWEG_COUNTS"])
+    if len(arguments) == 2 and arguments[1] == "--not-run":
+        add(os.environ.get("THALWEG_COUNTS"), arguments[0], not_run=1)
+        print(f"== {arguments[0]}: not run, the time is over", flush=True)
+        return 0
     if "--" not in arguments:
         print(__doc__, file=sys.stderr)
         return 2

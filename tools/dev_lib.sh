@@ -96,16 +96,18 @@ old_tensorflow() {
   fi
 }
 
+# core: what the demo needs. tests: that, and what whole builds need. Every other group stands on tests.
 dev_setup() {
   at_most setup 1 "$@"
   case ${1:-core} in
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
-    lint | fuzz | ucx) dev_setup core; install_packages "$1" ;;
-    failures) dev_setup core; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
-    cluster) dev_setup core; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
-    peers) dev_setup core; make_venv .venvs/peers python/requirements-peers.txt optional ;;
-    conformance) dev_setup core; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
-    libraries) dev_setup core; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
+    tests) dev_setup core; install_packages tests ;;
+    lint | fuzz | ucx) dev_setup tests; install_packages "$1" ;;
+    failures) dev_setup tests; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
+    cluster) dev_setup tests; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
+    peers) dev_setup tests; make_venv .venvs/peers python/requirements-peers.txt optional ;;
+    conformance) dev_setup tests; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
+    libraries) dev_setup tests; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
     *) usage_error "unknown group '$1'" ;;
   esac
 }
@@ -117,17 +119,24 @@ build() {
   shift
   say "building $preset $*"
   configure "$preset"
-  cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}
+  python3 tools/build_progress.py "build/$preset" "$jobs" "$@"
 }
 
 dev_build() {
+  local times=
+  if [[ ${*: -1} = --times ]]; then
+    times=yes
+    set -- "${@:1:$#-1}"
+  fi
   at_most build 1 "$@"
   grep -q "\"name\": \"${1:-release}\", \"configurePreset\"" CMakePresets.json || usage_error "unknown preset '$1'"
   case ${1:-} in
     fuzz | ucx) dev_setup "$1" ;;
-    *) dev_setup core ;;
+    *) dev_setup tests ;;
   esac
   build "${1:-release}"
+  [[ -z $times ]] || python3 tools/build_times.py "build/${1:-release}"
+  say "programs are in build/${1:-release}/bin; next: ./dev test, or PYTHONPATH=build/${1:-release}/python .venv/bin/python PROGRAM"
 }
 
 # Python that finds the package as built.
@@ -137,15 +146,22 @@ dev_demo() {
   at_most demo 1 "$@"
   [[ ${1:-cluster} = cluster ]] || usage_error "'demo' takes nothing or 'cluster', got '$1'"
   dev_setup core
-  build release
+  build release thalweg_package thalweg_cli
   with_package $python "examples/${1:-python}/demo${1:+_$1}.py"
+  say "next: README.md has a program of your own; ./dev wheel makes a package for pip, ./dev test builds and runs all tests"
 }
 
 dev_test() {
   at_most test 1 "$@"
-  dev_setup core
+  dev_setup tests
   build release
   tools/test.sh "${1:-}"
+}
+
+dev_check() {
+  at_most check 1 "$@"
+  [[ ${1:-status} = status ]] || usage_error "'check' takes nothing or 'status', got '$1'"
+  python3 tools/check.py "$@"
 }
 
 # matplotlib, for those who ask for a picture.
@@ -156,7 +172,7 @@ plotting() {
 }
 
 dev_bench() {
-  dev_setup core
+  dev_setup tests
   [[ " $* " = *" --peers "* ]] && dev_setup peers
   [[ " $* " = *" --plot "* ]] && plotting
   build release
@@ -170,9 +186,9 @@ dev_lint() {
   tools/lint.sh
 }
 
-dev_asan() { dev_setup core; tools/sanitize.sh asan "$@"; }
-dev_ubsan() { dev_setup core; tools/sanitize.sh ubsan "$@"; }
-dev_tsan() { dev_setup core; tools/sanitize.sh tsan "$@"; }
+dev_asan() { dev_setup tests; tools/sanitize.sh asan "$@"; }
+dev_ubsan() { dev_setup tests; tools/sanitize.sh ubsan "$@"; }
+dev_tsan() { dev_setup tests; tools/sanitize.sh tsan "$@"; }
 
 dev_fuzz() {
   local name
@@ -193,7 +209,7 @@ dev_mutants() {
 dev_soak() {
   at_most soak 1 "$@"
   [[ ${1:-1} =~ ^[0-9]+$ ]] || usage_error "STEPS is a whole number, got '$1'"
-  dev_setup core
+  dev_setup tests
   build release
   with_package $python tests/soak/soak.py "${1:-10000}"
 }
@@ -245,7 +261,7 @@ dev_conformance() {
 dev_wheel() {
   at_most wheel 0 "$@"
   dev_setup core
-  build release
+  build release thalweg_package
   with_package $python tools/make_wheel.py dist
 }
 
@@ -262,7 +278,7 @@ dev_install() {
 dev_docs() {
   at_most docs 0 "$@"
   dev_setup core
-  build release
+  build release thalweg_package
   with_package $python tools/make_docs.py docs/ops
   with_package $python tools/api_coverage.py docs/ops/python.md
 }

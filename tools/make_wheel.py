@@ -3,6 +3,7 @@
 """Packs the Python package as built into a wheel: make_wheel.py OUT_FOLDER
 
 Takes build/release/python/thalweg as it is, with debugging symbols stripped; the wheel needs numpy, and ml_dtypes for bfloat16.
+`pip install thalweg[tf1]` brings the packages, too, that TensorFlow 1 brought along and programs of its time import.
 """
 import base64
 import hashlib
@@ -48,36 +49,53 @@ def files_of_package(scratch):
         for file in sorted(files):
             path = os.path.join(folder, file)
             name = os.path.join("thalweg", os.path.relpath(path, PACKAGE))
-            if re.search(r"\.so(\.\d+)*$", file):
+            if re.search(r"\.so(\.\d+)*$", file) or name == os.path.join("thalweg", "bin", "thalweg"):
                 path = stripped(path, scratch)
             with open(path, "rb") as f:
                 yield name, f.read()
 
 
+# What TensorFlow 1 brought along, in versions that the code of its time can use: messages that an old protoc has generated
+# need protobuf before 3.21.
+TF1 = ("absl-py>=0.9", "gast>=0.2.2", "h5py>=2.9", "protobuf>=3.8,<3.21", "six>=1.12", "termcolor>=1.1", "wrapt>=1.11")
+
+
+def metadata():
+    """METADATA: what package indexes show, and what is installed along."""
+    with open(os.path.join(ROOT, "README.md")) as f:
+        readme = f.read()
+    rows = ["Metadata-Version: 2.1", "Name: thalweg", f"Version: {version()}", "Summary: A virtual machine for tensor dataflow graphs",
+            "Author: The Thalweg authors", "License: Apache-2.0", "Keywords: dataflow,tensor,machine learning,tensorflow",
+            "Classifier: License :: OSI Approved :: Apache Software License", "Classifier: Operating System :: POSIX :: Linux",
+            "Classifier: Programming Language :: Python :: 3", f"Requires-Python: >=3.{sys.version_info[1]}",
+            "Requires-Dist: numpy", "Requires-Dist: ml_dtypes", "Provides-Extra: tf1",
+            *(f'Requires-Dist: {requirement}; extra == "tf1"' for requirement in TF1), "Description-Content-Type: text/markdown"]
+    return "\n".join(rows) + f"\n\n{readme}"
+
+
+ENTRY_POINTS = "[console_scripts]\nthalweg = thalweg.__main__:main\n"
+
+
 def entry(name):
     """The same time and rights for all, so that the same tree gives the same bytes."""
     info = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
-    info.external_attr, info.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+    rights = 0o755 if name.startswith("thalweg/bin/") else 0o644
+    info.external_attr, info.compress_type = (0o100000 | rights) << 16, zipfile.ZIP_DEFLATED
     return info
 
 
 def main(out):
     tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-cp{sys.version_info[0]}{sys.version_info[1]}-linux_{os.uname().machine}"
     info = f"thalweg-{version()}.dist-info"
-    with open(os.path.join(ROOT, "README.md")) as f:
-        readme = f.read()
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
         licence = f.read()
-    metadata = (f"Metadata-Version: 2.1\nName: thalweg\nVersion: {version()}\nSummary: A virtual machine for tensor dataflow "
-                f"graphs\nLicense: Apache-2.0\nRequires-Python: >=3.{sys.version_info[1]}\nRequires-Dist: numpy\nRequires-Dist: ml_dtypes\n"
-                f"Description-Content-Type: text/markdown\n\n{readme}")
     wheel = f"Wheel-Version: 1.0\nGenerator: thalweg\nRoot-Is-Purelib: false\nTag: {tag}\n"
     record = []
     os.makedirs(out, exist_ok=True)
     path = os.path.join(out, f"thalweg-{version()}-{tag}.whl")
     with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
-        contents = [*files_of_package(scratch), (f"{info}/METADATA", metadata.encode()), (f"{info}/WHEEL", wheel.encode()),
-                    (f"{info}/LICENSE", licence)]
+        contents = [*files_of_package(scratch), (f"{info}/METADATA", metadata().encode()), (f"{info}/WHEEL", wheel.encode()),
+                    (f"{info}/entry_points.txt", ENTRY_POINTS.encode()), (f"{info}/LICENSE", licence)]
         for name, data in contents:
             z.writestr(entry(name), data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

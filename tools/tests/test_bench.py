@@ -9,7 +9,13 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
 import bench
+import results_folder
 import rows
+import verdict
+
+
+def options(pairs=5, **more):
+    return types.SimpleNamespace(pairs=pairs, seconds=0, peers=True, threads=None, names=[], **more)
 
 
 def fake(tmp_path, name, seconds):
@@ -30,7 +36,7 @@ print(json.dumps(dict(median_s=m, p10_s=m / 2, p90_s=m * 2)))
 
 def time(monkeypatch, ours, peers, pairs=5):
     monkeypatch.setattr(bench, "programs_of", lambda row, with_peers: (ours, peers))
-    return bench.time_row(rows.Row("row", 1, [], []), 1, types.SimpleNamespace(pairs=pairs, seconds=0, peers=True))
+    return bench.time_row(rows.Row("row", 1, [], []), 1, options(pairs=pairs))
 
 
 def test_medians_and_verdicts(tmp_path, monkeypatch):
@@ -42,8 +48,10 @@ def test_medians_and_verdicts(tmp_path, monkeypatch):
     assert r["value"] == 2 and r["spread"] == [1, 4] and r["unit"] == "s" and r["better"] == "lower"
     assert r["peers"] == {"slower": 4, "uneven": 4, "faster": 1}
     assert r["ratios"] == {"slower": .5, "uneven": .5, "faster": 2}
-    assert r["ahead"] == {"slower": True, "uneven": False, "faster": False}
-    assert r["machine"] and r["command"] and r["threads"] == 1
+    assert r["pairs"]["uneven"] == [2, 1.5, .5, .5, .5]
+    assert [verdict.of(r, label).verdict for label in ("slower", "uneven", "faster")] == ["ahead", "undecided", "behind"]
+    assert r["machine"] and r["command"] and r["threads"] == 1 and r["how"] == {"pairs": 5, "seconds": 0, "peers": True}
+    assert r["commit"] and r["date"].endswith("UTC")
     bench.print_result(r)
 
 
@@ -68,7 +76,7 @@ def test_lines_that_name_their_rows_are_rows_of_their_own(tmp_path, monkeypatch)
 
 def test_goals_are_of_the_first_program_and_misses_are_said(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "programs_of", lambda row, with_peers: ([fake(tmp_path, "a", [2] * 5), fake(tmp_path, "b", [1] * 5)], []))
-    first, second = bench.time_row(rows.Row("row", 1, [], [], 1.5), 1, types.SimpleNamespace(pairs=5, seconds=0, peers=True))
+    first, second = bench.time_row(rows.Row("row", 1, [], [], 1.5), 1, options())
     assert first["goal"] == 1.5 and "goal" not in second
     bench.print_result(first)
     assert "goal 1.5 s: MISSED" in capsys.readouterr().out
@@ -98,3 +106,68 @@ def test_rows_are_those_of_the_definitions():
 
 def test_seconds_are_shown_in_units():
     assert [bench.show_seconds(s) for s in (2, .0015, 2.5e-6, 3e-9)] == ["2 s", "1.5 ms", "2.5 us", "3 ns"]
+
+
+@pytest.mark.parametrize("paired, of_medians, pairs, expected", [
+    (.8, .85, [.7, .8, .9], "ahead"), (1.2, 1.25, [], "behind"), (.96, 1.04, [], "even"),
+    (.85, 1.19, [], "undecided"), (1.19, .85, [], "undecided"),  # one above, one below
+    (1.08, 1.33, [], "undecided"), (.71, .90, [], "undecided"),  # too far apart, and near to 1
+    (.33, .43, [], "ahead"), (2.0, 1.6, [], "behind"),           # too far apart, and it matters to nobody
+    (.8, .8, [.7, .8, .8, 1.1, 1.2], "undecided"), (.8, .8, [.7, .8, .8, .8, 1.2], "ahead"),
+    (1.5, 1.5, [.9, .9, 1.5, 1.6, 1.7], "undecided")])
+def test_a_verdict_needs_both_figures_and_the_pairs(paired, of_medians, pairs, expected):
+    assert verdict.judge(paired, of_medians, pairs) == expected
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """(measure, folder): `measure(names)` goes through made-up rows of these names and gives those that were measured, one run each."""
+    done = []
+
+    def time_row(row, threads, _):
+        done.append(row.name)
+        if row.name == "stopped":
+            raise KeyboardInterrupt
+        return [] if row.name == "silent" else [dict(name=row.name, variant="", threads=threads, value=1, spread=[1, 1], items=1, peers={},
+                                                     **results_folder.stamp(bench.machine()[0]), how=bench.how(options()))]
+    monkeypatch.setattr(bench, "time_row", time_row)
+    monkeypatch.setattr(bench, "calibrate", lambda: [{"name": "calibrate"}])
+
+    def measure(*names, pairs=5):
+        done.clear()
+        try:
+            bench.into_folder([rows.Row(name, 1, [], []) for name in names], options(folder=str(tmp_path), pairs=pairs))
+        except KeyboardInterrupt:
+            pass
+        return done
+    return measure, tmp_path
+
+
+def test_a_run_into_a_folder_can_be_stopped_and_goes_on(folder):
+    measure, path = folder
+    assert measure("a", "stopped", "b") == ["a", "a", "stopped"]  # on one thread and on two
+    assert sorted(os.listdir(path)) == ["a_1.json", "a_2.json"]
+    assert measure("a", "b") == ["b", "b"] and measure("a", "b") == []
+
+
+def test_what_was_measured_otherwise_is_measured_again(folder, monkeypatch):
+    measure, _ = folder
+    assert measure("a") == ["a", "a"] and measure("a") == [] and measure("a", pairs=7) == ["a", "a"]
+    monkeypatch.setattr(results_folder, "commit", lambda: "another")
+    assert measure("a") == ["a", "a"] and measure("a") == []
+
+
+def test_a_row_without_a_figure_is_named_and_not_kept(folder, capsys):
+    measure, path = folder
+    measure("silent", "a")
+    assert "no figure: silent x1, silent x2" in capsys.readouterr().out and sorted(os.listdir(path)) == ["a_1.json", "a_2.json"]
+
+
+def test_all_rows_beside_their_peers_go_into_a_folder_on_one_thread_and_two():
+    chosen = bench.parse(["--peers"])
+    assert chosen.folder.endswith("build/bench")
+    assert bench.threads_of(rows.Row("mlp", 1, [], []), chosen) == [1, 2]
+    assert bench.threads_of(rows.Row("wire_read_1G", 1, [], []), chosen) == [2]  # its processes would share one core
+    assert bench.parse(["mlp", "--peers"]).folder is None and bench.threads_of(rows.Row("mlp", 1, [], []), bench.parse(["mlp"])) == [1]
+    with pytest.raises(SystemExit):
+        bench.parse(["--folder", "x", "--json", "y"])

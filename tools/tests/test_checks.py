@@ -12,6 +12,8 @@ import check_built
 import check_layers
 import check_sizes
 import check_text
+import folder_layers
+import python_imports
 
 with open(os.path.join(os.path.dirname(TOOLS), "ARCHITECTURE.md")) as table:
     ROOMS = check_layers.read_rooms(table.read())
@@ -53,6 +55,87 @@ def test_layers_pass(path, include):
 ])
 def test_layers_fail(path, include):
     assert len(check_layers.check_file(path, f"// fine\n#include {include}\n", ROOMS)) == 1
+
+
+TABLE = """
+| file | what |
+|---|---|
+| `other.h` | a table of another kind |
+
+| layer | parts | what they are |
+|---|---|---|
+| 0 | `transport/` `frame` | what goes over the wire |
+| 1 | `peers/` `call` | calls to tasks |
+"""
+
+
+def write_tree(root, files):
+    """A tree that the script passes, and these files."""
+    with open(os.path.join(os.path.dirname(TOOLS), "ARCHITECTURE.md")) as f:
+        tree = {"ARCHITECTURE.md": f.read(), "thalweg/cluster/README.md": TABLE, "thalweg/cluster/transport/socket.cc": "",
+                "thalweg/cluster/frame.h": "", "thalweg/cluster/peers/peer.h": "", "thalweg/cluster/call.cc": "",
+                "python/thalweg/README.md": "| layer | parts |\n|---|---|\n| 0 | `dtypes` `nest` |\n| 1 | `__init__` `nn/` |\n",
+                "python/thalweg/__init__.py": "", "python/thalweg/dtypes.py": "", "python/thalweg/nest.py": "",
+                "python/thalweg/nn/__init__.py": "", "python/thalweg/nn/rnn.py": "", **files}
+    for room in ROOMS:
+        tree.setdefault(f"thalweg/{room.split('<')[0]}README.md", "")
+    for path, text in tree.items():
+        if text is not None:
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w") as f:
+                f.write(text)
+    return str(root)
+
+
+def test_a_table_of_layers_is_read():
+    assert folder_layers.read_table(TABLE) == {"transport/": 0, "frame": 0, "peers/": 1, "call": 1}
+    assert folder_layers.read_table("| file | what |\n|---|---|\n| 1 | `a` |\n") == {}
+
+
+@pytest.mark.parametrize("path, text", [
+    ("thalweg/cluster/call.cc", '#include "thalweg/cluster/frame.h"\n#include "thalweg/base/status.h"\n'),  # down, another room
+    ("thalweg/cluster/peers/peer.h", '#include "thalweg/cluster/peers/version.h"\n'),                       # its own part
+    ("thalweg/cluster/frame_test.cc", '#include "thalweg/cluster/call.h"\n'),                               # a test
+    ("python/thalweg/__init__.py", "import thalweg.dtypes\nimport os\nfrom thalweg import _core\n"),
+    ("python/thalweg/nn/rnn.py", "from thalweg import nest\ndef f():\n    from thalweg.dtypes import _float32\n"),
+])
+def test_inner_layers_pass(path, text, tmp_path, capsys):
+    assert check_layers.main(write_tree(tmp_path, {path: text})) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path, text, said", [
+    ("thalweg/cluster/frame.h", '#include "thalweg/cluster/call.h"', "frame has layer 0, call has layer 1"),          # upward
+    ("thalweg/cluster/transport/socket.cc", '#include "thalweg/cluster/peers/peer.h"', "transport/ has layer 0, peers/ has layer 1"),
+    ("thalweg/cluster/call.cc", '#include "thalweg/cluster/peers/peer.h"', "call has layer 1, peers/ has layer 1"),   # sideways
+    ("thalweg/cluster/call.cc", '#include "thalweg/cluster/attic.h"', "is in no part of thalweg/cluster/README.md"),
+    ("thalweg/cluster/attic.h", "", "is in no part of thalweg/cluster/README.md"),
+    ("thalweg/cluster/call.cc", None, "the part call holds nothing"),
+    ("python/thalweg/nest.py", "from thalweg.nn import rnn", "nest has layer 0, nn/ has layer 1"),                    # of a module
+    ("python/thalweg/nest.py", "import thalweg as tw", "nest has layer 0, __init__ has layer 1"),
+    ("python/thalweg/nest.py", "from thalweg import dtypes", "nest has layer 0, dtypes has layer 0"),
+    ("python/thalweg/nest.py", "def f():\n    if f:\n        import thalweg.nn.rnn", "line 3: imports thalweg.nn.rnn: "),
+    ("python/thalweg/nest.py", "def f():\n    from thalweg.nn.rnn import cell", "line 2: imports thalweg.nn.rnn: "),
+    ("python/thalweg/nest.py", "import importlib\nx = importlib.import_module('thalweg.nn')", "imports thalweg.nn: "),
+    ("python/thalweg/nn/rnn.py", "from . import cell", "write our imports from the root"),
+    ("python/thalweg/nn/__init__.py", "from thalweg.nn import rnn", None),
+    ("python/thalweg/nn/rnn.py", "def f():\n    from thalweg.nn import cell", "a circle of imports: thalweg.nn thalweg.nn.rnn"),
+])
+def test_inner_layers_fail(path, text, said, tmp_path, capsys):
+    other = {"python/thalweg/nn/__init__.py": "from thalweg.nn import rnn"} if said and "circle" in said else {}
+    failed = check_layers.main(write_tree(tmp_path, {**other, path: text}))
+    out = capsys.readouterr().out
+    assert failed == (said is not None) and (said is None or said in out and "1 failed" in out), out
+
+
+def test_circles_are_found():
+    assert folder_layers.circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
+    assert folder_layers.circles({"a": {"b", "c"}, "b": {"c"}}) == []
+
+
+def test_imports_of_python_are_read():
+    package = python_imports.Package(["thalweg/__init__.py", "thalweg/nest.py", "thalweg/nn/__init__.py", "thalweg/nn/rnn.py"])
+    text = "import os, thalweg.nest as n\nfrom thalweg.nn import relu, rnn\nfrom thalweg.nn.rnn import _cell\nfrom thalweg import _core, add\n"
+    assert package.imports(text) == [(1, "thalweg.nest"), (2, "thalweg.nn"), (2, "thalweg.nn.rnn"), (3, "thalweg.nn.rnn"), (4, "thalweg")]
 
 
 CODE = '''
@@ -103,11 +186,8 @@ def test_terminate_is_ours_to_refuse():
     assert check_text.check_text("thalweg/a.cc", GOOD + "std::terminate();\n") == ["thalweg/a.cc:3: ends the process"]
 
 
-def test_licence_and_links():
+def test_licence():
     assert check_text.check_text("a.cc", "int x;\n") == ["a.cc: lacks the line SPDX-License-Identifier: Apache-2.0"]
-    exists = {"docs/a.md", "README.md"}.__contains__
-    assert check_text.check_links("docs/b.md", "[a](a.md) [r](../README.md#top) [w](https://x.org/y)", exists) == []
-    assert len(check_text.check_links("docs/b.md", "[c](c.md)", exists)) == 1
 
 
 SOURCE = '''

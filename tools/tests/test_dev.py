@@ -24,7 +24,7 @@ def test_help_names_every_verb():
 
 @pytest.mark.parametrize("arguments", [
     (), ("nonsense",), ("setup", "nonsense"), ("build", "nonsense"), ("test", "a", "b"), ("fuzz", "soon"), ("fuzz", "9", "nonsense"),
-    ("install",), ("demo", "x")])
+    ("install",), ("demo", "x"), ("check", "x")])
 def test_wrong_usage_is_2_and_says_so(arguments):
     p = dev(*arguments)
     assert p.returncode == 2 and "dev" in p.stderr and p.stdout == ""
@@ -45,5 +45,5 @@ def test_scripts_are_sound():
 def test_packages_have_groups_that_setup_knows():
     with open(os.path.join(ROOT, "tools", "packages.txt")) as f:
         rows = [line.split() for line in f if line.strip() and not line.startswith("#")]
-    assert {group for group, _ in rows} == {"core", "cluster", "failures", "lint", "fuzz", "ucx"}
+    assert {group for group, _ in rows} == {"core", "tests", "cluster", "failures", "lint", "fuzz", "ucx"}
     assert len(rows) == len({package for _, package in rows})

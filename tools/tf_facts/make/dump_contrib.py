@@ -72,7 +72,7 @@ def main(out, modules_out):
         for where, folders, files in os.walk(root):
             folders.sort()
             path = os.path.relpath(where, root).replace(os.sep, "/")
-            if path.split("/")[0] not in ("python", "contrib", "core"):
+            if path.split("/")[0] not in ("python", "contrib", "core", "tools"):
                 continue
             names = sorted(n[:-3] for n in files if n.endswith(".py") and n != "__init__.py" and not n.endswith("_test.py"))
             f.write(" ".join([path + ":"] + names) + "\n")
