@@ -8,9 +8,13 @@
     ./dev bench 'latency_*' --pairs 9 --threads 1,2 --plot bench.svg
     ./dev bench transformer --profile --plot roof.svg    the kernels of a step, each beside the machine's roof
 
+    ./dev bench --peers                  all rows beside all peers, hours; stop it and call it again: what was measured at this
+                                         commit on this machine stays (build/bench, or --folder FOLDER: a file for each row)
+
 Names are those of benchmarks/peers/workloads.md. Every measurement is a fresh process that prints one JSON line, ours and the
 peers' alike. The programs run in turn, A B A B, --pairs times; value is the median of their medians, spread the medians of
-their 10th and 90th percentiles. *Ahead* of a peer: the median of the paired ratios is below 1, and at most one in five is above.
+their 10th and 90th percentiles. Beside a peer stand the median of the paired ratios and the ratio of the medians; verdict.py says
+when they agree.
 """
 import argparse
 import fnmatch
@@ -21,8 +25,10 @@ import statistics
 import subprocess
 import sys
 
+import results_folder
 import rows
 import step_profile
+import verdict
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -90,22 +96,27 @@ def time_row(row, threads, options):
             print(f"  {row.name}: {program.label}: no figure: {program.trouble}", flush=True)
     peers = [p for p in peers if not p.trouble]
     done = [p for p in ours if not p.trouble]
-    return [result_of(row, name, program, peers, threads, program is ours[0]) for program in done for name in program.results[0]]
+    return [dict(result_of(row, name, program, peers, threads, program is ours[0]), how=how(options))
+            for program in done for name in program.results[0]]
+
+
+def how(options):
+    """The options that decide what a figure means."""
+    return {"pairs": options.pairs, "seconds": options.seconds, "peers": options.peers}
 
 
 def result_of(row, name, ours, peers, threads, first):
     """What a program of ours measured under a name, beside the peers."""
-    ratios = {p.label: [a[name]["median_s"] / b[name]["median_s"] for a, b in zip(ours.results, p.results)] for p in peers}
+    pairs = {p.label: [a[name]["median_s"] / b[name]["median_s"] for a, b in zip(ours.results, p.results)] for p in peers}
     line, isa = machine()
     result = {
         "name": name, "variant": ours.label.partition(" ")[2], "value": ours.median(name),
         "spread": [ours.median(name, "p10_s"), ours.median(name, "p90_s")], "unit": "s", "better": "lower", "threads": threads,
-        "isa": isa, "machine": line, "command": " ".join(os.path.relpath(a, ROOT) if a.startswith(ROOT) else a for a in ours.command),
+        "isa": isa, **results_folder.stamp(line),
+        "command": " ".join(os.path.relpath(a, ROOT) if a.startswith(ROOT) else a for a in ours.command),
         "peers": {p.label: p.median(name) for p in peers},
         "peers_spread": {p.label: [p.median(name, "p10_s"), p.median(name, "p90_s")] for p in peers},
-        "ratios": {label: statistics.median(r) for label, r in ratios.items()},
-        "ahead": {label: statistics.median(r) < 1 and sum(x > 1 for x in r) * 5 <= len(r) for label, r in ratios.items()},
-        "items": row.items}
+        "pairs": pairs, "ratios": {label: statistics.median(found) for label, found in pairs.items()}, "items": row.items}
     if row.goal and first:
         result["goal"] = row.goal
     if ours.has("per_second"):
@@ -124,8 +135,7 @@ def print_result(r):
     print(f"{r['name']:18} {r['variant']:9} {r['threads']} threads  {show_seconds(r['value'])}"
           f" [{show_seconds(r['spread'][0])}..{show_seconds(r['spread'][1])}]{each}{goal}")
     for label, value in sorted(r["peers"].items(), key=lambda item: item[1]):
-        verdict = "ahead" if r["ahead"][label] else "BEHIND" if r["ratios"][label] > 1 else "about even"
-        print(f"{'':18} {'':9} {label:24} {show_seconds(value):>10}   ours / theirs {r['ratios'][label]:.3g}   {verdict}")
+        print(f"{'':18} {'':9} {label:24} {show_seconds(value):>10}   ours / theirs {verdict.show(verdict.of(r, label))}")
     sys.stdout.flush()
 
 
@@ -138,7 +148,7 @@ def calibrate():
     for words in (l.replace(",", "").split() for l in text.splitlines() if " roof: " in l):
         for name, value, unit in (("fma", words[2], "GFLOP/s"), ("copy", words[5], "GB/s")):
             results.append({"name": "calibrate", "variant": name, "value": float(value), "spread": None, "unit": unit,
-                            "better": "higher", "threads": 1, "isa": words[0], "machine": line,
+                            "better": "higher", "threads": 1, "isa": words[0], **results_folder.stamp(line),
                             "command": "build/release/bin/compute_benchmark 'roof only'", "peers": {}})
         print(f"calibrate          {words[0]:9} 1 thread   FMA {words[2]} GFLOP/s, copy {words[5]} GB/s", flush=True)
     return results
@@ -169,8 +179,21 @@ def parse(arguments):
     p.add_argument("--profile", action="store_true", help="trace our steps: time, work and share of the roof by operation")
     p.add_argument("--pairs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=1, help="of one measurement")
-    p.add_argument("--threads", default="1")
-    return p.parse_args(arguments)
+    p.add_argument("--threads", help="such as 1,2; else 2 for rows of several processes, 1 for others, 1 and 2 where all rows are measured")
+    p.add_argument("--folder", metavar="FOLDER", help="keep each row there when it is measured, and pass over those that are there")
+    options = p.parse_args(arguments)
+    one_file = options.json or options.plot or options.profile
+    if options.folder and one_file:
+        p.error("--folder keeps a file for each row: it does not go with --json, --plot or --profile")
+    if options.peers and not options.names and not one_file:
+        options.folder = options.folder or os.path.join(ROOT, "build", "bench")
+    return options
+
+
+def threads_of(row, options):
+    if options.threads:
+        return [int(n) for n in options.threads.split(",")]
+    return [2] if row.name.startswith(rows.PROCESSES) else [1] if options.names or not options.peers else [1, 2]
 
 
 def choose(names):
@@ -201,19 +224,44 @@ def profile(chosen, options):
     chain = next(row for row in rows.ROWS if row.name == "noop_chain")
     engine = {"step": run("latency_noop", "", 1)["median_s"], "node": run(chain.name, "", 1)["median_s"] / chain.items}
     for row in chosen:
-        for threads in (int(n) for n in options.threads.split(",")):
+        for threads in threads_of(row, options):
             results.append(run(row.name, "profile", threads))
             step_profile.show(results[-1], roof_of(results[-1]))
     for result in results:
         step_profile.show_derivation(result, engine)
-        result.update(derivation=step_profile.derivation(result, engine), roof=roof_of(result))
+        result.update(results_folder.stamp(machine()[0]), derivation=step_profile.derivation(result, engine), roof=roof_of(result))
     if options.json:
-        with open(options.json, "w") as f:
-            json.dump(results, f, indent=1)
-            f.write("\n")
+        results_folder.write(options.json, results)
     if options.plot:
         step_profile.plot(results, roof_of, options.plot)
     return 0
+
+
+def time_and_show(row, threads, options):
+    found = time_row(row, threads, options)
+    for r in found:
+        print_result(r)
+    return found
+
+
+def into_folder(chosen, options):
+    """Measures what the folder does not have yet; each row lies between two calibrations of the machine."""
+    todo = [(row, threads) for row in chosen for threads in threads_of(row, options)]
+    silent = []
+    for n, (row, threads) in enumerate(todo, 1):
+        path = results_folder.path_of(options.folder, row.name, threads)
+        if results_folder.is_there(path, machine()[0], how(options)):
+            print(f"{n} of {len(todo)}: {row.name} x{threads} is there: {os.path.relpath(path)}", flush=True)
+            continue
+        print(f"{n} of {len(todo)}: {row.name} x{threads}", flush=True)
+        before = calibrate()
+        found = time_and_show(row, threads, options)
+        if found:
+            results_folder.write(path, [*before, *found, *calibrate()])
+        else:
+            silent.append(f"{row.name} x{threads}")
+    print(f"{len(todo) - len(silent)} of {len(todo)} rows are in {options.folder}" + (f"; no figure: {', '.join(silent)}" if silent else ""))
+    return 1 if silent else 0
 
 
 def main(arguments):
@@ -224,24 +272,25 @@ def main(arguments):
     print(machine()[0])
     if options.profile:
         return profile(chosen, options)
+    if options.folder:
+        return into_folder(chosen, options)
     results, silent = calibrate(), 0
     for row in chosen:
-        for threads in (int(n) for n in options.threads.split(",")):
-            found = time_row(row, threads, options)
+        for threads in threads_of(row, options):
+            found = time_and_show(row, threads, options)
             silent += not found
-            for r in found:
-                print_result(r)
             results += found
     if chosen:
         results += calibrate()
     if options.json:
-        with open(options.json, "w") as f:
-            json.dump(results, f, indent=1)
-            f.write("\n")
+        results_folder.write(options.json, results)
     if options.plot:
         plot(results, options.plot)
     return 1 if silent else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("bench: stopped; the rows that are in a folder stay there, and the same command goes on from them")

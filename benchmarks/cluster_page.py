@@ -2,6 +2,8 @@
 """The part of docs/speed.md about clusters, and its picture: rows channel_*, wire_* and fig7_* of benchmarks/results/."""
 import statistics
 
+import results_folder
+import verdict
 from bench import show_seconds
 
 TF = "tensorflow-2.21"
@@ -12,8 +14,8 @@ SHAPES = ("scalar", "dense_100M", "sparse_1G", "sparse_16G")
 HEAD = """
 ## Clusters
 
-All on one machine, over loopback, on two cores: nothing here says what a network does. To measure anew:
-`./dev bench 'channel_*' 'wire_*' 'fig7_*' --peers --threads 2`. *Goal* is what we set out to reach; one that is missed says so.
+All on one machine, over loopback, on two cores: nothing here says what a network does. *Goal* is what we set out to reach; one that
+is missed says so. Rows with – in the last column were measured before results kept their commit, date and single pairs.
 """
 
 CHANNELS = """
@@ -26,12 +28,17 @@ memory, as the engine does, and `shm_copy` where it was not; `raw` are blocking 
 WIRE = """
 ### Steps over a cluster, every server and client a process
 
-`null` reads variables on a parameter server and sends an update of the same size back, `gather` reads 32 rows, `read` reads all (1 GB a
-goal of 6 GB/s), by TCP with the channels between hosts; `benchmarks/wire.py` has the rest. TensorFlow's protocol is spoken where either end is TensorFlow's. In brackets: the
-time over that of TensorFlow with itself, from the medians.
+`null` reads variables on a parameter server and sends an update of the same size back, `gather` reads 32 rows, `read` fetches all and
+reads every byte (1 GB a goal of 6 GB/s), by TCP with the channels between hosts; `benchmarks/wire.py` has the rest. TensorFlow's
+protocol is spoken where either end is TensorFlow's. Ours beside TensorFlow with itself is by pairs and by medians; in brackets behind
+the mixed pairs stands the ratio of the medians, theirs over that of TensorFlow with itself.
 
-| row | ours | goal | TensorFlow 2.21 with itself | TensorFlow's client, our servers | our client, TensorFlow's servers |
-|---|---|---|---|---|---|"""
+| row | ours | goal | TensorFlow 2.21 with itself | ours / theirs | TensorFlow's client, our servers | our client, TensorFlow's servers | measured |
+|---|---|---|---|---|---|---|---|"""
+
+OLD_READ = """
+† Measured by an old method, in which a step took one element of each variable that it had fetched, of memory that nobody had written:
+this says what handing a tensor over costs, and not what reading it does. It meets no goal."""
 
 FIG7 = """
 ### Steps that fetch from 16 parameter servers
@@ -43,43 +50,53 @@ it fetches; `sparse` fetches 32 rows of 64 floats that were written before. Noth
 
 ![Step time against workers](fig7.svg)
 
-| shape | workers | ours | steps/s | TensorFlow 2.21 | steps/s | ours / theirs |
-|---|---|---|---|---|---|---|"""
+| shape | workers | ours | steps/s | TensorFlow 2.21 | steps/s | ours / theirs | measured |
+|---|---|---|---|---|---|---|---|"""
 
 
 def is_cluster(result):
     return result["name"].startswith(ROWS)
 
 
+def read_in_part(result):
+    """Results of wire_read_* that do not know their commit are of a time when a step did not read what it fetched."""
+    return result["name"].startswith("wire_read_") and "commit" not in result
+
+
 def goal_cell(result):
     if "goal" not in result:
         return ""
+    if read_in_part(result):
+        return f"{show_seconds(result['goal'])}: not measured †"
     return f"{show_seconds(result['goal'])}: {'met' if result['value'] <= result['goal'] else '**missed**'}"
 
 
 def channels(results):
     names = {r["name"] for r in results}
     variants = list(dict.fromkeys(r["variant"] for r in results))
-    yield f"| bytes | {' | '.join(variants)} | goal of {variants[0]} |"
-    yield "|---" * (len(variants) + 2) + "|"
+    yield f"| bytes | {' | '.join(variants)} | goal of {variants[0]} | measured |"
+    yield "|---" * (len(variants) + 3) + "|"
     for size in (s for s in ORDER if f"channel_{s}" in names):
         found = {r["variant"]: r for r in results if r["name"] == f"channel_{size}"}
         cells = [show_seconds(found[v]["value"]) if v in found else "" for v in variants]
-        yield f"| {size} | {' | '.join(cells)} | {goal_cell(found[variants[0]])} |"
+        yield f"| {size} | {' | '.join(cells)} | {goal_cell(found[variants[0]])} | {results_folder.measured(found[variants[0]])} |"
 
 
 def wire(results):
     for r in (r for r in results if r["peers"]):
-        theirs = r["peers"].get(TF)
+        theirs = r["peers"][TF]
         mixed = [r["peers"].get(label) for label in (f"{TF} client, our servers", f"our client, {TF} servers")]
-        cells = [f"{show_seconds(m)} ({m / theirs:.2f})" if m and theirs else "" for m in mixed]
-        ours = f"{show_seconds(r['value'])} ({r['ratios'][TF]:.3f})"
-        over = " by TCP" if r["variant"] == "tcp" else ""
-        yield f"| {r['name'][5:]}{over} | {ours} | {goal_cell(r)} | {show_seconds(theirs)} | {' | '.join(cells)} |"
+        cells = [f"{show_seconds(m)} ({m / theirs:.2f})" if m else "" for m in mixed]
+        name = r["name"][5:] + (" by TCP" if r["variant"] == "tcp" else "") + (" †" if read_in_part(r) else "")
+        yield (f"| {name} | {with_spread(r['value'], r['spread'])} | {goal_cell(r)} | {with_spread(theirs, r['peers_spread'].get(TF))} | "
+               f"{'†' if read_in_part(r) else verdict.show(verdict.of(r, TF), 3)} | {' | '.join(cells)} | {results_folder.measured(r)} |")
+    if any(map(read_in_part, results)):
+        yield OLD_READ
 
 
 def with_spread(value, spread):
-    return f"{show_seconds(value)} [{show_seconds(spread[0])} to {show_seconds(spread[1])}]"
+    """A time and, where they were kept, its 10th and 90th percentiles."""
+    return show_seconds(value) + (f" [{show_seconds(spread[0])} to {show_seconds(spread[1])}]" if spread else "")
 
 
 def curves(results):
@@ -92,13 +109,13 @@ def fig7(results):
     found = curves(results)
     for shape, points in found.items():
         for workers, r in points:
-            theirs = f"{with_spread(r['peers'][TF], r['peers_spread'][TF])} | {r['per_second'][TF]:.0f} | {r['ratios'][TF]:.3f}" \
+            theirs = f"{with_spread(r['peers'][TF], r['peers_spread'][TF])} | {r['per_second'][TF]:.0f} | {verdict.show(verdict.of(r, TF), 3)}" \
                 if r["peers"] else " | | "
             yield (f"| {shape} | {workers} | {with_spread(r['value'], r['spread'])} | {r['per_second'].get('thalweg python', 0):.0f}"
-                   f" | {theirs} |")
+                   f" | {theirs} | {results_folder.measured(r)} |")
     beside = [r for r in results if r["peers"]]
-    lost = [r["name"][5:] for r in beside if r["ratios"][TF] > 1]
-    yield f"\nOf {len(beside)} measurements, {len(lost)} are slower than TensorFlow's{': ' + ', '.join(lost) if lost else ''}."
+    lost = [f"{r['name'][5:]} ({verdict.of(r, TF).verdict})" for r in beside if verdict.of(r, TF).verdict != "ahead"]
+    yield f"\nOf {len(beside)} measurements, {len(lost)} are not ahead of TensorFlow{': ' + ', '.join(lost) if lost else ''}."
     pairs = [(small, large) for (n, small), (m, large) in zip(found["sparse_1G"], found["sparse_16G"])]
     if pairs:
         ours = [large["value"] / small["value"] for small, large in pairs]

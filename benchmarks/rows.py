@@ -4,7 +4,7 @@ import collections
 import os
 import sys
 
-# items: nodes, calls or iterations in a step; goal: seconds that our first program should take at most, of a cluster's rows
+# items: nodes, calls or iterations in a step; goal: seconds that our first program should take at most, where there is one
 Row = collections.namedtuple("Row", "name items ours peers goal", defaults=[None])
 
 PYTHON = ("python", [sys.executable, "{root}/benchmarks/thalweg_.py"], "")
@@ -27,6 +27,7 @@ TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 cl
            ("our client, tensorflow-2.21 servers", "../wire.py", "tf_servers")]
 FIG7 = ("python", [sys.executable, "{root}/benchmarks/fig7.py"], "")
 TF_FIG7 = [("tensorflow-2.21", "../fig7.py", "tensorflow")]
+PROCESSES = ("channel_", "wire_", "fig7_")  # rows of several processes: on one core they would take turns
 # Of a channel: a tensor there and a word back, 5 us; what is read, at 6 GB/s.
 GOALS = {"channel_4B": 5e-6, "null_4_1x1": 50e-6, "null_4_2x2": 100e-6, "null_100M_1x1": 40e-3, "gather_1G_1x1": 50e-6,
          "read_100M": 100 * 2**20 / 6e9, "read_1G": 2**30 / 6e9}
@@ -45,6 +46,7 @@ ROWS = [
     Row("dag_layered", 10000, [PYTHON, CPP], []),
     Row("chain_2_callers", 10000, [PYTHON, CPP], []),
     Row("chain_mixed", 1000, [PYTHON, CPP], []),
+    *(Row(f"compile_{what}", 1, [PYTHON], [], 1.0) for what in ("outputs", "stack", "functions")),
     Row("latency_noop", 1, [PYTHON, CPP], [TF]),
     Row("latency_add", 1, [PYTHON, CPP], [TF, TORCH, ORT]),
     Row("while_count", 100000, [PYTHON, CPP], [TF, TORCH]),

@@ -1,30 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/speed.md from measured tables.
 
-    ./dev bench mlp --peers --threads 1,2 --json benchmarks/results/mlp.json
+    ./dev bench mlp --peers --threads 1,2 --folder benchmarks/results
     ./dev bench mlp --profile --threads 1 --json benchmarks/results/profiles/mlp_1.json
     python benchmarks/speed_page.py [FILE] [--picture docs/roof.svg] [--fig7 docs/fig7.svg]     (pictures need matplotlib)
 """
 import argparse
+import collections
 import glob
 import json
 import os
 import statistics
 
 import cluster_page
+import results_folder
 import step_profile
+import verdict
+from bench import show_seconds
+from cluster_page import with_spread
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
-HEAD = """# Speed
+HEAD = f"""# Speed
 
-Written by `benchmarks/speed_page.py` from `benchmarks/results/`; do not edit. To measure anew:
-`./dev bench ROW --peers --threads 1,2 --json benchmarks/results/ROW.json` on a machine that does nothing else.
+Written by `benchmarks/speed_page.py` from `benchmarks/results/`; do not edit. To measure anew, on a machine that does nothing else:
+`./dev bench --peers --folder benchmarks/results`, all rows in one command that can be stopped and called again, or
+`./dev bench ROW --peers --threads 1,2 --folder benchmarks/results`.
 
-Every figure is the median of five processes, ours and the peer's in turn; a ratio is the median of the paired ratios, ours over the
-peer's: below 1 we are ahead. `benchmarks/peers/workloads.md` says what each row computes.
-In these results other work of the machine was stopped while a process measured, not while it started.
+Every figure is the median of five processes, ours and the peer's in turn. Beside a peer stand two figures, ours over the peer's, so
+that below 1 we are ahead: the median of the paired ratios, in brackets from the least to the greatest pair, and the ratio of the
+medians. They need not agree, so the verdict needs both.
+{verdict.RULE}
+`benchmarks/peers/workloads.md` says what each row computes.
+"""
+OLD = """
+Rows with – in the last column were measured before 24 November 2026, when results did not keep their commit, their date and their
+single pairs: their verdicts rest on the two figures alone. Other work of the machine was stopped while a process measured, not while
+it started.
 """
 
 
@@ -49,11 +62,6 @@ def load(*folders):
     return results
 
 
-def seconds(s):
-    unit, scale = next(x for x in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if s * x[1] >= 1 or x[0] == "ns")
-    return f"{s * scale:.3g} {unit}"
-
-
 def roof(results):
     """Median of all calibrations between the rows, by instruction set level."""
     levels = {}
@@ -66,12 +74,27 @@ def roof(results):
                f"{statistics.median(found['copy']):.1f} ({min(found['copy']):.1f} to {max(found['copy']):.1f}) |")
 
 
+def peer_cell(result, label):
+    return f"{label} {with_spread(result['peers'][label], result.get('peers_spread', {}).get(label))}: {verdict.show(verdict.of(result, label))}"
+
+
 def rows(results):
     for r in sorted((r for r in results if r["peers"]), key=lambda r: (r["name"], r["variant"], r["threads"])):
-        peers = sorted(r["peers"].items(), key=lambda item: r["ratios"][item[0]], reverse=True)
-        cells = [f"{label} {seconds(value)} ({r['ratios'][label]:.2f})" for label, value in peers]
+        peers = sorted(r["peers"], key=lambda label: r["peers"][label])
         name = r["name"] if r["variant"] in ("", "python") else f"{r['name']} {r['variant']}"
-        yield f"| {name} | {r['threads']} | {seconds(r['value'])} | {r['ratios'][peers[0][0]]:.2f} | {', '.join(cells)} |"
+        yield (f"| {name} | {r['threads']} | {with_spread(r['value'], r.get('spread'))} | {verdict.against_all(r)} | "
+               f"{'; '.join(peer_cell(r, label) for label in peers)} | {results_folder.measured(r)} |")
+
+
+def headline(results):
+    """Counts that hold by either figure."""
+    beside = [r for r in results if r["peers"]]
+    found = collections.Counter(verdict.against_all(r) for r in beside)
+    slow = [f"{r['name']} on {r['threads']} thread{'s' * (r['threads'] > 1)}" for r in beside
+            if any(max(c.paired, c.of_medians) > 1.3 for c in (verdict.of(r, label) for label in r["peers"]))]
+    return (f"{len(beside)} measurements. Beside the peer that is hardest to beat in each, {found['ahead']} are ahead, {found['even']} even, "
+            f"{found['undecided']} undecided, {found['behind']} behind. More than 1.3 times as long as some peer, by one of the two figures at "
+            f"least, takes {', '.join(slow) or 'none'}.")
 
 
 def profiles(results, most=4):
@@ -79,7 +102,7 @@ def profiles(results, most=4):
         busy = sum(k["seconds"] for k in r["kernels"])
         ideal = {k["op"]: step_profile.ideal_seconds(k, r["roof"]) for k in r["kernels"]}
         cells = [f"{k['op']} {k['seconds'] / busy:.0%} ({ideal[k['op']] / k['seconds']:.0%})" for k in r["kernels"][:most]]
-        times = [seconds(t) if t >= 0 else "-" + seconds(-t) for t in (r["median_s"], *r["derivation"], sum(ideal.values()))]
+        times = [show_seconds(t) if t >= 0 else "-" + show_seconds(-t) for t in (r["median_s"], *r["derivation"], sum(ideal.values()))]
         yield f"| {r['workload']} | {r['threads']} | {' | '.join(times)} | {', '.join(cells)} |"
 
 
@@ -88,14 +111,14 @@ def page(results, profiled=()):
     results = [r for r in results if not cluster_page.is_cluster(r)]
     machines = sorted({r["machine"] for r in results if r["name"] != "calibrate"})
     results = [r for r in results if r["machine"] in machines]  # not the roofs of machines that measured clusters alone
-    behind = [max(r["ratios"].values()) for r in results if r["peers"]]
     yield HEAD
     yield f"Machine: {'; '.join(machines)}.\n"
     yield "| level | multiply-adds of one thread, GFLOP/s | copy, GB/s |\n|---|---|---|"
     yield from roof(results)
-    yield (f"\n{len(behind)} measurements; beside the fastest peer of each, {sum(b <= 1 for b in behind)} are ahead or even and "
-           f"{sum(b > 1.3 for b in behind)} take more than 1.3 times as long.\n")
-    yield "| row | threads | step | beside the fastest peer | peers (ours / theirs), fastest first |\n|---|---|---|---|---|"
+    yield f"\n{headline(results)}\n"
+    if any("commit" not in r for r in results if r["peers"]):
+        yield OLD.lstrip("\n")
+    yield "| row | threads | step | beside all peers | peers, fastest first: time, ours / theirs by pairs / by medians | measured |\n|---|---|---|---|---|---|"
     yield from rows(results)
     yield from cluster_page.section(cluster)
     if profiled:

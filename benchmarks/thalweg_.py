@@ -16,7 +16,7 @@ import common
 a = common.options()
 import numpy as np
 import thalweg as tf
-from thalweg.functions import Defun
+from thalweg.control.functions import Defun
 
 import step_profile
 
@@ -165,6 +165,44 @@ def sparse_update_16g():
     sparse_update(16)
 
 
+def first_runs(fetch, feeds):
+    """Each step is the first of a new session: what it takes to compile it."""
+    def first_run():
+        with session() as s:
+            s.run(fetch, feeds)
+    report(first_run, warm=1)
+
+
+def compile_outputs():
+    """One node of 10^6 outputs, each fetched."""
+    x = tf.placeholder(tf.float32, [10 ** 6])
+    first_runs(tf.split(x, 10 ** 6), {x: np.zeros(10 ** 6, "f")})
+
+
+def compile_stack():
+    """One node of 10^5 inputs."""
+    x = tf.placeholder(tf.float32, [])
+    first_runs(tf.stack([x] * 10 ** 5), {x: np.float32(0)})
+
+
+def compile_functions():
+    """500 functions that call each other in a chain."""
+    graph_def = tf.GraphDef()
+    for i in range(500):
+        function = graph_def.library.function.add()
+        function.signature.name = "F%d" % i
+        function.signature.input_arg.add(name="x", type=1)
+        function.signature.output_arg.add(name="y", type=1)
+        function.ret["y"] = "call:y:0"
+        call = function.node_def.add(name="call", op="F%d" % (i + 1) if i < 499 else "Neg", input=["x"])
+        if i == 499:
+            call.attr["T"].type = 1
+    graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    graph_def.node.add(name="y", op="F0", input=["x"])
+    tf.import_graph_def(graph_def, name="")
+    first_runs("y:0", {"x:0": np.float32(0)})
+
+
 def as_tensorflow():
     """The row of peers/tf1.py, run by us."""
     for name in ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1"):
@@ -180,7 +218,7 @@ def as_tensorflow():
     runpy.run_path(os.path.join(PEERS, "tf1.py"))
 
 
-OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, dag_layered, lstm_pair, sparse_update_1g, sparse_update_16g, while_cond,
+OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, compile_functions, compile_outputs, compile_stack, dag_layered, lstm_pair, sparse_update_1g, sparse_update_16g, while_cond,
                               while_function, while_nested, while_parallel, while_queue)}
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 """Steps over a cluster on loopback, one process a task and one for each client: wire.py wire_KIND_SIZE[_PxW] [--variant V]
 
 SIZE bytes of parameters (suffix K, M, G) are spread over P parameter servers; W workers, 1x1 without a shape, each step of which
-    read    fetches all parameters and slices one element off each,
+    read    fetches all parameters, which were written before, and reads every byte: the largest element of each,
     null    also sends an update of the same size back (the null step of the OSDI paper, dense or scalar),
+    traced  the null step with a full trace,
     gather  fetches 32 random rows of 64 floats instead, gathered on the server,
     layers  multiplies 64 rows by all parameters, matrices of 4 MB, one after another; by calls, as between machines with TLS.
 Variants: thalweg (our client, our servers), tcp (likewise, with channels as between hosts), scheduled (receives wait until they are
@@ -56,15 +57,15 @@ def step_of(worker):
     for i in range(servers):
         with tf.device("/job:ps/task:%d" % i):
             n = max(1, size // servers // 4)
-            params.append(tf.get_variable("v%d" % i, [n // 64, 64] if kind == "gather" else [n],
-                                          initializer=tf.zeros_initializer()))
+            params.append(tf.get_variable("v%d" % i, [n // 64, 64] if kind == "gather" else [n],  # ones: no page of them is untouched
+                                          initializer=tf.ones_initializer()))
     with tf.device("/job:worker/task:%d" % worker):
         if kind == "gather":
             ids = tf.random_uniform([32 // servers], maxval=size // servers // 256, dtype=tf.int32)
             return tf.add_n([tf.nn.embedding_lookup(p, ids) for p in params]).op
-        if kind == "null":
+        if kind in ("null", "traced"):
             return [tf.assign_add(p, -p).op for p in params]
-        return [p[:1] for p in params]  # fetched, lest the optimiser drop slices that nobody reads
+        return [tf.reduce_max(p) for p in params]  # fetched, lest the optimiser drop what nobody reads
 
 
 def drive(targets, client, children):
@@ -77,7 +78,8 @@ def drive(targets, client, children):
         s.run(tf.global_variables_initializer())
         for i in range(1, len(targets)):
             children.append(processes.start([sys.executable, *sys.argv], env=dict(os.environ, WIRE_CLIENT=json.dumps([targets, i]))))
-        t = common.measure(lambda: s.run(step), a.seconds, warm=3)
+        traced = dict(options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=tf.RunMetadata()) if kind == "traced" else {}
+        t = common.measure(lambda: s.run(step, **traced), a.seconds, warm=3)
     common.emit(a, "thalweg" if ours else "tensorflow", tf.__version__, t, bytes_=32 * 256 if kind == "gather" else size, foreign=None)
 
 
