@@ -69,14 +69,14 @@ TEST_F(CommandTest, RunWritesWhatTheGraphComputes) {
 
 TEST_F(CommandTest, RunWithoutAFileSaysWhatCameOut) {
   ASSERT_EQ(Run("run " + Path("model.pb") + " --feed x=" + Path("x.npy") + " --fetch y"), 0);
-  EXPECT_EQ(output, "y: type 1, shape [2,2]\n");
+  EXPECT_EQ(output, "y: float32 [2,2]\n");
 }
 
 TEST_F(CommandTest, InspectShowsTheGraphAndThePlan) {
   ASSERT_EQ(Run("inspect " + Path("model.pb")), 0) << output;
   EXPECT_THAT(output, HasSubstr("6 nodes"));
-  EXPECT_THAT(output, HasSubstr("placeholders:\n  x\n"));
-  EXPECT_THAT(output, HasSubstr("read by no other node:\n  y\n"));
+  EXPECT_THAT(output, HasSubstr("placeholders:\n  x  float32 [?,2]\n"));
+  EXPECT_THAT(output, HasSubstr("read by no other node:\n  y  float32 [?,2]\n"));
   EXPECT_THAT(output, HasSubstr("1 MatMul"));
   ASSERT_EQ(Run("inspect --plan " + Path("model.pb") + " --target y"), 0) << output;
   EXPECT_THAT(output, HasSubstr("== What rewriting changed =="));
@@ -88,6 +88,25 @@ TEST_F(CommandTest, InspectShowsTheGraphAndThePlan) {
   EXPECT_THAT(output, HasSubstr("of 1: _FusedMatMul 'y'"));
 }
 
+TEST_F(CommandTest, TellsItsVersion) {
+  EXPECT_EQ(Run("--version"), 0);
+  EXPECT_EQ(output, std::string("thalweg ") + tw_version() + "\n");
+}
+
+TEST_F(CommandTest, KnowsASavedModelAndADirectory) {
+  EXPECT_EQ(Run("inspect " + Path("")), 1);
+  EXPECT_THAT(output, HasSubstr("this is a directory"));
+  // SavedModel { saved_model_schema_version: 1 meta_graphs { } }
+  WriteFile(Path("saved_model.pb"), std::string("\x08\x01\x12\x00", 4));
+  for (const std::string& model : {Path(""), Path("saved_model.pb")}) {
+    for (const std::string& verb : {"inspect " + model, "run " + model + " --fetch y"}) {
+      EXPECT_EQ(Run(verb), 1);
+      EXPECT_THAT(output, HasSubstr("this is a SavedModel"));
+      EXPECT_THAT(output, HasSubstr("tf.saved_model.load(s, ['serve'], "));
+    }
+  }
+}
+
 TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
   WriteFile(Path("bad.npy"), "not an array");
   WriteFile(Path("bad.pb"), "not a graph");
@@ -95,6 +114,9 @@ TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
   EXPECT_EQ(Run("inspect /no/such/model.pb"), 1);
   EXPECT_THAT(output, HasSubstr("/no/such/model.pb: cannot be opened"));
   EXPECT_EQ(Run("inspect " + Path("bad.pb")), 1);
+  WriteFile(Path("empty.pb"), "");
+  EXPECT_EQ(Run("inspect " + Path("empty.pb")), 1);
+  EXPECT_THAT(output, HasSubstr("the file is empty"));
   EXPECT_EQ(Run("run " + model + " --feed x=" + Path("bad.npy") + " --fetch y"), 1);
   EXPECT_THAT(output, HasSubstr("is no .npy file"));
   EXPECT_EQ(Run("run " + model + " --fetch y"), 1);
@@ -198,6 +220,24 @@ TEST_F(CommandTest, ServeIsReadyAndEndsWithSigterm) {
   EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
   EXPECT_EQ(pclose(pipe), 0);
   EXPECT_THAT(line, ::testing::StartsWith("ready grpc://127.0.0.1:"));
+}
+
+TEST_F(CommandTest, ServeListensWhereItIsTold) {
+  for (const char* cluster : {"", "--cluster '{\"a\": [\"no.such.host:1\"]}' --job a"}) {
+    const std::string ready = Path(*cluster == 0 ? "alone" : "of_a_cluster");
+    const std::string command = "f=" + ready + "; mkfifo $f; " + THALWEG_COMMAND +
+                                " serve --listen 127.0.0.2:0 " + cluster +
+                                " > $f & read line < $f; kill -TERM $!; wait $! && echo $line";
+    FILE* pipe = popen(command.c_str(), "r");
+    char line[256] = "";
+    EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
+    EXPECT_EQ(pclose(pipe), 0);
+    EXPECT_THAT(line, ::testing::StartsWith("ready grpc://127.0.0.2:"));
+  }
+  EXPECT_EQ(Run("serve --listen 127.0.0.1"), 1);
+  EXPECT_THAT(output, HasSubstr("127.0.0.1"));
+  EXPECT_EQ(Run("serve --listen 0.0.0.0:0"), 1);
+  EXPECT_THAT(output, HasSubstr("insecure"));
 }
 
 TEST_F(CommandTest, ServeRefusesWhatIsNoCluster) {

@@ -2,6 +2,8 @@
 #include "commands.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "npy.h"
@@ -9,11 +11,38 @@
 namespace cli {
 namespace {
 
+// The message of a SavedModel begins with its schema's version, which no GraphDef does.
+bool BeginsAsSavedModel(const std::string& bytes) { return bytes.starts_with('\x08'); }
+
+[[noreturn]] void FailForSavedModel(const std::string& path, const std::string& folder) {
+  throw FileError(path +
+                  ": this is a SavedModel, a graph with variables and signatures; MODEL is a "
+                  "GraphDef. Python makes one of it: import thalweg as tf; s = tf.Session(); "
+                  "m = tf.saved_model.load(s, ['serve'], '" +
+                  folder +
+                  "'); tf.graph_util.convert_variables_to_constants(s, m.graph_def, [OUTPUTS])"
+                  ".SerializeToString() is the file's content");
+}
+
 struct Model {
   explicit Model(const std::string& path, int threads = -1)
       : environment(tw::Environment::Create({.threads = threads}).OrThrow()), graph(environment) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) {
+      if (fs::exists(fs::path(path) / "saved_model.pb", ignored) ||
+          fs::exists(fs::path(path) / "saved_model.pbtxt", ignored)) {
+        FailForSavedModel(path, path);
+      }
+      throw FileError(path + ": this is a directory; MODEL is a file with a GraphDef");
+    }
     const std::string bytes = ReadFile(path);
     const bool text = path.ends_with(".pbtxt") || path.ends_with(".txt");
+    if (bytes.empty()) throw FileError(path + ": the file is empty");
+    const fs::path given(path);
+    if ((!text && BeginsAsSavedModel(bytes)) || given.filename() == "saved_model.pbtxt") {
+      FailForSavedModel(path, given.has_parent_path() ? given.parent_path().string() : ".");
+    }
     const tw::Status imported = graph.Import(bytes, text);
     if (!imported.ok()) {
       throw tw::Error(imported.code(), path + ": " + imported.message());
@@ -41,23 +70,56 @@ bool IsPlaceholder(const TwNode* node) {
   return op == "Placeholder" || op == "PlaceholderV2";
 }
 
+// "float32", as Python calls it.
+std::string TypeName(TwDataType dtype) {
+  constexpr const char* kNames[] = {
+      "float32", "float64",    "int32",   "uint8",    "int16",   "int8",     "string", "complex64",
+      "int64",   "bool",       "qint8",   "quint8",   "qint32",  "bfloat16", "qint16", "quint16",
+      "uint16",  "complex128", "float16", "resource", "variant", "uint32",   "uint64"};
+  constexpr TwDataType kReference = 100;
+  const TwDataType base = dtype > kReference ? dtype - kReference : dtype;
+  if (base < 1 || base > static_cast<TwDataType>(std::size(kNames)))
+    return "type " + std::to_string(dtype);
+  return kNames[base - 1] + std::string(dtype > kReference ? " reference" : "");
+}
+
+// "float32 [?,784]"; no shape where not even the rank is known.
+std::string Described(TwOutput output) {
+  std::string text = TypeName(tw_output_dtype(output));
+  const int32_t rank = tw_output_shape(output, nullptr, 0);
+  if (rank < 0) return text;
+  std::vector<int64_t> dims(static_cast<size_t>(rank));
+  tw_output_shape(output, dims.data(), rank);
+  text += " [";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    text += (i == 0 ? "" : ",") + (dims[i] < 0 ? "?" : std::to_string(dims[i]));
+  }
+  return text + "]";
+}
+
+// "  name  float32 [?,784]"; of several outputs, one behind the other.
+std::string Line(TwNode* node) {
+  std::string text = std::string("  ") + tw_node_name(node);
+  for (int32_t i = 0; i < tw_node_num_outputs(node); ++i) {
+    text += (i == 0 ? "  " : ", ") + Described(TwOutput{node, i});
+  }
+  return text + "\n";
+}
+
 void Summarise(const Model& model) {
   std::map<std::string, int> ops;
   std::string placeholders, variables, last;
   std::map<const TwNode*, int> readers;
   const std::vector<TwNode*> nodes = model.Nodes();
-  for (const TwNode* node : nodes) {
+  for (TwNode* node : nodes) {
     ++ops[tw_node_op(node)];
     for (int32_t i = 0; i < tw_node_num_inputs(node); ++i) ++readers[tw_node_input(node, i).node];
     const std::string op = tw_node_op(node);
-    const std::string line = std::string("  ") + tw_node_name(node) + "\n";
-    if (IsPlaceholder(node)) placeholders += line;
-    if (op == "VariableV2" || op == "Variable" || op == "VarHandleOp") variables += line;
+    if (IsPlaceholder(node)) placeholders += Line(node);
+    if (op == "VariableV2" || op == "Variable" || op == "VarHandleOp") variables += Line(node);
   }
   for (TwNode* node : nodes) {
-    if (readers[node] == 0 && tw_node_num_outputs(node) > 0) {
-      last += std::string("  ") + tw_node_name(node) + "\n";
-    }
+    if (readers[node] == 0 && tw_node_num_outputs(node) > 0) last += Line(node);
   }
   std::printf("%zu nodes\n", nodes.size());
   const auto section = [](const char* title, const std::string& lines) {
@@ -96,7 +158,7 @@ void PrintPlan(const Model& model, const InspectArgs& args) {
 }
 
 std::string Described(const tw::Tensor& tensor) {
-  std::string text = "type " + std::to_string(tensor.dtype()) + ", shape [";
+  std::string text = TypeName(tensor.dtype()) + " [";
   for (int64_t d : tensor.shape()) text += (text.back() == '[' ? "" : ",") + std::to_string(d);
   return text + "]";
 }

@@ -29,6 +29,7 @@ void Run(const RunArgs& args);
 
 struct ServeArgs {
   std::string cluster;  // JSON, or a file that holds it; empty: from the environment, or none
+  std::string listen;   // HOST:PORT; empty: the cluster's, or a free loopback port
   std::string job;
   int task = -1;
   bool insecure = false;

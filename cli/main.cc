@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "thalweg/c_api.h"
 
 namespace {
 
@@ -15,6 +16,9 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
   serve->add_option("--cluster", args.cluster,
                     "JSON or a file of it: {\"ps\": [\"HOST:PORT\"], \"worker\": [...]}; by "
                     "default THALWEG_CLUSTER or TF_CONFIG, else this task alone on a free port");
+  serve->add_option("--listen", args.listen,
+                    "HOST:PORT where this task listens, in place of its own address in the "
+                    "cluster; port 0: a free one");
   serve->add_option("--job", args.job, "The job of this task");
   serve->add_option("--task", args.task, "Its number in the job")->check(CLI::Range(0, 1 << 20));
   serve->add_option("--threads", args.threads, "Of kernels; -1: one a core")
@@ -65,6 +69,7 @@ int RunMain(int argc, char** argv) {
   CLI::App app{"Runs and shows dataflow graphs."};
   app.name("thalweg");
   app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("thalweg ") + tw_version());
 
   cli::InspectArgs inspect;
   CLI::App* inspecting =

@@ -110,6 +110,7 @@ void Serve(const ServeArgs& args) {
   tw_server_options_init(&options);
   options.insecure = args.insecure ? 1 : 0;
   options.threads = args.threads;
+  options.listen = args.listen.c_str();
   options.tls_cert = args.tls_cert.c_str();
   options.tls_key = args.tls_key.c_str();
   options.tls_ca = args.tls_ca.c_str();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handwritten digits of examples/data, read with the standard library alone.
-//   Example:   auto digits = LoadDigits("examples/data");  if (digits.train.labels.empty()) return
-//   1;  // could not be read
-//              const float* image = &digits.train.images[64 * row];  // 8x8 values in [0, 1]
-//   Errors:    a missing or damaged file leaves all parts empty.
+//
+//   auto digits = LoadDigits("examples/data");
+//   if (digits.train.labels.empty()) return 1;            // could not be read
+//   const float* image = &digits.train.images[64 * row];  // 8x8 values in [0, 1]
+//
+// Errors: a missing or damaged file leaves all parts empty.
 #pragma once
 
 #include <cstdint>

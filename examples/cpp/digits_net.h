@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the two nets of the examples share: variables, dense layers, training on the digits,
 // accuracy.
-//   Example:   DigitsNet net(g);  int rc = net.TrainAndTest(net.Dense(net.images, 64, 10), 30,
-//   0.95); Errors:    thrown as tw::Error.
+//
+//   DigitsNet net(g);
+//   int rc = net.TrainAndTest(net.Dense(net.images, 64, 10), 30, 0.95);
+//
+// Errors: thrown as tw::Error.
 #pragma once
 
 #include <thalweg/thalweg.h>

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the model examples share: variables, a dense layer, and a training loop that shows loss and
 // throughput.
-//   Example:   Model model(g);  tw::Output y = model.Dense(x, 784, 10);
-//              return model.Train(loss, tw::Optimizer::Adam(1e-3), 100, 0.5, feeds, 64, "images");
-//   Errors:    thrown as tw::Error.
+//
+//   Model model(g);
+//   tw::Output y = model.Dense(x, 784, 10);
+//   return model.Train(loss, tw::Optimizer::Adam(1e-3), 100, 0.5, feeds, 64, "images");
+//
+// Errors: thrown as tw::Error.
 #pragma once
 
 #include <thalweg/ops.h>

@@ -51,8 +51,6 @@ typedef int32_t TwDataType;
 
 TW_EXPORT const char* tw_version(void); /* "0.1.0" */
 TW_EXPORT int32_t tw_abi_version(void); /* 1 */
-/* The checksum of record and event files: CRC-32C, masked. */
-TW_EXPORT uint32_t tw_masked_crc32c(const void* data, size_t size);
 
 /* ---- Status: code, message, and where it happened ("" when not known) ---- */
 TW_EXPORT TwStatus* tw_status_new(void);
@@ -106,11 +104,12 @@ typedef struct TwEnvironmentOptions {
   void (*schedule)(void* host, void (*task)(void* arg), void* arg);
   void* host;
   int32_t host_parallelism;
-  /* Where log lines go; NULL: standard error, warnings and errors only. Severity 0 info, 1 warning,
-   * 2 error. */
+  /* Where log lines go; NULL: standard error, what least_severity lets pass. Severity 0 info, 1
+   * warning, 2 error. */
   void (*log)(void* log_arg, int32_t severity, const char* line);
   void* log_arg;
   int32_t strict_kernels; /* 1: the library's own kernels only, no oneDNN */
+  int32_t least_severity; /* of lines on standard error: 0 and 1 warnings, 2 errors, 3 none */
 } TwEnvironmentOptions;
 TW_EXPORT void tw_environment_options_init(TwEnvironmentOptions* options); /* the defaults */
 TW_EXPORT TwEnvironment* tw_environment_new(const TwEnvironmentOptions* options,
@@ -221,6 +220,14 @@ TW_EXPORT TwCode tw_graph_add_control_input(TwGraph* graph, TwNode* node, TwNode
  * session that has run it keeps what it read then. */
 TW_EXPORT TwCode tw_graph_set_input(TwGraph* graph, TwNode* node, int32_t index, TwOutput source,
                                     TwStatus* status);
+/* The container of a node that keeps state and names none; nothing for other nodes. Before a
+ * session has seen it. */
+TW_EXPORT TwCode tw_graph_set_container(TwGraph* graph, TwNode* node, const char* container,
+                                        TwStatus* status);
+/* An attribute beside those of the operation, which begins with '_' (`_class`: what the node is
+ * colocated with), as an AttrValue message. Before a session has seen the node. */
+TW_EXPORT TwCode tw_graph_set_annotation(TwGraph* graph, TwNode* node, const char* attr,
+                                         const void* data, size_t size, TwStatus* status);
 /* The device that a node asks for: of nodes that gradients and optimizers made, before a session
  * has seen them. */
 TW_EXPORT TwCode tw_graph_set_device(TwGraph* graph, TwNode* node, const char* device,
@@ -315,7 +322,9 @@ TW_EXPORT void tw_optimizer_created(const TwOptimizer* optimizer, int32_t i, TwV
 /* ---- Session ---- */
 typedef struct TwSessionOptions {
   size_t struct_size;
-  int32_t strict_placement; /* an op that cannot run where it was put is an error, not moved */
+  int32_t strict_placement; /* 1: an accelerator that is not here is an error; 0: the CPU stands in
+                               for it. Other devices that are not here are errors; with a config,
+                               its allow_soft_placement says what all of them are */
   int32_t prune, fold_constants, merge_common_subexpressions; /* passes: 1 on (default), 0 off */
   int32_t log_placement;
   int32_t share_resources; /* 1: variables, queues and tables are the environment's, shared by
@@ -328,7 +337,8 @@ typedef struct TwSessionOptions {
   /* "grpc://HOST:PORT": the session of a server, Thalweg's or TensorFlow's, to which the graph is
    * sent; "grpcs://HOST:PORT?cert=FILE&key=FILE&ca=FILE" over TLS. NULL or "": this process. */
   const char* target;
-  const void* config; /* for the server: a ConfigProto message */
+  const void* config; /* a ConfigProto message; it counts before the other fields. NULL: none, which
+                         differs from one without a field: see strict_placement */
   size_t config_size;
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
@@ -379,6 +389,13 @@ TW_EXPORT TwCallable* tw_session_make_callable(TwSession* session, const TwOutpu
                                                int32_t num_feeds, const TwOutput* fetches,
                                                int32_t num_fetches, TwNode* const* targets,
                                                int32_t num_targets, TwStatus* status);
+/* The same, compiled within the timeout of `options` and until they are cancelled. */
+TW_EXPORT TwCallable* tw_session_make_callable_within(TwSession* session,
+                                                      const TwRunOptions* options,
+                                                      const TwOutput* feeds, int32_t num_feeds,
+                                                      const TwOutput* fetches, int32_t num_fetches,
+                                                      TwNode* const* targets, int32_t num_targets,
+                                                      TwStatus* status);
 TW_EXPORT TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
                                  TwTensor* const* feed_values, TwTensor** results,
                                  TwBuffer** metadata, TwStatus* status);
@@ -424,11 +441,25 @@ typedef struct TwSaverOptions {
   const TwOutput* tensors;
   int32_t num_tensors;
   int32_t write_version; /* the format that is written, 1 or 2; 0: 2. Both are read. */
+  /* NULL, or for each variable the part it is of a larger tensor, as in tensor_slices: several of
+   * one name are saved as one tensor. */
+  const char* const* variable_slices;
 } TwSaverOptions;
 /* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
 TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
                                 int32_t n, const TwSaverOptions* options, TwStatus* status);
+/* Of nodes that are there, as a SaverDef names them: scope, tensors and slices do not count. */
+TW_EXPORT TwSaver* tw_saver_of_nodes(TwGraph* graph, TwOutput filename, TwOutput save_tensor,
+                                     TwNode* restore_op, const TwSaverOptions* options,
+                                     TwStatus* status);
 TW_EXPORT void tw_saver_free(TwSaver* saver);
+/* The checkpoints that are kept, oldest first: path, and seconds since 1970. NULL: no such. */
+TW_EXPORT int32_t tw_saver_num_kept(const TwSaver* saver);
+TW_EXPORT const char* tw_saver_kept(const TwSaver* saver, int32_t i, double* saved_at);
+TW_EXPORT TwCode tw_saver_set_kept(TwSaver* saver, const char* const* paths, const double* saved_at,
+                                   int32_t n, TwStatus* status);
+/* The file that a save writes instead of "checkpoint"; "": none, and it deletes nothing. */
+TW_EXPORT TwCode tw_saver_set_state_file(TwSaver* saver, const char* name, TwStatus* status);
 /* Writes PATH, or PATH-STEP for a step that is not negative, and the file "checkpoint" beside it;
  * what it wrote. */
 TW_EXPORT TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path,
@@ -437,6 +468,35 @@ TW_EXPORT TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char
                                   TwStatus* status);
 /* The newest checkpoint of a directory. */
 TW_EXPORT TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status);
+
+/* What is in a checkpoint of either format, without a session. Any thread. */
+typedef struct TwCheckpoint TwCheckpoint;
+TW_EXPORT TwCheckpoint* tw_checkpoint_open(const char* path, TwStatus* status);
+TW_EXPORT void tw_checkpoint_free(TwCheckpoint* checkpoint);
+TW_EXPORT int32_t tw_checkpoint_num_tensors(const TwCheckpoint* checkpoint);
+/* Of tensor i, in the order of names. Name and dims live as long as the checkpoint. */
+typedef struct TwCheckpointTensor {
+  const char* name;
+  size_t name_size;
+  TwDataType dtype;
+  int32_t rank;
+  const int64_t* dims; /* of the whole, also of one that was saved in slices */
+} TwCheckpointTensor;
+TW_EXPORT TwCode tw_checkpoint_tensor(const TwCheckpoint* checkpoint, int32_t i,
+                                      TwCheckpointTensor* tensor, TwStatus* status);
+/* The value of tensor i; DATA_LOSS where bytes do not match their checksums. */
+TW_EXPORT TwTensor* tw_checkpoint_read(const TwCheckpoint* checkpoint, int32_t i, TwStatus* status);
+
+/* ---- Record and event files: length, checksum, bytes, checksum ---- */
+#define TW_RECORD_HEADER 12 /* bytes before a record, and after it */
+#define TW_RECORD_FOOTER 4
+/* A record as it stands in a file. */
+TW_EXPORT TwBuffer* tw_record_frame(const void* data, size_t size, TwStatus* status);
+/* The number of bytes after the header of a record that begins at byte `at` of its file. */
+TW_EXPORT TwCode tw_record_length(const void* header, uint64_t at, uint64_t* length,
+                                  TwStatus* status);
+/* Checks the bytes of that record; `size` counts the footer, which follows them, too. */
+TW_EXPORT TwCode tw_record_check(const void* data, size_t size, uint64_t at, TwStatus* status);
 
 /* ---- Server: one task of a cluster, driven by TensorFlow's protocol ---- */
 typedef struct TwServerOptions {
@@ -462,6 +522,8 @@ typedef struct TwServerOptions {
    * them, the fastest that can be had; "ucx", where it is built with it, to tasks that say so too;
    * NULL: any. */
   const char* channels;
+  const char* listen; /* HOST:PORT in place of the cluster's own address of this task; NULL or "":
+                         that, or a free loopback port where there is no cluster */
 } TwServerOptions;
 TW_EXPORT void tw_server_options_init(TwServerOptions* options);
 /* Listens and serves at once. `server_def`: a ServerDef message; of no bytes: a cluster of one task

@@ -12,7 +12,7 @@
 #include "thalweg/api/registries.h"
 #include "thalweg/api/test_tasks.h"
 #include "thalweg/cluster/client/remote_session.h"
-#include "thalweg/cluster/health/beat.h"
+#include "thalweg/cluster/health/heartbeat_payload.h"
 #include "thalweg/cluster/server/server.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"

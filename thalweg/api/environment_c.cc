@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "thalweg/api/handles.h"
 #include "thalweg/api/host_environment.h"
 #include "thalweg/api/registries.h"
@@ -16,6 +17,11 @@ struct HostedEnvironment {
   std::unique_ptr<HostLogSink> log;
   std::shared_ptr<Environment> environment;  // declared last: goes first
 };
+
+LogLevel LevelOfStandardError(int least_severity) {
+  if (least_severity <= 1) return LogLevel::kWarning;
+  return least_severity == 2 ? LogLevel::kError : LogLevel::kNothing;
+}
 
 Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions& given) {
   auto hosted = std::make_shared<HostedEnvironment>();
@@ -37,6 +43,8 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
     hosted->log = std::make_unique<HostLogSink>(given.log, given.log_arg);
     options.log_sink = hosted->log.get();
     options.log_level = LogLevel::kInfo;
+  } else {
+    options.log_level = LevelOfStandardError(given.least_severity);
   }
   ASSIGN_OR_RETURN(hosted->environment, Environment::Create(options, MakeRegistries()));
   return std::shared_ptr<Environment>(hosted, hosted->environment.get());

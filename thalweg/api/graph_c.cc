@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/handles.h"
+#include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/node_maker.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
@@ -66,6 +69,46 @@ TwCode tw_graph_set_device(TwGraph* graph, TwNode* node, const char* device, TwS
       return InvalidArgument(Unwrap(node)->Label(), " is a node of another graph");
     }
     NodeMaker::ReplaceDevice(Unwrap(node), device);
+    return OkStatus();
+  });
+}
+
+TwCode tw_graph_set_container(TwGraph* graph, TwNode* node, const char* container,
+                              TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"node", node}, {"container", container}}));
+    Node* const named = Unwrap(node);
+    if (&named->graph() != graph->graph.get()) {
+      return InvalidArgument(named->Label(), " is a node of another graph");
+    }
+    if (!named->op().def.is_stateful) return OkStatus();
+    const AttrValue* const attr = named->FindAttr("container");
+    const std::string* const text = attr == nullptr ? nullptr : attr->GetIf<std::string>();
+    if (text != nullptr && text->empty())
+      NodeMaker::ReplaceAttr(named, "container", std::string(container));
+    return OkStatus();
+  });
+}
+
+TwCode tw_graph_set_annotation(TwGraph* graph, TwNode* node, const char* attr, const void* data,
+                               size_t size, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"node", node}, {"attr", attr}}));
+    if (data == nullptr && size > 0) return InvalidArgument("the message is NULL");
+    Node* const annotated = Unwrap(node);
+    if (&annotated->graph() != graph->graph.get()) {
+      return InvalidArgument(annotated->Label(), " is a node of another graph");
+    }
+    if (attr[0] != '_') {
+      return InvalidArgument(annotated->Label(), ": attribute '", attr,
+                             "' stays as the node was made with it; those that begin with '_' can "
+                             "be set later");
+    }
+    const std::string_view bytes(static_cast<const char*>(data), size);
+    ASSIGN_OR_RETURN(const OwnedMessage message,
+                     ParseMessage(pb::AttrValue::Descriptor(), bytes, {.borrow = true}));
+    ASSIGN_OR_RETURN(AttrValue value, AttrValueFromProto(*message));
+    NodeMaker::ReplaceAttr(annotated, attr, std::move(value));
     return OkStatus();
   });
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/handles.h"
 
-#include "thalweg/base/crc32c.h"
-
 namespace thalweg::api {
 
 TwCode Report(TwStatus* out, Status status) {
@@ -99,9 +97,6 @@ extern "C" {
 
 const char* tw_version(void) { return "0.1.0"; }
 int32_t tw_abi_version(void) { return 1; }
-uint32_t tw_masked_crc32c(const void* data, size_t size) {
-  return thalweg::MaskCrc32c(thalweg::Crc32c({static_cast<const char*>(data), size}));
-}
 
 TwStatus* tw_status_new(void) { return new (std::nothrow) TwStatus(); }
 void tw_status_free(TwStatus* status) { delete status; }

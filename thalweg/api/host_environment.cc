@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "thalweg/kernel/host_call.h"
+
 namespace thalweg::api {
 
 void HostQueue::Schedule(Task task) {
@@ -22,6 +24,7 @@ void HostLogSink::Write(LogLevel level, std::string_view message) {
   const std::string line(message);
   const int severity =
       std::clamp(static_cast<int>(level) - static_cast<int>(LogLevel::kInfo), 0, 2);
+  const HostCall host_call;
   log_(arg_, severity, line.c_str());
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thalweg/api/handles.h"
+#include "thalweg/kernel/host_call.h"
 
 namespace thalweg::api {
 namespace {
@@ -63,6 +64,7 @@ class HostFunctionCpu : public Kernel {
                                 "' is a function of the program that made the graph; it runs in "
                                 "that process only");
     }
+    const HostCall host_call;  // before the look at the cancellation: see HostCall
     if (ctx.step().cancellation != nullptr && ctx.step().cancellation->IsCancelled()) {
       return Cancelled("the step was cancelled");
     }

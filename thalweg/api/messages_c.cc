@@ -134,8 +134,9 @@ TwCode tw_graph_import(TwGraph* graph, const void* data, size_t size, int32_t te
   return Guard(status, [&]() -> Status {
     RETURN_IF_ERROR(RequireAll({{"graph", graph}}));
     ASSIGN_OR_RETURN(const std::string_view bytes, UnwrapBytes(data, size));
-    ASSIGN_OR_RETURN(const ImportOptions given,
+    ASSIGN_OR_RETURN(ImportOptions given,
                      UnwrapOptions(CopyOptions(options, TwImportOptions{}), returned));
+    given.allocator = graph->environment->allocator().get();
     ASSIGN_OR_RETURN(const ImportedGraph imported,
                      text != 0 ? ImportGraphDefText(bytes, *graph->graph, given)
                                : ImportGraphDefBytes(bytes, *graph->graph, given));

@@ -2,6 +2,7 @@
 #include "thalweg/api/registries.h"
 
 #include "thalweg/api/host_function.h"
+#include "thalweg/cluster/transport/inproc/inproc_listeners.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 
 namespace thalweg {
@@ -16,6 +17,8 @@ Registries MakeRegistries() {
   RegisterAllCpuKernels(*registries.kernels);
   api::AddHostFunctionKernels(*registries.kernels);
   registries.devices = {MakeCpuDevices};
+  static const auto inproc = std::make_shared<InprocListeners>();  // of the process
+  registries.inproc = inproc;
   return registries;
 }
 

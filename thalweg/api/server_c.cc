@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <thread>
 #include <type_traits>
 
 #include "thalweg/api/handles.h"
 #include "thalweg/api/registries.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/server/server.h"
+#include "thalweg/cluster/transport/grpc/rpc.h"
+#include "thalweg/kernel/host_call.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/config_options.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
 
 struct TwServer {
-  std::unique_ptr<Server> server;
+  std::shared_ptr<Server> server;
 };
 
 namespace {
-
-// What a ServerDef says beside the cluster: threads and devices of its session configuration.
-void ReadConfig(const Message& config, EnvironmentOptions* environment) {
-  namespace Config = pb::ConfigProto;
-  const int64_t threads = config.GetInt(Config::kInterOpParallelismThreads);
-  if (threads > 0) environment->threads = static_cast<int>(std::min<int64_t>(threads, 4096)) - 1;
-  const Message* const cpus = config.FindEntry(Config::kDeviceCount, "CPU");
-  if (cpus != nullptr && cpus->GetInt(pb::kMapValue) > 0) {
-    environment->cpu_devices = static_cast<int>(cpus->GetInt(pb::kMapValue));
-  }
-}
 
 // 0 keeps the default.
 Status ReadLimits(const TwServerOptions& given, ServerOptions* options) {
@@ -55,10 +48,14 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
     options.job = def.GetString(pb::ServerDef::kJobName);
     options.task = static_cast<int>(def.GetInt(pb::ServerDef::kTaskIndex));
   }
-  ReadConfig(def.GetMessage(pb::ServerDef::kDefaultSessionConfig), &options.environment);
-  options.collective_leader = def.GetMessage(pb::ServerDef::kDefaultSessionConfig)
-                                  .GetMessage(pb::ConfigProto::kExperimental)
-                                  .GetString(pb::ConfigProto::Experimental::kCollectiveGroupLeader);
+  const Message& config = def.GetMessage(pb::ServerDef::kDefaultSessionConfig);
+  ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(config, ConfigUse::kServer, {}));
+  ASSIGN_OR_RETURN(options.session_config, Serialize(config));
+  options.collective_leader = read.collective_leader;
+  options.environment.threads = read.size.threads.value_or(options.environment.threads);
+  options.environment.cpu_devices = read.size.cpu_devices.value_or(1);
+  if (!read.size.spins) options.environment.spin_micros = 0;
+  options.listen = given.listen == nullptr ? "" : given.listen;
   options.insecure = given.insecure != 0;
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
@@ -116,7 +113,12 @@ int32_t tw_server_port(const TwServer* server) {
 TwCode tw_server_stop(TwServer* server, TwStatus* status) {
   return Guard(status, [&]() -> Status {
     RETURN_IF_ERROR(RequireAll({{"server", server}}));
-    server->server->Stop();
+    RETURN_IF_ERROR(CheckNotForked());
+    if (!HostCall::IsInside()) {
+      server->server->Stop();
+    } else {  // perhaps of a step that the server runs, and would wait for
+      std::thread([stopped = server->server] { stopped->Stop(); }).detach();
+    }
     return OkStatus();
   });
 }
@@ -141,7 +143,7 @@ TwBuffer* tw_debug_dump(const char* target, int64_t timeout_ms, TwStatus* status
 }
 
 int32_t tw_server_join(TwServer* server, int64_t timeout_ms) {
-  if (server == nullptr) return 1;
+  if (server == nullptr || !CheckNotForked().ok()) return 1;
   constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
   return server->server->Join(
              timeout_ms < 0
@@ -152,6 +154,13 @@ int32_t tw_server_join(TwServer* server, int64_t timeout_ms) {
              : 0;
 }
 
-void tw_server_free(TwServer* server) { delete server; }
+void tw_server_free(TwServer* server) {
+  if (server == nullptr || !CheckNotForked().ok()) return;  // a fork has none of its threads
+  if (!HostCall::IsInside()) {
+    delete server;
+  } else {
+    std::thread([server] { delete server; }).detach();
+  }
+}
 
 }  // extern "C"

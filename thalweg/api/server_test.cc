@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "thalweg/api/registries.h"
@@ -321,7 +322,36 @@ TEST_P(ClusterTest, AStepSpansTasks) {
   EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
   EXPECT_EQ(*Step(session, std::nullopt, {"y:0"}), -7);
   EXPECT_EQ(*Step(NewSession(kSpread), std::nullopt, {"v:0"}), 7);  // the state is the ps's
-  EXPECT_EQ(server_->num_pushed_steps(), GetParam() == ChannelUse::kNone ? 0U : 4U);
+  EXPECT_EQ(server_->num_channel_steps(), GetParam() == ChannelUse::kNone ? 0U : 4U);
+}
+
+TEST_P(ClusterTest, ATracedStepIsRunAsAnyOther) {
+  const std::string session = NewSession(kSpread);
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+  OwnedMessage request(pb::RunStepRequest::Descriptor());
+  request->SetString(pb::RunStepRequest::kSessionHandle, session);
+  request->AddString(pb::RunStepRequest::kFetch, "z:0");
+  request->Mutable(pb::RunStepRequest::kOptions)
+      ->SetInt(pb::RunOptions::kTraceLevel, pb::RunOptions::TraceLevel::FULL_TRACE);
+  const Result<OwnedMessage> response =
+      Call("RunStep", *request, pb::RunStepResponse::Descriptor());
+  ASSERT_TRUE(response.ok()) << response.status().ToString();
+  std::set<std::string> told;
+  const Message& metadata = (*response)->GetMessage(pb::RunStepResponse::kMetadata);
+  for (const Message* device :
+       metadata.GetMessage(pb::RunMetadata::kStepStats).Messages(pb::StepStats::kDevStats)) {
+    for (const Message* node : device->Messages(pb::DeviceStepStats::kNodeStats)) {
+      told.insert(StrCat(device->GetString(pb::DeviceStepStats::kDevice), " ",
+                         node->GetString(pb::NodeExecStats::kNodeName)));
+    }
+  }
+  EXPECT_THAT(told,
+              ::testing::IsSupersetOf({"/job:ps/replica:0/task:0/device:CPU:0 v",
+                                       "/job:worker/replica:0/task:1/device:CPU:0 y",
+                                       "/job:worker/replica:0/task:1/device:CPU:0 RecvTensor",
+                                       "/job:worker/replica:0/task:0/device:CPU:0 z",
+                                       "/job:worker/replica:0/task:0/device:CPU:0 RecvTensor"}));
+  EXPECT_EQ(server_->num_channel_steps(), GetParam() == ChannelUse::kNone ? 0U : 2U);
 }
 
 // Nothing goes to it and nothing comes back but that it has run.
@@ -329,7 +359,7 @@ TEST_P(ClusterTest, APartMayHaveNoEdges) {
   const std::string session = NewSession(kSpread);
   const Result<float> ran = Step(session, std::nullopt, {}, {"q"});
   EXPECT_TRUE(ran.ok()) << ran.status().ToString();
-  EXPECT_EQ(server_->num_pushed_steps(), GetParam() == ChannelUse::kNone ? 0U : 1U);
+  EXPECT_EQ(server_->num_channel_steps(), GetParam() == ChannelUse::kNone ? 0U : 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllUses, ClusterTest,
@@ -349,7 +379,7 @@ TEST_P(ClusterTest, WhoHasNoChannelsIsCalled) {
   const std::string session = NewSession(kSpread);
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
   EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
-  EXPECT_EQ(server_->num_pushed_steps(), 0U);
+  EXPECT_EQ(server_->num_channel_steps(), 0U);
 }
 
 TEST_P(ClusterTest, AnErrorNamesItsTaskAndEndsTheStepEverywhere) {

@@ -6,6 +6,7 @@
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/config_options.h"
 #include "thalweg/session/run_metadata_message.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
@@ -84,6 +85,24 @@ std::vector<std::string> OutputNames(const std::vector<Output>& outputs) {
   return names;
 }
 
+// What a ConfigProto makes of the options and, in this process, of the environment. A server says
+// itself what it does not follow.
+Result<SessionOptions> FollowConfig(std::string_view bytes, bool is_remote,
+                                    const SessionOptions& options,
+                                    std::shared_ptr<Environment>* environment) {
+  ASSIGN_OR_RETURN(const OwnedMessage config, ParseMessage(pb::ConfigProto::Descriptor(), bytes));
+  ASSIGN_OR_RETURN(
+      const ConfigOptions read,
+      ReadConfig(*config, is_remote ? ConfigUse::kRemoteSession : ConfigUse::kLocalSession,
+                 options));
+  if (is_remote) return read.session;
+  if (const std::string warning = read.Warning(); !warning.empty()) {
+    (*environment)->WarnOnce(warning);
+  }
+  ASSIGN_OR_RETURN(*environment, Environment::Sized(*environment, read.size));
+  return read.session;
+}
+
 }  // namespace
 
 extern "C" {
@@ -113,16 +132,25 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.passes.join_products = given.join_products != 0;
     wanted.passes.fuse_epilogue = given.fuse_epilogue != 0;
     wanted.passes.pack_weights = given.pack_weights != 0;
-    wanted.soft_placement = given.strict_placement == 0;
+    if (given.strict_placement != 0) wanted.placement = PlacementRule::kStrict;
     wanted.log_placement = given.log_placement != 0;
     wanted.share_resources = given.share_resources != 0;
     wanted.strict_graph = given.strict_graph != 0;
     wanted.default_timeout = Milliseconds(given.timeout_ms);
-    if (given.target != nullptr && *given.target != 0) {
+    const bool is_remote = given.target != nullptr && *given.target != 0;
+    std::shared_ptr<Environment> environment_of_it = EnvironmentOf(environment);
+    if (given.config_size > 0) RETURN_IF_ERROR(RequireAll({{"config", given.config}}));
+    if (given.config != nullptr) {
+      ASSIGN_OR_RETURN(wanted,
+                       FollowConfig({static_cast<const char*>(given.config), given.config_size},
+                                    is_remote, wanted, &environment_of_it));
+    }
+    if (is_remote) {
       RETURN_IF_ERROR(wanted.Validate());
       RemoteSessionOptions remote;
-      if (given.config_size > 0) RETURN_IF_ERROR(RequireAll({{"config", given.config}}));
-      remote.config.assign(static_cast<const char*>(given.config), given.config_size);
+      if (given.config != nullptr) {
+        remote.config.emplace(static_cast<const char*>(given.config), given.config_size);
+      }
       remote.timeout = wanted.default_timeout;
       ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                        MakeRemoteSession(EnvironmentOf(environment), graph->graph, given.target,
@@ -130,7 +158,7 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
       return std::make_unique<TwSession>(TwSession{std::move(session)}).release();
     }
     ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                     MakeLocalSession(EnvironmentOf(environment), graph->graph, wanted));
+                     MakeLocalSession(std::move(environment_of_it), graph->graph, wanted));
     return std::make_unique<TwSession>(TwSession{std::move(session)}).release();
   });
 }
@@ -250,11 +278,22 @@ TwCallable* tw_session_make_callable(TwSession* session, const TwOutput* feeds, 
                                      const TwOutput* fetches, int32_t num_fetches,
                                      TwNode* const* targets, int32_t num_targets,
                                      TwStatus* status) {
+  return tw_session_make_callable_within(session, nullptr, feeds, num_feeds, fetches, num_fetches,
+                                         targets, num_targets, status);
+}
+
+TwCallable* tw_session_make_callable_within(TwSession* session, const TwRunOptions* options,
+                                            const TwOutput* feeds, int32_t num_feeds,
+                                            const TwOutput* fetches, int32_t num_fetches,
+                                            TwNode* const* targets, int32_t num_targets,
+                                            TwStatus* status) {
   return GuardPointer<TwCallable>(status, [&]() -> Result<TwCallable*> {
     RETURN_IF_ERROR(RequireAll({{"session", session}}));
     ASSIGN_OR_RETURN(const Signature signature,
                      MakeSignature(feeds, num_feeds, fetches, num_fetches, targets, num_targets));
-    ASSIGN_OR_RETURN(std::shared_ptr<Callable> callable, session->session->MakeCallable(signature));
+    ASSIGN_OR_RETURN(std::shared_ptr<Callable> callable,
+                     session->session->MakeCallable(
+                         signature, {}, options == nullptr ? nullptr : &options->options));
     return std::make_unique<TwCallable>(TwCallable{std::move(callable),
                                                    static_cast<size_t>(num_feeds),
                                                    static_cast<size_t>(num_fetches)})

@@ -9,14 +9,15 @@
 //   tw::Output y = g.Op("MatMul", {x, w});
 //   tw::Session session = tw::Session::Create(g).OrThrow();
 //   session.Run({}, {}, {w.initializer}).OrThrow();
-//   std::vector<tw::Tensor> out = session.Run({{x, tw::Tensor::Of<float>({3, 4}, {1, 2})}},
-//   {y}).OrThrow();
+//   std::vector<tw::Tensor> out =
+//       session.Run({{x, tw::Tensor::Of<float>({3, 4}, {1, 2})}}, {y}).OrThrow();
 //
 // Errors: functions return Status or Result<T>; OrThrow() turns an error into the exception
 // tw::Error. Building is written like an expression: the first error of a Graph sticks, later calls
-// do nothing, and Session::Create and Graph::status() report it. Ownership: handles are counted or
-// unique as their C handles are; a Graph may go before its sessions. Threads: as c_api.h says; one
-// thread at a time builds with one tw::Graph object.
+// do nothing, and Session::Create and Graph::status() report it.
+// Ownership: handles are counted or unique as their C handles are; a Graph may go before its
+// sessions.
+// Threads: as c_api.h says; one thread at a time builds with one tw::Graph object.
 #pragma once
 
 #include <algorithm>
@@ -674,23 +675,32 @@ class Session {
   internal::Handle<TwSession, &tw_session_free> handle_;
 };
 
+// What a checkpoint calls a variable. Parts of one tensor have its name, and say where they are:
+// {"table", part, "10 4 0,5:0,4"} is the first half of one of shape [10, 4].
+struct SavedVariable {
+  std::string name;
+  Variable variable;
+  std::string slice{};
+};
+
 // Saves variables to checkpoints and restores them; keeps the newest `max_to_keep`.
 class Saver {
  public:
-  static Result<Saver> Create(Graph& graph,
-                              const std::vector<std::pair<std::string, Variable>>& variables,
+  static Result<Saver> Create(Graph& graph, const std::vector<SavedVariable>& variables,
                               int max_to_keep = 5) {
-    std::vector<const char*> names;
+    std::vector<const char*> names, slices;
     std::vector<TwOutput> handles;
-    for (const auto& [name, variable] : variables) {
-      names.push_back(name.c_str());
-      handles.push_back(variable.handle.c());
+    for (const SavedVariable& saved : variables) {
+      names.push_back(saved.name.c_str());
+      slices.push_back(saved.slice.c_str());
+      handles.push_back(saved.variable.handle.c());
     }
     if (!graph.status().ok()) return graph.status();
     TwSaverOptions options{};
     options.struct_size = sizeof(TwSaverOptions);
     options.max_to_keep = max_to_keep;
     options.keep_checkpoint_every_n_hours = 10000.0;
+    options.variable_slices = slices.data();
     internal::StatusHolder status;
     TwSaver* made = tw_saver_new(graph.c(), names.data(), handles.data(),
                                  static_cast<int32_t>(handles.size()), &options, status.c);

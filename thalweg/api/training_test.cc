@@ -175,7 +175,7 @@ TEST_P(TrainingTest, SaverKeepsTheNewestAndRestores) {
   }
   EXPECT_EQ(last, directory.Path("m-3"));
   EXPECT_EQ(*LatestCheckpoint(fs, directory.path()), last);
-  EXPECT_EQ(saver.last_checkpoints().size(), 2u);
+  EXPECT_EQ(saver.kept().size(), 2u);
   EXPECT_FALSE(*FileExists(fs, directory.Path("m-1.index")));
   Run({w_.initializer->name()});
   EXPECT_EQ(Read()[0], 1.0f);
@@ -185,6 +185,120 @@ TEST_P(TrainingTest, SaverKeepsTheNewestAndRestores) {
   EXPECT_EQ(saver.Restore(*session_, last + "x").code(), Code::kNotFound);
 }
 
+class SlicedSaverTest : public TrainingTest {
+ protected:
+  // Parts "p/part_0" and "p/part_1" of one tensor of 5 elements.
+  SlicedSaverTest() {
+    GraphBuilder b(graph_.get());
+    for (const std::vector<float>& values : {std::vector<float>{1, 2, 3}, {4, 5}}) {
+      const std::string name = StrCat("p/part_", parts_.size());
+      const Output value = b.Const(Tensor::Of<float>(values, Shape{std::ssize(values)}));
+      parts_.push_back(*AddVariable(b, name, value, GetParam()));
+    }
+    whole_ = *AddVariable(b, "p", b.Const(std::vector<float>(5)), GetParam());
+    EXPECT_TRUE(b.ok()) << b.status().ToString();
+    session_ = *MakeLocalSession(environment_, graph_);
+  }
+  std::vector<NamedVariable> Slices() const {
+    return {{"p", parts_[0].handle, "5 0,3"}, {"p", parts_[1].handle, "5 3,2"}};
+  }
+  void Initialize() {
+    Run({parts_[0].initializer->name(), parts_[1].initializer->name(), whole_.initializer->name()});
+  }
+  // The values of the parts, or of the whole, one after the other.
+  std::vector<float> Values(const std::vector<Output>& of) {
+    std::vector<float> values;
+    for (const Output& value : of) {
+      const Result<std::vector<Tensor>> out = session_->Run({}, {value.ToString()});
+      EXPECT_TRUE(out.ok()) << out.status().ToString();
+      if (!out.ok()) continue;
+      const auto elements = (*out)[0].flat<float>();
+      values.insert(values.end(), elements.begin(), elements.end());
+    }
+    return values;
+  }
+
+  std::vector<VariableNodes> parts_;
+  VariableNodes whole_;
+  const std::vector<float> expected_ = {1, 2, 3, 4, 5};
+};
+
+TEST_P(SlicedSaverTest, PartsAreOneTensor) {
+  for (const int version : {1, 2}) {
+    const TemporaryDirectory directory;
+    Saver parts =
+        *Saver::Create(graph_.get(), Slices(), {.write_version = version, .scope = "parts"});
+    Saver whole = *Saver::Create(graph_.get(), {{"p", whole_.handle}}, {.scope = "whole"});
+    Initialize();
+    const Result<std::string> path = parts.Save(*session_, directory.Path("m"), 1);
+    ASSERT_TRUE(path.ok()) << path.status().ToString();
+    Status status = whole.Restore(*session_, *path);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(Values({whole_.value}), expected_);
+    const std::string both = *whole.Save(*session_, directory.Path("m"), 2);
+    // Changes the parts, so that the restore shows.
+    Saver swapped = *Saver::Create(graph_.get(), {{"x", parts_[0].handle}}, {.scope = "swapped"});
+    status = parts.Restore(*session_, both);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(Values({parts_[0].value, parts_[1].value}), expected_);
+    EXPECT_EQ(swapped.Restore(*session_, both).code(), Code::kNotFound);
+  }
+}
+
+TEST_P(SlicedSaverTest, CheckpointsThatNameThePartsAreRead) {
+  const TemporaryDirectory directory;
+  Initialize();
+  Saver old = *Saver::Create(graph_.get(),
+                             {{"p/part_0", parts_[0].handle}, {"p/part_1", parts_[1].handle}}, {});
+  const std::string path = *old.Save(*session_, directory.Path("old"), std::nullopt);
+  session_ = *MakeLocalSession(environment_, graph_);  // without values
+  Saver saver = *Saver::Create(graph_.get(), Slices(), {.scope = "new"});
+  const Status status = saver.Restore(*session_, path);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(Values({parts_[0].value, parts_[1].value}), expected_);
+  std::vector<NamedVariable> more = Slices();
+  more.push_back({"q", whole_.handle});
+  Saver missing = *Saver::Create(graph_.get(), more, {.scope = "missing"});
+  EXPECT_EQ(missing.Restore(*session_, path).code(), Code::kNotFound);
+}
+
+TEST_P(SlicedSaverTest, Refusals) {
+  const auto refuse = [&](const std::vector<NamedVariable>& variables) {
+    EXPECT_EQ(Saver::Create(graph_.get(), variables, {.scope = "no"}).status().code(),
+              Code::kInvalidArgument);
+  };
+  refuse({{"p", parts_[0].handle}, {"p", parts_[1].handle}});
+  refuse({{"p", parts_[0].handle, "5 0,3"}, {"p", parts_[1].handle}});
+  refuse({{"p", parts_[0].handle, "5 0,3"}, {"p", parts_[1].handle, "5 0,3"}});
+  refuse({{"p", parts_[0].handle, "5 0,9"}});
+  EXPECT_EQ(Saver::OfNodes(Output(), Output(), nullptr, {}).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST_P(SlicedSaverTest, NodesThatAreThere) {
+  const TemporaryDirectory directory;
+  Initialize();
+  const Saver made = *Saver::Create(graph_.get(), Slices(), {});
+  Saver saver =
+      *Saver::OfNodes(made.filename(), made.save_tensor(), made.restore_op(), {.max_to_keep = 1});
+  saver.set_state_file("state");
+  const std::string first = *saver.Save(*session_, directory.Path("m"), 1);
+  saver.set_kept({{first, 5.0}});
+  const std::string second = *saver.Save(*session_, directory.Path("m"), 2);
+  PosixFileSystem fs;
+  EXPECT_FALSE(*FileExists(fs, first + ".index"));
+  EXPECT_TRUE(*FileExists(fs, directory.Path("state")));
+  EXPECT_FALSE(*FileExists(fs, directory.Path("checkpoint")));
+  saver.set_state_file("");
+  const std::string third = *saver.Save(*session_, directory.Path("m"), 3);
+  EXPECT_TRUE(*FileExists(fs, second + ".index"));
+  ASSERT_EQ(saver.kept().size(), 1u);
+  EXPECT_EQ(saver.kept()[0].path, second);
+  EXPECT_TRUE(saver.Restore(*session_, third).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Variables, SlicedSaverTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Resource" : "Reference"; });
 INSTANTIATE_TEST_SUITE_P(Variables, TrainingTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "Resource" : "Reference"; });
 

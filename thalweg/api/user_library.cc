@@ -10,6 +10,7 @@
 #include "thalweg/api/kernel_api.h"
 #include "thalweg/graph/op_def_proto.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/kernel/host_call.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
@@ -67,6 +68,7 @@ class UserKernel : public Kernel {
   }
   Status Compute(Context& ctx) override {
     TwKernelCall call{&ctx, &node_, {}, OkStatus()};
+    const HostCall host_call;
     if (function_(&call, &Api()) != 0) return OkStatus();
     return call.status.ok() ? Internal("the kernel failed without a reason") : call.status;
   }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thalweg/autodiff/loop_memory.h"
 #include "thalweg/autodiff/loop_writer.h"
 #include "thalweg/autodiff/path_report.h"
 #include "thalweg/autodiff/walk.h"
@@ -23,7 +24,9 @@ Status CheckOutput(const Graph* graph, const Output& output, std::string_view wh
 }
 
 Status CheckY(const Output& y, const Output& grad) {
-  if (!IsFloating(y.dtype()) && !IsComplex(y.dtype()) && y.dtype() != DType::kResource) {
+  const bool is_list = y.dtype() == DType::kVariant && grad.node != nullptr;
+  if (!IsFloating(y.dtype()) && !IsComplex(y.dtype()) && y.dtype() != DType::kResource &&
+      !is_list) {
     return InvalidArgument("gradients of '", y, "' are not defined: its type is ", y.dtype(),
                            ", expected a real or complex type");
   }
@@ -52,7 +55,8 @@ Status CheckArguments(const Graph* graph, const std::vector<Output>& ys,
 
 // ys are values of one iteration (or of none), xs of the same or of around the loop.
 Result<Frame*> FrameOfAll(const LoopFrames& frames, const std::vector<Output>& ys,
-                          const std::vector<Output>& xs, const std::vector<Output>& grad_ys) {
+                          const std::vector<Output>& xs, const std::vector<Output>& grad_ys,
+                          const Frame* gradient) {
   Frame* const frame = frames.Of(ys[0].node);
   for (const Output& y : ys) {
     if (frames.Of(y.node) != frame) {
@@ -60,7 +64,8 @@ Result<Frame*> FrameOfAll(const LoopFrames& frames, const std::vector<Output>& y
     }
   }
   for (const Output& grad : grad_ys) {
-    if (grad.node != nullptr && !LoopFrames::Contains(frames.Of(grad.node), frame)) {
+    if (grad.node != nullptr && !LoopFrames::Contains(frames.Of(grad.node), frame) &&
+        !LoopFrames::Contains(frames.Of(grad.node), gradient)) {
       return InvalidArgument("the incoming gradient '", grad,
                              "' is a value inside the while loop '", frames.Of(grad.node)->name,
                              "', '", ys[0], "' is not");
@@ -148,6 +153,41 @@ Status MoveIntoLoop(GradientRun& run, Frame* frame, int first, const GraphBuilde
   return b.status();
 }
 
+// ys are values of one loop, what the walk adds belongs to the loop of its gradient, `place` says:
+// values of the one are remembered for the other, and so on for the loops around them.
+Result<std::vector<GradientValue>> WalkAcross(GradientRun& run, const WalkPlace& place,
+                                              const std::vector<Output>& ys,
+                                              const std::vector<GradientValue>& grad_ys,
+                                              const std::vector<Output>& xs, GraphBuilder b) {
+  const int first = run.graph->num_nodes();
+  GradientWalk walk(run, place, ys, grad_ys, xs, b);
+  ASSIGN_OR_RETURN(std::vector<GradientValue> gradients, walk.Run());
+  std::vector<Output*> results;
+  for (GradientValue& gradient : gradients) {
+    if (!gradient.present()) continue;
+    gradient = {Densify(b, gradient), {}, {}};
+    results.push_back(&gradient.values);
+  }
+  RETURN_IF_ERROR(b.status());
+  Frame* forward = place.forward;
+  Frame* back = place.gradient;
+  for (; forward != back; forward = forward->parent, back = back->parent) {
+    if (forward == nullptr || back == nullptr || back->variables.empty()) {
+      return Unimplemented("the gradient of '", ys[0], "' in another loop, which is not the one ",
+                           "of the gradient of its own");
+    }
+    LoopMemory memory(run, forward, b.Scope("forward"));
+    LoopWriter writer(run, back, b);
+    Node* const sides =
+        writer.OpNode("Switch", {{back->variables[0].merge, 0}, {back->condition, 0}});
+    RETURN_IF_ERROR(b.status());
+    writer.SetPivot(writer.OpNode("Identity", {{sides, 1}}));
+    RETURN_IF_ERROR(memory.MoveInto(writer, first, run.graph->num_nodes(), results));
+    results.clear();
+  }
+  return gradients;
+}
+
 // All gradients of one call meet in the same gradient arrays, wherever in its loops they are made.
 void NameGradientArrays(const GradientRun& run, int first) {
   const std::string source = run.prefix.substr(0, run.prefix.size() - 1);
@@ -155,7 +195,7 @@ void NameGradientArrays(const GradientRun& run, int first) {
   for (int id = first; id < end; ++id) {
     Node* const node = run.graph->NodeById(id);
     if (node->op_name().starts_with("TensorArrayGrad") && node->name().starts_with(run.prefix)) {
-      NodeMaker::ReplaceText(node, "source", source);
+      NodeMaker::ReplaceAttr(node, "source", source);
     }
   }
 }
@@ -172,7 +212,8 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
                                                 const GradientOptions& options) {
   RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options.grad_ys));
   LoopFrames frames(*graph);
-  ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(frames, ys, xs, options.grad_ys));
+  Frame* const other = options.at == nullptr ? nullptr : frames.Of(options.at);
+  ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(frames, ys, xs, options.grad_ys, other));
   if (frame != nullptr) RETURN_IF_ERROR(CheckIterations(frames, frame, ys, xs));
   const GraphBuilder b = GraphBuilder(graph).WithSite(options.site).Scope(options.scope);
   GradientRun run{.graph = graph, .options = &options, .frames = &frames, .prefix = b.prefix()};
@@ -180,9 +221,14 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
   std::vector<GradientValue> seeds;
   for (const Output& grad : options.grad_ys) seeds.push_back({grad, {}, {}});
   const int first = graph->num_nodes();
-  GradientWalk walk(run, {frame, frame}, ys, seeds, xs, b);
-  ASSIGN_OR_RETURN(std::vector<GradientValue> gradients, walk.Run());
-  if (frame != nullptr) RETURN_IF_ERROR(MoveIntoLoop(run, frame, first, b, ys[0].node));
+  std::vector<GradientValue> gradients;
+  if (options.at != nullptr && other != frame) {
+    ASSIGN_OR_RETURN(gradients, WalkAcross(run, {frame, other}, ys, seeds, xs, b));
+  } else {
+    GradientWalk walk(run, {frame, frame}, ys, seeds, xs, b);
+    ASSIGN_OR_RETURN(gradients, walk.Run());
+    if (frame != nullptr) RETURN_IF_ERROR(MoveIntoLoop(run, frame, first, b, ys[0].node));
+  }
   NameGradientArrays(run, first);
   for (size_t i = 0; i < xs.size() && !options.allow_unconnected; ++i) {
     if (!gradients[i].present()) return InvalidArgument(ReportBrokenPath(ys, xs[i]));

@@ -7,8 +7,9 @@
 //
 // Errors: InvalidArgument for a y that is not a real or complex tensor, for operations without a
 // gradient on a path, and, unless allow_unconnected, for an x that no differentiable path reaches:
-// the message shows where the path breaks. Threads: as GraphBuilder. Works on the nodes present at
-// the call; depth of the graph is no limit (nothing recurses).
+// the message shows where the path breaks.
+// Threads: as GraphBuilder. Works on the nodes present at the call; depth of the graph is no limit
+// (nothing recurses).
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/base/work_budget.h"
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/graph.h"
 
@@ -38,6 +40,10 @@ struct GradientOptions {
   std::map<std::string, GradientOverride> overrides;
   std::string scope = "gradients";
   uint32_t site = 0;
+  // A node of the loop that the new nodes belong to, where it is the loop of the gradient of the
+  // one that ys and xs are in; null: they belong where ys are. The gradients are dense then.
+  const Node* at = nullptr;
+  WorkBudget* work = nullptr;  // what may still be visited; null: as much as there is
 };
 
 // One value per x, absent where allow_unconnected lets it be.

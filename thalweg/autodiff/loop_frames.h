@@ -6,7 +6,8 @@
 //   LoopFrames frames(graph);
 //   if (const Frame* loop = frames.Of(node)) ... loop->variables ...
 //
-// Nodes made later are said with Place. Threads: one at a time.
+// Nodes made later are said with Place.
+// Threads: one at a time.
 #pragma once
 
 #include <map>

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "thalweg/graph/variable_zeros.h"
+
 namespace thalweg {
 namespace {
 
@@ -145,11 +147,6 @@ Status LoopGradient::DifferentiateBody() {
     const GradientValue& grad = grads[next];
     const Output& value = xs[next++];
     if (!grad.present()) continue;
-    if (value.dtype() == DType::kVariant) {
-      return Unimplemented("the gradient of the while loop '", loop_->name, "' with respect to '",
-                           enter->input(0), "', a ", value.dtype(), " that the loop captures ",
-                           "(make it a variable of the loop)");
-    }
     summed_.push_back({enter, Dense(grad, value)});
   }
   for (; next < xs.size(); ++next) {
@@ -170,16 +167,15 @@ LoopInputGradients LoopGradient::Finish() {
   for (const Summed& summed : summed_) {
     if (!b_.ok()) return {};
     const Output source = summed.enter->input(0);
-    Output zeros;
-    if (source.dtype() == DType::kResource) {
-      const Output shape = b_.Op("VariableShape", {source});
-      const Output zero = b_.ScalarConst(summed.gradient.dtype(), 0);
-      zeros = b_.Op("Fill", {shape, zero});
-    } else {
-      zeros = b_.Op("ZerosLike", {source});
-    }
-    const int sum = back_->Start(zeros, summed.gradient.shape());
-    back_->Finish(sum, back_->Op("AddV2", {back_->body(sum), summed.gradient}));
+    const bool is_list = source.dtype() == DType::kVariant;
+    const Output zeros = source.dtype() == DType::kResource
+                             ? ZerosOfVariable(b_, source, summed.gradient.dtype())
+                             : b_.Op("ZerosLike", {source});
+    const int sum =
+        back_->Start(zeros, is_list ? PartialShape::Unknown() : summed.gradient.shape());
+    const std::vector<Output> terms = {back_->body(sum), summed.gradient};
+    back_->Finish(
+        sum, is_list ? back_->Op("AddN", terms, {{"N", int64_t{2}}}) : back_->Op("AddV2", terms));
     all.push_back({summed.enter, {back_->Exit(sum), {}, {}}});
   }
   return all;

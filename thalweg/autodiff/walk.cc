@@ -21,6 +21,12 @@ bool IsLoopMerge(const Node* node) {
   });
 }
 
+// TensorFlow 1.15 names the gradient of each call after the call, and knows it only in the process
+// that made the graph: it is the gradient of the function.
+bool IsNameOfCall(const Node& node, const std::string& gradient) {
+  return node.op_name().ends_with("PartitionedCall") && gradient.starts_with("PartitionedCall-");
+}
+
 bool IsLoopSwitch(const Node& node) {
   return node.control() == Control::kSwitch && node.input(1).node->control() == Control::kLoopCond;
 }
@@ -128,6 +134,7 @@ Status GradientWalk::FindPaths() {
   };
   for (const Output& y : ys_) reach(y.node);
   for (size_t i = 0; i < upstream.size(); ++i) {
+    RETURN_IF_ERROR(run_.Visit(*upstream[i]));
     for (const Output& input : InputsToward(upstream[i])) reach(input.node);
   }
   RETURN_IF_ERROR(CheckStacks(reached));
@@ -192,6 +199,7 @@ bool GradientWalk::IsOnPath(const Output& output) const {
 }
 
 Status GradientWalk::Visit(Node* unit) {
+  RETURN_IF_ERROR(run_.Visit(*unit));
   const auto loop = loops_.find(unit);
   RETURN_IF_ERROR(loop == loops_.end() ? VisitNode(unit) : VisitLoop(loop->second));
   Settle(unit);
@@ -278,13 +286,14 @@ Result<std::vector<GradientValue>> GradientWalk::Differentiate(
   if (options.colocate) b = b.ColocatedWith(node);
   GradientContext context(node, b, std::move(output_grads));
   Status status;
-  if (const AttrValue* named = node.FindAttr("_gradient_op_type"); named != nullptr) {
-    ASSIGN_OR_RETURN(const std::string name, named->Get<std::string>());
-    const auto it = options.overrides.find(name);
-    if (it == options.overrides.end()) {
-      return NotFound(node.Label(), " asks for the gradient '", name, "', which nobody registered");
-    }
+  std::string named;
+  if (const AttrValue* attr = node.FindAttr("_gradient_op_type"); attr != nullptr) {
+    ASSIGN_OR_RETURN(named, attr->Get<std::string>());
+  }
+  if (const auto it = options.overrides.find(named); it != options.overrides.end()) {
     status = it->second(context);
+  } else if (!named.empty() && !IsNameOfCall(node, named)) {
+    return NotFound(node.Label(), " asks for the gradient '", named, "', which nobody registered");
   } else if (node.op().gradient != nullptr) {
     status = node.op().gradient(context);
   } else if (node.op().not_differentiable.empty()) {

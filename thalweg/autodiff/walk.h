@@ -31,6 +31,12 @@ struct GradientRun {
   std::string prefix;  // of the names of all nodes that the run makes
   // What was brought into loops as an invariant: by the loop, the value outside to that inside.
   std::unordered_map<const Frame*, OutputMap<Output>> invariants;
+
+  // A walk has come to this node.
+  Status Visit(const Node& node) const {
+    if (options->work == nullptr) return OkStatus();
+    return options->work->Visit(1 + node.num_inputs());
+  }
 };
 
 // Where a walk is: the frame of the nodes it differentiates, and that of the nodes it makes.

@@ -78,4 +78,19 @@ bool CancellationManager::Deregister(Token token) {
   return false;
 }
 
+ScopedCancellation::ScopedCancellation(CancellationManager* manager, Callback callback)
+    : manager_(manager), callback_(std::move(callback)) {
+  if (manager_ == nullptr) return;
+  if (manager_->Register([this] { callback_(manager_->Reason()); }, &token_)) return;
+  const Status reason = manager_->Reason();
+  manager_ = nullptr;
+  callback_(reason);
+}
+
+void ScopedCancellation::End() {
+  if (manager_ == nullptr) return;
+  manager_->Deregister(token_);  // only then: the callback reads manager_
+  manager_ = nullptr;
+}
+
 }  // namespace thalweg

@@ -2,17 +2,17 @@
 // CancellationManager: tells everything that waits on behalf of a step that the step has ended
 // early.
 //
-//   CancellationManager::Token token;
-//   if (!manager.Register([this] { Wake(); }, &token)) return manager.Reason();   // already
-//   cancelled
+//   ScopedCancellation until_cancelled(&manager, [this](const Status& why) { Wake(why); });
 //   ... wait ...
-//   if (!manager.Deregister(token)) ...   // the callback has run, and is not running any more
 //
 // A manager may have a parent (step under session): cancelling the parent cancels the child, never
-// the reverse. Ownership: callbacks may point at anything that lives until Deregister() returns.
-// The parent outlives the child. Threads: all calls from any thread. Callbacks run once each, in
+// the reverse.
+// Ownership: callbacks may point at anything that lives until Deregister() returns. The parent
+// outlives the child.
+// Threads: all calls from any thread. Callbacks run once each, in
 // the thread that cancels, with no lock held, so they may call anything here, Deregister() of their
-// own token included. Errors: the first reason wins.
+// own token included.
+// Errors: the first reason wins.
 #pragma once
 
 #include <atomic>
@@ -65,6 +65,25 @@ class CancellationManager {
   bool cancelling_ GUARDED_BY(mutex_) = false;
   std::thread::id cancelling_thread_ GUARDED_BY(mutex_);
   std::map<Token, Callback> callbacks_ GUARDED_BY(mutex_);
+};
+
+// As long as it lives, the cancellation of `manager` calls `callback` with the reason, once: at once
+// and in this thread where it is cancelled already. End() and the destructor wait while another
+// thread is in the callback. A null manager cancels nothing.
+class ScopedCancellation {
+ public:
+  using Callback = std::function<void(const Status& reason)>;
+
+  ScopedCancellation(CancellationManager* manager, Callback callback);
+  ScopedCancellation(const ScopedCancellation&) = delete;
+  ScopedCancellation& operator=(const ScopedCancellation&) = delete;
+  ~ScopedCancellation() { End(); }
+  void End();
+
+ private:
+  CancellationManager* manager_;  // null: nothing is registered
+  Callback callback_;
+  CancellationManager::Token token_ = 0;
 };
 
 }  // namespace thalweg

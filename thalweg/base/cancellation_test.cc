@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -116,6 +117,42 @@ TEST(CancellationTest, ChildrenComeAndGoWhileTheParentIsCancelled) {
     }
     canceller.join();
   }
+}
+
+TEST(ScopedCancellationTest, CallsWithTheReasonWhileItLives) {
+  CancellationManager manager;
+  std::vector<Status> seen;
+  const auto note = [&](const Status& reason) { seen.push_back(reason); };
+  { const ScopedCancellation gone(&manager, note); }
+  ScopedCancellation ended(&manager, note);
+  ended.End();
+  ended.End();
+  const ScopedCancellation nobody(nullptr, note);
+  const ScopedCancellation alive(&manager, note);
+  manager.Cancel(Aborted("enough"));
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].message(), "enough");
+  const ScopedCancellation late(&manager, note);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[1].message(), "enough");
+}
+
+TEST(ScopedCancellationTest, EndWaitsForARunningCallback) {
+  CancellationManager manager;
+  Notification entered, leave;
+  std::atomic<bool> left{false};
+  std::optional<ScopedCancellation> scope(std::in_place, &manager, [&](const Status&) {
+    entered.Notify();
+    leave.Wait();
+    left = true;
+  });
+  std::thread canceller([&] { manager.Cancel(); });
+  entered.Wait();
+  std::thread leaver([&] { leave.Notify(); });
+  scope.reset();
+  EXPECT_TRUE(left);
+  leaver.join();
+  canceller.join();
 }
 
 }  // namespace

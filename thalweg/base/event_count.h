@@ -4,8 +4,7 @@
 //
 //   waiter:                                     notifier:
 //     EventCount::Key key = events.Prepare();     queue.Push(x);       // make the condition true
-//     if (queue.TryPop(&x)) {                     events.NotifyOne();  // a few ns when nobody
-//     waits
+//     if (queue.TryPop(&x)) {                     events.NotifyOne();  // few ns: nobody waits
 //       events.Cancel();
 //     } else {
 //       events.Wait(key);                       // then look again: may wake without a reason
@@ -13,8 +12,8 @@
 //
 // Between Prepare() and Cancel() or Wait() the waiter must look at the condition once more: either
 // it sees what the notifier did, or the notifier sees the waiter. (Both sides do a
-// read-modify-write on one counter, which orders them.) Threads: all calls from any thread. A
-// thread prepares for one EventCount at a time.
+// read-modify-write on one counter, which orders them.)
+// Threads: all calls from any thread. A thread prepares for one EventCount at a time.
 #pragma once
 
 #include <atomic>

@@ -7,11 +7,13 @@
 //   ASSIGN_OR_RETURN(std::string back, ReadFile(fs, "/models/checkpoint"));
 //
 // Ownership: a file object closes itself; a WritableFile destroyed without Close() gives up errors
-// of the last writes. Threads: a FileSystem and a RandomAccessFile may be used by many threads at
-// once, a WritableFile by one. Errors: NotFound, AlreadyExists, PermissionDenied, ResourceExhausted
-// (disk or descriptors), FailedPrecondition (a directory where a file is expected, or the reverse),
-// else Unknown; each with the path and the system's own words. Files are read, never mapped: a
-// mapped file that shrinks kills the process.
+// of the last writes.
+// Threads: a FileSystem and a RandomAccessFile may be used by many threads at once, a WritableFile
+// by one.
+// Errors: NotFound, AlreadyExists, PermissionDenied, ResourceExhausted (disk or descriptors),
+// FailedPrecondition (a directory where a file is expected, or the reverse), else Unknown; each
+// with the path and the system's own words. Files are read, never mapped: a mapped file that
+// shrinks kills the process.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,8 @@
 //   log.Warning("worker ", name, " has not answered for ", seconds, " s");
 //
 // A Logger is two words, copied freely; the sink outlives it. A default Logger drops everything.
-// Parts of a message are put together only when the level is wanted. Threads: a LogSink takes calls
-// from many threads at once.
+// Parts of a message are put together only when the level is wanted.
+// Threads: a LogSink takes calls from many threads at once.
 #pragma once
 
 #include <string>

@@ -6,8 +6,8 @@
 //   done.Wait();
 //
 // Threads: all calls from any thread; Notify() at most once. The waiter may destroy the object as
-// soon as Wait() returns. Ordering: what the notifier did before Notify() is visible to whoever saw
-// it notified.
+// soon as Wait() returns.
+// Ordering: what the notifier did before Notify() is visible to whoever saw it notified.
 #pragma once
 
 #include <atomic>

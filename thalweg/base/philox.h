@@ -2,9 +2,9 @@
 // Philox4x32-10: a counter-based random generator (Salmon et al., "Parallel random numbers: as easy
 // as 1, 2, 3").
 //
-//   Philox gen(seed, stream);        // key = seed, upper half of the counter = stream
-//   gen.Skip(1000);                  // position is a number: shards of one sequence start where
-//   they like Philox::Block four = gen.Next(); // 4 x 32 random bits; the counter goes up by one
+//   Philox gen(seed, stream);           // key = seed, upper half of the counter = stream
+//   gen.Skip(1000);                     // shards of one sequence start where they like
+//   Philox::Block four = gen.Next();    // 4 x 32 random bits; the counter goes up by one
 //
 // The same seed, stream and position give the same bits on every machine and in every thread count.
 // A value type of 24 bytes; copies are independent; not for use by two threads at once. Not for

@@ -49,7 +49,7 @@ ThreadPool::ThreadPool(Options options) : options_(std::move(options)) {
 ThreadPool::~ThreadPool() {
   stop_.store(true, std::memory_order_seq_cst);
   events_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads_) owner_.Join(thread);
 }
 
 void ThreadPool::Schedule(Task task) {

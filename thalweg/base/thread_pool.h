@@ -7,8 +7,10 @@
 //
 // Every worker has a work-stealing deque; tasks from other threads come through an inbox. A worker
 // without work spins for about 100 us, yielding the processor now and then, and parks. Workers run
-// in the engine's floating-point state. Threads: all calls from any thread. The destructor runs
-// what was scheduled, then joins; nobody may schedule meanwhile except tasks that run in the pool.
+// in the engine's floating-point state.
+// Threads: all calls from any thread. The destructor runs what was scheduled, then joins; nobody
+// may schedule meanwhile except tasks that run in the pool. In a process that was forked from the
+// pool's there are no workers: tasks wait for who helps.
 #pragma once
 
 #include <atomic>
@@ -21,6 +23,7 @@
 
 #include "thalweg/base/event_count.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/thread_owner.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/base/work_stealing_deque.h"
 
@@ -65,6 +68,7 @@ class ThreadPool : public WorkQueue {
   alignas(64) std::atomic<int64_t> inbox_size_{0};
   Mutex mutex_;
   std::deque<Task> inbox_ GUARDED_BY(mutex_);
+  const ThreadOwner owner_;
   std::vector<std::thread> threads_;  // last: started when all else is ready
 };
 

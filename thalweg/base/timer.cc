@@ -11,7 +11,7 @@ Timer::~Timer() {
     changed_.NotifyAll();
     thread = std::move(thread_);
   }
-  if (thread.joinable()) thread.join();
+  owner_.Join(thread);
 }
 
 Timer::Entry Timer::Add(Deadline deadline, std::function<void()> callback) {

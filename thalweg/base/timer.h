@@ -8,9 +8,10 @@
 //   timer.Remove(entry);   // the callback has not run and never will, or has ended
 //
 // Ownership: what a callback points at lives until Remove() returns. The destructor drops entries
-// that are not due. Threads: all calls from any thread, from callbacks too. Callbacks run one after
-// the other on the timer's thread, with no lock held; they must be short. Adding and removing costs
-// a lock and no clock is read; a deadline that is never makes no entry at all.
+// that are not due.
+// Threads: all calls from any thread, from callbacks too. Callbacks run one after the other on the
+// timer's thread, with no lock held; they must be short. Adding and removing costs a lock and no
+// clock is read; a deadline that is never makes no entry at all.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 
 #include "thalweg/base/deadline.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/thread_owner.h"
 
 namespace thalweg {
 
@@ -53,6 +55,7 @@ class Timer {
   uint64_t next_id_ GUARDED_BY(mutex_) = 1;
   uint64_t running_id_ GUARDED_BY(mutex_) = 0;
   bool stop_ GUARDED_BY(mutex_) = false;
+  const ThreadOwner owner_;
   std::thread thread_ GUARDED_BY(mutex_);
 };
 

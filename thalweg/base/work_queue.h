@@ -2,15 +2,16 @@
 // WorkQueue: somebody else's threads. The project has one implementation (ThreadPool); an embedding
 // program can supply its own, and InlineQueue has no threads at all.
 //
-//   queue.Schedule(Task{&RunStep, step, 7});                  // RunStep(step, 7) runs once,
-//   somewhere, later ScheduleClosure(queue, [request] { Handle(request); });   // the same with a
-//   heap allocation
+//   queue.Schedule(Task{&RunStep, step, 7});  // RunStep(step, 7) runs once, somewhere, later
+//   ScheduleClosure(queue, [request] { Handle(request); });  // the same with a heap allocation
 //
 // No part of the engine waits for a task to *start*: whoever waits for a result does the work
 // itself if no thread has come. So a queue whose threads are all busy, or all inside the engine
-// already, costs speed and never a deadlock. Threads: all calls from any thread. Ordering: what
-// came before Schedule(t) is visible to t. Errors: a task must not throw. A queue runs every task
-// it took, also those taken before its destruction began.
+// already, costs speed and never a deadlock.
+// Threads: all calls from any thread.
+// Ordering: what came before Schedule(t) is visible to t.
+// Errors: a task must not throw. A queue runs every task it took, also those taken before its
+// destruction began.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,10 @@
 // operations where it needs them. It grows and never shrinks; old rings are kept until destruction
 // because a thief may be reading one. T is trivially copyable and a multiple of 8 bytes: it is
 // stored as relaxed atomic words, and a torn read is thrown away when the exchange that claims the
-// item fails. Threads: Push and Pop by one thread at a time (hand-over of that role needs outside
-// ordering); Steal and Empty by any. Ordering: what came before Push(x) is visible to whoever gets
-// x.
+// item fails.
+// Threads: Push and Pop by one thread at a time (hand-over of that role needs outside ordering);
+// Steal and Empty by any.
+// Ordering: what came before Push(x) is visible to whoever gets x.
 #pragma once
 
 #include <array>

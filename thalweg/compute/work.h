@@ -7,11 +7,13 @@
 //
 // Determinism: compute functions choose their shards from sizes alone, never from the number of
 // threads, and no two shards write the same place; so the bits do not depend on who runs which
-// shard, nor when. Ownership: a Work lives through the call; nothing of it is kept. Scratch goes
-// back before the call returns. Threads: ParallelFor may run shards on any threads, the caller's
-// included; AllocateScratch and FreeScratch are called from inside shards and so must be safe from
-// all of them at once. Errors: a refused allocation is ResourceExhausted, a set cancel flag
-// Cancelled; both leave outputs undefined.
+// shard, nor when.
+// Ownership: a Work lives through the call; nothing of it is kept. Scratch goes back before the
+// call returns.
+// Threads: ParallelFor may run shards on any threads, the caller's included; AllocateScratch and
+// FreeScratch are called from inside shards and so must be safe from all of them at once.
+// Errors: a refused allocation is ResourceExhausted, a set cancel flag Cancelled; both leave
+// outputs undefined.
 #pragma once
 
 #include <atomic>

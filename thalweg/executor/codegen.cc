@@ -8,7 +8,8 @@ namespace {
 
 bool IsKernel(Opcode opcode) {
   return opcode == Opcode::kKernel || opcode == Opcode::kKernelRelease ||
-         opcode == Opcode::kKernelAlways || opcode == Opcode::kAsync;
+         opcode == Opcode::kKernelTexts || opcode == Opcode::kKernelAlways ||
+         opcode == Opcode::kAsync;
 }
 
 }  // namespace
@@ -163,11 +164,26 @@ uint32_t CodeObject::OperandOf(int local, bool last) const {
   return Operand::Make(l.base, l.index, last, l.shared && last).v;
 }
 
-bool CodeObject::Ends(int at, size_t place) const {
+void CodeObject::NotePlaces(const std::vector<int>& reads) {
+  constexpr size_t kNowhere = static_cast<size_t>(-1);
+  first_place_.resize(locals_.size(), kNowhere);
+  last_place_.resize(locals_.size(), kNowhere);
+  for (const int read : reads) first_place_[static_cast<size_t>(read)] = kNowhere;
+  for (size_t r = 0; r < reads.size(); ++r) {
+    const auto read = static_cast<size_t>(reads[r]);
+    if (first_place_[read] == kNowhere) first_place_[read] = r;
+    last_place_[read] = r;
+  }
+}
+
+std::vector<bool> CodeObject::EndingReads(int at) {
   const std::vector<int>& reads = instrs_[static_cast<size_t>(at)].reads;
-  const int local = reads[place];
-  const auto rest = reads.begin() + static_cast<int64_t>(place) + 1;
-  return EndsAt(local, at) && std::find(rest, reads.end(), local) == reads.end();
+  NotePlaces(reads);
+  std::vector<bool> ends(reads.size());
+  for (size_t r = 0; r < reads.size(); ++r) {
+    ends[r] = EndsAt(reads[r], at) && last_place_[static_cast<size_t>(reads[r])] == r;
+  }
+  return ends;
 }
 
 Section CodeObject::Write(int from, int to) {
@@ -180,13 +196,13 @@ Section CodeObject::Write(int from, int to) {
 // The operands of an instruction. Of a value that is read twice and ends here, a kernel must not
 // take one for its own: such values come back in `twice`.
 void CodeObject::WriteOperands(const AbstractInstr& instr, int index, std::vector<int>* twice) {
+  NotePlaces(instr.reads);
   for (size_t r = 0; r < instr.reads.size(); ++r) {
     const int read = instr.reads[r];
     bool last = EndsAt(read, index);
     if (last) {
-      const auto rest = instr.reads.begin() + static_cast<int64_t>(r) + 1;
-      const bool again = std::find(rest, instr.reads.end(), read) != instr.reads.end();
-      const bool before = std::find(instr.reads.begin(), rest - 1, read) != rest - 1;
+      const bool again = last_place_[static_cast<size_t>(read)] != r;
+      const bool before = first_place_[static_cast<size_t>(read)] != r;
       if (again) last = false;
       if (IsKernel(instr.opcode) && (again || before)) {
         last = false;
@@ -248,9 +264,11 @@ void CodeObject::WriteOne(int index) {
   if (instr.mark == Mark::kBranch || instr.mark == Mark::kElse) return;
   if (instr.opcode == Opcode::kRelease) {
     std::vector<int> ended;
-    for (const int read : instr.reads) {
+    NotePlaces(instr.reads);
+    for (size_t r = 0; r < instr.reads.size(); ++r) {
+      const int read = instr.reads[r];
       if (EndsAt(read, index) && NeedsRelease(read) &&
-          std::find(ended.begin(), ended.end(), read) == ended.end()) {
+          first_place_[static_cast<size_t>(read)] == r) {
         ended.push_back(read);
       }
     }
@@ -279,7 +297,8 @@ void CodeObject::WriteOne(int index) {
   if (instr.opcode == Opcode::kKernel || instr.opcode == Opcode::kAsync) {
     bool release = false;
     for (const int read : instr.reads) {
-      const bool twice_read = std::count(instr.reads.begin(), instr.reads.end(), read) > 1;
+      const auto local = static_cast<size_t>(read);
+      const bool twice_read = first_place_[local] != last_place_[local];
       if (!EndsAt(read, index) || !NeedsRelease(read) || twice_read) continue;
       release = true;
       ended.push_back(read);

@@ -72,8 +72,8 @@ class CodeObject {
   // `held`: locals that are needed until here on both ways.
   void EndBranch(int node, std::vector<int> held);
 
-  // Whether read `place` of instruction `at` is the one that ends its value.
-  bool Ends(int at, size_t place) const;
+  // By place, whether the read of instruction `at` is the one that ends its value.
+  std::vector<bool> EndingReads(int at);
 
   // Appends instructions [from, to) to the plan; call once for each part, in order, after
   // Allocate().
@@ -101,6 +101,8 @@ class CodeObject {
   }
   void FindEnds();
   void EndOnEachWay(int local, std::span<const int> uses, int home);
+  // Where a node has 10^5 inputs, no read may look at all others.
+  void NotePlaces(const std::vector<int>& reads);
   void WriteMark(const AbstractInstr& instr, int index);
   bool NeedsRelease(int local) const {
     return !(locals_[local].in_register && locals_[local].is_inline);
@@ -118,6 +120,8 @@ class CodeObject {
   int way_ = 0;
   std::set<std::pair<int, int>> ends_;  // of locals that end apart
   std::vector<uint32_t> open_;          // jumps that are written and lack their target
+  // By local: the first and the last place where the instruction that is written reads it.
+  std::vector<size_t> first_place_, last_place_;
   uint32_t registers_ = 0;
   uint32_t all_registers_ = 0;
 };

@@ -66,6 +66,7 @@ void CountReaders(const Lowered& lowered, const Values& values, Plan* plan) {
 
 void AddFetches(const Lowered& lowered, const Units& units, const Values& values, Plan* plan) {
   std::vector<int> last_fetch(values.info.size(), -1);
+  plan->fetches.reserve(lowered.fetches.size());
   for (const LValue& fetch : lowered.fetches) {
     const LValue value = Resolve(lowered, units, fetch);
     FetchCode code;
@@ -90,11 +91,20 @@ void AddFetches(const Lowered& lowered, const Units& units, const Values& values
 Result<Plan> Compile(Program program, const CompileOptions& options) {
   Plan plan;
   plan.program = std::move(program);
+  // Each of these goes over the whole program a few times.
+  const auto visit = [&](size_t nodes) {
+    return options.work == nullptr ? OkStatus() : options.work->Visit(static_cast<int64_t>(nodes));
+  };
+  RETURN_IF_ERROR(visit(plan.program.nodes.size()));
   ASSIGN_OR_RETURN(Lowered lowered, Lower(plan.program));
+  RETURN_IF_ERROR(visit(lowered.nodes.size()));
   if (options.structured_loops) FindConds(options.threads, &lowered);
   const std::vector<LoopShape> loops = FindLoops(lowered, options.threads);
+  RETURN_IF_ERROR(visit(lowered.nodes.size()));
   const Units units = FormUnits(lowered, loops, options);
+  RETURN_IF_ERROR(visit(lowered.nodes.size()));
   Values values = PlaceValues(lowered, units);
+  RETURN_IF_ERROR(visit(lowered.nodes.size()));
   for (size_t f = 0; f < lowered.frames.size(); ++f) {
     plan.frames.push_back(units.inside[f] ? FrameCode{}
                                           : MakeFrame(lowered, values, static_cast<int>(f)));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "thalweg/executor/codegen.h"
 #include "thalweg/kernel/waiting_kernel.h"
@@ -91,6 +92,9 @@ class Emitter {
     scope.unit = u;
     scope.frame = frame;
     scope.is_async = nodes.cls == UnitClass::kAsync;
+    size_t values = 0;
+    for (const int n : nodes.nodes) values += static_cast<size_t>(lowered_.nodes[n].num_outputs);
+    scope.locals.reserve(values);
     for (const int n : nodes.nodes) {
       EmitNode(scope, n);
       if (lowered_.nodes[n].kind != LKind::kSwitch) EmitSends(scope, n, -1);
@@ -228,6 +232,7 @@ class Emitter {
         .opcode = Opcode::kKernel, .node = node.origin, .kernel = origin.kernel.get()};
     for (const LValue& input : node.inputs) instr.reads.push_back(Read(scope, input, n));
     for (int o = 0; o < node.num_outputs; ++o) instr.writes.push_back(Write(scope, n, o, true));
+    if (origin.makes_texts) instr.opcode = Opcode::kKernelTexts;
     if (origin.runs_when_dead) instr.opcode = Opcode::kKernelAlways;
     if (scope.is_async) {
       instr.opcode = Opcode::kAsync;
@@ -440,6 +445,7 @@ class Emitter {
   void EmitMoves(Scope& scope, const LFrame& f, const std::vector<int>& variables, int body,
                  int predicate, LoopCode* loop) {
     AbstractInstr moves{.opcode = Opcode::kRelease};
+    const std::unordered_set<int> held(variables.begin(), variables.end());
     std::vector<uint32_t> to;
     bool staged = false;
     for (const int merge : f.merges) {
@@ -451,7 +457,7 @@ class Emitter {
           scope.code.Keep(from);  // goes on as it is
           continue;
         }
-        staged |= std::find(variables.begin(), variables.end(), from) != variables.end();
+        staged |= held.contains(from);
         moves.reads.push_back(from);
         to.push_back(place);
       }
@@ -464,18 +470,19 @@ class Emitter {
     loop->condition = scope.code.Write(0, body);
     loop->body = scope.code.Write(body, end);
     loop->predicate = scope.code.OperandOf(predicate, false);
+    const std::vector<bool> ends = scope.code.EndingReads(end);
     for (size_t m = 0; m < to.size(); ++m) {
-      loop->moves.push_back({scope.code.OperandOf(sources[m], scope.code.Ends(end, m)), to[m]});
+      loop->moves.push_back({scope.code.OperandOf(sources[m], ends[m]), to[m]});
     }
     std::vector<int> leaving;
+    std::unordered_map<int, size_t> last_exit;
     for (const int exit : f.exits) {
       leaving.push_back(Read(scope, lowered_.nodes[exit].leaving, f.loop));
+      last_exit[leaving.back()] = leaving.size() - 1;
     }
     for (size_t e = 0; e < leaving.size(); ++e) {
       // Everything in the loop's registers ends with it, so the last Exit of a value may have it.
-      const bool last = scope.code.local(leaving[e]).owned &&
-                        std::find(leaving.begin() + static_cast<int64_t>(e) + 1, leaving.end(),
-                                  leaving[e]) == leaving.end();
+      const bool last = scope.code.local(leaving[e]).owned && last_exit[leaving[e]] == e;
       loop->exits.push_back({scope.code.OperandOf(leaving[e], last), kNone});
     }
     scope.code.SetWindows();

@@ -21,12 +21,14 @@ class Core : public std::enable_shared_from_this<Core> {
 
   const Plan& plan() const { return plan_; }
   Status Run(const Executor::Step& args);
+  void RunAsync(const Executor::Step& args, std::function<void(Status)> done);
 
  private:
+  StepState* TakeStep();
   template <bool kParallel, bool kTrace>
   static void Call(StepState& step);
   template <bool kTrace>
-  static void Help(void* object, uint64_t);
+  static void Help(void* object, uint64_t first);
   template <class Runner>
   static bool RunShared(StepState& step, Runner& runner);
 
@@ -35,13 +37,18 @@ class Core : public std::enable_shared_from_this<Core> {
   std::atomic<StepState*> spare_{nullptr};
 };
 
-Status Core::Run(const Executor::Step& args) {
-  const FloatingPointScope floating_point;
+StepState* Core::TakeStep() {
   StepState* step = spare_.exchange(nullptr, std::memory_order_acq_rel);
   if (step == nullptr) {
     step = std::make_unique<StepState>(plan_).release();
     step->SetHome(&spare_);
   }
+  return step;
+}
+
+Status Core::Run(const Executor::Step& args) {
+  const FloatingPointScope floating_point;
+  StepState* const step = TakeStep();
   step->Begin(&args);
   const int helpers = args.queue == nullptr ? 0 : std::min(threads_, args.queue->Parallelism());
   const bool trace = args.trace != nullptr;
@@ -56,6 +63,16 @@ Status Core::Run(const Executor::Step& args) {
   Status status = step->End();
   step->Release();
   return status;
+}
+
+void Core::RunAsync(const Executor::Step& args, std::function<void(Status)> done) {
+  StepState* const step = TakeStep();
+  step->BeginAsync(args, std::move(done));
+  // Even where no unit is heavy there may be another thread each time that the step goes on.
+  const int most = plan_.is_parallel ? std::min(threads_, args.queue->Parallelism()) : 1;
+  step->Open(args.trace != nullptr ? &Help<true> : &Help<false>, std::max(most, 1),
+             shared_from_this());
+  step->AskForHelp(true);
 }
 
 // One thing that other threads, their kernels or asynchronous kernels have left.
@@ -101,24 +118,38 @@ void Core::Call(StepState& step) {
 }
 
 template <bool kTrace>
-void Core::Help(void* object, uint64_t) {
+void Core::Help(void* object, uint64_t first) {
   StepState& step = *static_cast<StepState*>(object);
   std::unique_ptr<Scratch> scratch = step.TakeScratch();
   {
     NodeRunner<true, kTrace> runner(step, *scratch, step.NewThreadNumber());
+    if (first != 0) {
+      runner.StartRoot();
+      runner.RunReady();
+    }
     do {
       while (RunShared(step, runner)) {
       }
     } while (step.LeaveHelp());
   }
   step.GiveScratch(std::move(scratch));
+  Status status;
+  const std::function<void(Status)> done = step.TakeDone();
+  if (done) {
+    status = step.End();
+    step.Release();
+  }
   step.Release();
+  if (done) done(std::move(status));
 }
 
 class StripExecutor : public Executor {
  public:
   StripExecutor(Plan plan, int threads) : core_(std::make_shared<Core>(std::move(plan), threads)) {}
   Status Run(const Step& step) override { return core_->Run(step); }
+  void RunAsync(const Step& step, std::function<void(Status)> done) override {
+    core_->RunAsync(step, std::move(done));
+  }
   const Program& program() const override { return core_->plan().program; }
   MemoryPlan PlanMemory(const OutputBytes& bytes) const override {
     return thalweg::PlanMemory(core_->plan(), bytes);
@@ -134,7 +165,8 @@ Result<std::unique_ptr<Executor>> MakeExecutor(Program program, const ExecutorOp
   ASSIGN_OR_RETURN(Plan plan,
                    Compile(std::move(program), {.threads = options.threads,
                                                 .strips = options.strips,
-                                                .structured_loops = options.structured_loops}));
+                                                .structured_loops = options.structured_loops,
+                                                .work = options.work}));
   return std::unique_ptr<Executor>(
       std::make_unique<StripExecutor>(std::move(plan), options.threads));
 }

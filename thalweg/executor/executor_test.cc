@@ -14,6 +14,7 @@
 #include "thalweg/base/notification.h"
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/executor/test_program.h"
+#include "thalweg/resources/variable.h"
 #include "thalweg/testing/plain_executor.h"
 #include "thalweg/testing/sanitized.h"
 
@@ -424,9 +425,9 @@ TEST_P(ExecutorTest, FirstErrorWinsNamesNodeAndThePlanWorksInTheNextStep) {
     EXPECT_THAT(*h->Run({4}), ElementsAre(8));
     const Status status = h->Run({0}).status();
     EXPECT_EQ(status.code(), Code::kOutOfRange);
-    EXPECT_THAT(status.ToString(), HasSubstr("zero is no good; inputs: int64[]"));
-    EXPECT_THAT(status.ToString(),
-                ::testing::AnyOf(HasSubstr("Call 'n20': zero"), HasSubstr("Call 'n21': zero")));
+    EXPECT_THAT(status.ToString(), HasSubstr("zero is no good\n\t [[Call 'n2"));
+    EXPECT_THAT(status.ToString(), ::testing::AnyOf(HasSubstr("Call 'n20'; inputs: int64[]]]"),
+                                                    HasSubstr("Call 'n21'; inputs: int64[]]]")));
   }
 }
 
@@ -560,7 +561,7 @@ TEST_P(ExecutorTest, AReferenceIsReadWhereTheReaderWantsAValue) {
     return OkStatus();
   });
   const Value assigned = p.Call({reference}, [](Context& ctx) -> Status {
-    ASSIGN_OR_RETURN(RefPtr<Variable> v, ctx.variable(0));
+    ASSIGN_OR_RETURN(RefPtr<Variable> v, VariableOf(ctx, 0));
     ASSIGN_OR_RETURN(const Tensor old, v->Read());
     return v->Assign(Tensor::Scalar<int64_t>(old.scalar<int64_t>() + 1));
   });

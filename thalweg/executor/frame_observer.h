@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FrameObserver: is told of every loop frame that a step opens, before anything in the frame runs.
-// For those who name frames by other rules than FrameTag. Threads: OnFrame from any of the step's
-// threads.
+// For those who name frames by other rules than FrameTag.
+// Threads: OnFrame from any of the step's threads.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 namespace thalweg {
@@ -172,13 +173,12 @@ class Lowerer {
   }
 
   void AddControls(int lowered, const ProgramNode& node) {
+    std::unordered_set<int> seen(out_.nodes[lowered].controls.begin(),
+                                 out_.nodes[lowered].controls.end());
     for (const int before : node.control_inputs) {
       if (program_.nodes[before].is_free_constant()) continue;
       const int source = NodeOf(before);
-      std::vector<int>& controls = out_.nodes[lowered].controls;
-      if (std::find(controls.begin(), controls.end(), source) == controls.end()) {
-        controls.push_back(source);
-      }
+      if (seen.insert(source).second) out_.nodes[lowered].controls.push_back(source);
     }
   }
 

@@ -151,6 +151,7 @@ class MemoryWalk {
       switch (instr.opcode) {
         case Opcode::kKernel:
         case Opcode::kKernelRelease:
+        case Opcode::kKernelTexts:
         case Opcode::kKernelAlways:
         case Opcode::kAsync:
           RunKernel(frame, instr, operands);
@@ -203,7 +204,10 @@ class MemoryWalk {
         bytes += BytesMade(plan_.loops[instr.aux].condition);
         bytes += BytesMade(plan_.loops[instr.aux].body);
       }
-      if (instr.opcode != Opcode::kKernel && instr.opcode != Opcode::kKernelRelease) continue;
+      if (instr.opcode != Opcode::kKernel && instr.opcode != Opcode::kKernelRelease &&
+          instr.opcode != Opcode::kKernelTexts) {
+        continue;
+      }
       for (uint32_t o = 0; o < instr.outputs; ++o) {
         bytes += std::max<int64_t>(bytes_[instr.node][o], 0);
       }

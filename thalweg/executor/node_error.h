@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeError: what a kernel said is wrong, with all that the user needs to find the place:
-//   MatMul 'layer1/matmul' on /job:a/.../device:CPU:0: inner dimensions differ ...; inputs:
-//   float32[32,784], float32[785,10] (created at train.py:41)
+//   Matrix size-incompatible: In[0]: [32,784], In[1]: [785,10]
+//     [[MatMul 'layer1/matmul' on /job:a/.../device:CPU:0; inputs: float32[32,784],
+//       float32[785,10]]] (created at train.py:41)
 #pragma once
 
 #include <span>

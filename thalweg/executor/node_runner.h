@@ -15,6 +15,7 @@
 #include "thalweg/executor/propagation.h"
 #include "thalweg/kernel/caught_exception.h"
 #include "thalweg/kernel/waiting_kernel.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 
@@ -96,6 +97,8 @@ class NodeRunner : public Propagation<kParallel> {
     }
     if (!ended.status.ok()) {
       Fail(instr, ended.status);
+    } else if (MakesTexts(instr) && !ChargeTexts(instr, operands)) {
+      // The step has failed.
     } else if (step_.Stopped()) {
       step_.MarkSkipped();
     } else {
@@ -182,9 +185,13 @@ class NodeRunner : public Propagation<kParallel> {
         case Opcode::kKernelRelease:
         case Opcode::kKernelAlways:
           if (!CallKernel(instr, operands)) return Outcome::kFailed;
-          for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) {
-            this->Drop(*current_, operands[i]);
+          DropAll(instr, operands);
+          break;
+        case Opcode::kKernelTexts:
+          if (!CallKernel(instr, operands) || !ChargeTexts(instr, operands)) {
+            return Outcome::kFailed;
           }
+          DropAll(instr, operands);
           break;
         case Opcode::kAsync: {
           const Outcome outcome = TryAsync(instr, operands);
@@ -262,6 +269,23 @@ class NodeRunner : public Propagation<kParallel> {
     return true;
   }
 
+  void DropAll(const Instr& instr, const Operand* operands) {
+    for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) this->Drop(*current_, operands[i]);
+  }
+
+  // What the strings of its outputs hold counts as the step's memory, as the tensors do.
+  bool ChargeTexts(const Instr& instr, const Operand* operands) {
+    for (uint32_t o = 0; o < instr.outputs; ++o) {
+      const Status status =
+          ChargeTextHeap(*step_context_->allocator, *At(operands[instr.inputs + o]));
+      if (status.ok()) continue;
+      Fail(instr, status);
+      return false;
+    }
+    return true;
+  }
+  bool MakesTexts(const Instr& instr) const { return plan_.program.nodes[instr.node].makes_texts; }
+
   static Status MissingOutput(uint32_t output) {
     return Internal("the kernel did not set output ", output);
   }
@@ -281,6 +305,7 @@ class NodeRunner : public Propagation<kParallel> {
     for (uint32_t o = 0; o < instr.outputs; ++o) {
       if (context_.output(static_cast<int>(o)).empty()) return Fail(instr, MissingOutput(o));
     }
+    if (MakesTexts(instr) && !ChargeTexts(instr, operands)) return Outcome::kFailed;
     return Outcome::kDone;
   }
 
@@ -357,9 +382,7 @@ class NodeRunner : public Propagation<kParallel> {
       switch (instr.opcode) {
         case Opcode::kKernelAlways:
           if (!CallKernel(instr, operands + instr.inputs + instr.outputs)) return Outcome::kFailed;
-          for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) {
-            this->Drop(*current_, operands[i]);
-          }
+          DropAll(instr, operands);
           break;
         case Opcode::kSwitch:
           this->Drop(*current_, operands[0]);
@@ -376,6 +399,7 @@ class NodeRunner : public Propagation<kParallel> {
         case Opcode::kBranch:
         case Opcode::kKernel:
         case Opcode::kKernelRelease:
+        case Opcode::kKernelTexts:
         case Opcode::kForward:
         case Opcode::kReadReference:
         case Opcode::kRelease:

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/base/work_budget.h"
 #include "thalweg/executor/memory_plan.h"
 #include "thalweg/executor/program.h"
 
@@ -29,6 +30,7 @@ inline constexpr uint32_t kNone = ~uint32_t{0};
 enum class Opcode : uint8_t {
   kKernel,         // in..., out...           inputs that end here need no release
   kKernelRelease,  // in..., out...           inputs and outputs marked last are released
+  kKernelTexts,    // in..., out...           as kKernelRelease; what strings hold is charged
   kKernelAlways,   // in..., out..., empty..., out...   as kKernelRelease; with the second list when
                    // dead
   kAsync,          // in..., out..., number, whether it is tried first (a WaitingKernel)
@@ -171,6 +173,7 @@ struct CompileOptions {
   int threads = 0;
   bool strips = true;            // off: one node a unit
   bool structured_loops = true;  // off: every loop and conditional takes the general path
+  WorkBudget* work = nullptr;    // null: without end
 };
 
 Result<Plan> Compile(Program program, const CompileOptions& options);

@@ -8,6 +8,7 @@ bool RunsNode(Opcode opcode) {
   switch (opcode) {
     case Opcode::kKernel:
     case Opcode::kKernelRelease:
+    case Opcode::kKernelTexts:
     case Opcode::kKernelAlways:
     case Opcode::kAsync:
     case Opcode::kForward:

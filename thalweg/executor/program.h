@@ -45,6 +45,9 @@ struct ProgramNode {
   std::string name;
   std::string op;
   std::string site;  // where the user made it; may be empty
+  // Of a node that passes have made of others: what these are called. Its kernel's errors may begin
+  // with one of them; the last stands for the whole.
+  std::vector<std::string> made_of;
   Node::Control control = Node::Control::kNone;
   // Null for a control-flow primitive (switch, merge, enter, exit, next iteration, loop condition)
   // and for a constant.
@@ -56,6 +59,7 @@ struct ProgramNode {
   bool may_be_dead = false;            // an output left empty is dead instead of an error: Recv
   bool ignores_dead_controls = false;  // ControlTrigger
   int num_outputs = 0;
+  bool makes_texts = false;          // some output is of strings
   std::vector<bool> inline_outputs;  // known to be a scalar of at most 8 plain bytes; may be empty
   std::vector<Value> inputs;
   std::vector<int> control_inputs;

@@ -51,6 +51,7 @@ class Builder {
     }
     program_.nodes.reserve(spec_.nodes.size());
     for (const Node* node : spec_.nodes) {
+      if (spec_.work != nullptr) RETURN_IF_ERROR(spec_.work->Visit(1 + node->num_inputs()));
       RETURN_IF_ERROR(Add(*node));
     }
     for (const Output& fetch : spec_.fetches) {
@@ -78,11 +79,23 @@ class Builder {
         .read_reference = output.node->output_is_ref(output.index) && !reader_takes_reference};
   }
 
+  // The nodes of the user that a pass has made `node` of.
+  static std::vector<std::string> PartsOf(const Node& node) {
+    if (!node.op_name().starts_with('_')) return {};
+    const AttrValue* from = node.FindAttr("_fused_from");
+    const auto* one = from == nullptr ? nullptr : from->GetIf<std::string>();
+    if (one != nullptr) return {*one};
+    const AttrValue* nodes = node.FindAttr("nodes");
+    const auto* several = nodes == nullptr ? nullptr : nodes->GetIf<std::vector<std::string>>();
+    return several == nullptr ? std::vector<std::string>() : *several;
+  }
+
   Status Add(const Node& node) {
     ProgramNode out;
     out.name = node.name();
     out.op = node.op_name();
     if (node.site() != 0) out.site = node.graph().Site(node.site());
+    out.made_of = PartsOf(node);
     out.control = node.control();
     out.num_outputs = node.num_outputs();
     out.device = spec_.device_of ? spec_.device_of(node) : 0;
@@ -129,6 +142,9 @@ class Builder {
     out->micros = EstimateMicros(node, *entry);
     out->heavy = out->micros > kHeavyMicros;
     ASSIGN_OR_RETURN(out->kernel, spec_.make_kernel(node, device));
+    for (int o = 0; o < node.num_outputs(); ++o) {
+      out->makes_texts |= node.output_type(o) == DType::kString;
+    }
     return OkStatus();
   }
 

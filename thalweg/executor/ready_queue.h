@@ -5,7 +5,8 @@
 //
 // Threads: all calls from any thread; Park() by the step's caller only. A thread that adds
 // something for the last time touches the queue under its lock only, so the caller may destroy the
-// queue once it has taken what was added.
+// queue once it has taken what was added. A step without a caller says by OnPush() who comes
+// instead; that is called under the lock too, for the same reason, and takes no lock of the step's.
 #pragma once
 
 #include <atomic>
@@ -40,19 +41,19 @@ class ReadyQueue {
     MutexLock lock(mutex_);
     ready_.push_back(activation);
     size_.fetch_add(1, std::memory_order_release);
-    WakeCaller();
+    Tell();
   }
   void PushEnded(AsyncState* state, Status status) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     ended_.push_back({state, std::move(status)});
     size_.fetch_add(1, std::memory_order_release);
-    WakeCaller();
+    Tell();
   }
   void PushTask(Task task) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     tasks_.push_back(task);
     size_.fetch_add(1, std::memory_order_release);
-    WakeCaller();
+    Tell();
   }
   // The step is over, says its caller.
   void FinishAlone() { finished_.store(true, std::memory_order_relaxed); }
@@ -106,6 +107,12 @@ class ReadyQueue {
     SetWork(nullptr);
   }
 
+  // Called, with the lock held, whenever something was added. Between steps; null: nobody is.
+  void OnPush(void (*call)(void* object), void* object) {
+    on_push_ = call;
+    on_push_object_ = object;
+  }
+
   // For the next step.
   void Reset() { finished_.store(false, std::memory_order_relaxed); }
   // Returns when whoever called Finish() has let go of the lock.
@@ -116,11 +123,17 @@ class ReadyQueue {
     MutexLock lock(mutex_);
     work_ = work;
   }
+  void Tell() REQUIRES(mutex_) {
+    WakeCaller();
+    if (on_push_ != nullptr) on_push_(on_push_object_);
+  }
   void WakeCaller() REQUIRES(mutex_) {
     if (parked_) wake_.NotifyOne();
     if (work_ != nullptr) work_->Wake();
   }
 
+  void (*on_push_)(void* object) = nullptr;
+  void* on_push_object_ = nullptr;
   std::atomic<int32_t> size_{0};
   std::atomic<bool> finished_{false};
   Mutex mutex_;

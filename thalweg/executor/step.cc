@@ -74,11 +74,29 @@ void StepState::ResetCounters(Iteration* iteration, bool first) {
 void StepState::Begin(const Executor::Step* args) {
   args_ = args;
   cancellation_ = args->contexts[0]->cancellation;
+  root_.tag = args->tag;
   root_.bases[kInvariants] = const_cast<Tensor*>(args->feeds.data());
   ResetCounters(&root_, true);
   help_ = nullptr;
   next_thread_.store(1, std::memory_order_relaxed);
   references_.store(1, std::memory_order_relaxed);
+  if (args->tasks != nullptr) args->tasks->Bind(&tasks_);
+}
+
+void StepState::BeginAsync(const Executor::Step& args, std::function<void(Status)> done) {
+  own_args_ = args;
+  done_ = std::move(done);
+  Begin(&own_args_);
+  has_caller_.store(false, std::memory_order_relaxed);
+  queue_.OnPush([](void* step) { static_cast<StepState*>(step)->AskForHelp(); }, this);
+}
+
+std::function<void(Status)> StepState::TakeDone() {
+  if (has_caller_.load(std::memory_order_relaxed) || !queue_.finished() ||
+      has_caller_.exchange(true, std::memory_order_acq_rel)) {
+    return nullptr;
+  }
+  return std::move(done_);
 }
 
 void StepState::Fail(Status status) {
@@ -104,6 +122,7 @@ Status StepState::End() {
   for (Task task; queue_.Pop(&no_unit, &no_kernel, &task) == 3;)
     task.run(task.object, task.argument);
   queue_.Reset();
+  queue_.OnPush(nullptr, nullptr);
   if (failed_.load(std::memory_order_acquire)) {
     MutexLock lock(mutex_);
     status = std::exchange(error_, OkStatus());
@@ -242,10 +261,10 @@ bool StepState::TryAddHelper() {
   return false;
 }
 
-void StepState::AskForHelp() {
+void StepState::AskForHelp(bool first) {
   if (help_ == nullptr || !TryAddHelper()) return;
   references_.fetch_add(1, std::memory_order_relaxed);
-  args_->queue->Schedule(Task{help_, this, 0});
+  args_->queue->Schedule(Task{help_, this, first ? uint64_t{1} : uint64_t{0}});
 }
 
 bool StepState::LeaveHelp() {
@@ -270,8 +289,14 @@ void StepState::Schedule(Task task) {
   }
 }
 
+void StepState::Tasks::Schedule(Task task) {
+  // Before the push, as in OnDone().
+  if (!step_.caller_idle_.load(std::memory_order_relaxed)) step_.AskForHelp();
+  step_.queue_.PushTask(task);
+}
+
 void StepState::OnDone(uint64_t token, Status status) {
-  // Before the push: behind it the step may be over.
+  // Before the push: behind it the step may be over. Where there is no caller the push itself asks.
   if (!caller_idle_.load(std::memory_order_relaxed)) AskForHelp();
   queue_.PushEnded(reinterpret_cast<AsyncState*>(token), std::move(status));
 }

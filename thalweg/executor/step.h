@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <utility>
@@ -129,6 +130,18 @@ struct Scratch {
 
 class StepState : public DoneSink, public WorkQueue {
  public:
+  // What StepTasks leads to.
+  class Tasks : public WorkQueue {
+   public:
+    explicit Tasks(StepState& step) : step_(step) {}
+    void Schedule(Task task) override;
+    int Parallelism() const override { return 1; }
+    int CurrentThreadIndex() const override { return -1; }
+
+   private:
+    StepState& step_;
+  };
+
   explicit StepState(const Plan& plan);
   ~StepState();
   StepState(const StepState&) = delete;
@@ -136,6 +149,10 @@ class StepState : public DoneSink, public WorkQueue {
 
   // Between steps.
   void Begin(const Executor::Step* args);
+  // A step without a caller: has the arguments copied.
+  void BeginAsync(const Executor::Step& args, std::function<void(Status)> done);
+  // Of a step without a caller that is over: what to call, for the one thread that is to end it.
+  std::function<void(Status)> TakeDone();
   // Takes the fetches out and empties every slot.
   Status End();
 
@@ -175,8 +192,8 @@ class StepState : public DoneSink, public WorkQueue {
   // where the step goes when the last thread has left it.
   void Open(HelpFunction help, int most, std::shared_ptr<void> keep_alive);
   void SetHome(std::atomic<StepState*>* home) { home_ = home; }
-  // Something was pushed: asks for one more thread unless enough are here.
-  void AskForHelp();
+  // Something was pushed: asks for one more thread unless enough are here. `first`: to begin.
+  void AskForHelp(bool first = false);
   // A helper has found nothing to do. True: it must look again. False: it has left.
   bool LeaveHelp();
   // The caller has nothing to do, and sees at once what is pushed.
@@ -192,6 +209,10 @@ class StepState : public DoneSink, public WorkQueue {
 
   const Plan& plan_;
   const Executor::Step* args_ = nullptr;
+  Executor::Step own_args_;  // of a step without a caller
+  std::function<void(Status)> done_;
+  std::atomic<bool> has_caller_{true};
+  Tasks tasks_{*this};
   const CancellationManager* cancellation_ = nullptr;
   Iteration root_;
   ReadyQueue queue_;

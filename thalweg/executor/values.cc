@@ -118,7 +118,7 @@ class Placer {
 
   template <class T>
   static void Unique(std::vector<T>* list) {
-    std::sort(list->begin(), list->end());
+    if (!std::is_sorted(list->begin(), list->end())) std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
 

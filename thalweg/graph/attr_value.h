@@ -2,8 +2,9 @@
 // AttrValue: the value of an attribute of a node: string, int, float, bool, type, shape, tensor,
 // function, or a list of one of these. Small scalars lie inline, everything else is immutable and
 // shared by copies.
-//   AttrValue a = DType::kFloat;   *a.Get<DType>() == DType::kFloat;   a.Get<bool>().status() says
-//   what it is instead
+//   AttrValue a = DType::kFloat;
+//   *a.Get<DType>() == DType::kFloat;
+//   a.Get<bool>().status();  // says what it is instead
 #pragma once
 
 #include <memory>

@@ -2,7 +2,8 @@
 // AttrValue as the message of the same name, and back.
 //   ASSIGN_OR_RETURN(AttrValue v, AttrValueFromProto(message));
 // Errors: InvalidArgument for a message without a value, a list of several kinds, a type that does
-// not exist, functions nested too deep; those of tensor_proto.h.   Threads: any, distinct messages.
+// not exist, functions nested too deep; those of tensor_proto.h.
+// Threads: any, distinct messages.
 #pragma once
 
 #include "thalweg/graph/attr_value.h"

@@ -14,11 +14,11 @@ namespace nd = pb::NodeDef;
 }  // namespace
 
 Result<const OpDef*> BodyNames::FindOp(std::string_view op) const {
-  Result<const OpEntry*> entry = registry_.Find(op);
-  if (entry.ok()) return &(*entry)->def;
-  const OpEntry* function = library_.FindOp(op);
-  if (function == nullptr) return entry.status();
-  return &function->def;
+  const OpEntry* entry = library_.FindOp(op);
+  if (entry == nullptr) {
+    ASSIGN_OR_RETURN(entry, registry_.Find(op));
+  }
+  return &entry->def;
 }
 
 // How many values an output of a node stands for.

@@ -31,8 +31,24 @@ void ForEachBefore(const Node& node, const F& f) {
   for (Node* before : node.control_inputs()) f(before);
 }
 
-// Sources first, otherwise by id. Gradients of loops put newer nodes before older ones.
-std::vector<Node*> InOrder(const Graph& graph) {
+// By id: in how many loop frames a node's values are.
+std::vector<int> FrameDepths(const std::vector<Node*>& order, int num_nodes) {
+  std::vector<int> depths(static_cast<size_t>(num_nodes));
+  for (const Node* node : order) {
+    int depth = 0;
+    ForEachBefore(*node,
+                  [&](const Node* before) { depth = std::max(depth, depths[before->id()]); });
+    if (node->control() == Node::Control::kEnter) ++depth;
+    if (node->control() == Node::Control::kExit) depth = std::max(depth - 1, 0);
+    depths[node->id()] = depth;
+  }
+  return depths;
+}
+
+}  // namespace
+
+// Gradients of loops put newer nodes before older ones.
+std::vector<Node*> NodesInOrder(const Graph& graph) {
   std::vector<Node*> nodes = graph.Nodes();
   bool sorted = true;
   std::vector<int> pending(nodes.size());
@@ -61,22 +77,6 @@ std::vector<Node*> InOrder(const Graph& graph) {
   return order;
 }
 
-// By id: in how many loop frames a node's values are.
-std::vector<int> FrameDepths(const std::vector<Node*>& order, int num_nodes) {
-  std::vector<int> depths(static_cast<size_t>(num_nodes));
-  for (const Node* node : order) {
-    int depth = 0;
-    ForEachBefore(*node,
-                  [&](const Node* before) { depth = std::max(depth, depths[before->id()]); });
-    if (node->control() == Node::Control::kEnter) ++depth;
-    if (node->control() == Node::Control::kExit) depth = std::max(depth - 1, 0);
-    depths[node->id()] = depth;
-  }
-  return depths;
-}
-
-}  // namespace
-
 void AddEffects(FunctionBody& body) {
   const std::vector<Node*> nodes = body.graph->Nodes();
   const std::vector<int> frames = FrameDepths(nodes, static_cast<int>(nodes.size()));
@@ -100,7 +100,7 @@ void SortBody(FunctionBody& body) {
     for (const Output& input : node->inputs()) visit(input.node);
     for (const Node* before : node->control_inputs()) visit(before);
   }
-  body.order = InOrder(*body.graph);
+  body.order = NodesInOrder(*body.graph);
   const std::vector<int> frames = FrameDepths(body.order, body.graph->num_nodes());
   std::erase_if(body.order,
                 [&](const Node* node) { return !needed[node->id()] || node->op_name() == "_Arg"; });

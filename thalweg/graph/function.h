@@ -2,9 +2,11 @@
 // FunctionLibrary: the functions of a graph: each has a signature, so that a node may call it by
 // its name as if it were an operation, and its body as it came, a serialized FunctionDef.
 //
-//   graph.library().Add(signature, bytes);   graph.library().FindOp("my_function") != nullptr
+//   graph.library().Add(signature, bytes);
+//   graph.library().FindOp("my_function") != nullptr;
 //
-// Ownership: entries live as long as the library and never move.   Threads: any.
+// Ownership: entries live as long as the library and never move.
+// Threads: any.
 #pragma once
 
 #include <map>

@@ -7,7 +7,8 @@
 // Reads both forms of inputs: "node:output:0" and "node:0". The graph finds the library's functions
 // by name, so nested calls stay calls.
 // Ownership: bodies are kept in the library, one for each name and attributes; the library outlives
-// them.   Threads: any; a body is read-only.
+// them.
+// Threads: any; a body is read-only.
 // Errors: NotFound with the nearest names for an unknown function, InvalidArgument for what is
 // malformed: each names function and node.
 #pragma once
@@ -45,6 +46,8 @@ Result<std::shared_ptr<const FunctionBody>> InstantiateFunction(
     const FunctionLibrary& library, const std::shared_ptr<const OpRegistry>& registry,
     const FunctionRef& function, const std::vector<ArgShape>* shapes = nullptr);
 
+// Sources first, but for back edges; otherwise by id.
+std::vector<Node*> NodesInOrder(const Graph& graph);
 // Adds the stateful nodes outside of loop frames to `effects`.
 void AddEffects(FunctionBody& body);
 // Fills `order` and `has_switches` from rets and effects.

@@ -8,6 +8,7 @@
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/graph/op_def_proto.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/graph/variable_zeros.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
@@ -22,9 +23,7 @@ std::vector<PartialShape> ShapesOf(const FunctionBody& body) {
 
 // What a resource's gradient is made of; other types are their own.
 DType GradientType(const Output& input) {
-  if (input.dtype() != DType::kResource) return input.dtype();
-  const HandleShape* handle = input.node->output_handle_shape(input.index);
-  return handle == nullptr || handle->dtype == DType::kInvalid ? DType::kFloat : handle->dtype;
+  return input.dtype() == DType::kResource ? VariableType(input) : input.dtype();
 }
 
 // `first`: inputs before it are none of the function's.
@@ -34,14 +33,23 @@ Status AddSymbolicGradient(GradientContext& c, const FunctionRef& function, int 
   std::vector<DType> types;
   types.reserve(inputs.size());
   for (const Output& input : inputs) types.push_back(GradientType(input));
-  for (int i = 0; i < node.num_outputs(); ++i) inputs.push_back(c.grad(i));
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const bool no_list = node.output_type(i) == DType::kVariant && !c.has_grad(i);
+    // No variant has zeros; a number says that there is no gradient.
+    inputs.push_back(no_list ? c.b().ScalarConst(DType::kFloat, 0) : c.grad(i));
+  }
   if (types.empty()) return OkStatus();
+  // The call itself runs, once, also where the gradient alone is asked for.
+  GraphBuilder after = c.b().WithControls({const_cast<Node*>(&node)});
   Node* gradient =
-      c.b().OpNode("SymbolicGradient", std::move(inputs), {{"Tout", types}, {"f", function}});
+      after.OpNode("SymbolicGradient", std::move(inputs),
+                   {{"Tout", types}, {"f", function}, {"_forward", std::string(node.name())}});
   if (gradient == nullptr) return c.b().status();
   for (int i = 0; i < gradient->num_outputs(); ++i) {
     const DType type = gradient->output_type(i);
-    if (IsFloating(type) || IsComplex(type)) c.set_input_grad(first + i, Output{gradient, i});
+    if (IsFloating(type) || IsComplex(type) || type == DType::kVariant) {
+      c.set_input_grad(first + i, Output{gradient, i});
+    }
   }
   return c.b().status();
 }
@@ -160,6 +168,10 @@ Status FunctionCallShape(ShapeContext& c) {
 Status FunctionCallGradient(GradientContext& c) {
   ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(c.node()));
   return AddSymbolicGradient(c, function, c.node().op_name() == "RemoteCall" ? 1 : 0);
+}
+
+Status FunctionGradient(GradientContext& c, const FunctionRef& function) {
+  return AddSymbolicGradient(c, function);
 }
 
 Status WrappedCallGradient(GradientContext& c) {

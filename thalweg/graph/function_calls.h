@@ -35,6 +35,8 @@ PartialShape CommonShape(const PartialShape& a, const PartialShape& b);
 
 Status FunctionCallShape(ShapeContext& c);
 Status FunctionCallGradient(GradientContext& c);
+// The same for a node that calls `function` with all its inputs.
+Status FunctionGradient(GradientContext& c, const FunctionRef& function);
 // For If, While and the like: the gradient of a function that holds nothing but the node.
 Status WrappedCallGradient(GradientContext& c);
 

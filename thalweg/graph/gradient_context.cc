@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/gradient_context.h"
 
+#include "thalweg/graph/variable_zeros.h"
+
 namespace thalweg {
 
 Output GradientContext::grad(int i) {
   GradientValue& gradient = output_grads_[static_cast<size_t>(i)];
-  if (!gradient.present()) {
+  if (!gradient.present() && output(i).dtype() == DType::kResource) {
+    DType dtype = VariableType(output(i));
+    for (const GradientValue& other : output_grads_) {  // of a Switch: the same variable's
+      if (other.present() && node_.control() == Node::Control::kSwitch) {
+        dtype = other.values.dtype();
+      }
+    }
+    gradient = {ZerosOfVariable(builder_, output(i), dtype), {}, {}};
+  } else if (!gradient.present()) {
     gradient = {builder_.Op("ZerosLike", {output(i)}), {}, {}};
   } else if (gradient.is_sparse()) {
     if (gradient.dense_shape.node == nullptr) {

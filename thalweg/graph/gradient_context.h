@@ -7,8 +7,8 @@
 //     return c.b().status();
 //   }
 //
-// An input whose gradient is not set gets none. Errors: InvalidArgument or Unimplemented; the
-// caller adds the node.
+// An input whose gradient is not set gets none.
+// Errors: InvalidArgument or Unimplemented; the caller adds the node.
 #pragma once
 
 #include <vector>

@@ -3,14 +3,15 @@
 // (the back edge of a loop, which closes a cycle, is set once after its Merge exists).
 //
 //   Graph graph(registry);
-//   ASSIGN_OR_RETURN(Node* y, graph.AddNode({.name = "y", .op = "MatMul", .inputs = {{a, 0}, {b,
-//   0}}}));
+//   ASSIGN_OR_RETURN(
+//       Node* y, graph.AddNode({.name = "y", .op = "MatMul", .inputs = {{a, 0}, {b, 0}}}));
 //
 // AddNode checks the schema: number and types of inputs, attributes (inferred, defaulted, checked),
 // and infers shapes. What it refuses leaves the graph as it was; the message names node, operation,
-// argument and remedy. Ownership: the graph owns its nodes; Node pointers stay valid as long as it
-// lives. Threads: all members of Graph may be called from any thread. A Node may be read without a
-// lock once AddNode has returned it; SetBackEdge must come before the node runs.
+// argument and remedy.
+// Ownership: the graph owns its nodes; Node pointers stay valid as long as it lives.
+// Threads: all members of Graph may be called from any thread. A Node may be read without a lock
+// once AddNode has returned it; SetBackEdge must come before the node runs.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 //   Output z = b.Scope("loss").Op("Mean", {y, b.Const(std::vector<int32_t>{0})});
 //   RETURN_IF_ERROR(b.status());
 //
-// Copies (Scope, WithControls ...) share the status. Threads: one thread at a time.
+// Copies (Scope, WithControls ...) share the status.
+// Threads: one thread at a time.
 #pragma once
 
 #include <memory>

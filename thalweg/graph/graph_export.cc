@@ -156,7 +156,9 @@ void ExportFunctions(const FunctionLibrary& functions, Message* library) {
 }
 
 Result<OwnedMessage> ExportGraphDef(const Graph& graph, const ExportOptions& options) {
-  const std::vector<Node*> nodes = graph.Nodes();
+  std::vector<Node*> nodes = graph.Nodes();
+  nodes.erase(nodes.begin(),
+              nodes.begin() + static_cast<ptrdiff_t>(std::min(nodes.size(), options.first_node)));
   RETURN_IF_ERROR(CheckSize(nodes));
   OwnedMessage def(pb::GraphDef::Descriptor());
   for (const Node* node : nodes) {
@@ -171,6 +173,7 @@ Result<OwnedMessage> ExportGraphDef(const Graph& graph, const ExportOptions& opt
   ExportFunctions(graph.library(), def->Mutable(pb::GraphDef::kLibrary));
   if (options.call_sites) {
     SiteWriter sites(def->Mutable(pb::GraphDef::kDebugInfo));
+    std::ranges::sort(nodes, {}, &Node::name);  // entries of a map are added fastest in order
     for (const Node* node : nodes) {
       if (node->site() != 0) sites.Add(*node, graph.Site(node->site()));
     }

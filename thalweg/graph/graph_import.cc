@@ -159,14 +159,18 @@ Result<bool> GraphImporter::IsProducerDefault(const Message& def, std::string_vi
 Status GraphImporter::SetAttrs(const Message& def, AttrMap& attrs) {
   const OpEntry* op = nullptr;
   if (options_.producer_ops != nullptr) {
-    Result<const OpEntry*> found = graph_.registry().Find(def.GetString(nd::kOp));
-    if (found.ok()) op = *found;
+    op = graph_.library().FindOp(def.GetString(nd::kOp));
+    if (op == nullptr) {
+      const Result<const OpEntry*> found = graph_.registry().Find(def.GetString(nd::kOp));
+      if (found.ok()) op = *found;
+    }
   }
   for (const Message* entry : def.Messages(nd::kAttr)) {
     const std::string_view name = entry->GetString(pb::kMapKey);
     const Message& message = entry->GetMessage(pb::kMapValue);
     if (name.starts_with('_') && message.WhichOneof(pb::AttrValue::kI) == nullptr) continue;
-    Result<AttrValue> value = AttrValueFromProto(message, {.claim_budget = &claim_budget_});
+    Result<AttrValue> value = AttrValueFromProto(
+        message, {.allocator = options_.allocator, .claim_budget = &claim_budget_});
     if (!value.ok()) return value.status().WithContext(StrCat("attribute '", name, "'"));
     if (op != nullptr && !name.starts_with('_') && op->def.FindAttr(name) == nullptr) {
       ASSIGN_OR_RETURN(const bool is_default, IsProducerDefault(def, name, *value));

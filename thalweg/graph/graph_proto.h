@@ -46,6 +46,9 @@ struct ImportOptions {
   const Message* producer_ops = nullptr;
   // Bytes that constants may claim without giving them (a value repeated), all together.
   size_t claim_budget = size_t{1} << 30;
+  // Of constants, against whose limit their values and what strings hold count. Null: only what is
+  // claimed counts, in the process.
+  Allocator* allocator = nullptr;
 };
 
 struct ImportedGraph {
@@ -71,6 +74,8 @@ struct ExportOptions {
   bool for_1_15 = false;
   // Where nodes were made, as GraphDef.debug_info (release 1.15 ignores it).
   bool call_sites = false;
+  // Nodes from this one on, by id.
+  size_t first_node = 0;
 };
 
 Result<OwnedMessage> ExportGraphDef(const Graph& graph, const ExportOptions& options = {});

@@ -272,8 +272,10 @@ TEST_F(GraphTest, ShapeFunctionErrorsNameTheNode) {
   Node* a = Add({.name = "a",
                  .op = "Placeholder",
                  .attrs = {{"dtype", DType::kFloat}, {"shape", PartialShape{3}}}});
-  EXPECT_EQ(Refusal({.name = "y", .op = "Neg", .inputs = {{a, 0}}}),
-            "Neg 'y': Shape must be rank 2 but is rank 1 for input 0 with shape [3]");
+  EXPECT_EQ(
+      Refusal({.name = "y", .op = "Neg", .inputs = {{a, 0}}}),
+      "Shape must be rank 2 but is rank 1 for 'y' (op: 'Neg') with input shapes: [3].; of input "
+      "0");
 }
 
 TEST_F(GraphTest, BackEdges) {

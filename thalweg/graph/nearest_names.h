@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NearestNames: the names that a user may have meant, for messages about one that does not exist.
-//   NearestNames near("MatMull");  near.Add("MatMul");  near.Add("Abs");
-//   near.ToString() == "; nearest: 'MatMul'"
+//   NearestNames near("MatMull");
+//   near.Add("MatMul");
+//   near.Add("Abs");
+//   near.ToString() == "; nearest: 'MatMul'";
 // Looks at edit distance, ignoring case; a name counts when less than a third of it differs.
 #pragma once
 

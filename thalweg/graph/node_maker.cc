@@ -80,10 +80,27 @@ Result<std::unique_ptr<Node>> NodeMaker::Make() {
   Status status = FindOp();
   if (status.ok()) status = Build();
   if (status.ok()) return std::move(node_);
-  std::string text = StrCat(spec_.op, " '", node_ == nullptr ? spec_.name : node_->name(),
-                            "': ", status.message());
+  std::string text = is_inferring_
+                         ? ShapeErrorText(status.message())
+                         : StrCat(spec_.op, " '", node_ == nullptr ? spec_.name : node_->name(),
+                                  "': ", status.message());
   if (spec_.site != 0) text.append(StrCat(" (created at ", graph_.Site(spec_.site), ")"));
   return Status(status.code(), std::move(text));
+}
+
+// TensorFlow's words come first, for programs that look for them; what a shape function says beyond
+// them stands after "; " and goes behind the shapes.
+std::string NodeMaker::ShapeErrorText(std::string_view message) const {
+  const size_t more = message.find("; ");
+  std::string text = StrCat(message.substr(0, more), " for '", node_->name(), "' (op: '",
+                            def_->name, "') with input shapes: ");
+  constexpr int kMostShapes = 16;
+  for (int i = 0; i < node_->num_inputs() && i < kMostShapes; ++i) {
+    text += StrCat(i == 0 ? "" : ", ", node_->input(i).shape());
+  }
+  text += node_->num_inputs() > kMostShapes ? StrCat(", ... (", node_->num_inputs(), ").") : ".";
+  if (more != std::string_view::npos) text += message.substr(more);
+  return text;
 }
 
 Status NodeMaker::RefineShape(const Output& output, const PartialShape& shape) {
@@ -147,23 +164,22 @@ void NodeMaker::ReplaceControlInputs(Node* node, std::vector<Node*> before) {
   node->control_inputs_ = std::move(before);
 }
 
-void NodeMaker::ReplaceText(Node* node, std::string_view attr, std::string value) {
+void NodeMaker::ReplaceAttr(Node* node, std::string_view attr, AttrValue value) {
   node->attrs_.Set(std::string(attr), std::move(value));
 }
 
 void NodeMaker::ReplaceDevice(Node* node, std::string device) { node->device_ = std::move(device); }
 
 Status NodeMaker::FindOp() {
-  Result<const OpEntry*> entry = graph_.registry().Find(spec_.op);
-  if (!entry.ok()) {
-    const OpEntry* function = graph_.library().FindOp(spec_.op);
-    if (function == nullptr) return entry.status();
-    entry = function;
+  // Functions first: to say that the registry knows no such name costs a look at all names.
+  const OpEntry* entry = graph_.library().FindOp(spec_.op);
+  if (entry == nullptr) {
+    ASSIGN_OR_RETURN(entry, graph_.registry().Find(spec_.op));
   }
-  def_ = &(*entry)->def;
+  def_ = &entry->def;
   node_ = std::make_unique<Node>();
   node_->graph_ = &graph_;
-  node_->op_ = *entry;
+  node_->op_ = entry;
   node_->control_ = ControlOf(def_->name);
   node_->site_ = spec_.site;
   node_->name_ = std::move(spec_.name);
@@ -413,6 +429,7 @@ Status NodeMaker::AppendOutputs(const ArgDef& arg) {
 
 Status NodeMaker::InferShapes() {
   if (node_->op_->shape == nullptr) return OkStatus();
+  is_inferring_ = true;
   ShapeContext context(*node_);
   RETURN_IF_ERROR(node_->op_->shape(context));
   for (int i = 0; i < node_->num_outputs(); ++i) {

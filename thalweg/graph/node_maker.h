@@ -23,11 +23,11 @@ class NodeMaker {
   static Status RefineShape(const Output& output, const PartialShape& shape);
 
   // Gives a node another source for input i, of the same type, other control inputs, another value
-  // of a string attribute, or another device. Only of a node that whoever calls has just made and
+  // of an attribute, or another device. Only of a node that whoever calls has just made and
   // nobody else has seen. Shapes stay as inferred.
   static Status ReplaceInput(Node* node, int i, const Output& source);
   static void ReplaceControlInputs(Node* node, std::vector<Node*> before);
-  static void ReplaceText(Node* node, std::string_view attr, std::string value);
+  static void ReplaceAttr(Node* node, std::string_view attr, AttrValue value);
   static void ReplaceDevice(Node* node, std::string device);
 
   // Gives a node that others know already another source for input i, of the same type and a shape
@@ -55,6 +55,7 @@ class NodeMaker {
   Result<std::optional<size_t>> GivenLength(const ArgDef& arg) const;
   std::string InputText(const ArgDef& arg, size_t begin, size_t i) const;
   Status CountError() const;
+  std::string ShapeErrorText(std::string_view message) const;
 
   Graph& graph_;
   NodeSpec spec_;
@@ -63,6 +64,7 @@ class NodeMaker {
   // The one list whose length follows from the number of inputs.
   const std::string* solved_attr_ = nullptr;
   size_t solved_length_ = 0;
+  bool is_inferring_ = false;  // all but the shape function has passed
 };
 
 // Letters, digits and "_.\/>-", the first of them a letter, a digit or '.'.

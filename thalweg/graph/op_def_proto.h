@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpDef as the message of the same name, and back: signatures of functions, lists of operations in
 // MetaGraphs, what front ends read of the registry.
-// Errors: InvalidArgument that names operation and part.   Threads: any, on distinct messages.
+// Errors: InvalidArgument that names operation and part.
+// Threads: any, on distinct messages.
 #pragma once
 
 #include "thalweg/graph/op_def.h"

@@ -3,15 +3,18 @@
 // instruction set are data linked into the library and parsed when first asked for; operations with
 // a kernel here add their functions:
 //
-//   THALWEG_OP(matmul) {                              // ops/math/matmul_op.cc; defines
-//   RegisterOp_matmul(OpRegistry&)
-//     registry.Op("MatMul").Shape(MatMulShape).Gradient(MatMulGradient).Doc("Product of two
-//     matrices."); registry.Op("Rank").Shape(ScalarShape).NotDifferentiable("the rank does not
-//     depend on the values");
+//   THALWEG_OP(matmul) {  // ops/math/matmul_op.cc; defines RegisterOp_matmul(OpRegistry&)
+//     registry.Op("MatMul")
+//         .Shape(MatMulShape)
+//         .Gradient(MatMulGradient)
+//         .Doc("Product of two matrices.");
+//     registry.Op("Rank").Shape(ScalarShape).NotDifferentiable(
+//         "the rank does not depend on the values");
 //   }
 //
-// Ownership: entries live as long as the registry and never move. Threads: registration happens
-// before the registry is shared, except Define (a user's shared object), which may race with Find.
+// Ownership: entries live as long as the registry and never move.
+// Threads: registration happens before the registry is shared, except Define (a user's shared
+// object), which may race with Find.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schemas of the instruction set as bytes linked into the library: made by tools/gen_ops.py,
-// read one at a time. Sorted by name. Threads: any.
+// read one at a time. Sorted by name.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ Result<PartialShape> ShapeContext::InputWithRank(int i, int rank) const {
   if (!shape.known_rank()) return PartialShape::OfRank(rank);
   if (shape.rank() != rank) {
     return InvalidArgument("Shape must be rank ", rank, " but is rank ", shape.rank(),
-                           " for input ", i, " with shape ", shape);
+                           "; of input ", i);
   }
   return shape;
 }
@@ -26,7 +26,7 @@ Result<PartialShape> ShapeContext::InputWithRankAtLeast(int i, int rank) const {
   const PartialShape& shape = input(i);
   if (shape.known_rank() && shape.rank() < rank) {
     return InvalidArgument("Shape must be at least rank ", rank, " but is rank ", shape.rank(),
-                           " for input ", i, " with shape ", shape);
+                           "; of input ", i);
   }
   return shape;
 }
@@ -70,8 +70,7 @@ Status MergedInputsShape(ShapeContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     Result<PartialShape> next = merged.MergeWith(c.input(i));
     if (!next.ok()) {
-      return InvalidArgument("the inputs must have one shape, but input ", i, " is ", c.input(i),
-                             " and those before it are ", merged);
+      return InvalidArgument(next.status().message(), "; of input ", i, " and those before it");
     }
     merged = *std::move(next);
   }
@@ -95,8 +94,9 @@ Result<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& 
       // Unknown and 1 give the unknown; unknown and n > 1 can only be n.
       size = y == 1 ? x : y;
     } else if (y != 1 && y != PartialShape::kUnknownDim && x != y) {
-      return InvalidArgument("Incompatible shapes: shapes ", a, " and ", b,
-                             " do not broadcast together");
+      return InvalidArgument(
+          "Dimensions must be equal, but are ", a.dim(a.rank() - shorter.rank() + i), " and ",
+          b.dim(b.rank() - shorter.rank() + i), "; ", a, " and ", b, " do not broadcast together");
     }
     result.set_dim(shift + i, size);
   }

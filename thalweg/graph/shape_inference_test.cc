@@ -57,11 +57,14 @@ TEST_F(ShapeInferenceTest, SharedFunctions) {
   EXPECT_EQ(b_.Op("AddV2", {a, none}).shape().ToString(), "<unknown>");
   EXPECT_EQ(b_.Op("AddN", {a, Placeholder({5, -1}), none}).shape().ToString(), "[5,3]");
   EXPECT_EQ(b_.Op("Neg", {a}).shape().ToString(), "[?,3]");
-  EXPECT_EQ(graph_.AddNode({.op = "AddV2", .inputs = {a, Placeholder({4})}}).status().message(),
-            "AddV2 '': Incompatible shapes: shapes [?,3] and [4] do not broadcast together");
-  EXPECT_EQ(graph_.AddNode({.op = "AddN", .inputs = {a, row}}).status().message(),
-            "AddN '': the inputs must have one shape, but input 1 is [3] and those before it are "
-            "[?,3]");
+  EXPECT_EQ(
+      graph_.AddNode({.op = "AddV2", .inputs = {a, Placeholder({4})}}).status().message(),
+      "Dimensions must be equal, but are 3 and 4 for '' (op: 'AddV2') with input shapes: [?,3], "
+      "[4].; [?,3] and [4] do not broadcast together");
+  EXPECT_EQ(
+      graph_.AddNode({.op = "AddN", .inputs = {a, row}}).status().message(),
+      "Shapes must be equal rank, but are 2 and 1 for '' (op: 'AddN') with input shapes: [?,3], "
+      "[3].; shapes [?,3] and [3]; of input 1 and those before it");
 }
 
 TEST_F(ShapeInferenceTest, Broadcasting) {
@@ -159,10 +162,12 @@ TEST_F(ShapeInferenceTest, RankChecks) {
     c.set_output(0, shape);
     return OkStatus();
   });
-  EXPECT_EQ(graph_.AddNode({.name = "s", .op = "Softmax", .inputs = {Placeholder(Shape())}})
-                .status()
-                .message(),
-            "Softmax 's': Shape must be at least rank 1 but is rank 0 for input 0 with shape []");
+  EXPECT_EQ(
+      graph_.AddNode({.name = "s", .op = "Softmax", .inputs = {Placeholder(Shape())}})
+          .status()
+          .message(),
+      "Shape must be at least rank 1 but is rank 0 for 's' (op: 'Softmax') with input shapes: "
+      "[].; of input 0");
 }
 
 }  // namespace

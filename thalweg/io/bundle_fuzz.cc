@@ -7,59 +7,15 @@
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/test_forged_bundle.h"
+#include "thalweg/io/test_memory_files.h"
 
 namespace thalweg {
 namespace {
 
-class MemoryFile : public RandomAccessFile {
- public:
-  explicit MemoryFile(std::string_view bytes) : bytes_(bytes) {}
-  Result<size_t> Read(uint64_t offset, void* buffer, size_t n) const override {
-    if (offset >= bytes_.size()) return size_t{0};
-    return bytes_.copy(static_cast<char*>(buffer), n, offset);
-  }
-  Result<uint64_t> Size() const override { return uint64_t{bytes_.size()}; }
-
- private:
-  const std::string_view bytes_;
-};
-
-// Every data file has the same bytes.
-class MemoryFileSystem : public FileSystem {
- public:
-  MemoryFileSystem(std::string_view index, std::string_view data) : index_(index), data_(data) {}
-  Result<std::unique_ptr<RandomAccessFile>> OpenForReading(const std::string& path) override {
-    if (opened_++ == 100) return NotFound(path);
-    const bool is_index = path == BundleIndexPath("c");
-    return std::unique_ptr<RandomAccessFile>(new MemoryFile(is_index ? index_ : data_));
-  }
-  Result<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path) override {
-    return Unimplemented(path);
-  }
-  Result<std::unique_ptr<WritableFile>> OpenForAppending(const std::string& path) override {
-    return Unimplemented(path);
-  }
-  Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) override {
-    return Unimplemented(prefix);
-  }
-  Result<FileInfo> Stat(const std::string& path) override { return Unimplemented(path); }
-  Result<std::vector<std::string>> List(const std::string& path) override {
-    return Unimplemented(path);
-  }
-  Status RemoveFile(const std::string& path) override { return Unimplemented(path); }
-  Status RemoveDirectory(const std::string& path) override { return Unimplemented(path); }
-  Status MakeDirectories(const std::string& path) override { return Unimplemented(path); }
-  Status Rename(const std::string& from, const std::string&) override {
-    return Unimplemented(from);
-  }
-
- private:
-  const std::string_view index_, data_;
-  int opened_ = 0;
-};
-
 void ReadAll(std::string_view index, std::string_view data, Allocator& allocator) {
-  MemoryFileSystem fs(index, data);
+  // Every data file has the same bytes.
+  MemoryFileSystem fs(
+      [&](const std::string& path) { return path == BundleIndexPath("c") ? index : data; });
   Result<std::unique_ptr<BundleReader>> reader = BundleReader::Open(fs, "c");
   if (!reader.ok()) {
     CHECK(!reader.status().message().empty());

@@ -12,6 +12,7 @@
 #include "thalweg/proto/wire.h"
 #include "thalweg/proto/wire_reader.h"
 #include "thalweg/tensor/tensor_proto.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 namespace {
@@ -42,7 +43,6 @@ Result<std::unique_ptr<BundleReader>> BundleReader::Open(FileSystem& fs, std::st
     RETURN_IF_ERROR(
         reader->ParseEntry(rows[i].first, rows[i].second).WithContext(StrCat(path, ", entry ", i)));
   }
-  RETURN_IF_ERROR(reader->OpenShards());
   return reader;
 }
 
@@ -70,13 +70,13 @@ Status BundleReader::ParseEntry(const std::string& key, const std::string& bytes
   return OkStatus();
 }
 
-Status BundleReader::OpenShards() {
-  for (int s = 0; s < num_shards_; ++s) {
-    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
-                     fs_.OpenForReading(BundleDataPath(prefix_, s, num_shards_)));
-    shards_.push_back(std::move(file));
+Result<const RandomAccessFile*> BundleReader::Shard(int shard) const {
+  const MutexLock lock(mutex_);
+  std::unique_ptr<RandomAccessFile>& file = shards_[shard];
+  if (file == nullptr) {
+    ASSIGN_OR_RETURN(file, fs_.OpenForReading(BundleDataPath(prefix_, shard, num_shards_)));
   }
-  return OkStatus();
+  return file.get();
 }
 
 const BundleReader::Entry* BundleReader::Find(std::string_view name) const {
@@ -108,7 +108,8 @@ Result<const BundleReader::Entry*> BundleReader::Require(std::string_view name) 
 Status BundleReader::CheckSize(const std::string& key, const Entry& entry,
                                const Shape& shape) const {
   const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
-  ASSIGN_OR_RETURN(const uint64_t file_size, shards_[static_cast<size_t>(entry.shard)]->Size());
+  ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
+  ASSIGN_OR_RETURN(const uint64_t file_size, file->Size());
   if (entry.offset > file_size || entry.size > file_size - entry.offset) {
     return DataLoss(path, ": tensor '", key, "' of ", entry.size, " bytes at ", entry.offset,
                     " lies beyond the file's end at ", file_size);
@@ -134,15 +135,16 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
   }
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
   if (entry.dtype == DType::kString) {
+    RETURN_IF_ERROR(ClaimTextHeap(allocator, value, entry.size));
     RETURN_IF_ERROR(ReadStrings(key, entry, value));
     return value;
   }
-  const RandomAccessFile& file = *shards_[static_cast<size_t>(entry.shard)];
+  ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
   auto* bytes = static_cast<char*>(value.mutable_raw_data());
   uint32_t crc = 0;
   for (size_t done = 0; done < entry.size;) {
     const size_t n = std::min(kReadBytes, static_cast<size_t>(entry.size) - done);
-    RETURN_IF_ERROR(ReadExactly(file, entry.offset + done, bytes + done, n).WithContext(path));
+    RETURN_IF_ERROR(ReadExactly(*file, entry.offset + done, bytes + done, n).WithContext(path));
     crc = ExtendCrc32c(crc, {bytes + done, n});
     done += n;
   }
@@ -153,10 +155,9 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
 
 Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const {
   const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
+  ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
   std::string bytes(entry.size, '\0');
-  RETURN_IF_ERROR(ReadExactly(*shards_[static_cast<size_t>(entry.shard)], entry.offset,
-                              bytes.data(), bytes.size())
-                      .WithContext(path));
+  RETURN_IF_ERROR(ReadExactly(*file, entry.offset, bytes.data(), bytes.size()).WithContext(path));
   WireReader reader(bytes);
   std::string fixed;
   std::vector<uint64_t> lengths(static_cast<size_t>(value.num_elements()));

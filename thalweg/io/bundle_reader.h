@@ -5,8 +5,10 @@
 //   ASSIGN_OR_RETURN(auto reader, BundleReader::Open(fs, "/models/model-7"));
 //   ASSIGN_OR_RETURN(Tensor w, reader->Read("w", allocator));
 //
-// Threads: const members from any thread. Errors: NotFound with the nearest names for a missing
-// tensor or file, DataLoss with file and tensor for what does not match its checksum.
+// A data file is opened when the first tensor of it is read.
+// Threads: const members from any thread.
+// Errors: NotFound with the nearest names for a missing tensor or file, DataLoss with file and
+// tensor for what does not match its checksum.
 #pragma once
 
 #include <map>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/io/tensor_slice.h"
 #include "thalweg/tensor/tensor.h"
@@ -47,7 +50,7 @@ class BundleReader {
  private:
   BundleReader(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}
   Status ParseEntry(const std::string& key, const std::string& bytes);
-  Status OpenShards();
+  Result<const RandomAccessFile*> Shard(int shard) const EXCLUDES(mutex_);
   Result<const Entry*> Require(std::string_view name) const;
   // One of the tensors that a partitioned one was saved in, and what it has in common with what is
   // wanted.
@@ -72,7 +75,8 @@ class BundleReader {
   FileSystem& fs_;
   const std::string prefix_;
   int num_shards_ = 0;
-  std::vector<std::unique_ptr<RandomAccessFile>> shards_;
+  mutable Mutex mutex_;
+  mutable std::map<int, std::unique_ptr<RandomAccessFile>> shards_ GUARDED_BY(mutex_);
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

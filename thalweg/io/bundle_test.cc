@@ -12,6 +12,7 @@
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/table.h"
+#include "thalweg/io/table_block.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -113,6 +114,40 @@ TEST_F(BundleTest, SlicesAreWrittenAndReadAcrossTheirBorders) {
   EXPECT_FALSE(reader->ReadSlice("m", *TensorSlice::Parse("3,2:-"), *allocator_).ok());
 }
 
+TEST_F(BundleTest, ASliceThatIsTheWholeIsWrittenAsTheWhole) {
+  for (const char* slice : {"0,2:0,3", "-:-"}) {
+    auto writer = *BundleWriter::Create(fs_, Path("whole"));
+    ASSERT_TRUE(
+        writer->AddSlice("m", Shape{2, 3}, *TensorSlice::Parse(slice), Matrix(2, 3, 0)).ok());
+    ASSERT_TRUE(writer->Finish().ok());
+    auto reader = *BundleReader::Open(fs_, Path("whole"));
+    EXPECT_TRUE(reader->Find("m")->slices.empty()) << slice;
+    EXPECT_EQ(reader->Read("m", *allocator_)->data<float>()[5], 5);
+  }
+}
+
+TEST_F(BundleTest, SlicesOfDifferentTensorsAreNotMixed) {
+  const TensorSlice top = *TensorSlice::Parse("0,1:-"), rest = *TensorSlice::Parse("1,3:-");
+  auto writer = *BundleWriter::Create(fs_, Path("mixed"));
+  ASSERT_TRUE(writer->AddSlice("m", Shape{4, 3}, top, Matrix(1, 3, 0)).ok());
+  EXPECT_EQ(writer->AddSlice("m", Shape{5, 3}, rest, Matrix(3, 3, 0)).code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(writer->AddSlice("m", Shape{4, 3}, top, Matrix(1, 3, 0)).code(),
+            Code::kInvalidArgument);
+  ASSERT_TRUE(writer->Add("w", Matrix(4, 3, 0)).ok());
+  EXPECT_EQ(writer->AddSlice("w", Shape{4, 3}, top, Matrix(1, 3, 0)).code(),
+            Code::kInvalidArgument);
+  for (const int rows : {4, 5}) {
+    auto part = *BundleWriter::Create(fs_, Path(StrCat("part", rows)));
+    ASSERT_TRUE(part->AddSlice("m", Shape{rows, 3}, *TensorSlice::Parse(StrCat(rows - 4, ",1:-")),
+                               Matrix(1, 3, 0))
+                    .ok());
+    ASSERT_TRUE(part->Finish().ok());
+  }
+  EXPECT_EQ(MergeBundles(fs_, {Path("part4"), Path("part5")}, Path("all")).code(),
+            Code::kInvalidArgument);
+}
+
 TEST_F(BundleTest, MergedShardsHoldEverything) {
   for (int i = 0; i < 3; ++i) {
     auto writer = *BundleWriter::Create(fs_, Path(StrCat("part", i)));
@@ -140,6 +175,10 @@ TEST_F(BundleTest, NothingIsLeftOfAnUnfinishedCheckpoint) {
     EXPECT_EQ(writer->Add("t", Matrix(2, 2, 0)).code(), Code::kInvalidArgument);
   }
   EXPECT_TRUE(fs_.List(directory_.path())->empty());
+}
+
+TEST_F(BundleTest, AFileThatCannotBeMadeIsAnError) {
+  EXPECT_FALSE(BundleWriter::Create(fs_, Path(std::string(300, 'a'))).ok());
 }
 
 TEST_F(BundleTest, MissingTensorsAndFilesAreNamed) {
@@ -271,6 +310,33 @@ TEST_F(ForgedBundleTest, KeysThatDoNotRiseAreDataLoss) {
   const Status status = BundleReader::Open(fs_, Path("forged")).status();
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_NE(status.message().find("do not rise"), std::string_view::npos) << status.ToString();
+}
+
+// Keys share their beginnings: one long one could be said again by every few bytes.
+TEST(TableBlockTest, KeysAreBoundedByAMultipleOfTheBlock) {
+  const auto block_of = [](int restart_interval, int count) {
+    TableBlockBuilder builder(restart_interval);
+    for (int i = 0; i < count; ++i) {
+      builder.Add(StrCat(std::string(10000, 'a'), 100000 + i), "value");
+    }
+    return builder.Finish();
+  };
+  const auto keys_read = [](const std::string& block) -> Result<int> {
+    ASSIGN_OR_RETURN(TableBlockReader reader, TableBlockReader::Open(block));
+    int count = 0;
+    while (reader.Next()) ++count;
+    RETURN_IF_ERROR(reader.status());
+    return count;
+  };
+  const Result<int> as_written = keys_read(block_of(16, 500));
+  ASSERT_TRUE(as_written.ok()) << as_written.status().ToString();
+  EXPECT_EQ(*as_written, 500);
+  const std::string small = block_of(1 << 30, 2000);
+  EXPECT_LT(small.size(), 40000u);  // and 20 MB of keys
+  const Status refused = keys_read(small).status();
+  EXPECT_EQ(refused.code(), Code::kDataLoss);
+  EXPECT_NE(refused.message().find("more than 64 times"), std::string_view::npos)
+      << refused.ToString();
 }
 
 TEST(TensorSliceTest, ParsesAndRefuses) {

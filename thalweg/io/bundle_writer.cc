@@ -60,7 +60,7 @@ Result<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem& fs, std::
 }
 
 BundleWriter::~BundleWriter() {
-  if (!finished_) fs_.RemoveFile(data_->path()).IgnoreError();
+  if (data_ != nullptr && !finished_) fs_.RemoveFile(data_->path()).IgnoreError();
 }
 
 Status BundleWriter::Append(std::string_view bytes, uint32_t* crc) {
@@ -125,15 +125,34 @@ Status BundleWriter::Add(std::string_view name, const Tensor& value) {
   return OkStatus();
 }
 
+namespace {
+
+// Slices of one name are of one tensor.
+Status CheckSameTensor(std::string_view name, const Message& entry, const Shape& shape,
+                       DType dtype) {
+  ASSIGN_OR_RETURN(const Shape known, ShapeFromProto(entry.GetMessage(Entry::kShape)));
+  const auto known_dtype = static_cast<DType>(entry.GetInt(Entry::kDtype));
+  if (known == shape && known_dtype == dtype) {
+    if (!entry.Messages(Entry::kSlices).empty() || entry.GetInt(Entry::kSize) == 0) {
+      return OkStatus();
+    }
+    return InvalidArgument("tensor '", name, "' is saved as a whole and in slices");
+  }
+  return InvalidArgument("tensor '", name, "' has slices of a tensor of type ", known_dtype,
+                         " and shape ", known, " and of one of type ", dtype, " and shape ", shape);
+}
+
+}  // namespace
+
 Status BundleWriter::AddSlice(std::string_view name, const Shape& whole, const TensorSlice& slice,
                               const Tensor& value) {
-  if (slice.IsWhole() && static_cast<int>(slice.extents.size()) == whole.rank())
-    return Add(name, value);
+  if (name.empty()) return InvalidArgument("a tensor in a checkpoint needs a name");
   ASSIGN_OR_RETURN(const Shape expected, slice.SliceShape(whole));
   if (expected != value.shape()) {
     return InvalidArgument("slice '", slice.ToString(), "' of tensor '", name, "' of shape ", whole,
                            " has shape ", expected, ", got a value of shape ", value.shape());
   }
+  if (expected == whole) return Add(name, value);  // TensorFlow has no slices then either
   const std::string key(name);
   auto it = entries_.find(key);
   if (it == entries_.end()) {
@@ -142,8 +161,10 @@ Status BundleWriter::AddSlice(std::string_view name, const Shape& whole, const T
     ShapeToProto(whole, entry->Mutable(Entry::kShape));
     it = entries_.emplace(key, std::move(entry)).first;
   }
+  RETURN_IF_ERROR(CheckSameTensor(name, *it->second, whole, value.dtype()));
+  RETURN_IF_ERROR(Add(SliceKey(name, slice), value));
   slice.ToProto(it->second->Add(Entry::kSlices));
-  return Add(SliceKey(name, slice), value);
+  return OkStatus();
 }
 
 Status BundleWriter::Finish() {
@@ -207,6 +228,10 @@ class Merger {
       return FailedPrecondition("tensor '", key, "' stands in '", part,
                                 "' and in a checkpoint merged before it");
     }
+    ASSIGN_OR_RETURN(const Shape shape, ShapeFromProto(entry->GetMessage(Entry::kShape)));
+    RETURN_IF_ERROR(
+        CheckSameTensor(key, *it->second, shape, static_cast<DType>(entry->GetInt(Entry::kDtype)))
+            .WithContext(part));
     for (const Message* slice : entry->Messages(Entry::kSlices))
       it->second->Add(Entry::kSlices)->CopyFrom(*slice);
     return OkStatus();

@@ -8,8 +8,9 @@
 //   RETURN_IF_ERROR(writer->Finish());        // until then nothing is visible under PREFIX
 //
 // Files are written under temporary names, synced, and renamed by Finish; a writer that is dropped
-// removes them. Errors: InvalidArgument for a name given twice, Unimplemented for resources and
-// variants, what the file system says.
+// removes them.
+// Errors: InvalidArgument for a name given twice, Unimplemented for resources and variants, what
+// the file system says.
 #pragma once
 
 #include <map>

@@ -9,7 +9,8 @@
 //   }
 //
 // A file that ends within the twelve bytes before a record ends there, as for TensorFlow's reader.
-// Errors: DataLoss with file and offset for everything else that is not as written. Threads: one.
+// Errors: DataLoss with file and offset for everything else that is not as written.
+// Threads: one.
 #pragma once
 
 #include <memory>

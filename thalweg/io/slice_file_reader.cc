@@ -35,7 +35,9 @@ Result<std::unique_ptr<SliceFileReader>> SliceFileReader::Open(FileSystem& fs,
   std::unique_ptr<SliceFileReader> reader(new SliceFileReader(std::move(pattern)));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, MatchingPaths(fs, reader->pattern_));
   if (paths.empty()) {
-    return NotFound("failed to find any matching files for '", reader->pattern_, "'");
+    return NotFound(
+        "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
+        reader->pattern_);
   }
   for (const std::string& path : paths) {
     RETURN_IF_ERROR(reader->OpenFile(fs, path));

@@ -7,8 +7,10 @@
 //   RETURN_IF_ERROR(writer->Add("w", tensor));
 //   RETURN_IF_ERROR(writer->Finish());        // until then there is no such file
 //
-// Tensors are kept until Finish. Errors: InvalidArgument for a slice given twice, Unimplemented for
-// types that the format has not, what the file system says. Threads: one.
+// Tensors are kept until Finish.
+// Errors: InvalidArgument for a slice given twice, Unimplemented for types that the format has not,
+// what the file system says.
+// Threads: one.
 #pragma once
 
 #include <map>

@@ -4,7 +4,8 @@
 // bytes with a magic number. Each block is followed by its compression type (0) and its masked
 // CRC-32C.
 //
-//   TableWriter writer(file);  RETURN_IF_ERROR(writer.Add("a", "1"));
+//   TableWriter writer(file);
+//   RETURN_IF_ERROR(writer.Add("a", "1"));
 //   RETURN_IF_ERROR(writer.Finish());
 //   ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));    // all entries, in order
 //   ASSIGN_OR_RETURN(auto reader, TableReader::Open(*file, path));

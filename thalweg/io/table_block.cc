@@ -60,6 +60,12 @@ bool TableBlockReader::Next() {
     status_ = DataLoss("damaged entry at byte ", position_, " of a block");
     return false;
   }
+  key_bytes_ += shared + unshared;
+  if (key_bytes_ > kMostKeyBytes * entries_.size()) {
+    status_ = DataLoss("the keys of a block of ", entries_.size(), " bytes add up to more than ",
+                       kMostKeyBytes, " times as many");
+    return false;
+  }
   key_.resize(shared);
   key_.append(reader.position(), unshared);
   value_ = std::string_view(reader.position() + unshared, size);

@@ -33,7 +33,9 @@ class TableBlockBuilder {
   int count_ = 0;
 };
 
-// Reads the entries of a block one after the other.
+// Reads the entries of a block one after the other. Keys share their beginnings, so a small block
+// could hold a great many long ones; all keys of one together have at most kMostKeyBytes times its
+// bytes (a writer begins a key afresh after 16 others, or sooner), more is damage.
 class TableBlockReader {
  public:
   // DataLoss when the block is too short for what it says of itself. `block` must outlive the
@@ -47,8 +49,10 @@ class TableBlockReader {
 
  private:
   explicit TableBlockReader(std::string_view entries) : entries_(entries) {}
+  static constexpr size_t kMostKeyBytes = 64;
   std::string_view entries_;
   size_t position_ = 0;
+  size_t key_bytes_ = 0;  // of all keys so far
   std::string key_;
   std::string_view value_;
   Status status_;

@@ -9,7 +9,8 @@
 // the rows of one, each a key and a value with a length byte before it; 2, the one block of an
 // index; 3, an index as it lies on the disk, but for its checksums. The next two bytes give the
 // length of that part; the rest is the data. But for 0, blocks and tensors get right checksums.
-// Threads: any, no state. Errors: none, every input makes a bundle.
+// Threads: any, no state.
+// Errors: none, every input makes a bundle.
 #pragma once
 
 #include <cstdint>

@@ -10,14 +10,6 @@ Tensor Context::TakeInput(int i) {
   return std::move(*value);
 }
 
-Result<RefPtr<Variable>> Context::variable(int i) const {
-  const Tensor& handle = input(i);
-  if (!handle.is_reference()) return Resource<Variable>(i);
-  auto* variable = dynamic_cast<Variable*>(handle.resource());
-  if (variable == nullptr) return InvalidArgument("input ", i, " must refer to a variable");
-  return RefPtr<Variable>::Share(variable);
-}
-
 Result<Tensor*> Context::AllocateOutput(int i, DType dtype, const Shape& shape) {
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(allocator(), dtype, shape));
   Tensor& slot = output(i);

@@ -12,7 +12,8 @@
 // with one.
 //
 // Inputs are what the schema says: a reference edge read by a plain argument arrives as the
-// variable's value. Of reference arguments and resource handles, `variable(i)` gives the variable.
+// variable's value. Of reference arguments and resource handles, `VariableOf(ctx, i)` of resources/variable.h gives the
+// variable.
 // Threads: one thread at a time, except input() and step(), which ParallelFor shards may call.
 #pragma once
 
@@ -23,7 +24,6 @@
 #include "thalweg/base/status.h"
 #include "thalweg/compute/work.h"
 #include "thalweg/kernel/step_context.h"
-#include "thalweg/kernel/variable.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -52,9 +52,6 @@ class Context {
   // The tensor of input i moved out, when this is its last use anywhere and nobody else holds its
   // buffer; an empty tensor otherwise. After a success input(i) must not be read.
   Tensor TakeInput(int i);
-  // The variable that input i refers to: of a reference edge or of a resource handle.
-  // InvalidArgument when it is neither.
-  Result<RefPtr<Variable>> variable(int i) const;
   // Element 0 of a resource input resolved to a T; NotFound when it does not exist (any more).
   template <class T>
   Result<RefPtr<T>> Resource(int i) const;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device: where kernels run and tensors live. Owns its memory; kernels are made for it by
-// KernelRegistry::Make. Ownership: an environment owns its devices; steps, kernels and tensors of
-// it end first (tensors keep the allocator). Threads: every member from any thread.
+// KernelRegistry::Make.
+// Ownership: an environment owns its devices; steps, kernels and tensors of it end first (tensors
+// keep the allocator).
+// Threads: every member from any thread.
 #pragma once
 
 #include <functional>

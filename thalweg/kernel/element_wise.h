@@ -4,8 +4,9 @@
 //   AddUnary<compute::UnaryOp::kTanh>(registry, "Tanh", kFloatsAndComplex);
 //   AddBinary<compute::BinaryOp::kAdd>(registry, "AddV2", kNumbers);      // broadcasts
 //
-// The output takes an input's buffer where it may. Errors: those of compute/ew ("Incompatible
-// shapes", "Integer division by zero"). A type of the list that compute/ lacks is not registered.
+// The output takes an input's buffer where it may.
+// Errors: those of compute/ew ("Incompatible shapes", "Integer division by zero"). A type of the
+// list that compute/ lacks is not registered.
 #pragma once
 
 #include <initializer_list>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/base/work_budget.h"
 #include "thalweg/graph/graph.h"
 #include "thalweg/tensor/tensor.h"
 
@@ -15,9 +16,10 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
   // The outputs of a stateless node for these inputs. Unimplemented when this evaluator cannot run
-  // it (no kernel, an asynchronous one), else what the kernel said.
-  virtual Result<std::vector<Tensor>> Evaluate(const Node& node,
-                                               std::span<const Tensor> inputs) = 0;
+  // it (no kernel, an asynchronous one), else what the kernel said. `work`, which may be null, can
+  // end the kernel early.
+  virtual Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs,
+                                               WorkBudget* work) = 0;
 };
 
 }  // namespace thalweg

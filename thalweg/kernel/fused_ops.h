@@ -3,7 +3,8 @@
 // _FusedMatMul and _FusedConv2D, with TensorFlow's names in the order in which they may come.
 //
 //   ASSIGN_OR_RETURN(fused_, FusedOps::Parse(construction));
-//   ...; RETURN_IF_ERROR(fused_.Activate(ctx.work(), y));   // what the product did not do itself
+//   ...
+//   RETURN_IF_ERROR(fused_.Activate(ctx.work(), y));   // what the product did not do itself
 #pragma once
 
 #include <optional>

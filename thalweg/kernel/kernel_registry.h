@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelRegistry: which kernels exist, by operation, device type and types of the attributes.
 //
-//   THALWEG_KERNEL(neg, cpu) {                            // ops/math/neg_cpu.cc; defines
-//   RegisterKernel_neg_cpu(registry)
-//     ForEachType<FloatTypes>([&]<class T> { registry.Add<NegCpu<T>>("Neg", kCpu, {{"T",
-//     kDTypeOf<T>}}); }); registry.Add<NoOpCpu>("NoOp", kCpu).Cost(KernelCost::kCheap);
+//   THALWEG_KERNEL(neg, cpu) {  // ops/math/neg_cpu.cc; defines RegisterKernel_neg_cpu(registry)
+//     ForEachType<FloatTypes>([&]<class T> {
+//       registry.Add<NegCpu<T>>("Neg", kCpu, {{"T", kDTypeOf<T>}});
+//     });
+//     registry.Add<NoOpCpu>("NoOp", kCpu).Cost(KernelCost::kCheap);
 //   }
 //
 // A kernel class has `static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction&)`, or
-// a default constructor, or one that takes a const KernelConstruction&. Threads: registration
-// happens before the registry is shared, except AddUserKernel, which may race with Find.
+// a default constructor, or one that takes a const KernelConstruction&.
+// Threads: registration happens before the registry is shared, except AddUserKernel, which may race
+// with Find.
 #pragma once
 
 #include <concepts>

@@ -2,14 +2,16 @@
 // Rendezvous: hands a tensor from a producer to a consumer that may ask before or after it exists.
 // One per step.
 //
-//   RendezvousKey key{.source = "/job:a/...", .destination = "/job:b/...", .edge = "edge_3_x", .tag
-//   = 0}; RETURN_IF_ERROR(rendezvous.Send(key, {tensor, false})); rendezvous.Recv(key,
-//   [](Result<Delivery> d) { ... });       // once; inline when it is there already
+//   RendezvousKey key{
+//       .source = "/job:a/...", .destination = "/job:b/...", .edge = "edge_3_x", .tag = 0};
+//   RETURN_IF_ERROR(rendezvous.Send(key, {tensor, false}));
+//   rendezvous.Recv(key, [](Result<Delivery> d) { ... });  // once; inline when it is there already
 //
-// Ownership: a sent tensor is held until received or aborted. Threads: all calls may race; nothing
-// blocks. Ordering: everything before Send(k) is visible to the callback of Recv(k). Errors: a
-// second Send or Recv of one key is InvalidArgument; after Abort(s) every call and every waiter
-// gets s. Not promised: fairness, order between keys.
+// Ownership: a sent tensor is held until received or aborted.
+// Threads: all calls may race; nothing blocks.
+// Ordering: everything before Send(k) is visible to the callback of Recv(k).
+// Errors: a second Send or Recv of one key is InvalidArgument; after Abort(s) every call and every
+// waiter gets s. Not promised: fairness, order between keys.
 #pragma once
 
 #include <cstdint>

@@ -56,6 +56,23 @@ Status ResourceManager::Remove(std::string_view container, std::type_index type,
   return NotFound("no resource '", name, "' in container '", ContainerName(container), "'");
 }
 
+Status ResourceManager::Destroy(std::string_view container, std::string_view name,
+                                const Resource* resource) {
+  RefPtr<Resource> removed;  // destroyed after the lock is gone
+  MutexLock lock(mutex_);
+  const auto c = containers_.find(ContainerName(container));
+  if (c != containers_.end()) {
+    for (auto r = c->second.begin(); r != c->second.end(); ++r) {
+      if (r->first.second != name) continue;
+      if (resource != nullptr && r->second.get() != resource) continue;
+      removed = std::move(r->second);
+      c->second.erase(r);
+      return OkStatus();
+    }
+  }
+  return NotFound("no resource '", name, "' in container '", ContainerName(container), "'");
+}
+
 void ResourceManager::ResetContainer(std::string_view container) {
   Container dropped;
   MutexLock lock(mutex_);

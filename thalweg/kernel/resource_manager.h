@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ResourceManager: resources by container, type and name; they outlive steps and may be shared by
 // sessions (A4.7).
-//   ASSIGN_OR_RETURN(RefPtr<Variable> v, manager.LookupOrCreate<Variable>("", "w", [] { return
-//   MakeVariable(); }));
-// The empty container name means the default one. Threads: every member from any thread; `create`
-// runs under the lock, once for one name, and must not call the manager.
+//   ASSIGN_OR_RETURN(RefPtr<Variable> v, manager.LookupOrCreate<Variable>(
+//                                            "", "w", [] { return MakeVariable(); }));
+// The empty container name means the default one.
+// Threads: every member from any thread; `create` runs under the lock, once for one name, and must
+// not call the manager.
 #pragma once
 
 #include <map>
@@ -52,6 +53,9 @@ class ResourceManager {
   Status Delete(std::string_view container, std::string_view name) {
     return Remove(container, typeid(T), name);
   }
+  // Drops `resource`, whatever its type; null: the one resource of this name. NotFound where the
+  // container has it no more.
+  Status Destroy(std::string_view container, std::string_view name, const Resource* resource);
   // Drops everything of the container; steps that hold a resource keep it till they end.
   void ResetContainer(std::string_view container);
   void ResetAll();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/rows.h"
 
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -38,6 +39,17 @@ Status CheckTypes(const Tensor& target, const Tensor& updates) {
                          updates.dtype());
 }
 
+// Strings in the target are counted again: they are others now.
+Status CombineWith(Context& ctx, compute::Combine combine, const compute::CombineShape& shape,
+                   const Tensor& rows, const Tensor& updates, Tensor& target) {
+  const int64_t times = shape.one_update ? shape.count * shape.inner : 1;
+  RETURN_IF_ERROR(ClaimCopies(ctx, target, updates, times));
+  RETURN_IF_ERROR(compute::CombineRows(ctx.work(), target.dtype(), combine, shape,
+                                       rows.data<int64_t>(), updates.raw_data(),
+                                       target.mutable_raw_data()));
+  return RechargeTextHeap(ctx.allocator(), target);
+}
+
 }  // namespace
 
 Status GatherOutput(Context& ctx, const Tensor& params, const Tensor& indices, int64_t axis,
@@ -60,13 +72,14 @@ Status GatherOutput(Context& ctx, const Tensor& params, const Tensor& indices, i
   ASSIGN_OR_RETURN(const Tensor rows,
                    CheckedIndices(ctx.allocator(), indices, from.dim(at), "indices"));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, params.dtype(), shape));
-  return compute::GatherRows(ctx.work(), params.dtype(),
-                             {.batch = Product(from, 0, batch),
-                              .outer = Product(from, batch, at),
-                              .rows = from.dim(at),
-                              .inner = Product(from, at + 1, from.rank()),
-                              .count = Product(by, batch, by.rank())},
-                             params.raw_data(), rows.data<int64_t>(), out->mutable_raw_data());
+  const compute::GatherShape gather = {.batch = Product(from, 0, batch),
+                                       .outer = Product(from, batch, at),
+                                       .rows = from.dim(at),
+                                       .inner = Product(from, at + 1, from.rank()),
+                                       .count = Product(by, batch, by.rank())};
+  return MoveElements(ctx, params, *out, [&](DType dtype, const void* source, void* target) {
+    return compute::GatherRows(ctx.work(), dtype, gather, source, rows.data<int64_t>(), target);
+  });
 }
 
 Result<NdRows> RowsOfNdIndices(Allocator& allocator, const Tensor& indices, const Shape& params,
@@ -112,9 +125,11 @@ Status GatherNdOutput(Context& ctx, const Tensor& params, const Tensor& indices,
   ASSIGN_OR_RETURN(const NdRows rows,
                    RowsOfNdIndices(ctx.allocator(), indices, params.shape(), ignore_bad_indices));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, params.dtype(), rows.slices));
-  return compute::GatherRows(ctx.work(), params.dtype(),
-                             {.inner = rows.inner, .count = rows.rows.num_elements()},
-                             params.raw_data(), rows.rows.data<int64_t>(), out->mutable_raw_data());
+  return MoveElements(ctx, params, *out, [&](DType dtype, const void* source, void* target) {
+    return compute::GatherRows(ctx.work(), dtype,
+                               {.inner = rows.inner, .count = rows.rows.num_elements()}, source,
+                               rows.rows.data<int64_t>(), target);
+  });
 }
 
 Status CombineIntoRows(Context& ctx, compute::Combine combine, Tensor& target,
@@ -127,11 +142,11 @@ Status CombineIntoRows(Context& ctx, compute::Combine combine, Tensor& target,
   RETURN_IF_ERROR(CheckUpdates(updates.shape(), Shape(dims)));
   ASSIGN_OR_RETURN(const Tensor rows,
                    CheckedIndices(ctx.allocator(), indices, shape.dim(0), "indices"));
-  return compute::CombineRows(ctx.work(), target.dtype(), combine,
-                              {.inner = Product(shape, 1, shape.rank()),
-                               .count = indices.num_elements(),
-                               .one_update = updates.rank() == 0},
-                              rows.data<int64_t>(), updates.raw_data(), target.mutable_raw_data());
+  return CombineWith(ctx, combine,
+                     {.inner = Product(shape, 1, shape.rank()),
+                      .count = indices.num_elements(),
+                      .one_update = updates.rank() == 0},
+                     rows, updates, target);
 }
 
 Status CombineIntoNdRows(Context& ctx, compute::Combine combine, Tensor& target,
@@ -143,10 +158,10 @@ Status CombineIntoNdRows(Context& ctx, compute::Combine combine, Tensor& target,
   ASSIGN_OR_RETURN(const NdRows rows,
                    RowsOfNdIndices(ctx.allocator(), indices, target.shape(), ignore_bad_indices));
   RETURN_IF_ERROR(CheckUpdates(updates.shape(), rows.slices));
-  return compute::CombineRows(
-      ctx.work(), target.dtype(), combine,
+  return CombineWith(
+      ctx, combine,
       {.inner = rows.inner, .count = rows.rows.num_elements(), .one_update = updates.rank() == 0},
-      rows.rows.data<int64_t>(), updates.raw_data(), target.mutable_raw_data());
+      rows.rows, updates, target);
 }
 
 Result<bool> IgnoresBadIndices(std::string_view policy) {

@@ -15,6 +15,9 @@
 
 namespace thalweg {
 
+class CollectiveRemote;
+class CollectivesHere;
+
 struct StepContext {
   int64_t step_id = 0;
   Device* device = nullptr;
@@ -24,9 +27,14 @@ struct StepContext {
   CancellationManager* cancellation = nullptr;
   Rendezvous* rendezvous = nullptr;         // between devices of this step
   Rendezvous* feeds_and_fetches = nullptr;  // of a partial run; null otherwise
-  ResourceManager* resources = nullptr;  // of the session's environment: variables, queues, tables
-  ResourceManager* step_resources =
-      nullptr;  // ends with the step: TensorArrays, stacks, temporary variables
+  // Of a step over several tasks: where members of other tasks are met, and which of its collective
+  // operations need none. Null: all members are in this task; all others' are elsewhere too.
+  CollectiveRemote* collectives = nullptr;
+  const CollectivesHere* collectives_here = nullptr;
+  // Of the session's environment: variables, queues, tables.
+  ResourceManager* resources = nullptr;
+  // Ends with the step: TensorArrays, stacks, temporary variables.
+  ResourceManager* step_resources = nullptr;
 };
 
 }  // namespace thalweg

@@ -121,6 +121,7 @@ Result<StepGraph> MergeCommonSubexpressions(const StepGraph& step) {
   first.reserve(nodes.size());
   bool merged = false;
   for (Node* node : nodes) {
+    RETURN_IF_ERROR(step.Visit(*node));
     if (!MayMerge(*node)) continue;
     Node* const same = first.emplace(MakeExpression(*node, stands_for), node).first->second;
     stands_for[node->id()] = same;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "thalweg/passes/call_counts.h"
+#include "thalweg/passes/control_context.h"
 #include "thalweg/passes/function_expander.h"
 #include "thalweg/passes/graph_copier.h"
 
@@ -13,10 +15,11 @@ class StepExpander {
  public:
   StepExpander(const StepGraph& step, const FunctionLibrary& library, const ExpandOptions& options)
       : step_(step),
+        library_(library),
+        options_(options),
         copier_(step),
         expander_(copier_.graph(), library, options),
-        conditional_(static_cast<size_t>(step.graph->num_nodes())),
-        frames_(static_cast<size_t>(step.graph->num_nodes())) {
+        contexts_(step.graph->num_nodes()) {
     copier_.graph().library().SetParent(&library);
   }
 
@@ -26,67 +29,46 @@ class StepExpander {
                      [&](const Node* node) { return expander_.IsCall(*node); })) {
       return step_;
     }
+    CallCounts counts(expander_, library_, copier_.graph().shared_registry(), options_);
     for (const Node* node : nodes) {
-      FindContext(*node);
+      if (Status status = counts.Add(*node); !status.ok()) return AtCall(*node, status);
+    }
+    forwards_ = expander_.FindForwardCalls({nodes.begin(), nodes.end()}, *step_.graph);
+    for (const Node* node : nodes) {
+      RETURN_IF_ERROR(step_.Visit(*node));
+      contexts_.Add(*node);
       if (!expander_.IsCall(*node)) {
         copier_.Copy(*node);
         continue;
       }
       Status status = ExpandCall(*node);
-      if (!status.ok()) {
-        std::string where = node->Label();
-        if (node->site() != 0)
-          where += StrCat(" (created at ", node->graph().Site(node->site()), ")");
-        return status.WithContext(where);
-      }
+      if (!status.ok()) return AtCall(*node, status);
     }
     ASSIGN_OR_RETURN(StepGraph made, copier_.Finish());
     made.targets.insert(made.targets.end(), effects_.begin(), effects_.end());
-    return made;
+    if (expander_.late().empty()) return made;
+    return MakeLateGradients(std::move(made), expander_.late(), options_);
   }
 
  private:
-  // Whether the node may be dead or run in a loop, and in how many loops its values are.
-  void FindContext(const Node& node) {
-    bool conditional = false;
-    int frames = 0;
-    const auto look = [&](const Node* before) {
-      if (before->id() >= node.id()) return;
-      conditional |= conditional_[before->id()] || before->control() == Node::Control::kSwitch ||
-                     before->control() == Node::Control::kEnter;
-      frames = std::max(frames, frames_[before->id()]);
-    };
-    for (const Output& input : node.inputs()) look(input.node);
-    for (const Node* before : node.control_inputs()) look(before);
-    if (node.control() == Node::Control::kEnter) ++frames;
-    if (node.control() == Node::Control::kExit) frames = std::max(frames - 1, 0);
-    conditional_[node.id()] = conditional;
-    frames_[node.id()] = frames;
+  static Status AtCall(const Node& node, const Status& status) {
+    std::string where = node.Label();
+    if (node.site() != 0) where += StrCat(" (created at ", node.graph().Site(node.site()), ")");
+    return status.WithContext(where);
   }
 
   Status ExpandCall(const Node& node) {
-    Call call{node, {}, {}};
+    Call call{.node = node,
+              .may_be_dead = contexts_.conditional(node),
+              .in_loop = contexts_.frames(node) > 0};
     for (const Output& input : node.inputs()) call.inputs.push_back(copier_.Map(input));
     for (const Node* before : node.control_inputs()) {
       Node* const control = copier_.Map(before);
       if (control != nullptr) call.controls.push_back(control);
     }
+    FunctionExpander::Connect(forwards_, &call);
     CallScope scope;
     scope.device = node.device();
-    if (conditional_[node.id()]) {
-      std::vector<Node*> alive = std::move(call.controls);
-      call.controls.clear();
-      for (const Output& input : call.inputs) {
-        ASSIGN_OR_RETURN(Node * live, expander_.Liveness(input, scope));
-        alive.push_back(live);
-      }
-      NodeSpec gate;
-      gate.name = copier_.graph().UniqueName(StrCat(node.name(), "/before"));
-      gate.op = "NoOp";
-      gate.control_inputs = std::move(alive);
-      ASSIGN_OR_RETURN(scope.gate, copier_.graph().AddNode(std::move(gate)));
-      if (!node.control_inputs().empty()) scope.before = scope.gate;
-    }
     ASSIGN_OR_RETURN(const Expansion made, expander_.Expand(call, scope));
     return Replace(node, made, scope);
   }
@@ -103,14 +85,14 @@ class StepExpander {
       }
     }
     Node* after = made.after;
-    if (after != nullptr && frames_[node.id()] == 0) effects_.push_back(after);
+    if (after != nullptr && contexts_.frames(node) == 0) effects_.push_back(after);
     if (after == nullptr) {
       NodeSpec done;
       done.name = copier_.graph().UniqueName(node.name());
       done.op = "NoOp";
       done.control_inputs = std::move(ends);
-      if (scope.gate != nullptr && done.control_inputs.empty()) {
-        done.control_inputs.push_back(scope.gate);
+      if (made.entry != nullptr && done.control_inputs.empty()) {
+        done.control_inputs.push_back(made.entry);
       }
       ASSIGN_OR_RETURN(after, copier_.graph().AddNode(std::move(done)));
     }
@@ -119,10 +101,12 @@ class StepExpander {
   }
 
   const StepGraph& step_;
+  const FunctionLibrary& library_;
+  const ExpandOptions& options_;
   GraphCopier copier_;
   FunctionExpander expander_;
-  std::vector<bool> conditional_;  // by id of the step
-  std::vector<int> frames_;        // by id of the step
+  ControlContexts contexts_;
+  ForwardCalls forwards_;
   std::vector<Node*> effects_;
 };
 

@@ -7,9 +7,12 @@
 // Calls (PartitionedCall, RemoteCall, a function's own name) become their bodies' nodes, named
 // "call/node". If and Case become Switch and Merge; While and For a loop frame; SymbolicGradient
 // the gradient's nodes; BatchFunction a branch, which the step takes that leads its batch. A call's
-// stateful nodes run when the call does; those of a branch that is not taken do not. Errors:
-// NotFound for unknown functions, InvalidArgument for malformed ones and for recursion without end
-// ("f -> g -> f"), ResourceExhausted for too many nodes; each names the call.
+// stateful nodes run when the call does; those of a branch that is not taken do not. A call in the
+// body of the function that it calls stays one, a _RuntimeCall: only values say how deep such calls
+// go.
+// Errors: NotFound for unknown functions, InvalidArgument for malformed ones and for recursion that
+// nothing can end ("f -> g -> f"), ResourceExhausted for too many nodes, which is refused before
+// they are made; each names the call.
 #pragma once
 
 #include <functional>
@@ -20,14 +23,16 @@
 
 namespace thalweg {
 
-// The gradients of `ys` with respect to `xs`, dense; a null Output where there is none.
+// The gradients of `ys` with respect to `xs`, dense; a null Output where there is none. `at`: a
+// node of the loop that the new nodes belong to; null: they belong where ys are.
 using GradientMaker = std::function<Result<std::vector<Output>>(
     Graph* graph, const std::vector<Output>& ys, const std::vector<Output>& xs,
-    const std::vector<Output>& grad_ys)>;
+    const std::vector<Output>& grad_ys, const Node* at, WorkBudget* work)>;
 
 struct ExpandOptions {
   GradientMaker gradients;
-  int max_nodes = 1 << 21;  // of the expanded graph
+  int max_nodes = 1 << 21;     // of the expanded graph
+  WorkBudget* work = nullptr;  // of bodies too; the step's
 };
 
 Result<StepGraph> ExpandFunctions(const StepGraph& step, const FunctionLibrary& library,

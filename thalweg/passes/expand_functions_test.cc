@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/passes/expand_functions.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <unordered_set>
 
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/graph/graph_text.h"
@@ -71,6 +74,15 @@ library {
     node_def { name: "add" op: "AddV2" input: "i" input: "one"
       attr { key: "T" value { type: DT_INT32 } } }
     ret { key: "y" value: "add:z:0" }
+  }
+  function {
+    signature { name: "Positive" input_arg { name: "x" type: DT_FLOAT }
+      output_arg { name: "y" type: DT_BOOL } }
+    node_def { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }
+    node_def { name: "more" op: "Greater" input: "x" input: "zero:output:0"
+      attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "y" value: "more:z:0" }
   }
 }
 )";
@@ -200,6 +212,70 @@ TEST_F(ExpandFunctionsTest, ALoopIsAFrame) {
   EXPECT_TRUE(step->targets.empty());
 }
 
+// Whether `node` comes after one of this name, along data and control edges.
+bool ComesAfter(const Node* node, std::string_view name) {
+  std::unordered_set<const Node*> seen = {node};
+  std::vector<const Node*> queue = {node};
+  for (size_t i = 0; i < queue.size(); ++i) {
+    if (queue[i]->name() == name) return true;
+    const auto add = [&](const Node* before) {
+      if (before != nullptr && seen.insert(before).second) queue.push_back(before);
+    };
+    for (const Output& input : queue[i]->inputs()) add(input.node);
+    for (const Node* before : queue[i]->control_inputs()) add(before);
+  }
+  return false;
+}
+
+TEST_F(ExpandFunctionsTest, WhoReadsACallComesAfterWhatTheCallWaitsFor) {
+  Node* first =
+      Add({.name = "first", .op = "Assert", .inputs = {{p_, 0}, {x_, 0}}, .attrs = {{"T", one_}}});
+  const std::vector<Node*> calls = {
+      Add({.op = "Deep", .inputs = {{x_, 0}}, .control_inputs = {first}}),
+      Add({.op = "If",
+           .inputs = {{p_, 0}, {x_, 0}},
+           .control_inputs = {first},
+           .attrs = {{"Tout", one_},
+                     {"then_branch", FunctionRef{"Twice", {}}},
+                     {"else_branch", FunctionRef{"Deep", {}}}}}),
+      Add({.op = "While",
+           .inputs = {{i_, 0}},
+           .control_inputs = {first},
+           .attrs = {{"cond", FunctionRef{"Below3", {}}}, {"body", FunctionRef{"Next", {}}}}})};
+  for (Node* call : calls) {
+    Result<StepGraph> step = Expand({call, 0});
+    ASSERT_TRUE(step.ok()) << step.status().ToString();
+    EXPECT_TRUE(ComesAfter(step->fetches[0].node, "first")) << GraphText(*step->graph);
+    // And who waits for it does.
+    Node* waits = Add({.op = "Identity", .inputs = {{x_, 0}}, .control_inputs = {call}});
+    step = Expand({waits, 0});
+    ASSERT_TRUE(step.ok()) << step.status().ToString();
+    EXPECT_TRUE(ComesAfter(step->fetches[0].node, "first")) << GraphText(*step->graph);
+  }
+}
+
+// What the loop waits for is in another frame than its body.
+TEST_F(ExpandFunctionsTest, ALoopWaitsWhereItIsEntered) {
+  Node* first =
+      Add({.name = "first", .op = "Assert", .inputs = {{p_, 0}, {x_, 0}}, .attrs = {{"T", one_}}});
+  Node* y =
+      Add({.name = "loop",
+           .op = "While",
+           .inputs = {{x_, 0}},
+           .control_inputs = {first},
+           .attrs = {{"cond", FunctionRef{"Positive", {}}}, {"body", FunctionRef{"Note", {}}}}});
+  const Result<StepGraph> step = Expand({y, 0});
+  ASSERT_TRUE(step.ok()) << step.status().ToString();
+  const Node* enter = step->graph->FindNode("loop/Enter");
+  ASSERT_NE(enter, nullptr);
+  EXPECT_TRUE(ComesAfter(enter, "first"));
+  const Node* say = step->graph->FindNode("loop/body/say");
+  ASSERT_NE(say, nullptr) << GraphText(*step->graph);
+  for (const Node* before : say->control_inputs()) {
+    EXPECT_TRUE(before->name().starts_with("loop/body/")) << before->Label();
+  }
+}
+
 TEST_F(ExpandFunctionsTest, EndlessRecursionShowsItsCycle) {
   Node* y = Add({.name = "call", .op = "Again", .inputs = {{x_, 0}}});
   const Status status = Expand({y, 0}).status();
@@ -314,6 +390,74 @@ TEST_F(ExpandFunctionsTest, AStepThatLeadsABatchRunsItsFunction) {
   refused.Set("batch_padding_policy", "BATCH_DOWN");
   Node* down = Add({.op = "BatchFunction", .inputs = {{x_, 0}}, .attrs = refused});
   EXPECT_EQ(Expand({down, 0}).status().code(), Code::kUnimplemented);
+}
+
+// F0 calls F1 `calls` times, each with what the one before gave, F1 likewise F2, and so on; the
+// last one is Neg.
+std::string Chain(int functions, int calls) {
+  std::string text = "library {\n";
+  for (int i = 0; i < functions; ++i) {
+    text += StrCat("function { signature { name: \"F", i,
+                   "\" input_arg { name: \"x\" type: DT_FLOAT } output_arg { name: \"y\" type: "
+                   "DT_FLOAT } }\n");
+    std::string from = "x";
+    for (int c = 0; c < calls; ++c) {
+      const std::string op = i + 1 == functions ? "Neg" : StrCat("F", i + 1);
+      text += StrCat("node_def { name: \"c", c, "\" op: \"", op, "\" input: \"", from, "\"");
+      if (op == "Neg") text += " attr { key: \"T\" value { type: DT_FLOAT } }";
+      text += " }\n";
+      from = StrCat("c", c, ":y:0");
+    }
+    text += StrCat("ret { key: \"y\" value: \"", from, "\" } }\n");
+  }
+  return text + "}\n";
+}
+
+// What expanding a call of F0 visits.
+class ExpandWorkTest : public ExpandFunctionsTest {
+ protected:
+  Status ExpandChain(int functions, int calls) {
+    const Status imported = ImportGraphDefText(Chain(functions, calls), graph_).status();
+    EXPECT_TRUE(imported.ok()) << imported.ToString();
+    Node* y = Add({.name = "call", .op = "F0", .inputs = {{x_, 0}}});
+    Result<StepGraph> step =
+        Prune(graph_, {.feeds = {{x_, 0}}, .fetches = {{y, 0}}, .targets = {}});
+    EXPECT_TRUE(step.ok());
+    step->work = &work_;
+    const Result<StepGraph> expanded = ExpandFunctions(*step, graph_.library(), {.work = &work_});
+    return expanded.status();
+  }
+  WorkBudget work_;
+};
+
+TEST_F(ExpandWorkTest, AChainIsLinear) {
+  ASSERT_TRUE(ExpandChain(500, 1).ok());
+  EXPECT_LE(work_.visited(), 500 * 8);
+}
+
+TEST_F(ExpandWorkTest, ALongChainIsRefusedBeforeItIsExpanded) {
+  const Status status = ExpandChain(2000, 1);
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("F0 'call'"));
+  EXPECT_LE(work_.visited(), 2000);
+}
+
+TEST_F(ExpandWorkTest, ABombIsRefusedFromItsCounts) {
+  const Status status = ExpandChain(15, 10);
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("2097152 nodes"));
+  EXPECT_LE(work_.visited(), 15 * 10 + 10);
+}
+
+TEST_F(ExpandWorkTest, ACancelledExpansionEnds) {
+  CancellationManager cancellation;
+  cancellation.Cancel(Cancelled("enough"));
+  work_ = WorkBudget({.what = "it was still being compiled", .cancellations = {&cancellation}});
+  (void)work_.Begin("expanding functions");
+  const Status status = ExpandChain(10, 3);
+  EXPECT_EQ(status.code(), Code::kCancelled) << status.ToString();
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("enough (it was still being compiled: expanding functions"));
 }
 
 }  // namespace

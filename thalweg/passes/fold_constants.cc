@@ -25,7 +25,13 @@ class Folder {
     }
     for (const Output& fetch : step_.fetches) needed_[fetch.node->id()] = true;
     for (const Node* target : step_.targets) needed_[target->id()] = true;
-    for (const Node* node : nodes) Look(*node);
+    for (const Node* node : nodes) {
+      RETURN_IF_ERROR(step_.Visit(*node));
+      Look(*node);
+      // An evaluation may have been ended.
+      if (evaluated_ && step_.work != nullptr) RETURN_IF_ERROR(step_.work->Look());
+      evaluated_ = false;
+    }
     if (!folded_) return step_;
     for (const Node* node : nodes) {
       if (IsKnown(*node)) continue;  // made when somebody reads it
@@ -77,7 +83,8 @@ class Folder {
       if (!IsKnown(*input.node)) return;
       inputs.push_back(values_[input.node->id()][input.index]);
     }
-    Result<std::vector<Tensor>> outputs = evaluator_.Evaluate(node, inputs);
+    evaluated_ = true;
+    Result<std::vector<Tensor>> outputs = evaluator_.Evaluate(node, inputs, step_.work);
     if (!outputs.ok()) return;
     for (const Tensor& output : *outputs) {
       if (output.empty() || static_cast<int64_t>(output.bytes()) > limit_) return;
@@ -181,6 +188,7 @@ class Folder {
   const int64_t limit_;
   GraphCopier copier_;
   bool folded_ = false;
+  bool evaluated_ = false;
   std::vector<std::vector<Tensor>> values_;  // by id; empty where unknown
   std::vector<bool> same_;                   // its output is its first input
   std::vector<bool> needed_;                 // by a fetch, a target or a control edge

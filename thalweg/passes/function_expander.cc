@@ -10,10 +10,6 @@
 namespace thalweg {
 namespace {
 
-// Calls of one function inside each other, and of any.
-constexpr int kMaxRecursion = 64;
-constexpr int kMaxDepth = 512;
-
 constexpr std::string_view kCalls[] = {"BatchFunction",
                                        "Case",
                                        "For",
@@ -33,17 +29,6 @@ constexpr std::string_view kCalls[] = {"BatchFunction",
 // Whether the scope is a function's, not that of a call in it.
 bool IsFunction(const CallScope& scope) {
   return scope.outer != nullptr && scope.outer->depth != scope.depth;
-}
-
-// "f -> g -> f", from the call before this one of the same function.
-std::string CycleText(const CallScope& scope) {
-  std::string text(scope.function);
-  for (const CallScope* s = scope.outer; s != nullptr && !s->function.empty(); s = s->outer) {
-    if (!IsFunction(*s)) continue;
-    text = StrCat(s->function, " -> ", text);
-    if (s->function == scope.function) break;
-  }
-  return text;
 }
 
 Status CheckSignature(const FunctionBody& body, const std::vector<Output>& args) {
@@ -69,6 +54,21 @@ void AddOnce(std::vector<Node*>& nodes, Node* node) {
 }
 
 }  // namespace
+
+std::vector<FunctionRef> FunctionsOf(const FunctionLibrary& library, const Node& node) {
+  if (library.FindOp(node.op_name()) == &node.op()) return {{node.op_name(), node.attrs()}};
+  std::vector<FunctionRef> functions;
+  for (const AttrDef& attr : node.op().def.attrs) {
+    const AttrValue* const value = node.FindAttr(attr.name);
+    if (value == nullptr) continue;
+    if (const FunctionRef* one = value->GetIf<FunctionRef>(); one != nullptr) {
+      functions.push_back(*one);
+    } else if (const auto* list = value->GetIf<std::vector<FunctionRef>>(); list != nullptr) {
+      functions.insert(functions.end(), list->begin(), list->end());
+    }
+  }
+  return functions;
+}
 
 bool FunctionExpander::IsCall(const Node& node) const {
   const std::string& op = node.op_name();
@@ -110,20 +110,44 @@ CallScope FunctionExpander::Inner(const CallScope& scope, std::string_view funct
 }
 
 Status FunctionExpander::CheckDepth(const CallScope& scope) const {
-  int same = 0;
+  if (scope.depth <= kMaxCallDepth) return OkStatus();
+  return ResourceExhausted("function '", scope.function, "' is called inside more than ",
+                           kMaxCallDepth, " other calls");
+}
+
+bool FunctionExpander::IsRecursive(const Node& node, const CallScope& scope) const {
+  const std::vector<FunctionRef> called = FunctionsOf(library_, node);
   for (const CallScope* s = &scope; s != nullptr; s = s->outer) {
-    if (IsFunction(*s) && s->function == scope.function) ++same;
+    if (!IsFunction(*s)) continue;
+    for (const FunctionRef& function : called) {
+      if (function.name == s->function) return true;
+    }
   }
-  if (same > kMaxRecursion) {
-    return InvalidArgument("function '", scope.function,
-                           "' calls itself without end: ", CycleText(scope), " (more than ",
-                           kMaxRecursion, " calls inside each other)");
+  return false;
+}
+
+// Only the values of a step say how often a function calls itself: what stands in its own body is
+// called when the step comes to it.
+Result<Expansion> FunctionExpander::LeaveCall(const Call& call, const CallScope& scope) {
+  const Node& node = call.node;
+  std::vector<DType> args, results;
+  for (const Output& input : call.inputs) args.push_back(input.dtype());
+  for (int i = 0; i < node.num_outputs(); ++i) results.push_back(node.output_type(i));
+  std::vector<Node*> controls;
+  if (call.inputs.empty()) AddOnce(controls, scope.gate);
+  AddOnce(controls, scope.before);
+  ASSIGN_OR_RETURN(Node * made, Make(scope, "_RuntimeCall", "call", call.inputs,
+                                     {{"Tin", std::move(args)},
+                                      {"Tout", std::move(results)},
+                                      {"call", FunctionRef{node.op_name(), node.attrs()}}},
+                                     std::move(controls)));
+  Expansion left;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    RETURN_IF_ERROR(NodeMaker::RefineShape({made, i}, node.output_shape(i)));
+    left.outputs.push_back({made, i});
   }
-  if (scope.depth > kMaxDepth) {
-    return ResourceExhausted("function '", scope.function, "' is called inside more than ",
-                             kMaxDepth, " other calls");
-  }
-  return OkStatus();
+  if (node.op().def.is_stateful) left.after = made;
+  return left;
 }
 
 Result<CallScope> FunctionExpander::Enter(const Call& call, const CallScope& outer) {
@@ -134,13 +158,37 @@ Result<CallScope> FunctionExpander::Enter(const Call& call, const CallScope& out
   if (call.node.site() != 0) {
     scope.site = to_.InternSite(call.node.graph().Site(call.node.site()));
   }
-  if (call.controls.empty()) return scope;
+  if (call.controls.empty() && !call.may_be_dead) return scope;
   std::vector<Node*> controls = call.controls;
-  AddOnce(controls, outer.gate);
-  AddOnce(controls, outer.before);
-  ASSIGN_OR_RETURN(scope.before, Make(scope, "NoOp", "before", {}, {}, std::move(controls)));
-  if (outer.gate != nullptr) scope.gate = scope.before;
+  if (call.may_be_dead) {
+    for (const Output& input : call.inputs) {
+      ASSIGN_OR_RETURN(Node * live, Liveness(input, outer));
+      AddOnce(controls, live);
+    }
+  }
+  if (!call.in_loop) {  // these are of the frame around it
+    AddOnce(controls, outer.gate);
+    AddOnce(controls, outer.before);
+  }
+  ASSIGN_OR_RETURN(Node * entry, Make(scope, "NoOp", "before", {}, {}, std::move(controls)));
+  if (outer.gate != nullptr || call.may_be_dead) scope.gate = entry;
+  const bool waits = !call.controls.empty() || (outer.before != nullptr && !call.in_loop);
+  scope.before = waits ? entry : nullptr;
   return scope;
+}
+
+// What reads the outputs comes after what the call waits for, and in a loop after its effects:
+// nothing else of an iteration waits for those.
+Status FunctionExpander::HoldBack(const Call& call, const CallScope& scope, Expansion* made) {
+  std::vector<Node*> controls;
+  if (!call.controls.empty()) controls.push_back(scope.before);
+  if (call.in_loop) AddOnce(controls, made->after);
+  if (controls.empty()) return OkStatus();
+  for (Output& output : made->outputs) {
+    ASSIGN_OR_RETURN(Node * held, Make(scope, "Identity", "held", {output}, {}, controls));
+    output = {held, 0};
+  }
+  return OkStatus();
 }
 
 Result<Expansion> FunctionExpander::Expand(const Call& given, const CallScope& outer) {
@@ -151,7 +199,21 @@ Result<Expansion> FunctionExpander::Expand(const Call& given, const CallScope& o
     ASSIGN_OR_RETURN(Node * value, Make(scope, "Identity", "value", {input}));
     input = {value, 0};
   }
-  ASSIGN_OR_RETURN(Expansion made, Dispatch(call, scope));
+  if (call.own != nullptr) {
+    call.own->inputs = call.inputs;
+    for (Output& input : call.inputs) {
+      ASSIGN_OR_RETURN(Node * x, Make(scope, "Identity", "x", {input}));
+      call.own->xs.push_back({x, 0});
+      input = {x, 0};
+    }
+  }
+  ASSIGN_OR_RETURN(Expansion made,
+                   IsRecursive(call.node, scope) ? LeaveCall(call, scope) : Dispatch(call, scope));
+  if (call.own != nullptr) {
+    call.own->ys = made.outputs;
+    call.own->done = ++events_;
+  }
+  made.entry = scope.before == nullptr ? scope.gate : scope.before;
   if (made.outputs.size() != static_cast<size_t>(call.node.num_outputs())) {
     return InvalidArgument(call.node.Label(), " has ", call.node.num_outputs(),
                            " outputs, its function returns ", made.outputs.size(), " values");
@@ -163,6 +225,7 @@ Result<Expansion> FunctionExpander::Expand(const Call& given, const CallScope& o
                              ", its function returns ", made.outputs[i].dtype());
     }
   }
+  RETURN_IF_ERROR(HoldBack(call, scope, &made));
   return made;
 }
 
@@ -175,7 +238,9 @@ Result<Expansion> FunctionExpander::Dispatch(const Call& call, const CallScope& 
     if (op == "For") return LowerFor(call, scope);
     if (op == "MapDefun") return LowerMap(call, scope);
     if (op == "BatchFunction") return LowerBatch(call, scope);
-    if (op == "SymbolicGradient") return LowerGradient(call, scope);
+    if (op == "SymbolicGradient") {
+      return IsLate(call) ? LeaveGradient(call, scope) : LowerGradient(call, scope);
+    }
   }
   ASSIGN_OR_RETURN(const FunctionRef function, CalledFunction(call.node));
   ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionBody> body, Body(function));
@@ -190,14 +255,20 @@ Result<Expansion> FunctionExpander::Inline(const FunctionBody& body,
   RETURN_IF_ERROR(CheckDepth(scope));
   RETURN_IF_ERROR(CheckSignature(body, args));
   const auto size = static_cast<size_t>(body.graph->num_nodes());
-  Copies copies{std::vector<Node*>(size), std::vector<std::vector<Output>>(size),
-                std::vector<bool>(size), body.has_switches};
+  Copies copies{std::vector<Node*>(size),
+                std::vector<std::vector<Output>>(size),
+                std::vector<bool>(size),
+                body.has_switches,
+                ControlContexts(body.graph->num_nodes()),
+                FindForwardCalls({body.order.begin(), body.order.end()}, *body.graph)};
   for (size_t i = 0; i < args.size(); ++i) {
     copies.values[body.args[i]->id()] = {args[i]};
     copies.blind[body.args[i]->id()] = !carries.empty() && !carries[i];
   }
   const std::vector<PartialShape> loop_shapes = LoopShapes(library_, body, args);
   for (const Node* node : body.order) {
+    copies.contexts.Add(*node);
+    if (options_.work != nullptr) RETURN_IF_ERROR(options_.work->Visit(1 + node->num_inputs()));
     RETURN_IF_ERROR(IsCall(*node) ? InlineCall(*node, scope, copies)
                                   : InlineNode(*node, scope, copies));
     if (!loop_shapes.empty() && node->control() == Node::Control::kMerge) {
@@ -252,7 +323,12 @@ Status FunctionExpander::Sources(const Node& node, const CallScope& scope, Copie
     AddOnce(*controls, control);
   }
   if (!carried && controls->empty()) AddOnce(*controls, scope.gate);
-  if (node.op().def.is_stateful) AddOnce(*controls, scope.before);
+  // Loops of the body wait as they are entered.
+  const int frames = copies.contexts.frames(node);
+  const bool waits = node.control() == Node::Control::kEnter
+                         ? frames == 1
+                         : node.op().def.is_stateful && frames == 0;
+  if (waits) AddOnce(*controls, scope.before);
   return OkStatus();
 }
 
@@ -280,8 +356,14 @@ Status FunctionExpander::InlineCall(const Node& node, const CallScope& scope, Co
     ASSIGN_OR_RETURN(Node * control, ControlOf(*before, scope, copies));
     if (control != scope.gate) AddOnce(controls, control);
   }
-  ASSIGN_OR_RETURN(Expansion made, Expand({node, std::move(inputs), std::move(controls)}, scope));
-  copies.nodes[node.id()] = made.after;
+  Call call{.node = node,
+            .inputs = std::move(inputs),
+            .controls = std::move(controls),
+            .may_be_dead = copies.contexts.conditional(node),
+            .in_loop = copies.contexts.frames(node) > 0};
+  Connect(copies.forwards, &call);
+  ASSIGN_OR_RETURN(Expansion made, Expand(call, scope));
+  copies.nodes[node.id()] = made.after == nullptr && made.outputs.empty() ? made.entry : made.after;
   copies.values[node.id()] = std::move(made.outputs);
   return OkStatus();
 }

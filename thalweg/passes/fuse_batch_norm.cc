@@ -37,9 +37,9 @@ struct Backward {
   const Node* norm = nullptr;  // whose relu it is
 };
 
-class Fuser {
+class BatchNormFuser {
  public:
-  explicit Fuser(const StepGraph& step) : step_(step), copier_(step) {}
+  explicit BatchNormFuser(const StepGraph& step) : step_(step), copier_(step) {}
 
   Result<StepGraph> Run() {
     const std::vector<Node*> nodes = step_.graph->Nodes();
@@ -203,6 +203,6 @@ class Fuser {
 
 }  // namespace
 
-Result<StepGraph> FuseBatchNorms(const StepGraph& step) { return Fuser(step).Run(); }
+Result<StepGraph> FuseBatchNorms(const StepGraph& step) { return BatchNormFuser(step).Run(); }
 
 }  // namespace thalweg

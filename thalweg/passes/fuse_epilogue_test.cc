@@ -19,7 +19,7 @@ Status Square(ShapeContext& c) {
   return OkStatus();
 }
 
-Status Image(ShapeContext& c) {
+Status EpilogueImage(ShapeContext& c) {
   c.set_output(0, PartialShape{2, 5, 5, 64});
   return OkStatus();
 }
@@ -33,7 +33,7 @@ class FuseEpilogueTest : public ::testing::Test {
     }
     ops->Op("BiasAdd").Shape(Square);
     for (const char* op : {"Conv2D", "FusedBatchNormV3", "_FusedConv2D"}) {
-      ops->Op(op).Shape(Image);
+      ops->Op(op).Shape(EpilogueImage);
     }
     for (const char* op : {"TensorArrayV3", "TensorArraySizeV3"}) {
       ops->Op(op).Shape([](ShapeContext&) { return OkStatus(); });

@@ -18,6 +18,7 @@ bool StepGraph::IsFeed(const Node& node) const {
 GraphCopier::GraphCopier(const StepGraph& from) : from_(from) {
   to_.graph = std::make_shared<Graph>(from.graph->shared_registry());
   to_.graph->versions() = from.graph->versions();
+  to_.work = from.work;
   nodes_.resize(static_cast<size_t>(from.graph->num_nodes()));
 }
 
@@ -32,6 +33,7 @@ Output GraphCopier::Map(const Output& old) const {
 }
 
 Node* GraphCopier::Copy(const Node& old) {
+  if (visited_.ok()) visited_ = from_.Visit(old);
   std::vector<Output> inputs;
   inputs.reserve(static_cast<size_t>(old.num_inputs()));
   std::vector<int> open;
@@ -40,11 +42,10 @@ Node* GraphCopier::Copy(const Node& old) {
     if (inputs.back().node == nullptr) open.push_back(i);
   }
   std::vector<Node*> controls;
+  std::unordered_set<const Node*> seen;
   for (const Node* before : old.control_inputs()) {
     Node* const now = Map(before);
-    if (now != nullptr && std::find(controls.begin(), controls.end(), now) == controls.end()) {
-      controls.push_back(now);
-    }
+    if (now != nullptr && seen.insert(now).second) controls.push_back(now);
   }
   Node* const now = to_.graph->CopyNode(old, std::move(inputs), std::move(controls));
   for (int i : open) open_.push_back({now, i, old.input(i)});
@@ -61,6 +62,7 @@ void GraphCopier::SetOrigin(const Node& now, const Node* origin) {
 }
 
 Result<StepGraph> GraphCopier::Finish() {
+  RETURN_IF_ERROR(visited_);
   for (const OpenEdge& edge : open_) {
     const Output source = Map(edge.old_source);
     if (source.node == nullptr) {
@@ -72,6 +74,7 @@ Result<StepGraph> GraphCopier::Finish() {
   to_.origins.resize(static_cast<size_t>(to_.graph->num_nodes()));
   to_.feeds.clear();
   for (const Output& feed : from_.feeds) to_.feeds.push_back(Map(feed));
+  to_.fetches.reserve(from_.fetches.size());
   for (const Output& fetch : from_.fetches) {
     to_.fetches.push_back(Map(fetch));
     if (to_.fetches.back().node == nullptr) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "thalweg/passes/pass.h"
@@ -39,7 +40,8 @@ class GraphCopier {
   // Null when dropped.
   Output Map(const Output& old) const;
   Node* Map(const Node* old) const { return nodes_[old->id()]; }
-  // Closes the loops, maps feeds, fetches and targets. Internal when one of them was dropped.
+  // Closes the loops, maps feeds, fetches and targets. Internal when one of them was dropped; the
+  // error of the step's budget where Copy() went beyond it.
   Result<StepGraph> Finish();
 
  private:
@@ -53,6 +55,7 @@ class GraphCopier {
   std::vector<Node*> nodes_;  // by old id
   std::unordered_map<Output, Output, OutputHash> redirected_;
   std::vector<OpenEdge> open_;
+  Status visited_;
 };
 
 }  // namespace thalweg

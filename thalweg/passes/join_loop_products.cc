@@ -36,9 +36,9 @@ bool IsProduct(const Node& node) {
          node.FindAttr("_class") == nullptr && IsLarge(node);
 }
 
-class Joiner {
+class LoopProductJoiner {
  public:
-  explicit Joiner(const StepGraph& step) : step_(step), copier_(step) {}
+  explicit LoopProductJoiner(const StepGraph& step) : step_(step), copier_(step) {}
 
   Result<StepGraph> Run() {
     const std::vector<Node*> nodes = step_.graph->Nodes();
@@ -263,6 +263,6 @@ class Joiner {
 
 }  // namespace
 
-Result<StepGraph> JoinLoopProducts(const StepGraph& step) { return Joiner(step).Run(); }
+Result<StepGraph> JoinLoopProducts(const StepGraph& step) { return LoopProductJoiner(step).Run(); }
 
 }  // namespace thalweg

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SymbolicGradient: the function's body as primitives, and its gradient's nodes behind them.
+#include "thalweg/graph/variable_zeros.h"
 #include "thalweg/passes/function_expander.h"
 
 namespace thalweg {
 namespace {
-
-bool HasDerivative(DType dtype) { return IsFloating(dtype) || IsComplex(dtype); }
 
 Result<Node*> AddArg(Graph& graph, const Output& like, size_t index) {
   NodeSpec spec;
@@ -52,7 +51,9 @@ Result<std::shared_ptr<FunctionBody>> FunctionExpander::GradientBody(const Funct
   std::vector<Output> ys;
   std::vector<Output> grad_ys;
   for (size_t i = 0; i < made.outputs.size(); ++i) {
-    if (!HasDerivative(made.outputs[i].dtype())) continue;
+    const DType type = made.outputs[i].dtype();
+    if (!HasFunctionGradient(type)) continue;
+    if (type == DType::kVariant && args[num_xs + i].dtype() != type) continue;  // it has none
     ys.push_back(made.outputs[i]);
     grad_ys.push_back(args[num_xs + i]);
     if (grad_ys.back().dtype() != ys.back().dtype()) {
@@ -63,13 +64,14 @@ Result<std::shared_ptr<FunctionBody>> FunctionExpander::GradientBody(const Funct
   std::vector<Output> xs;
   std::vector<size_t> place;
   for (size_t i = 0; i < num_xs; ++i) {
-    if (!HasDerivative(args[i].dtype()) && args[i].dtype() != DType::kResource) continue;
+    if (!HasFunctionGradient(args[i].dtype()) && args[i].dtype() != DType::kResource) continue;
     xs.push_back(args[i]);
     place.push_back(i);
   }
   std::vector<Output> found(xs.size());
   if (!xs.empty() && !ys.empty()) {
-    ASSIGN_OR_RETURN(found, options_.gradients(body->graph.get(), ys, xs, grad_ys));
+    ASSIGN_OR_RETURN(
+        found, options_.gradients(body->graph.get(), ys, xs, grad_ys, nullptr, options_.work));
   }
   body->rets.resize(num_xs);
   for (size_t i = 0; i < xs.size(); ++i) body->rets[place[i]] = found[i];
@@ -81,17 +83,19 @@ Result<std::shared_ptr<FunctionBody>> FunctionExpander::GradientBody(const Funct
   return body;
 }
 
-// What an input gets that no path leads to.
-Result<Output> FunctionExpander::ZeroGradient(const Output& arg, Graph* graph) {
-  if (arg.dtype() != DType::kResource) {
-    ASSIGN_OR_RETURN(Node * zeros, graph->AddNode({.op = "ZerosLike", .inputs = {arg}}));
+bool HasFunctionGradient(DType dtype) {
+  return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kVariant;
+}
+
+Result<Output> ZeroGradient(const Output& input, Graph* graph) {
+  if (input.dtype() != DType::kResource) {
+    ASSIGN_OR_RETURN(Node * zeros, graph->AddNode({.op = "ZerosLike", .inputs = {input}}));
     return Output{zeros, 0};
   }
-  const HandleShape* handle = arg.node->output_handle_shape(arg.index);
-  const DType dtype = handle == nullptr ? DType::kFloat : handle->dtype;
+  const DType dtype = VariableType(input);
   ASSIGN_OR_RETURN(
       Node * value,
-      graph->AddNode({.op = "ReadVariableOp", .inputs = {arg}, .attrs = {{"dtype", dtype}}}));
+      graph->AddNode({.op = "ReadVariableOp", .inputs = {input}, .attrs = {{"dtype", dtype}}}));
   ASSIGN_OR_RETURN(Node * zeros, graph->AddNode({.op = "ZerosLike", .inputs = {{value, 0}}}));
   return Output{zeros, 0};
 }

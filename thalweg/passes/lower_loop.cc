@@ -127,11 +127,15 @@ Result<Expansion> FunctionExpander::BuildLoop(Loop& loop, const CallScope& scope
 }
 
 Status FunctionExpander::EnterLoop(Loop& loop, const CallScope& scope) {
+  // What the loop waits for stays outside: no variable enters before it.
+  std::vector<Node*> before;
+  if (scope.before != nullptr) before.push_back(scope.before);
   const auto enter = [&](const Output& value, bool constant) -> Result<Output> {
     ASSIGN_OR_RETURN(Node * made, Make(scope, "Enter", "Enter", {value},
                                        {{"frame_name", loop.frame},
                                         {"is_constant", constant},
-                                        {"parallel_iterations", loop.parallel_iterations}}));
+                                        {"parallel_iterations", loop.parallel_iterations}},
+                                       constant ? std::vector<Node*>() : before));
     return Output{made, 0};
   };
   const std::vector<PartialShape> shapes = StableShapes(loop);
@@ -155,6 +159,7 @@ Status FunctionExpander::LoopCondition(Loop& loop, const CallScope& scope) {
   const std::string_view function =
       loop.is_for() ? std::string_view() : std::string_view(loop.condition->name);
   CallScope inner = Inner(scope, function, "cond");
+  inner.before = nullptr;
   for (Node* merge : loop.merges) {
     if (inner.gate == scope.gate && merge != nullptr) inner.gate = merge;
   }
@@ -180,7 +185,7 @@ Status FunctionExpander::LoopCondition(Loop& loop, const CallScope& scope) {
 
 Status FunctionExpander::LoopBody(Loop& loop, const CallScope& scope) {
   CallScope inner = Inner(scope, loop.body->name, "body");
-  inner.gate = nullptr;
+  inner.gate = inner.before = nullptr;
   for (size_t i = 0; i < loop.inputs.size(); ++i) {
     Output inside = loop.values[i];
     Output outside = loop.inputs[i];

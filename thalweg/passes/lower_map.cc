@@ -110,10 +110,13 @@ Status FunctionExpander::CountRows(Map& map, const CallScope& scope) {
 
 Result<Output> FunctionExpander::EnterMap(const Map& map, const CallScope& scope,
                                           const Output& value, bool constant) {
+  std::vector<Node*> before;
+  if (!constant && scope.before != nullptr) before.push_back(scope.before);
   ASSIGN_OR_RETURN(Node * made, Make(scope, "Enter", "Enter", {value},
                                      {{"frame_name", map.frame},
                                       {"is_constant", constant},
-                                      {"parallel_iterations", int64_t{10}}}));
+                                      {"parallel_iterations", int64_t{10}}},
+                                     std::move(before)));
   return Output{made, 0};
 }
 
@@ -142,6 +145,7 @@ Status FunctionExpander::BeginMap(Map& map, const CallScope& scope) {
 
 Status FunctionExpander::MapBody(Map& map, const CallScope& scope) {
   CallScope inner = Inner(scope, map.body->name, "body");
+  inner.before = nullptr;
   ASSIGN_OR_RETURN(inner.gate, Make(inner, "Identity", "row", {map.inside[0]}));
   const Output row{inner.gate, 0};
   ASSIGN_OR_RETURN(const Output axis, Constant(inner, Tensor::Scalar(int32_t{0})));

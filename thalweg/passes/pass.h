@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/base/work_budget.h"
 #include "thalweg/graph/graph.h"
 
 namespace thalweg {
@@ -27,9 +28,16 @@ struct StepGraph {
   // By id: the user's node that this one is, or stands in for; null for nodes a pass made. The
   // user's graph must outlive the StepGraph.
   std::vector<const Node*> origins;
+  // What the passes may still visit, and count there; null: as much as they like.
+  WorkBudget* work = nullptr;
 
   const Node* Origin(const Node& node) const { return origins[node.id()]; }
   bool IsFeed(const Node& node) const;
+  // A pass has come to this node.
+  Status Visit(const Node& node) const {
+    if (work == nullptr) return OkStatus();
+    return work->Visit(1 + node.num_inputs() + static_cast<int64_t>(node.control_inputs().size()));
+  }
 };
 
 // "Placeholder", "PlaceholderV2", "PlaceholderWithDefault": places for feeds.

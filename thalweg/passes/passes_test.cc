@@ -44,7 +44,8 @@ void ExpectSorted(const StepGraph& step) {
 // Adds and negates floats; counts.
 class TestEvaluator : public Evaluator {
  public:
-  Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs) override {
+  Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs,
+                                       WorkBudget*) override {
     ++calls;
     if (node.op_name() == "Add") {
       return std::vector<Tensor>{

@@ -2,6 +2,10 @@
 #include "thalweg/passes/place.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 namespace thalweg {
 namespace {
@@ -15,6 +19,34 @@ std::string At(const Node& node) {
   return node.site() == 0
              ? node.Label()
              : StrCat(node.Label(), " (created at ", node.graph().Site(node.site()), ")");
+}
+
+bool TakesHandle(const Node& node) {
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const Output& input = node.input(i);
+    if (input.node != nullptr && input.dtype() == DType::kResource) return true;
+  }
+  return false;
+}
+
+// Kinds of devices that TensorFlow's programs name and that a machine may lack. Any other name is
+// taken for a mistake where there is no such device.
+bool IsAccelerator(std::string_view type) {
+  constexpr std::array<std::string_view, 6> kTypes = {"GPU",        "TPU",     "SYCL",
+                                                      "TPU_SYSTEM", "XLA_CPU", "XLA_GPU"};
+  return std::ranges::count(kTypes, type) > 0;
+}
+
+Status CannotAssign(const Node& node, std::string_view why, PlacementRule rule) {
+  return InvalidArgument("Cannot assign a device for operation ", node.name(), ": ", why,
+                         rule == PlacementRule::kSoft
+                             ? "; soft placement changes neither job nor task"
+                             : "; allow_soft_placement of the session's ConfigProto is off");
+}
+
+// What soft placement keeps of a constraint.
+DeviceName TaskOf(const DeviceName& name) {
+  return {.job = name.job, .replica = name.replica, .task = name.task, .type = {}, .index = {}};
 }
 
 }  // namespace
@@ -72,52 +104,71 @@ Result<ConstraintPlacer::Mask> ConstraintPlacer::RunnableMask(
   return all.IsEmpty() ? must : all;
 }
 
-// The devices that meet the constraints of all nodes; 0 when there are none.
-namespace {
-
-bool TakesHandle(const Node& node) {
-  for (int i = 0; i < node.num_inputs(); ++i) {
-    const Output& input = node.input(i);
-    if (input.node != nullptr && input.dtype() == DType::kResource) return true;
+ConstraintPlacer::Mask ConstraintPlacer::Admitted(const DeviceName& constraint) const {
+  Mask mask(options_.devices.size());
+  for (size_t d = 0; d < options_.devices.size(); ++d) {
+    if (constraint.Admits(options_.devices[d]->name())) mask.Add(d);
   }
-  return false;
+  return mask;
 }
 
-}  // namespace
+std::string ConstraintPlacer::DevicesHere() const {
+  std::string here;
+  for (const Device* device : options_.devices) {
+    here += StrCat(here.empty() ? "" : ", ", device->full_name());
+  }
+  return StrCat("(devices: ", here, ")");
+}
 
+Result<DeviceName> ConstraintPlacer::Wanted(const Node& node, const std::string& device) {
+  Result<DeviceName> name = DeviceName::Parse(device);
+  if (!name.ok()) return name.status().WithContext(At(node));
+  if (options_.rule != PlacementRule::kAcceleratorsToCpu || !name->type.has_value() ||
+      !IsAccelerator(*name->type)) {
+    return name;
+  }
+  const auto is_of_that_type = [&](const Device* d) { return d->type() == *name->type; };
+  if (std::ranges::any_of(options_.devices, is_of_that_type)) return name;
+  if (!std::exchange(warned_, true)) {
+    options_.logger.Warning(At(node), " asks for '", device, "'; there is no ", *name->type,
+                            " here, so the CPU runs it, and all else that asks for one (a "
+                            "ConfigProto with allow_soft_placement says that this is meant, one "
+                            "without that it is an error; said once)");
+  }
+  name->type = kCpu;
+  name->index.reset();
+  return name;
+}
+
+// The devices that meet the constraints of all nodes.
 Result<ConstraintPlacer::Mask> ConstraintPlacer::ConstraintMask(
-    const std::vector<const Node*>& members, std::string* text) const {
-  DeviceName merged;
-  const Node* first = nullptr;
+    const std::vector<const Node*>& members, Constraint* constraint) {
   for (const Node* node : members) {
     if (node->device().empty()) continue;
-    Result<DeviceName> name = DeviceName::Parse(node->device());
-    if (!name.ok()) return name.status().WithContext(At(*node));
-    Result<DeviceName> both = merged.MergeWith(*name);
+    ASSIGN_OR_RETURN(const DeviceName name, Wanted(*node, node->device()));
+    Result<DeviceName> both = constraint->name.MergeWith(name);
     // What a handle names stays where it is: who uses it is moved there.
     if (!both.ok() && TakesHandle(*node)) continue;
     if (!both.ok()) {
-      *text = StrCat(At(*first), " asks for '", first->device(), "', ", At(*node), " for '",
-                     node->device(), "', and they must be on one device");
+      const Node& first = *constraint->first;
+      constraint->text = StrCat(At(first), " asks for '", first.device(), "', ", At(*node),
+                                " for '", node->device(), "', and they must be on one device");
       return Mask(options_.devices.size());
     }
-    merged = *both;
-    if (first == nullptr) first = node;
+    constraint->name = *both;
+    if (constraint->first == nullptr) constraint->first = node;
   }
-  if (first == nullptr) return AllDevices();
-  Mask mask(options_.devices.size());
-  for (size_t d = 0; d < options_.devices.size(); ++d) {
-    if (merged.Admits(options_.devices[d]->name())) mask.Add(d);
-  }
-  *text = StrCat(At(*first), " asks for '", merged, "'");
-  return mask;
+  if (constraint->first == nullptr) return AllDevices();
+  constraint->text = StrCat(At(*constraint->first), " asks for '", constraint->name, "'");
+  return Admitted(constraint->name);
 }
 
 Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
     const std::vector<const Node*>& members, const std::unordered_map<const Node*, bool>& needed) {
   Choice choice;
+  Constraint constraint;
   ASSIGN_OR_RETURN(const Mask runnable, RunnableMask(members, needed));
-  ASSIGN_OR_RETURN(const Mask wanted, ConstraintMask(members, &choice.constraint));
+  ASSIGN_OR_RETURN(const Mask wanted, ConstraintMask(members, &constraint));
   for (const Node* node : members) {
     const auto pinned = pinned_.find(node);
     if (pinned == pinned_.end()) continue;
@@ -132,23 +183,38 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
   }
   Mask feasible = runnable & wanted;
   if (feasible.IsEmpty()) {
-    std::string here;
-    for (const Device* d : options_.devices)
-      here += StrCat(here.empty() ? "" : ", ", d->full_name());
     choice.why =
-        StrCat(choice.constraint,
-               wanted.IsEmpty() ? "; no device here meets that"
-                                : "; the devices that meet it have no kernel for all of the group",
-               " (devices: ", here, ")");
-    if (!options_.soft) {
-      return InvalidArgument("Cannot assign a device: ", choice.why,
-                             "; soft placement is off, so it is not moved");
+        StrCat(constraint.text,
+               wanted.IsEmpty() ? "; no device here meets that "
+                                : "; the devices that meet it have no kernel for all of the group ",
+               DevicesHere());
+    feasible = runnable & Admitted(TaskOf(constraint.name));
+    if (options_.rule != PlacementRule::kSoft || feasible.IsEmpty()) {
+      return CannotAssign(constraint.first == nullptr ? *members.front() : *constraint.first,
+                          choice.why, options_.rule);
     }
     choice.moved = true;
-    feasible = runnable;
   }
   choice.device = static_cast<int>(feasible.First());
   return choice;
+}
+
+Status ConstraintPlacer::Check(const StepGraph& step) {
+  MutexLock lock(mutex_);
+  std::unordered_set<std::string_view> met;  // most nodes ask for the same few
+  for (const Node* node : step.graph->Nodes()) {
+    if (node->device().empty() || !met.insert(node->device()).second) continue;
+    const Node* const origin = step.Origin(*node);
+    const Node& user = origin == nullptr ? *node : *origin;
+    ASSIGN_OR_RETURN(DeviceName wanted, Wanted(user, node->device()));
+    if (options_.rule == PlacementRule::kSoft) wanted = TaskOf(wanted);
+    if (!Admitted(wanted).IsEmpty()) continue;
+    return CannotAssign(user,
+                        StrCat(At(user), " asks for '", node->device(),
+                               "'; no device here meets that ", DevicesHere()),
+                        options_.rule);
+  }
+  return OkStatus();
 }
 
 Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepGraph& step) {
@@ -198,6 +264,11 @@ Result<std::string> ConstraintPlacer::Explain(const Graph& graph, const Node& no
                   : StrCat(At(node), " -> ", choice.status().message(), "\n");
   text += node.device().empty() ? "  it asks for no device\n"
                                 : StrCat("  it asks for '", node.device(), "'\n");
+  if (const Result<DeviceName> asked = DeviceName::Parse(node.device()),
+      wanted = Wanted(node, node.device());
+      asked.ok() && wanted.ok() && *asked != *wanted) {
+    text += StrCat("  there is no ", *asked->type, " here: the CPU stands in for it\n");
+  }
   int shown = 0;
   for (const Node* member : members) {
     if (members.size() == 1) break;

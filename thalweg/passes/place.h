@@ -5,12 +5,13 @@
 //   ASSIGN_OR_RETURN(std::vector<int> device, placer.Place(*user_graph, step));   // by node id
 //
 // ConstraintPlacer: of the devices that have a kernel for every node of a colocation group and meet
-// the constraints of all of them, the first. With soft placement a constraint that leaves none is
-// dropped, with one line in the log at INFO. Groups are those of the whole user graph, so a
-// variable stands where its updates can run, also those of later steps; once placed, state stays
-// where it is. Nodes of a group that no device can run are nobody's concern until a step needs
-// them. Errors: NotFound for a node without any kernel, InvalidArgument that names nodes,
-// constraints and kernels when nothing is left. Threads: all calls from any thread.
+// the constraints of all of them, the first. What becomes of a constraint that leaves none is
+// placement_rule.h's. Groups are those of the whole user graph, so a variable stands where its
+// updates can run, also those of later steps; once placed, state stays where it is. Nodes of a
+// group that no device can run are nobody's concern until a step needs them.
+// Errors: NotFound for a node without any kernel, InvalidArgument that names nodes, constraints and
+// kernels when nothing is left.
+// Threads: all calls from any thread.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/passes/colocation.h"
 #include "thalweg/passes/pass.h"
+#include "thalweg/passes/placement_rule.h"
 
 namespace thalweg {
 
@@ -32,6 +34,9 @@ class Placer {
   virtual ~Placer() = default;
   // The index of a device for each node of step.graph, by id. `graph` is the graph of the origins.
   virtual Result<std::vector<int>> Place(const Graph& graph, const StepGraph& step) = 0;
+  // Whether there is a device for each constraint of the step's nodes by itself: also for nodes
+  // that rewriting will fold away. The error of the first for which there is none.
+  virtual Status Check(const StepGraph& step) = 0;
   // The chain of reasons for one node of the user's graph, a line each.
   virtual Result<std::string> Explain(const Graph& graph, const Node& node) = 0;
 };
@@ -41,12 +46,13 @@ class ConstraintPlacer : public Placer {
   struct Options {
     std::vector<Device*> devices;  // at least one; in order of preference
     const KernelRegistry* kernels = nullptr;
-    bool soft = true;
+    PlacementRule rule = PlacementRule::kAcceleratorsToCpu;
     Logger logger;
   };
   explicit ConstraintPlacer(Options options) : options_(std::move(options)) {}
 
   Result<std::vector<int>> Place(const Graph& graph, const StepGraph& step) override;
+  Status Check(const StepGraph& step) override;
   Result<std::string> Explain(const Graph& graph, const Node& node) override;
 
  private:
@@ -55,7 +61,12 @@ class ConstraintPlacer : public Placer {
     int device = 0;
     bool moved = false;  // against the user's constraint
     std::string why;     // of the move
-    std::string constraint;
+  };
+  // What the nodes of a group ask for together.
+  struct Constraint {
+    DeviceName name;
+    const Node* first = nullptr;  // that asks for anything; null: none does
+    std::string text;             // in words
   };
   // A set of devices, by number.
   class Mask {
@@ -83,14 +94,22 @@ class ConstraintPlacer : public Placer {
   Mask KernelMask(const Node& node) const;
   Result<Mask> RunnableMask(const std::vector<const Node*>& members,
                             const std::unordered_map<const Node*, bool>& needed) const;
-  Result<Mask> ConstraintMask(const std::vector<const Node*>& members, std::string* text) const;
+  // What the node, or one made of it, asks for, an accelerator that is not here replaced as the
+  // rule says.
+  Result<DeviceName> Wanted(const Node& node, const std::string& device) REQUIRES(mutex_);
+  Result<Mask> ConstraintMask(const std::vector<const Node*>& members, Constraint* constraint)
+      REQUIRES(mutex_);
+  Mask Admitted(const DeviceName& constraint) const;
   Mask AllDevices() const;
+  // "(devices: A, B)".
+  std::string DevicesHere() const;
 
   const Options options_;
   Mutex mutex_;
   std::unique_ptr<ColocationGroups> groups_ GUARDED_BY(mutex_);
   const Graph* groups_of_ GUARDED_BY(mutex_) = nullptr;
   std::unordered_map<const Node*, int> pinned_ GUARDED_BY(mutex_);  // where state is
+  bool warned_ GUARDED_BY(mutex_) = false;                          // of a missing accelerator
 };
 
 }  // namespace thalweg

@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class Lines : public LogSink {
  public:
@@ -42,10 +43,10 @@ class PlaceTest : public ::testing::Test {
       kernels.AddFunction<DoNothing>(op, kGpu);
     }
   }
-  ConstraintPlacer Placer(bool soft = true) {
+  ConstraintPlacer Placer(PlacementRule rule = PlacementRule::kSoft) {
     return ConstraintPlacer({.devices = devices,
                              .kernels = &kernels,
-                             .soft = soft,
+                             .rule = rule,
                              .logger = Logger(&log, LogLevel::kInfo)});
   }
   StepGraph Step(std::vector<Output> fetches, std::vector<Output> feeds = {}) {
@@ -137,18 +138,70 @@ TEST_F(PlaceTest, SoftPlacementMovesAndSaysSo) {
   ASSERT_EQ(log.lines.size(), 2u);
   EXPECT_THAT(log.lines[0], AllOf(HasSubstr("Neg 'n'"), HasSubstr("no device here meets that")));
   EXPECT_THAT(log.lines[1], AllOf(HasSubstr("Identity 'i'"), HasSubstr("have no kernel")));
-  ConstraintPlacer strict = Placer(false);
+  ConstraintPlacer strict = Placer(PlacementRule::kStrict);
   const Status status = strict.Place(*graph, step).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("Neg 'n' asks for '/device:GPU:7'"), HasSubstr("CPU:1")));
 }
 
+TEST_F(PlaceTest, AnAcceleratorThatIsNotHereMeansTheCpuAndOneWarning) {
+  devices.erase(devices.begin());  // the GPU
+  const Output n = b.WithSite(graph->InternSite("train.py:7"))
+                       .WithDevice("/device:GPU:1")
+                       .Op("Neg", {b.Const(Tensor::Scalar(1.0f))}, {}, "n");
+  const Output i = b.WithDevice("/device:TPU:0").Op("Identity", {n}, {}, "i");
+  const StepGraph step = Step({i});
+  ConstraintPlacer placer = Placer(PlacementRule::kAcceleratorsToCpu);
+  EXPECT_TRUE(placer.Check(step).ok());
+  EXPECT_THAT(Where(step, *placer.Place(*graph, step), {"n", "i"}), ElementsAre(0, 0));
+  EXPECT_TRUE(placer.Place(*graph, step).ok());
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_THAT(log.lines[0], AllOf(HasSubstr("Neg 'n'"), HasSubstr("train.py:7"),
+                                  HasSubstr("'/device:GPU:1'"), HasSubstr("no GPU here")));
+}
+
+// A job, a task, a number or a kind of device that is not there is a mistake, whatever the rule.
+TEST_F(PlaceTest, WhatIsNotThereIsAnError) {
+  const char* const kMissing[] = {"/job:ps", "/task:3",        "/cpu:7",
+                                  "/gpu:2",  "/device:GPUU:0", "/job:ps/task:3/gpu:0"};
+  for (const PlacementRule rule : {PlacementRule::kStrict, PlacementRule::kAcceleratorsToCpu}) {
+    for (const char* device : kMissing) {
+      const Output n = b.WithDevice(device).Op("Neg", {b.Const(Tensor::Scalar(1.0f))});
+      const StepGraph step = Step({n});
+      ConstraintPlacer placer = Placer(rule);
+      for (const Status& status : {placer.Check(step), placer.Place(*graph, step).status()}) {
+        EXPECT_EQ(status.code(), Code::kInvalidArgument) << device;
+        EXPECT_THAT(
+            std::string(status.message()),
+            AllOf(StartsWith(StrCat("Cannot assign a device for operation ", n.node->name(), ": ")),
+                  HasSubstr("no device here meets that"), HasSubstr("CPU:1")));
+      }
+    }
+  }
+}
+
+TEST_F(PlaceTest, SoftPlacementChangesNeitherJobNorTask) {
+  ConstraintPlacer placer = Placer(PlacementRule::kSoft);
+  const Output here =
+      b.WithDevice("/job:localhost/gpu:9").Op("Neg", {b.Const(Tensor::Scalar(1.0f))});
+  EXPECT_TRUE(placer.Check(Step({here})).ok());
+  EXPECT_TRUE(placer.Place(*graph, Step({here})).ok());
+  const Output far = b.WithDevice("/job:ps/gpu:9").Op("Neg", {here}, {}, "far");
+  for (const Status& status :
+       {placer.Check(Step({far})), placer.Place(*graph, Step({far})).status()}) {
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(StartsWith("Cannot assign a device for operation far: "),
+                      HasSubstr("changes neither job nor task")));
+  }
+}
+
 TEST_F(PlaceTest, ContradictingConstraintsOfAGroupNameBoth) {
   const Output v = b.WithDevice("/cpu:0").Op(
       "VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{}}}, "v");
   const Output a = b.WithDevice("/cpu:1").Op("Assign", {v, b.Const(Tensor::Scalar(1.0f))}, {}, "a");
-  const Status status = Placer(false).Place(*graph, Step({a})).status();
+  const Status status = Placer(PlacementRule::kStrict).Place(*graph, Step({a})).status();
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("VariableV2 'v' asks for '/cpu:0'"),
                     HasSubstr("Assign 'a' for '/cpu:1'"), HasSubstr("one device")));

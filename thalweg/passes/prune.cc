@@ -59,6 +59,7 @@ class Pruner {
     }
     for (size_t next = 0; next < order_.size(); ++next) {
       const Node* node = order_[next];
+      RETURN_IF_ERROR(from_.Visit(*node));
       for (int i = 0; i < node->num_inputs(); ++i) {
         const Output& input = node->input(i);
         if (input.node == nullptr) {
@@ -194,6 +195,7 @@ Result<StepGraph> Prune(const Graph& graph, const PruneRequest& request) {
   whole.feeds = request.feeds;
   whole.fetches = request.fetches;
   whole.targets = request.targets;
+  whole.work = request.work;
   return Prune(whole);
 }
 

@@ -20,6 +20,7 @@ struct PruneRequest {
   std::vector<Output> feeds;  // each edge once
   std::vector<Output> fetches;
   std::vector<Node*> targets;
+  WorkBudget* work = nullptr;  // of this and all later passes
 };
 
 // A fetch of a fed edge maps to its Placeholder.

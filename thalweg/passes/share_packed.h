@@ -3,8 +3,8 @@
 // unrolled network, or one in a loop from outside it, is packed once: one _PackMatrix node a form
 // (as it lies, or transposed), and products that read it, each a _PackedMatMul.
 //
-//   MatMul 'a' (x, w), MatMul 'b' (y, w), ... -> _PackMatrix (w); _PackedMatMul 'a' (x, w, packed)
-//   ...
+//   MatMul 'a' (x, w), MatMul 'b' (y, w), ... ->
+//   _PackMatrix (w), _PackedMatMul 'a' (x, w, packed), ...
 //
 // Of floats, where shapes are known and packing costs more than a trifle of the product. Bits stay.
 // Run after MarkWeights, whose weights stay packed from step to step and are left alone here.

@@ -5,7 +5,8 @@
 //   std::string_view kept = arena.Copy(text);   // lives as long as the arena
 //
 // Ownership: the arena owns every byte it hands out; nothing is freed or destroyed one by one.
-// Threads: one at a time.   Errors: throws std::bad_alloc when the system has no memory.
+// Threads: one at a time.
+// Errors: throws std::bad_alloc when the system has no memory.
 #pragma once
 
 #include <cstddef>

@@ -2,11 +2,12 @@
 // MessageDescriptor: what a message type consists of. Constant tables, generated from
 // tools/tf_facts/messages.json.
 //
-//   const MessageDescriptor& type = pb::NodeDef::Descriptor();        // known when compiling:
-//   thalweg/proto/messages.h const MessageDescriptor* same = FindMessageType("tensorflow.NodeDef");
-//   const FieldDescriptor* device = type.FindByName("device");        // null when there is none
+//   const MessageDescriptor& type = pb::NodeDef::Descriptor();  // known when compiling: messages.h
+//   const MessageDescriptor* same = FindMessageType("tensorflow.NodeDef");
+//   const FieldDescriptor* device = type.FindByName("device");  // null when there is none
 //
-// Ownership: all of it is static and immutable.   Threads: any.
+// Ownership: all of it is static and immutable.
+// Threads: any.
 #pragma once
 
 #include <cstddef>

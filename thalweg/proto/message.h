@@ -5,19 +5,20 @@
 //   OwnedMessage graph(pb::GraphDef::Descriptor());
 //   Message* node = graph->Add(pb::GraphDef::kNode);
 //   node->SetString(pb::NodeDef::kName, "a");
-//   node->MapMutable(pb::NodeDef::kAttr, "T")->SetInt(pb::AttrValue::kType,
-//   pb::DataType::DT_FLOAT); for (const Message* n : graph->Messages(pb::GraphDef::kNode))
-//   Use(n->GetString(pb::NodeDef::kName));
+//   node->MapMutable(pb::NodeDef::kAttr, "T")
+//       ->SetInt(pb::AttrValue::kType, pb::DataType::DT_FLOAT);
+//   for (const Message* n : graph->Messages(pb::GraphDef::kNode)) {
+//     Use(n->GetString(pb::NodeDef::kName));
+//   }
 //
 // Fields: named by number, or by descriptor for code that does not know the type. Getters of an
-// absent field give the
-//   proto3 default. Setting a member of a oneof clears the others. A zero in a field without
-//   presence means absent.
+// absent field give the proto3 default. Setting a member of a oneof clears the others. A zero in a
+// field without presence means absent.
 // Maps: entries (kMapKey, kMapValue) always sorted by key and unique. Random insertion is linear,
-// lookup logarithmic. Ownership: an OwnedMessage owns the whole tree. Sub-messages, strings and
-// spans lie in its arena: replaced or cleared
-//   values stay valid (and keep their memory) until the tree goes; spans die when their field
-//   grows.
+// lookup logarithmic.
+// Ownership: an OwnedMessage owns the whole tree. Sub-messages, strings and spans lie in its arena:
+// replaced or cleared values stay valid (and keep their memory) until the tree goes; spans die when
+// their field grows.
 // Threads: const members from any; changes by one at a time for the whole tree.
 // Errors: a field number or type that the message does not have is a bug of the caller and CHECKed.
 #pragma once

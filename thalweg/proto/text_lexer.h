@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TextLexer: the tokens of protobuf text. Private to this room.
-//   TextLexer lexer("a: 1"); lexer.token() is the identifier a; lexer.Advance() goes on to the
-//   colon.
+//   TextLexer lexer("a: 1");  // lexer.token() is the identifier a
+//   lexer.Advance();          // it is the colon
 // Tokens are views into the text. A malformed token has the kind kBad and ends nothing: the parser
 // reports error().
 #pragma once

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The binary form of messages: what protobuf reads and writes.
 //
-//   ASSIGN_OR_RETURN(OwnedMessage graph, ParseMessage(pb::GraphDef::Descriptor(),
-//   std::move(file_contents))); ASSIGN_OR_RETURN(std::string bytes, Serialize(*graph));
+//   ASSIGN_OR_RETURN(OwnedMessage graph,
+//                    ParseMessage(pb::GraphDef::Descriptor(), std::move(file_contents)));
+//   ASSIGN_OR_RETURN(std::string bytes, Serialize(*graph));
 //
 // Reading: packed and unpacked lists are both accepted; the last of several singular values wins,
-// messages merge; fields that
-//   the table does not list, or that come with another wire type, are kept and written back after
-//   the known ones, byte for byte (groups too). Enum numbers without a name are kept. A `string`
-//   that is not UTF-8 is refused, as protobuf does (proto2 types and `bytes` take anything).
+// messages merge; fields that the table does not list, or that come with another wire type, are
+// kept and written back after the known ones, byte for byte (groups too). Enum numbers without a
+// name are kept. A `string` that is not UTF-8 is refused, as protobuf does (proto2 types and
+// `bytes` take anything).
 // Writing: fields by number, map entries by key: equal messages without unknown fields give equal
-// bytes. Ownership: see the three ways to parse.   Threads: any, on distinct messages. Errors:
-// InvalidArgument with byte offset and field path for malformed or too deeply nested input;
-// ResourceExhausted for
-//   input or output of more than 2 GiB (unless more is asked for), or when the tree would need more
-//   than `max_memory`.
+// bytes.
+// Ownership: see the three ways to parse.
+// Threads: any, on distinct messages.
+// Errors: InvalidArgument with byte offset and field path for malformed or too deeply nested input;
+// ResourceExhausted for input or output of more than 2 GiB (unless more is asked for), or when the
+// tree would need more than `max_memory`.
 #pragma once
 
 #include <cstdint>

@@ -5,12 +5,16 @@
 //   WireReader reader(bytes);
 //   uint32_t tag;
 //   while (reader.ReadTag(&tag)) {
-//     if (WireFieldNumber(tag) == 3 && WireTypeOf(tag) == WireType::kVarint) { if
-//     (!reader.ReadVarint(&size)) break; } else if (!reader.Skip(tag)) break;
+//     if (WireFieldNumber(tag) == 3 && WireTypeOf(tag) == WireType::kVarint) {
+//       if (!reader.ReadVarint(&size)) break;
+//     } else if (!reader.Skip(tag)) {
+//       break;
+//     }
 //   }
 //   if (!reader.AtEnd()) return DataLoss("bad entry at byte ", reader.offset());
 //
-// Ownership: views point into the caller's bytes.   Threads: one at a time.
+// Ownership: views point into the caller's bytes.
+// Threads: one at a time.
 // Errors: a read that fails gives false and leaves the reader where it was; nothing is read beyond
 // the end.
 #pragma once

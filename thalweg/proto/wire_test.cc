@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::string_literals;
 
-OwnedMessage Parsed(const MessageDescriptor& type, std::string bytes) {
+OwnedMessage ParsedWire(const MessageDescriptor& type, std::string bytes) {
   Result<OwnedMessage> message = ParseMessage(type, std::move(bytes));
   EXPECT_TRUE(message.ok()) << message.status().ToString();
   return message.ok() ? *std::move(message) : OwnedMessage(type);
@@ -33,11 +33,11 @@ TEST(WireTest, GoldenMessagesSurviveARoundTrip) {
   ASSERT_GE(files.size(), 60u);
   for (const GoldenFile& file : files) {
     const std::string bytes = ReadGolden(file.path);
-    const OwnedMessage message = Parsed(*file.type, bytes);
+    const OwnedMessage message = ParsedWire(*file.type, bytes);
     const std::string again = Bytes(*message);
     // Map entries may change places, nothing may change size.
     EXPECT_EQ(again.size(), bytes.size()) << file.name;
-    EXPECT_TRUE(Parsed(*file.type, again)->Equals(*message)) << file.name;
+    EXPECT_TRUE(ParsedWire(*file.type, again)->Equals(*message)) << file.name;
     EXPECT_EQ(Bytes(*Clone(*message)), again) << file.name;
   }
 }
@@ -55,7 +55,7 @@ TEST(WireTest, AllWireTypesRoundTrip) {
   tensor->AddUint(pb::TensorProto::kUint64Val, UINT64_MAX);
   tensor->AddString(pb::TensorProto::kStringVal, "\xff\0x"s);
   tensor->AddString(pb::TensorProto::kStringVal, "");
-  const OwnedMessage again = Parsed(pb::TensorProto::Descriptor(), Bytes(*tensor));
+  const OwnedMessage again = ParsedWire(pb::TensorProto::Descriptor(), Bytes(*tensor));
   EXPECT_TRUE(again->Equals(*tensor));
   EXPECT_EQ(again->GetInt(pb::TensorProto::kVersionNumber), -1);
   EXPECT_THAT(again->Repeated<int32_t>(pb::TensorProto::kIntVal), ElementsAre(-7));
@@ -70,21 +70,21 @@ TEST(WireTest, AllWireTypesRoundTrip) {
 TEST(WireTest, PackedAndUnpackedAreBothRead) {
   const MessageDescriptor& type = pb::TensorProto::Descriptor();
   const OwnedMessage mixed =
-      Parsed(type, "\x38\x01\x3a\x02\x02\x03\x38\x04\x2d\0\0\x80\x3f\x2a\x04\0\0\0\x40"s);
+      ParsedWire(type, "\x38\x01\x3a\x02\x02\x03\x38\x04\x2d\0\0\x80\x3f\x2a\x04\0\0\0\x40"s);
   EXPECT_THAT(mixed->Repeated<int32_t>(pb::TensorProto::kIntVal), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(mixed->Repeated<float>(pb::TensorProto::kFloatVal), ElementsAre(1.0f, 2.0f));
   EXPECT_EQ(Bytes(*mixed), "\x2a\x08\0\0\x80\x3f\0\0\0\x40\x3a\x04\x01\x02\x03\x04"s);
-  EXPECT_EQ(Bytes(*Parsed(type, "\x3a\x00"s)), "") << "an empty packed list is absent";
+  EXPECT_EQ(Bytes(*ParsedWire(type, "\x3a\x00"s)), "") << "an empty packed list is absent";
 }
 
 TEST(WireTest, LastSingularValueWinsAndMessagesMerge) {
   const MessageDescriptor& type = pb::AttrValue::Descriptor();
-  EXPECT_EQ(Parsed(type, "\x18\x01\x18\x02")->GetInt(pb::AttrValue::kI), 2);
+  EXPECT_EQ(ParsedWire(type, "\x18\x01\x18\x02")->GetInt(pb::AttrValue::kI), 2);
   // shape{unknown_rank} twice with another member between: the first is lost.
-  const OwnedMessage shape = Parsed(type, "\x3a\x02\x12\x00\x18\x07\x3a\x02\x18\x01"s);
+  const OwnedMessage shape = ParsedWire(type, "\x3a\x02\x12\x00\x18\x07\x3a\x02\x18\x01"s);
   EXPECT_EQ(shape->WhichOneof(pb::AttrValue::kI)->name, "shape");
   EXPECT_EQ(shape->GetMessage(pb::AttrValue::kShape).Size(pb::TensorShapeProto::kDim), 0u);
-  const OwnedMessage merged = Parsed(type, "\x3a\x02\x12\x00\x3a\x02\x18\x01"s);
+  const OwnedMessage merged = ParsedWire(type, "\x3a\x02\x12\x00\x3a\x02\x18\x01"s);
   EXPECT_EQ(merged->GetMessage(pb::AttrValue::kShape).Size(pb::TensorShapeProto::kDim), 1u);
   EXPECT_TRUE(
       merged->GetMessage(pb::AttrValue::kShape).GetBool(pb::TensorShapeProto::kUnknownRank));
@@ -92,11 +92,11 @@ TEST(WireTest, LastSingularValueWinsAndMessagesMerge) {
 
 TEST(WireTest, MapEntriesAreSortedUniqueAndComplete) {
   // attr entries: "b"->i:1, "a"->(no value), "b"->i:2, and one without key.
-  const OwnedMessage node = Parsed(pb::NodeDef::Descriptor(),
-                                   "\x2a\x07\x0a\x01"
-                                   "b\x12\x02\x18\x01\x2a\x03\x0a\x01"
-                                   "a\x2a\x07\x0a\x01"
-                                   "b\x12\x02\x18\x02\x2a\x04\x12\x02\x18\x03"s);
+  const OwnedMessage node = ParsedWire(pb::NodeDef::Descriptor(),
+                                       "\x2a\x07\x0a\x01"
+                                       "b\x12\x02\x18\x01\x2a\x03\x0a\x01"
+                                       "a\x2a\x07\x0a\x01"
+                                       "b\x12\x02\x18\x02\x2a\x04\x12\x02\x18\x03"s);
   ASSERT_EQ(node->Size(pb::NodeDef::kAttr), 3u);
   EXPECT_EQ(node->MapFind(pb::NodeDef::kAttr, "b")->GetInt(pb::AttrValue::kI), 2);
   EXPECT_EQ(node->MapFind(pb::NodeDef::kAttr, "")->GetInt(pb::AttrValue::kI), 3);
@@ -118,7 +118,7 @@ TEST(WireTest, MapInAMessageThatComesInPieces) {
     AppendTag(pieces, pb::AttrValue::kFunc, WireType::kLengthDelimited);
     AppendBytes(pieces, list);
   }
-  const OwnedMessage value = Parsed(pb::AttrValue::Descriptor(), pieces);
+  const OwnedMessage value = ParsedWire(pb::AttrValue::Descriptor(), pieces);
   const Message& func = value->GetMessage(pb::AttrValue::kFunc);
   ASSERT_EQ(func.Size(pb::NameAttrList::kAttr), 3u);
   for (const char* key : {"a", "b", "c"})
@@ -134,8 +134,8 @@ TEST(WireTest, UnknownFieldsAreKeptByteForByte) {
       "\xf8\x07\x81\x00\xfd\x07"
       "wxyz"
       "\xfa\x07\x02hi\xfb\x07\x08\x01\x13\x14\xfc\x07"s;
-  const OwnedMessage node =
-      Parsed(pb::NodeDef::Descriptor(), unknown.substr(0, 5) + "\x0a\x01n"s + unknown.substr(5));
+  const OwnedMessage node = ParsedWire(pb::NodeDef::Descriptor(),
+                                       unknown.substr(0, 5) + "\x0a\x01n"s + unknown.substr(5));
   EXPECT_EQ(node->GetString(pb::NodeDef::kName), "n");
   EXPECT_EQ(node->unknown_fields(), unknown);
   EXPECT_EQ(Bytes(*node), "\x0a\x01n"s + unknown);
@@ -228,7 +228,7 @@ std::string NestedLists(int levels) {
 
 TEST(WireTest, NestingIsLimited) {
   const MessageDescriptor& type = pb::StructuredValue::Descriptor();
-  const OwnedMessage fits = Parsed(type, NestedLists(kMaxMessageDepth / 2));
+  const OwnedMessage fits = ParsedWire(type, NestedLists(kMaxMessageDepth / 2));
   EXPECT_EQ(Bytes(*fits), NestedLists(kMaxMessageDepth / 2));
   for (int levels : {kMaxMessageDepth / 2 + 1, 10000}) {
     const Result<OwnedMessage> deep = ParseMessage(type, NestedLists(levels));
@@ -297,7 +297,7 @@ TEST(WireTest, RandomDamageNeverHarms) {
     if (!got.ok()) continue;
     ++accepted;
     const std::string once = Bytes(**got);
-    const OwnedMessage again = Parsed(pb::GraphDef::Descriptor(), once);
+    const OwnedMessage again = ParsedWire(pb::GraphDef::Descriptor(), once);
     ASSERT_TRUE(again->Equals(**got)) << round;
     ASSERT_EQ(Bytes(*again), once) << round;
   }

@@ -55,15 +55,15 @@ Status CheckCollectiveMembers(const std::vector<StepPartition>& parts) {
   return OkStatus();
 }
 
-Result<RefPtr<CollectivesHere>> FindCollectivesHere(const std::vector<StepPartition>& parts) {
+Result<std::unique_ptr<const CollectivesHere>> FindCollectivesHere(
+    const std::vector<StepPartition>& parts) {
   ASSIGN_OR_RETURN(const Instances instances, InstancesOf(parts));
   CollectivesHere::Keys here;
   for (const auto& [keys, instance] : instances) {
     if (instance.members >= instance.group_size) here.insert(keys);
   }
-  if (here.empty()) return RefPtr<CollectivesHere>();
-  return RefPtr<CollectivesHere>::Adopt(
-      std::make_unique<CollectivesHere>(std::move(here)).release());
+  if (here.empty()) return std::unique_ptr<const CollectivesHere>();
+  return std::make_unique<const CollectivesHere>(std::move(here));
 }
 
 }  // namespace thalweg

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
-#include "thalweg/kernel/collectives_here.h"
 #include "thalweg/passes/partition.h"
+#include "thalweg/resources/collectives_here.h"
 
 namespace thalweg {
 
@@ -17,6 +17,7 @@ namespace thalweg {
 Status CheckCollectiveMembers(const std::vector<StepPartition>& parts);
 
 // Of the parts that a step runs in this task; null where there are none.
-Result<RefPtr<CollectivesHere>> FindCollectivesHere(const std::vector<StepPartition>& parts);
+Result<std::unique_ptr<const CollectivesHere>> FindCollectivesHere(
+    const std::vector<StepPartition>& parts);
 
 }  // namespace thalweg

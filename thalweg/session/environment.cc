@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/thread_pool.h"
@@ -25,14 +26,16 @@ const compute::IsaTable& TableOf(const EnvironmentOptions& options) {
 
 }  // namespace
 
-Environment::Environment(Token, EnvironmentOptions options, Registries registries)
+Environment::Environment(Token, EnvironmentOptions options, Registries registries,
+                         std::shared_ptr<Environment> base)
     : options_(std::move(options)),
       registries_(std::move(registries)),
+      base_(std::move(base)),
+      sink_(options_.log_sink != nullptr ? options_.log_sink : &standard_error_),
       clock_(options_.clock != nullptr ? options_.clock : &system_clock_),
-      logger_(options_.log_sink != nullptr ? options_.log_sink : &standard_error_,
-              options_.log_level),
+      logger_(sink_, options_.log_level),
       isa_(&TableOf(options_)),
-      allocator_(MakeCpuAllocator(options_.memory_limit)),
+      allocator_(base_ != nullptr ? base_->allocator() : MakeCpuAllocator(options_.memory_limit)),
       timer_(std::make_unique<Timer>(*clock_)) {
   if (options_.host_queue != nullptr) {
     queue_ = options_.host_queue;
@@ -49,19 +52,33 @@ Environment::Environment(Token, EnvironmentOptions options, Registries registrie
 }
 
 Environment::~Environment() {
-  own_queue_.reset();  // tasks may still use everything else
+  // Tasks may still use everything else.
+  std::unique_ptr<WorkQueue> background;
+  {
+    MutexLock lock(mutex_);
+    background = std::move(background_);
+  }
+  background.reset();
+  own_queue_.reset();
   timer_.reset();
 }
 
 Result<std::shared_ptr<Environment>> Environment::Create(EnvironmentOptions options,
                                                          Registries registries) {
+  return Make(std::move(options), std::move(registries), nullptr);
+}
+
+Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions options,
+                                                       Registries registries,
+                                                       std::shared_ptr<Environment> base) {
   RETURN_IF_ERROR(options.Validate());
   if (registries.ops == nullptr || registries.kernels == nullptr) {
     return InvalidArgument("an environment needs a registry of operations and one of kernels");
   }
   const std::vector<DeviceFactory> factories = registries.devices;
-  const auto made =
-      std::make_shared<Environment>(Token{}, std::move(options), std::move(registries));
+  const std::shared_ptr<Environment> made(
+      new Environment(Token{}, std::move(options), std::move(registries), std::move(base)),
+      &Environment::Delete);
   const DeviceRequest request{.job = made->options_.job,
                               .task = made->options_.task,
                               .cpu_devices = made->options_.cpu_devices,
@@ -75,6 +92,42 @@ Result<std::shared_ptr<Environment>> Environment::Create(EnvironmentOptions opti
   return made;
 }
 
+// The last who held it may be a task of its own threads, which cannot wait for themselves.
+void Environment::Delete(Environment* environment) {
+  // In a fork it stays: to destroy what its threads wait on would wait for them.
+  if (!environment->owner_.IsThisProcess()) return;
+  if (environment->queue().CurrentThreadIndex() < 0) {
+    delete environment;
+  } else {
+    std::thread([environment] { delete environment; }).detach();
+  }
+}
+
+Result<std::shared_ptr<Environment>> Environment::Sized(const std::shared_ptr<Environment>& base,
+                                                        const EnvironmentSize& size) {
+  if (base->base_ != nullptr) return Sized(base->base_, size);
+  EnvironmentOptions options = base->options_;
+  options.threads = size.threads.value_or(options.threads);
+  options.cpu_devices = size.cpu_devices.value_or(options.cpu_devices);
+  options.spin_micros = size.spins ? options.spin_micros : 0;
+  if (!size.own_threads && options.threads == base->options_.threads &&
+      options.cpu_devices == base->options_.cpu_devices &&
+      options.spin_micros == base->options_.spin_micros) {
+    return base;
+  }
+  MutexLock lock(base->mutex_);
+  auto& sized = base->sized_;
+  std::erase_if(sized, [](const auto& known) { return known.second.expired(); });
+  for (const auto& [known, environment] : sized) {
+    if (known != size || size.own_threads) continue;
+    if (std::shared_ptr<Environment> found = environment.lock(); found != nullptr) return found;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<Environment> made,
+                   Make(std::move(options), base->registries_, base));
+  sized.emplace_back(size, made);
+  return made;
+}
+
 Device* Environment::FindDevice(std::string_view full_name) const {
   for (const auto& device : devices_) {
     if (device->full_name() == full_name) return device.get();
@@ -82,10 +135,30 @@ Device* Environment::FindDevice(std::string_view full_name) const {
   return nullptr;
 }
 
+WorkQueue& Environment::background() {
+  if (queue_->Parallelism() > 0) return *queue_;
+  MutexLock lock(mutex_);
+  if (background_ == nullptr) {
+    background_ = std::make_unique<ThreadPool>(
+        ThreadPool::Options{.threads = 1, .spin_micros = options_.spin_micros});
+  }
+  return *background_;
+}
+
 void Environment::ResetContainers(const std::vector<std::string>& containers) {
-  if (containers.empty()) resources_.ResetAll();
-  for (const std::string& container : containers) resources_.ResetContainer(container);
-  reset_count_.fetch_add(1, std::memory_order_release);
+  Environment& shared = root();
+  if (containers.empty()) shared.resources_.ResetAll();
+  for (const std::string& container : containers) shared.resources_.ResetContainer(container);
+  shared.reset_count_.fetch_add(1, std::memory_order_release);
+}
+
+void Environment::WarnOnce(const std::string& text) {
+  {
+    Environment& shared = root();
+    MutexLock lock(shared.mutex_);
+    if (!shared.warned_.insert(text).second) return;
+  }
+  logger_.Warning(text);
 }
 
 void Environment::SessionOpened() {

@@ -9,14 +9,17 @@
 //   ASSIGN_OR_RETURN(auto environment, Environment::Create({.threads = 2}, registries));
 //
 // Ownership: sessions share the environment; tensors may outlive it. When its last session closes,
-// the memory kept for reuse goes back to the system. Threads: every member from any thread.
-// Registries may grow (OpRegistry::Define, KernelRegistry::AddUserKernel) while sessions run.
+// the memory kept for reuse goes back to the system.
+// Threads: every member from any thread. Registries may grow (OpRegistry::Define,
+// KernelRegistry::AddUserKernel) while sessions run.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thalweg/base/clock.h"
@@ -34,11 +37,15 @@
 
 namespace thalweg {
 
+class InprocListeners;
+
 // What this process can do: filled by who puts it together.
 struct Registries {
   std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
   std::shared_ptr<KernelRegistry> kernels = std::make_shared<KernelRegistry>();
   std::vector<DeviceFactory> devices;  // in order of preference
+  // Where tasks of this process find each other's channels (cluster/); null: they do not.
+  std::shared_ptr<InprocListeners> inproc;
 };
 
 class Environment {
@@ -47,7 +54,13 @@ class Environment {
  public:
   static Result<std::shared_ptr<Environment>> Create(EnvironmentOptions options,
                                                      Registries registries);
-  Environment(Token, EnvironmentOptions options, Registries registries);
+  // `base` with other threads or devices; all else is shared with it: registries, memory,
+  // containers, log. Those who ask alike get the same one; it goes with the last of them.
+  static Result<std::shared_ptr<Environment>> Sized(const std::shared_ptr<Environment>& base,
+                                                    const EnvironmentSize& size);
+  // `base`: null, or see Sized.
+  Environment(Token, EnvironmentOptions options, Registries registries,
+              std::shared_ptr<Environment> base);
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
   ~Environment();
@@ -56,6 +69,7 @@ class Environment {
   OpRegistry& ops() const { return *registries_.ops; }
   const std::shared_ptr<OpRegistry>& shared_ops() const { return registries_.ops; }
   KernelRegistry& kernels() const { return *registries_.kernels; }
+  const std::shared_ptr<InprocListeners>& inproc() const { return registries_.inproc; }
   // By index; the first is the default of nodes without a constraint.
   const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
   // By full name; null when there is none.
@@ -63,30 +77,47 @@ class Environment {
   // Of host memory; all CPU devices share it.
   const AllocatorPtr& allocator() const { return allocator_; }
   WorkQueue& queue() const { return *queue_; }
+  // For steps that no thread calls: the queue, or where that has no threads one thread for all of
+  // them, made when it is first asked for.
+  WorkQueue& background() EXCLUDES(mutex_);
   Timer& timer() { return *timer_; }
   Clock& clock() const { return *clock_; }
   const Logger& logger() const { return logger_; }
+  // The same log for what somebody has asked to hear, from another level on.
+  Logger LoggerAt(LogLevel lowest) const { return Logger(sink_, lowest); }
+  // A warning that many sessions would repeat: once in this environment.
+  void WarnOnce(const std::string& text);
   const compute::IsaTable& isa() const { return *isa_; }
   // Containers that sessions with share_resources see.
-  ResourceManager& resources() { return resources_; }
+  ResourceManager& resources() { return root().resources_; }
   // Empties the named containers, or all when none is named. Steps that hold a resource keep it
   // till they end.
   void ResetContainers(const std::vector<std::string>& containers);
 
   // What runs now.
-  OpenSteps& open_steps() { return open_steps_; }
+  OpenSteps& open_steps() { return root().open_steps_; }
 
   // Counts calls of ResetContainers: kernels made before the last one may hold what is gone.
-  uint64_t reset_count() const { return reset_count_.load(std::memory_order_acquire); }
+  uint64_t reset_count() const {
+    return (base_ == nullptr ? *this : *base_).reset_count_.load(std::memory_order_acquire);
+  }
   // For sessions: one call each at start and close.
   void SessionOpened();
   void SessionClosed();
 
  private:
+  static Result<std::shared_ptr<Environment>> Make(EnvironmentOptions options,
+                                                   Registries registries,
+                                                   std::shared_ptr<Environment> base);
+  static void Delete(Environment* environment);
+  Environment& root() { return base_ == nullptr ? *this : *base_; }
+
   const EnvironmentOptions options_;
   const Registries registries_;
+  const std::shared_ptr<Environment> base_;  // has no base itself; null: this is none of Sized's
   SystemClock system_clock_;
   StandardErrorSink standard_error_;
+  LogSink* const sink_;
   Clock* clock_;
   Logger logger_;
   const compute::IsaTable* isa_;
@@ -97,9 +128,13 @@ class Environment {
   std::atomic<uint64_t> reset_count_{0};
   Mutex mutex_;
   int open_sessions_ GUARDED_BY(mutex_) = 0;
+  std::set<std::string> warned_ GUARDED_BY(mutex_);
+  std::vector<std::pair<EnvironmentSize, std::weak_ptr<Environment>>> sized_ GUARDED_BY(mutex_);
+  const ThreadOwner owner_;
   std::unique_ptr<Timer> timer_;
   std::unique_ptr<WorkQueue> own_queue_;
   WorkQueue* queue_ = nullptr;
+  std::unique_ptr<WorkQueue> background_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

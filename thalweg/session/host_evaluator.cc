@@ -8,8 +8,29 @@
 
 namespace thalweg {
 
+namespace {
+
+// Cancels `end` when the time is over.
+class EvaluationTimeout {
+ public:
+  EvaluationTimeout(Timer& timer, Deadline deadline, CancellationManager& end)
+      : timer_(timer), entry_(timer.Add(deadline, [&end] { end.Cancel(); })) {}
+  EvaluationTimeout(const EvaluationTimeout&) = delete;
+  EvaluationTimeout& operator=(const EvaluationTimeout&) = delete;
+  ~EvaluationTimeout() {
+    if (entry_.id != 0) timer_.Remove(entry_);
+  }
+
+ private:
+  Timer& timer_;
+  const Timer::Entry entry_;
+};
+
+}  // namespace
+
 Result<std::vector<Tensor>> HostEvaluator::Evaluate(const Node& node,
-                                                    std::span<const Tensor> inputs) {
+                                                    std::span<const Tensor> inputs,
+                                                    WorkBudget* work) {
   Device& device = *environment_.devices().front();
   ASSIGN_OR_RETURN(const KernelEntry* entry, environment_.kernels().Find(node, device.type()));
   if (entry->is_async || entry->keeps_state) {
@@ -18,13 +39,16 @@ Result<std::vector<Tensor>> HostEvaluator::Evaluate(const Node& node,
   ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
                    environment_.kernels().Make(node, device, resources_));
   CancellationManager cancellation;
+  const BudgetCancellation cancelled_with(work, cancellation);
+  const EvaluationTimeout timeout(
+      environment_.timer(), work == nullptr ? Deadline::Never() : work->deadline(), cancellation);
   InlineQueue queue;
-  QueueWork work(environment_.isa(), nullptr, device.allocator(), &cancellation);
+  QueueWork loops(environment_.isa(), nullptr, device.allocator(), &cancellation);
   ResourceManager step_resources;
   StepContext step;
   step.device = &device;
   step.allocator = &device.allocator();
-  step.work = &work;
+  step.work = &loops;
   step.queue = &queue;
   step.cancellation = &cancellation;
   step.resources = &resources_;

@@ -11,7 +11,8 @@ class HostEvaluator : public Evaluator {
  public:
   // The environment outlives it.
   explicit HostEvaluator(Environment& environment) : environment_(environment) {}
-  Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs) override;
+  Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs,
+                                       WorkBudget* work) override;
 
  private:
   Environment& environment_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -61,6 +62,7 @@ struct LocalStep {
   LocalRendezvous rendezvous;
   ResourceManager step_resources;
   WaitingNodes waiting;
+  StepTasks tasks;
   QueueWork work;
   std::vector<WatchedStepContext> contexts;  // one for each part
   std::vector<StepContext*> pointers;
@@ -73,15 +75,13 @@ namespace {
 class StepGuard {
  public:
   StepGuard(Environment& environment, LocalStep& step, const StepRequest& request)
-      : environment_(environment), step_(step), outside_(request.cancellation) {
-    if (outside_ != nullptr) {
-      registered_ =
-          outside_->Register([this] { step_.cancellation.Cancel(outside_->Reason()); }, &token_);
-      if (!registered_) step_.cancellation.Cancel(outside_->Reason());
-    }
+      : environment_(environment),
+        step_(step),
+        outside_(request.cancellation,
+                 [this](const Status& reason) { step_.cancellation.Cancel(reason); }) {
     if (request.timeout.count() > 0) {
-      timeout_ = request.timeout;
-      entry_ = environment_.timer().Add(Deadline::After(environment_.clock(), timeout_),
+      given_ = request.timeout + request.spent;
+      entry_ = environment_.timer().Add(Deadline::After(environment_.clock(), request.timeout),
                                         [this] { TimeOut(); });
     }
   }
@@ -89,14 +89,13 @@ class StepGuard {
   StepGuard& operator=(const StepGuard&) = delete;
   ~StepGuard() {
     if (entry_.id != 0) environment_.timer().Remove(entry_);
-    if (registered_) outside_->Deregister(token_);
   }
 
  private:
   void TimeOut() {
     const std::string waiting = step_.waiting.Names();
     step_.cancellation.Cancel(DeadlineExceeded(
-        "the step did not end within ", std::chrono::duration<double, std::milli>(timeout_).count(),
+        "the step did not end within ", std::chrono::duration<double, std::milli>(given_).count(),
         " ms; ", waiting.empty() ? "no node waits: it was still computing" : "waiting: ", waiting,
         waiting.empty() ? Computing() : ""));
   }
@@ -110,10 +109,8 @@ class StepGuard {
 
   Environment& environment_;
   LocalStep& step_;
-  CancellationManager* const outside_;
-  CancellationManager::Token token_ = 0;
-  bool registered_ = false;
-  std::chrono::nanoseconds timeout_{0};
+  ScopedCancellation outside_;
+  std::chrono::nanoseconds given_{0};
   Timer::Entry entry_;
 };
 
@@ -129,7 +126,7 @@ class LocalPreparedStep : public PreparedStep {
   LocalPreparedStep(LocalRunner& runner, const std::vector<StepPartition>& parts,
                     std::vector<Device*> devices, std::vector<const Node*> nodes,
                     std::unique_ptr<Executor> executor, std::vector<int> feed_from,
-                    bool feeds_in_order, RefPtr<CollectivesHere> collectives_here)
+                    bool feeds_in_order, std::unique_ptr<const CollectivesHere> collectives_here)
       : runner_(runner),
         environment_(runner.environment_),
         parts_(parts),
@@ -139,20 +136,42 @@ class LocalPreparedStep : public PreparedStep {
         feed_from_(std::move(feed_from)),
         feeds_in_order_(feeds_in_order),
         collectives_here_(std::move(collectives_here)),
-        leaves_resources_(std::any_of(nodes_.begin(), nodes_.end(), [](const Node* node) {
-          return node->op().def.is_stateful;
+        leaves_resources_(std::any_of(nodes_.begin(), nodes_.end(),
+                                      [](const Node* node) { return node->op().def.is_stateful; })),
+        calls_functions_(std::any_of(nodes_.begin(), nodes_.end(), [](const Node* node) {
+          return node->op_name() == "_RuntimeCall";
         })) {}
   ~LocalPreparedStep() override { delete spare_.load(std::memory_order_acquire); }
 
   Status Run(const StepRequest& request) override {
-    std::unique_ptr<LocalStep> step(spare_.exchange(nullptr, std::memory_order_acq_rel));
-    if (step == nullptr)
-      step = std::make_unique<LocalStep>(runner_, environment_, devices_, nodes_);
+    std::unique_ptr<LocalStep> step = TakeStep();
     RETURN_IF_ERROR(runner_.Begin(step.get()));
     Status status = RunBegun(*step, request);
     runner_.End(step.get());
     Recycle(std::move(step), status.ok());
     return status;
+  }
+
+  void RunAsync(const StepRequest& request, std::function<void(Status)> done) override {
+    struct Open {
+      std::unique_ptr<LocalStep> step;
+      std::optional<StepGuard> guard;
+      std::function<void(Status)> done;
+    };
+    auto open = std::make_shared<Open>();
+    open->step = TakeStep();
+    open->done = std::move(done);
+    if (Status begun = runner_.Begin(open->step.get()); !begun.ok()) return open->done(begun);
+    Executor::Step run = Arrange(*open->step, request);
+    run.queue = &environment_.background();
+    run.idle = nullptr;
+    open->guard.emplace(environment_, *open->step, request);
+    executor_->RunAsync(run, [this, open](Status status) {
+      open->guard.reset();
+      runner_.End(open->step.get());
+      Recycle(std::move(open->step), status.ok());
+      open->done(std::move(status));
+    });
   }
 
   Result<StepMemory> PlanMemory(std::span<const Tensor> feeds) const override {
@@ -175,7 +194,14 @@ class LocalPreparedStep : public PreparedStep {
   }
 
  private:
-  Status RunBegun(LocalStep& step, const StepRequest& request) {
+  std::unique_ptr<LocalStep> TakeStep() {
+    std::unique_ptr<LocalStep> step(spare_.exchange(nullptr, std::memory_order_acq_rel));
+    if (step != nullptr) return step;
+    return std::make_unique<LocalStep>(runner_, environment_, devices_, nodes_);
+  }
+
+  // What the executor is to run; all of it points into the step and the request.
+  Executor::Step Arrange(LocalStep& step, const StepRequest& request) {
     WorkQueue* const queue = request.inline_in_caller ? nullptr : &environment_.queue();
     step.work.set_queue(queue);
     step.id.store(request.step_id, std::memory_order_relaxed);
@@ -187,9 +213,14 @@ class LocalPreparedStep : public PreparedStep {
       context.resources = &runner_.resources_;
       context.feeds_and_fetches = request.feeds_and_fetches;
       context.rendezvous = request.rendezvous != nullptr ? request.rendezvous : &step.rendezvous;
+      context.collectives = request.collectives;
+      context.collectives_here = collectives_here_.get();
     }
-    if (collectives_here_) {
-      (void)step.step_resources.Create("", kCollectivesHere, collectives_here_);
+    if (calls_functions_) {
+      (void)step.step_resources.Create(
+          "", kFunctionCaller,
+          RefPtr<FunctionCaller>::Adopt(
+              std::make_unique<StepFunctions>(runner_.functions_, step.tasks).release()));
     }
     std::span<const Tensor> feeds = request.feeds;
     if (!feeds_in_order_) {
@@ -197,15 +228,20 @@ class LocalPreparedStep : public PreparedStep {
       for (int from : feed_from_) step.feeds.push_back(request.feeds[from]);
       feeds = step.feeds;
     }
-    const Executor::Step run{.contexts = step.pointers,
-                             .feeds = feeds,
-                             .fetches = request.fetches,
-                             .queue = queue,
-                             .work = &step.work,
-                             .idle = request.idle,
-                             .trace = nullptr,
-                             .frames = request.frames,
-                             .called = &step.called};
+    return {.contexts = step.pointers,
+            .feeds = feeds,
+            .fetches = request.fetches,
+            .queue = queue,
+            .work = &step.work,
+            .idle = request.idle,
+            .trace = nullptr,
+            .frames = request.frames,
+            .called = &step.called,
+            .tasks = calls_functions_ ? &step.tasks : nullptr};
+  }
+
+  Status RunBegun(LocalStep& step, const StepRequest& request) {
+    const Executor::Step run = Arrange(step, request);
     if (request.timeout.count() == 0 && request.cancellation == nullptr &&
         request.stats == nullptr) {
       return executor_->Run(run);
@@ -255,8 +291,9 @@ class LocalPreparedStep : public PreparedStep {
   const std::unique_ptr<Executor> executor_;
   const std::vector<int> feed_from_;  // by feed of the program
   const bool feeds_in_order_;
-  const RefPtr<CollectivesHere> collectives_here_;  // null: none, or all are
+  const std::unique_ptr<const CollectivesHere> collectives_here_;  // null: none, or all are
   const bool leaves_resources_;  // its nodes may; a lock a step is saved where they cannot
+  const bool calls_functions_;
   std::atomic<LocalStep*> spare_{nullptr};
 };
 
@@ -307,31 +344,25 @@ void LocalRunner::End(LocalStep* step) {
   AwaitPins(step);
 }
 
-// The step does not run any more: waits until Stop() has let go of it, and tells it.
+// The step does not run any more: waits until Cancel() has let go of it, and tells Stop().
 void LocalRunner::AwaitPins(LocalStep* step) {
   while (step->pins > 0) changed_.Wait(mutex_);
   changed_.NotifyAll();
 }
 
-void LocalRunner::Stop(Status reason) {
+void LocalRunner::Cancel(Status reason) {
   mutex_.Lock();
   if (!stopping_.load(std::memory_order_relaxed)) {
     stopped_ = std::move(reason);
     stopping_.store(true, std::memory_order_seq_cst);
   }
   for (;;) {
-    bool any = false;
-    LocalStep* untold = nullptr;
-    for (LocalStep* step = steps_; step != nullptr && untold == nullptr; step = step->after) {
-      if (!step->running.load(std::memory_order_seq_cst)) continue;
-      any = true;
-      if (!step->told_to_stop) untold = step;
+    LocalStep* untold = steps_;
+    while (untold != nullptr &&
+           (untold->told_to_stop || !untold->running.load(std::memory_order_seq_cst))) {
+      untold = untold->after;
     }
-    if (!any) break;
-    if (untold == nullptr) {
-      changed_.Wait(mutex_);
-      continue;
-    }
+    if (untold == nullptr) break;
     untold->told_to_stop = true;
     ++untold->pins;
     const Status why = stopped_;
@@ -344,8 +375,41 @@ void LocalRunner::Stop(Status reason) {
   mutex_.Unlock();
 }
 
+bool LocalRunner::AnyRuns() const {
+  for (const LocalStep* step = steps_; step != nullptr; step = step->after) {
+    if (step->running.load(std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+void LocalRunner::Stop(Status reason) {
+  Cancel(std::move(reason));
+  MutexLock lock(mutex_);
+  while (AnyRuns()) changed_.Wait(mutex_);
+}
+
+Result<std::shared_ptr<FunctionPlan>> LocalRunner::MakeFunction(const RuntimeCall& call,
+                                                                Device& device) {
+  auto plan = std::make_shared<FunctionPlan>();
+  ASSIGN_OR_RETURN(plan->step, expand_(call));
+  plan->num_fetches = plan->step.fetches.size();
+  ProgramSpec spec;
+  for (const Node* node : plan->step.graph->Nodes()) {
+    if (!plan->step.IsFeed(*node)) spec.nodes.push_back(node);
+  }
+  spec.feeds = plan->step.feeds;
+  spec.fetches = plan->step.fetches;
+  spec.devices = {&device};
+  spec.kernels = &environment_.kernels();
+  spec.make_kernel = [&](const Node& node, Device& on) { return kernels_.Get(node, nullptr, on); };
+  ASSIGN_OR_RETURN(Program program, ProgramFromGraph(spec));
+  ASSIGN_OR_RETURN(plan->executor, MakeExecutor(std::move(program),
+                                                {.threads = environment_.queue().Parallelism()}));
+  return plan;
+}
+
 Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest& request) {
-  RefPtr<CollectivesHere> collectives_here;
+  std::unique_ptr<const CollectivesHere> collectives_here;
   if (has_peers_) {
     ASSIGN_OR_RETURN(collectives_here, FindCollectivesHere(request.parts));
   } else {
@@ -379,10 +443,12 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   spec.make_kernel = [&](const Node& node, Device& device) {
     return kernels_.Get(node, parts[part_of.at(&node.graph())].step.Origin(node), device);
   };
+  spec.work = request.work;
   ASSIGN_OR_RETURN(Program program, ProgramFromGraph(spec));
   ASSIGN_OR_RETURN(
       std::unique_ptr<Executor> executor,
-      MakeMeasuredExecutor(std::move(program), {.threads = environment_.queue().Parallelism()},
+      MakeMeasuredExecutor(std::move(program),
+                           {.threads = environment_.queue().Parallelism(), .work = request.work},
                            &environment_.clock()));
   bool in_order = static_cast<int>(feed_from.size()) == request.num_feeds;
   for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/session/environment.h"
+#include "thalweg/session/function_plans.h"
 #include "thalweg/session/kernel_cache.h"
 #include "thalweg/session/partition_runner.h"
 
@@ -19,15 +21,27 @@ class LocalRunner : public PartitionRunner, private StepSource {
  public:
   // All outlive the runner, which outlives what it prepared. `has_peers`: what it runs may be parts
   // of steps that other tasks run, too.
+  // `expand` makes the graph of a function that a step calls.
+  using Expander = std::function<Result<StepGraph>(const RuntimeCall& call)>;
   LocalRunner(Environment& environment, ResourceManager& resources, KernelCache& kernels,
-              bool has_peers)
-      : environment_(environment), resources_(resources), kernels_(kernels), has_peers_(has_peers) {
+              bool has_peers, Expander expand)
+      : environment_(environment),
+        resources_(resources),
+        kernels_(kernels),
+        has_peers_(has_peers),
+        expand_(std::move(expand)),
+        functions_([this](const RuntimeCall& call, Device& device) {
+          return MakeFunction(call, device);
+        }) {
     environment_.open_steps().Add(this);
   }
   ~LocalRunner() override;
 
   Result<std::unique_ptr<PreparedStep>> Prepare(const PrepareRequest& request) override;
+  void Cancel(Status reason) override EXCLUDES(mutex_);
   void Stop(Status reason) override EXCLUDES(mutex_);
+  // Functions are compiled anew from now on.
+  void ForgetFunctions() { functions_.Clear(); }
 
  private:
   friend class LocalPreparedStep;
@@ -35,19 +49,23 @@ class LocalRunner : public PartitionRunner, private StepSource {
   // Every step that exists is in the list, whether it runs or waits to be used again.
   void Add(LocalStep* step) EXCLUDES(mutex_);
   void Remove(LocalStep* step) EXCLUDES(mutex_);
-  // Around a run of the step; without a lock unless the runner stops. Begin: the error of Stop()
+  // Around a run of the step; without a lock unless the runner stops. Begin: the error of Cancel()
   // once that was called.
   Status Begin(LocalStep* step) EXCLUDES(mutex_);
   void End(LocalStep* step) EXCLUDES(mutex_);
   void AppendOpenSteps(std::vector<OpenStep>* steps) override EXCLUDES(mutex_);
   void AwaitPins(LocalStep* step) REQUIRES(mutex_);
+  bool AnyRuns() const REQUIRES(mutex_);
+  Result<std::shared_ptr<FunctionPlan>> MakeFunction(const RuntimeCall& call, Device& device);
 
   Environment& environment_;
   ResourceManager& resources_;
   KernelCache& kernels_;
   const bool has_peers_;
-  // Set before Stop() looks who runs; a step says that it runs before it looks here. So one of the
-  // two sees the other.
+  const Expander expand_;
+  FunctionPlans functions_;
+  // Set before Cancel() looks who runs; a step says that it runs before it looks here. So one of
+  // the two sees the other.
   std::atomic<bool> stopping_{false};
   Mutex mutex_;
   CondVar changed_;

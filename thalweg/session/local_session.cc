@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
 #include <unordered_map>
 
+#include "thalweg/kernel/host_call.h"
 #include "thalweg/session/partial_run.h"
 #include "thalweg/session/session.h"
 #include "thalweg/session/session_core.h"
@@ -23,20 +25,22 @@ class LocalCallable : public Callable {
   Status Run(const RunOptions& options, std::span<const Tensor> feeds, std::span<Tensor> fetches,
              RunMetadata* metadata) override {
     StepPlan* plan = current_.load(std::memory_order_acquire);
+    std::chrono::nanoseconds spent{0};
     if (plan->reset_count != core_->reset_count()) {
-      ASSIGN_OR_RETURN(plan, Renew());
+      ASSIGN_OR_RETURN(plan, Renew(options, &spent));
     }
-    return core_->RunPlan(*plan, options, feeds, fetches, metadata);
+    return core_->RunPlan(*plan, options, feeds, fetches, metadata, spent);
   }
 
  private:
   // Containers were emptied: the plan's kernels may hold what is gone.
-  Result<StepPlan*> Renew() {
-    ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan,
-                     core_->GetPlan(current_.load(std::memory_order_acquire)->signature));
-    StepPlan* const raw = plan.get();
+  Result<StepPlan*> Renew(const RunOptions& options, std::chrono::nanoseconds* spent) {
+    ASSIGN_OR_RETURN(PreparedPlan made,
+                     core_->GetPlan(current_.load(std::memory_order_acquire)->signature, options));
+    *spent = made.spent;
+    StepPlan* const raw = made.plan.get();
     MutexLock lock(mutex_);
-    plans_.push_back(std::move(plan));
+    plans_.push_back(std::move(made.plan));
     current_.store(raw, std::memory_order_release);
     return raw;
   }
@@ -61,13 +65,14 @@ class LocalSession : public Session {
              std::span<const std::string> fetches, std::span<const std::string> targets,
              std::vector<Tensor>* outputs, RunMetadata* metadata) override {
     RETURN_IF_ERROR(options.Validate());
-    ASSIGN_OR_RETURN(const std::shared_ptr<StepPlan> plan,
-                     core_->GetPlan(NamedSignature{feeds, fetches, targets}));
+    const std::shared_ptr<SessionCore> core = core_;  // a function of the step may free the session
+    ASSIGN_OR_RETURN(const PreparedPlan made,
+                     core->GetPlan(NamedSignature{feeds, fetches, targets}, options));
     std::vector<Tensor> values;
     values.reserve(feeds.size());
     for (const auto& [name, value] : feeds) values.push_back(value);
     std::vector<Tensor> fetched(fetches.size());
-    RETURN_IF_ERROR(core_->RunPlan(*plan, options, values, fetched, metadata));
+    RETURN_IF_ERROR(core->RunPlan(*made.plan, options, values, fetched, metadata, made.spent));
     if (outputs != nullptr) *outputs = std::move(fetched);
     return OkStatus();
   }
@@ -75,16 +80,19 @@ class LocalSession : public Session {
   Status Run(const RunOptions& options, const Signature& signature, std::span<const Tensor> values,
              std::span<Tensor> fetches, RunMetadata* metadata) override {
     RETURN_IF_ERROR(options.Validate());
-    ASSIGN_OR_RETURN(const std::shared_ptr<StepPlan> plan, core_->GetPlan(signature));
-    return core_->RunPlan(*plan, options, values, fetches, metadata);
+    const std::shared_ptr<SessionCore> core = core_;  // as above
+    ASSIGN_OR_RETURN(const PreparedPlan made, core->GetPlan(signature, options));
+    return core->RunPlan(*made.plan, options, values, fetches, metadata, made.spent);
   }
 
   Result<std::shared_ptr<Callable>> MakeCallable(const Signature& signature,
-                                                 const RunOptions& options) override {
+                                                 const RunOptions& options,
+                                                 const RunOptions* within) override {
     RETURN_IF_ERROR(options.Validate());
-    ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, core_->GetPlan(signature));
+    ASSIGN_OR_RETURN(PreparedPlan made,
+                     core_->GetPlan(signature, within == nullptr ? options : *within));
     return std::shared_ptr<Callable>(
-        std::make_shared<LocalCallable>(core_, std::move(plan), options));
+        std::make_shared<LocalCallable>(core_, std::move(made.plan), options));
   }
 
   Result<std::string> PartialRunSetup(std::span<const std::string> feeds,
@@ -173,7 +181,11 @@ class LocalSession : public Session {
       ended.swap(partial_runs_);
     }
     for (auto& [handle, run] : ended) run->Cancel(Cancelled("Session has been closed."));
-    core_->Close();
+    core_->Cancel();
+    if (!HostCall::IsAnywhere()) return core_->Close();
+    // A function that a step of this session has called may be what closes it, or wait for the
+    // thread that does; the step ends after it.
+    std::thread([core = core_, runs = std::move(ended)] { core->Close(); }).detach();
   }
 
  private:

@@ -101,5 +101,34 @@ TEST(ManyRunsTest, SessionsThatCloseLeaveNothing) {
   }
 }
 
+TEST(ManyRunsTest, PartialRunsThatWaitHoldNoThread) {
+  for (const int threads : {0, 1, 2}) {
+    SessionFixture f({.threads = threads});
+    f.b.Op("Neg", {f.b.Op("Neg", {f.Placeholder({}, "a")}, {}, "y")}, {}, "z");
+    f.b.Op("Add", {*f.graph->FindOutput("z"), f.Placeholder({}, "b")}, {}, "s");
+    ASSERT_TRUE(f.b.ok()) << f.b.status().ToString();
+    const std::vector<std::string> feeds = {"a", "b"}, fetches = {"y", "s"};
+    const auto go_on = [&](const std::string& handle, const char* feed, float value,
+                           const char* fetch) {
+      const std::vector<Session::NamedTensor> fed = {{feed, Tensor::Scalar(value)}};
+      const std::vector<std::string> wanted = {fetch};
+      std::vector<Tensor> out;
+      const Status status = f.session->PartialRun(handle, fed, wanted, &out);
+      EXPECT_TRUE(status.ok()) << status.ToString();
+      return out.empty() ? 0 : out[0].scalar<float>();
+    };
+    std::vector<std::string> open = {*f.session->PartialRunSetup(feeds, fetches, {})};
+    EXPECT_EQ(go_on(open[0], "a", 0, "y"), 0);
+    const Holdings before = Holdings::Now();
+    for (int i = 1; i < 200; ++i) open.push_back(*f.session->PartialRunSetup(feeds, fetches, {}));
+    for (int i = 199; i > 0; --i) {
+      EXPECT_EQ(go_on(open[i], "a", static_cast<float>(i), "y"), -i);
+    }
+    EXPECT_EQ(Holdings::Now().threads, before.threads) << threads << " threads of the environment";
+    for (int i = 0; i < 150; ++i) EXPECT_EQ(go_on(open[i], "b", 1, "s"), i + 1);
+    // Closing ends the rest.
+  }
+}
+
 }  // namespace
 }  // namespace thalweg

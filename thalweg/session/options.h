@@ -19,8 +19,18 @@
 #include "thalweg/base/status.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/compute/isa/isa.h"
+#include "thalweg/passes/placement_rule.h"
 
 namespace thalweg {
+
+// Threads and devices that a session asks for, beside those of its environment.
+struct EnvironmentSize {
+  std::optional<int> threads;      // as EnvironmentOptions::threads; none: the environment's
+  std::optional<int> cpu_devices;  // likewise
+  bool spins = true;               // false: a thread without work sleeps at once
+  bool own_threads = false;        // shared with no other session
+  friend bool operator==(const EnvironmentSize&, const EnvironmentSize&) = default;
+};
 
 struct EnvironmentOptions {
   // Threads beside those that call Run, which work too. -1: one fewer than the processors that this
@@ -80,10 +90,9 @@ struct PassOptions {
 
 struct SessionOptions {
   PassOptions passes;
-  // A node whose device cannot run it goes to one that can, with one line in the log at INFO.
-  // False: an error that says why.
-  bool soft_placement = true;
-  // Log where each node of a new plan goes, at INFO.
+  // What becomes of a node whose device is not here or cannot run it.
+  PlacementRule placement = PlacementRule::kAcceleratorsToCpu;
+  // Write where each node goes, once: "NAME: (OP): DEVICE", at any level of the log.
   bool log_placement = false;
   // A graph that grows after the first Run is an error; else it is one warning once it grows again
   // and again.
@@ -96,6 +105,8 @@ struct SessionOptions {
   // largest float becomes infinite. Within a task, and to and from the client, they stay as they
   // are.
   bool bfloat16_transfers = false;
+  // Steps run on the threads that call Run.
+  bool inline_steps = false;
   // Of every Run that does not set its own; 0: none.
   std::chrono::nanoseconds default_timeout{0};
   // Compiled signatures kept; the least recently used goes first.

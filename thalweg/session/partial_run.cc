@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "thalweg/base/notification.h"
 #include "thalweg/passes/graph_copier.h"
 
 namespace thalweg {
@@ -28,26 +27,32 @@ Result<std::unique_ptr<PartialRun>> PartialRun::Start(SessionCore& core,
                              "' is named twice among the fetches of a partial run");
     }
   }
-  ASSIGN_OR_RETURN(run->plan_, core.CompilePartial(signature));
+  ASSIGN_OR_RETURN(PreparedPlan made, core.CompilePartial(signature, options));
+  run->plan_ = std::move(made.plan);
   run->FindFeedsOfFetches();
   {
     MutexLock lock(run->mutex_);
     run->fed_.resize(feeds.size());
     run->fetched_.resize(fetches.size());
   }
-  StepRequest request = core.MakeRequest(options);
-  request.cancellation = &run->cancellation_;
-  request.feeds_and_fetches = &run->rendezvous_;
-  run->thread_ = std::thread([raw = run.get(), request] {
-    const Status status = raw->plan_->prepared->Run(request);
-    if (status.ok()) return;
-    {
-      MutexLock lock(raw->mutex_);
-      raw->step_status_ = status;
-    }
-    raw->rendezvous_.Abort(status);
-  });
+  run->Begin(core.MakeRequest(options, made.spent));
   return run;
+}
+
+void PartialRun::Begin(StepRequest request) {
+  request.cancellation = &cancellation_;
+  request.feeds_and_fetches = &rendezvous_;
+  is_started_ = true;
+  plan_->prepared->RunAsync(request, [this](const Status& status) {
+    if (!status.ok()) {
+      {
+        MutexLock lock(mutex_);
+        step_status_ = status;
+      }
+      rendezvous_.Abort(status);
+    }
+    ended_.Notify();
+  });
 }
 
 PartialRun::~PartialRun() {
@@ -56,7 +61,7 @@ PartialRun::~PartialRun() {
 }
 
 Status PartialRun::Join() {
-  if (thread_.joinable()) thread_.join();
+  if (is_started_) ended_.Wait();
   MutexLock lock(mutex_);
   return step_status_;
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// PartialRun: one step whose feeds come, and whose fetches go, in several calls. The step runs on a
-// thread of its own, since it waits between the calls; feeds and fetches meet it in a rendezvous.
+// PartialRun: one step whose feeds come, and whose fetches go, in several calls; they meet it in a
+// rendezvous. It goes on on the environment's threads and holds none while it waits.
 //
 //   ASSIGN_OR_RETURN(auto run, PartialRun::Start(core, feeds, fetches, targets, options));
 //   RETURN_IF_ERROR(run->Continue({{"a:0", value}}, {"y:0"}, &outputs)); ...
 //
-// Ownership: the destructor cancels the step and joins the thread. Threads: all calls from any
-// thread; calls of Continue() wait for each other's fetches only where they ask for them.
+// Ownership: the destructor cancels the step and waits for its end.
+// Threads: all calls from any thread; calls of Continue() wait for each other's fetches only where
+// they ask for them.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "thalweg/base/notification.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/session/session_core.h"
 
@@ -43,6 +44,7 @@ class PartialRun {
   void Cancel(Status reason) { cancellation_.Cancel(std::move(reason)); }
 
  private:
+  void Begin(StepRequest request);
   void FindFeedsOfFetches();
   Status CheckCall(std::span<const Session::NamedTensor> feeds,
                    std::span<const std::string> fetches, std::vector<int>* feed_numbers,
@@ -59,7 +61,8 @@ class PartialRun {
   std::vector<bool> fed_ GUARDED_BY(mutex_);
   std::vector<bool> fetched_ GUARDED_BY(mutex_);
   Status step_status_ GUARDED_BY(mutex_);
-  std::thread thread_;
+  bool is_started_ = false;
+  Notification ended_;
 };
 
 }  // namespace thalweg

@@ -5,10 +5,11 @@
 //   ASSIGN_OR_RETURN(auto prepared, runner.Prepare({parts, num_feeds, num_fetches}));
 //   RETURN_IF_ERROR(prepared->Run({.step_id = 7, .feeds = feeds, .fetches = fetches, ...}));
 //
-// Ownership: a PreparedStep may outlive the session's plan cache, not its runner. Threads: Run from
-// any thread, several at once.
+// Ownership: a PreparedStep may outlive the session's plan cache, not its runner.
+// Threads: Run from any thread, several at once.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,6 +24,7 @@
 namespace thalweg {
 
 class Allocator;
+class CollectiveRemote;
 class FrameObserver;
 
 // One Run as a runner sees it.
@@ -31,9 +33,11 @@ struct StepRequest {
   std::span<const Tensor> feeds;                // by number of the signature
   std::span<Tensor> fetches;                    // by number; set when the step succeeds
   std::chrono::nanoseconds timeout{0};          // 0: none
+  std::chrono::nanoseconds spent{0};            // of the caller's timeout, before this request
   CancellationManager* cancellation = nullptr;  // from outside; may be null
   Rendezvous* feeds_and_fetches = nullptr;      // of a partial run
   Rendezvous* rendezvous = nullptr;             // with other tasks; null: the step has its own
+  CollectiveRemote* collectives = nullptr;      // with other tasks; null: all members are here
   Allocator* allocator = nullptr;               // of what kernels make; null: the device's
   bool inline_in_caller = false;
   IdleWork* idle = nullptr;         // of the calling thread, while the step has nothing for it
@@ -45,6 +49,10 @@ class PreparedStep {
  public:
   virtual ~PreparedStep() = default;
   virtual Status Run(const StepRequest& request) = 0;
+  // Returns when the step has begun, which runs on threads of the environment and holds none while
+  // it waits. What the request points at, and this object, live until `done` is called, once and
+  // without a lock. Without `stats`, `idle` and `inline_in_caller`, which are a caller's.
+  virtual void RunAsync(const StepRequest& request, std::function<void(Status)> done) = 0;
   // What a step with these feeds will hold at once.
   virtual Result<StepMemory> PlanMemory(std::span<const Tensor> feeds) const = 0;
   // What it does, for people.
@@ -55,6 +63,7 @@ struct PrepareRequest {
   const std::vector<StepPartition>& parts;
   int num_feeds = 0;
   int num_fetches = 0;
+  WorkBudget* work = nullptr;  // of the preparation; null: without end
 };
 
 class PartitionRunner {
@@ -62,7 +71,9 @@ class PartitionRunner {
   virtual ~PartitionRunner() = default;
   // The parts stay alive as long as the PreparedStep.
   virtual Result<std::unique_ptr<PreparedStep>> Prepare(const PrepareRequest& request) = 0;
-  // Ends what runs with `reason`, refuses later steps, returns when nothing runs any more.
+  // Cancels what runs with `reason`, refuses later steps.
+  virtual void Cancel(Status reason) = 0;
+  // Cancel(), and returns when nothing runs any more.
   virtual void Stop(Status reason) = 0;
 };
 

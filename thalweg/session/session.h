@@ -8,8 +8,9 @@
 //   RETURN_IF_ERROR(session->Run({{"x:0", value}}, {"y:0"}, {"train"}, &y));
 //
 // Only what the fetches and targets need runs; a feed replaces any edge, also a constant's, and
-// what only it needed does not run. Threads: every member from any thread; steps run side by side
-// and see each other through variables and queues only. A small step runs on the caller's thread.
+// what only it needed does not run.
+// Threads: every member from any thread; steps run side by side and see each other through
+// variables and queues only. A small step runs on the caller's thread.
 // Errors: InvalidArgument for a wrong feed, fetch or target (name, dtype, shape), NotFound for a
 // missing node or kernel, DeadlineExceeded with the nodes that wait, Cancelled after Close or a
 // cancel, else what a kernel returned; the message names node, operation, device, input shapes and
@@ -80,9 +81,11 @@ class Session {
   virtual Status Run(const RunOptions& options, const Signature& signature,
                      std::span<const Tensor> values, std::span<Tensor> fetches,
                      RunMetadata* metadata = nullptr) = 0;
-  // Compiles now: errors of the signature come here. `options` is the default of its Runs.
+  // Compiles now: errors of the signature come here. `options` is the default of its Runs. Ends
+  // with the timeout and the cancellation of `within`; null: of `options`.
   virtual Result<std::shared_ptr<Callable>> MakeCallable(const Signature& signature,
-                                                         const RunOptions& options = {}) = 0;
+                                                         const RunOptions& options = {},
+                                                         const RunOptions* within = nullptr) = 0;
 
   // Partial runs: one step in several calls. Setup names all feeds and fetches; each PartialRun
   // gives some of the feeds, none twice, and returns when the fetches it names are there. The step
@@ -111,7 +114,8 @@ class Session {
 
   // Cancels what runs, waits until it has ended, frees what the session keeps. Later calls, and
   // Runs, are Cancelled "Session has been closed." Never hangs: kernels end within moments of a
-  // cancel. May be called from any thread, repeatedly, but not from a kernel.
+  // cancel. May be called from any thread, repeatedly; from a function of the program that a step
+  // has called it does not wait: the session ends when that step has.
   virtual void Close() = 0;
 
   // Brace-friendly forms.

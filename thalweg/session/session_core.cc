@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/session_core.h"
 
+#include <algorithm>
+
 namespace thalweg {
 namespace {
 
@@ -40,19 +42,20 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
       devices_(DevicesOf(*environment_, remote_)),
       kernels_(environment_->kernels(), resources()),
       local_runner_(*environment_, resources(), kernels_,
-                    remote_.is_worker || remote_.make_runner != nullptr),
+                    remote_.is_worker || remote_.make_runner != nullptr,
+                    [this](const RuntimeCall& call) { return ExpandCall(call); }),
       remote_runner_(remote_.make_runner ? remote_.make_runner(local_runner_) : nullptr),
       runner_(remote_runner_ != nullptr ? *remote_runner_ : local_runner_),
       placer_({.devices = devices_,
                .kernels = &environment_->kernels(),
-               .soft = options.soft_placement,
+               .rule = options.placement,
                .logger = environment_->logger()}),
       evaluator_(*environment_),
       compiler_(*graph_, placer_, evaluator_, runner_,
                 {.passes = options.passes,
+                 .placement_log = environment_->LoggerAt(LogLevel::kInfo),
                  .log_placement = options.log_placement,
                  .partition = {.bfloat16_transfers = options.bfloat16_transfers},
-                 .logger = environment_->logger(),
                  .devices = devices_,
                  .kernels = &environment_->kernels(),
                  .schedule_receives = remote_.schedule_receives}),
@@ -62,14 +65,23 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
 
 SessionCore::~SessionCore() { Close(); }
 
+void SessionCore::Cancel() {
+  closing_.Cancel(Cancelled(kClosed));
+  runner_.Cancel(Cancelled(kClosed));
+}
+
 void SessionCore::Close() {
+  closing_.Cancel(Cancelled(kClosed));
   runner_.Stop(Cancelled(kClosed));
   {
     MutexLock lock(mutex_);
     if (closed_) return;
     closed_ = true;
+    changed_.NotifyAll();
+    while (compiling_) changed_.Wait(mutex_);
     plans_.Clear();
     kernels_.Clear();
+    local_runner_.ForgetFunctions();
   }
   own_resources_.ResetAll();
   environment_->SessionClosed();
@@ -91,6 +103,30 @@ void SessionCore::ForgetStaleKernels() {
   kernels_reset_count_ = now;
   plans_.Clear();
   kernels_.Clear();
+  local_runner_.ForgetFunctions();
+}
+
+// The first node from `begin` on that the program's own lines have made, and not an installed
+// library's: only there can its author do anything about it. Null when there is none.
+const Node* SessionCore::FirstOfProgram(int begin, int end) const {
+  const auto is_library = [](std::string_view site) {
+    return site.find("/site-packages/") != std::string_view::npos ||
+           site.find("/dist-packages/") != std::string_view::npos;
+  };
+  const Node* unknown = nullptr;
+  bool any_library = false;
+  for (int id = begin; id < end; ++id) {
+    const Node* node = graph_->NodeById(id);
+    if (node == nullptr) continue;
+    if (node->site() == 0) {
+      if (unknown == nullptr) unknown = node;
+    } else if (is_library(graph_->Site(node->site()))) {
+      any_library = true;
+    } else {
+      return node;
+    }
+  }
+  return any_library ? nullptr : unknown;
 }
 
 // A program that adds nodes in its training loop runs slower with every step and never says why. A
@@ -98,57 +134,144 @@ void SessionCore::ForgetStaleKernels() {
 Status SessionCore::CheckGrowth() {
   const int nodes = graph_->num_nodes();
   if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes_at_last_run_ = nodes;
-  if (nodes != std::exchange(nodes_at_last_run_, nodes)) ++growths_;
-  if (nodes <= nodes_at_first_run_ ||
-      (growths_ != kGrowthsBeforeWarning && !options_.strict_graph)) {
-    return OkStatus();
-  }
-  const Node* first = graph_->Nodes()[nodes_at_first_run_];
-  const std::string what =
-      StrCat("the graph has grown after the session's first Run, by ", nodes - nodes_at_first_run_,
-             " nodes; the first is ", first->Label(),
-             first->site() == 0 ? "" : StrCat(" (created at ", graph_->Site(first->site()), ")"));
+  const int before = std::exchange(nodes_at_last_run_, nodes);
+  if (nodes <= nodes_at_first_run_) return OkStatus();
+  const auto what = [&](const Node* first) {
+    return StrCat(
+        "the graph has grown after the session's first Run, by ", nodes - nodes_at_first_run_,
+        " nodes; the first is ", first->Label(),
+        first->site() == 0 ? "" : StrCat(" (created at ", graph_->Site(first->site()), ")"));
+  };
   if (options_.strict_graph) {
-    return FailedPrecondition(what,
+    return FailedPrecondition(what(graph_->NodeById(nodes_at_first_run_)),
                               "; build the whole graph before the first Run, or switch "
                               "strict_graph off");
   }
+  if (growths_ > kGrowthsBeforeWarning || nodes == before) return OkStatus();
+  const Node* own = FirstOfProgram(before, nodes);
+  if (own == nullptr || ++growths_ < kGrowthsBeforeWarning) return OkStatus();
   ++growths_;  // past the number: said once
-  environment_->logger().Warning(what, "; in a loop this makes every Run slower (said once)");
+  const Node* first = FirstOfProgram(nodes_at_first_run_, nodes);
+  environment_->logger().Warning(what(first == nullptr ? own : first),
+                                 "; in a loop this makes every Run slower: make what a loop runs "
+                                 "before it (said once; TF_CPP_MIN_LOG_LEVEL=2 hides warnings)");
   return OkStatus();
 }
 
-Result<std::shared_ptr<StepPlan>> SessionCore::GetPlan(const Signature& signature) {
-  if (std::shared_ptr<StepPlan> plan = plans_.Find(signature);
-      plan != nullptr && plan->reset_count == reset_count()) {
-    return plan;
-  }
+Status SessionCore::TakeTurn(WorkBudget& work) {
+  RETURN_IF_ERROR(work.Begin("waiting for the compilation of another step of this session"));
+  // So that a cancellation is seen while nothing else happens.
+  const ScopedCancellation outside(work.limits().cancellations[0], [this](const Status&) {
+    MutexLock lock(mutex_);
+    changed_.NotifyAll();
+  });
+  Status status;
   MutexLock lock(mutex_);
-  if (closed_) return Cancelled(kClosed);
-  ForgetStaleKernels();
-  // Another thread may have compiled it meanwhile.
-  if (std::shared_ptr<StepPlan> plan = plans_.Find(signature); plan != nullptr) return plan;
-  RETURN_IF_ERROR(CheckGrowth());
-  ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler_.Compile(signature));
-  plan->reset_count = kernels_reset_count_;
-  plans_.Insert(plan);
-  return plan;
+  if (compiling_ && compiler_thread_ == std::this_thread::get_id()) {
+    status = FailedPrecondition(
+        "the session is compiling a step, which has called this function of the program (a log's, "
+        "for one): it can compile no other until that is done");
+  }
+  while (compiling_ && !closed_ && status.ok()) {
+    environment_->clock().WaitUntil(mutex_, changed_, work.deadline().time());
+    status = work.Look();
+  }
+  if (closed_) status = Cancelled(kClosed);
+  if (status.ok()) {
+    compiling_ = true;
+    compiler_thread_ = std::this_thread::get_id();
+  }
+  return status;
 }
 
-Result<std::shared_ptr<StepPlan>> SessionCore::CompilePartial(const Signature& signature) {
+void SessionCore::GiveTurn() {
   MutexLock lock(mutex_);
-  if (closed_) return Cancelled(kClosed);
-  ForgetStaleKernels();
-  RETURN_IF_ERROR(CheckGrowth());
-  return compiler_.CompilePartial(signature);
+  compiling_ = false;
+  changed_.NotifyAll();
+}
+
+template <class F>
+std::invoke_result_t<F&, WorkBudget&> SessionCore::InTurn(const RunOptions& options,
+                                                          std::chrono::nanoseconds* spent,
+                                                          F compile) {
+  const Clock& clock = environment_->clock();
+  const std::chrono::nanoseconds timeout = TimeoutOf(options);
+  const Clock::TimePoint begin = timeout.count() > 0 ? clock.Now() : Clock::TimePoint();
+  WorkBudget work({.what = "it was still being compiled",
+                   .clock = &clock,
+                   .timeout = timeout,
+                   .cancellations = {options.cancellation, &closing_}});
+  RETURN_IF_ERROR(TakeTurn(work));
+  struct Turn {
+    SessionCore& core;
+    ~Turn() { core.GiveTurn(); }
+  } const turn{*this};
+  auto made = compile(work);
+  if (timeout.count() > 0) *spent = clock.Now() - begin;
+  return made;
+}
+
+Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunOptions& options) {
+  if (std::shared_ptr<StepPlan> plan = plans_.Find(signature);
+      plan != nullptr && plan->reset_count == reset_count()) {
+    return PreparedPlan{std::move(plan)};
+  }
+  PreparedPlan prepared;
+  ASSIGN_OR_RETURN(
+      prepared.plan,
+      InTurn(options, &prepared.spent, [&](WorkBudget& work) -> Result<std::shared_ptr<StepPlan>> {
+        uint64_t reset_count = 0;
+        {
+          MutexLock lock(mutex_);
+          ForgetStaleKernels();
+          // Another thread may have compiled it meanwhile.
+          if (std::shared_ptr<StepPlan> plan = plans_.Find(signature); plan != nullptr) return plan;
+          RETURN_IF_ERROR(CheckGrowth());
+          reset_count = kernels_reset_count_;
+        }
+        ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler_.Compile(signature, work));
+        plan->reset_count = reset_count;
+        plans_.Insert(plan);
+        return plan;
+      }));
+  return prepared;
+}
+
+Result<PreparedPlan> SessionCore::CompilePartial(const Signature& signature,
+                                                 const RunOptions& options) {
+  PreparedPlan prepared;
+  ASSIGN_OR_RETURN(
+      prepared.plan,
+      InTurn(options, &prepared.spent, [&](WorkBudget& work) -> Result<std::shared_ptr<StepPlan>> {
+        {
+          MutexLock lock(mutex_);
+          ForgetStaleKernels();
+          RETURN_IF_ERROR(CheckGrowth());
+        }
+        return compiler_.CompilePartial(signature, work);
+      }));
+  return prepared;
+}
+
+// The time of the step ends with its cancellation.
+Result<StepGraph> SessionCore::ExpandCall(const RuntimeCall& call) {
+  std::chrono::nanoseconds spent{0};
+  RunOptions options;
+  options.cancellation = call.cancellation;
+  return InTurn(options, &spent,
+                [&](WorkBudget& work) { return compiler_.ExpandCall(call, work); });
 }
 
 Result<std::string> SessionCore::DescribePlan(const NamedSignature& names) {
   ASSIGN_OR_RETURN(const Signature signature, Resolve(names));
-  MutexLock lock(mutex_);
-  if (closed_) return Cancelled(kClosed);
-  ForgetStaleKernels();
-  return compiler_.Describe(signature);
+  std::chrono::nanoseconds spent{0};
+  return InTurn({}, &spent, [&](WorkBudget& work) -> Result<std::string> {
+    {
+      MutexLock lock(mutex_);
+      ForgetStaleKernels();
+    }
+    return compiler_.Describe(signature, work);
+  });
 }
 
 Result<Signature> SessionCore::Resolve(const NamedSignature& names) const {
@@ -175,29 +298,33 @@ Result<Signature> SessionCore::Resolve(const NamedSignature& names) const {
   return signature;
 }
 
-Result<std::shared_ptr<StepPlan>> SessionCore::GetPlan(const NamedSignature& names) {
+Result<PreparedPlan> SessionCore::GetPlan(const NamedSignature& names, const RunOptions& options) {
   if (std::shared_ptr<StepPlan> plan = plans_.Find(names);
       plan != nullptr && plan->reset_count == reset_count()) {
-    return plan;
+    return PreparedPlan{std::move(plan)};
   }
   ASSIGN_OR_RETURN(const Signature signature, Resolve(names));
-  ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, GetPlan(signature));
-  plans_.Insert(names, plan);
-  return plan;
+  ASSIGN_OR_RETURN(PreparedPlan prepared, GetPlan(signature, options));
+  plans_.Insert(names, prepared.plan);
+  return prepared;
 }
 
-StepRequest SessionCore::MakeRequest(const RunOptions& options) {
+StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nanoseconds spent) {
   StepRequest request;
   request.step_id = next_step_id_.fetch_add(1, std::memory_order_relaxed);
-  request.timeout = options.timeout.count() > 0 ? options.timeout : options_.default_timeout;
+  request.timeout = TimeoutOf(options);
+  if (spent.count() > 0 && request.timeout.count() > 0) {
+    request.spent = std::min(spent, request.timeout - std::chrono::nanoseconds(1));
+    request.timeout -= request.spent;
+  }
   request.cancellation = options.cancellation;
-  request.inline_in_caller = options.inline_in_caller;
+  request.inline_in_caller = options.inline_in_caller || options_.inline_steps;
   return request;
 }
 
 Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
                             std::span<const Tensor> values, std::span<Tensor> fetches,
-                            RunMetadata* metadata) {
+                            RunMetadata* metadata, std::chrono::nanoseconds spent) {
   if (values.size() != plan.signature.feeds.size() ||
       fetches.size() != plan.signature.fetches.size()) {
     return InvalidArgument("expected ", plan.signature.feeds.size(), " feeds and room for ",
@@ -205,7 +332,7 @@ Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
                            fetches.size());
   }
   RETURN_IF_ERROR(plan.CheckFeeds(values));
-  StepRequest request = MakeRequest(options);
+  StepRequest request = MakeRequest(options, spent);
   request.feeds = values;
   if (metadata != nullptr && options.trace != TraceLevel::kNone) {
     request.stats = &metadata->step_stats;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SessionCore: what a local session and its callables share: the compiler, the plans, the state.
 //
-//   ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, core.GetPlan(signature));
-//   return core.RunPlan(*plan, options, values, fetches, metadata);
+//   ASSIGN_OR_RETURN(PreparedPlan plan, core.GetPlan(signature, options));
+//   return core.RunPlan(*plan.plan, options, values, fetches, metadata, plan.spent);
 //
-// Threads: every member from any thread. One plan is compiled at a time.
+// Threads: every member from any thread. One plan is compiled at a time, without a lock; who waits
+// for his turn, or compiles, stops at his deadline, his cancellation and Close().
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
+#include <thread>
+#include <type_traits>
 
 #include "thalweg/session/host_evaluator.h"
 #include "thalweg/session/kernel_cache.h"
@@ -32,6 +35,12 @@ struct RemoteParts {
   bool schedule_receives = false;
 };
 
+// A plan, and the time of the caller's that was spent on it: zero from the cache.
+struct PreparedPlan {
+  std::shared_ptr<StepPlan> plan;
+  std::chrono::nanoseconds spent{0};
+};
+
 class SessionCore {
  public:
   SessionCore(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
@@ -44,25 +53,30 @@ class SessionCore {
   const std::vector<Device*>& devices() const { return devices_; }
   Placer& placer() { return placer_; }
 
-  // From the cache, or compiled.
-  Result<std::shared_ptr<StepPlan>> GetPlan(const Signature& signature) EXCLUDES(mutex_);
-  Result<std::shared_ptr<StepPlan>> GetPlan(const NamedSignature& names) EXCLUDES(mutex_);
-  Result<std::shared_ptr<StepPlan>> CompilePartial(const Signature& signature) EXCLUDES(mutex_);
+  // From the cache, or compiled, within the timeout of the options and until their cancellation.
+  Result<PreparedPlan> GetPlan(const Signature& signature, const RunOptions& options)
+      EXCLUDES(mutex_);
+  Result<PreparedPlan> GetPlan(const NamedSignature& names, const RunOptions& options)
+      EXCLUDES(mutex_);
+  Result<PreparedPlan> CompilePartial(const Signature& signature, const RunOptions& options)
+      EXCLUDES(mutex_);
   Result<std::string> DescribePlan(const NamedSignature& names) EXCLUDES(mutex_);
   // InvalidArgument that says which feed, fetch or target has no such name.
   Result<Signature> Resolve(const NamedSignature& names) const;
 
   Status RunPlan(const StepPlan& plan, const RunOptions& options, std::span<const Tensor> values,
-                 std::span<Tensor> fetches, RunMetadata* metadata);
+                 std::span<Tensor> fetches, RunMetadata* metadata, std::chrono::nanoseconds spent);
   // A request with the options' and the session's settings filled in.
-  StepRequest MakeRequest(const RunOptions& options);
+  StepRequest MakeRequest(const RunOptions& options, std::chrono::nanoseconds spent);
 
   // Changes when kernels made before may hold resources that are gone.
   uint64_t reset_count() const {
     return environment_->reset_count() + own_resets_.load(std::memory_order_acquire);
   }
   void ResetContainers(const std::vector<std::string>& containers);
-  // Ends all steps, waits for them, drops plans and state. Later Runs are Cancelled.
+  // Cancels all steps and compilations. Later Runs are Cancelled.
+  void Cancel();
+  // Cancel(), waits for their end, drops plans and state.
   void Close() EXCLUDES(mutex_);
 
  private:
@@ -70,8 +84,20 @@ class SessionCore {
     if (remote_.state != nullptr) return *remote_.state;
     return options_.share_resources ? environment_->resources() : own_resources_;
   }
+  // Compiles with the turn taken; what it makes is in no cache yet.
+  template <class F>
+  std::invoke_result_t<F&, WorkBudget&> InTurn(const RunOptions& options,
+                                               std::chrono::nanoseconds* spent, F compile)
+      EXCLUDES(mutex_);
+  Status TakeTurn(WorkBudget& work) EXCLUDES(mutex_);
+  void GiveTurn() EXCLUDES(mutex_);
+  std::chrono::nanoseconds TimeoutOf(const RunOptions& options) const {
+    return options.timeout.count() > 0 ? options.timeout : options_.default_timeout;
+  }
+  Result<StepGraph> ExpandCall(const RuntimeCall& call) EXCLUDES(mutex_);
   void ForgetStaleKernels() REQUIRES(mutex_);
   Status CheckGrowth() REQUIRES(mutex_);
+  const Node* FirstOfProgram(int begin, int end) const;
 
   const std::shared_ptr<Environment> environment_;
   const std::shared_ptr<Graph> graph_;
@@ -89,12 +115,16 @@ class SessionCore {
   HostEvaluator evaluator_;
   StepCompiler compiler_;
   PlanCache plans_;
-  Mutex mutex_;  // held while a plan is compiled
+  CancellationManager closing_;  // of compilations
+  Mutex mutex_;
+  CondVar changed_;
+  bool compiling_ GUARDED_BY(mutex_) = false;  // somebody has the turn:
+  std::thread::id compiler_thread_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
   uint64_t kernels_reset_count_ GUARDED_BY(mutex_) = 0;
   int nodes_at_first_run_ GUARDED_BY(mutex_) = -1;
   int nodes_at_last_run_ GUARDED_BY(mutex_) = -1;
-  int growths_ GUARDED_BY(mutex_) = 0;  // between runs, so far
+  int growths_ GUARDED_BY(mutex_) = 0;  // by the program's own nodes, between runs, so far
 };
 
 // The session of a core.

@@ -5,6 +5,7 @@
 
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -72,14 +73,14 @@ class VariableKernel : public Kernel {
 };
 
 Status AssignFloat(Context& ctx) {
-  ASSIGN_OR_RETURN(RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, 0));
   RETURN_IF_ERROR(variable->Assign(ctx.input(1)));
   ctx.set_output(0, ctx.input(0));
   return OkStatus();
 }
 
 Status AssignAddFloat(Context& ctx) {
-  ASSIGN_OR_RETURN(RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, 0));
   Variable::Update update(*variable, true);
   ASSIGN_OR_RETURN(Tensor * value, update.Writable(ctx.allocator()));
   for (int64_t i = 0; i < value->num_elements(); ++i) {

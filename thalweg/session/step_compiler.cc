@@ -8,6 +8,7 @@
 
 #include "thalweg/autodiff/gradients.h"
 #include "thalweg/graph/graph_text.h"
+#include "thalweg/graph/missing_feed.h"
 #include "thalweg/passes/channels_last.h"
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/expand_functions.h"
@@ -17,6 +18,7 @@
 #include "thalweg/passes/graph_copier.h"
 #include "thalweg/passes/join_loop_products.h"
 #include "thalweg/passes/join_products.h"
+#include "thalweg/passes/late_reads.h"
 #include "thalweg/passes/prune.h"
 #include "thalweg/passes/schedule_receives.h"
 #include "thalweg/passes/share_packed.h"
@@ -45,9 +47,7 @@ Status CheckOutput(const Graph& graph, const Output& output, std::string_view wh
 Status CheckPlaceholders(const StepGraph& step) {
   for (const Node* node : step.graph->Nodes()) {
     if (node->num_inputs() > 0 || !IsPlaceholder(*node) || step.IsFeed(*node)) continue;
-    return InvalidArgument("You must feed a value for placeholder tensor '", node->name(),
-                           "' with dtype ", node->output_type(0), " and shape ",
-                           node->output_shape(0), CreatedAt(*node));
+    return InvalidArgument(MissingFeedText(*node), CreatedAt(*node));
   }
   return OkStatus();
 }
@@ -55,8 +55,15 @@ Status CheckPlaceholders(const StepGraph& step) {
 // Of a function's outputs: dense, without a value where no path leads.
 Result<std::vector<Output>> FunctionGradients(Graph* graph, const std::vector<Output>& ys,
                                               const std::vector<Output>& xs,
-                                              const std::vector<Output>& grad_ys) {
+                                              const std::vector<Output>& grad_ys, const Node* at,
+                                              WorkBudget* work) {
   GradientOptions options;
+  options.at = at;
+  options.work = work;
+  if (at != nullptr) {
+    options.scope = at->name();
+    options.site = at->site();
+  }
   options.grad_ys = grad_ys;
   options.allow_unconnected = true;
   ASSIGN_OR_RETURN(const std::vector<GradientValue> found, AddGradients(graph, ys, xs, options));
@@ -165,72 +172,104 @@ Status StepCompiler::Check(const Signature& signature) const {
   return OkStatus();
 }
 
+// As TensorFlow writes it: of the graph as it was given, before anything is folded or fused.
+Status StepCompiler::LogPlacement(const StepGraph& step) {
+  ASSIGN_OR_RETURN(const std::vector<int> device_of, placer_.Place(graph_, step));
+  for (const Node* node : step.graph->Nodes()) {
+    if (!logged_.insert(node->name()).second) continue;
+    options_.placement_log.Info(node->name(), ": (", node->op_name(),
+                                "): ", options_.devices[device_of[node->id()]]->full_name());
+  }
+  return OkStatus();
+}
+
 Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   const PassOptions& passes = options_.passes;
+  WorkBudget& work = *step.work;
   const Graph* const before = step.graph.get();
-  ASSIGN_OR_RETURN(step, ExpandFunctions(step, graph_.library(), {.gradients = FunctionGradients}));
+  RETURN_IF_ERROR(work.Begin("expanding functions"));
+  ASSIGN_OR_RETURN(step, ExpandFunctions(step, graph_.library(),
+                                         {.gradients = FunctionGradients, .work = &work}));
+  RETURN_IF_ERROR(placer_.Check(step));
+  if (options_.log_placement) RETURN_IF_ERROR(LogPlacement(step));
+  ASSIGN_OR_RETURN(step, LateReads(step));
   if (passes.fold_constants) {
+    RETURN_IF_ERROR(work.Begin("folding constants"));
     ASSIGN_OR_RETURN(step, FoldConstants(step, evaluator_, passes.fold_limit_bytes));
   }
   if (passes.cse) {
+    RETURN_IF_ERROR(work.Begin("merging equal nodes"));
     ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
   }
   if (passes.prune && step.graph.get() != before) {
+    RETURN_IF_ERROR(work.Begin("pruning"));
     ASSIGN_OR_RETURN(step, Prune(step));
   }
   const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
                                    [](const Device* device) { return device->type() == kCpu; });
   if (passes.channels_last && all_cpu) {
+    RETURN_IF_ERROR(work.Begin("laying images out"));
     ASSIGN_OR_RETURN(step, ChannelsLast(step));
   }
   if (passes.join_products) {
+    RETURN_IF_ERROR(work.Begin("joining products"));
     ASSIGN_OR_RETURN(step, JoinProducts(step));
     ASSIGN_OR_RETURN(step, JoinLoopProducts(step));
   }
   if (passes.fuse_epilogue) {
+    RETURN_IF_ERROR(work.Begin("fusing epilogues"));
     ASSIGN_OR_RETURN(step, FuseEpilogues(step));
   }
   if (passes.pack_weights) {
+    RETURN_IF_ERROR(work.Begin("packing weights"));
     ASSIGN_OR_RETURN(step, MarkWeights(step));
     ASSIGN_OR_RETURN(step, SharePacked(step));
   }
   if (passes.fuse_elementwise && all_cpu) {
+    RETURN_IF_ERROR(work.Begin("fusing element-wise nodes"));
     ASSIGN_OR_RETURN(step, FuseElementwise(step, *options_.kernels));
   }
   return step;
 }
 
 Status StepCompiler::Finish(const StepGraph& step, StepPlan* plan) {
+  RETURN_IF_ERROR(step.work->Begin("placing nodes"));
   ASSIGN_OR_RETURN(const std::vector<int> device_of, placer_.Place(graph_, step));
-  if (options_.log_placement) {
-    for (const Node* node : step.graph->Nodes()) {
-      options_.logger.Info(node->Label(), ": ",
-                           options_.devices[device_of[node->id()]]->full_name());
-    }
-  }
+  RETURN_IF_ERROR(step.work->Begin("cutting the graph by device"));
   ASSIGN_OR_RETURN(plan->parts,
                    PartitionByDevice(step, device_of, options_.devices, options_.partition));
   if (options_.schedule_receives) {
     RETURN_IF_ERROR(ScheduleReceives(&plan->parts));
   }
+  RETURN_IF_ERROR(step.work->Begin("making the program"));
   plan->num_part_fetches = static_cast<int>(step.fetches.size());
   ASSIGN_OR_RETURN(plan->prepared,
                    runner_.Prepare({.parts = plan->parts,
                                     .num_feeds = static_cast<int>(step.feeds.size()),
-                                    .num_fetches = plan->num_part_fetches}));
+                                    .num_fetches = plan->num_part_fetches,
+                                    .work = step.work}));
+  // The budget is the caller's.
+  for (StepPartition& part : plan->parts) part.step.work = nullptr;
   return OkStatus();
 }
 
-Result<std::shared_ptr<StepPlan>> StepCompiler::Compile(const Signature& signature) {
+Result<std::shared_ptr<StepPlan>> StepCompiler::Compile(const Signature& signature,
+                                                        WorkBudget& work) {
+  RETURN_IF_ERROR(work.Begin("finding what the step needs"));
   RETURN_IF_ERROR(Check(signature));
   auto plan = std::make_shared<StepPlan>();
   plan->signature = signature;
   // Each fetched edge once; a fed edge is answered by its feed.
-  PruneRequest request{.feeds = signature.feeds, .fetches = {}, .targets = signature.targets};
+  PruneRequest request{
+      .feeds = signature.feeds, .fetches = {}, .targets = signature.targets, .work = &work};
   std::unordered_map<Output, int, OutputHash> from;
   for (size_t i = 0; i < signature.feeds.size(); ++i) {
     from[signature.feeds[i]] = -1 - static_cast<int>(i);
   }
+  const size_t num_fetches = signature.fetches.size();
+  from.reserve(signature.feeds.size() + num_fetches);
+  request.fetches.reserve(num_fetches);
+  plan->fetch_from.reserve(num_fetches);
   plan->fetches_in_order = true;
   for (const Output& fetch : signature.fetches) {
     const auto [found, added] = from.try_emplace(fetch, static_cast<int>(request.fetches.size()));
@@ -245,9 +284,11 @@ Result<std::shared_ptr<StepPlan>> StepCompiler::Compile(const Signature& signatu
   return plan;
 }
 
-Result<std::string> StepCompiler::Describe(const Signature& signature) {
+Result<std::string> StepCompiler::Describe(const Signature& signature, WorkBudget& work) {
+  RETURN_IF_ERROR(work.Begin("finding what the step needs"));
   RETURN_IF_ERROR(Check(signature));
-  PruneRequest request{.feeds = signature.feeds, .fetches = {}, .targets = signature.targets};
+  PruneRequest request{
+      .feeds = signature.feeds, .fetches = {}, .targets = signature.targets, .work = &work};
   for (const Output& fetch : signature.fetches) {
     const auto has = [&](const std::vector<Output>& outputs) {
       return std::find(outputs.begin(), outputs.end(), fetch) != outputs.end();
@@ -274,13 +315,41 @@ Result<std::string> StepCompiler::Describe(const Signature& signature) {
   return StrCat(text, "\n== Program ==\n", plan.prepared->Describe());
 }
 
-Result<std::shared_ptr<StepPlan>> StepCompiler::CompilePartial(const Signature& signature) {
+Result<StepGraph> StepCompiler::ExpandCall(const RuntimeCall& call, WorkBudget& work) {
+  RETURN_IF_ERROR(work.Begin("finding the function that is called"));
+  StepGraph step;
+  step.work = &work;
+  step.graph = std::make_shared<Graph>(graph_.shared_registry());
+  step.graph->versions() = graph_.versions();
+  step.graph->library().SetParent(&graph_.library());
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    ASSIGN_OR_RETURN(Node * arg, step.graph->AddNode({.name = StrCat("arg_", i),
+                                                      .op = "Placeholder",
+                                                      .attrs = {{"dtype", call.args[i]}}}));
+    step.feeds.push_back({arg, 0});
+  }
+  ASSIGN_OR_RETURN(
+      Node * node,
+      step.graph->AddNode(
+          {.name = "call", .op = call.call.name, .inputs = step.feeds, .attrs = call.call.attrs}));
+  for (int i = 0; i < node->num_outputs(); ++i) step.fetches.push_back({node, i});
+  step.targets.push_back(node);
+  step.origins.resize(static_cast<size_t>(step.graph->num_nodes()));
+  ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
+  step.work = nullptr;
+  return step;
+}
+
+Result<std::shared_ptr<StepPlan>> StepCompiler::CompilePartial(const Signature& signature,
+                                                               WorkBudget& work) {
+  RETURN_IF_ERROR(work.Begin("finding what the step needs"));
   RETURN_IF_ERROR(Check(signature));
   auto plan = std::make_shared<StepPlan>();
   plan->signature = signature;
   ASSIGN_OR_RETURN(StepGraph step, Prune(graph_, {.feeds = signature.feeds,
                                                   .fetches = signature.fetches,
-                                                  .targets = signature.targets}));
+                                                  .targets = signature.targets,
+                                                  .work = &work}));
   RETURN_IF_ERROR(CheckPlaceholders(step));
   ASSIGN_OR_RETURN(step, Rewrite(std::move(step)));
 

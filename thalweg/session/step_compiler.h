@@ -2,20 +2,23 @@
 // StepCompiler: from a signature to what runs: checks it, prunes, folds, merges, places,
 // partitions, and has the runner prepare the parts.
 //
-//   ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature));
+//   ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature, work));
 //   RETURN_IF_ERROR(plan->CheckFeeds(values));
 //
-// Errors name the feed, fetch or node and say what is wrong with it. Threads: one Compile at a
-// time; a StepPlan is read-only.
+// Errors name the feed, fetch or node and say what is wrong with it.
+// Threads: one Compile at a time; a StepPlan is read-only.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "thalweg/kernel/evaluator.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/passes/place.h"
+#include "thalweg/session/function_plans.h"
 #include "thalweg/session/partition_runner.h"
 #include "thalweg/session/session.h"
 
@@ -41,9 +44,9 @@ class StepCompiler {
  public:
   struct Options {
     PassOptions passes;
+    Logger placement_log;  // hears where each node goes, once
     bool log_placement = false;
     PartitionOptions partition;
-    Logger logger;
     std::vector<Device*> devices;
     const KernelRegistry* kernels = nullptr;
     bool schedule_receives = false;  // of values from other tasks
@@ -57,15 +60,20 @@ class StepCompiler {
         runner_(runner),
         options_(std::move(options)) {}
 
-  Result<std::shared_ptr<StepPlan>> Compile(const Signature& signature);
+  // Every phase counts in `work` what it visits, and ends with its error.
+  Result<std::shared_ptr<StepPlan>> Compile(const Signature& signature, WorkBudget& work);
   // The graph of the step before and after rewriting, its memory and its program, as text.
-  Result<std::string> Describe(const Signature& signature);
+  Result<std::string> Describe(const Signature& signature, WorkBudget& work);
   // For partial runs: feeds arrive, and fetches leave, through StepRequest::feeds_and_fetches,
   // under PartialKey(). The plan has neither feeds nor fetches of its own.
-  Result<std::shared_ptr<StepPlan>> CompilePartial(const Signature& signature);
+  // The graph of a call that a step comes to while it runs: its values are fed and fetched, in
+  // order.
+  Result<StepGraph> ExpandCall(const RuntimeCall& call, WorkBudget& work);
+  Result<std::shared_ptr<StepPlan>> CompilePartial(const Signature& signature, WorkBudget& work);
 
  private:
   Status Check(const Signature& signature) const;
+  Status LogPlacement(const StepGraph& step);
   Result<StepGraph> Rewrite(StepGraph step);
   Status Finish(const StepGraph& step, StepPlan* plan);
 
@@ -74,6 +82,7 @@ class StepCompiler {
   Evaluator& evaluator_;
   PartitionRunner& runner_;
   const Options options_;
+  std::unordered_set<std::string> logged_;  // nodes whose place was written
 };
 
 // The key of a feed or fetch of a partial run; `client` is the first device's full name.

@@ -45,6 +45,7 @@ class WaitingNodes {
 // The step context of a local step.
 struct WatchedStepContext : StepContext {
   WaitingNodes* waiting = nullptr;
+  int call_depth = 0;  // of functions that are called while the step runs, inside each other
 };
 
 // Runs in steps whose contexts are WatchedStepContexts.

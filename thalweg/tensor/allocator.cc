@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "thalweg/tensor/text_heap.h"
+
 namespace thalweg {
 namespace {
 
@@ -68,7 +70,7 @@ void UnmapBlock(void* block, size_t bytes) {
   }
 }
 
-class CpuAllocator : public Allocator {
+class CpuAllocator : public ChargedAllocator {
  public:
   explicit CpuAllocator(int64_t limit) { stats_.limit = limit > 0 ? limit : SystemLimit(); }
 
@@ -82,7 +84,7 @@ class CpuAllocator : public Allocator {
     if (block != nullptr) {
       free_[cls] = static_cast<FreeBlock*>(block)->next;
     } else {
-      if (stats_.bytes_kept + static_cast<int64_t>(size) > stats_.limit) TrimLocked();
+      MakeRoomLocked(static_cast<int64_t>(size));
       block = MapBlock(size);
       if (block == nullptr) return nullptr;
       stats_.bytes_kept += static_cast<int64_t>(size);
@@ -104,12 +106,35 @@ class CpuAllocator : public Allocator {
       --live_;
       if (closed_) {
         UnmapBlock(block, size);
-        last = live_ == 0;
+        last = NothingLivesLocked();
       } else {
         auto* free_block = static_cast<FreeBlock*>(block);
         free_block->next = free_[cls];
         free_[cls] = free_block;
       }
+    }
+    if (last) delete this;
+  }
+
+  bool Charge(size_t bytes) override {
+    if (bytes > static_cast<size_t>(stats_.limit)) return false;
+    const auto size = static_cast<int64_t>(bytes);
+    std::lock_guard lock(mutex_);
+    if (stats_.bytes_in_use + size > stats_.limit) return false;
+    MakeRoomLocked(size);
+    charged_ += size;
+    stats_.bytes_in_use += size;
+    stats_.peak_bytes_in_use = std::max(stats_.peak_bytes_in_use, stats_.bytes_in_use);
+    return true;
+  }
+
+  void Discharge(size_t bytes) override {
+    bool last = false;
+    {
+      std::lock_guard lock(mutex_);
+      charged_ -= static_cast<int64_t>(bytes);
+      stats_.bytes_in_use -= static_cast<int64_t>(bytes);
+      last = closed_ && NothingLivesLocked();
     }
     if (last) delete this;
   }
@@ -132,7 +157,7 @@ class CpuAllocator : public Allocator {
       std::lock_guard lock(mutex_);
       TrimLocked();
       closed_ = true;
-      last = live_ == 0;
+      last = NothingLivesLocked();
     }
     if (last) delete this;
   }
@@ -141,6 +166,13 @@ class CpuAllocator : public Allocator {
   struct FreeBlock {
     FreeBlock* next;
   };
+
+  bool NothingLivesLocked() const { return live_ == 0 && charged_ == 0; }
+
+  // Pages that are kept count as much as those in use.
+  void MakeRoomLocked(int64_t bytes) {
+    if (stats_.bytes_kept + charged_ + bytes > stats_.limit) TrimLocked();
+  }
 
   void TrimLocked() {
     for (int cls = 0; cls < kClasses; ++cls) {
@@ -163,6 +195,7 @@ class CpuAllocator : public Allocator {
   mutable std::mutex mutex_;
   FreeBlock* free_[kClasses] = {};
   AllocatorStats stats_;
+  int64_t charged_ = 0;
   int64_t live_ = 0;
   bool closed_ = false;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocator: where the bytes of tensors come from. One per device and environment.
 //
-// Blocks are aligned to kTensorAlignment. Threads: every member may be called from any thread.
+// Blocks are aligned to kTensorAlignment.
+// Threads: every member may be called from any thread.
 // Ownership: an environment holds the allocator by AllocatorPtr; tensors may outlive the
 // environment, so the allocator itself lives until the last block has come back (pages without a
 // live block return to the system at once when the AllocatorPtr goes).

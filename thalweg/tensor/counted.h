@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counted: what a Tensor's payload points at when it is not an inline scalar: an object with a
 // reference count first. Two kinds exist: a TensorRep (header of a buffer) and a Resource (a
-// variable, a queue ...). The count starts at one. Threads: Ref and Unref may race; the last Unref
-// destroys, and sees everything done before the other Unrefs.
+// variable, a queue ...). The count starts at one.
+// Threads: Ref and Unref may race; the last Unref destroys, and sees everything done before the
+// other Unrefs.
 #pragma once
 
 #include <atomic>

@@ -101,7 +101,14 @@ bool PartialShape::IsCompatibleWith(const PartialShape& other) const {
 
 Result<PartialShape> PartialShape::MergeWith(const PartialShape& other) const {
   if (!IsCompatibleWith(other)) {
-    return InvalidArgument("shapes ", ToString(), " and ", other.ToString(), " are not compatible");
+    if (rank() != other.rank()) {
+      return InvalidArgument("Shapes must be equal rank, but are ", rank(), " and ", other.rank(),
+                             "; shapes ", *this, " and ", other);
+    }
+    int d = 0;
+    while (dims_[d] == other.dims_[d] || dims_[d] < 0 || other.dims_[d] < 0) ++d;
+    return InvalidArgument("Dimension ", d, " in both shapes must be equal, but are ", dims_[d],
+                           " and ", other.dims_[d], ". Shapes are ", *this, " and ", other, ".");
   }
   if (!known_rank_) return other;
   PartialShape merged = *this;

@@ -3,7 +3,8 @@
 // rank, or some dimensions (-1 = unknown).
 //   ASSIGN_OR_RETURN(Shape s, Shape::Make(dims));      // from a user: checked
 //   Shape s{2, 3};                                     // from our own code: trusted
-//   PartialShape p{-1, 10};  p.Admits(s) == false
+//   PartialShape p{-1, 10};
+//   bool fits = p.Admits(s);                           // false
 #pragma once
 
 #include <cstdint>

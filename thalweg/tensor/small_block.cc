@@ -29,7 +29,7 @@ void FreeSmallBlock(void* block, size_t) { std::free(block); }
 namespace {
 
 constexpr size_t kGrain = 128;
-constexpr int kClasses = kMaxSmallBlock / kGrain;
+constexpr int kBlockClasses = kMaxSmallBlock / kGrain;
 constexpr int kKeptPerClass = 1024;  // at most 1.3 MB a thread
 
 struct FreeBlock {
@@ -37,8 +37,8 @@ struct FreeBlock {
 };
 
 struct ThreadCache {
-  FreeBlock* head[kClasses] = {};
-  int count[kClasses] = {};
+  FreeBlock* head[kBlockClasses] = {};
+  int count[kBlockClasses] = {};
   bool ended = false;
   ~ThreadCache() {
     ended = true;  // tensors in other thread-local objects may still come back after this

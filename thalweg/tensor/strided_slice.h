@@ -3,14 +3,14 @@
 //
 //   ASSIGN_OR_RETURN(StridedSlice s, MakeStridedSlice(x.shape(), begin, end, strides, masks));
 //   // takes sizes[i] elements of dimension i, from begin[i] on, every strides[i]-th; s.shape is
-//   the
-//   // result's shape: without the dimensions that masks.shrink_axis drops, with those of new_axis
+//   // the result's shape: without the dimensions that masks.shrink_axis drops, with those of
+//   // new_axis
 //
 // begin and end may be null for inference when only their length is known. Bit i of a mask speaks
 // of entry i: begin, end: "from the start", "to the end" (in the direction of the stride);
 // ellipsis: the entry stands for as many whole dimensions as are needed (at most one); new_axis: a
-// dimension of size 1; shrink_axis: the entry is one index, its dimension is dropped. Errors:
-// InvalidArgument.
+// dimension of size 1; shrink_axis: the entry is one index, its dimension is dropped.
+// Errors: InvalidArgument.
 #pragma once
 
 #include <cstdint>

@@ -5,12 +5,24 @@
 #include <new>
 
 #include "thalweg/tensor/small_block.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 namespace {
 
-constexpr size_t kHeaderBytes =
-    (sizeof(TensorRep) + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+// The header of strings that are the tensor's own, neither a view nor from outside.
+struct TextRep : TensorRep {
+  std::atomic<bool> counted{false};  // the charge is what the strings hold
+  HeapCharge charge;
+};
+
+constexpr size_t WholeBlocks(size_t bytes) {
+  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+constexpr size_t kHeaderBytes = WholeBlocks(sizeof(TensorRep));
+constexpr size_t OwnHeaderBytes(DType dtype) {
+  return dtype == DType::kString ? WholeBlocks(sizeof(TextRep)) : kHeaderBytes;
+}
 
 template <class T>
 void ConstructObjects(void* data, int64_t n) {
@@ -48,18 +60,45 @@ void DestroyElements(DType dtype, void* data, int64_t n) {
 }
 
 // Bytes of one block that holds header and data, or 0 when they lie apart.
-size_t JoinedBytes(size_t data_bytes) {
-  return data_bytes <= kMaxSmallBlock - kHeaderBytes ? kHeaderBytes + data_bytes : 0;
+size_t JoinedBytes(DType dtype, size_t data_bytes) {
+  const size_t header_bytes = OwnHeaderBytes(dtype);
+  return data_bytes <= kMaxSmallBlock - header_bytes ? header_bytes + data_bytes : 0;
 }
 
+template <class Rep>
 TensorRep* NewHeader(size_t block_bytes, DType dtype, const Shape& shape, int64_t n) {
   void* block = AllocateSmallBlock(block_bytes);
   if (block == nullptr) return nullptr;
-  auto* rep = new (block) TensorRep;
+  TensorRep* rep = new (block) Rep;
   rep->dtype = dtype;
   rep->shape = shape;
   rep->num_elements = n;
   return rep;
+}
+
+// The header of a tensor that has its elements itself, and room for those where it is `joined`.
+TensorRep* NewOwnHeader(size_t joined, DType dtype, const Shape& shape, int64_t n) {
+  const size_t bytes = joined != 0 ? joined : OwnHeaderBytes(dtype);
+  TensorRep* rep = dtype == DType::kString ? NewHeader<TextRep>(bytes, dtype, shape, n)
+                                           : NewHeader<TensorRep>(bytes, dtype, shape, n);
+  if (rep != nullptr) rep->data = reinterpret_cast<char*>(rep) + OwnHeaderBytes(dtype);
+  return rep;
+}
+
+// The strings' own header; null for other types and strings from outside.
+TextRep* TextRepOf(TensorRep* rep) {
+  if (rep->owner != nullptr) rep = rep->owner;
+  if (rep->dtype != DType::kString || rep->release != nullptr) return nullptr;
+  return static_cast<TextRep*>(rep);
+}
+
+void DestroyHeader(TensorRep* rep, size_t bytes) {
+  if (rep->owner == nullptr && rep->dtype == DType::kString && rep->release == nullptr) {
+    static_cast<TextRep*>(rep)->~TextRep();
+  } else {
+    rep->~TensorRep();
+  }
+  FreeSmallBlock(rep, bytes);
 }
 
 void DestroyRep(TensorRep* rep) {
@@ -71,17 +110,18 @@ void DestroyRep(TensorRep* rep) {
     (*rep->release)();
     delete rep->release;
   } else {
+    header_bytes = OwnHeaderBytes(rep->dtype);
     DestroyElements(rep->dtype, rep->data, rep->num_elements);
     if (rep->allocator != nullptr) {
       rep->allocator->Deallocate(rep->data, rep->block_bytes);
     } else if (rep->block_bytes != 0) {
       std::free(rep->data);
     } else {
-      header_bytes = JoinedBytes(static_cast<size_t>(rep->num_elements) * DTypeStride(rep->dtype));
+      header_bytes =
+          JoinedBytes(rep->dtype, static_cast<size_t>(rep->num_elements) * DTypeStride(rep->dtype));
     }
   }
-  rep->~TensorRep();
-  FreeSmallBlock(rep, header_bytes);
+  DestroyHeader(rep, header_bytes);
   if (owner != nullptr) Unref(owner);
 }
 
@@ -89,7 +129,7 @@ void DestroyRep(TensorRep* rep) {
 // Of a buffer from outside a view names `release` too, which is never its own to call: whoever asks
 // whether the bytes may be overwritten then learns it from the view's header alone.
 TensorRep* NewView(TensorRep* bytes_of, DType dtype, const Shape& shape, void* data) {
-  TensorRep* rep = NewHeader(kHeaderBytes, dtype, shape, shape.num_elements());
+  TensorRep* rep = NewHeader<TensorRep>(kHeaderBytes, dtype, shape, shape.num_elements());
   CHECK(rep != nullptr);
   rep->owner = bytes_of->owner != nullptr ? bytes_of->owner : bytes_of;
   Ref(rep->owner);
@@ -135,16 +175,13 @@ Result<Tensor> Tensor::Allocate(Allocator& allocator, DType dtype, const Shape& 
   const size_t size = DTypeSize(dtype);
   if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
-  const size_t joined = JoinedBytes(layout.bytes);
-  TensorRep* rep = NewHeader(joined != 0 ? joined : kHeaderBytes, dtype, shape, layout.n);
+  const size_t joined = JoinedBytes(dtype, layout.bytes);
+  TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n);
   if (rep == nullptr) return AllocationError(allocator, layout.bytes);
-  if (joined != 0) {
-    rep->data = reinterpret_cast<char*>(rep) + kHeaderBytes;
-  } else {
+  if (joined == 0) {
     rep->data = allocator.Allocate(layout.bytes);
     if (rep->data == nullptr) {
-      rep->~TensorRep();
-      FreeSmallBlock(rep, kHeaderBytes);
+      DestroyHeader(rep, OwnHeaderBytes(dtype));
       return AllocationError(allocator, layout.bytes)
           .WithContext(StrCat("tensor of type ", dtype, " and shape ", shape));
     }
@@ -159,23 +196,80 @@ Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
   const size_t size = DTypeSize(dtype);
   if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
-  const size_t joined = JoinedBytes(layout.bytes);
-  TensorRep* rep = NewHeader(joined != 0 ? joined : kHeaderBytes, dtype, shape, layout.n);
+  const size_t joined = JoinedBytes(dtype, layout.bytes);
+  TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n);
   if (rep == nullptr) return ResourceExhausted("out of memory");
-  if (joined != 0) {
-    rep->data = reinterpret_cast<char*>(rep) + kHeaderBytes;
-  } else {
+  if (joined == 0) {
     rep->block_bytes = (layout.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
     rep->data = std::aligned_alloc(kTensorAlignment, rep->block_bytes);
     if (rep->data == nullptr) {
-      rep->~TensorRep();
-      FreeSmallBlock(rep, kHeaderBytes);
+      DestroyHeader(rep, OwnHeaderBytes(dtype));
       return ResourceExhausted("out of memory: ", layout.bytes, " bytes for a tensor of type ",
                                dtype, " and shape ", shape);
     }
   }
   ConstructElements(dtype, rep->data, layout.n);
   return AdoptRep(rep);
+}
+
+namespace {
+
+// Names the tensor whose strings there is no room for.
+Status SetTextCharge(Allocator& allocator, TextRep& rep, size_t bytes) {
+  Status status = rep.charge.Set(allocator, bytes);
+  if (status.ok()) return status;
+  return status.WithContext(StrCat("strings of a tensor of shape ", rep.shape));
+}
+
+TextRep* TextRepOf(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kString || tensor.kind() != Tensor::Kind::kBuffer) return nullptr;
+  return TextRepOf(static_cast<TensorRep*>(reinterpret_cast<Counted*>(tensor.payload_word())));
+}
+
+}  // namespace
+
+Status HeapCharge::Set(Allocator& allocator, size_t bytes) {
+  if (bytes == bytes_) return OkStatus();
+  if (allocator_ == nullptr) allocator_ = dynamic_cast<ChargedAllocator*>(&allocator);
+  if (allocator_ == nullptr) return OkStatus();
+  if (bytes < bytes_) {
+    allocator_->Discharge(bytes_ - bytes);
+  } else if (!allocator_->Charge(bytes - bytes_)) {
+    return AllocationError(*allocator_, bytes - bytes_);
+  }
+  bytes_ = bytes;
+  return OkStatus();
+}
+
+Status ClaimTextHeap(Allocator& allocator, Tensor& tensor, size_t bytes) {
+  TextRep* const rep = TextRepOf(tensor);
+  if (rep == nullptr || bytes == 0) return OkStatus();
+  if (__builtin_add_overflow(bytes, rep->charge.bytes(), &bytes)) {
+    return ResourceExhausted("strings longer than the address space");
+  }
+  return SetTextCharge(allocator, *rep, bytes);
+}
+
+Status ChargeTextHeap(Allocator& allocator, const Tensor& tensor) {
+  TextRep* const rep = TextRepOf(tensor);
+  // Who comes second does not wait: the first has counted, or says that there is no room.
+  if (rep == nullptr || rep->counted.load(std::memory_order_acquire) ||
+      rep->counted.exchange(true, std::memory_order_acq_rel)) {
+    return OkStatus();
+  }
+  size_t bytes = 0;
+  const auto* const texts = static_cast<const std::string*>(rep->data);
+  for (int64_t i = 0; i < rep->num_elements; ++i) {
+    bytes += TextHeapBytes(texts[i].capacity());
+  }
+  Status status = SetTextCharge(allocator, *rep, bytes);
+  if (!status.ok()) rep->counted.store(false, std::memory_order_release);
+  return status;
+}
+
+Status RechargeTextHeap(Allocator& allocator, Tensor& tensor) {
+  if (TextRep* const rep = TextRepOf(tensor)) rep->counted.store(false, std::memory_order_release);
+  return ChargeTextHeap(allocator, tensor);
 }
 
 Tensor Tensor::HostTensor(DType dtype, const Shape& shape) {
@@ -186,7 +280,7 @@ Tensor Tensor::HostTensor(DType dtype, const Shape& shape) {
 
 Tensor Tensor::FromBuffer(DType dtype, const Shape& shape, void* data,
                           std::function<void()> release) {
-  TensorRep* rep = NewHeader(kHeaderBytes, dtype, shape, shape.num_elements());
+  TensorRep* rep = NewHeader<TensorRep>(kHeaderBytes, dtype, shape, shape.num_elements());
   CHECK(rep != nullptr);
   rep->data = data;
   rep->release = new std::function<void()>(std::move(release));
@@ -249,6 +343,7 @@ Result<Tensor> Tensor::Clone(Allocator& allocator) const {
   const int64_t n = num_elements();
   switch (dtype()) {
     case DType::kString:
+      RETURN_IF_ERROR(ClaimTextHeap(allocator, copy, TextHeapBytes(flat<std::string>())));
       std::copy_n(data<std::string>(), n, copy.mutable_data<std::string>());
       break;
     case DType::kResource:

@@ -8,9 +8,10 @@
 //   Tensor r = *t.Reshaped(Shape{6});        // shares t's buffer
 //
 // Elements are contiguous, row-major. Of a fresh tensor, plain elements are uninitialised and
-// objects (std::string, ResourceHandle, Variant) are default-constructed. Ownership: the buffer
-// lives until the last handle goes. Threads: like shared_ptr. Writing through mutable_data is for a
-// sole owner (IsSoleOwner) or a fresh tensor.
+// objects (std::string, ResourceHandle, Variant) are default-constructed.
+// Ownership: the buffer lives until the last handle goes.
+// Threads: like shared_ptr. Writing through mutable_data is for a sole owner (IsSoleOwner) or a
+// fresh tensor.
 //
 // A handle can also carry a reference to a Resource (an edge of reference type: the output of
 // VariableV2), or nothing. The executor moves handles as two 8-byte words: read and write them

@@ -5,6 +5,7 @@
 
 #include "thalweg/proto/wire.h"
 #include "thalweg/tensor/tensor_proto.h"
+#include "thalweg/tensor/text_heap.h"
 #include "thalweg/tensor/value_field_proto.h"
 
 namespace thalweg {
@@ -227,20 +228,58 @@ Status CheckContentSize(const Shape& shape, DType dtype, size_t size) {
   return OkStatus();
 }
 
-Status TakeClaim(int64_t elements, DType dtype, size_t* budget) {
+// Of an element that the message does not give: one like the last that it does give.
+size_t ClaimedBytes(const Message& proto, DType dtype) {
+  const size_t stride = DTypeStride(dtype);
+  if (dtype != DType::kString) return stride;  // handles and variants share what they hold
+  const auto texts = proto.Repeated<std::string_view>(tp::kStringVal);
+  return stride + (texts.empty() ? 0 : TextHeapBytes(texts.back().size()));
+}
+
+Status TakeClaim(const Message& proto, int64_t elements, DType dtype, size_t* budget) {
   size_t own_budget = kMaxClaimedBytes;
   if (budget == nullptr) budget = &own_budget;
-  if (static_cast<uint64_t>(elements) > *budget / DTypeStride(dtype)) {
+  const size_t each = ClaimedBytes(proto, dtype);
+  if (static_cast<uint64_t>(elements) > *budget / each) {
     return ResourceExhausted("the message claims ", elements, " elements of type ", dtype,
-                             " without giving them; at most ", *budget, " bytes may be so");
+                             " without giving them, ", each, " bytes each; at most ", *budget,
+                             " bytes may be so");
   }
-  *budget -= static_cast<size_t>(elements) * DTypeStride(dtype);
+  *budget -= static_cast<size_t>(elements) * each;
   return OkStatus();
+}
+
+// Where the values lie that messages claim and nobody's allocator counts: all of them in the
+// process are bounded, whatever the number of messages that each keep to their budget. It is never
+// closed, as tensors live as long as they like.
+Allocator& ClaimedMemory() {
+  static const AllocatorPtr* const memory = [] {
+    constexpr int64_t kMost = 4 * static_cast<int64_t>(kMaxClaimedBytes);
+    const int64_t machine = MakeCpuAllocator()->Stats().limit;
+    return new AllocatorPtr(MakeCpuAllocator(std::min(kMost, machine / 2)));
+  }();
+  return **memory;
+}
+
+// Room for the strings of a tensor that is read.
+Status ClaimTexts(const Message& proto, std::string_view content, Allocator& allocator,
+                  Tensor& tensor) {
+  if (tensor.dtype() != DType::kString || tensor.num_elements() == 0) return OkStatus();
+  if (!content.empty()) return ClaimTextHeap(allocator, tensor, content.size());
+  size_t bytes = 0;
+  const auto texts = proto.Repeated<std::string_view>(tp::kStringVal);
+  for (const std::string_view text : texts) bytes += TextHeapBytes(text.size());
+  if (!texts.empty()) {  // in the budget of claims, so far from the end of the numbers
+    bytes += (static_cast<size_t>(tensor.num_elements()) - texts.size()) *
+             TextHeapBytes(texts.back().size());
+  }
+  return ClaimTextHeap(allocator, tensor, bytes);
 }
 
 Result<Tensor> ReadTensor(const Message& proto, DType dtype, const TensorReadOptions& options) {
   ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(proto.GetMessage(tp::kTensorShape)));
   const std::string_view content = proto.GetString(tp::kTensorContent);
+  Allocator* allocator = options.allocator;
   if (!content.empty()) {
     RETURN_IF_ERROR(CheckContentSize(shape, dtype, content.size()));
   } else {
@@ -248,12 +287,13 @@ Result<Tensor> ReadTensor(const Message& proto, DType dtype, const TensorReadOpt
     if (listed > shape.num_elements()) {
       return InvalidArgument("there are ", listed, " values, more than shape ", shape, " has");
     }
-    RETURN_IF_ERROR(TakeClaim(shape.num_elements() - listed, dtype, options.claim_budget));
+    RETURN_IF_ERROR(TakeClaim(proto, shape.num_elements() - listed, dtype, options.claim_budget));
+    if (allocator == nullptr && listed < shape.num_elements()) allocator = &ClaimedMemory();
   }
-  Result<Tensor> tensor = options.allocator == nullptr
-                              ? Tensor::AllocateHost(dtype, shape)
-                              : Tensor::Allocate(*options.allocator, dtype, shape);
+  Result<Tensor> tensor = allocator == nullptr ? Tensor::AllocateHost(dtype, shape)
+                                               : Tensor::Allocate(*allocator, dtype, shape);
   if (!tensor.ok()) return tensor.status();
+  if (allocator != nullptr) RETURN_IF_ERROR(ClaimTexts(proto, content, *allocator, *tensor));
   if (shape.num_elements() == 0) return tensor;
   RETURN_IF_ERROR(content.empty() ? FillFromList(proto, *tensor)
                                   : FillFromContent(content, *tensor));

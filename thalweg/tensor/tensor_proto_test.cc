@@ -11,6 +11,7 @@
 
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/tensor/allocator.h"
 
 namespace thalweg {
 namespace {
@@ -206,6 +207,31 @@ TEST(TensorProtoTest, HugeClaimsAreRefusedBeforeAnythingIsAllocated) {
           Code::kResourceExhausted);
   // A dimension of zero claims nothing.
   EXPECT_TRUE(Read("dtype: DT_INT8 tensor_shape { dim { size: 1099511627776 } dim { } }").ok());
+}
+
+// One string said once, and a shape of many.
+TEST(TensorProtoTest, ClaimedStringsCountWithTheirBytes) {
+  const std::string text = StrCat("dtype: DT_STRING tensor_shape { dim { size: 1048576 } } ",
+                                  "string_val: '", std::string(1024, 'a'), "'");
+  EXPECT_THAT(Refusal(text, Code::kResourceExhausted),
+              HasSubstr("claims 1048575 elements of type string without giving them, 1057 bytes"));
+  size_t budget = 3000;
+  const std::string few = StrCat("dtype: DT_STRING tensor_shape { dim { size: 3 } } ",
+                                 "string_val: '", std::string(1000, 'a'), "'");
+  EXPECT_TRUE(Read(few, {.claim_budget = &budget}).ok());
+  EXPECT_EQ(budget, 3000u - 2 * (sizeof(std::string) + 1001));
+  EXPECT_EQ(Read(few, {.claim_budget = &budget}).status().code(), Code::kResourceExhausted);
+  // With an allocator, all strings count against its limit.
+  const AllocatorPtr allocator = MakeCpuAllocator(1 << 20);
+  const Result<Tensor> read = Read(few, {.allocator = allocator.get()});
+  ASSERT_TRUE(read.ok());
+  EXPECT_GE(allocator->Stats().bytes_in_use, 3 * 1001);
+  EXPECT_EQ(Read(StrCat("dtype: DT_STRING tensor_shape { } string_val: '",
+                        std::string(1 << 20, 'a'), "'"),
+                 {.allocator = allocator.get()})
+                .status()
+                .code(),
+            Code::kResourceExhausted);
 }
 
 TEST(TensorProtoTest, OneBudgetServesManyTensors) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <thread>
 
+#include "thalweg/tensor/text_heap.h"
 #include "thalweg/tensor/zero_pages.h"
 
 namespace thalweg {
@@ -88,6 +89,48 @@ TEST(TensorTest, LimitGivesResourceExhausted) {
                 .status()
                 .code(),
             Code::kResourceExhausted);
+}
+
+TEST(TensorTest, TheHeapOfStringsCountsAgainstTheLimit) {
+  AllocatorPtr allocator = MakeCpuAllocator(1 << 20);
+  const auto in_use = [&] { return allocator->Stats().bytes_in_use; };
+  Tensor texts = *Tensor::Allocate(*allocator, DType::kString, Shape{3});
+  const int64_t empty = in_use();
+  texts.mutable_data<std::string>()[0] = std::string(1000, 'a');
+  texts.mutable_data<std::string>()[1] = "in the object";
+  ASSERT_TRUE(ChargeTextHeap(*allocator, texts).ok());
+  EXPECT_GE(in_use(), empty + 1001);
+  EXPECT_LT(in_use(), empty + 2000);
+  const int64_t charged = in_use();
+  // Once, also through a view.
+  ASSERT_TRUE(ChargeTextHeap(*allocator, *texts.Reshaped(Shape{1, 3})).ok());
+  EXPECT_EQ(in_use(), charged);
+  Tensor other = *Tensor::Allocate(*allocator, DType::kString, Shape{1});
+  EXPECT_TRUE(ClaimTextHeap(*allocator, other, 500000).ok());
+  const Status refused = ClaimTextHeap(*allocator, other, 600000);
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  EXPECT_NE(refused.message().find("600000 bytes asked for"), std::string_view::npos)
+      << refused.message();
+  EXPECT_NE(refused.message().find("of 1048576 in use"), std::string_view::npos);
+  EXPECT_EQ(in_use(), charged + 500000);
+  // The charge takes the claim's place.
+  ASSERT_TRUE(ChargeTextHeap(*allocator, other).ok());
+  EXPECT_EQ(in_use(), charged);
+  texts = Tensor();
+  other = Tensor();
+  EXPECT_EQ(in_use(), 0);
+}
+
+TEST(TensorTest, StringsFromMallocAreChargedToWhoAsks) {
+  Tensor text = Tensor::Scalar(std::string(5000, 'a'));
+  {
+    AllocatorPtr allocator = MakeCpuAllocator(1 << 20);
+    ASSERT_TRUE(ChargeTextHeap(*allocator, text).ok());
+    EXPECT_GT(allocator->Stats().bytes_in_use, 5000);
+    Tensor big = Tensor::Scalar(std::string(2 << 20, 'a'));
+    EXPECT_EQ(ChargeTextHeap(*allocator, big).code(), Code::kResourceExhausted);
+  }
+  EXPECT_EQ(text.scalar<std::string>().size(), 5000u);  // the allocator stays for its charge
 }
 
 TEST(TensorTest, OutlivesItsAllocator) {

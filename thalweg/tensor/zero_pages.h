@@ -6,7 +6,8 @@
 //   if (!ReleaseToZeros(out->mutable_raw_data(), out->bytes())) ...   // fill them
 // Only for memory of the host allocator or malloc that the caller owns alone: never for a mapped
 // file, nor pages that a device has pinned. False, with nothing changed, when the block is too
-// small for this to pay, or the system refuses. Threads: any, on distinct blocks.
+// small for this to pay, or the system refuses.
+// Threads: any, on distinct blocks.
 #pragma once
 
 #include <cstddef>

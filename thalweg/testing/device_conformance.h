@@ -4,7 +4,7 @@
 //   class CpuConformance : public ::testing::TestWithParam<DeviceCheck> {};
 //   TEST_P(CpuConformance, Holds) { CheckDevice({.factory = MakeCpuDevices}, GetParam()); }
 //   INSTANTIATE_TEST_SUITE_P(All, CpuConformance, ::testing::ValuesIn(DeviceChecks()),
-//   DeviceCheckName);
+//                            DeviceCheckName);
 //
 // A device that cannot do something names the check and the reason in `exclusions`; a check that is
 // excluded and would pass fails, so that the list stays true.

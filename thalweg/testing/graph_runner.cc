@@ -6,7 +6,7 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/base/work_queue.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {

@@ -3,13 +3,14 @@
 // caller's thread, no session, no executor, no control flow. Tests of operations use it.
 //
 //   GraphRunner runner(kernels, machine);
-//   ASSIGN_OR_RETURN(std::vector<Tensor> y, runner.Run({{x, Tensor::Scalar(2.0f)}}, {b.Op("Neg",
-//   {x})}));
+//   ASSIGN_OR_RETURN(std::vector<Tensor> y,
+//                    runner.Run({{x, Tensor::Scalar(2.0f)}}, {b.Op("Neg", {x})}));
 //
 // A fed output replaces its node. Constants are read from their attribute. Every output is checked
 // against what inference promised: dtype, and a shape that the inferred one admits. Variables and
 // kernels live as long as the runner, so state survives from run to run. Errors carry the node's
-// label. Threads: one at a time.
+// label.
+// Threads: one at a time.
 #pragma once
 
 #include <memory>

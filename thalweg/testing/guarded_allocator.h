@@ -2,10 +2,13 @@
 // GuardedAllocator: malloc with guard bytes before and after every block, and blocks full of
 // garbage, so that a kernel which writes beside its output, or forgets to write it, is found out.
 //
-//   GuardedAllocator allocator;   ...;   EXPECT_EQ(allocator.Damage(), "");
+//   GuardedAllocator allocator;
+//   ...
+//   EXPECT_EQ(allocator.Damage(), "");
 //
 // Tensors of a few hundred bytes never reach an allocator (tensor/small_block.h), so a case needs
-// an output of more than 512 bytes to be guarded. Threads: all calls from any thread.
+// an output of more than 512 bytes to be guarded.
+// Threads: all calls from any thread.
 #pragma once
 
 #include <map>

@@ -3,11 +3,12 @@
 // leave an output empty (a dead token) or get an empty input, and for asynchronous ones.
 //
 //   KernelCall call("Switch", {data, Tensor::Scalar(true)});
-//   ASSERT_TRUE(call.Run().ok());     // kDeadlineExceeded when an asynchronous kernel has not
-//   ended call.output(0).empty()
+//   ASSERT_TRUE(call.Run().ok());  // kDeadlineExceeded when an asynchronous kernel has not ended
+//   EXPECT_TRUE(call.output(0).empty());
 //
 // Inputs become Placeholders of their dtypes (references variables); an empty input needs a dtype
-// in `input_types`. Threads: one.
+// in `input_types`.
+// Threads: one.
 #pragma once
 
 #include <memory>

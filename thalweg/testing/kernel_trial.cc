@@ -9,6 +9,7 @@
 #include "thalweg/base/work_queue.h"
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/kernel/local_rendezvous.h"
+#include "thalweg/resources/variable.h"
 #include "thalweg/testing/limited_allocator.h"
 
 namespace thalweg {

@@ -4,12 +4,12 @@
 // shape functions, the kernel through the registry; any Status is fine.
 //
 //   KernelTrials trials(int64_t{256} << 20);
-//   EXPECT_EQ(trials.Try("Conv2D", bytes), "");       // what is wrong with a result that is no
-//   error
+//   EXPECT_EQ(trials.Try("Conv2D", bytes), "");  // what is wrong with a result that is no error
 //
 // A crash, a sanitizer's report, a trial that does not end: the reader's business; last_trial()
 // says what was tried. Operations that write files, talk to the standard streams, or are no kernels
-// of their own (control flow) are left out. Threads: one.
+// of their own (control flow) are left out.
+// Threads: one.
 #pragma once
 
 #include <span>

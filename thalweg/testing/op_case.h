@@ -117,7 +117,7 @@ class OpCase {
 
 // Runs one operation on the given tensors and returns its outputs: for literal examples.
 //   EXPECT_EQ((*RunOp("Add", {Tensor::Scalar("a"), Tensor::Scalar("b")}))[0].scalar<std::string>(),
-//   "ab");
+//             "ab");
 Result<std::vector<Tensor>> RunOp(std::string_view op, const std::vector<Tensor>& inputs,
                                   AttrMap attrs = {});
 

@@ -3,7 +3,7 @@
 
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {

@@ -535,6 +535,9 @@ class PlainExecutor : public Executor {
  public:
   explicit PlainExecutor(Plan plan) : plan_(std::move(plan)) {}
   Status Run(const Executor::Step& step) override { return PlainStep(plan_, step).Run(); }
+  void RunAsync(const Executor::Step& step, std::function<void(Status)> done) override {
+    done(Run(step));
+  }
   const Program& program() const override { return plan_.program; }
   // It frees nothing before the end of a step.
   MemoryPlan PlanMemory(const OutputBytes&) const override { return {}; }

@@ -89,15 +89,19 @@ struct ServiceTrials::Task {
         worker(environment, peers, links, limits),
         master(
             environment,
-            [environment](std::shared_ptr<Graph> graph, const Message&, const MasterCall&) {
-              return MakeLocalSession(environment, std::move(graph), {.share_resources = true});
+            [environment](std::shared_ptr<Graph> graph, const Message*,
+                          const MasterCall&) -> Result<Master::MadeSession> {
+              Master::MadeSession made;
+              ASSIGN_OR_RETURN(made.session, MakeLocalSession(environment, std::move(graph),
+                                                              {.share_resources = true}));
+              return made;
             },
             [](const std::vector<std::string>&) { return OkStatus(); }, limits) {}
 
   const ServiceLimits limits{.max_sessions = 16, .max_nodes = 2000};
-  Peers peers;
-  ChannelSteps channel_steps;
-  PeerLinks links;
+  WorkerClients peers;
+  StepService channel_steps;
+  ChannelManager links;
   Worker worker;
   Master master;
   std::string session, graph;

@@ -9,7 +9,8 @@
 // Handles are random: unless the method's byte has kOwnHandles, a session handle in a request is
 // replaced by that of the session made last, a graph handle likewise. A call ends after 50 ms, as
 // by its client. Graphs with operations that touch files are left out. A crash, a sanitizer's
-// report, a trial that does not end: the reader's business. Threads: one.
+// report, a trial that does not end: the reader's business.
+// Threads: one.
 #pragma once
 
 #include <array>

@@ -2,10 +2,11 @@
 // Optimizer: adds the nodes of one training step's update to a graph (papers B2.1: an optimizer is
 // graph, not engine).
 //
-//   ASSIGN_OR_RETURN(Optimizer opt, Optimizer::Create({.kind = "Adam", .numbers =
-//   {{"learning_rate", 1e-3}}})); ASSIGN_OR_RETURN(std::vector<GradientAndVariable> gv,
-//   opt.ComputeGradients(&graph, loss, {w, b})); ASSIGN_OR_RETURN(Node* step,
-//   opt.ApplyGradients(&graph, gv, global_step, "train"));
+//   ASSIGN_OR_RETURN(Optimizer opt, Optimizer::Create({.kind = "Adam",
+//                                                      .numbers = {{"learning_rate", 1e-3}}}));
+//   ASSIGN_OR_RETURN(std::vector<GradientAndVariable> gv,
+//                    opt.ComputeGradients(&graph, loss, {w, b}));
+//   ASSIGN_OR_RETURN(Node* step, opt.ApplyGradients(&graph, gv, global_step, "train"));
 //
 // State of the optimizer (slots, powers) is made on first use as variables of the graph, named as
 // TensorFlow's front end names them ("w/Adam", "w/Adam_1", "beta1_power"), initialised by

@@ -13,7 +13,8 @@
 //   while (step < last) RETURN_IF_ERROR(supervisor.Run({}, {"global_step:0"}, {"train"}, &out));
 //
 // Errors: those of steps; when the deadline of a renewal passes, the last one that it met. The
-// saver must outlive it. Threads: one at a time.
+// saver must outlive it.
+// Threads: one at a time.
 #pragma once
 
 #include <chrono>

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "thalweg/cluster/peers/links.h"
+#include "thalweg/cluster/channels/channel_manager.h"
 #include "thalweg/session/session.h"
 
 namespace thalweg {
@@ -28,17 +28,21 @@ class ChannelClient {
 
   // What tells the server with whom the callable is to be run.
   std::string Hello() const;
+  // What a step may be asked to tell of its run.
+  bool knows_traces() const { return (connection_->features() & kTracedSteps) != 0; }
+  // `metadata`: of a step with `trace`, a RunMetadata message's bytes.
   Status Run(int64_t callable, std::span<const Tensor> feeds, std::span<Tensor> fetches,
-             std::chrono::nanoseconds timeout, CancellationManager* cancellation);
-  bool closed() const { return link_->closed(); }
+             std::chrono::nanoseconds timeout, CancellationManager* cancellation, TraceWish trace,
+             std::string* metadata);
+  bool closed() const { return connection_->closed(); }
   void Stop();
 
  private:
   const uint64_t session_;
-  Peers peers_;
-  ChannelSteps steps_;
-  PeerLinks links_;
-  std::shared_ptr<Link> link_;
+  WorkerClients peers_;
+  StepService steps_;
+  ChannelManager channels_;
+  std::shared_ptr<Connection> connection_;
 };
 
 }  // namespace thalweg

@@ -34,8 +34,8 @@ class MasterWatch {
       : timer_(timer), clock_(clock), limits_(limits), ask_(std::move(ask)) {}
   ~MasterWatch();
 
-  // Asks once, the first time, before the caller's data fill a slow link: what is asked later then
-  // finds a connection. Does not wait.
+  // Asks once, the first time, before the caller's data fill a slow connection: what is asked later
+  // then finds a connection. Does not wait.
   void Greet() EXCLUDES(mutex_);
 
   class Call {

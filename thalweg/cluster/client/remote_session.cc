@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "thalweg/cluster/debug/dump.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/graph/graph_proto.h"
+#include "thalweg/kernel/host_call.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/session/run_metadata_message.h"
@@ -136,7 +138,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
   }
 
   Result<std::shared_ptr<Callable>> MakeCallable(const Signature& signature,
-                                                 const RunOptions& options) override;
+                                                 const RunOptions& options,
+                                                 const RunOptions* within) override;
 
   Result<std::string> PartialRunSetup(std::span<const std::string> feeds,
                                       std::span<const std::string> fetches,
@@ -201,6 +204,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
   }
 
   void Close() override {
+    if (!CheckNotForked().ok()) return;  // it is the session of the process that made it
     std::string handle;
     {
       MutexLock lock(mutex_);
@@ -208,17 +212,22 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       handle = handle_;
     }
     closing_.Cancel(Cancelled("Session has been closed."));
-    if (pushed_ != nullptr) pushed_->Stop();
+    if (channel_ != nullptr) channel_->Stop();
     if (handle.empty()) return;
-    OwnedMessage request(pb::CloseSessionRequest::Descriptor());
-    request->SetString(pb::CloseSessionRequest::kSessionHandle, handle);
-    master_
-        ->Call("CloseSession", *request, pb::CloseSessionResponse::Descriptor(),
-               {.timeout = options_.timeout.count() > 0
-                               ? std::min<std::chrono::nanoseconds>(options_.timeout, kClosing)
-                               : kClosing})
-        .status()
-        .IgnoreError();
+    const auto end = [master = master_, handle, timeout = options_.timeout] {
+      OwnedMessage request(pb::CloseSessionRequest::Descriptor());
+      request->SetString(pb::CloseSessionRequest::kSessionHandle, handle);
+      master
+          ->Call("CloseSession", *request, pb::CloseSessionResponse::Descriptor(),
+                 {.timeout = timeout.count() > 0
+                                 ? std::min<std::chrono::nanoseconds>(timeout, kClosing)
+                                 : kClosing})
+          .status()
+          .IgnoreError();
+    };
+    if (!HostCall::IsInside()) return end();
+    // The server may be in this process, and wait for the step that has called this function.
+    std::thread(end).detach();
   }
 
  private:
@@ -246,13 +255,18 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     MutexLock lock(mutex_);
     if (closed_) return Cancelled("Session has been closed.");
     if (!handle_.empty() && graph_->num_nodes() == sent_nodes_) return handle_;
-    ASSIGN_OR_RETURN(OwnedMessage def, ExportGraphDef(*graph_, {.for_1_15 = true}));
-    const auto nodes = static_cast<int>(def->Size(pb::GraphDef::kNode));
+    ASSIGN_OR_RETURN(OwnedMessage def,
+                     ExportGraphDef(*graph_, {.for_1_15 = true,
+                                              .call_sites = true,
+                                              .first_node = static_cast<size_t>(sent_nodes_)}));
+    const int nodes = sent_nodes_ + static_cast<int>(def->Size(pb::GraphDef::kNode));
     if (handle_.empty()) {
       namespace Request = pb::CreateSessionRequest;
       OwnedMessage request(Request::Descriptor());
       request->Mutable(Request::kGraphDef)->CopyFrom(*def);
-      RETURN_IF_ERROR(MergeFromBytes(*request->Mutable(Request::kConfig), options_.config));
+      if (options_.config.has_value()) {
+        RETURN_IF_ERROR(MergeFromBytes(*request->Mutable(Request::kConfig), *options_.config));
+      }
       ASSIGN_OR_RETURN(const OwnedMessage response,
                        master_->Call("CreateSession", *request,
                                      pb::CreateSessionResponse::Descriptor(), options));
@@ -261,7 +275,6 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       shown_handle_ = handle_;
     } else {
       namespace Request = pb::ExtendSessionRequest;
-      def->Erase(pb::GraphDef::kNode, 0, static_cast<size_t>(sent_nodes_));
       OwnedMessage request(Request::Descriptor());
       request->SetString(Request::kSessionHandle, handle_);
       request->Mutable(Request::kGraphDef)->CopyFrom(*def);
@@ -277,11 +290,11 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
 
   // The callable of a step that goes through a channel; none where it is run by calls. An error:
   // the master or a task is lost, or the time is over.
-  Result<std::optional<int64_t>> PushedCallable(const std::string& handle,
-                                                std::span<const NamedTensor> feeds,
-                                                std::span<const std::string> fetches,
-                                                std::span<const std::string> targets,
-                                                const RpcCallOptions& calling) EXCLUDES(mutex_) {
+  Result<std::optional<int64_t>> ChannelCallable(const std::string& handle,
+                                                 std::span<const NamedTensor> feeds,
+                                                 std::span<const std::string> fetches,
+                                                 std::span<const std::string> targets,
+                                                 const RpcCallOptions& calling) EXCLUDES(mutex_) {
     const std::optional<int64_t> none;
     namespace Options = pb::CallableOptions;
     constexpr size_t kMostCallables = 1000;
@@ -295,9 +308,9 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     if (!std::exchange(greeted_, true) && !master_->plain_address().empty()) {
       Result<std::unique_ptr<ChannelClient>> client =
           ChannelClient::Connect(master_->plain_address(), *environment_, kMeeting);
-      if (client.ok()) pushed_ = *std::move(client);
+      if (client.ok()) channel_ = *std::move(client);
     }
-    if (pushed_ == nullptr || pushed_->closed()) return none;
+    if (channel_ == nullptr || channel_->closed()) return none;
     if (const auto found = callables_.find(key); found != callables_.end()) {
       return std::optional<int64_t>(found->second);
     }
@@ -318,7 +331,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     // Whatever else is wrong with it, the call that runs the step says so.
     MasterWatch::Call watched(watch_, calling.cancellation);
     const Result<OwnedMessage> made = master_->CallBytes(
-        "MakeCallable", *bytes + pushed_->Hello(), pb::MakeCallableResponse::Descriptor(),
+        "MakeCallable", *bytes + channel_->Hello(), pb::MakeCallableResponse::Descriptor(),
         {.timeout = calling.timeout, .cancellation = &watched.cancellation()});
     if (!made.ok() && watched.cancellation().IsCancelled()) {
       return watched.cancellation().Reason().WithContext("MakeCallable on " + master_->target());
@@ -331,9 +344,10 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     return std::optional<int64_t>(number);
   }
 
-  Status RunPushed(int64_t callable, std::span<const NamedTensor> feeds,
-                   std::span<const std::string> fetches, std::chrono::nanoseconds timeout,
-                   CancellationManager* cancellation, std::vector<Tensor>* outputs) {
+  Status RunByChannel(int64_t callable, std::span<const NamedTensor> feeds,
+                      std::span<const std::string> fetches, const RunOptions& options,
+                      CancellationManager* cancellation, std::vector<Tensor>* outputs,
+                      RunMetadata* metadata) {
     std::vector<Tensor> values;
     for (const auto& [name, value] : feeds) {
       if (value.empty()) return InvalidArgument("the value fed to '", name, "' is no tensor");
@@ -341,14 +355,23 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     }
     std::vector<Tensor> fetched(fetches.size());
     MasterWatch::Call watched(watch_, cancellation);
-    const Status status = pushed_->Run(callable, values, fetched, timeout, &watched.cancellation());
+    const TraceWish trace = WishOf(options, metadata);
+    std::string told;
+    const Status status = channel_->Run(callable, values, fetched, TimeoutOf(options),
+                                        &watched.cancellation(), trace, &told);
     if (status.code() == Code::kUnavailable &&
-        (pushed_->closed() || watched.cancellation().IsCancelled())) {
+        (channel_->closed() || watched.cancellation().IsCancelled())) {
       return status.WithContext("the step of " + master_->target());
     }
     RETURN_IF_ERROR(status);
     if (outputs != nullptr) *outputs = std::move(fetched);
-    return OkStatus();
+    return metadata == nullptr ? OkStatus() : Keep(std::move(told), metadata);
+  }
+
+  // Full tracing alone gives statistics.
+  static TraceWish WishOf(const RunOptions& options, const RunMetadata* metadata) {
+    if (metadata == nullptr) return {};
+    return {.times = options.trace == TraceLevel::kFull, .graphs = options.partition_graphs};
   }
 
   Status Step(const RunOptions& options, std::span<const NamedTensor> feeds,
@@ -357,14 +380,16 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     namespace Request = pb::RunStepRequest;
     namespace Response = pb::RunStepResponse;
     RETURN_IF_ERROR(options.Validate());
+    RETURN_IF_ERROR(CheckNotForked());
     const RpcCallOptions calling = CallOptions(options);
     ASSIGN_OR_RETURN(const std::string handle, SendGraph(calling));
-    std::optional<int64_t> pushed;
+    std::optional<int64_t> callable;
     if (partial_run.empty()) {
-      ASSIGN_OR_RETURN(pushed, PushedCallable(handle, feeds, fetches, targets, calling));
+      ASSIGN_OR_RETURN(callable, ChannelCallable(handle, feeds, fetches, targets, calling));
     }
-    if (pushed.has_value()) {
-      return RunPushed(*pushed, feeds, fetches, TimeoutOf(options), calling.cancellation, outputs);
+    if (callable.has_value() && (!WishOf(options, metadata).any() || channel_->knows_traces())) {
+      return RunByChannel(*callable, feeds, fetches, options, calling.cancellation, outputs,
+                          metadata);
     }
     std::unordered_map<std::string_view, const Tensor*> fed;
     OwnedMessage request(Request::Descriptor());
@@ -422,21 +447,24 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       }
     }
     if (outputs != nullptr) *outputs = std::move(values);
-    return metadata == nullptr ? OkStatus()
-                               : Keep(response->GetMessage(Response::kMetadata), metadata);
+    if (metadata == nullptr) return OkStatus();
+    ASSIGN_OR_RETURN(std::string told, Serialize(response->GetMessage(Response::kMetadata)));
+    return Keep(std::move(told), metadata);
   }
 
-  // What the server told of the step.
-  static Status Keep(const Message& from, RunMetadata* metadata) {
+  // What the server told of the step: a RunMetadata message.
+  static Status Keep(std::string told, RunMetadata* metadata) {
     *metadata = RunMetadata();
-    ASSIGN_OR_RETURN(metadata->encoded, Serialize(from));
-    AddStepStats(from.GetMessage(pb::RunMetadata::kStepStats), &metadata->step_stats);
+    ASSIGN_OR_RETURN(const OwnedMessage message,
+                     ParseMessage(pb::RunMetadata::Descriptor(), told, {.borrow = true}));
+    AddStepStats(message->GetMessage(pb::RunMetadata::kStepStats), &metadata->step_stats);
+    metadata->encoded = std::move(told);
     return OkStatus();
   }
 
   const std::shared_ptr<Environment> environment_;
   const std::shared_ptr<Graph> graph_;
-  const std::unique_ptr<MasterClient> master_;
+  const std::shared_ptr<MasterClient> master_;
   const RemoteSessionOptions options_;
   CancellationManager closing_;  // ends calls that wait when the session is closed
   Mutex mutex_;                  // held while the graph is sent
@@ -447,7 +475,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
   bool greeted_ GUARDED_BY(mutex_) = false;
   std::unordered_map<std::string, int64_t> callables_ GUARDED_BY(mutex_);
   // Set once, under the lock; null: the server makes no channel.
-  std::unique_ptr<ChannelClient> pushed_;
+  std::unique_ptr<ChannelClient> channel_;
   Mutex handle_mutex_;  // never held while somebody waits
   std::string shown_handle_ GUARDED_BY(handle_mutex_);
   MasterWatch watch_;  // last: it asks the others
@@ -473,8 +501,10 @@ class RemoteCallable : public Callable {
   const RunOptions options_;
 };
 
+// Its first Run sends the graph, and is what the server compiles in.
 Result<std::shared_ptr<Callable>> RemoteSession::MakeCallable(const Signature& signature,
-                                                              const RunOptions& options) {
+                                                              const RunOptions& options,
+                                                              const RunOptions*) {
   RETURN_IF_ERROR(options.Validate());
   return std::shared_ptr<Callable>(
       std::make_shared<RemoteCallable>(shared_from_this(), signature, options));
@@ -490,13 +520,21 @@ Result<std::shared_ptr<Session>> MakeRemoteSession(std::shared_ptr<Environment> 
     return InvalidArgument("a session needs an environment and a graph");
   }
   ASSIGN_OR_RETURN(std::unique_ptr<MasterClient> master, MasterClient::Connect(target));
-  return std::shared_ptr<Session>(std::make_shared<RemoteSession>(
-      std::move(environment), std::move(graph), std::move(master), std::move(options)));
+  // In a fork it stays: its threads are not there to be joined.
+  const auto end = [](const RemoteSession* session) {
+    if (CheckNotForked().ok()) delete session;
+  };
+  return std::shared_ptr<Session>(
+      std::shared_ptr<RemoteSession>(new RemoteSession(std::move(environment), std::move(graph),
+                                                       std::move(master), std::move(options)),
+                                     end));
 }
 
 Status ResetRemote(const std::string& target, const std::vector<std::string>& containers,
                    std::chrono::nanoseconds timeout) {
   ASSIGN_OR_RETURN(const std::unique_ptr<MasterClient> master, MasterClient::Connect(target));
+  // The step that has called this function may be one of those that the server ends.
+  if (timeout.count() == 0 && HostCall::IsInside()) timeout = kClosing;
   OwnedMessage request(pb::ResetRequest::Descriptor());
   for (const std::string& name : containers) {
     request->AddString(pb::ResetRequest::kContainer, name);

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@
 namespace thalweg {
 
 struct RemoteSessionOptions {
-  std::string config;                   // bytes of a ConfigProto for the server; empty: none
+  std::optional<std::string> config;    // bytes of a ConfigProto for the server
   std::chrono::nanoseconds timeout{0};  // of every call that does not set its own; 0: none
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/debug/dump.h"
 
-#include <cinttypes>
 #include <cstdio>
 #include <map>
 #include <utility>
@@ -25,17 +24,8 @@ double Seconds(Clock::TimePoint from, Clock::TimePoint to) {
 
 using Parts = std::map<int64_t, std::vector<OpenStep>>;
 
-struct StepFacts {
-  int64_t id;
-  std::string_view way;  // how its values go between tasks
-  std::string session;   // empty: not begun here
-  double seconds;
-  std::vector<std::string> asked;
-  std::vector<std::string> values;
-};
-
 // Takes the step's parts out.
-std::string StepEntry(const StepFacts& step, Parts* parts) {
+std::string StepEntry(const StepSnapshot& step, Parts* parts) {
   std::vector<std::string> waiting;
   std::vector<std::string> running;
   bool computes = false;
@@ -49,34 +39,12 @@ std::string StepEntry(const StepFacts& step, Parts* parts) {
     parts->erase(found);
   }
   return StrCat("{\"id\": ", step.id, ", \"by\": ", JsonText(step.way),
-                ", \"session\": ", JsonText(step.session), ", \"seconds\": ", step.seconds,
+                ", \"session\": ", JsonText(step.begun ? step.session : ""),
+                ", \"seconds\": ", std::chrono::duration<double>(step.age).count(),
                 ", \"computing\": ", computes ? "true" : "false",
                 ", \"running\": ", JsonList(running), ", \"waiting\": ", JsonList(waiting),
                 ", \"asked\": ", JsonList(step.asked), ", \"rendezvous\": ", JsonList(step.values),
                 "}");
-}
-
-// As masters write it.
-std::string HandleOf(const ChannelStepAccount& step) {
-  if (!step.begun) return "";
-  char text[20];
-  std::snprintf(text, sizeof text, "%016" PRIx64, step.session);
-  return text;
-}
-
-std::vector<StepFacts> ListSteps(const DumpSources& from, Clock::TimePoint now) {
-  std::vector<StepFacts> steps;
-  for (const std::shared_ptr<TaskStep>& step : from.steps.List()) {
-    TaskStep::Account account = step->Describe();
-    steps.push_back({step->id(), "calls", std::move(account.session), Seconds(step->made(), now),
-                     std::move(account.asked), std::move(account.values)});
-  }
-  for (ChannelStepAccount& step : from.channels.Describe()) {
-    steps.push_back({step.id, "channels", HandleOf(step),
-                     std::chrono::duration<double>(step.age).count(), std::move(step.asked),
-                     std::move(step.values)});
-  }
-  return steps;
 }
 
 }  // namespace
@@ -111,7 +79,7 @@ std::string MakeDump(const DumpSources& from) {
                             ", \"resident_bytes\": ", memory.resident_bytes,
                             ", \"peak_bytes\": ", memory.peak_bytes, ",\n \"steps\": [");
   std::string_view before = "\n  ";
-  for (const StepFacts& step : ListSteps(from, now)) {
+  for (const StepSnapshot& step : DescribeSteps(from.steps, from.channels, now)) {
     text += StrCat(before, StepEntry(step, &parts));
     before = ",\n  ";
   }

@@ -13,8 +13,8 @@
 
 #include "thalweg/cluster/debug/open_calls.h"
 #include "thalweg/cluster/health/health.h"
-#include "thalweg/cluster/worker/channel_steps.h"
-#include "thalweg/cluster/worker/task_step.h"
+#include "thalweg/cluster/steps/rpc_rendezvous.h"
+#include "thalweg/cluster/steps/step_service.h"
 #include "thalweg/session/environment.h"
 
 namespace thalweg {
@@ -24,8 +24,8 @@ inline constexpr std::string_view kDumpMethod = "/thalweg.Debug/Dump";
 
 struct DumpSources {
   std::string task;
-  StepTable& steps;
-  ChannelSteps& channels;
+  RpcStepTable& steps;
+  StepService& channels;
   Environment& environment;
   Health& health;
   const OpenCalls& calls;

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kPatience{500};
 
 }  // namespace
 
-Health::Health(Peers& peers, Clock& clock, HealthOptions options, Hooks hooks)
+Health::Health(WorkerClients& peers, Clock& clock, HealthOptions options, Hooks hooks)
     : peers_(peers),
       clock_(clock),
       options_(options),
@@ -59,9 +59,16 @@ void Health::CloseSession(const std::string& session) {
   table_.CloseSession(session);
 }
 
-std::string Health::Account(const std::string& task) {
+Status Health::WithTaskDiagnostics(const Status& status, const std::string& task) {
+  const bool is_silent =
+      status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded;
+  if (!is_silent) return status;
+  return Status(status.code(), StrCat(status.message(), Diagnostics(task)));
+}
+
+std::string Health::Diagnostics(const std::string& task) {
   MutexLock lock(mutex_);
-  return table_.Account(task, clock_.Now());
+  return table_.Diagnostics(task, clock_.Now());
 }
 
 Health::Watch::Watch(Health& health, Watched what, End end)
@@ -107,10 +114,11 @@ void Health::TellTimeOut(uint64_t ticket) {
     MutexLock lock(mutex_);
     const auto found = watches_.find(ticket);
     if (found == watches_.end()) return;
-    why = DeadlineExceeded(
-        "the step did not end within ",
-        std::chrono::duration<double, std::milli>(found->second->what_.timeout).count(),
-        " ms:", table_.Explain(ticket, clock_.Now()));
+    why = DeadlineExceeded("the step did not end within ",
+                           std::chrono::duration<double, std::milli>(found->second->what_.timeout +
+                                                                     found->second->what_.spent)
+                               .count(),
+                           " ms:", table_.Explain(ticket, clock_.Now()));
   }
   Tell(ticket, why);
 }
@@ -132,7 +140,7 @@ void Health::Tell(uint64_t ticket, const Status& why) {
 
 void Health::Ask(const HeartbeatTable::Due& due) {
   if (due.task == peers_.self()) {
-    Beat beat = MakeBeat(nullptr);
+    HeartbeatPayload beat = MakeBeat(nullptr);
     MutexLock lock(mutex_);
     return table_.Answered(due.task, 1, std::move(beat), clock_.Now());
   }
@@ -231,8 +239,8 @@ void Health::JudgeMasters(Clock::TimePoint now) {
   for (const Loss& loss : losses) hooks_.master_lost(loss.session, loss.why, loss.forget);
 }
 
-Beat Health::MakeBeat(const std::vector<std::string>* sessions) const {
-  Beat beat;
+HeartbeatPayload Health::MakeBeat(const std::vector<std::string>* sessions) const {
+  HeartbeatPayload beat;
   beat.process = OwnIdentity();
   beat.memory = ReadProcessMemory();
   beat.steps = hooks_.report(sessions, &beat.progress);

@@ -9,8 +9,9 @@
 //     ... }   // the callback has ended, or never comes
 //
 // Heartbeats are calls of GetStatus, which every release knows; between Thalweg tasks they carry
-// more (beat.h). A thread of its own, from the first session or heartbeat on. Threads: every member
-// from any; callbacks run on Health's thread, without a lock. Ownership: outlives its watches.
+// more (heartbeat_payload.h). A thread of its own, from the first session or heartbeat on. Threads:
+// every member from any; callbacks run on Health's thread, without a lock. Ownership: outlives its
+// watches.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/timer.h"
 #include "thalweg/cluster/health/heartbeat_table.h"
-#include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/peers/worker_clients.h"
 
 namespace thalweg {
 
@@ -38,7 +39,7 @@ class Health {
     std::function<bool()> busy;  // there is something to look after in tick()
     std::function<void()> tick;  // now and then, while anything is watched or busy
   };
-  Health(Peers& peers, Clock& clock, HealthOptions options, Hooks hooks);
+  Health(WorkerClients& peers, Clock& clock, HealthOptions options, Hooks hooks);
   ~Health() { Stop(); }
   // No callback comes any more.
   void Stop() EXCLUDES(mutex_);
@@ -49,14 +50,17 @@ class Health {
   void OpenSession(const std::string& session, const std::vector<std::string>& tasks)
       EXCLUDES(mutex_);
   void CloseSession(const std::string& session) EXCLUDES(mutex_);
-  // As HeartbeatTable::Account, for the error of a call.
-  std::string Account(const std::string& task) EXCLUDES(mutex_);
+  // As HeartbeatTable has them, for the error of a call.
+  std::string Diagnostics(const std::string& task) EXCLUDES(mutex_);
+  // The error of a call to a task that is gone or silent, with what is known of the task.
+  Status WithTaskDiagnostics(const Status& status, const std::string& task) EXCLUDES(mutex_);
 
   // What is watched: a step, or another wait for tasks.
   struct Watched {
     int64_t step = 0;                     // as the tasks know it; 0: no step
     std::vector<std::string> tasks = {};  // this one, too, where it has a part
     std::chrono::nanoseconds timeout{0};  // 0: none
+    std::chrono::nanoseconds spent{0};    // of what the caller gave, before the step began
   };
   // While it lives, its end is told, once: a task is lost or has restarted, nothing moves, or the
   // timeout has passed.
@@ -101,14 +105,14 @@ class Health {
   void Arm(std::chrono::nanoseconds after) REQUIRES(mutex_);
   void Ask(const HeartbeatTable::Due& due) EXCLUDES(mutex_);
   void TakeAnswer(const std::string& task, const Result<OwnedMessage>& answer) EXCLUDES(mutex_);
-  Beat MakeBeat(const std::vector<std::string>* sessions) const;
+  HeartbeatPayload MakeBeat(const std::vector<std::string>* sessions) const;
   void TimeOut(uint64_t ticket) EXCLUDES(mutex_);
   void TellTimeOut(uint64_t ticket) EXCLUDES(mutex_);
   void Tell(uint64_t ticket, const Status& why) EXCLUDES(mutex_);
   void JudgeSteps(Clock::TimePoint now) EXCLUDES(mutex_);
   void JudgeMasters(Clock::TimePoint now) EXCLUDES(mutex_);
 
-  Peers& peers_;
+  WorkerClients& peers_;
   Clock& clock_;
   const HealthOptions options_;
   const Hooks hooks_;

@@ -21,7 +21,7 @@ std::string Seconds(nanoseconds span) {
 
 std::string Megabytes(uint64_t bytes) { return StrCat((bytes + 999'999) / 1'000'000, " MB"); }
 
-const StepReport* FindStep(const std::optional<Beat>& beat, int64_t id) {
+const StepReport* FindStep(const std::optional<HeartbeatPayload>& beat, int64_t id) {
   if (!beat.has_value()) return nullptr;
   for (const StepReport& step : beat->steps) {
     if (step.id == id) return &step;
@@ -119,7 +119,7 @@ std::vector<HeartbeatTable::Due> HeartbeatTable::TakeDue(TimePoint now) {
 }
 
 void HeartbeatTable::Answered(const std::string& name, uint64_t incarnation,
-                              std::optional<Beat> beat, TimePoint now) {
+                              std::optional<HeartbeatPayload> beat, TimePoint now) {
   const auto found = tasks_.find(name);
   if (found == tasks_.end()) return;
   Task& task = found->second;
@@ -168,12 +168,12 @@ std::string HeartbeatTable::LostText(const std::string& name, const Task& task,
   if (!task.last_error.ok() && task.last_error.code() != Code::kDeadlineExceeded) {
     text += StrCat(" (", task.last_error.message(), ")");
   }
-  return text + AccountOf(task, now);
+  return text + DiagnosticsOf(task, now);
 }
 
-std::string HeartbeatTable::Account(const std::string& name, TimePoint now) const {
+std::string HeartbeatTable::Diagnostics(const std::string& name, TimePoint now) const {
   const auto found = tasks_.find(name);
-  return found == tasks_.end() ? "" : AccountOf(found->second, now);
+  return found == tasks_.end() ? "" : DiagnosticsOf(found->second, now);
 }
 
 // Whether a process of this machine that is gone was killed for want of memory, or ended otherwise.
@@ -194,7 +194,7 @@ std::string HeartbeatTable::MemoryText(const Task& task) const {
          "memory";
 }
 
-std::string HeartbeatTable::AccountOf(const Task& task, TimePoint now) const {
+std::string HeartbeatTable::DiagnosticsOf(const Task& task, TimePoint now) const {
   if (!task.answered) return "; it has not been heard of since the session began";
   if (!task.beat.has_value()) return "; it is no Thalweg task, and has told nothing else";
   std::string text;

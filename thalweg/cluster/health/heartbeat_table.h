@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "thalweg/base/clock.h"
-#include "thalweg/cluster/health/beat.h"
+#include "thalweg/cluster/health/heartbeat_payload.h"
 
 namespace thalweg {
 
@@ -63,7 +63,7 @@ class HeartbeatTable {
   // Whom to ask now; each is then asked, and answers or fails before it is due again.
   std::vector<Due> TakeDue(TimePoint now);
   // `incarnation`: of its first device. `beat`: none when it is no Thalweg task.
-  void Answered(const std::string& task, uint64_t incarnation, std::optional<Beat> beat,
+  void Answered(const std::string& task, uint64_t incarnation, std::optional<HeartbeatPayload> beat,
                 TimePoint now);
   void Failed(const std::string& task, const Status& why);
 
@@ -82,7 +82,7 @@ class HeartbeatTable {
   std::vector<Verdict> Judge(TimePoint now);
 
   // What is known of a task that is silent or gone: its process, its last heartbeat. "; ...".
-  std::string Account(const std::string& task, TimePoint now) const;
+  std::string Diagnostics(const std::string& task, TimePoint now) const;
   // What the tasks of the step said last: "TASK: TEXT" lines.
   std::string Explain(uint64_t ticket, TimePoint now) const;
   // Nobody is watched.
@@ -104,7 +104,7 @@ class HeartbeatTable {
     // Likewise in the memory group of its process, where that is of this machine.
     std::string group_counter;
     uint64_t killed_in_group = 0;
-    std::optional<Beat> beat;
+    std::optional<HeartbeatPayload> beat;
     Status last_error;
   };
   struct Step {
@@ -119,7 +119,7 @@ class HeartbeatTable {
   Task& Use(const std::string& name, TimePoint now);
   void Drop(const std::string& name);
   void CountKilled(TimePoint now);
-  std::string AccountOf(const Task& task, TimePoint now) const;
+  std::string DiagnosticsOf(const Task& task, TimePoint now) const;
   std::string MemoryText(const Task& task) const;
   std::string LostText(const std::string& name, const Task& task, TimePoint now) const;
   std::optional<Status> JudgeStep(Step& step, TimePoint now);

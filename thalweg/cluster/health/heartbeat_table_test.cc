@@ -19,9 +19,9 @@ constexpr const char* kWorker = "/job:worker/replica:0/task:1";
 class HeartbeatTableTest : public ::testing::Test {
  protected:
   void SetUp() override { table_.OpenSession("s", {kPs, kWorker}, now_); }
-  void Beat(const char* task, uint64_t incarnation = 1, std::vector<StepReport> steps = {},
-            uint64_t all = 0) {
-    thalweg::Beat beat;
+  void HeartbeatPayload(const char* task, uint64_t incarnation = 1,
+                        std::vector<StepReport> steps = {}, uint64_t all = 0) {
+    thalweg::HeartbeatPayload beat;
     beat.memory = {123'000'000, 150'000'000};
     beat.steps = std::move(steps);
     beat.progress = all;
@@ -31,8 +31,8 @@ class HeartbeatTableTest : public ::testing::Test {
   void Pass(std::chrono::milliseconds span, const std::vector<StepReport>& steps = {}) {
     for (const auto end = now_ + span; now_ < end;) {
       now_ += 250ms;
-      Beat(kPs, 1, steps);
-      Beat(kWorker);
+      HeartbeatPayload(kPs, 1, steps);
+      HeartbeatPayload(kWorker);
     }
   }
   HeartbeatTable::TimePoint now_{std::chrono::hours(1)};
@@ -42,8 +42,8 @@ class HeartbeatTableTest : public ::testing::Test {
 TEST_F(HeartbeatTableTest, AsksOftenWhileAStepRuns) {
   EXPECT_THAT(table_.TakeDue(now_), SizeIs(2));
   EXPECT_THAT(table_.TakeDue(now_ + 10s), SizeIs(0));  // not twice at once
-  Beat(kPs);
-  Beat(kWorker);
+  HeartbeatPayload(kPs);
+  HeartbeatPayload(kWorker);
   EXPECT_THAT(table_.TakeDue(now_ + 900ms), SizeIs(0));
   const uint64_t step = table_.BeginStep(7, {kPs}, now_);
   const std::vector<HeartbeatTable::Due> due = table_.TakeDue(now_ + 250ms);
@@ -56,12 +56,12 @@ TEST_F(HeartbeatTableTest, AsksOftenWhileAStepRuns) {
 }
 
 TEST_F(HeartbeatTableTest, ASilentTaskEndsItsStepsOnceAndNoOthers) {
-  Beat(kPs, 1, {{.id = 7, .progress = 1, .text = "waiting: QueueDequeueV2 'take'"}});
-  Beat(kWorker);
+  HeartbeatPayload(kPs, 1, {{.id = 7, .progress = 1, .text = "waiting: QueueDequeueV2 'take'"}});
+  HeartbeatPayload(kWorker);
   const uint64_t lost = table_.BeginStep(7, {kPs}, now_);
   table_.BeginStep(8, {kWorker}, now_);
   now_ += 2999ms;
-  Beat(kWorker);
+  HeartbeatPayload(kWorker);
   EXPECT_THAT(table_.Judge(now_), SizeIs(0));
   now_ += 1ms;
   const std::vector<HeartbeatTable::Verdict> verdicts = table_.Judge(now_);
@@ -75,7 +75,7 @@ TEST_F(HeartbeatTableTest, ASilentTaskEndsItsStepsOnceAndNoOthers) {
 }
 
 TEST_F(HeartbeatTableTest, AStepThatBeginsAfterASilenceHasTheWholeLimit) {
-  Beat(kPs);
+  HeartbeatPayload(kPs);
   now_ += 10s;
   table_.BeginStep(7, {kPs}, now_);
   EXPECT_THAT(table_.Judge(now_ + 2s), SizeIs(0));
@@ -83,10 +83,10 @@ TEST_F(HeartbeatTableTest, AStepThatBeginsAfterASilenceHasTheWholeLimit) {
 }
 
 TEST_F(HeartbeatTableTest, AnotherIncarnationEndsTheStep) {
-  Beat(kPs, 5);
+  HeartbeatPayload(kPs, 5);
   table_.BeginStep(7, {kPs}, now_);
   EXPECT_THAT(table_.Judge(now_), SizeIs(0));
-  Beat(kPs, 6);
+  HeartbeatPayload(kPs, 6);
   const std::vector<HeartbeatTable::Verdict> verdicts = table_.Judge(now_);
   ASSERT_THAT(verdicts, SizeIs(1));
   EXPECT_EQ(verdicts[0].why.code(), Code::kAborted);
@@ -94,8 +94,8 @@ TEST_F(HeartbeatTableTest, AnotherIncarnationEndsTheStep) {
 }
 
 TEST_F(HeartbeatTableTest, AStepInWhichNothingMovesIsStuck) {
-  Beat(kPs);
-  Beat(kWorker);
+  HeartbeatPayload(kPs);
+  HeartbeatPayload(kWorker);
   table_.BeginStep(7, {kPs, kWorker}, now_);
   StepReport report{.id = 7, .progress = 1, .text = "waiting: QueueDequeueV2 'take'"};
   Pass(250ms, {report});
@@ -116,11 +116,12 @@ TEST_F(HeartbeatTableTest, AStepInWhichNothingMovesIsStuck) {
 }
 
 TEST_F(HeartbeatTableTest, AQueueFedByAnotherStepIsWaitingNotStuck) {
-  Beat(kPs);
+  HeartbeatPayload(kPs);
   table_.BeginStep(7, {kPs}, now_);
   for (int i = 0; i < 1000; ++i) {
     now_ += 250ms;
-    Beat(kPs, 1, {{.id = 7, .progress = 1, .waits_outside = true}}, static_cast<uint64_t>(i / 40));
+    HeartbeatPayload(kPs, 1, {{.id = 7, .progress = 1, .waits_outside = true}},
+                     static_cast<uint64_t>(i / 40));
     EXPECT_THAT(table_.Judge(now_), SizeIs(0));
   }
 }
@@ -136,7 +137,7 @@ TEST_F(HeartbeatTableTest, ATaskThatTellsNothingIsNotStuck) {
 }
 
 TEST_F(HeartbeatTableTest, WhoWasAwayBlamesNobody) {
-  Beat(kPs);
+  HeartbeatPayload(kPs);
   table_.BeginStep(7, {kPs}, now_);
   now_ += 100s;
   table_.Excuse(now_, 100s);
@@ -146,7 +147,7 @@ TEST_F(HeartbeatTableTest, WhoWasAwayBlamesNobody) {
 
 // Who is late again and again still finds what is lost: only the time away does not count.
 TEST_F(HeartbeatTableTest, WhoIsAwayOftenFindsTheLost) {
-  Beat(kPs);
+  HeartbeatPayload(kPs);
   table_.BeginStep(7, {kPs}, now_);
   for (int i = 0; i < 3; ++i) {
     now_ += 500ms;
@@ -163,7 +164,7 @@ TEST(HeartbeatTableMemoryTest, SaysThatATaskWasKilledForMemory) {
   HeartbeatTable table(HealthOptions{}, [&] { return killed; });
   HeartbeatTable::TimePoint now(1h);
   table.OpenSession("s", {kPs}, now);
-  Beat beat;
+  HeartbeatPayload beat;
   beat.process = {OwnIdentity().machine, 4'000'000'000, 1};  // there is no such process
   table.Answered(kPs, 1, beat, now);
   table.BeginStep(7, {kPs}, now);

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClusterRunner: the PartitionRunner of a master: parts on this task run here, every other part is
-// registered with its task once and then run by one call a step. Feeds and fetches of a remote part
-// travel in that call; what the parts send each other they ask each other for. Where all tasks of a
-// step have channels to each other, it goes through those instead: START and DONE, and tensors that
-// are pushed (ChannelSteps).
+// registered with its task once. A step is then run by a StepRunner: through channels where all its
+// tasks have them to each other, else by calls.
 //
-// The first error ends the step everywhere, and names its task; so does the loss of a task, and a
-// deadline, which says who waited for what. Threads: as PartitionRunner.
+// Errors: those of the step's first failure. Threads: as PartitionRunner.
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/health/health.h"
-#include "thalweg/cluster/peers/links.h"
-#include "thalweg/cluster/peers/peers.h"
-#include "thalweg/cluster/worker/task_step.h"
+#include "thalweg/cluster/master/part_graph.h"
+#include "thalweg/cluster/master/step_runner.h"
 #include "thalweg/session/partition_runner.h"
 
 namespace thalweg {
@@ -26,44 +21,38 @@ namespace thalweg {
 class ClusterRunner : public PartitionRunner {
  public:
   struct Options {
-    std::string session;                        // what the workers know it by
-    size_t num_local_devices = 0;               // the first ones; the others are of `device_names`
-    std::vector<std::string> device_names;      // of all devices
-    std::vector<uint64_t> device_incarnations;  // likewise
-    std::vector<std::string> tasks;             // told when the runner stops
-    std::string collective_leader;              // a task
+    std::string session;                          // what the workers know it by
+    size_t num_local_devices = 0;                 // the first ones; the others are of other tasks
+    std::vector<std::string> device_names;        // of all devices
+    std::vector<uint64_t> device_incarnations;    // of all devices
+    std::vector<std::string> tasks;               // told when the runner stops
+    std::string collective_leader;                // a task
     std::chrono::nanoseconds register_timeout{};  // of one call
+    std::function<WorkQueue&()> background;       // ends steps that no thread calls
   };
   // All outlive the runner.
-  ClusterRunner(Peers& peers, StepTable& steps, PeerLinks& links, Health& health,
-                PartitionRunner& local, Options options)
-      : peers_(peers),
-        steps_(steps),
-        links_(links),
-        health_(health),
-        local_(local),
-        options_(std::move(options)) {
-    health_.OpenSession(options_.session, options_.tasks);
-    steps_.collectives()->SetLeader(options_.session, options_.collective_leader);
-  }
+  ClusterRunner(WorkerClients& peers, RpcStepTable& steps, ChannelManager& channels, Health& health,
+                PartitionRunner& local, Options options);
 
   Result<std::unique_ptr<PreparedStep>> Prepare(const PrepareRequest& request) override;
+  void Cancel(Status reason) override;
   void Stop(Status reason) override;
 
  private:
+  friend class PartRegistration;
   friend class ClusterPreparedStep;
 
   uint64_t SessionNumber() const { return NumberOfHandle(options_.session); }
+  // An error after Stop; else StepEnds is called when the step has.
+  Status StepBegins() EXCLUDES(mutex_);
+  void StepEnds() EXCLUDES(mutex_);
 
-  Peers& peers_;
-  StepTable& steps_;
-  PeerLinks& links_;
-  Health& health_;
   PartitionRunner& local_;
   const Options options_;
-  std::atomic<int> next_graph_{1};
-  // Cancelled by Stop(): the parent of every step.
+  // Cancelled by Cancel(): the parent of every step.
   CancellationManager stopping_;
+  const RunnerContext context_;
+  PartGraphs graphs_;
   Mutex mutex_;
   CondVar changed_;
   int running_ GUARDED_BY(mutex_) = 0;

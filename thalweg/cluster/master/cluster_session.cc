@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "thalweg/base/entropy.h"
-#include "thalweg/cluster/health/beat.h"
+#include "thalweg/cluster/health/heartbeat_payload.h"
 #include "thalweg/cluster/master/remote_device.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
 namespace {
 
-Result<std::vector<std::string>> AdmittedTasks(const Peers& peers,
+Result<std::vector<std::string>> AdmittedTasks(const WorkerClients& peers,
                                                const std::vector<std::string>& filters) {
   std::vector<DeviceName> constraints;
   for (const std::string& filter : filters) {
@@ -38,7 +38,7 @@ Result<std::vector<std::string>> AdmittedTasks(const Peers& peers,
 }
 
 // "TASK at ADDRESS (what a call that does not wait says), ...".
-std::string WhyNotThere(Peers& peers, const std::vector<std::string>& tasks,
+std::string WhyNotThere(WorkerClients& peers, const std::vector<std::string>& tasks,
                         std::chrono::nanoseconds patience) {
   const OwnedMessage ask(pb::GetStatusRequest::Descriptor());
   std::string text;
@@ -53,8 +53,8 @@ std::string WhyNotThere(Peers& peers, const std::vector<std::string>& tasks,
 
 // One call to each of the tasks at once, of a request to each or one to all; answers in their
 // order.
-Result<std::vector<OwnedMessage>> CallAll(Peers& peers, const std::vector<std::string>& tasks,
-                                          const char* method,
+Result<std::vector<OwnedMessage>> CallAll(WorkerClients& peers,
+                                          const std::vector<std::string>& tasks, const char* method,
                                           const std::vector<OwnedMessage>& requests,
                                           const MessageDescriptor& response,
                                           const ClusterSessionOptions& options) {
@@ -104,7 +104,7 @@ std::vector<OwnedMessage> OneRequest(const MessageDescriptor& type) {
 }
 
 // Where this task is, for those that do not know it yet; empty where its own entry does not say.
-Result<ClusterSpec> OwnEntry(const Peers& peers) {
+Result<ClusterSpec> OwnEntry(const WorkerClients& peers) {
   ClusterSpec own;
   ASSIGN_OR_RETURN(const DeviceName self, DeviceName::Parse(peers.self()));
   const std::string address = peers.AddressOf(peers.self());
@@ -118,25 +118,26 @@ Result<ClusterSpec> OwnEntry(const Peers& peers) {
 Result<std::string> LeaderOf(const ClusterSessionOptions& options, std::vector<std::string> tasks,
                              const std::string& self) {
   tasks.push_back(self);
-  if (options.collective_leader.empty()) return CollectiveMeetings::FirstOf(std::move(tasks));
-  ASSIGN_OR_RETURN(std::string leader, CollectiveMeetings::ParseLeader(options.collective_leader));
+  if (options.collective_leader.empty()) return CollectiveRendezvous::FirstOf(std::move(tasks));
+  ASSIGN_OR_RETURN(std::string leader,
+                   CollectiveRendezvous::ParseLeader(options.collective_leader));
   if (std::ranges::count(tasks, leader) > 0) return leader;
   return InvalidArgument("collective_group_leader ", leader, " is none of the session's tasks");
 }
 
 // What a task is told of a session. TensorFlow's tasks get a cluster only where the session has its
 // own: they take it for the whole.
-Result<OwnedMessage> BeginOf(Peers& peers, const std::string& task, const std::string& session,
-                             const ClusterSessionOptions& options) {
+Result<OwnedMessage> BeginOf(WorkerClients& peers, const std::string& task,
+                             const std::string& session, const ClusterSessionOptions& options) {
   namespace Request = pb::CreateWorkerSessionRequest;
   OwnedMessage begin(Request::Descriptor());
   begin->SetString(Request::kSessionHandle, session);
   begin->SetBool(Request::kIsolateSessionState, !options.session.share_resources);
-  if (peers.KnownRelease(task) == Release::kThalweg) {
+  if (peers.KnownVersion(task) == PeerVersion::kThalweg) {
     RETURN_IF_ERROR(AddBeatRequest({.master = peers.self(), .sessions = {session}}, begin.get()));
   }
   ClusterSpec told;
-  const bool is_ours = peers.KnownRelease(task) == Release::kThalweg;
+  const bool is_ours = peers.KnownVersion(task) == PeerVersion::kThalweg;
   if (is_ours) {
     begin->Mutable(Request::kServerDef)
         ->Mutable(pb::ServerDef::kDefaultSessionConfig)
@@ -163,8 +164,8 @@ Result<OwnedMessage> BeginOf(Peers& peers, const std::string& task, const std::s
 }  // namespace
 
 Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment> environment,
-                                                    Peers& peers, StepTable& steps,
-                                                    PeerLinks& links, Health& health,
+                                                    WorkerClients& peers, RpcStepTable& steps,
+                                                    ChannelManager& channels, Health& health,
                                                     std::shared_ptr<Graph> graph,
                                                     ClusterSessionOptions options) {
   if (options.cluster != nullptr) RETURN_IF_ERROR(peers.Update(*options.cluster, false));
@@ -198,6 +199,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   runner.tasks = tasks;
   runner.collective_leader = options.collective_leader;
   runner.register_timeout = options.join_timeout;
+  runner.background = [raw = environment.get()]() -> WorkQueue& { return raw->background(); };
 
   std::vector<OwnedMessage> begins;
   for (const std::string& task : tasks) {
@@ -208,7 +210,8 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
                           pb::CreateWorkerSessionResponse::Descriptor(), options)
                       .status());
   remote.make_runner = [&](PartitionRunner& local) {
-    return std::make_unique<ClusterRunner>(peers, steps, links, health, local, std::move(runner));
+    return std::make_unique<ClusterRunner>(peers, steps, channels, health, local,
+                                           std::move(runner));
   };
   remote.schedule_receives = options.schedule_receives;
   SessionOptions session = options.session;
@@ -221,7 +224,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
                                                    session, std::move(remote)));
 }
 
-Status ResetTasks(Peers& peers, const std::vector<std::string>& containers,
+Status ResetTasks(WorkerClients& peers, const std::vector<std::string>& containers,
                   std::chrono::nanoseconds timeout) {
   const std::vector<OwnedMessage> requests = OneRequest(pb::CleanupAllRequest::Descriptor());
   for (const std::string& name : containers) {

@@ -34,16 +34,16 @@ struct ClusterSessionOptions {
   CancellationManager* cancellation = nullptr;  // of the making alone; null: none
 };
 
-// `peers`, `steps`, `links` and `health` outlive the session.
+// `peers`, `steps`, `channels` and `health` outlive the session.
 Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment> environment,
-                                                    Peers& peers, StepTable& steps,
-                                                    PeerLinks& links, Health& health,
+                                                    WorkerClients& peers, RpcStepTable& steps,
+                                                    ChannelManager& channels, Health& health,
                                                     std::shared_ptr<Graph> graph,
                                                     ClusterSessionOptions options);
 
 // Empties containers of all other tasks, all when none is named. Unavailable that names the tasks
 // which did not answer.
-Status ResetTasks(Peers& peers, const std::vector<std::string>& containers,
+Status ResetTasks(WorkerClients& peers, const std::vector<std::string>& containers,
                   std::chrono::nanoseconds timeout);
 
 }  // namespace thalweg

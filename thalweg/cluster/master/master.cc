@@ -48,22 +48,25 @@ std::vector<std::pair<std::string, Output>> InputsFrom(const Message& graph_def,
   return found;
 }
 
-Status AddNodes(const Message& graph_def, Graph& graph) {
+// What constants hold counts as the server's memory.
+Status AddNodes(const Message& graph_def, Graph& graph, Allocator& memory) {
   ImportOptions options;
+  options.allocator = &memory;
   options.input_map = InputsFrom(graph_def, graph);
   return ImportGraphDef(graph_def, graph, options).status();
 }
 
 }  // namespace
 
-Result<int64_t> MasterSession::Extend(const Message& graph_def, int64_t version) {
+Result<int64_t> MasterSession::Extend(const Message& graph_def, int64_t version,
+                                      Allocator& memory) {
   MutexLock lock(mutex_);
   if (version != version_) {
     return Aborted("the graph of session ", handle_, " has version ", version_, ", not ", version,
                    ": somebody else has extended it");
   }
   RETURN_IF_ERROR(limits_.CheckNodes(graph_def, graph_->num_nodes()));
-  RETURN_IF_ERROR(AddNodes(graph_def, *graph_));
+  RETURN_IF_ERROR(AddNodes(graph_def, *graph_, memory));
   return ++version_;
 }
 
@@ -150,24 +153,22 @@ Result<Master::SessionPtr> Master::FindSession(const Message& request, int field
 }
 
 Result<OwnedMessage> Master::CreateSession(const Message& request, const MasterCall& call) {
-  namespace Config = pb::ConfigProto;
   {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(limits_.CheckSessions(sessions_.size()));
   }
-  const Message& config = request.GetMessage(pb::CreateSessionRequest::kConfig);
+  const Message* const config = request.FindMessage(pb::CreateSessionRequest::kConfig);
   auto graph = std::make_shared<Graph>(environment_->shared_ops());
   const Message& graph_def = request.GetMessage(pb::CreateSessionRequest::kGraphDef);
   RETURN_IF_ERROR(limits_.CheckNodes(graph_def, 0));
-  RETURN_IF_ERROR(AddNodes(graph_def, *graph));
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, make_session_(graph, config, call));
+  RETURN_IF_ERROR(AddNodes(graph_def, *graph, *environment_->allocator()));
+  ASSIGN_OR_RETURN(MadeSession made, make_session_(graph, config, call));
   const std::string handle = NewHandle();
-  const std::chrono::milliseconds timeout(
-      std::max<int64_t>(0, config.GetInt(Config::kOperationTimeoutInMs)));
   {
     MutexLock lock(mutex_);
-    sessions_.emplace(handle, std::make_shared<MasterSession>(
-                                  handle, std::move(graph), std::move(session), timeout, limits_));
+    sessions_.emplace(
+        handle, std::make_shared<MasterSession>(handle, std::move(graph), std::move(made.session),
+                                                made.timeout, limits_));
   }
   OwnedMessage response(pb::CreateSessionResponse::Descriptor());
   response->SetString(pb::CreateSessionResponse::kSessionHandle, handle);
@@ -177,9 +178,10 @@ Result<OwnedMessage> Master::CreateSession(const Message& request, const MasterC
 Result<OwnedMessage> Master::ExtendSession(const Message& request, const MasterCall&) {
   namespace Request = pb::ExtendSessionRequest;
   ASSIGN_OR_RETURN(const SessionPtr session, FindSession(request, Request::kSessionHandle));
-  ASSIGN_OR_RETURN(const int64_t version,
-                   session->Extend(request.GetMessage(Request::kGraphDef),
-                                   request.GetInt(Request::kCurrentGraphVersion)));
+  ASSIGN_OR_RETURN(
+      const int64_t version,
+      session->Extend(request.GetMessage(Request::kGraphDef),
+                      request.GetInt(Request::kCurrentGraphVersion), *environment_->allocator()));
   OwnedMessage response(pb::ExtendSessionResponse::Descriptor());
   response->SetInt(pb::ExtendSessionResponse::kNewGraphVersion, version);
   return response;

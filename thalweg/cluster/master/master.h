@@ -22,7 +22,7 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/service_limits.h"
+#include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/session/session.h"
 
@@ -44,7 +44,8 @@ class MasterSession {
   std::chrono::nanoseconds timeout() const { return timeout_; }
 
   // Adds nodes; gives the new version. Aborted when `version` is not the present one.
-  Result<int64_t> Extend(const Message& graph_def, int64_t version) EXCLUDES(mutex_);
+  Result<int64_t> Extend(const Message& graph_def, int64_t version, Allocator& memory)
+      EXCLUDES(mutex_);
 
   struct Prepared {
     std::shared_ptr<Callable> callable;
@@ -80,9 +81,14 @@ struct MasterCall {
 
 class Master {
  public:
-  // Makes the session of a graph; `config` is the client's ConfigProto, `call` limits the making.
-  using SessionMaker = std::function<Result<std::unique_ptr<Session>>(
-      std::shared_ptr<Graph> graph, const Message& config, const MasterCall& call)>;
+  struct MadeSession {
+    std::unique_ptr<Session> session;
+    std::chrono::nanoseconds timeout{0};  // of its steps that have none of their own; 0: none
+  };
+  // Makes the session of a graph; `config` is the client's ConfigProto, null where it sent none;
+  // `call` limits the making.
+  using SessionMaker = std::function<Result<MadeSession>(
+      std::shared_ptr<Graph> graph, const Message* config, const MasterCall& call)>;
   // Empties containers of the other tasks, all when none is named.
   using TaskResetter = std::function<Status(const std::vector<std::string>& containers)>;
   Master(std::shared_ptr<Environment> environment, SessionMaker make_session,

@@ -167,12 +167,14 @@ Result<OwnedMessage> Master::MakeCallable(const Message& request, const MasterCa
     if (node == nullptr) return NotFound("there is no node '", name, "' to run");
     signature.targets.push_back(node);
   }
-  RunOptions run = OptionsOf(options.GetMessage(Options::kRunOptions), call, session->timeout());
+  const RunOptions within =
+      OptionsOf(options.GetMessage(Options::kRunOptions), call, session->timeout());
+  RunOptions run = within;
   run.cancellation = nullptr;  // of this call alone
   MasterSession::Prepared prepared;
   for (const Output& feed : signature.feeds) prepared.feeds.push_back(feed.dtype());
   prepared.num_fetches = signature.fetches.size();
-  ASSIGN_OR_RETURN(prepared.callable, session->session().MakeCallable(signature, run));
+  ASSIGN_OR_RETURN(prepared.callable, session->session().MakeCallable(signature, run, &within));
   OwnedMessage response(pb::MakeCallableResponse::Descriptor());
   response->SetInt(pb::MakeCallableResponse::kHandle, session->AddCallable(std::move(prepared)));
   return response;

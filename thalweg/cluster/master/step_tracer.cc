@@ -15,8 +15,8 @@ constexpr std::chrono::seconds kTimeout{
 
 }  // namespace
 
-StepTracer::StepTracer(Peers& peers, StepTable& steps, std::vector<std::string> tasks, int64_t id,
-                       StepStats* stats)
+StepTracer::StepTracer(WorkerClients& peers, RpcStepTable& steps, std::vector<std::string> tasks,
+                       int64_t id, StepStats* stats)
     : peers_(peers), steps_(steps), tasks_(std::move(tasks)), id_(id), stats_(stats) {
   if (stats_ == nullptr) return;
   stats_->start_wall_micros = SystemClock().WallMicros();

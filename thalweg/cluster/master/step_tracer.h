@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/cluster/peers/peers.h"
-#include "thalweg/cluster/worker/task_step.h"
+#include "thalweg/cluster/peers/worker_clients.h"
+#include "thalweg/cluster/steps/rpc_rendezvous.h"
 #include "thalweg/session/run_metadata.h"
 
 namespace thalweg {
@@ -21,7 +21,7 @@ namespace thalweg {
 class StepTracer {
  public:
   // `stats` null: the step is not traced, and this does nothing. All outlive the tracer.
-  StepTracer(Peers& peers, StepTable& steps, std::vector<std::string> tasks, int64_t id,
+  StepTracer(WorkerClients& peers, RpcStepTable& steps, std::vector<std::string> tasks, int64_t id,
              StepStats* stats);
   // For the RunGraphResponse of a task; null when it is not wanted.
   OwnedMessage* PlaceFor(size_t task) { return stats_ == nullptr ? nullptr : &answers_[task]; }
@@ -31,8 +31,8 @@ class StepTracer {
   // One call to every task.
   std::vector<Result<OwnedMessage>> Ask(const Message& request);
 
-  Peers& peers_;
-  StepTable& steps_;
+  WorkerClients& peers_;
+  RpcStepTable& steps_;
   const std::vector<std::string> tasks_;
   const int64_t id_;
   StepStats* const stats_;

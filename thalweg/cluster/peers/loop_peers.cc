@@ -35,15 +35,15 @@ std::vector<std::string> LoopPeers(const Graph& graph, std::string_view self) {
   return {tasks.begin(), tasks.end()};
 }
 
-bool AreAllOurs(Peers& peers, const std::vector<std::string>& tasks) {
+bool AreAllOurs(WorkerClients& peers, const std::vector<std::string>& tasks) {
   return std::all_of(tasks.begin(), tasks.end(), [&](const std::string& task) {
-    return peers.KnownRelease(task) == Release::kThalweg;
+    return peers.KnownVersion(task) == PeerVersion::kThalweg;
   });
 }
 
-Status CheckLoopReleases(const Graph& graph, std::string_view task, Peers& peers) {
-  const std::optional<Release> own = peers.KnownRelease(task);
-  if (!own.has_value() || *own == Release::kThalweg) return OkStatus();
+Status CheckLoopVersions(const Graph& graph, std::string_view task, WorkerClients& peers) {
+  const std::optional<PeerVersion> own = peers.KnownVersion(task);
+  if (!own.has_value() || *own == PeerVersion::kThalweg) return OkStatus();
   for (const Node* node : graph.Nodes()) {
     if (!IsEdge(*node, "Recv")) continue;
     // In a loop it waits for the Merge of its control loop.
@@ -52,11 +52,11 @@ Status CheckLoopReleases(const Graph& graph, std::string_view task, Peers& peers
                     [](const Node* before) { return before->control() == Node::Control::kMerge; });
     if (!in_loop) continue;
     const std::string source = TaskIn(*node, "send_device");
-    const std::optional<Release> other = peers.KnownRelease(source);
-    if (!other.has_value() || *other == Release::kThalweg || *other == *own) continue;
+    const std::optional<PeerVersion> other = peers.KnownVersion(source);
+    if (!other.has_value() || *other == PeerVersion::kThalweg || *other == *own) continue;
     return Unimplemented(
-        "a loop has nodes on ", source, " (", ReleaseName(*other), ") and on ", task, " (",
-        ReleaseName(*own), "), and hands '", node->name(),
+        "a loop has nodes on ", source, " (", PeerVersionName(*other), ") and on ", task, " (",
+        PeerVersionName(*own), "), and hands '", node->name(),
         "' from the one to the other: these releases number loops differently and "
         "wait for each other for ever; keep the loop's nodes on tasks of one release");
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/graph/graph.h"
 
 namespace thalweg {
@@ -15,9 +15,9 @@ namespace thalweg {
 // None for a graph without loops.
 std::vector<std::string> LoopPeers(const Graph& graph, std::string_view self);
 // All of them are ours, as far as is known.
-bool AreAllOurs(Peers& peers, const std::vector<std::string>& tasks);
+bool AreAllOurs(WorkerClients& peers, const std::vector<std::string>& tasks);
 // Unimplemented, when a loop hands tensors from a task of one of TensorFlow's releases to `task`,
 // of another: each would wait for keys that the other never sends.
-Status CheckLoopReleases(const Graph& graph, std::string_view task, Peers& peers);
+Status CheckLoopVersions(const Graph& graph, std::string_view task, WorkerClients& peers);
 
 }  // namespace thalweg

@@ -5,10 +5,12 @@
 
 #include "thalweg/cluster/client/remote_target.h"
 #include "thalweg/cluster/debug/dump.h"
+#include "thalweg/cluster/master/channel_callable.h"
 #include "thalweg/cluster/master/cluster_session.h"
-#include "thalweg/cluster/master/pushed_callable.h"
+#include "thalweg/cluster/transport/socket/tcp_sockets.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/config_options.h"
 
 namespace thalweg {
 namespace {
@@ -53,12 +55,12 @@ Status CheckChannels(const ServerOptions& options) {
 }
 
 // One of the calls that come through channels, while it lives; `number`: with those before it.
-class PushedCall {
+class ChannelCall {
  public:
-  explicit PushedCall(std::atomic<int>& open) : number(open.fetch_add(1) + 1), open_(open) {}
-  PushedCall(const PushedCall&) = delete;
-  PushedCall& operator=(const PushedCall&) = delete;
-  ~PushedCall() { open_.fetch_sub(1); }
+  explicit ChannelCall(std::atomic<int>& open) : number(open.fetch_add(1) + 1), open_(open) {}
+  ChannelCall(const ChannelCall&) = delete;
+  ChannelCall& operator=(const ChannelCall&) = delete;
+  ~ChannelCall() { open_.fetch_sub(1); }
   const int number;
 
  private:
@@ -74,15 +76,15 @@ Server::Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Envir
       peers_(options_.cluster, TaskName(options_.job, options_.task), tls_),
       channel_steps_(environment_->allocator(), environment_->clock(),
                      environment_->devices().front()->incarnation()),
-      links_(peers_, channel_steps_,
-             MayHaveChannels(options_) ? options_.channels : ChannelUse::kNone,
-             &environment_->logger()),
-      worker_(environment_, peers_, links_,
+      channels_(peers_, channel_steps_,
+                MayHaveChannels(options_) ? options_.channels : ChannelUse::kNone,
+                environment_->inproc(), &environment_->logger()),
+      worker_(environment_, peers_, channels_,
               {.max_sessions = options_.max_sessions, .max_nodes = options_.max_graph_nodes},
               options_.health),
       master_(
           environment_,
-          [this](std::shared_ptr<Graph> graph, const Message& config, const MasterCall& call) {
+          [this](std::shared_ptr<Graph> graph, const Message* config, const MasterCall& call) {
             return MakeSession(std::move(graph), config, call);
           },
           [this](const std::vector<std::string>& containers) {
@@ -104,7 +106,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries 
   RETURN_IF_ERROR(options.health.Validate());
   if (!options.collective_leader.empty()) {
     ASSIGN_OR_RETURN(options.collective_leader,
-                     CollectiveMeetings::ParseLeader(options.collective_leader));
+                     CollectiveRendezvous::ParseLeader(options.collective_leader));
   }
   options.environment.job = options.job;
   options.environment.task = options.task;
@@ -129,14 +131,15 @@ Status Server::CheckExposure(const HostPort& where) const {
 }
 
 Status Server::Listen() {
-  ASSIGN_OR_RETURN(const std::string address,
-                   options_.cluster.Address(options_.job, options_.task));
+  ASSIGN_OR_RETURN(std::string address, options_.cluster.Address(options_.job, options_.task));
+  if (!options_.listen.empty()) address = options_.listen;
   ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
   RETURN_IF_ERROR(CheckExposure(where));
   // A name may stand for several addresses; loopback is the one that is meant.
-  const std::string host = IsLoopback(where.host) ? "127.0.0.1" : where.host;
+  const bool is_name = IsLoopback(where.host) && !where.host.starts_with("127.");
+  const std::string host = is_name ? "127.0.0.1" : where.host;
   if (Result<std::string> numeric = NumericHost(host); numeric.ok()) {
-    links_.set_tcp_host(*std::move(numeric));
+    channels_.set_tcp_host(*std::move(numeric));
   } else {
     environment_->logger().Warning("tasks of other hosts are spoken to by calls: ",
                                    numeric.status().message());
@@ -153,10 +156,12 @@ Status Server::Listen() {
 }
 
 void Server::Stop() {
+  bool stops_already = false;
   {
     MutexLock lock(mutex_);
-    if (std::exchange(stopping_, true)) return;
+    stops_already = std::exchange(stopping_, true);
   }
+  if (stops_already) return stopped_.Wait();
   master_.CloseAll();
   worker_.Stop(Cancelled("the server of ", peers_.self(), " is stopping"));
   if (rpc_ != nullptr) rpc_->Stop(kGrace);
@@ -216,32 +221,32 @@ Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& 
   ASSIGN_OR_RETURN(const OwnedMessage response,
                    master_.Call(method, **request, {&call.cancellation(), call.timeout()}));
   if (method == "MakeCallable") {
-    RETURN_IF_ERROR(PushCallable(**request, *response));
+    RETURN_IF_ERROR(ServeByChannel(**request, *response));
   }
   return Serialize(*response, kMaxCallBytes);
 }
 
 // A client of ours runs its callables through the channel that it has made.
-Status Server::PushCallable(const Message& request, const Message& response) {
+Status Server::ServeByChannel(const Message& request, const Message& response) {
   const Result<Hello> hello = FindHello(request.unknown_fields());
   if (!hello.ok()) return OkStatus();
-  const std::shared_ptr<Link> link = links_.FindOpen(hello->task);
-  if (link == nullptr) return Unavailable("the channel to ", hello->task, " is closed");
+  const std::shared_ptr<Connection> connection = channels_.FindOpen(hello->task);
+  if (connection == nullptr) return Unavailable("the channel to ", hello->task, " is closed");
   const std::string session(request.GetString(pb::MakeCallableRequest::kSessionHandle));
   const int64_t number = response.GetInt(pb::MakeCallableResponse::kHandle);
   RETURN_IF_ERROR(master_.FindCallable(session, number).status());
-  RETURN_IF_ERROR(channel_steps_.AddSession(hello->token, link.get()));
-  const auto run = [this, session, number, client = std::weak_ptr<Link>(link)](
-                       ChannelStep& step, std::chrono::nanoseconds timeout) -> Status {
-    const std::shared_ptr<Link> to = client.lock();
+  RETURN_IF_ERROR(channel_steps_.AddSession(hello->token, connection.get()));
+  const auto run = [this, session, number, client = std::weak_ptr<Connection>(connection)](
+                       ChannelRendezvous& step, PartRun& how) -> Status {
+    const std::shared_ptr<Connection> to = client.lock();
     if (to == nullptr) return Cancelled("the client has gone");
     ASSIGN_OR_RETURN(const MasterSession::Prepared prepared, master_.FindCallable(session, number));
-    const PushedCall counted(num_pushed_calls_);
+    const ChannelCall counted(num_channel_calls_);
     if (counted.number > options_.max_waiting_calls) {
       return TooManyCalls(options_.max_waiting_calls);
     }
-    return RunCallablePushed(*prepared.callable, prepared.feeds.size(), prepared.num_fetches, to,
-                             step, timeout, channel_steps_.hub());
+    return RunCallableByChannel(*prepared.callable, prepared.feeds.size(), prepared.num_fetches, to,
+                                step, how, channel_steps_.hub());
   };
   channel_steps_.AddPlan(hello->token, static_cast<uint64_t>(number),
                          {std::make_shared<ChannelEdges>(), run});
@@ -263,7 +268,7 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
   // A task that offers a channel says so in its GetStatus, and hears there that it was taken.
   std::string hello;
   if (method == "GetStatus") {
-    hello = links_.Accept((*request)->unknown_fields(), call->peer_host());
+    hello = channels_.Accept((*request)->unknown_fields(), call->peer_host());
   }
   worker_.Call(method, **request, {&call->cancellation(), call->timeout()},
                [call, hello](Result<OwnedMessage> response) {
@@ -274,39 +279,57 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
                });
 }
 
-Result<std::unique_ptr<Session>> Server::MakeSession(std::shared_ptr<Graph> graph,
-                                                     const Message& config,
-                                                     const MasterCall& call) {
-  namespace Config = pb::ConfigProto;
-  ClusterSessionOptions options;
-  options.session.soft_placement = config.GetBool(Config::kAllowSoftPlacement);
-  options.session.log_placement = config.GetBool(Config::kLogDevicePlacement);
-  options.session.share_resources = !config.GetBool(Config::kIsolateSessionState);
-  options.session.bfloat16_transfers =
-      config.GetMessage(Config::kGraphOptions).GetBool(pb::GraphOptions::kEnableBfloat16Sendrecv);
-  if (config.Has(Config::kClusterDef)) options.cluster = &config.GetMessage(Config::kClusterDef);
-  if (options.cluster == nullptr && peers_.Others().empty()) {
-    return MakeLocalSession(environment_, std::move(graph), options.session);
+// What a session asks for, under what the server's own configuration says.
+Result<OwnedMessage> Server::MergedConfig(const Message* config) const {
+  OwnedMessage merged(pb::ConfigProto::Descriptor());
+  if (config != nullptr) merged->MergeFrom(*config);
+  RETURN_IF_ERROR(MergeFromBytes(*merged, options_.session_config));
+  return merged;
+}
+
+Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph, const Message* config,
+                                                const MasterCall& call) {
+  ASSIGN_OR_RETURN(const OwnedMessage merged, MergedConfig(config));
+  const EnvironmentOptions& here = environment_->options();
+  ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(*merged, ConfigUse::kRemoteSession, {},
+                                                        {.threads = here.threads,
+                                                         .cpu_devices = here.cpu_devices,
+                                                         .spins = here.spin_micros > 0}));
+  if (const std::string warning = read.Warning(); !warning.empty()) {
+    environment_->WarnOnce(warning);
   }
-  if (const int64_t millis = config.GetInt(Config::kOperationTimeoutInMs); millis > 0) {
-    // Less than the client waits, so that it hears who did not come.
-    options.join_timeout = std::chrono::milliseconds(std::min<int64_t>(millis, 60'000)) * 7 / 10;
+  ClusterSessionOptions options;
+  options.session = read.session;
+  if (config == nullptr && options.session.placement == PlacementRule::kStrict) {
+    options.session.placement = PlacementRule::kAcceleratorsToCpu;
+  }
+  const std::chrono::nanoseconds timeout = read.session.default_timeout;
+  if (merged->Has(pb::ConfigProto::kClusterDef)) {
+    options.cluster = &merged->GetMessage(pb::ConfigProto::kClusterDef);
+  }
+  if (options.cluster == nullptr && peers_.Others().empty()) {
+    ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                     MakeLocalSession(environment_, std::move(graph), options.session));
+    return Master::MadeSession{std::move(session), timeout};
+  }
+  // Less than the client waits, so that it hears who did not come.
+  if (timeout.count() > 0) {
+    options.join_timeout =
+        std::min<std::chrono::nanoseconds>(timeout, std::chrono::minutes(1)) / 10 * 7;
   }
   // Likewise.
   if (call.timeout.count() > 0) {
     options.join_timeout = std::min(options.join_timeout, call.timeout / 10 * 7);
   }
   options.cancellation = call.cancellation;
-  options.collective_leader = config.GetMessage(Config::kExperimental)
-                                  .GetString(Config::Experimental::kCollectiveGroupLeader);
+  options.collective_leader = read.collective_leader;
   if (options.collective_leader.empty()) options.collective_leader = options_.collective_leader;
-  options.schedule_receives =
-      config.GetMessage(Config::kGraphOptions).GetBool(pb::GraphOptions::kEnableRecvScheduling);
-  for (const std::string_view filter : config.Repeated<std::string_view>(Config::kDeviceFilters)) {
-    options.device_filters.emplace_back(filter);
-  }
-  return MakeClusterSession(environment_, peers_, worker_.steps(), links_, worker_.health(),
-                            std::move(graph), std::move(options));
+  options.schedule_receives = read.schedule_receives;
+  options.device_filters = read.device_filters;
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                   MakeClusterSession(environment_, peers_, worker_.steps(), channels_,
+                                      worker_.health(), std::move(graph), std::move(options)));
+  return Master::MadeSession{std::move(session), timeout};
 }
 
 }  // namespace thalweg

@@ -20,12 +20,12 @@
 #include <string>
 
 #include "thalweg/base/notification.h"
-#include "thalweg/cluster/call_threads.h"
+#include "thalweg/cluster/channels/channel_manager.h"
 #include "thalweg/cluster/debug/open_calls.h"
 #include "thalweg/cluster/master/master.h"
-#include "thalweg/cluster/peers/links.h"
-#include "thalweg/cluster/peers/peers.h"
+#include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/cluster/spec/cluster_spec.h"
+#include "thalweg/cluster/transport/grpc/blocking_call_pool.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/cluster/worker/worker.h"
 #include "thalweg/session/environment.h"
@@ -37,6 +37,9 @@ struct ServerOptions {
   ClusterSpec cluster;
   std::string job = "local";
   int task = 0;
+  // HOST:PORT, where the cluster's own address of this task is not that of this machine; empty: it
+  // is.
+  std::string listen;
   // Who leads groups of collective operations where a session does not say: a task's name. Empty:
   // the first by job and number.
   std::string collective_leader;
@@ -53,6 +56,8 @@ struct ServerOptions {
   ChannelUse channels = ChannelUse::kAny;
   HealthOptions health;            // when a task is taken for lost, a step for stuck
   EnvironmentOptions environment;  // job and task are set from here
+  // A ConfigProto's bytes: what it sets counts in every session, before the session's own.
+  std::string session_config;
 };
 
 class Server {
@@ -69,7 +74,7 @@ class Server {
   const std::shared_ptr<Environment>& environment() const { return environment_; }
 
   // How many steps of its sessions went to other tasks through channels.
-  uint64_t num_pushed_steps() { return channel_steps_.num_driven(); }
+  uint64_t num_channel_steps() { return channel_steps_.num_coordinated(); }
 
   // Closes all sessions, ends all calls, frees the port. Returns when nothing runs any more.
   void Stop() EXCLUDES(mutex_);
@@ -85,26 +90,27 @@ class Server {
   void Handle(std::shared_ptr<IncomingCall> call);
   void Answer(const std::shared_ptr<IncomingCall>& call);
   Result<std::string> AnswerMaster(std::string_view method, IncomingCall& call);
-  Status PushCallable(const Message& request, const Message& response);
+  Status ServeByChannel(const Message& request, const Message& response);
   void AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call);
-  Result<std::unique_ptr<Session>> MakeSession(std::shared_ptr<Graph> graph, const Message& config,
-                                               const MasterCall& call);
+  Result<OwnedMessage> MergedConfig(const Message* config) const;
+  Result<Master::MadeSession> MakeSession(std::shared_ptr<Graph> graph, const Message* config,
+                                          const MasterCall& call);
 
   const ServerOptions options_;
   const TlsTexts tls_;
   const std::shared_ptr<Environment> environment_;
   std::string target_;
-  Peers peers_;
-  ChannelSteps channel_steps_;
-  PeerLinks links_;
+  WorkerClients peers_;
+  StepService channel_steps_;
+  ChannelManager channels_;
   Worker worker_;
   Master master_;
   OpenCalls calls_;
-  CallThreads threads_;
+  BlockingCallPool threads_;
   std::unique_ptr<RpcServer> rpc_;
   Mutex mutex_;
   bool stopping_ GUARDED_BY(mutex_) = false;
-  std::atomic<int> num_pushed_calls_{0};
+  std::atomic<int> num_channel_calls_{0};
   Notification stopped_;
 };
 

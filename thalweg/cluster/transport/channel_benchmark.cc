@@ -26,7 +26,7 @@
 
 #include "thalweg/cluster/transport/shm/shm_channel.h"
 #include "thalweg/cluster/transport/socket/socket_channel.h"
-#include "thalweg/cluster/transport/ucx/ucx_door.h"
+#include "thalweg/cluster/transport/ucx/ucx_listener.h"
 
 namespace thalweg {
 namespace {
@@ -158,13 +158,13 @@ std::unique_ptr<Channel> UcxSide(const std::shared_ptr<IoThread>& io, const Uniq
   constexpr const char* kHost = "127.0.0.1";
   std::array<char, 4096> bytes;
   if (initiator) {
-    UcxDoor door = *UcxDoor::Open(kHost);
-    std::memcpy(bytes.data(), door.offer().secret.data(), sizeof(UcxSecret));
-    const size_t n = door.offer().address.copy(bytes.data() + sizeof(UcxSecret),
-                                               bytes.size() - sizeof(UcxSecret));
+    UcxListener listener = *UcxListener::Open(kHost);
+    std::memcpy(bytes.data(), listener.offer().secret.data(), sizeof(UcxSecret));
+    const size_t n = listener.offer().address.copy(bytes.data() + sizeof(UcxSecret),
+                                                   bytes.size() - sizeof(UcxSecret));
     CHECK(write(talk.get(), bytes.data(), sizeof(UcxSecret) + n) > 0);
-    door.AttendUntil(talk);
-    return *door.Take(io);
+    listener.AttendUntil(talk);
+    return *listener.Take(io);
   }
   const ssize_t n = read(talk.get(), bytes.data(), bytes.size());
   CHECK(n > static_cast<ssize_t>(sizeof(UcxSecret)));

@@ -12,7 +12,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kBudget = 64;  // records of one link before the next has its turn
+constexpr int kBudget = 64;  // records of one connection before the next has its turn
 constexpr std::chrono::milliseconds kTakeOver{1};
 constexpr std::chrono::milliseconds kLookAgain{4};
 constexpr std::chrono::milliseconds kTick{100};
@@ -32,26 +32,26 @@ void ChannelHub::AddThread() {
   threads_.emplace_back([this] { Loop(); });
 }
 
-void ChannelHub::SetLinks(std::shared_ptr<const Links> links) {
-  links_ = std::move(links);
+void ChannelHub::SetConnections(std::shared_ptr<const Connections> connections) {
+  connections_ = std::move(connections);
   version_.fetch_add(1, std::memory_order_release);
 }
 
-std::shared_ptr<Link> ChannelHub::Add(std::string peer, std::unique_ptr<Channel> channel) {
-  auto link = std::make_shared<Link>(std::move(peer), std::move(channel), handler_);
-  link->channel().OnArrival([this] { Ring(); });
+std::shared_ptr<Connection> ChannelHub::Add(std::string peer, std::unique_ptr<Channel> channel) {
+  auto connection = std::make_shared<Connection>(std::move(peer), std::move(channel), handler_);
+  connection->channel().OnArrival([this] { OnDoorbell(); });
   {
     MutexLock lock(mutex_);
     if (stopping_) return nullptr;
-    auto more = std::make_shared<Links>(*links_);
-    more->push_back(link);
-    SetLinks(std::move(more));
+    auto more = std::make_shared<Connections>(*connections_);
+    more->push_back(connection);
+    SetConnections(std::move(more));
     if (threads_.empty()) AddThread();
-    wanted_ = true;  // whoever leads then knows the link
+    wanted_ = true;  // whoever leads then knows the connection
     CallThread();
     if (leader_ != nullptr) leader_->Wake();
   }
-  return link;
+  return connection;
 }
 
 // Some thread of the hub that has nothing to do looks what there is.
@@ -84,9 +84,10 @@ bool ChannelHub::Poll() {
 
 void ChannelHub::Refresh(View& view) {
   if (version_.load(std::memory_order_acquire) == view.version) return;
-  const std::shared_ptr<const Links> old = std::move(view.links);  // goes after the lock
+  const std::shared_ptr<const Connections> old =
+      std::move(view.connections);  // goes after the lock
   MutexLock lock(mutex_);
-  view.links = links_;
+  view.connections = connections_;
   view.version = version_.load(std::memory_order_relaxed);
 }
 
@@ -95,9 +96,9 @@ bool ChannelHub::Poll(View& view) {
   Refresh(view);
   bool any = false;
   bool closed = false;
-  for (const std::shared_ptr<Link>& link : *view.links) {
-    any |= link->channel().Poll(*link, kBudget);
-    closed |= link->closed();
+  for (const std::shared_ptr<Connection>& connection : *view.connections) {
+    any |= connection->channel().Poll(*connection, kBudget);
+    closed |= connection->closed();
   }
   if (closed) DropClosed();
   return any;
@@ -105,24 +106,24 @@ bool ChannelHub::Poll(View& view) {
 
 void ChannelHub::DropClosed() {
   MutexLock lock(mutex_);
-  auto open = std::make_shared<Links>();
-  for (const std::shared_ptr<Link>& link : *links_) {
-    if (!link->closed()) open->push_back(link);
+  auto open = std::make_shared<Connections>();
+  for (const std::shared_ptr<Connection>& connection : *connections_) {
+    if (!connection->closed()) open->push_back(connection);
   }
-  SetLinks(std::move(open));
+  SetConnections(std::move(open));
 }
 
 bool ChannelHub::ArmAll(View& view, Armed how, std::vector<FutexWord>* words) {
   Refresh(view);
   bool armed = true;
   size_t room = how == kWakeLeader && HasSharedWords() ? kMostSharedWords : 0;
-  for (const std::shared_ptr<Link>& link : *view.links) {
+  for (const std::shared_ptr<Connection>& connection : *view.connections) {
     if (room == 0) {
-      armed &= link->channel().Arm();
+      armed &= connection->channel().Arm();
       continue;
     }
     FutexWord word;
-    armed &= link->channel().ArmWord(&word);
+    armed &= connection->channel().ArmWord(&word);
     if (word.word == nullptr) continue;
     --room;
     if (words != nullptr) words->push_back(word);
@@ -132,12 +133,13 @@ bool ChannelHub::ArmAll(View& view, Armed how, std::vector<FutexWord>* words) {
 
 void ChannelHub::DisarmAll(View& view) {
   Refresh(view);
-  for (const std::shared_ptr<Link>& link : *view.links) link->channel().Disarm();
+  for (const std::shared_ptr<Connection>& connection : *view.connections)
+    connection->channel().Disarm();
 }
 
 // A thread that has looked looks no more: others may sleep and rely on being woken.
 void ChannelHub::Rearm(View& view) {
-  if (const Armed armed = armed_.load(); armed != kNot && !ArmAll(view, armed)) Ring();
+  if (const Armed armed = armed_.load(); armed != kNot && !ArmAll(view, armed)) OnDoorbell();
 }
 
 void ChannelHub::WorkUntil(const std::function<bool()>& ready, SteadyTime until) {
@@ -221,9 +223,9 @@ void ChannelHub::Leave(View& view) {
     if (leading_ || leader_ != nullptr || stopping_) return;
     CallSleeper();
     if (!sleepers_.empty() || t_in_job == this) return;
-    armed_.store(kRing);
+    armed_.store(kNotify);
   }
-  if (!ArmAll(view, kRing)) Ring();
+  if (!ArmAll(view, kNotify)) OnDoorbell();
 }
 
 // Whoever sleeps has said so before it looks at `ready`; whoever calls this has made it ready. Both
@@ -237,7 +239,7 @@ void ChannelHub::Wake() {
 }
 
 // A channel has something, and whoever looks has not taken it.
-void ChannelHub::Ring() {
+void ChannelHub::OnDoorbell() {
   MutexLock lock(mutex_);
   if (leader_ != nullptr) return leader_->Wake();
   if (leading_ || lookers_.load() > 0) return;  // it looks again before it sleeps
@@ -266,7 +268,8 @@ void ChannelHub::Loop() {
 bool ChannelHub::MustLead() {
   if (leading_) return false;
   if (wanted_ || !jobs_.empty()) return true;
-  if (leader_ != nullptr || lookers_.load() > 0 || armed_.load() == kRing || links_->empty()) {
+  if (leader_ != nullptr || lookers_.load() > 0 || armed_.load() == kNotify ||
+      connections_->empty()) {
     return false;
   }
   // Who runs a job looks between its nodes.
@@ -285,14 +288,14 @@ void ChannelHub::Standby() {
   standby_ = true;
   long_standby_ = !active;
   const auto wait = !active ? kTick : leader_ != nullptr ? kLookAgain : kTakeOver;
-  if (links_->empty()) {
+  if (connections_->empty()) {
     standby_wakes_.Wait(mutex_);
   } else {
     (void)standby_wakes_.WaitUntil(mutex_, SteadyClock::now() + wait);
   }
   standby_ = false;
   long_standby_ = false;
-  if (armed_.load() != kRing) return;  // otherwise nobody ticks
+  if (armed_.load() != kNotify) return;  // otherwise nobody ticks
   mutex_.Unlock();
   Tick();
   mutex_.Lock();
@@ -394,7 +397,7 @@ bool ChannelHub::RunJob(View& view) {
 
 void ChannelHub::Stop() {
   std::vector<std::thread> threads;
-  std::shared_ptr<const Links> all;
+  std::shared_ptr<const Connections> all;
   {
     MutexLock lock(mutex_);
     if (!stopping_) {
@@ -406,15 +409,15 @@ void ChannelHub::Stop() {
       followers_wake_.NotifyAll();
     }
     threads.swap(threads_);
-    all = links_;
+    all = connections_;
   }
-  for (const std::shared_ptr<Link>& link : *all) {
-    link->channel().Close(Cancelled("the task is stopping"));
+  for (const std::shared_ptr<Connection>& connection : *all) {
+    connection->channel().Close(Cancelled("the task is stopping"));
   }
   for (std::thread& thread : threads) thread.join();
   Poll();  // what has closed says so
   MutexLock lock(mutex_);
-  SetLinks(std::make_shared<const Links>());
+  SetConnections(std::make_shared<const Connections>());
 }
 
 }  // namespace thalweg

@@ -2,8 +2,8 @@
 // ChannelHub: the channels of a task to others, and the threads that look after them.
 //
 //   ChannelHub hub(handler);
-//   std::shared_ptr<Link> link = hub.Add("/job:ps/replica:0/task:0", std::move(channel));
-//   link->channel().Send(bytes);
+//   auto connection = hub.Add("/job:ps/replica:0/task:0", std::move(channel));
+//   connection->channel().Send(bytes);
 //   hub.Post([] { RunAStep(); });             // on one of the hub's threads
 //   hub.WorkUntil([&] { return done; });      // a thread that waits helps to look
 //
@@ -16,7 +16,7 @@
 // looking when that one has not come back to it for a few milliseconds. An idle hub sleeps.
 //
 // Threads: every member from any. The handler is called by whoever polls, never two calls for one
-// link at once; it must not wait. Stop() closes all channels and waits for what was posted.
+// connection at once; it must not wait. Stop() closes all channels and waits for what was posted.
 #pragma once
 
 #include <atomic>
@@ -36,21 +36,21 @@
 
 namespace thalweg {
 
-class Link;
+class Connection;
 
-class LinkHandler {
+class ConnectionHandler {
  public:
-  virtual ~LinkHandler() = default;
-  virtual void OnControl(Link& link, std::string_view message) = 0;
-  virtual Result<Tensor> OnHead(Link& link, const TensorHead& head) = 0;
-  virtual void OnTensor(Link& link, const TensorHead& head, Tensor tensor) = 0;
-  virtual void OnClosed(Link& link, const Status& why) = 0;
+  virtual ~ConnectionHandler() = default;
+  virtual void OnControl(Connection& connection, std::string_view message) = 0;
+  virtual Result<Tensor> OnHead(Connection& connection, const TensorHead& head) = 0;
+  virtual void OnTensor(Connection& connection, const TensorHead& head, Tensor tensor) = 0;
+  virtual void OnClosed(Connection& connection, const Status& why) = 0;
 };
 
 // A channel and who is at its other end.
-class Link : public ChannelSink, public std::enable_shared_from_this<Link> {
+class Connection : public ChannelSink, public std::enable_shared_from_this<Connection> {
  public:
-  Link(std::string peer, std::unique_ptr<Channel> channel, LinkHandler& handler)
+  Connection(std::string peer, std::unique_ptr<Channel> channel, ConnectionHandler& handler)
       : peer_(std::move(peer)), channel_(std::move(channel)), handler_(handler) {}
   const std::string& peer() const { return peer_; }
   Channel& channel() { return *channel_; }
@@ -59,6 +59,14 @@ class Link : public ChannelSink, public std::enable_shared_from_this<Link> {
   void set_incarnation(uint64_t incarnation) {
     incarnation_.store(incarnation, std::memory_order_relaxed);
   }
+  // Whether the same process of the same task is at the other end: two tasks that ask each other at
+  // the same moment have two channels, and either may use either.
+  bool HasPeerOf(const Connection& other) const {
+    return this == &other || (peer_ == other.peer_ && incarnation() == other.incarnation());
+  }
+  // What the task at the other end knows beyond the first version of the step protocol.
+  uint64_t features() const { return features_.load(std::memory_order_relaxed); }
+  void set_features(uint64_t features) { features_.store(features, std::memory_order_relaxed); }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
   void OnControl(std::string_view message) override { handler_.OnControl(*this, message); }
@@ -74,19 +82,21 @@ class Link : public ChannelSink, public std::enable_shared_from_this<Link> {
  private:
   const std::string peer_;
   const std::unique_ptr<Channel> channel_;
-  LinkHandler& handler_;
+  ConnectionHandler& handler_;
   std::atomic<uint64_t> incarnation_{0};
+  std::atomic<uint64_t> features_{0};
   std::atomic<bool> closed_{false};
 };
 
 class ChannelHub : public IdleWork {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
-  explicit ChannelHub(LinkHandler& handler) : handler_(handler) {}
+  explicit ChannelHub(ConnectionHandler& handler) : handler_(handler) {}
   ~ChannelHub() override { Stop(); }
 
   // Null after Stop().
-  std::shared_ptr<Link> Add(std::string peer, std::unique_ptr<Channel> channel) EXCLUDES(mutex_);
+  std::shared_ptr<Connection> Add(std::string peer, std::unique_ptr<Channel> channel)
+      EXCLUDES(mutex_);
   void Post(std::function<void()> job) EXCLUDES(mutex_);
   // Handles what has arrived; whether there was anything.
   bool Poll() EXCLUDES(mutex_);
@@ -96,15 +106,15 @@ class ChannelHub : public IdleWork {
   // Or until then.
   void WorkUntil(const std::function<bool()>& ready, SteadyTime until) EXCLUDES(mutex_);
   void Wake() override;
-  // Called by the hub some ten times a second while there are links.
+  // Called by the hub some ten times a second while there are connections.
   void OnTick(std::function<void()> tick) { tick_ = std::move(tick); }
   void Stop() EXCLUDES(mutex_);
 
  private:
-  using Links = std::vector<std::shared_ptr<Link>>;
-  // The links as a thread that looks has seen them last.
+  using Connections = std::vector<std::shared_ptr<Connection>>;
+  // The connections as a thread that looks has seen them last.
   struct View {
-    std::shared_ptr<const Links> links;
+    std::shared_ptr<const Connections> connections;
     uint64_t version = 0;
   };
   // A thread that sleeps, or is about to.
@@ -115,7 +125,7 @@ class ChannelHub : public IdleWork {
     void Wake();
   };
   // What senders do when something arrives.
-  enum Armed { kNot, kRing, kWakeLeader };
+  enum Armed { kNot, kNotify, kWakeLeader };
 
   void Loop() EXCLUDES(mutex_);
   void Lead() EXCLUDES(mutex_);
@@ -125,7 +135,7 @@ class ChannelHub : public IdleWork {
   void Standby() REQUIRES(mutex_);
   void CallThread() REQUIRES(mutex_);
   void CallSleeper() REQUIRES(mutex_);
-  void SetLinks(std::shared_ptr<const Links> links) REQUIRES(mutex_);
+  void SetConnections(std::shared_ptr<const Connections> connections) REQUIRES(mutex_);
   bool Poll(View& view) EXCLUDES(mutex_);
   void Refresh(View& view) EXCLUDES(mutex_);
   bool LookUntil(View& view, const std::function<bool()>& ready) EXCLUDES(mutex_);
@@ -137,11 +147,11 @@ class ChannelHub : public IdleWork {
   void Leave(View& view) EXCLUDES(mutex_);
   bool RunJob(View& view) EXCLUDES(mutex_);
   void Tick() EXCLUDES(mutex_);
-  void Ring() EXCLUDES(mutex_);
+  void OnDoorbell() EXCLUDES(mutex_);
   void DropClosed() EXCLUDES(mutex_);
   void AddThread() REQUIRES(mutex_);
 
-  LinkHandler& handler_;
+  ConnectionHandler& handler_;
   std::function<void()> tick_;
   // A thread that looks disarms the channels meanwhile, so that nobody is woken for what it takes
   // itself, and arms them again at the end.
@@ -150,11 +160,12 @@ class ChannelHub : public IdleWork {
   std::atomic<int> lookers_{0};
   std::atomic<int> num_sleepers_{0};
   std::atomic<size_t> num_jobs_{0};
-  std::atomic<uint64_t> version_{1};  // of links_
+  std::atomic<uint64_t> version_{1};  // of connections_
   Mutex mutex_;
   CondVar followers_wake_;  // threads of the hub that have nothing to do
   CondVar standby_wakes_;   // the one of them that looks whether somebody leads
-  std::shared_ptr<const Links> links_ GUARDED_BY(mutex_) = std::make_shared<const Links>();
+  std::shared_ptr<const Connections> connections_ GUARDED_BY(mutex_) =
+      std::make_shared<const Connections>();
   std::deque<std::function<void()>> jobs_ GUARDED_BY(mutex_);
   bool leading_ GUARDED_BY(mutex_) = false;            // a thread of the hub leads
   Sleeper* leader_ GUARDED_BY(mutex_) = nullptr;       // sleeps on the channels

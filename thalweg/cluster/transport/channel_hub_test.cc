@@ -56,14 +56,16 @@ class FakeChannel : public Channel {
   std::function<void()> ring_;
 };
 
-struct Counter : LinkHandler {
-  void OnControl(Link&, std::string_view) override {
+struct Counter : ConnectionHandler {
+  void OnControl(Connection&, std::string_view) override {
     ++messages;
     if (ChannelHub* const h = hub.load(); h != nullptr) h->Wake();
   }
-  Result<Tensor> OnHead(Link&, const TensorHead&) override { return Unimplemented("none come"); }
-  void OnTensor(Link&, const TensorHead&, Tensor) override {}
-  void OnClosed(Link&, const Status&) override {}
+  Result<Tensor> OnHead(Connection&, const TensorHead&) override {
+    return Unimplemented("none come");
+  }
+  void OnTensor(Connection&, const TensorHead&, Tensor) override {}
+  void OnClosed(Connection&, const Status&) override {}
   std::atomic<int> messages{0};
   std::atomic<ChannelHub*> hub{nullptr};
 };

@@ -9,7 +9,15 @@
 namespace thalweg {
 namespace {
 
-enum class Kind : uint8_t { kStart = 1, kDone = 2, kFail = 3, kCancel = 4 };
+enum class Kind : uint8_t {
+  kStart = 1,
+  kDone = 2,
+  kFail = 3,
+  kCancel = 4,
+  // Of a step that is traced: START and DONE, and what it is about.
+  kTracedStart = 5,
+  kTracedDone = 6,
+};
 
 template <class T>
 void Put(ControlBytes* out, T value) {
@@ -33,6 +41,13 @@ class Reader {
     rest_.remove_prefix(sizeof(T));
     return *this;
   }
+  Reader& GetFlag(bool* value) {
+    uint8_t byte = 0;
+    Get(&byte);
+    ok_ = ok_ && byte <= 1;
+    *value = byte == 1;
+    return *this;
+  }
   Reader& GetReason(Code* code, std::string* text) {
     uint8_t number = 0;
     Get(&number);
@@ -52,16 +67,20 @@ class Reader {
 struct Encoder {
   ControlBytes* out;
   void operator()(const StartMessage& m) const {
-    Put(out, Kind::kStart);
+    Put(out, m.trace.any() ? Kind::kTracedStart : Kind::kStart);
     Put(out, m.step);
     Put(out, m.lowest_open);
     Put(out, m.session);
     Put(out, m.plan);
     Put(out, m.incarnation);
     Put(out, m.time_left);
+    if (!m.trace.any()) return;
+    Put(out, static_cast<uint8_t>(m.trace.times));
+    Put(out, static_cast<uint8_t>(m.trace.graphs));
+    Put(out, m.trace_edge);
   }
   void operator()(const DoneMessage& m) const {
-    Put(out, Kind::kDone);
+    Put(out, m.traced ? Kind::kTracedDone : Kind::kDone);
     Put(out, m.step);
   }
   void operator()(const FailMessage& m) const {
@@ -82,30 +101,35 @@ Result<StepMessage> Checked(bool valid, StepMessage message, const char* what) {
   return InvalidArgument("a control message is no ", what, ": its length or a value is wrong");
 }
 
-Result<StepMessage> DecodeStart(Reader reader) {
+Result<StepMessage> DecodeStart(Reader reader, bool traced) {
   StartMessage m;
+  bool valid = true;
   reader.Get(&m.step)
       .Get(&m.lowest_open)
       .Get(&m.session)
       .Get(&m.plan)
       .Get(&m.incarnation)
       .Get(&m.time_left);
-  return Checked(reader.Ended() && m.time_left >= 0 && m.lowest_open <= NumberOfStep(m.step), m,
-                 "START");
+  if (traced) {
+    reader.GetFlag(&m.trace.times).GetFlag(&m.trace.graphs).Get(&m.trace_edge);
+    valid = m.trace.any();
+  }
+  return Checked(
+      valid && reader.Ended() && m.time_left >= 0 && m.lowest_open <= NumberOfStep(m.step), m,
+      "START");
 }
 
-Result<StepMessage> DecodeDone(Reader reader) {
+Result<StepMessage> DecodeDone(Reader reader, bool traced) {
   DoneMessage m;
+  m.traced = traced;
   const bool valid = reader.Get(&m.step).Ended();
   return Checked(valid, m, "DONE");
 }
 
 Result<StepMessage> DecodeFail(Reader reader) {
   FailMessage m;
-  uint8_t derived = 0;
-  reader.Get(&m.step).Get(&derived).GetReason(&m.code, &m.text);
-  m.derived = derived == 1;
-  const bool valid = reader.Ended() && derived <= 1;
+  reader.Get(&m.step).GetFlag(&m.derived).GetReason(&m.code, &m.text);
+  const bool valid = reader.Ended();
   return Checked(valid, std::move(m), "FAIL");
 }
 
@@ -136,9 +160,11 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
   reader.Get(&kind);
   switch (static_cast<Kind>(kind)) {
     case Kind::kStart:
-      return DecodeStart(reader);
+    case Kind::kTracedStart:
+      return DecodeStart(reader, static_cast<Kind>(kind) == Kind::kTracedStart);
     case Kind::kDone:
-      return DecodeDone(reader);
+    case Kind::kTracedDone:
+      return DecodeDone(reader, static_cast<Kind>(kind) == Kind::kTracedDone);
     case Kind::kFail:
       return DecodeFail(reader);
     case Kind::kCancel:

@@ -6,8 +6,9 @@
 //
 // A step has one number, which says its master too. START asks a task to run its part; the task
 // answers DONE or FAIL, once; CANCEL ends a part early. Feeds and fetches are tensors of the
-// channel. Encoding allocates nothing. Errors: InvalidArgument for bytes that are no message:
-// unknown kinds, lengths that do not fit, bytes left over, codes that do not exist.
+// channel; so is what a traced part tells of its run. Encoding allocates nothing. Errors:
+// InvalidArgument for bytes that are no message: unknown kinds, lengths that do not fit, bytes left
+// over, codes that do not exist.
 #pragma once
 
 #include <array>
@@ -30,7 +31,17 @@ inline constexpr uint64_t MakeStep(uint32_t master, uint64_t number) {
 inline constexpr uint32_t MasterOfStep(uint64_t step) {
   return static_cast<uint32_t>(step >> kStepNumberBits);
 }
+// Of a session's number: what its steps carry.
+inline constexpr uint32_t MasterOfSession(uint64_t session) { return session & 0xffffff; }
 inline constexpr uint64_t NumberOfStep(uint64_t step) { return step & kMostStepNumber; }
+
+// What a part is to tell of its run.
+struct TraceWish {
+  bool times = false;   // when each node ran, and what came from other tasks
+  bool graphs = false;  // the graphs that ran
+  bool any() const { return times || graphs; }
+  friend bool operator==(const TraceWish&, const TraceWish&) = default;
+};
 
 struct StartMessage {
   uint64_t step = 0;
@@ -39,10 +50,13 @@ struct StartMessage {
   uint64_t plan = 0;         // by the number that its registration got
   uint64_t incarnation = 0;  // of the task that is asked, as its master knows it
   int64_t time_left = 0;     // nanoseconds; 0: no limit
+  TraceWish trace = {};      // only to a task that knows kTracedSteps
+  uint32_t trace_edge = 0;   // on which it is told, as a vector of bytes, before DONE
   friend bool operator==(const StartMessage&, const StartMessage&) = default;
 };
 struct DoneMessage {
   uint64_t step = 0;
+  bool traced = false;  // what START wished has been told
   friend bool operator==(const DoneMessage&, const DoneMessage&) = default;
 };
 // Why a step ended. A text that is too long is cut.

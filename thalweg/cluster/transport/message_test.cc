@@ -17,7 +17,10 @@ std::vector<StepMessage> Samples() {
                    .incarnation = ~uint64_t{0},
                    .time_left = 1'000'000},
       StartMessage{.step = MakeStep(1, kMostStepNumber), .lowest_open = kMostStepNumber},
+      StartMessage{.step = 9, .trace = {.times = true}, .trace_edge = 17},
+      StartMessage{.step = 9, .trace = {.graphs = true}, .trace_edge = ~uint32_t{0}},
       DoneMessage{.step = 9},
+      DoneMessage{.step = 9, .traced = true},
       FailMessage{.step = 9, .derived = true, .code = Code::kAborted, .text = "restarted"},
       FailMessage{.step = 9, .derived = false, .code = Code::kInternal, .text = ""},
       CancelMessage{.step = 9, .code = Code::kDeadlineExceeded, .text = "too late"},
@@ -72,6 +75,11 @@ TEST(MessageTest, WrongValuesAreRefused) {
   EXPECT_FALSE(
       DecodeStepMessage(Encode(CancelMessage{.step = 1, .code = static_cast<Code>(17)}).view())
           .ok());
+  std::string traced(Encode(StartMessage{.step = 1, .trace = {.times = true}}).view());
+  traced[traced.size() - 6] = 0;  // a traced START that wishes nothing
+  EXPECT_FALSE(DecodeStepMessage(traced).ok());
+  traced[traced.size() - 6] = 2;
+  EXPECT_FALSE(DecodeStepMessage(traced).ok());
   std::string derived(Encode(FailMessage{.step = 1}).view());
   derived[9] = 2;
   EXPECT_FALSE(DecodeStepMessage(derived).ok());

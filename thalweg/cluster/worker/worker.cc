@@ -10,13 +10,12 @@
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/config_options.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
-
-constexpr int kMostPartialRuns = 1000;
 
 // What nobody reads: running it runs the whole graph.
 std::vector<Node*> Sinks(const Graph& graph) {
@@ -59,12 +58,6 @@ OwnedMessage AsUsersGraph(const Message& graph_def) {
   return changed;
 }
 
-// As a session's configuration names it; "" where it does not.
-std::string_view LeaderOf(const Message& config) {
-  return config.GetMessage(pb::ConfigProto::kExperimental)
-      .GetString(pb::ConfigProto::Experimental::kCollectiveGroupLeader);
-}
-
 // The session that a request belongs to: the default one where its master has made none.
 std::string_view SessionOf(const Message& request, int handle, int made) {
   return request.GetBool(made) ? request.GetString(handle) : std::string_view();
@@ -75,33 +68,38 @@ std::string GraphKey(std::string_view session, std::string_view handle) {
 
 }  // namespace
 
-Worker::Worker(std::shared_ptr<Environment> environment, Peers& peers, PeerLinks& links,
-               const ServiceLimits& limits, const HealthOptions& health)
+Worker::Worker(std::shared_ptr<Environment> environment, WorkerClients& peers,
+               ChannelManager& channels, const ServiceLimits& limits, const HealthOptions& health)
     : environment_(std::move(environment)),
       peers_(peers),
-      links_(links),
+      channels_(channels),
       limits_(limits),
       steps_(peers, environment_->allocator(), environment_->clock()),
       collectives_(*environment_, peers),
-      threads_(kMostPartialRuns),
-      reports_(*environment_, steps_, links_.steps()),
+      reports_(*environment_, steps_, channels_.steps()),
       health_(peers, environment_->clock(), health,
               {.report = [this](const std::vector<std::string>* sessions,
                                 uint64_t* all) { return reports_.List(sessions, all); },
                .master_lost =
                    [this](const std::string& session, const Status& why, bool forget) {
                      steps_.EraseSession(session, why);
-                     links_.steps().EndSteps(NumberOfHandle(session), why);
+                     channels_.steps().EndSteps(NumberOfHandle(session), why);
                      if (forget) EndSession(session);
                    },
                .busy = [this] { return !steps_.idle(); },
                .tick = [this] { steps_.Expire(health_.options().early_for); }}) {
   steps_.set_collectives(&collectives_);
-  links_.steps().set_collectives(&collectives_);
+  channels_.steps().set_collectives(&collectives_);
   collectives_.groups().set_ask_self([this](std::string_view method, const Message& request,
                                             CancellationManager* cancellation, Done done) {
     Call(method, request, {.cancellation = cancellation}, std::move(done));
   });
+}
+
+Worker::~Worker() {
+  Stop(Cancelled("the worker is gone"));
+  MutexLock lock(mutex_);
+  while (open_parts_ > 0) parts_ended_.Wait(mutex_);
 }
 
 struct Worker::Entry {
@@ -153,7 +151,7 @@ void Worker::Call(std::string_view method, const Message& request, const WorkerC
 
 void Worker::Stop(const Status& reason) {
   steps_.EraseAll(reason);
-  links_.steps().Stop(reason);
+  channels_.steps().Stop(reason);
   std::map<std::string, RegisteredGraph, std::less<>> graphs;
   {
     MutexLock lock(mutex_);
@@ -185,9 +183,9 @@ Result<OwnedMessage> Worker::GetStatus(const Message& request, const WorkerCall&
 Result<OwnedMessage> Worker::CreateWorkerSession(const Message& request, const WorkerCall&) {
   WorkerSession session;
   const Message& server = request.GetMessage(pb::CreateWorkerSessionRequest::kServerDef);
-  std::string leader(LeaderOf(server.GetMessage(pb::ServerDef::kDefaultSessionConfig)));
+  std::string leader(CollectiveLeaderOf(server.GetMessage(pb::ServerDef::kDefaultSessionConfig)));
   if (!leader.empty()) {
-    ASSIGN_OR_RETURN(leader, CollectiveMeetings::ParseLeader(leader));
+    ASSIGN_OR_RETURN(leader, CollectiveRendezvous::ParseLeader(leader));
   }
   // A master that names itself only introduces tasks; one that does not hands on its client's word.
   const bool only_new = request.Has(pb::CreateWorkerSessionRequest::kMasterTask);
@@ -226,11 +224,11 @@ void Worker::EndSession(const std::string& session) {
     }
   }
   for (const auto& core : cores) core->Close();
-  links_.steps().RemoveSession(NumberOfHandle(session), Cancelled("Session has been closed."));
-  links_.TrimMemory();
+  channels_.steps().RemoveSession(NumberOfHandle(session), Cancelled("Session has been closed."));
+  channels_.TrimMemory();
 }
 
-Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerCall&) {
+Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerCall& call) {
   namespace Request = pb::RegisterGraphRequest;
   const std::string session(
       SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled));
@@ -253,12 +251,13 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
   auto graph = std::make_shared<Graph>(environment_->shared_ops());
   ImportOptions importing;
   importing.validate_versions = false;
+  importing.allocator = environment_->allocator().get();
   const OwnedMessage def = AsUsersGraph(request.GetMessage(Request::kGraphDef));
   RETURN_IF_ERROR(ImportGraphDef(*def, *graph, importing).status());
   Signature signature;
   signature.targets = Sinks(*graph);
   SessionOptions options;
-  options.soft_placement = false;
+  options.placement = PlacementRule::kStrict;
   options.share_resources = true;
   RegisteredGraph made;
   made.loop_peers = LoopPeers(*graph, peers_.self());
@@ -268,19 +267,22 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
   parts.state = std::move(state);
   parts.is_worker = true;
   made.core = std::make_shared<SessionCore>(environment_, graph, options, std::move(parts));
-  ASSIGN_OR_RETURN(made.plan, made.core->GetPlan(signature));
-  ASSIGN_OR_RETURN(const std::shared_ptr<ChannelEdges> edges, LinkEdges(request));
+  RunOptions compiling;
+  compiling.timeout = call.timeout;
+  compiling.cancellation = call.cancellation;
+  ASSIGN_OR_RETURN(PreparedPlan prepared, made.core->GetPlan(signature, compiling));
+  made.plan = std::move(prepared.plan);
+  ASSIGN_OR_RETURN(const std::shared_ptr<ChannelEdges> edges, ConnectEdges(request));
   std::array<char, 17> handle;
   {
     MutexLock lock(mutex_);
     const uint64_t number = next_graph_++;
     std::snprintf(handle.data(), handle.size(), "%016" PRIx64, number);
     if (edges != nullptr) {
-      links_.steps().AddPlan(
-          NumberOfHandle(session), number,
-          {edges, [made, links = &links_](ChannelStep& step, std::chrono::nanoseconds timeout) {
-             return RunPushed(made, step, timeout, links);
-           }});
+      channels_.steps().AddPlan(NumberOfHandle(session), number,
+                                {edges, [this, made](ChannelRendezvous& step, PartRun& how) {
+                                   return RunByChannel(made, step, how);
+                                 }});
     }
     graphs_.emplace(GraphKey(session, handle.data()), std::move(made));
   }
@@ -307,8 +309,8 @@ Result<OwnedMessage> Worker::DeregisterGraph(const Message& request, const Worke
     MutexLock lock(mutex_);
     graphs_.erase(key);
   }
-  links_.steps().RemovePlan(NumberOfHandle(request.GetString(Request::kSessionHandle)),
-                            NumberOfHandle(request.GetString(Request::kGraphHandle)));
+  channels_.steps().RemovePlan(NumberOfHandle(request.GetString(Request::kSessionHandle)),
+                               NumberOfHandle(request.GetString(Request::kGraphHandle)));
   graph.core->Close();
   return OwnedMessage(pb::DeregisterGraphResponse::Descriptor());
 }
@@ -325,41 +327,38 @@ Result<OwnedMessage> Worker::RunGraph(const Message& request, const WorkerCall& 
   return failed;
 }
 
-Status Worker::RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call,
-                       StepStats* stats) {
+StepRequest Worker::PartRequest(const RegisteredGraph& graph, RpcStepRendezvous& step) {
   if (graph.exchanges_buffers) step.ExchangeBuffers();
   StepRequest run;
-  run.stats = stats;
   run.step_id = step.id();
-  run.timeout = call.timeout;
   run.rendezvous = &step;
+  run.collectives = &step;
   run.feeds_and_fetches = &step;
+  run.cancellation = &step.cancellation();
   if (!AreAllOurs(peers_, graph.loop_peers)) run.frames = &step;
+  return run;
+}
+
+Status Worker::RunPart(const RegisteredGraph& graph, RpcStepRendezvous& step,
+                       const WorkerCall& call, StepStats* stats) {
+  StepRequest run = PartRequest(graph, step);
+  run.stats = stats;
+  run.timeout = call.timeout;
   // Two reasons to end early: the call, and the step as a whole.
   CancellationManager ends(&step.cancellation());
-  CancellationManager::Token token = 0;
-  bool registered = false;
-  if (call.cancellation != nullptr) {
-    registered =
-        call.cancellation->Register([&] { ends.Cancel(call.cancellation->Reason()); }, &token);
-    if (!registered) ends.Cancel(call.cancellation->Reason());
-  }
+  const ScopedCancellation outside(call.cancellation,
+                                   [&ends](const Status& why) { ends.Cancel(why); });
   run.cancellation = &ends;
   Status status = graph.plan->prepared->Run(run);
-  if (registered) call.cancellation->Deregister(token);
   if (!status.ok()) step.Abort(status);  // who waits for a tensor of this part gets the reason
   return status;
 }
 
 // The end of the call is the end of the step: nothing else would end the part.
-Status Worker::AwaitPart(TaskStep& step, TaskStep::Part& part, const WorkerCall& call) {
-  CancellationManager* const outside = call.cancellation;
-  CancellationManager::Token token = 0;
-  bool registered = false;
-  if (outside != nullptr) {
-    registered = outside->Register([&] { step.Abort(outside->Reason()); }, &token);
-    if (!registered) step.Abort(outside->Reason());
-  }
+Status Worker::AwaitPart(RpcStepRendezvous& step, RpcStepRendezvous::Part& part,
+                         const WorkerCall& call) {
+  const ScopedCancellation outside(call.cancellation,
+                                   [&step](const Status& why) { step.Abort(why); });
   Clock& clock = environment_->clock();
   if (call.timeout.count() > 0 &&
       !part.ended.WaitUntil(clock, Deadline::After(clock, call.timeout))) {
@@ -367,33 +366,37 @@ Status Worker::AwaitPart(TaskStep& step, TaskStep::Part& part, const WorkerCall&
                                 " in the time that its last call was given"));
   }
   part.ended.Wait();
-  if (registered) outside->Deregister(token);
   return part.status;
 }
 
 // The first call of a partial run starts the part, the last one waits for it.
 Status Worker::ContinuePart(const std::string& key, const RegisteredGraph& graph,
-                            const std::shared_ptr<TaskStep>& step, const WorkerCall& call,
+                            const std::shared_ptr<RpcStepRendezvous>& step, const WorkerCall& call,
                             bool last) {
   bool is_new = false;
-  const std::shared_ptr<TaskStep::Part> part = step->FindPart(key, &is_new);
+  const std::shared_ptr<RpcStepRendezvous::Part> part = step->FindPart(key, &is_new);
   if (is_new) {
-    Status status = threads_.Run([this, graph, step, part] {
-      part->status = RunPart(graph, *step, {});
-      part->ended.Notify();
-    });
-    if (!status.ok()) {
-      part->status = status;
-      part->ended.Notify();
+    {
+      MutexLock lock(mutex_);
+      ++open_parts_;
     }
+    // Between the calls it waits without a thread.
+    graph.plan->prepared->RunAsync(PartRequest(graph, *step),
+                                   [this, graph, step, part](const Status& status) {
+                                     part->status = status;
+                                     if (!status.ok()) step->Abort(status);
+                                     part->ended.Notify();
+                                     MutexLock lock(mutex_);
+                                     if (--open_parts_ == 0) parts_ended_.NotifyAll();
+                                   });
   }
   if (!last) return OkStatus();
   return AwaitPart(*step, *part, call);
 }
 
 // With what the master wants to know of the run.
-Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph, TaskStep& step,
-                         const WorkerCall& call, Message* response) {
+Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph,
+                         RpcStepRendezvous& step, const WorkerCall& call, Message* response) {
   namespace Response = pb::RunGraphResponse;
   if (options.GetBool(pb::ExecutorOpts::kRecordPartitionGraphs)) {
     for (const StepPartition& part : graph.plan->parts) {
@@ -414,7 +417,7 @@ Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Mess
       GraphKey(SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled),
                request.GetString(Request::kGraphHandle));
   ASSIGN_OR_RETURN(const RegisteredGraph graph, FindGraph(graph_key));
-  ASSIGN_OR_RETURN(const std::shared_ptr<TaskStep> step,
+  ASSIGN_OR_RETURN(const std::shared_ptr<RpcStepRendezvous> step,
                    steps_.Begin(request.GetInt(Request::kStepId),
                                 std::string(request.GetString(Request::kSessionHandle))));
   for (const Message* fed : request.Messages(Request::kSend)) {

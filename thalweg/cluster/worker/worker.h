@@ -19,14 +19,13 @@
 #include <string_view>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/call_threads.h"
+#include "thalweg/cluster/channels/channel_manager.h"
+#include "thalweg/cluster/collectives/collective_leader.h"
+#include "thalweg/cluster/collectives/collective_rendezvous.h"
 #include "thalweg/cluster/health/health.h"
-#include "thalweg/cluster/peers/links.h"
-#include "thalweg/cluster/service_limits.h"
-#include "thalweg/cluster/worker/collective_leader.h"
-#include "thalweg/cluster/worker/collective_meetings.h"
-#include "thalweg/cluster/worker/step_reports.h"
-#include "thalweg/cluster/worker/task_step.h"
+#include "thalweg/cluster/spec/service_limits.h"
+#include "thalweg/cluster/steps/rpc_rendezvous.h"
+#include "thalweg/cluster/steps/step_reports.h"
 #include "thalweg/session/session_core.h"
 
 namespace thalweg {
@@ -38,10 +37,10 @@ struct WorkerCall {
 
 class Worker {
  public:
-  // `links` outlives the worker.
-  Worker(std::shared_ptr<Environment> environment, Peers& peers, PeerLinks& links,
+  // `channels` outlives the worker.
+  Worker(std::shared_ptr<Environment> environment, WorkerClients& peers, ChannelManager& channels,
          const ServiceLimits& limits = {}, const HealthOptions& health = {});
-  ~Worker() { Stop(Cancelled("the worker is gone")); }
+  ~Worker();
 
   // The type of a method's request, null for an unknown method.
   static const MessageDescriptor* RequestType(std::string_view method);
@@ -53,7 +52,7 @@ class Worker {
   // Ends what runs.
   void Stop(const Status& reason);
   // The steps of this task, also those of its own master.
-  StepTable& steps() { return steps_; }
+  RpcStepTable& steps() { return steps_; }
   Health& health() { return health_; }
   // Who leads groups of collective operations where a session does not say.
   void set_collective_leader(std::string task) { collectives_.set_default_leader(std::move(task)); }
@@ -93,31 +92,33 @@ class Worker {
   void CompleteGroup(const Message& request, const WorkerCall& call, Done done);
   void CompleteInstance(const Message& request, const WorkerCall& call, Done done);
   // The step in which another task asks for a value of a device here, by a request that is new.
-  Result<std::shared_ptr<TaskStep>> StepFor(const RendezvousKey& key, int64_t step,
-                                            int64_t request);
+  Result<std::shared_ptr<RpcStepRendezvous>> StepFor(const RendezvousKey& key, int64_t step,
+                                                     int64_t request);
   void EndSession(const std::string& session) EXCLUDES(mutex_);
-  Status RunPart(const RegisteredGraph& graph, TaskStep& step, const WorkerCall& call,
+  StepRequest PartRequest(const RegisteredGraph& graph, RpcStepRendezvous& step);
+  Status RunPart(const RegisteredGraph& graph, RpcStepRendezvous& step, const WorkerCall& call,
                  StepStats* stats = nullptr);
-  Status RunTraced(const Message& options, const RegisteredGraph& graph, TaskStep& step,
+  Status RunTraced(const Message& options, const RegisteredGraph& graph, RpcStepRendezvous& step,
                    const WorkerCall& call, Message* response);
-  static Status RunPushed(const RegisteredGraph& graph, ChannelStep& step,
-                          std::chrono::nanoseconds timeout, PeerLinks* links);
+  Status RunByChannel(const RegisteredGraph& graph, ChannelRendezvous& step, PartRun& how);
   Status ContinuePart(const std::string& key, const RegisteredGraph& graph,
-                      const std::shared_ptr<TaskStep>& step, const WorkerCall& call, bool last);
-  Status AwaitPart(TaskStep& step, TaskStep::Part& part, const WorkerCall& call);
+                      const std::shared_ptr<RpcStepRendezvous>& step, const WorkerCall& call,
+                      bool last);
+  Status AwaitPart(RpcStepRendezvous& step, RpcStepRendezvous::Part& part, const WorkerCall& call);
   Status RunGraphInto(const Message& request, const WorkerCall& call, Message* response);
-  Result<std::shared_ptr<ChannelEdges>> LinkEdges(const Message& request);
+  Result<std::shared_ptr<ChannelEdges>> ConnectEdges(const Message& request);
   Result<RegisteredGraph> FindGraph(std::string_view handle) EXCLUDES(mutex_);
 
   const std::shared_ptr<Environment> environment_;
-  Peers& peers_;
-  PeerLinks& links_;
+  WorkerClients& peers_;
+  ChannelManager& channels_;
   const ServiceLimits limits_;
-  StepTable steps_;
-  CollectiveMeetings collectives_;
+  RpcStepTable steps_;
+  CollectiveRendezvous collectives_;
   CollectiveLeader leader_;
-  CallThreads threads_;  // of partial runs, which go on between calls
   Mutex mutex_;
+  CondVar parts_ended_;
+  int open_parts_ GUARDED_BY(mutex_) = 0;  // of partial runs
   std::map<std::string, WorkerSession, std::less<>> sessions_ GUARDED_BY(mutex_);
   uint64_t next_graph_ GUARDED_BY(mutex_) = 1;
   std::map<int64_t, int64_t> step_sequences_ GUARDED_BY(mutex_);  // by graph key: its next step

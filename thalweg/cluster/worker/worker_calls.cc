@@ -72,8 +72,8 @@ Result<OwnedMessage> Worker::MarkRecvFinished(const Message&, const WorkerCall&)
   return OwnedMessage(pb::MarkRecvFinishedResponse::Descriptor());
 }
 
-Result<std::shared_ptr<TaskStep>> Worker::StepFor(const RendezvousKey& key, int64_t step,
-                                                  int64_t request) {
+Result<std::shared_ptr<RpcStepRendezvous>> Worker::StepFor(const RendezvousKey& key, int64_t step,
+                                                           int64_t request) {
   const Device* const device = environment_->FindDevice(key.source);
   if (device == nullptr) {
     return InvalidArgument(peers_.self(), " has no device ", key.source);
@@ -82,7 +82,7 @@ Result<std::shared_ptr<TaskStep>> Worker::StepFor(const RendezvousKey& key, int6
     return Aborted(peers_.self(), " has restarted since the graph was made: its device ",
                    key.source, " has another incarnation");
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<TaskStep> found, steps_.Find(step));
+  ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> found, steps_.Find(step));
   if (!found->begun()) health_.Wake();
   if (found->IsNewRequest(request)) return found;
   return Aborted("the tensor was asked for already by the same request: ", key.ToString());
@@ -92,7 +92,7 @@ void Worker::RecvTensor(const Message& request, const WorkerCall& call, Done don
   namespace Request = pb::RecvTensorRequest;
   const Result<PeerKey> key = ParsePeerKey(request.GetString(Request::kRendezvousKey));
   if (!key.ok()) return done(key.status());
-  const Result<std::shared_ptr<TaskStep>> step =
+  const Result<std::shared_ptr<RpcStepRendezvous>> step =
       StepFor(key->key, request.GetInt(Request::kStepId), request.GetInt(Request::kRequestId));
   if (!step.ok()) return done(step.status());
   const auto answer = WaitingAnswer::Make(std::move(done), call.cancellation);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker runs through channels.
-#include "thalweg/cluster/master/channel_parts.h"
+#include "thalweg/cluster/channels/channel_parts.h"
 #include "thalweg/cluster/worker/worker.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
 
 // The channels of a graph whose master numbered the edges between tasks; null where it did not.
-Result<std::shared_ptr<ChannelEdges>> Worker::LinkEdges(const Message& request) {
+Result<std::shared_ptr<ChannelEdges>> Worker::ConnectEdges(const Message& request) {
   constexpr std::chrono::seconds kMeeting{3};  // with who is there
   namespace Request = pb::RegisterGraphRequest;
   const Message& graph_def = request.GetMessage(Request::kGraphDef);
@@ -15,25 +17,35 @@ Result<std::shared_ptr<ChannelEdges>> Worker::LinkEdges(const Message& request) 
   ASSIGN_OR_RETURN(const std::vector<MarkedEdge> marked, MarkedEdges(graph_def));
   auto edges = std::make_shared<ChannelEdges>();
   for (const MarkedEdge& edge : marked) {
-    ASSIGN_OR_RETURN(std::shared_ptr<Link> link, links_.Get(edge.peer, {.timeout = kMeeting}));
-    edges->Add(edge.name, {edge.number, edge.dtype, std::move(link)});
+    ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
+                     channels_.Get(edge.peer, {.timeout = kMeeting}));
+    edges->Add(edge.name, {edge.number, edge.dtype, std::move(connection)});
   }
   RETURN_IF_ERROR(
-      links_.steps().AddSession(NumberOfHandle(request.GetString(Request::kSessionHandle))));
+      channels_.steps().AddSession(NumberOfHandle(request.GetString(Request::kSessionHandle))));
   return edges;
 }
 
-Status Worker::RunPushed(const RegisteredGraph& graph, ChannelStep& step,
-                         std::chrono::nanoseconds timeout, PeerLinks* links) {
+Status Worker::RunByChannel(const RegisteredGraph& graph, ChannelRendezvous& step, PartRun& how) {
   StepRequest run;
   run.step_id = static_cast<int64_t>(step.id());
-  run.timeout = timeout;
+  run.timeout = how.timeout;
   run.rendezvous = &step;
+  run.collectives = &step;
   run.feeds_and_fetches = &step;
   run.cancellation = &step.cancellation();
-  run.idle = &links->steps().hub();
-  run.allocator = links->step_allocator();
-  return graph.plan->prepared->Run(run);
+  run.idle = &channels_.steps().hub();
+  run.allocator = channels_.step_allocator();
+  if (!how.trace.any()) return graph.plan->prepared->Run(run);
+  StepStats stats;
+  run.stats = &stats;
+  step.NoteTransfers(&steps_.transfers());
+  RETURN_IF_ERROR(graph.plan->prepared->Run(run));
+  steps_.transfers().MoveTo(run.step_id, &stats);
+  OwnedMessage told(pb::StepStats::Descriptor());
+  StepStatsToMessage(stats, told.get());
+  ASSIGN_OR_RETURN(how.told, Serialize(*told));
+  return OkStatus();
 }
 
 }  // namespace thalweg

@@ -2,7 +2,7 @@
 // The methods of a worker for collective operations over several tasks.
 #include <algorithm>
 
-#include "thalweg/cluster/worker/collective_member.h"
+#include "thalweg/cluster/collectives/collective_member.h"
 #include "thalweg/cluster/worker/waiting_answer.h"
 #include "thalweg/cluster/worker/worker.h"
 #include "thalweg/proto/messages.h"
@@ -111,7 +111,7 @@ void Worker::RecvBuf(const Message& request, const WorkerCall& call, Done done) 
                     .destination = std::string(request.GetString(Request::kDstDevice)),
                     .edge = StrCat("buffer ", request.GetString(Request::kBufRendezvousKey)),
                     .tag = 0};
-  const Result<std::shared_ptr<TaskStep>> step =
+  const Result<std::shared_ptr<RpcStepRendezvous>> step =
       StepFor(key, request.GetInt(Request::kStepId), request.GetInt(Request::kRequestId));
   if (!step.ok()) return done(step.status());
   const auto answer = WaitingAnswer::Make(std::move(done), call.cancellation);

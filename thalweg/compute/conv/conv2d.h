@@ -3,9 +3,10 @@
 // im2col copy).
 //
 //   ASSIGN_OR_RETURN(Window rows, MakeWindow(224, 7, 2, 1, Padding::kSame));   // and columns
-//   Conv2DShape shape{.batch = 8, .rows = rows, .columns = columns, .in_channels = 3, .out_channels
-//   = 64}; RETURN_IF_ERROR(Conv2D(work, DType::kFloat, shape, input, filter, output, {.bias = bias,
-//   .relu = true}));
+//   Conv2DShape shape{
+//       .batch = 8, .rows = rows, .columns = columns, .in_channels = 3, .out_channels = 64};
+//   RETURN_IF_ERROR(Conv2D(work, DType::kFloat, shape, input, filter, output,
+//                          {.bias = bias, .relu = true}));
 //
 // Layouts: the filter is [rows, columns, in, out]; images are [batch, rows, columns, channels], or,
 // with channels_first, [batch, channels, rows, columns], which costs a transposed copy of each

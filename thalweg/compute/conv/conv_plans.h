@@ -6,7 +6,8 @@
 //   ConvPlans plans;                                       // a member of the kernel
 //   Conv2D(work, dtype, shape, x, filter, y, {}, &plans);
 //
-// Threads: any. Ownership: a plan lives as long as somebody holds it; the newest kMost are kept.
+// Threads: any.
+// Ownership: a plan lives as long as somebody holds it; the newest kMost are kept.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Window: how a filter or pooling window slides along one spatial dimension.
 //
-//   ASSIGN_OR_RETURN(Window rows, MakeWindow(in_rows, filter_rows, stride, dilation,
-//   Padding::kSame)); rows.output, rows.pad_before ...
+//   ASSIGN_OR_RETURN(Window rows,
+//                    MakeWindow(in_rows, filter_rows, stride, dilation, Padding::kSame));
+//   ... rows.output, rows.pad_before ...
 //
 // Output position o reads inputs o * stride - pad_before + t * dilation for t in [0, size); those
 // outside count as zero (convolution) or do not count (pooling).

@@ -52,16 +52,17 @@ class Lattice {
   const bool merge_;
 };
 
-// alpha[t][u]: log probability of the paths that are at u after step t.
-std::vector<double> Forward(const Lattice& lattice, const std::vector<double>& y, int64_t steps,
-                            int64_t classes) {
+// alpha[t][u]: log probability of the paths that are at u after step t. `alpha` has steps times
+// lattice.size() numbers. Ends early when it is cancelled.
+void Forward(Work& work, const Lattice& lattice, const double* y, int64_t steps, int64_t classes,
+             double* alpha) {
   const size_t n = lattice.size();
-  std::vector<double> alpha(static_cast<size_t>(steps) * n, kZero);
+  std::fill_n(alpha, n, kZero);
   for (size_t u = 0; u < std::min<size_t>(2, n); ++u) {
     alpha[u] = y[static_cast<size_t>(lattice.label(u))];
   }
-  for (int64_t t = 1; t < steps; ++t) {
-    const double* before = alpha.data() + static_cast<size_t>(t - 1) * n;
+  for (int64_t t = 1; t < steps && !work.cancelled(); ++t) {
+    const double* before = alpha + static_cast<size_t>(t - 1) * n;
     for (size_t u = 0; u < n; ++u) {
       double sum = lattice.MayStay(u) ? before[u] : kZero;
       if (u > 0) sum = LogSum(sum, before[u - 1]);
@@ -70,21 +71,19 @@ std::vector<double> Forward(const Lattice& lattice, const std::vector<double>& y
           sum + y[static_cast<size_t>(t * classes + lattice.label(u))];
     }
   }
-  return alpha;
 }
 
-// beta[t][u]: log probability of the rest of the paths that are at u after step
-// t.
-std::vector<double> Backward(const Lattice& lattice, const std::vector<double>& y, int64_t steps,
-                             int64_t classes) {
+// beta[t][u]: log probability of the rest of the paths that are at u after step t.
+void Backward(Work& work, const Lattice& lattice, const double* y, int64_t steps, int64_t classes,
+              double* beta) {
   const size_t n = lattice.size();
-  std::vector<double> beta(static_cast<size_t>(steps) * n, kZero);
-  double* last = beta.data() + static_cast<size_t>(steps - 1) * n;
+  double* last = beta + static_cast<size_t>(steps - 1) * n;
+  std::fill_n(last, n, kZero);
   last[n - 1] = 0;
   if (n > 1) last[n - 2] = 0;
-  for (int64_t t = steps - 2; t >= 0; --t) {
-    const double* after = beta.data() + static_cast<size_t>(t + 1) * n;
-    const double* p = y.data() + static_cast<size_t>((t + 1) * classes);
+  for (int64_t t = steps - 2; t >= 0 && !work.cancelled(); --t) {
+    const double* after = beta + static_cast<size_t>(t + 1) * n;
+    const double* p = y + static_cast<size_t>((t + 1) * classes);
     for (size_t u = 0; u < n; ++u) {
       double sum = lattice.MayStay(u) ? after[u] + p[lattice.label(u)] : kZero;
       if (u + 1 < n) sum = LogSum(sum, after[u + 1] + p[lattice.label(u + 1)]);
@@ -94,7 +93,6 @@ std::vector<double> Backward(const Lattice& lattice, const std::vector<double>& 
       beta[static_cast<size_t>(t) * n + u] = sum;
     }
   }
-  return beta;
 }
 
 struct Probability {
@@ -123,12 +121,13 @@ struct IsBetter {
 
 class Beam {
  public:
-  Beam(int64_t width, int64_t classes) : width_(static_cast<size_t>(width)), classes_(classes) {
+  Beam(Work& work, int64_t width, int64_t classes)
+      : work_(work), width_(static_cast<size_t>(width)), classes_(classes) {
     root_.now = {0, 0, kZero};
     leaves_.insert(&root_);
   }
 
-  void Step(const double* y) {
+  Status Step(const double* y) {
     const std::vector<Entry*> branches(leaves_.begin(), leaves_.end());
     leaves_.clear();
     const int64_t blank = classes_ - 1;
@@ -146,8 +145,10 @@ class Beam {
       leaves_.insert(b);
     }
     for (Entry* b : branches) {
-      if (IsCandidate(b->before.total)) Grow(*b, y);
+      if (work_.cancelled()) return Cancelled("the step was cancelled");
+      if (IsCandidate(b->before.total) && !Grow(*b, y)) return OutOfScratch();
     }
+    return OkStatus();
   }
 
   const std::set<Entry*, IsBetter>& leaves() const { return leaves_; }
@@ -157,7 +158,17 @@ class Beam {
     return total > kZero && (leaves_.size() < width_ || total > (*leaves_.rbegin())->now.total);
   }
 
-  void Grow(Entry& b, const double* y) {
+  // Whether there is room for one more entry. They stay until the search ends, so what they take is
+  // asked for, some of them at once.
+  bool HasRoom() {
+    constexpr int64_t kEntries = 4096, kEntryBytes = sizeof(Entry) + 64;  // with its map node
+    if (made_ % kEntries != 0) return true;
+    rooms_.push_back(std::make_unique<Scratch<char>>(work_, kEntries * kEntryBytes));
+    return static_cast<bool>(*rooms_.back());
+  }
+
+  // False: there is no memory.
+  bool Grow(Entry& b, const double* y) {
     for (int64_t label = 0; label + 1 < classes_; ++label) {
       const double total = y[label] + (label == b.label ? b.before.blank : b.before.total);
       const auto found = b.children.find(label);
@@ -168,6 +179,7 @@ class Beam {
       }
       std::unique_ptr<Entry>& child = b.children[label];
       if (child == nullptr) {
+        if (!HasRoom()) return false;
         child = std::make_unique<Entry>();
         child->parent = &b;
         child->label = label;
@@ -181,8 +193,11 @@ class Beam {
       }
       leaves_.insert(child.get());
     }
+    return true;
   }
 
+  Work& work_;
+  std::vector<std::unique_ptr<Scratch<char>>> rooms_;
   const size_t width_;
   const int64_t classes_;
   Entry root_;
@@ -204,45 +219,53 @@ std::vector<int64_t> LabelsOf(const Entry& leaf, bool merge_repeated) {
 }  // namespace
 
 template <class T>
-double CtcLoss(const CtcLogits<T>& logits, const std::vector<int32_t>& labels, bool merge_repeated,
-               T* gradient) {
+Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector<int32_t>& labels,
+                       bool merge_repeated, T* gradient) {
   const int64_t steps = logits.steps, classes = logits.classes;
-  std::vector<double> y(static_cast<size_t>(steps * classes));
-  for (int64_t t = 0; t < steps; ++t) {
-    LogProbabilities(logits.row(t), classes, y.data() + t * classes);
-  }
   const Lattice lattice(labels, classes - 1, merge_repeated);
-  const std::vector<double> alpha = Forward(lattice, y, steps, classes);
-  const std::vector<double> beta = Backward(lattice, y, steps, classes);
   const size_t n = lattice.size();
+  int64_t places = 0;
+  if (__builtin_mul_overflow(steps, static_cast<int64_t>(n), &places) ||
+      places > std::numeric_limits<int64_t>::max() / 8) {
+    return OutOfScratch();
+  }
+  Scratch<double> y(work, steps * classes), alpha(work, places), beta(work, places);
+  if (!y || !alpha || !beta) return OutOfScratch();
+  for (int64_t t = 0; t < steps; ++t) {
+    LogProbabilities(logits.row(t), classes, y.get() + t * classes);
+  }
+  Forward(work, lattice, y.get(), steps, classes, alpha.get());
+  Backward(work, lattice, y.get(), steps, classes, beta.get());
+  if (work.cancelled()) return Cancelled("the step was cancelled");
+  const double *const before = alpha.get(), *const after = beta.get();
   double log_p = kZero;
-  for (size_t u = 0; u < n; ++u) log_p = LogSum(log_p, alpha[u] + beta[u]);
+  for (size_t u = 0; u < n; ++u) log_p = LogSum(log_p, before[u] + after[u]);
   if (log_p == kZero) return -kZero;
   std::vector<double> share(static_cast<size_t>(classes));
   for (int64_t t = 0; t < steps; ++t) {
+    if (work.cancelled()) return Cancelled("the step was cancelled");
     std::fill(share.begin(), share.end(), kZero);
     for (size_t u = 0; u < n; ++u) {
       double& sum = share[static_cast<size_t>(lattice.label(u))];
       const size_t at = static_cast<size_t>(t) * n + u;
-      sum = LogSum(sum, alpha[at] + beta[at]);
+      sum = LogSum(sum, before[at] + after[at]);
     }
     for (int64_t c = 0; c < classes; ++c) {
-      gradient[t * logits.stride + c] =
-          static_cast<T>(std::exp(y[static_cast<size_t>(t * classes + c)]) -
-                         std::exp(share[static_cast<size_t>(c)] - log_p));
+      gradient[t * logits.stride + c] = static_cast<T>(
+          std::exp(y[t * classes + c]) - std::exp(share[static_cast<size_t>(c)] - log_p));
     }
   }
   return -log_p;
 }
 
 template <class T>
-std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T>& logits, int64_t width, int64_t paths,
-                                   bool merge_repeated) {
-  Beam beam(width, logits.classes);
+Result<std::vector<CtcPath>> CtcBeamSearch(Work& work, const CtcLogits<T>& logits, int64_t width,
+                                           int64_t paths, bool merge_repeated) {
+  Beam beam(work, width, logits.classes);
   std::vector<double> y(static_cast<size_t>(logits.classes));
   for (int64_t t = 0; t < logits.steps; ++t) {
     LogProbabilities(logits.row(t), logits.classes, y.data());
-    beam.Step(y.data());
+    RETURN_IF_ERROR(beam.Step(y.data()));
   }
   std::vector<CtcPath> found;
   for (const Entry* leaf : beam.leaves()) {
@@ -252,9 +275,13 @@ std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T>& logits, int64_t width, in
   return found;
 }
 
-template double CtcLoss(const CtcLogits<float>&, const std::vector<int32_t>&, bool, float*);
-template double CtcLoss(const CtcLogits<double>&, const std::vector<int32_t>&, bool, double*);
-template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<float>&, int64_t, int64_t, bool);
-template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<double>&, int64_t, int64_t, bool);
+template Result<double> CtcLoss(Work&, const CtcLogits<float>&, const std::vector<int32_t>&, bool,
+                                float*);
+template Result<double> CtcLoss(Work&, const CtcLogits<double>&, const std::vector<int32_t>&, bool,
+                                double*);
+template Result<std::vector<CtcPath>> CtcBeamSearch(Work&, const CtcLogits<float>&, int64_t,
+                                                    int64_t, bool);
+template Result<std::vector<CtcPath>> CtcBeamSearch(Work&, const CtcLogits<double>&, int64_t,
+                                                    int64_t, bool);
 
 }  // namespace thalweg::compute

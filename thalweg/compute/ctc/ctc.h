@@ -3,14 +3,19 @@
 // with its gradient, and the search for the labels of one sequence. The last
 // class is the blank.
 //
-//   const double loss = CtcLoss(logits, labels, true, gradient);
+//   ASSIGN_OR_RETURN(const double loss, CtcLoss(work, logits, labels, true, gradient));
 //
-// Computed in double. Threads: none shared.
+// Computed in double. The loss takes room for steps times labels numbers, the search for the
+// sequences that it has looked at: both from the Work.
+// Threads: the caller's alone.
+// Errors: Cancelled between steps, ResourceExhausted.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "thalweg/compute/work.h"
 
 namespace thalweg::compute {
 
@@ -27,8 +32,8 @@ struct CtcLogits {
 // logits.stride. `merge_repeated`: equal neighbours of a path are one label, so
 // that two of them in `labels` need a blank between.
 template <class T>
-double CtcLoss(const CtcLogits<T>& logits, const std::vector<int32_t>& labels, bool merge_repeated,
-               T* gradient);
+Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector<int32_t>& labels,
+                       bool merge_repeated, T* gradient);
 
 struct CtcPath {
   std::vector<int64_t> labels;
@@ -37,14 +42,16 @@ struct CtcPath {
 // The best `paths` label sequences that a beam of `width` finds, best first:
 // fewer when there are no more.
 template <class T>
-std::vector<CtcPath> CtcBeamSearch(const CtcLogits<T>& logits, int64_t width, int64_t paths,
-                                   bool merge_repeated);
+Result<std::vector<CtcPath>> CtcBeamSearch(Work& work, const CtcLogits<T>& logits, int64_t width,
+                                           int64_t paths, bool merge_repeated);
 
-extern template double CtcLoss(const CtcLogits<float>&, const std::vector<int32_t>&, bool, float*);
-extern template double CtcLoss(const CtcLogits<double>&, const std::vector<int32_t>&, bool,
-                               double*);
-extern template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<float>&, int64_t, int64_t, bool);
-extern template std::vector<CtcPath> CtcBeamSearch(const CtcLogits<double>&, int64_t, int64_t,
-                                                   bool);
+extern template Result<double> CtcLoss(Work&, const CtcLogits<float>&, const std::vector<int32_t>&,
+                                       bool, float*);
+extern template Result<double> CtcLoss(Work&, const CtcLogits<double>&, const std::vector<int32_t>&,
+                                       bool, double*);
+extern template Result<std::vector<CtcPath>> CtcBeamSearch(Work&, const CtcLogits<float>&, int64_t,
+                                                           int64_t, bool);
+extern template Result<std::vector<CtcPath>> CtcBeamSearch(Work&, const CtcLogits<double>&, int64_t,
+                                                           int64_t, bool);
 
 }  // namespace thalweg::compute

@@ -2,11 +2,12 @@
 // Broadcast: two or three operands of different shapes walked together, by NumPy's rules.
 //
 //   ASSIGN_OR_RETURN(Broadcast broadcast, Broadcast::Make({a.dims(), b.dims()}));
-//   make the output with broadcast.output_dims(); RunBinary(work, op, dtype, broadcast, a, b, out);
+//   ... make the output with broadcast.output_dims() ...
+//   RunBinary(work, op, dtype, broadcast, a, b, out);
 //
 // Neighbouring dimensions that all operands walk alike are merged, so that most cases end as one or
-// two dimensions. Errors: InvalidArgument "Incompatible shapes" when two sizes differ and neither
-// is 1.
+// two dimensions.
+// Errors: InvalidArgument "Incompatible shapes" when two sizes differ and neither is 1.
 #pragma once
 
 #include <initializer_list>

@@ -2,16 +2,16 @@
 // Element-wise operations over whole tensors: look the loop up, cut the work into shards,
 // broadcast.
 //
-//   if (!HasBinary(BinaryOp::kAdd, dtype)) ...                      // the coverage table;
-//   RunBinary says so too RETURN_IF_ERROR(RunUnary(work, UnaryOp::kTanh, dtype, n, x, y));
+//   if (!HasBinary(BinaryOp::kAdd, dtype)) ...  // the coverage table; RunBinary says so too
+//   RETURN_IF_ERROR(RunUnary(work, UnaryOp::kTanh, dtype, n, x, y));
 //   ASSIGN_OR_RETURN(Broadcast broadcast, Broadcast::Make({a_dims, b_dims}));
 //   RETURN_IF_ERROR(RunBinary(work, BinaryOp::kAdd, dtype, broadcast, a, b, out));
 //
 // Types: those of the TensorFlow operation; half and bfloat16 are computed in float, 8 and 16 bit
 // integers in int32 and wrap when stored. In place: out may be an operand that is dense
-// (Broadcast::IsDense) when the result's elements have its size. Errors: Unimplemented for a
-// missing (operation, type); InvalidArgument "Integer division by zero" and "Integers to negative
-// integer powers are not allowed", after the whole output is written.
+// (Broadcast::IsDense) when the result's elements have its size.
+// Errors: Unimplemented for a missing (operation, type); InvalidArgument "Integer division by zero"
+// and "Integers to negative integer powers are not allowed", after the whole output is written.
 #pragma once
 
 #include "thalweg/compute/ew/broadcast.h"

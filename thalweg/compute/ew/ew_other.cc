@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of bool, complex64 and complex128: plain loops, one copy for every instruction set
 // level.
+#include <bit>
 #include <cmath>
 #include <complex>
+#include <cstdint>
+#include <limits>
+#include <numbers>
 
 #include "thalweg/compute/ew/loops.inc"
 
@@ -31,6 +35,35 @@ inline T Times(T x, T y) {
 }
 template <class T>
 using Part = typename T::value_type;
+
+// A part that is too small for the arithmetic, which takes it for zero, as a number of the smallest
+// one, 2^kLeastPower; 0 for all that are larger.
+template <class R>
+struct Tiny;
+template <>
+struct Tiny<float> {
+  using Bits = int32_t;
+  static constexpr int kMantissa = 23, kLeastPower = -149;
+};
+template <>
+struct Tiny<double> {
+  using Bits = int64_t;
+  static constexpr int kMantissa = 52, kLeastPower = -1074;
+};
+template <class R>
+inline R TinyCount(R x) {
+  using Bits = typename Tiny<R>::Bits;
+  const Bits bits = std::bit_cast<Bits>(x), magnitude = bits & std::numeric_limits<Bits>::max();
+  if ((magnitude >> Tiny<R>::kMantissa) != 0) return 0;
+  return bits < 0 ? -static_cast<R>(magnitude) : static_cast<R>(magnitude);
+}
+template <class T>
+inline T LogOf(T x) {
+  using R = Part<T>;
+  const T tiny(TinyCount(x.real()), TinyCount(x.imag()));
+  if (x != T(0) || tiny == T(0)) return std::log(x);
+  return std::log(tiny) + Tiny<R>::kLeastPower * std::numbers::ln2_v<R>;
+}
 
 // Near zero, log(1 + x) and e^x - 1 written out, without the cancellation of 1.
 template <class T>
@@ -64,7 +97,7 @@ THALWEG_UNARY(OpCos, std::cos(x))
 THALWEG_UNARY(OpCosh, std::cosh(x))
 THALWEG_UNARY(OpExp, std::exp(x))
 THALWEG_UNARY(OpExpm1, Expm1Of(x))
-THALWEG_UNARY(OpLog, std::log(x))
+THALWEG_UNARY(OpLog, LogOf(x))
 THALWEG_UNARY(OpLog1p, Log1pOf(x))
 THALWEG_UNARY(OpNeg, -x)
 THALWEG_UNARY(OpReciprocal, T(1) / x)
@@ -95,7 +128,7 @@ THALWEG_BINARY(OpSquaredDifference, Times(x - y, std::conj(x - y)))
 THALWEG_BINARY(OpSub, x - y)
 THALWEG_BINARY(OpTanhGrad, Times(y, T(1) - Times(x, x)))
 THALWEG_BINARY(OpXdivy, x == T(0) ? T(0) : x / y)
-THALWEG_BINARY(OpXlogy, x == T(0) ? T(0) : Times(x, std::log(y)))
+THALWEG_BINARY(OpXlogy, x == T(0) ? T(0) : Times(x, LogOf(y)))
 
 template <class T>
 constexpr EwKernels MakeComplexTable() {

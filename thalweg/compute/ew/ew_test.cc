@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <vector>
 
+#include "thalweg/base/floating_point.h"
 #include "thalweg/compute/test_work.h"
 
 namespace thalweg::compute {
@@ -164,6 +166,52 @@ TEST(UnaryTest, SpecialValuesAtEveryLevel) {
     EXPECT_TRUE(std::isnan(tanh[0]));
     EXPECT_NEAR(tanh[1], 1, 1e-6);
     EXPECT_NEAR(tanh[2], -1, 1e-6);
+  }
+}
+
+// Kernels take denormals for zero, but the logarithm of what is not zero is a number.
+TEST(UnaryTest, LogarithmsOfDenormals) {
+  const FloatingPointScope as_kernels_run;
+  const float ln2 = 0.693147180559945F;
+  for (IsaLevel level : TestLevels()) {
+    TestWork work(level);
+    // 2^-149, 2^-140, the largest denormal, the smallest normal number; signs and zeros.
+    const std::vector<uint32_t> bits = {1,          1 << 9,     0x007fffff, 0x00800000,
+                                        0x80000001, 0x80000000, 0,          0xff800000};
+    std::vector<float> x(bits.size()), y(bits.size());
+    std::memcpy(x.data(), bits.data(), bits.size() * sizeof(float));
+    ASSERT_TRUE(RunUnary(work, UnaryOp::kLog, DType::kFloat, static_cast<int64_t>(x.size()),
+                         x.data(), y.data())
+                    .ok());
+    EXPECT_FLOAT_EQ(y[0], -149 * ln2);
+    EXPECT_FLOAT_EQ(y[1], -140 * ln2);
+    EXPECT_FLOAT_EQ(y[2], -126 * ln2);
+    EXPECT_FLOAT_EQ(y[3], -126 * ln2);
+    EXPECT_TRUE(std::isnan(y[4]));
+    EXPECT_EQ(y[5], -INFINITY);
+    EXPECT_EQ(y[6], -INFINITY);
+    EXPECT_TRUE(std::isnan(y[7]));
+    const uint64_t tiny[4] = {1, uint64_t{1} << 40, uint64_t{0x8000000000000001}, 0};
+    double v[4], w[4];
+    std::memcpy(v, tiny, sizeof v);
+    ASSERT_TRUE(RunUnary(work, UnaryOp::kLog, DType::kDouble, 4, v, w).ok());
+    EXPECT_DOUBLE_EQ(w[0], -1074 * 0.69314718055994530942);
+    EXPECT_DOUBLE_EQ(w[1], -1034 * 0.69314718055994530942);
+    EXPECT_TRUE(std::isnan(w[2]));
+    EXPECT_EQ(w[3], -INFINITY);
+    const float one[1] = {1};
+    ASSERT_TRUE(RunBinary(work, BinaryOp::kXlogy, DType::kFloat, Broadcast::Dense(1, 2), one,
+                          x.data(), y.data())
+                    .ok());
+    EXPECT_FLOAT_EQ(y[0], -149 * ln2);
+    const std::complex<double> c[3] = {{v[1], v[1]}, {0, v[2]}, {0, 0}};
+    std::complex<double> d[3];
+    ASSERT_TRUE(RunUnary(work, UnaryOp::kLog, DType::kComplex128, 3, c, d).ok());
+    EXPECT_DOUBLE_EQ(d[0].real(), -1033.5 * 0.69314718055994530942);
+    EXPECT_DOUBLE_EQ(d[0].imag(), M_PI / 4);
+    EXPECT_DOUBLE_EQ(d[1].real(), -1074 * 0.69314718055994530942);
+    EXPECT_DOUBLE_EQ(d[1].imag(), -M_PI / 2);
+    EXPECT_EQ(d[2].real(), -INFINITY);
   }
 }
 

@@ -8,8 +8,9 @@
 // One reduction at the end takes its elements from the tiles while they are in cache. Reductions of
 // whole rows whose results are used with the rows again run as a row program: blocks of rows go
 // through all instructions while they are in cache. Anything else runs instruction by instruction.
-// The bits are always those of RunBinary, Reduce ... one after the other. Threads: read-only but
-// for caches of its own. Errors: those of the single operations; failed_instruction() says whose.
+// The bits are always those of RunBinary, Reduce ... one after the other.
+// Threads: read-only but for caches of its own.
+// Errors: those of the single operations; failed_instruction() says whose.
 #pragma once
 
 #include <atomic>

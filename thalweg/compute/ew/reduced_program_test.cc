@@ -12,20 +12,20 @@
 namespace thalweg::compute {
 namespace {
 
-struct Value {
+struct RowValue {
   std::vector<int64_t> dims;
   std::vector<float> data;
 };
 
-Value Random(std::vector<int64_t> dims, uint32_t seed) {
+RowValue Random(std::vector<int64_t> dims, uint32_t seed) {
   int64_t n = 1;
   for (int64_t d : dims) n *= d;
   return {std::move(dims), RandomValues(n, -2, 2, seed)};
 }
 
-std::vector<EwRun::Input> InputsOf(const std::vector<Value>& values) {
+std::vector<EwRun::Input> RowInputs(const std::vector<RowValue>& values) {
   std::vector<EwRun::Input> inputs;
-  for (const Value& v : values) inputs.push_back({v.data.data(), v.dims});
+  for (const RowValue& v : values) inputs.push_back({v.data.data(), v.dims});
   return inputs;
 }
 
@@ -36,13 +36,14 @@ int64_t Elements(const Dims& dims) {
 }
 
 // All instructions, one after the other over the whole of memory.
-std::vector<Value> OneByOne(const std::vector<std::string>& lines, std::vector<Value> values) {
+std::vector<RowValue> OneByOne(const std::vector<std::string>& lines,
+                               std::vector<RowValue> values) {
   SerialWork work(GetIsaTable(BestIsaLevel()));
   for (const std::string& line : lines) {
     ReducedInstruction instruction = *ReducedInstruction::Parse(line);
-    Value made;
+    RowValue made;
     if (instruction.reduces) {
-      const Value& x = values[instruction.operand];
+      const RowValue& x = values[instruction.operand];
       const Reduction reduction = *Reduction::Make(x.dims, instruction.axes);
       const Dims dims = reduction.OutputDims(instruction.keep_dims);
       made.dims.assign(dims.begin(), dims.end());
@@ -51,7 +52,7 @@ std::vector<Value> OneByOne(const std::vector<std::string>& lines, std::vector<V
           Reduce(work, instruction.op, DType::kFloat, reduction, x.data.data(), made.data.data())
               .ok());
     } else {
-      std::vector<Value> operands;
+      std::vector<RowValue> operands;
       for (int k = 0; k < instruction.num_operands(); ++k) {
         operands.push_back(values[static_cast<size_t>(instruction.operand_at(k))]);
         instruction.element.operands[static_cast<size_t>(k)] = static_cast<uint16_t>(k);
@@ -59,7 +60,7 @@ std::vector<Value> OneByOne(const std::vector<std::string>& lines, std::vector<V
       const int result = instruction.num_operands();
       const EwProgram program = *EwProgram::Make(std::vector<DType>(operands.size(), DType::kFloat),
                                                  {instruction.element}, {result});
-      const auto inputs = InputsOf(operands);
+      const auto inputs = RowInputs(operands);
       EwRun run(program, work.isa(), inputs);
       EXPECT_TRUE(run.InferShapes().ok());
       made.dims.assign(run.output_dims(0).begin(), run.output_dims(0).end());
@@ -85,11 +86,11 @@ ReducedProgram MakeProgram(const std::vector<std::string>& lines, size_t inputs,
   return *std::move(program);
 }
 
-void ExpectSameBits(const std::vector<std::string>& lines, const std::vector<Value>& inputs,
+void ExpectSameBits(const std::vector<std::string>& lines, const std::vector<RowValue>& inputs,
                     const std::vector<int>& outputs) {
-  const std::vector<Value> expected = OneByOne(lines, inputs);
+  const std::vector<RowValue> expected = OneByOne(lines, inputs);
   const ReducedProgram program = MakeProgram(lines, inputs.size(), outputs);
-  const auto views = InputsOf(inputs);
+  const auto views = RowInputs(inputs);
   for (int threads : {1, 2}) {
     TestWork work(BestIsaLevel(), threads);
     ReducedRun run(program, work.isa(), views);
@@ -103,7 +104,7 @@ void ExpectSameBits(const std::vector<std::string>& lines, const std::vector<Val
     const Status status = run.Execute(work, places);
     ASSERT_TRUE(status.ok()) << status.ToString();
     for (size_t o = 0; o < outputs.size(); ++o) {
-      const Value& want = expected[static_cast<size_t>(outputs[o])];
+      const RowValue& want = expected[static_cast<size_t>(outputs[o])];
       ASSERT_EQ(Dims(want.dims), run.output_dims(static_cast<int>(o)));
       ASSERT_EQ(std::memcmp(made[o].data(), want.data.data(), 4 * want.data.size()), 0)
           << lines.back() << ", output " << o << ", " << Shape(Dims(inputs[0].dims)).ToString()
@@ -117,10 +118,10 @@ TEST(ReducedProgramTest, AReductionAtTheEnd) {
       {1},       {7},        {5000},     {16384},     {70001},     {600000},      {3, 10},
       {900, 10}, {40, 1000}, {2, 40000}, {3, 300000}, {70, 5, 33}, {2, 3, 4, 500}};
   for (const auto& shape : shapes) {
-    const Value x = Random(shape, 1), y = Random(shape, 2), row = Random({shape.back()}, 3);
+    const RowValue x = Random(shape, 1), y = Random(shape, 2), row = Random({shape.back()}, 3);
     std::vector<int64_t> column = shape;
     column.back() = 1;
-    const std::vector<Value> inputs = {x, y, row, Random(column, 4), Random({}, 5)};
+    const std::vector<RowValue> inputs = {x, y, row, Random(column, 4), Random({}, 5)};
     std::vector<std::string> ends = {"", " axes 0", " axes -1", " axes -1 keep"};
     if (shape.size() == 1) ends = {" axes 0", " axes 0 keep"};
     if (shape.size() == 2) ends.push_back(" axes 0,1");
@@ -158,8 +159,9 @@ TEST(ReducedProgramTest, RowPrograms) {
                                       {70, 1000},
                                       {5, 5000},
                                       {3, 70000}}) {
-    const std::vector<Value> inputs = {Random({rows, columns}, 1), Random({rows, columns}, 2),
-                                       Random({columns}, 3), Random({columns}, 4), Random({}, 5)};
+    const std::vector<RowValue> inputs = {Random({rows, columns}, 1), Random({rows, columns}, 2),
+                                          Random({columns}, 3), Random({columns}, 4),
+                                          Random({}, 5)};
     ExpectSameBits(LayerNorm(), inputs, {14});
     ExpectSameBits(LayerNorm(), inputs, {14, 5, 6, 10, 12});
     // Softmax.
@@ -169,14 +171,14 @@ TEST(ReducedProgramTest, RowPrograms) {
     ExpectSameBits({"Sum 0 axes 0 keep", "Sub 0 5", "Mul 2 3", "Mul 6 7"}, inputs, {8});
     ExpectSameBits({"Mean 0 axes 0,1", "Sub 0 5", "Square 6", "Sum 7 axes 1"}, inputs, {8, 5});
   }
-  const std::vector<Value> inputs = {Random({3, 4, 5, 60}, 1), Random({5, 60}, 2)};
+  const std::vector<RowValue> inputs = {Random({3, 4, 5, 60}, 1), Random({5, 60}, 2)};
   ExpectSameBits({"Mul 0 1", "Mean 2 axes 2,3 keep", "Sub 2 3"}, inputs, {4, 3});
 }
 
 TEST(ReducedProgramTest, RefusedScratchAndCancel) {
-  const Value x = Random({70, 1000}, 1), row = Random({1000}, 2), one = Random({}, 3);
-  const std::vector<Value> kept = {x, x, row, row, one};
-  const auto inputs = InputsOf(kept);
+  const RowValue x = Random({70, 1000}, 1), row = Random({1000}, 2), one = Random({}, 3);
+  const std::vector<RowValue> kept = {x, x, row, row, one};
+  const auto inputs = RowInputs(kept);
   for (const auto& lines : {LayerNorm(), std::vector<std::string>{"Add 0 1", "Sum 5 axes 0"}}) {
     const int last = 4 + static_cast<int>(lines.size());
     const ReducedProgram program = MakeProgram(lines, 5, {last});

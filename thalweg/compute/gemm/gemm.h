@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm: c = op(a) * op(b) for row-major matrices, with an epilogue in the same pass.
 //
-//   GemmShape shape = GemmShape::Dense(m, n, k);                      // a is [m, k], b is [k, n],
-//   // c is [m, n]
+//   GemmShape shape = GemmShape::Dense(m, n, k);  // a is [m, k], b is [k, n], c is [m, n]
 //   RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c));
 //   RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c, {.bias = bias, .relu = true}));
 //
@@ -46,10 +45,9 @@ Status Gemm(Work& work, DType dtype, const GemmShape& shape, const void* a, cons
 
 // b packed once for many products, in a form that depends on the instruction set level:
 //
-//   ASSIGN_OR_RETURN(int64_t size, PackedSize(work.isa(), dtype, n, k));   // elements of
-//   PackedType RETURN_IF_ERROR(PackGemm(work, dtype, shape, b, packed));              // m and a's
-//   part unused RETURN_IF_ERROR(PackedGemm(work, dtype, shape, a, packed, c));         // b's part
-//   unused
+//   ASSIGN_OR_RETURN(int64_t size, PackedSize(work.isa(), dtype, n, k));  // elements of PackedType
+//   RETURN_IF_ERROR(PackGemm(work, dtype, shape, b, packed));             // m and a's part unused
+//   RETURN_IF_ERROR(PackedGemm(work, dtype, shape, a, packed, c));        // b's part unused
 //
 // half and bfloat16 are packed as float. PackedGemm has Gemm's bits, but where Gemm goes other
 // ways: n == 1, and few rows against a transposed b. kInvalid and Unimplemented: the type does not

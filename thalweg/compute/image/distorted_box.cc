@@ -74,16 +74,17 @@ bool Covers(const PixelBox& box, float least, std::span<const PixelBox> objects)
 
 }  // namespace
 
-PixelBox DrawBox(const Philox& stream, const BoxWish& wish, int64_t rows, int64_t columns,
-                 std::span<const PixelBox> objects) {
+Result<PixelBox> DrawBox(Work& work, const Philox& stream, const BoxWish& wish, int64_t rows,
+                         int64_t columns, std::span<const PixelBox> objects) {
   PhiloxNumbers numbers(stream);
   for (int64_t i = 0; i < wish.attempts; ++i) {
+    if (work.cancelled()) return Cancelled("the step was cancelled");
     const float aspect =
         UniformFloat(numbers.Next()) * (wish.max_aspect - wish.min_aspect) + wish.min_aspect;
     const std::optional<PixelBox> box = DrawPlaced(numbers, wish, aspect, rows, columns);
     if (box && Covers(*box, wish.least_covered, objects)) return *box;
   }
-  return {0, 0, rows, columns};
+  return PixelBox{0, 0, rows, columns};
 }
 
 }  // namespace thalweg::compute

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random crop of an image that shows enough of an object.
 //
-//   PixelBox crop = DrawBox(stream, wish, rows, columns, objects);
+//   ASSIGN_OR_RETURN(PixelBox crop, DrawBox(work, stream, wish, rows, columns, objects));
 //
 // Up to `attempts` boxes of random shape, size and place are drawn; the first that covers
 // `least_covered` of one of the objects is it, the whole image when none does. The numbers, and so
@@ -12,6 +12,8 @@
 #include <span>
 
 #include "thalweg/base/philox.h"
+#include "thalweg/base/status.h"
+#include "thalweg/compute/work.h"
 
 namespace thalweg::compute {
 
@@ -30,7 +32,7 @@ struct BoxWish {
 };
 
 // One block of `stream` an attempt is enough to be reserved.
-PixelBox DrawBox(const Philox& stream, const BoxWish& wish, int64_t rows, int64_t columns,
-                 std::span<const PixelBox> objects);
+Result<PixelBox> DrawBox(Work& work, const Philox& stream, const BoxWish& wish, int64_t rows,
+                         int64_t columns, std::span<const PixelBox> objects);
 
 }  // namespace thalweg::compute

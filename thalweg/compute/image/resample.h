@@ -8,7 +8,8 @@
 //   RETURN_IF_ERROR(Resample(work, DType::kUint8, 8, 3, rows, columns, images, resized));
 //
 // Sizes are at least 1. Weights are floats, sums too. A table of more places than memory should
-// hold is ResourceExhausted. Determinism: one shard writes whole rows, in the order of the tables.
+// hold is ResourceExhausted.
+// Determinism: one shard writes whole rows, in the order of the tables.
 #pragma once
 
 #include <string_view>

@@ -6,8 +6,9 @@
 
 namespace thalweg::compute {
 
-std::vector<Selected> Suppress(int64_t n, const float* scores, const SuppressRule& rule,
-                               const std::function<float(int64_t, int64_t)>& overlap) {
+Result<std::vector<Selected>> Suppress(const Work& work, int64_t n, const float* scores,
+                                       const SuppressRule& rule,
+                                       const std::function<float(int64_t, int64_t)>& overlap) {
   std::vector<Selected> left, kept;
   for (int64_t i = 0; i < n; ++i) {
     if (scores[i] > rule.score) left.push_back({i, scores[i]});
@@ -18,6 +19,7 @@ std::vector<Selected> Suppress(int64_t n, const float* scores, const SuppressRul
   std::sort(left.begin(), left.end(), before);
   const float scale = rule.soft_sigma > 0 ? -0.5f / rule.soft_sigma : 0;
   while (!left.empty() && static_cast<int64_t>(kept.size()) < rule.most) {
+    if (work.cancelled()) return Cancelled("the step was cancelled");
     const Selected best = left.front();
     kept.push_back(best);
     size_t stay = 0;

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Non-maximum suppression: of boxes that overlap, the one with the greatest score stays.
 //
-//   const std::vector<Selected> kept = Suppress(n, scores, rule, BoxOverlap{boxes});
+//   ASSIGN_OR_RETURN(const std::vector<Selected> kept, Suppress(work, n, scores, rule, overlap));
 //
 // A box is two opposite corners, in any order. Selected in the order of falling scores, the lower
 // index first among equals; a score that is no number is never selected.
+// Threads: the caller's alone.
+// Errors: Cancelled between boxes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
+
+#include "thalweg/compute/work.h"
 
 namespace thalweg::compute {
 
@@ -25,8 +29,9 @@ struct Selected {
 };
 
 // overlap(i, j) of two boxes, in [0, 1].
-std::vector<Selected> Suppress(int64_t n, const float* scores, const SuppressRule& rule,
-                               const std::function<float(int64_t, int64_t)>& overlap);
+Result<std::vector<Selected>> Suppress(const Work& work, int64_t n, const float* scores,
+                                       const SuppressRule& rule,
+                                       const std::function<float(int64_t, int64_t)>& overlap);
 // Intersection over union; nothing for boxes without area.
 float BoxOverlap(const float* a, const float* b);
 

@@ -5,7 +5,8 @@
 //   LinalgResult result = MinimumDegreeOrder(n, starts, columns, order);   // order[n]
 //
 // The pattern is the lower part of a symmetric matrix in compressed rows, without a place twice, n
-// at least 1. Nothing is thrown. Threads: the caller's alone.
+// at least 1. Nothing is thrown.
+// Threads: the caller's alone.
 #pragma once
 
 #include "thalweg/compute/linalg/linalg.h"

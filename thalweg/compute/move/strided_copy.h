@@ -7,8 +7,8 @@
 //
 // Strides count elements; those of `from` may be 0 (the element repeats) or negative. No two
 // indices may lead to one place of `to`, and the two must not overlap. Dimensions of one
-// contiguous run are merged first, so the caller need not care. Errors: Cancelled; InvalidArgument
-// for a type without elements.
+// contiguous run are merged first, so the caller need not care.
+// Errors: Cancelled; InvalidArgument for a type without elements.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // Rows that are equal, found by hashing.
 //
 //   // x[first[k]] is the k-th distinct row in the order of appearance; x[i] equals
-//   x[first[index[i]]] ASSIGN_OR_RETURN(int64_t distinct, UniqueRows(work, dtype, n, 1, x, first,
-//   index));
+//   // x[first[index[i]]]
+//   ASSIGN_OR_RETURN(int64_t distinct, UniqueRows(work, dtype, n, 1, x, first, index));
 //
 // Equality is that of the element type: 0 and -0 are equal, NaN equals nothing, not even itself.
 // Element types: real numbers, bool, string; others are Unimplemented. One thread: every row

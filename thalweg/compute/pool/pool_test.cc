@@ -32,9 +32,9 @@ PoolShape MakeShape(const Sizes& z) {
 }
 
 // Everything from the definition, in double.
-struct Reference {
+struct PoolReference {
   template <class T>
-  Reference(const PoolShape& s, const std::vector<T>& x, const std::vector<T>& dy)
+  PoolReference(const PoolShape& s, const std::vector<T>& x, const std::vector<T>& dy)
       : max(dy.size(), -INFINITY),
         avg(dy.size()),
         places(dy.size(), -1),
@@ -83,7 +83,7 @@ void CheckAll(IsaLevel level, const Sizes& sizes, double low, double high, doubl
   const PoolShape s = MakeShape(sizes);
   const auto x = RandomValues<T>(s.batch * s.InPixels() * s.channels, low, high, 1);
   const auto dy = RandomValues<T>(s.batch * s.OutPixels() * s.channels, low, high, 2);
-  const Reference reference(s, x, dy);
+  const PoolReference reference(s, x, dy);
   std::vector<T> y(dy.size()), y2(dy.size()), dx(x.size());
   std::vector<int64_t> places(dy.size());
   TestWork work(level, 2);

@@ -3,8 +3,7 @@
 //
 //   Philox stream(seed, seed2);
 //   FillUniform(work, DType::kFloat, stream, out, n);      // [0, 1)
-//   stream.Skip(ReservedBlocks(n));                        // what a stateful kernel does
-//   afterwards
+//   stream.Skip(ReservedBlocks(n));                        // as a stateful kernel does afterwards
 //
 // A block of the generator makes one group: four numbers, or two of 64 bits. Group g depends on
 // block g alone (of a truncated normal, on the region of blocks that belongs to it), so the bits do

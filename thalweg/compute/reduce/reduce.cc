@@ -112,14 +112,39 @@ Kernels<T> Find(const IsaTable& isa, EwType type, ReduceOp op) {
   return k;
 }
 
+// The largest or the smallest value of T, infinity where there is one.
 template <class T>
-T Neutral(ReduceOp op) {
-  if constexpr (!kIsComplex<T>) {
-    using Limits = std::numeric_limits<T>;
-    if (op == ReduceOp::kMax) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    if (op == ReduceOp::kMin) return Limits::has_infinity ? Limits::infinity() : Limits::max();
+T EndOf(ReduceOp op) {
+  using Limits = std::numeric_limits<T>;
+  if (op == ReduceOp::kMax) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+
+// What no elements of `dtype` come to. The ends of a narrow integer are its own, not those of T,
+// in which it is computed.
+template <class T>
+T Neutral(ReduceOp op, DType dtype) {
+  if (op == ReduceOp::kProd || op == ReduceOp::kAll) return T(1);
+  if (op != ReduceOp::kMax && op != ReduceOp::kMin) return T(0);
+  if constexpr (std::is_same_v<T, int32_t>) {
+    switch (dtype) {
+      case DType::kInt8:
+        return EndOf<int8_t>(op);
+      case DType::kUint8:
+        return EndOf<uint8_t>(op);
+      case DType::kInt16:
+        return EndOf<int16_t>(op);
+      case DType::kUint16:
+        return EndOf<uint16_t>(op);
+      default:
+        break;
+    }
   }
-  return op == ReduceOp::kProd || op == ReduceOp::kAll ? T(1) : T(0);
+  if constexpr (kIsComplex<T>) {
+    return T(0);  // complex numbers have no order
+  } else {
+    return EndOf<T>(op);
+  }
 }
 
 // Where a pass reads: memory, or what a source makes.
@@ -323,8 +348,10 @@ Status ReduceColumns(Work& work, const Kernels<T>& k, BinaryFn multiply, int64_t
 
 template <class T>
 void DivideByCount(int64_t n, int64_t count, T* out) {
-  if constexpr (kIsComplex<T>) {
-    for (int64_t i = 0; i < n; ++i) out[i] /= static_cast<typename T::value_type>(count);
+  if constexpr (kIsComplex<T>) {  // of none: 0, as TensorFlow has it
+    for (int64_t i = 0; i < n && count > 0; ++i) {
+      out[i] /= static_cast<typename T::value_type>(count);
+    }
   } else if constexpr (std::is_floating_point_v<T>) {
     for (int64_t i = 0; i < n; ++i) out[i] /= static_cast<T>(count);
   } else if constexpr (!std::is_same_v<T, bool>) {
@@ -387,7 +414,7 @@ Status ReduceAs(Work& work, ReduceOp op, DType dtype, const StorageType& type, c
   if (!in_wide || !out_wide) return OutOfScratch();
   T* result = wide ? out_wide.get() : static_cast<T*>(out);
   if (r.input_elements() == 0) {
-    std::fill_n(result, r.output_elements(), Neutral<T>(op));
+    std::fill_n(result, r.output_elements(), Neutral<T>(op, dtype));
     if (op == ReduceOp::kMean) DivideByCount(r.output_elements(), 0, result);
   } else {
     const T* from = static_cast<const T*>(in);

@@ -177,6 +177,39 @@ TEST(ReduceTest, OverNothing) {
   EXPECT_TRUE(logic[0] && logic[1]);
 }
 
+// The ends of the type itself, whatever type it is computed in.
+TEST(ReduceTest, ExtremesOfNoIntegersAreTheEndsOfTheirType) {
+  const Axes axes = {0};
+  TestWork work;
+  ForEachType<IntegerTypes>([&]<class T>() {
+    for (const Axes& dims : {Axes{0}, Axes{0, 3}}) {
+      const Reduction r = *Reduction::Make(dims, axes);
+      T y[3] = {1, 1, 1};
+      const auto run = [&](ReduceOp op) {
+        EXPECT_TRUE(Reduce(work, op, kDTypeOf<T>, r, nullptr, y).ok()) << DTypeName(kDTypeOf<T>);
+        return y[r.output_elements() - 1];
+      };
+      EXPECT_EQ(run(ReduceOp::kMax), std::numeric_limits<T>::lowest()) << DTypeName(kDTypeOf<T>);
+      EXPECT_EQ(run(ReduceOp::kMin), std::numeric_limits<T>::max()) << DTypeName(kDTypeOf<T>);
+      EXPECT_EQ(run(ReduceOp::kSum), T(0)) << DTypeName(kDTypeOf<T>);
+      EXPECT_EQ(run(ReduceOp::kProd), T(1)) << DTypeName(kDTypeOf<T>);
+      EXPECT_EQ(run(ReduceOp::kMean), T(0)) << DTypeName(kDTypeOf<T>);
+    }
+  });
+  ForEachType<FloatTypes>([&]<class T>() {
+    const Reduction r = *Reduction::Make(Axes{0}, axes);
+    T y{};
+    ASSERT_TRUE(Reduce(work, ReduceOp::kMax, kDTypeOf<T>, r, nullptr, &y).ok());
+    EXPECT_EQ(ToDouble(y), -INFINITY) << DTypeName(kDTypeOf<T>);
+    ASSERT_TRUE(Reduce(work, ReduceOp::kMin, kDTypeOf<T>, r, nullptr, &y).ok());
+    EXPECT_EQ(ToDouble(y), INFINITY) << DTypeName(kDTypeOf<T>);
+  });
+  std::complex<float> mean = 1;
+  const Reduction none = *Reduction::Make(Axes{0}, axes);
+  ASSERT_TRUE(Reduce(work, ReduceOp::kMean, DType::kComplex64, none, nullptr, &mean).ok());
+  EXPECT_EQ(mean, std::complex<float>(0));
+}
+
 TEST(ReduceTest, LogicAndComplex) {
   const Axes dims = {2, 3}, axes = {1};
   const Reduction r = *Reduction::Make(dims, axes);

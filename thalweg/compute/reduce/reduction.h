@@ -3,7 +3,8 @@
 // reduced ones.
 //
 //   ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(x.dims(), axes));
-//   make the output with reduction.OutputDims(keep_dims); Reduce(work, op, dtype, reduction, x, y);
+//   ... make the output with reduction.OutputDims(keep_dims) ...
+//   Reduce(work, op, dtype, reduction, x, y);
 #pragma once
 
 #include <span>

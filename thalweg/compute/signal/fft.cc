@@ -93,20 +93,21 @@ void Stage4(int64_t m, int64_t s, const Number* roots, const Number* x, Number* 
 
 }  // namespace
 
-FftPlan::FftPlan(int64_t n) : n_(n), factors_(FactorsOf(n)) {
+FftPlan::FftPlan(const Work& work, int64_t n) : work_(&work), n_(n), factors_(FactorsOf(n)) {
   const int64_t largest = factors_.empty() ? 1 : factors_.back();
   if (largest <= kLargestFactor) {
     roots_.resize(static_cast<size_t>(n));
-    for (int64_t k = 0; k < n; ++k) roots_[static_cast<size_t>(k)] = Root(k, n);
+    for (int64_t k = 0; k < n && !Stops(k); ++k) roots_[static_cast<size_t>(k)] = Root(k, n);
     return;
   }
   for (padded_ = 1; padded_ < 2 * n - 1;) padded_ *= 2;
-  power_.emplace_back(padded_);
+  power_.emplace_back(work, padded_);
   // w^(k^2/2); the square is kept below 2n.
   for (int64_t k = 0, square = 0; k < n; ++k) {
     chirp_.push_back(Root(square, 2 * n));
     square = (square + 2 * k + 1) % (2 * n);
   }
+  if (work.cancelled()) return;
   filter_.assign(static_cast<size_t>(padded_), Number());
   for (int64_t k = 0; k < n; ++k) {
     filter_[static_cast<size_t>(k)] = std::conj(chirp_[static_cast<size_t>(k)]);
@@ -131,6 +132,7 @@ void FftPlan::Mixed(Number* row, Number* scratch) const {
   Number *from = row, *to = scratch;
   int64_t s = 1, left = n_;
   for (const int64_t p : factors_) {
+    if (Stops(0)) return;
     left /= p;
     if (p == 4) {
       Stage4(left, s, roots_.data(), from, to);
@@ -172,8 +174,9 @@ int64_t ProductOf(const std::vector<int64_t>& sizes) {
 // One element of the batch, its own block of numbers [length...] (or half of the last).
 class Block {
  public:
-  Block(const FftProblem& problem, const std::vector<FftPlan>& plans, Number* numbers, Number* row)
-      : problem_(problem), plans_(plans), numbers_(numbers), row_(row) {}
+  Block(const Work& work, const FftProblem& problem, const std::vector<FftPlan>& plans,
+        Number* numbers, Number* row)
+      : work_(work), problem_(problem), plans_(plans), numbers_(numbers), row_(row) {}
 
   template <class T>
   void Run(const void* in, void* out) {
@@ -237,6 +240,7 @@ class Block {
     const int64_t outer = ProductOf(held_) / (n * inner);
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) {
+        if (i % kRows == 0 && (inner > 1 || o % kRows == 0) && work_.cancelled()) return;
         Number* const first = numbers_ + o * n * inner + i;
         if (inner == 1) {
           plans_[at].Run(first, row_ + n, inverse);
@@ -276,6 +280,9 @@ class Block {
     }
   }
 
+  static constexpr int64_t kRows = 64;  // from look to look
+
+  const Work& work_;
   const FftProblem& problem_;
   const std::vector<FftPlan>& plans_;
   const std::vector<int64_t> held_ = Held(problem_);
@@ -288,9 +295,10 @@ Status Run(Work& work, const FftProblem& problem, const void* in, void* out) {
   std::vector<FftPlan> plans;
   int64_t row = 0;
   for (const int64_t n : problem.length) {
-    plans.emplace_back(n);
+    plans.emplace_back(work, n);
     row = std::max(row, n + plans.back().scratch());
   }
+  if (work.cancelled()) return Cancelled("the step was cancelled");
   const bool from_real = problem.kind == FftKind::kRealToComplex;
   const bool to_real = problem.kind == FftKind::kComplexToReal;
   int64_t written = ProductOf(problem.length);
@@ -303,7 +311,7 @@ Status Run(Work& work, const FftProblem& problem, const void* in, void* out) {
     Scratch<double> scratch(work, 2 * (held + row));
     if (!scratch) return false;
     auto* const numbers = reinterpret_cast<Number*>(scratch.get());
-    Block block(problem, plans, numbers, numbers + held);
+    Block block(work, problem, plans, numbers, numbers + held);
     block.template Run<T>(static_cast<const char*>(in) + i * read_bytes,
                           static_cast<char*>(out) + i * written_bytes);
     return true;

@@ -3,7 +3,7 @@
 // Bluestein's algorithm where a prime factor is large. Computed in double whatever the type, so
 // that complex64 results are rounded once.
 //
-//   FftPlan plan(n);
+//   FftPlan plan(work, n);
 //   plan.Run(row, scratch, /*inverse=*/false);       // row[k] = sum over j of row[j] w^(jk)
 //   RETURN_IF_ERROR(Fft(work, problem, in, out));
 #pragma once
@@ -17,20 +17,26 @@
 
 namespace thalweg::compute {
 
-// A transform of one length. Threads: Run from any.
+// A transform of one length. Where the work is cancelled, the plan or the row is left unfinished.
+// Threads: Run from any.
 class FftPlan {
  public:
   using Number = std::complex<double>;
-  explicit FftPlan(int64_t n);
+  FftPlan(const Work& work, int64_t n);  // which outlives the plan
   // Numbers of scratch that Run wants.
   int64_t scratch() const { return padded_ > 0 ? 2 * padded_ : n_; }
   // In place, not scaled.
   void Run(Number* row, Number* scratch, bool inverse) const;
 
  private:
+  // Asked for now and then in what is long.
+  bool Stops(int64_t i) const { return i % kLong == 0 && n_ >= kLong && work_->cancelled(); }
   void Mixed(Number* row, Number* scratch) const;
   void Bluestein(Number* row, Number* scratch) const;
 
+  static constexpr int64_t kLong = int64_t{1} << 16;
+
+  const Work* work_;
   int64_t n_;
   std::vector<int64_t> factors_;
   std::vector<Number> roots_;  // w^k of the n-th root of one

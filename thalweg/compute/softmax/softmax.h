@@ -4,7 +4,7 @@
 //
 //   RETURN_IF_ERROR(Softmax(work, dtype, rows, classes, logits, out));            // also in place
 //   RETURN_IF_ERROR(SparseCrossEntropy(work, dtype, rows, classes, logits, DType::kInt32, labels,
-//   loss, grad));
+//                                      loss, grad));
 //
 // Types: float, double; half and bfloat16 through float. Others are Unimplemented. The largest
 // logit of a row is subtracted first, so that no exponential overflows. A row without classes has

@@ -6,8 +6,10 @@
 //   RETURN_IF_ERROR(plan.Factor(work, dtype, places, values));   // plan.starts().back() of each
 //
 // `order` is a permutation, a square: the caller has checked both. Types: float, double and their
-// complex numbers. Threads: the caller's alone; Cancelled between rows. Errors: ResourceExhausted
-// for more than 2^31 - 1 values, InvalidArgument for a matrix that is not positive definite.
+// complex numbers.
+// Threads: the caller's alone; Cancelled between rows.
+// Errors: ResourceExhausted for more than 2^31 - 1 values, InvalidArgument for a matrix that is not
+// positive definite.
 #pragma once
 
 #include <vector>

@@ -5,7 +5,8 @@
 //   TransposeCsr(dtype, a, false, starts_out, places_out, values_out);
 //
 // Types: float, double and their complex numbers; others are Unimplemented. The caller has checked
-// that starts rise and places are columns. Threads: the caller's alone.
+// that starts rise and places are columns.
+// Threads: the caller's alone.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pixels of 8 bits as a PNG file.
 //
-//   ASSIGN_OR_RETURN(const std::string file, EncodePng({.width = 2, .height = 1, .channels = 3},
-//   pixels));
+//   ASSIGN_OR_RETURN(const std::string file,
+//                    EncodePng({.width = 2, .height = 1, .channels = 3}, pixels));
 //
 // The pixels are stored, not compressed: the file is as large as they are. Any reader of PNG takes
-// it. Errors: InvalidArgument for an image without pixels, of other than 1 (grey), 3 (RGB) or 4
-// (RGBA) channels, or of more than 1 GiB.   Threads: any.
+// it.
+// Errors: InvalidArgument for an image without pixels, of other than 1 (grey), 3 (RGB) or 4 (RGBA)
+// channels, or of more than 1 GiB.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of functions between this library and libthalweg_icu.so, the component that holds ICU:
 // letters in two cases, scripts, encodings other than Unicode's own. Plain C on purpose. Private to
-// compute/text. Threads: any, a converter from one at a time.
+// compute/text.
+// Threads: any, a converter from one at a time.
 //   const ThalwegIcuApi* api = thalweg_icu(THALWEG_ICU_VERSION);   // by dlsym
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers out of text, whatever the locale: white space around them, a sign, decimal or (for
 // floating types) hexadecimal digits, "inf", "nan".
-//   float x;  ParseNumber(" 1.5\n", &x) == true
+//   float x;
+//   bool read = ParseNumber(" 1.5\n", &x);  // true, x is 1.5
 #pragma once
 
 #include <cstdint>

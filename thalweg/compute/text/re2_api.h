@@ -2,8 +2,8 @@
 // The table of functions between this library and libthalweg_re2.so, the component that holds RE2.
 // Plain C on purpose: the two are built apart and share no symbols. Private to compute/text.
 //   const ThalwegRe2Api* api = thalweg_re2(THALWEG_RE2_VERSION);   // by dlsym
-// Text that a function makes goes to append(to, text, size). Threads: any, one pattern from several
-// at once.
+// Text that a function makes goes to append(to, text, size).
+// Threads: any, one pattern from several at once.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/text/regex.h"
 
+#include <algorithm>
+
 #include "thalweg/base/component.h"
 #include "thalweg/compute/text/re2_api.h"
 
@@ -47,6 +49,18 @@ Status Regex::CheckRewrite(std::string_view rewrite) const {
     return OkStatus();
   }
   return InvalidArgument("Invalid rewrite: ", rewrite, ", error: ", why);
+}
+
+size_t Regex::MostBytes(std::string_view text, std::string_view rewrite, bool all) const {
+  // What a group matches lies in the text, and groups of two matches lie apart.
+  const auto groups = static_cast<size_t>(std::ranges::count(rewrite, '\\'));
+  const auto bytes = [&](size_t matches) {
+    return text.size() * (groups + 1) + matches * rewrite.size();
+  };
+  constexpr size_t kFew = size_t{1} << 16;
+  const size_t most_matches = all ? text.size() + 1 : 1;
+  if (bytes(most_matches) <= kFew || !all) return bytes(most_matches);
+  return bytes(Replaced(text, "+", true).size() - Replaced(text, "", true).size());
 }
 
 std::string Regex::Replaced(std::string_view text, std::string_view rewrite, bool all) const {

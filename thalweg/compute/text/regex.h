@@ -5,7 +5,8 @@
 //   regex.Replaced("aab", "\\1", true) == "aa"
 //
 // Errors: InvalidArgument for a bad pattern; Unimplemented where libthalweg_re2.so, which holds
-// RE2, is not beside the library. Threads: a Regex may be used by several at once.
+// RE2, is not beside the library.
+// Threads: a Regex may be used by several at once.
 #pragma once
 
 #include <memory>
@@ -30,6 +31,8 @@ class Regex {
   Status CheckRewrite(std::string_view rewrite) const;
   // The first match, or all, replaced. With a bad rewrite the text as it is.
   std::string Replaced(std::string_view text, std::string_view rewrite, bool all) const;
+  // As long as that may be, and seldom much longer than it is.
+  size_t MostBytes(std::string_view text, std::string_view rewrite, bool all) const;
 
  private:
   std::shared_ptr<ThalwegRe2Pattern> pattern_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -29,6 +30,7 @@ Status BroadcastTo(Context& ctx) {
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), to));
   if (out->num_elements() == 0) return OkStatus();
+  RETURN_IF_ERROR(ClaimCopies(ctx, *out, x, out->num_elements() / x.num_elements()));
   return compute::CopyStrided(ctx.work(), x.dtype(), to.dims(), {x.raw_data(), strides},
                               {out->mutable_raw_data(), compute::ContiguousStrides(to.dims())});
 }

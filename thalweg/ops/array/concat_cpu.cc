@@ -6,6 +6,7 @@
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/quantised/levels.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
 
@@ -19,8 +20,8 @@ Result<Shape> JoinedShape(Context& ctx, int begin, int end, int axis) {
   for (int i = begin + 1; i < end; ++i) {
     const Shape next = ctx.input(i).shape();
     if (next.rank() != first.rank()) {
-      return InvalidArgument("Ranks of all inputs must match: shape[0] = ", first, " vs. shape[",
-                             i - begin, "] = ", next);
+      return InvalidArgument("ConcatOp : Ranks of all input tensors should match: shape[0] = ",
+                             first, " vs. shape[", i - begin, "] = ", next);
     }
     for (int d = 0; d < dims.size(); ++d) {
       if (d == axis) {
@@ -28,7 +29,7 @@ Result<Shape> JoinedShape(Context& ctx, int begin, int end, int axis) {
           return InvalidArgument("the sizes along axis ", axis, " add up beyond 64 bits");
         }
       } else if (dims[d] != next.dim(d)) {
-        return InvalidArgument("Dimensions of inputs should match: shape[0] = ", first,
+        return InvalidArgument("ConcatOp : Dimensions of inputs should match: shape[0] = ", first,
                                " vs. shape[", i - begin, "] = ", next);
       }
     }
@@ -51,6 +52,7 @@ Status JoinParts(Context& ctx, const Parts& parts, int axis, const Shape& shape)
   int64_t offset = 0;
   for (const Tensor& input : parts) {
     const int64_t part = input.dim(axis) * below;
+    RETURN_IF_ERROR(ClaimCopies(ctx, *out, input));
     RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), dtype, Dims{outer, part},
                                          {input.raw_data(), {part, 1}},
                                          {out->mutable_raw_data(), {row, 1}, offset}));

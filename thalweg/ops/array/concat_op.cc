@@ -23,8 +23,9 @@ Layout LayoutOf(const Node& node) {
 // Joins `next` to what is known of the values before it; the dimension `axis` adds up.
 Status Join(PartialShape& joined, const PartialShape& next, int axis, int input) {
   if (joined.rank() != next.rank()) {
-    return InvalidArgument("Ranks of all inputs must match: input ", input, " is ", next,
-                           ", those before it ", joined);
+    return InvalidArgument("Shapes must be equal rank, but are ", joined.rank(), " and ",
+                           next.rank(), "; input ", input, " is ", next, ", those before it ",
+                           joined);
   }
   for (int d = 0; d < joined.rank(); ++d) {
     if (d == axis) {
@@ -38,8 +39,14 @@ Status Join(PartialShape& joined, const PartialShape& next, int axis, int input)
     }
     Result<int64_t> merged = MergeDims(joined.dim(d), next.dim(d));
     if (!merged.ok()) {
-      return InvalidArgument("Dimension ", d, " in both shapes must be equal: input ", input,
-                             " is ", next, ", those before it ", joined);
+      // As TensorFlow counts: without the dimension that adds up.
+      Dims before = joined.dims(), own = next.dims();
+      before.erase(axis);
+      own.erase(axis);
+      return InvalidArgument(
+          "Dimension ", d > axis ? d - 1 : d, " in both shapes must be equal, but are ",
+          joined.dim(d), " and ", next.dim(d), ". Shapes are ", PartialShape(before), " and ",
+          PartialShape(own), ".; input ", input, " is ", next, ", those before it ", joined);
     }
     joined.set_dim(d, *merged);
   }

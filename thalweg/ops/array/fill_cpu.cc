@@ -3,7 +3,8 @@
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/tensor_list.h"
+#include "thalweg/kernel/made_texts.h"
+#include "thalweg/resources/tensor_list.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
 #include "thalweg/tensor/zero_pages.h"
@@ -37,6 +38,7 @@ Status Fill(Context& ctx) {
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, value.dtype(), shape));
   if (IsZero(value)) return FillWithZeros(ctx, out);
+  RETURN_IF_ERROR(ClaimCopies(ctx, *out, value, out->num_elements()));
   return compute::FillElements(ctx.work(), value.dtype(), value.raw_data(), out->mutable_raw_data(),
                                out->num_elements());
 }

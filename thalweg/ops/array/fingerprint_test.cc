@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {
@@ -15,10 +16,6 @@ void Expect(const Tensor& data, const std::vector<uint8_t>& expected) {
   const auto got = RunOp("Fingerprint", {data, kMethod});
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   EXPECT_TRUE(std::ranges::equal((*got)[0].flat<uint8_t>(), expected)) << (*got)[0].ToString();
-}
-
-Tensor Texts(std::vector<std::string> values, const Shape& shape) {
-  return Tensor::Of<std::string>(values, shape);
 }
 
 // Recorded with TensorFlow 2.21.

@@ -9,6 +9,14 @@ Status Identity(Context& ctx) {
   return OkStatus();
 }
 
+// What a handle leads to is no constant.
+Status GuaranteeConst(Context& ctx) {
+  if (ctx.input(0).dtype() == DType::kResource) {
+    return InvalidArgument("Input tensor cannot be a resource variable handle.");
+  }
+  return Identity(ctx);
+}
+
 Status DeepCopy(Context& ctx) {
   ASSIGN_OR_RETURN(Tensor copy, ctx.input(0).Clone(ctx.allocator()));
   ctx.set_output(0, std::move(copy));
@@ -19,9 +27,10 @@ Status DeepCopy(Context& ctx) {
 }  // namespace thalweg
 
 THALWEG_KERNEL(identity, cpu) {
-  for (const char* op : {"Copy", "CopyHost", "GuaranteeConst", "Identity", "IdentityN",
-                         "PreventGradient", "Snapshot", "StopGradient"}) {
+  for (const char* op : {"Copy", "CopyHost", "Identity", "IdentityN", "PreventGradient", "Snapshot",
+                         "StopGradient"}) {
     registry.AddFunction<Identity>(op, kCpu).Cost(KernelCost::kCheap);
   }
+  registry.AddFunction<GuaranteeConst>("GuaranteeConst", kCpu).Cost(KernelCost::kCheap);
   registry.AddFunction<DeepCopy>("DeepCopy", kCpu);
 }

@@ -50,5 +50,11 @@ TEST(IdentityTest, SharesTheBufferAndDeepCopyDoesNot) {
   EXPECT_EQ(copy.output(0).data<std::string>()[1], "b");
 }
 
+TEST(IdentityTest, AHandleIsNoConstant) {
+  KernelCall call("GuaranteeConst", {Tensor::Scalar(ResourceHandle())});
+  const Status status = call.Run();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+}
+
 }  // namespace
 }  // namespace thalweg

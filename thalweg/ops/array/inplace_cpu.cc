@@ -2,6 +2,7 @@
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -51,6 +52,7 @@ Status Inplace(Context& ctx) {
     RETURN_IF_ERROR(compute::CombineRows(ctx.work(), dtype, kCombine,
                                          {.inner = x.num_elements() / n, .count = i.num_elements()},
                                          rows.data<int64_t>(), v.raw_data(), x.mutable_raw_data()));
+    RETURN_IF_ERROR(RechargeTextHeap(ctx.allocator(), x));
   }
   ctx.set_output(0, std::move(x));
   return OkStatus();
@@ -83,6 +85,7 @@ class ParallelConcatCpu : public Kernel {
         return InvalidArgument("input ", i, " has shape ", row.shape(), ", the first has ",
                                first.shape());
       }
+      RETURN_IF_ERROR(ClaimCopies(ctx, *out, row));
       auto* const to =
           static_cast<char*>(out->mutable_raw_data()) + static_cast<size_t>(i) * row.bytes();
       RETURN_IF_ERROR(
@@ -143,6 +146,7 @@ class ParallelConcatUpdateCpu : public Kernel {
         static_cast<char*>(x.mutable_raw_data()) + static_cast<size_t>(row_) * update.bytes();
     RETURN_IF_ERROR(compute::CopyElements(ctx.work(), update.dtype(), update.raw_data(), to,
                                           update.num_elements()));
+    RETURN_IF_ERROR(RechargeTextHeap(ctx.allocator(), x));
     ctx.set_output(0, std::move(x));
     return OkStatus();
   }

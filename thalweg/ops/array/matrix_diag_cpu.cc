@@ -2,6 +2,7 @@
 #include "thalweg/compute/move/diagonals.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/diagonal_range.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
@@ -46,6 +47,7 @@ class DiagonalKernel : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
     void* const data = out->mutable_raw_data();
     const int64_t n = out->num_elements();
+    if (padded) RETURN_IF_ERROR(ClaimCopies(ctx, *out, ctx.input(padding), n));
     RETURN_IF_ERROR(
         padded ? compute::FillElements(ctx.work(), dtype, ctx.input(padding).raw_data(), data, n)
                : compute::FillZeros(ctx.work(), dtype, data, n));
@@ -186,6 +188,7 @@ class MatrixSetDiagCpu : public DiagonalKernel {
     RETURN_IF_ERROR(compute::UnpackDiagonals(ctx.work(), matrix.dtype(),
                                              Geometry(range, p.batch, p.rows, p.columns, p.longest),
                                              diagonal.raw_data(), matrix.mutable_raw_data()));
+    RETURN_IF_ERROR(RechargeTextHeap(ctx.allocator(), matrix));
     ctx.set_output(0, std::move(matrix));
     return OkStatus();
   }

@@ -5,6 +5,7 @@
 #include "thalweg/compute/move/element.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -34,6 +35,8 @@ class OneHotCpu : public Kernel {
     dims.insert(axis, depth);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, on.dtype(), shape));
+    RETURN_IF_ERROR(ClaimCopies(ctx, *out, off, out->num_elements()));
+    RETURN_IF_ERROR(ClaimCopies(ctx, *out, on, indices.num_elements()));
     RETURN_IF_ERROR(compute::FillElements(ctx.work(), on.dtype(), off.raw_data(),
                                           out->mutable_raw_data(), out->num_elements()));
     int64_t inner = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/optional_value.h"
+#include "thalweg/resources/optional_value.h"
 
 namespace thalweg {
 namespace {

@@ -12,11 +12,11 @@ namespace {
 
 const Tensor kNumbers = Tensor::Vector<float>({1, 2, 3});
 const Tensor kText = Tensor::Scalar("a text");
-const std::vector<DType> kTypes = {DType::kFloat, DType::kString};
+const std::vector<DType> kOptionalTypes = {DType::kFloat, DType::kString};
 
 Result<Tensor> MakeOptional() {
-  ASSIGN_OR_RETURN(std::vector<Tensor> made,
-                   RunOp("OptionalFromValue", {kNumbers, kText}, {{"Toutput_types", kTypes}}));
+  ASSIGN_OR_RETURN(std::vector<Tensor> made, RunOp("OptionalFromValue", {kNumbers, kText},
+                                                   {{"Toutput_types", kOptionalTypes}}));
   return made[0];
 }
 
@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> GetValue(const Tensor& optional, const std::vector<D
 TEST(OptionalTest, GivesBackWhatItHolds) {
   const Result<Tensor> optional = MakeOptional();
   ASSERT_TRUE(optional.ok()) << optional.status().ToString();
-  const auto got = GetValue(*optional, kTypes, {PartialShape{-1}, PartialShape::OfRank(0)});
+  const auto got = GetValue(*optional, kOptionalTypes, {PartialShape{-1}, PartialShape::OfRank(0)});
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   EXPECT_EQ((*got)[0].data<float>()[2], 3.0f);
   EXPECT_EQ((*got)[1].scalar<std::string>(), "a text");
@@ -52,8 +52,9 @@ TEST(OptionalTest, RefusesWhatDoesNotMatch) {
   EXPECT_EQ(GetValue(*optional, {DType::kFloat}, {vector}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(GetValue(*optional, {DType::kInt32, DType::kString}, {vector, scalar}).status().code(),
             Code::kInvalidArgument);
-  EXPECT_EQ(GetValue(*optional, kTypes, {four, scalar}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(GetValue(*optional, kTypes, {vector}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(GetValue(*optional, kOptionalTypes, {four, scalar}).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(GetValue(*optional, kOptionalTypes, {vector}).status().code(), Code::kInvalidArgument);
   const Result<Tensor> empty = Tensor::AllocateHost(DType::kVariant, Shape());
   ASSERT_TRUE(empty.ok());
   EXPECT_EQ(RunOp("OptionalHasValue", {*empty}).status().code(), Code::kInvalidArgument);
@@ -77,7 +78,8 @@ TEST(OptionalTest, ZerosLikeAnOptional) {
   ASSERT_TRUE(optional.ok());
   const auto zeros = RunOp("ZerosLike", {*optional});
   ASSERT_TRUE(zeros.ok()) << zeros.status().ToString();
-  const auto got = GetValue((*zeros)[0], kTypes, {PartialShape{3}, PartialShape::OfRank(0)});
+  const auto got =
+      GetValue((*zeros)[0], kOptionalTypes, {PartialShape{3}, PartialShape::OfRank(0)});
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   EXPECT_EQ((*got)[0].data<float>()[2], 0.0f);
   EXPECT_EQ((*got)[1].scalar<std::string>(), "");

@@ -2,6 +2,7 @@
 #include "thalweg/compute/move/element.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/kernel/shared_rows.h"
 #include "thalweg/tensor/integers.h"
 
@@ -43,6 +44,9 @@ class PackCpu : public Kernel {
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     const DType dtype = ctx.input(0).dtype();
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
+    for (int i = 0; i < n && dtype == DType::kString; ++i) {
+      RETURN_IF_ERROR(ClaimCopies(ctx, *out, ctx.input(i)));
+    }
     if (part.num_elements() == 1) return PackOnes(ctx, *out);
     const int64_t outer = Product(part, 0, axis);
     const int64_t inner = Product(part, axis, part.rank());

@@ -13,7 +13,7 @@ Status PackShape(ShapeContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     Result<PartialShape> next = merged.MergeWith(c.input(i));
     if (!next.ok()) {
-      return InvalidArgument("Shapes of all inputs must match: input ", i, " is ", c.input(i),
+      return InvalidArgument(next.status().message(), "; input ", i, " is ", c.input(i),
                              ", those before it are ", merged);
     }
     merged = *std::move(next);

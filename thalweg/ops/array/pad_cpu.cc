@@ -5,6 +5,7 @@
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -64,6 +65,7 @@ Status PadWith(Context& ctx, const Tensor* value) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
   void* data = out->mutable_raw_data();
   const int64_t n = out->num_elements();
+  if (value != nullptr) RETURN_IF_ERROR(ClaimCopies(ctx, *out, *value, n));
   RETURN_IF_ERROR(value == nullptr
                       ? compute::FillZeros(ctx.work(), x.dtype(), data, n)
                       : compute::FillElements(ctx.work(), x.dtype(), value->raw_data(), data, n));
@@ -140,10 +142,17 @@ class MirrorPadCpu : public MirrorKernel {
     ASSIGN_OR_RETURN(const Shape shape, Padded(inner, paddings, 1));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
     if (inner.num_elements() == 0) return OkStatus();
-    void* data = out->mutable_raw_data();
+    return MoveElements(ctx, x, *out, [&](DType dtype, const void* from, void* to) {
+      return Mirror(ctx.work(), dtype, inner, shape, paddings, from, to);
+    });
+  }
+
+ private:
+  Status Mirror(compute::Work& work, DType dtype, const Shape& inner, const Shape& shape,
+                const Paddings& paddings, const void* x, void* data) const {
     const Dims strides = compute::ContiguousStrides(shape.dims());
-    RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), x.dtype(), inner.dims(),
-                                         {x.raw_data(), compute::ContiguousStrides(inner.dims())},
+    RETURN_IF_ERROR(compute::CopyStrided(work, dtype, inner.dims(),
+                                         {x, compute::ContiguousStrides(inner.dims())},
                                          {data, strides, OffsetOf(strides, paddings.before)}));
     // Dimension by dimension: those before d are whole already, those behind
     // still lack borders.
@@ -158,7 +167,7 @@ class MirrorPadCpu : public MirrorKernel {
         from[d] = b.source;
         to[d] = b.border;
         sizes[d] = b.size;
-        RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), x.dtype(), sizes,
+        RETURN_IF_ERROR(compute::CopyStrided(work, dtype, sizes,
                                              {data, mirrored, OffsetOf(strides, from)},
                                              {data, strides, OffsetOf(strides, to)}));
       }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/missing_feed.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -8,10 +9,7 @@ class PlaceholderCpu : public Kernel {
  public:
   explicit PlaceholderCpu(std::string message) : message_(std::move(message)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const PartialShape shape, c.Attr<PartialShape>("shape"));
-    return std::unique_ptr<Kernel>(std::make_unique<PlaceholderCpu>(
-        StrCat("You must feed a value for placeholder tensor '", c.node().name(), "' with dtype ",
-               c.output_type(0), " and shape ", shape)));
+    return std::unique_ptr<Kernel>(std::make_unique<PlaceholderCpu>(MissingFeedText(c.node())));
   }
 
   Status Compute(Context&) override { return InvalidArgument(message_); }

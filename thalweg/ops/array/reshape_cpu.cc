@@ -12,9 +12,11 @@ Status Output(Context& ctx, const Shape& shape) {
   return OkStatus();
 }
 
-// Replaces the one -1 of `dims` by what `size` elements need.
-Status FillUnknown(Dims& dims, int64_t size) {
+// Replaces the one -1 of `dims` by what the elements of `from` need. Beside a size of zero, zeros
+// of both count for nothing, as TensorFlow has it: [0,3] as [-1,0] is [3,0].
+Status FillUnknown(Dims& dims, const Shape& from) {
   int unknown = -1;
+  bool has_zero = false;
   int64_t product = 1;
   for (int i = 0; i < dims.size(); ++i) {
     if (dims[i] == -1) {
@@ -24,29 +26,32 @@ Status FillUnknown(Dims& dims, int64_t size) {
       unknown = i;
     } else if (dims[i] < 0) {
       return InvalidArgument("Size ", i, " must be non-negative, not ", dims[i]);
+    } else if (dims[i] == 0) {
+      has_zero = true;
     } else if (__builtin_mul_overflow(product, dims[i], &product)) {
       return InvalidArgument("the sizes multiply to more elements than a 64-bit number holds");
     }
   }
   if (unknown < 0) return OkStatus();
-  if (product == 0) {
-    return InvalidArgument(
-        "reshape cannot infer the missing input size for an empty tensor unless all specified "
-        "input sizes are non-zero");
+  int64_t size = 1;
+  for (const int64_t dim : from.dims()) {
+    if (dim > 0 || !has_zero) size *= dim;
   }
   dims[unknown] = size / product;
-  return OkStatus();
+  if (has_zero || dims[unknown] * product == size) return OkStatus();
+  return InvalidArgument("Input to reshape is a tensor with ", size,
+                         " values, but the requested shape requires a multiple of ", product);
 }
 
 Status Reshape(Context& ctx) {
   const Tensor& x = ctx.input(0);
   ASSIGN_OR_RETURN(Dims dims, IntVector(ctx.input(1), "shape"));
-  RETURN_IF_ERROR(FillUnknown(dims, x.num_elements()));
+  RETURN_IF_ERROR(FillUnknown(dims, x.shape()));
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   if (shape.num_elements() != x.num_elements()) {
     return InvalidArgument("Input to reshape is a tensor with ", x.num_elements(),
-                           " values, but the requested shape ", shape, " has ",
-                           shape.num_elements());
+                           " values, but the requested shape has ", shape.num_elements(), "; ",
+                           shape);
   }
   return Output(ctx, shape);
 }

@@ -36,6 +36,10 @@ Status ReshapeShape(ShapeContext& c) {
     if (certain && unknown <= 1 && known >= 0) {
       const bool fits = unknown == 0 ? known == size : known > 0 ? size % known == 0 : size == 0;
       if (!fits) {
+        if (unknown > 0 && known > 0) {
+          return InvalidArgument("Dimension size must be evenly divisible by ", known, " but is ",
+                                 size);
+        }
         return InvalidArgument("Cannot reshape a tensor with ", size, " elements to shape ", shape,
                                " (", known, " elements)");
       }

@@ -7,7 +7,7 @@ namespace {
 
 // An image of height * block by width * block with `channels`, and the same elements as height by
 // width with block * block * channels.
-struct Blocks {
+struct DepthBlocks {
   int64_t batch = 0;
   int64_t height = 0;
   int64_t width = 0;
@@ -16,15 +16,15 @@ struct Blocks {
 };
 
 // Order of the loop: batch, block row, row in it, block column, column in it, channel.
-Dims LoopDims(const Blocks& b) {
+Dims LoopDims(const DepthBlocks& b) {
   return {b.batch, b.height, b.block, b.width, b.block, b.channels};
 }
-Dims SpaceStrides(const Blocks& b, bool channels_first) {
+Dims SpaceStrides(const DepthBlocks& b, bool channels_first) {
   const int64_t c = b.channels, s = b.block, width = b.width * s, height = b.height * s;
   if (channels_first) return {c * height * width, s * width, width, s, 1, height * width};
   return {height * width * c, s * width * c, width * c, s * c, c, 1};
 }
-Dims DepthStrides(const Blocks& b, bool channels_first) {
+Dims DepthStrides(const DepthBlocks& b, bool channels_first) {
   const int64_t c = b.channels, s = b.block, area = b.height * b.width;
   if (channels_first) return {s * s * c * area, b.width, s * c * area, 1, c * area, area};
   return {area * s * s * c, b.width * s * s * c, s * c, s * s * c, c, 1};
@@ -84,8 +84,8 @@ class SpaceToDepthCpu : public SpaceDepthKernel {
       return InvalidArgument("Image width ", width, " and height ", height,
                              " should be divisible by block_size: ", block_);
     }
-    const Blocks b{image.shape.dim(0), height / block_, width / block_,
-                   image.shape.dim(image.channel), block_};
+    const DepthBlocks b{image.shape.dim(0), height / block_, width / block_,
+                        image.shape.dim(image.channel), block_};
     int64_t depth = 0;
     if (__builtin_mul_overflow(b.channels, block_ * block_, &depth)) {
       return InvalidArgument(b.channels, " channels are too many for block_size ", block_);
@@ -113,8 +113,8 @@ class DepthToSpaceCpu : public SpaceDepthKernel {
       return InvalidArgument("Input depth dimension ", depth,
                              " should be divisible by: ", block_ * block_);
     }
-    const Blocks b{image.shape.dim(0), image.shape.dim(image.height),
-                   image.shape.dim(image.height + 1), depth / (block_ * block_), block_};
+    const DepthBlocks b{image.shape.dim(0), image.shape.dim(image.height),
+                        image.shape.dim(image.height + 1), depth / (block_ * block_), block_};
     int64_t height = 0;
     int64_t width = 0;
     if (__builtin_mul_overflow(b.height, block_, &height) ||

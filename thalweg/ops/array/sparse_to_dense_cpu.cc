@@ -4,6 +4,7 @@
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -34,6 +35,8 @@ class SparseToDenseCpu : public Kernel {
     RETURN_IF_ERROR(CheckShapes(ctx, shape, count));
     ASSIGN_OR_RETURN(const Tensor places, PlacesOf(ctx, indices, shape, count));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, values.dtype(), shape));
+    RETURN_IF_ERROR(ClaimCopies(ctx, *out, ctx.input(3), out->num_elements()));
+    RETURN_IF_ERROR(ClaimCopies(ctx, *out, values, values.rank() == 0 ? count : 1));
     RETURN_IF_ERROR(compute::FillElements(ctx.work(), values.dtype(), ctx.input(3).raw_data(),
                                           out->mutable_raw_data(), out->num_elements()));
     return compute::CombineRows(ctx.work(), values.dtype(), compute::Combine::kAssign,

@@ -17,11 +17,14 @@ Status Cut(Context& ctx, const Tensor& value, int axis, const std::vector<int64_
   for (int i = axis + 1; i < whole.rank(); ++i) below *= whole.dim(i);
   const int64_t row = whole.dim(axis) * below;
   int64_t begin = 0;
+  Shape part = whole;
   for (int i = 0; i < ctx.num_outputs(); ++i) {
     const int64_t size = sizes[static_cast<size_t>(i)];
-    Dims dims = whole.dims();
-    dims[axis] = size;
-    const Shape part{Dims(dims)};
+    if (part.dim(axis) != size) {
+      Dims dims = whole.dims();
+      dims[axis] = size;
+      part = Shape(std::move(dims));
+    }
     Tensor shared;
     if (axis == 0) {
       ASSIGN_OR_RETURN(shared, ShareRows(value, begin, begin + size, part));

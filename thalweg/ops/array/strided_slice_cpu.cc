@@ -2,7 +2,9 @@
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/kernel/shared_rows.h"
+#include "thalweg/resources/variable.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/strided_slice.h"
 
@@ -161,8 +163,12 @@ Status WriteSlice(Context& ctx, const Tensor& value, const StridedSlice& slice, 
   if (IsEmpty(slice)) return OkStatus();  // whatever the value is
   ASSIGN_OR_RETURN(const Dims strides, BroadcastStrides(value.shape(), slice));
   const Region region = RegionOf(target.shape(), slice);
-  return compute::CopyStrided(ctx.work(), value.dtype(), slice.sizes, {value.raw_data(), strides},
-                              {target.mutable_raw_data(), region.strides, region.offset});
+  const int64_t copies = Shape(slice.sizes).num_elements() / value.num_elements();
+  RETURN_IF_ERROR(ClaimCopies(ctx, target, value, copies));
+  RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), value.dtype(), slice.sizes,
+                                       {value.raw_data(), strides},
+                                       {target.mutable_raw_data(), region.strides, region.offset}));
+  return RechargeTextHeap(ctx.allocator(), target);
 }
 
 class StridedSliceAssignCpu : public StridedSliceKernel {
@@ -173,7 +179,7 @@ class StridedSliceAssignCpu : public StridedSliceKernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     const Tensor& value = ctx.input(4);
     {
       Variable::Update update(*variable, true);

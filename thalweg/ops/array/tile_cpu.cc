@@ -2,6 +2,7 @@
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/reduce/reduce.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -32,6 +33,7 @@ Status Tile(Context& ctx) {
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
   if (out->num_elements() == 0) return OkStatus();
+  RETURN_IF_ERROR(ClaimCopies(ctx, *out, x, out->num_elements() / x.num_elements()));
   // Each dimension becomes two: the repetition, which does not move in x, and the dimension itself.
   const Dims from = compute::ContiguousStrides(input.dims());
   const Dims to = compute::ContiguousStrides(dims);

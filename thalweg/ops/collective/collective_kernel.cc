@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "thalweg/graph/narrow_attr.h"
-#include "thalweg/kernel/collective_remote.h"
-#include "thalweg/kernel/collectives_here.h"
+#include "thalweg/resources/collective_remote.h"
+#include "thalweg/resources/collectives_here.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -21,10 +21,9 @@ Result<RefPtr<CollectiveTimer>> TimerOf(ResourceManager& resources) {
 
 // Null: all members are in this task.
 CollectiveRemote* RemoteOf(Context& ctx, const CollectiveCall& call) {
-  CollectiveRemote* const remote = CollectiveRemote::Of(ctx.step());
-  if (remote == nullptr || call.keys.group_size == 1) return nullptr;
-  const auto here = ctx.step().step_resources->Lookup<CollectivesHere>("", kCollectivesHere);
-  return here.ok() && (*here)->Contains(call.keys) ? nullptr : remote;
+  if (call.keys.group_size == 1) return nullptr;
+  const CollectivesHere* const here = ctx.step().collectives_here;
+  return here != nullptr && here->Contains(call.keys) ? nullptr : ctx.step().collectives;
 }
 
 Status CheckSize(int64_t size) {

@@ -3,14 +3,13 @@
 // versions, from inputs; the meeting with the other members; the timeout.
 //
 //   class GatherCpu : public CollectiveKernel {
-//     Result<CollectiveCall> CallOf(Context& ctx) const override;    // Begin(ctx), then its own
-//     part
+//     Result<CollectiveCall> CallOf(Context& ctx) const override;  // Begin(ctx), then its own part
 //   };
 #pragma once
 
-#include "thalweg/kernel/collective_instance.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/waiting_kernel.h"
+#include "thalweg/resources/collective_instance.h"
 
 namespace thalweg {
 

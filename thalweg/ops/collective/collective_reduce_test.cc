@@ -9,11 +9,11 @@
 namespace thalweg {
 namespace {
 
-const auto kOneMember = [](RefCall<double>& r) { r.out = {r.in[0]}; };
+const auto kOneReduceMember = [](RefCall<double>& r) { r.out = {r.in[0]}; };
 
 TEST(CollectiveReduceTest, AGroupOfOneGetsWhatItBrought) {
   OpCase("CollectiveReduce")
-      .Reference(kOneMember)
+      .Reference(kOneReduceMember)
       .Trivial("one member's sum is its value")
       .Try({In({5, 3})}, ReduceAttrs(1))
       .Try({In({})}, ReduceAttrs(1, "Max", "Div"))
@@ -27,7 +27,7 @@ TEST(CollectiveReduceTest, AGroupOfOneGetsWhatItBrought) {
                              Tensor::Scalar(9)};
     };
     OpCase(op)
-        .Reference(kOneMember)
+        .Reference(kOneReduceMember)
         .Trivial("one member's sum is its value")
         .Try(keys(1, 3), Merge("Min", "Id"))
         .Bad(keys(0, 3), Merge("Add", "Id"), Code::kInvalidArgument, "must be positive")

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "thalweg/kernel/collective_instance.h"
+#include "thalweg/resources/collective_instance.h"
 #include "thalweg/testing/waiting_call.h"
 
 namespace thalweg {

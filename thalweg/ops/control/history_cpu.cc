@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/kernel/history_value.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/resources/history_value.h"
 
 namespace thalweg {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "thalweg/kernel/history_value.h"
+#include "thalweg/resources/history_value.h"
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {

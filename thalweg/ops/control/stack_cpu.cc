@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -62,9 +63,12 @@ class StepStacks : public Resource {
   ~StepStacks() override {
     for (const RefPtr<Stack>& stack : stacks_) stack->Close();
   }
-  void Add(RefPtr<Stack> stack) {
+  // A new one, whose name no other of the step has: nodes of one name make different stacks.
+  RefPtr<Stack> Make(const std::string& name, int64_t max_size) {
     MutexLock lock(mutex_);
-    stacks_.push_back(std::move(stack));
+    stacks_.push_back(RefPtr<Stack>::Adopt(
+        std::make_unique<Stack>(StrCat(name, "_", stacks_.size()), max_size).release()));
+    return stacks_.back();
   }
   // Of those that are there, and of one that is closed nothing is left but itself.
   std::string DebugString() const override {
@@ -97,21 +101,19 @@ class StackCpu : public Kernel {
       }
       max_size = size.scalar<int32_t>();
     }
-    // Each time the node runs it makes a stack of its own, also in a loop.
-    const std::string name = StrCat(name_, "_", made_.fetch_add(1, std::memory_order_relaxed));
-    auto stack = RefPtr<Stack>::Adopt(std::make_unique<Stack>(name, max_size).release());
     ResourceManager& resources = *ctx.step().step_resources;
     ASSIGN_OR_RETURN(
         const RefPtr<StepStacks> all,
         resources.LookupOrCreate<StepStacks>(kContainer, "", []() -> Result<RefPtr<StepStacks>> {
           return RefPtr<StepStacks>::Adopt(std::make_unique<StepStacks>().release());
         }));
-    all->Add(stack);
+    // Each time the node runs it makes a stack of its own, also in a loop.
+    RefPtr<Stack> stack = all->Make(name_, max_size);
     if (is_reference_) return SetReference(ctx, resources, std::move(stack));
     ResourceHandle::Place place;
     place.device = ctx.device().full_name();
     place.container = kContainer;
-    place.name = name;
+    place.name = stack->name();
     place.type_name = "tensorflow::Stack";
     ctx.set_output(0, Tensor::Scalar(ResourceHandle(std::move(place),
                                                     RefPtr<Resource>::Adopt(stack.release()))));
@@ -132,12 +134,11 @@ class StackCpu : public Kernel {
 
   const std::string name_;
   const bool is_reference_;
-  std::atomic<int64_t> made_ = 0;
 };
 
 Result<RefPtr<Stack>> StackOf(Context& ctx) {
   if (ctx.input(0).dtype() == DType::kResource) return ctx.Resource<Stack>(0);
-  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   ASSIGN_OR_RETURN(const Tensor handle, variable->Read());
   if (handle.dtype() != DType::kString || handle.num_elements() != 2) {
     return InvalidArgument("Stack handle must have two elements, but had shape: ", handle.shape());

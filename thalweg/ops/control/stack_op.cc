@@ -18,19 +18,19 @@ Status ReferenceStackShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status PushShape(ShapeContext& c) {
+Status StackPushShape(ShapeContext& c) {
   c.set_output(0, c.input(1));
   return OkStatus();
 }
 
 // A value that a stack remembers depends on what was pushed, which only order says.
-Status PopGradient(GradientContext& c) {
+Status StackPopGradient(GradientContext& c) {
   return Unimplemented("the gradient of a value from a stack (", c.node().Label(),
                        "): second derivatives of a loop whose first were made by TensorFlow; make "
                        "the first here");
 }
 
-Status PushGradient(GradientContext& c) {
+Status StackPushGradient(GradientContext& c) {
   c.set_input_grad(1, c.grad_value(0));
   return OkStatus();
 }
@@ -49,12 +49,12 @@ THALWEG_OP(stack) {
       .Doc("A stack of tensors for one step.");
   for (const char* op : {"StackPush", "StackPushV2"}) {
     registry.Op(op)
-        .Shape(PushShape)
-        .Gradient(PushGradient)
+        .Shape(StackPushShape)
+        .Gradient(StackPushGradient)
         .Doc("Puts a tensor on a stack, and passes it on.");
   }
   for (const char* op : {"StackPop", "StackPopV2"}) {
-    registry.Op(op).Shape(UnknownShape).Gradient(PopGradient).Doc("Takes the tensor on top.");
+    registry.Op(op).Shape(UnknownShape).Gradient(StackPopGradient).Doc("Takes the tensor on top.");
   }
   for (const char* op : {"StackClose", "StackCloseV2"}) {
     registry.Op(op)

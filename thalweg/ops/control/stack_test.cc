@@ -58,6 +58,20 @@ TEST_P(StackTest, LastInFirstOut) {
   }
 }
 
+TEST_P(StackTest, StacksOfOneNameAreDifferent) {
+  const Output first = handle_;
+  const AttrMap attrs = {{"elem_type", DType::kFloat}, {"stack_name", "s"}};
+  const Output second = GetParam() ? b_.Op("StackV2", {b_.Const(Tensor::Scalar<int32_t>(2))}, attrs)
+                                   : b_.Op("Stack", {}, attrs);
+  const Output one = Push(1);
+  handle_ = second;
+  const Output two = Push(2, {one.node});
+  handle_ = first;
+  const auto values = Run({Pop({two.node})});
+  ASSERT_TRUE(values.ok()) << values.status().ToString();
+  EXPECT_EQ((*values)[0].scalar<float>(), 1.0f);
+}
+
 TEST_P(StackTest, WhatIsNotThereCannotBeTaken) {
   ExpectError(Pop(), "is empty when calling Pop()");
   ExpectError(Pop({Push(1).node}, DType::kInt32), "expected a value of type int32");

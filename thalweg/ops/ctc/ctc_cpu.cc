@@ -55,6 +55,16 @@ struct Sequences {
   }
 };
 
+// f(b) for every sequence; one of the errors.
+template <class F>
+Status ForEachSequence(Context& ctx, int64_t batch, const F& f) {
+  std::vector<Status> ended(static_cast<size_t>(batch));
+  RETURN_IF_ERROR(compute::ForBlocks(
+      ctx.work(), batch, 1, [&](int64_t b, int64_t) { ended[static_cast<size_t>(b)] = f(b); }));
+  for (Status& status : ended) RETURN_IF_ERROR(std::move(status));
+  return OkStatus();
+}
+
 template <class T>
 class LossCpu : public Kernel {
  public:
@@ -75,11 +85,14 @@ class LossCpu : public Kernel {
     T* const losses = loss->mutable_data<T>();
     std::fill_n(losses, s.batch, T(0));
     std::fill_n(gradient->mutable_data<T>(), gradient->num_elements(), T(0));
-    return compute::ForBlocks(ctx.work(), s.batch, 1, [&](int64_t b, int64_t) {
+    return ForEachSequence(ctx, s.batch, [&](int64_t b) -> Status {
       const auto& own = labels[static_cast<size_t>(b)];
-      if (s.lengths[b] == 0 || static_cast<int64_t>(own.size()) > s.lengths[b]) return;
-      losses[b] = static_cast<T>(compute::CtcLoss(s.Logits<T>(inputs, b), own, merge_,
-                                                  gradient->mutable_data<T>() + b * s.classes));
+      if (s.lengths[b] == 0 || static_cast<int64_t>(own.size()) > s.lengths[b]) return OkStatus();
+      T* const to = gradient->mutable_data<T>() + b * s.classes;
+      ASSIGN_OR_RETURN(const double lost,
+                       compute::CtcLoss(ctx.work(), s.Logits<T>(inputs, b), own, merge_, to));
+      losses[b] = static_cast<T>(lost);
+      return OkStatus();
     });
   }
 
@@ -208,9 +221,11 @@ class BeamSearchCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * probabilities,
                      ctx.AllocateOutput(3 * paths, kDTypeOf<T>, Shape{s.batch, paths_}));
     std::vector<std::vector<compute::CtcPath>> found(static_cast<size_t>(s.batch));
-    RETURN_IF_ERROR(compute::ForBlocks(ctx.work(), s.batch, 1, [&](int64_t b, int64_t) {
-      found[static_cast<size_t>(b)] =
-          compute::CtcBeamSearch(s.Logits<T>(inputs, b), width_, paths_, merge_);
+    RETURN_IF_ERROR(ForEachSequence(ctx, s.batch, [&](int64_t b) -> Status {
+      ASSIGN_OR_RETURN(
+          found[static_cast<size_t>(b)],
+          compute::CtcBeamSearch(ctx.work(), s.Logits<T>(inputs, b), width_, paths_, merge_));
+      return OkStatus();
     }));
     for (int p = 0; p < paths; ++p) {
       std::vector<std::vector<int64_t>> rows;

@@ -10,7 +10,8 @@ namespace {
 // The gradient of an input has its shape, that of a variable the variable's.
 Status SymbolicGradientShape(ShapeContext& c) {
   for (int i = 0; i < c.num_outputs() && i < c.num_inputs(); ++i) {
-    if (c.input_handle_shape(i) != nullptr) {
+    const bool is_variable = c.node().input_type(i) == DType::kResource;
+    if (is_variable && c.input_handle_shape(i) != nullptr) {  // of a list: that of its elements
       c.set_output(i, c.input_handle_shape(i)->shape);
     } else if (c.node().input_type(i) == c.node().output_type(i)) {
       c.set_output(i, c.input(i));

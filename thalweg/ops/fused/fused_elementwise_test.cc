@@ -46,13 +46,13 @@ TEST(FusedElementwiseTest, AnErrorSaysWhoseItIs) {
                     Attrs({"Neg 0", "Add 2 1"}, {3}, {DType::kFloat}, {"node 'n'", "node 'sum'"}));
   Status status = shapes.Run();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message(), "node 'sum': Incompatible shapes: [2] vs. [3]");
+  EXPECT_EQ(status.message(), "Incompatible shapes: [2] vs. [3]; in node 'sum'");
   KernelCall zero("_FusedElementwise",
                   {Tensor::Vector<int32_t>({1, 2}), Tensor::Vector<int32_t>({1, 0})},
                   Attrs({"Div 0 1", "Neg 2"}, {3}, {DType::kInt32}, {"node 'd'", "node 'n'"}));
   status = zero.Run();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message(), "node 'd': Integer division by zero");
+  EXPECT_EQ(status.message(), "Integer division by zero; in node 'd'");
 }
 
 TEST(FusedElementwiseTest, BadAttributesAreRefused) {

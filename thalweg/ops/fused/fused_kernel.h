@@ -62,7 +62,8 @@ class FusedKernel : public Kernel {
   // `status` of a run, with the node whose instruction failed; -1: none did.
   Status Named(Status status, int failed_instruction) const {
     if (status.ok() || failed_instruction < 0 || nodes_.empty()) return status;
-    return status.WithContext(nodes_[static_cast<size_t>(failed_instruction)]);
+    return Status(status.code(), StrCat(status.message(), "; in ",
+                                        nodes_[static_cast<size_t>(failed_instruction)]));
   }
 
  private:

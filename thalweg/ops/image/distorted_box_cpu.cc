@@ -142,7 +142,9 @@ class BoxKernel : public Kernel {
       objects.push_back({0, 0, rows, columns});
     }
     ASSIGN_OR_RETURN(const Philox numbers, stream());
-    return SetBox<T>(ctx, compute::DrawBox(numbers, wish, rows, columns, objects), rows, columns);
+    ASSIGN_OR_RETURN(const PixelBox box,
+                     compute::DrawBox(ctx.work(), numbers, wish, rows, columns, objects));
+    return SetBox<T>(ctx, box, rows, columns);
   }
 
  private:

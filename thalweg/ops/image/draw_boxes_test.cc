@@ -34,7 +34,7 @@ void Reference(RefCall<double>& r) {
 }
 
 // Sides away from the edges between pixels, in and outside.
-const In kBoxes =
+const In kDrawnBoxes =
     In({2, 3, 4}, {0.21,  0.23, 0.83, 0.71, -0.4, 0.3, 1.6, 0.9, 0.3, 0.31, 0.93, 1.5,
                    -0.55, -0.4, 0.57, 0.53, 0.9,  0.1, 0.2, 0.4, 1.3, 0.2,  1.7,  0.5});
 
@@ -42,13 +42,13 @@ TEST(DrawBoxesTest, TableOfColours) {
   OpCase("DrawBoundingBoxes")
       .Reference(Reference)
       .NoGradient("there is none")
-      .Try({In({2, 7, 9, 4}), kBoxes})
-      .Try({In({2, 7, 9, 3}), kBoxes})
-      .Try({In({2, 5, 6, 1}), kBoxes})
+      .Try({In({2, 7, 9, 4}), kDrawnBoxes})
+      .Try({In({2, 7, 9, 3}), kDrawnBoxes})
+      .Try({In({2, 5, 6, 1}), kDrawnBoxes})
       .Try({In({1, 1, 1, 3}), In({1, 1, 4}, {0, 0, 1, 1})})
-      .Bad({In({7, 9, 4}), kBoxes}, {}, Code::kInvalidArgument, "")
-      .Bad({In({2, 7, 9, 2}), kBoxes}, {}, Code::kInvalidArgument, "Channel depth")
-      .Bad({In({1, 7, 9, 3}), kBoxes}, {}, Code::kInvalidArgument, "")
+      .Bad({In({7, 9, 4}), kDrawnBoxes}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 7, 9, 2}), kDrawnBoxes}, {}, Code::kInvalidArgument, "Channel depth")
+      .Bad({In({1, 7, 9, 3}), kDrawnBoxes}, {}, Code::kInvalidArgument, "")
       .Bad({In({1, 7, 9, 3}), In({1, 2, 3})}, {}, Code::kInvalidArgument, "")
       .Run();
 }
@@ -57,11 +57,11 @@ TEST(DrawBoxesTest, GivenColours) {
   OpCase("DrawBoundingBoxesV2")
       .Reference(Reference)
       .NoGradient("there is none")
-      .Try({In({2, 7, 9, 3}), kBoxes, In({2, 4})})
-      .Try({In({2, 7, 9, 4}), kBoxes, In({1, 4})})
-      .Try({In({2, 7, 9, 4}), kBoxes, In({0, 4})})
-      .Bad({In({2, 7, 9, 4}), kBoxes, In({1, 3})}, {}, Code::kInvalidArgument, "channels")
-      .Bad({In({2, 7, 9, 4}), kBoxes, In({4})}, {}, Code::kInvalidArgument, "")
+      .Try({In({2, 7, 9, 3}), kDrawnBoxes, In({2, 4})})
+      .Try({In({2, 7, 9, 4}), kDrawnBoxes, In({1, 4})})
+      .Try({In({2, 7, 9, 4}), kDrawnBoxes, In({0, 4})})
+      .Bad({In({2, 7, 9, 4}), kDrawnBoxes, In({1, 3})}, {}, Code::kInvalidArgument, "channels")
+      .Bad({In({2, 7, 9, 4}), kDrawnBoxes, In({4})}, {}, Code::kInvalidArgument, "")
       .Run();
 }
 

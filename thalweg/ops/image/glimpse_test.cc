@@ -10,7 +10,7 @@ namespace thalweg {
 namespace {
 
 template <bool kSecond>
-void Reference(RefCall<double>& r) {
+void GlimpseReference(RefCall<double>& r) {
   const auto &x = r.in[0], &offsets = r.in[2];
   const bool centered = r.Attr<bool>("centered"), normalized = r.Attr<bool>("normalized");
   Array<double> y(Shape{x.shape.dim(0), static_cast<int64_t>(r.in[1][0]),
@@ -36,7 +36,9 @@ void Reference(RefCall<double>& r) {
   r.out = {y};
 }
 
-In Size(int32_t rows, int32_t columns) { return In(Tensor::Vector<int32_t>({rows, columns})); }
+In GlimpseSize(int32_t rows, int32_t columns) {
+  return In(Tensor::Vector<int32_t>({rows, columns}));
+}
 
 AttrMap Rules(bool centered, bool normalized, const std::string& noise = "zero") {
   return {{"centered", centered},
@@ -51,27 +53,28 @@ OpCase Cases(const std::string& op) {
   const In offsets = In({3, 2}, {0.13, -0.17, 0.91, 0.87, -0.93, -1.61});
   for (const bool centered : {true, false}) {
     for (const bool normalized : {true, false}) {
-      c.Try({In({3, 5, 6, 2}), Size(3, 4), offsets}, Rules(centered, normalized));
-      c.Try({In({3, 4, 3, 1}), Size(6, 7), offsets}, Rules(centered, normalized));
+      c.Try({In({3, 5, 6, 2}), GlimpseSize(3, 4), offsets}, Rules(centered, normalized));
+      c.Try({In({3, 4, 3, 1}), GlimpseSize(6, 7), offsets}, Rules(centered, normalized));
     }
   }
-  c.Try({In({0, 5, 6, 2}), Size(3, 4), In({0, 2})}, Rules(true, true))
-      .Bad({In({5, 6, 2}), Size(3, 4), In({1, 2})}, Rules(true, true), Code::kInvalidArgument, "")
-      .Bad({In({1, 5, 6, 2}), Size(3, 4), In({2, 2})}, Rules(true, true), Code::kInvalidArgument,
-           "")
-      .Bad({In({1, 5, 6, 2}), Size(3, 4), In({1, 3})}, Rules(true, true), Code::kInvalidArgument,
-           "")
+  c.Try({In({0, 5, 6, 2}), GlimpseSize(3, 4), In({0, 2})}, Rules(true, true))
+      .Bad({In({5, 6, 2}), GlimpseSize(3, 4), In({1, 2})}, Rules(true, true),
+           Code::kInvalidArgument, "")
+      .Bad({In({1, 5, 6, 2}), GlimpseSize(3, 4), In({2, 2})}, Rules(true, true),
+           Code::kInvalidArgument, "")
+      .Bad({In({1, 5, 6, 2}), GlimpseSize(3, 4), In({1, 3})}, Rules(true, true),
+           Code::kInvalidArgument, "")
       .Bad({In({1, 5, 6, 2}), In(Tensor::Vector<int32_t>({3})), In({1, 2})}, Rules(true, true),
            Code::kInvalidArgument, "two elements")
-      .Bad({In({1, 5, 6, 2}), Size(3, -4), In({1, 2})}, Rules(true, true), Code::kInvalidArgument,
-           "")
-      .Bad({In({1, 5, 6, 2}), Size(3, 4), In({1, 2})}, Rules(true, true, "white"),
+      .Bad({In({1, 5, 6, 2}), GlimpseSize(3, -4), In({1, 2})}, Rules(true, true),
+           Code::kInvalidArgument, "")
+      .Bad({In({1, 5, 6, 2}), GlimpseSize(3, 4), In({1, 2})}, Rules(true, true, "white"),
            Code::kInvalidArgument, "uniform, gaussian, or zero");
   return c;
 }
 
-TEST(GlimpseTest, First) { Cases("ExtractGlimpse").Reference(Reference<false>).Run(); }
-TEST(GlimpseTest, Second) { Cases("ExtractGlimpseV2").Reference(Reference<true>).Run(); }
+TEST(GlimpseTest, First) { Cases("ExtractGlimpse").Reference(GlimpseReference<false>).Run(); }
+TEST(GlimpseTest, Second) { Cases("ExtractGlimpseV2").Reference(GlimpseReference<true>).Run(); }
 
 // A window around an image of 2 by 2, in the middle of 40 by 40.
 std::vector<float> Noisy(const std::string& noise, bool uniform) {

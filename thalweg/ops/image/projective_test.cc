@@ -9,10 +9,12 @@
 namespace thalweg {
 namespace {
 
-In Size(int32_t rows, int32_t columns) { return In(Tensor::Vector<int32_t>({rows, columns})); }
+In ProjectedSize(int32_t rows, int32_t columns) {
+  return In(Tensor::Vector<int32_t>({rows, columns}));
+}
 
 // Pixel by pixel, with places that lie away from halves and whole numbers.
-void Reference(RefCall<double>& r) {
+void ProjectiveReference(RefCall<double>& r) {
   const auto &x = r.in[0], &t = r.in[1];
   const double fill = r.in.size() > 3 ? r.in[3][0] : 0;
   const bool bilinear = r.Attr<std::string>("interpolation") == "BILINEAR";
@@ -55,12 +57,12 @@ AttrMap Modes(const std::string& interpolation, const std::string& fill = "CONST
 }
 
 const In kOne = In({1, 8}, {1.09, 0.17, -0.63, -0.11, 0.87, 0.41, 0.013, 0.021});
-const In kTwo = In({2, 8}, {1.09, 0.17, -0.63, -0.11, 0.87, 0.41, 0.013, 0.021, 0.53, -0.31, 1.27,
-                            0.23, 1.21, -0.79, -0.017, 0.011});
+const In kTwoImages = In({2, 8}, {1.09, 0.17, -0.63, -0.11, 0.87, 0.41, 0.013, 0.021, 0.53, -0.31,
+                                  1.27, 0.23, 1.21, -0.79, -0.017, 0.011});
 
 OpCase Cases(const std::string& op, std::vector<In> more) {
   OpCase c(op);
-  c.Reference(Reference)
+  c.Reference(ProjectiveReference)
       .NoGradient("it is that of the inverse map, see below")
       .Tolerance(DType::kFloat, 1e-4)
       .Tolerance(DType::kDouble, 1e-4);  // places are floats
@@ -69,20 +71,21 @@ OpCase Cases(const std::string& op, std::vector<In> more) {
     return inputs;
   };
   for (const char* fill : {"CONSTANT", "NEAREST"}) {
-    c.Try(with({In({2, 5, 6, 2}), kTwo, Size(7, 4)}), Modes("NEAREST", fill));
+    c.Try(with({In({2, 5, 6, 2}), kTwoImages, ProjectedSize(7, 4)}), Modes("NEAREST", fill));
   }
-  c.Try(with({In({2, 5, 6, 2}), kOne, Size(3, 8)}), Modes("NEAREST"))
-      .Try(with({In({0, 5, 6, 2}), kOne, Size(3, 8)}), Modes("NEAREST"))
-      .Bad(with({In({5, 6, 2}), kOne, Size(3, 8)}), Modes("NEAREST"), Code::kInvalidArgument, "")
-      .Bad(with({In({1, 5, 6, 2}), kTwo, Size(3, 8)}), Modes("NEAREST"), Code::kInvalidArgument,
-           "num_images x 8")
-      .Bad(with({In({1, 5, 6, 2}), In({1, 7}), Size(3, 8)}), Modes("NEAREST"),
+  c.Try(with({In({2, 5, 6, 2}), kOne, ProjectedSize(3, 8)}), Modes("NEAREST"))
+      .Try(with({In({0, 5, 6, 2}), kOne, ProjectedSize(3, 8)}), Modes("NEAREST"))
+      .Bad(with({In({5, 6, 2}), kOne, ProjectedSize(3, 8)}), Modes("NEAREST"),
+           Code::kInvalidArgument, "")
+      .Bad(with({In({1, 5, 6, 2}), kTwoImages, ProjectedSize(3, 8)}), Modes("NEAREST"),
            Code::kInvalidArgument, "num_images x 8")
-      .Bad(with({In({1, 5, 6, 2}), kOne, Size(0, 8)}), Modes("NEAREST"), Code::kInvalidArgument,
-           "positive")
-      .Bad(with({In({1, 5, 6, 2}), kOne, Size(1, 8)}), Modes("CUBIC"), Code::kInvalidArgument,
-           "CUBIC")
-      .Bad(with({In({1, 5, 6, 2}), kOne, Size(1, 8)}), Modes("NEAREST", "NONE"),
+      .Bad(with({In({1, 5, 6, 2}), In({1, 7}), ProjectedSize(3, 8)}), Modes("NEAREST"),
+           Code::kInvalidArgument, "num_images x 8")
+      .Bad(with({In({1, 5, 6, 2}), kOne, ProjectedSize(0, 8)}), Modes("NEAREST"),
+           Code::kInvalidArgument, "positive")
+      .Bad(with({In({1, 5, 6, 2}), kOne, ProjectedSize(1, 8)}), Modes("CUBIC"),
+           Code::kInvalidArgument, "CUBIC")
+      .Bad(with({In({1, 5, 6, 2}), kOne, ProjectedSize(1, 8)}), Modes("NEAREST", "NONE"),
            Code::kInvalidArgument, "NONE");
   return c;
 }
@@ -95,13 +98,13 @@ TEST(ProjectiveTest, Nearest) {
 TEST(ProjectiveTest, Bilinear) {
   for (const DType type : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBfloat16}) {
     OpCase("ImageProjectiveTransformV2")
-        .Reference(Reference)
+        .Reference(ProjectiveReference)
         .Types({{"dtype", type}})
         .NoGradient("it is that of the inverse map, see below")
         .Tolerance(DType::kFloat, 1e-4)
         .Tolerance(DType::kDouble, 1e-4)
-        .Try({In({2, 5, 6, 2}), kTwo, Size(7, 4)}, Modes("BILINEAR"))
-        .Try({In({2, 5, 6, 2}), kTwo, Size(7, 4)}, Modes("BILINEAR", "NEAREST"))
+        .Try({In({2, 5, 6, 2}), kTwoImages, ProjectedSize(7, 4)}, Modes("BILINEAR"))
+        .Try({In({2, 5, 6, 2}), kTwoImages, ProjectedSize(7, 4)}, Modes("BILINEAR", "NEAREST"))
         .Run();
   }
 }

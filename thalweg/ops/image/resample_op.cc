@@ -14,7 +14,7 @@ Status CheckPair(ShapeContext& c, int input, std::string_view what) {
 }
 
 // [batch, size[0], size[1], channels].
-Status ResizedShape(ShapeContext& c) {
+Status ResampledShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
   RETURN_IF_ERROR(CheckPair(c, 1, "size"));
   const PartialShape size = c.InputAsShape(1);
@@ -23,7 +23,7 @@ Status ResizedShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status OriginalShape(ShapeContext& c) {
+Status SampledOriginalShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape grads, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape original, c.InputWithRank(1, 4));
   ASSIGN_OR_RETURN(const int64_t batch, MergeDims(grads.dim(0), original.dim(0)));
@@ -32,7 +32,7 @@ Status OriginalShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status CheckCentres(ShapeContext& c) {
+Status CheckSampleCenters(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool align, c.Attr<bool>("align_corners"));
   ASSIGN_OR_RETURN(const bool half, c.Attr<bool>("half_pixel_centers"));
   if (!align || !half) return OkStatus();
@@ -41,7 +41,7 @@ Status CheckCentres(ShapeContext& c) {
 
 template <Status (*kShape)(ShapeContext&)>
 Status CubicShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckCentres(c));
+  RETURN_IF_ERROR(CheckSampleCenters(c));
   return kShape(c);
 }
 
@@ -86,23 +86,23 @@ Status PlacedGradient(GradientContext& c) {
 THALWEG_OP(resample) {
   constexpr std::string_view kWhy = "TensorFlow has no gradient of it either";
   registry.Op("ResizeArea")
-      .Shape(ResizedShape)
+      .Shape(ResampledShape)
       .NotDifferentiable(kWhy)
       .Doc("Images of another size, each pixel the mean of the area that it covers.");
   registry.Op("ResizeBicubic")
-      .Shape(CubicShape<ResizedShape>)
+      .Shape(CubicShape<ResampledShape>)
       .Gradient(BicubicGradient)
       .Doc("Images of another size, on a cubic surface through sixteen pixels.");
   registry.Op("ResizeBicubicGrad")
-      .Shape(CubicShape<OriginalShape>)
+      .Shape(CubicShape<SampledOriginalShape>)
       .NotDifferentiable(kWhy)
       .Doc("The gradient of ResizeBicubic.");
   registry.Op("ScaleAndTranslate")
-      .Shape(PlacedShape<ResizedShape>)
+      .Shape(PlacedShape<ResampledShape>)
       .Gradient(PlacedGradient)
       .Doc("Images scaled and moved, with one of several kernels.");
   registry.Op("ScaleAndTranslateGrad")
-      .Shape(PlacedShape<OriginalShape>)
+      .Shape(PlacedShape<SampledOriginalShape>)
       .NotDifferentiable(kWhy)
       .Doc("The gradient of ScaleAndTranslate.");
 }

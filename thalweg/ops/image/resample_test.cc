@@ -102,27 +102,29 @@ void CubicBackward(RefCall<double>& r) {
   r.out = {dx};
 }
 
-In Size(int32_t rows, int32_t columns) { return In(Tensor::Vector<int32_t>({rows, columns})); }
+In SampledSize(int32_t rows, int32_t columns) {
+  return In(Tensor::Vector<int32_t>({rows, columns}));
+}
 In Pair(float a, float b) { return In(Tensor::Vector<float>({a, b})); }
 AttrMap Align(bool align) { return {{"align_corners", align}}; }
-AttrMap Centres(bool align, bool half) {
+AttrMap SampleCenters(bool align, bool half) {
   return {{"align_corners", align}, {"half_pixel_centers", half}};
 }
-const AttrMap kLegacy = Centres(false, false);
+const AttrMap kLegacyCenters = SampleCenters(false, false);
 
 TEST(ResampleTest, Area) {
   OpCase("ResizeArea")
       .Reference(Forward<AreaWeights>)
       .Tolerance(DType::kDouble, 1e-5)  // the output is of float
       .Tolerance(DType::kInt64, 1e-5)
-      .Try({In({2, 7, 9, 3}), Size(3, 4)}, Align(false))
-      .Try({In({1, 3, 4, 2}), Size(5, 6)}, Align(false))
-      .Try({In({1, 5, 7, 1}), Size(3, 4)}, Align(true))
-      .Try({In({1, 4, 4, 1}), Size(1, 1)}, Align(false))
-      .Try({In({0, 3, 4, 2}), Size(5, 6)}, Align(false))
-      .Bad({In({3, 4, 2}), Size(2, 2)}, Align(false), Code::kInvalidArgument, "")
-      .Bad({In({1, 3, 4, 2}), Size(0, 2)}, Align(false), Code::kInvalidArgument, "positive")
-      .Bad({In({1, 3, 0, 2}), Size(2, 2)}, Align(false), Code::kInvalidArgument, "non-zero")
+      .Try({In({2, 7, 9, 3}), SampledSize(3, 4)}, Align(false))
+      .Try({In({1, 3, 4, 2}), SampledSize(5, 6)}, Align(false))
+      .Try({In({1, 5, 7, 1}), SampledSize(3, 4)}, Align(true))
+      .Try({In({1, 4, 4, 1}), SampledSize(1, 1)}, Align(false))
+      .Try({In({0, 3, 4, 2}), SampledSize(5, 6)}, Align(false))
+      .Bad({In({3, 4, 2}), SampledSize(2, 2)}, Align(false), Code::kInvalidArgument, "")
+      .Bad({In({1, 3, 4, 2}), SampledSize(0, 2)}, Align(false), Code::kInvalidArgument, "positive")
+      .Bad({In({1, 3, 0, 2}), SampledSize(2, 2)}, Align(false), Code::kInvalidArgument, "non-zero")
       .Bad({In({1, 3, 4, 2}), In(Tensor::Vector<int32_t>({1, 2, 3}))}, Align(false),
            Code::kInvalidArgument, "two elements")
       .Run();
@@ -135,15 +137,15 @@ TEST(ResampleTest, Bicubic) {
       .Tolerance(DType::kFloat, 1e-4)
       .GradInputs({0})
       .GradStep(1e-2, 2e-3)
-      .Bad({In({3, 4, 2}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "")
-      .Bad({In({1, 3, 4, 2}), Size(-1, 2)}, kLegacy, Code::kInvalidArgument, "")
-      .Bad({In({1, 3, 4, 0}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "channel")
-      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centres(true, true), Code::kInvalidArgument,
+      .Bad({In({3, 4, 2}), SampledSize(2, 2)}, kLegacyCenters, Code::kInvalidArgument, "")
+      .Bad({In({1, 3, 4, 2}), SampledSize(-1, 2)}, kLegacyCenters, Code::kInvalidArgument, "")
+      .Bad({In({1, 3, 4, 0}), SampledSize(2, 2)}, kLegacyCenters, Code::kInvalidArgument, "channel")
+      .Bad({In({1, 3, 4, 2}), SampledSize(2, 2)}, SampleCenters(true, true), Code::kInvalidArgument,
            "align_corners must be False");
   for (const auto& [align, half] : {std::pair(false, false), {true, false}, {false, true}}) {
-    c.Try({In({2, 3, 4, 2}), Size(5, 6)}, Centres(align, half));
-    c.Try({In({1, 7, 5, 3}), Size(3, 2)}, Centres(align, half));
-    c.Try({In({1, 1, 2, 1}), Size(3, 1)}, Centres(align, half));
+    c.Try({In({2, 3, 4, 2}), SampledSize(5, 6)}, SampleCenters(align, half));
+    c.Try({In({1, 7, 5, 3}), SampledSize(3, 2)}, SampleCenters(align, half));
+    c.Try({In({1, 1, 2, 1}), SampledSize(3, 1)}, SampleCenters(align, half));
   }
   c.Run();
 }
@@ -154,11 +156,12 @@ TEST(ResampleTest, BicubicGrad) {
       .Tolerance(DType::kDouble, 1e-4)
       .Tolerance(DType::kFloat, 1e-4)
       .NoGradient("there is none")
-      .Bad({In({1, 2, 2, 2}), In({1, 2, 2, 3})}, kLegacy, Code::kInvalidArgument, "")
-      .Bad({In({1, 0, 2, 2}), In({1, 2, 2, 2})}, kLegacy, Code::kInvalidArgument, "non-zero");
+      .Bad({In({1, 2, 2, 2}), In({1, 2, 2, 3})}, kLegacyCenters, Code::kInvalidArgument, "")
+      .Bad({In({1, 0, 2, 2}), In({1, 2, 2, 2})}, kLegacyCenters, Code::kInvalidArgument,
+           "non-zero");
   for (const auto& [align, half] : {std::pair(false, false), {true, false}, {false, true}}) {
-    c.Try({In({2, 5, 6, 2}), In({2, 3, 4, 2})}, Centres(align, half));
-    c.Try({In({1, 3, 2, 1}), In({1, 7, 5, 1})}, Centres(align, half));
+    c.Try({In({2, 5, 6, 2}), In({2, 3, 4, 2})}, SampleCenters(align, half));
+    c.Try({In({1, 3, 2, 1}), In({1, 7, 5, 1})}, SampleCenters(align, half));
   }
   c.Run();
 }
@@ -246,18 +249,19 @@ TEST(ResampleTest, ScaledAndMoved) {
       .Tolerance(DType::kInt64, 1e-5)
       .GradInputs({0})
       .GradStep(1e-2, 2e-3)
-      .Try({In({2, 5, 4, 2}), Size(4, 7), scale, move}, wide)
-      .Try({In({1, 5, 4, 3}), Size(3, 6), scale, move}, narrow)
-      .Try({In({0, 5, 4, 3}), Size(3, 6), scale, move}, narrow)
-      .Bad({In({5, 4, 3}), Size(3, 6), scale, move}, wide, Code::kInvalidArgument, "")
-      .Bad({In({1, 5, 4, 3}), Size(3, 0), scale, move}, wide, Code::kInvalidArgument, "positive")
-      .Bad({In({1, 5, 4, 3}), Size(3, 6), Pair(0, 1), move}, wide, Code::kInvalidArgument,
+      .Try({In({2, 5, 4, 2}), SampledSize(4, 7), scale, move}, wide)
+      .Try({In({1, 5, 4, 3}), SampledSize(3, 6), scale, move}, narrow)
+      .Try({In({0, 5, 4, 3}), SampledSize(3, 6), scale, move}, narrow)
+      .Bad({In({5, 4, 3}), SampledSize(3, 6), scale, move}, wide, Code::kInvalidArgument, "")
+      .Bad({In({1, 5, 4, 3}), SampledSize(3, 0), scale, move}, wide, Code::kInvalidArgument,
+           "positive")
+      .Bad({In({1, 5, 4, 3}), SampledSize(3, 6), Pair(0, 1), move}, wide, Code::kInvalidArgument,
            "greater than zero")
-      .Bad({In({1, 5, 4, 3}), Size(3, 6), Pair(1, std::nanf("")), move}, wide,
+      .Bad({In({1, 5, 4, 3}), SampledSize(3, 6), Pair(1, std::nanf("")), move}, wide,
            Code::kInvalidArgument, "greater than zero")
-      .Bad({In({1, 5, 4, 3}), Size(3, 6), In(Tensor::Vector<float>({1})), move}, wide,
+      .Bad({In({1, 5, 4, 3}), SampledSize(3, 6), In(Tensor::Vector<float>({1})), move}, wide,
            Code::kInvalidArgument, "two elements")
-      .Bad({In({1, 5, 4, 3}), Size(3, 6), scale, move}, {{"kernel_type", "sinc"}},
+      .Bad({In({1, 5, 4, 3}), SampledSize(3, 6), scale, move}, {{"kernel_type", "sinc"}},
            Code::kInvalidArgument, "Unrecognized kernel type")
       .Run();
   OpCase("ScaleAndTranslateGrad")

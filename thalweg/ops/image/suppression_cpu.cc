@@ -90,9 +90,12 @@ class SuppressionCpu : public Kernel {
     ASSIGN_OR_RETURN(const Tensor boxes, AsFloats(ctx, 0));
     ASSIGN_OR_RETURN(const Tensor scores, AsFloats(ctx, 1));
     const float* box = boxes.data<float>();
-    const std::vector<Selected> kept = compute::Suppress(
-        scores.num_elements(), scores.data<float>(), rule,
-        [&](int64_t i, int64_t j) { return compute::BoxOverlap(box + 4 * i, box + 4 * j); });
+    const auto overlap = [&](int64_t i, int64_t j) {
+      return compute::BoxOverlap(box + 4 * i, box + 4 * j);
+    };
+    ASSIGN_OR_RETURN(
+        const std::vector<Selected> kept,
+        compute::Suppress(ctx.work(), scores.num_elements(), scores.data<float>(), rule, overlap));
     const auto count = static_cast<int64_t>(kept.size());
     const Shape shape{pad_ ? rule.most : count};
     ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, DType::kInt32, shape));
@@ -123,9 +126,9 @@ Status WithOverlaps(Context& ctx) {
   RETURN_IF_ERROR(CheckBoxes(overlaps, scores, scores.rank() == 1 ? scores.dim(0) : 0));
   ASSIGN_OR_RETURN(const SuppressRule rule, RuleOf(ctx, 0, true));
   const int64_t n = scores.num_elements();
-  const std::vector<Selected> kept =
-      compute::Suppress(n, scores.data<float>(), rule,
-                        [&](int64_t i, int64_t j) { return overlaps.data<float>()[i * n + j]; });
+  const auto overlap = [&](int64_t i, int64_t j) { return overlaps.data<float>()[i * n + j]; };
+  ASSIGN_OR_RETURN(const std::vector<Selected> kept,
+                   compute::Suppress(ctx.work(), n, scores.data<float>(), rule, overlap));
   ASSIGN_OR_RETURN(Tensor * out,
                    ctx.AllocateOutput(0, DType::kInt32, Shape{static_cast<int64_t>(kept.size())}));
   auto* to = out->mutable_data<int32_t>();
@@ -220,12 +223,13 @@ class CombinedCpu : public Kernel {
       for (int64_t i = 0; i < n; ++i) {
         of_class[static_cast<size_t>(i)] = scores.data<float>()[(image * n + i) * classes + c];
       }
-      for (const Selected& s :
-           compute::Suppress(n, of_class.data(), rule, [&](int64_t i, int64_t j) {
-             return compute::BoxOverlap(BoxAt(ctx, image, i, c), BoxAt(ctx, image, j, c));
-           })) {
-        found.push_back({s, c});
-      }
+      const auto overlap = [&](int64_t i, int64_t j) {
+        return compute::BoxOverlap(BoxAt(ctx, image, i, c), BoxAt(ctx, image, j, c));
+      };
+      const Result<std::vector<Selected>> kept =
+          compute::Suppress(ctx.work(), n, of_class.data(), rule, overlap);
+      if (!kept.ok()) return {};  // cancelled, as the loop over images will say
+      for (const Selected& s : *kept) found.push_back({s, c});
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& a, const Found& b) { return a.box.score > b.box.score; });

@@ -18,7 +18,7 @@ inline Status CheckText(const Tensor& tensor, int64_t count, const char* what) {
 }
 
 // What the file holds must be what the graph expects: reads all of `name`, or what `text` says.
-// R: BundleReader or SliceFileReader.
+// R: CheckpointReader or SliceFileReader.
 template <class R>
 Result<Tensor> ReadFrom(const R& reader, const std::string& name, const std::string& text,
                         DType dtype, Allocator& allocator) {

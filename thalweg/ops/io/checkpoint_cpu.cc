@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
-#include "thalweg/io/slice_file_reader.h"
+#include "thalweg/io/checkpoint_reader.h"
 #include "thalweg/ops/io/checkpoint_arguments.h"
 
 namespace thalweg {
@@ -42,30 +41,19 @@ class RestoreV2 : public Kernel {
   Status Compute(Context& ctx) override {
     RETURN_IF_ERROR(CheckArguments(ctx, ctx.num_outputs()));
     PosixFileSystem fs;
-    const std::string& prefix = ctx.input(0).scalar<std::string>();
-    // What has no index may be a checkpoint of format V1.
-    ASSIGN_OR_RETURN(const bool is_bundle, FileExists(fs, BundleIndexPath(prefix)));
-    if (is_bundle) {
-      ASSIGN_OR_RETURN(const auto reader, BundleReader::Open(fs, prefix));
-      return ReadAll(ctx, *reader);
-    }
-    ASSIGN_OR_RETURN(const auto reader, SliceFileReader::Open(fs, prefix));
-    return ReadAll(ctx, *reader);
-  }
-
- private:
-  template <class R>
-  Status ReadAll(Context& ctx, const R& reader) const {
+    ASSIGN_OR_RETURN(const auto reader,
+                     CheckpointReader::Open(fs, ctx.input(0).scalar<std::string>()));
     const auto* names = ctx.input(1).data<std::string>();
     const auto* slices = ctx.input(2).data<std::string>();
     for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ASSIGN_OR_RETURN(Tensor value, ReadFrom(reader, names[i], slices[i],
+      ASSIGN_OR_RETURN(Tensor value, ReadFrom(*reader, names[i], slices[i],
                                               dtypes_[static_cast<size_t>(i)], ctx.allocator()));
       ctx.set_output(i, std::move(value));
     }
     return OkStatus();
   }
 
+ private:
   std::vector<DType> dtypes_;
 };
 

@@ -97,7 +97,7 @@ TEST_F(RecordInputTest, Errors) {
   Write("empty", {});
   EXPECT_THAT(Error(Input("empty"), Code::kOutOfRange), HasSubstr("hold no records"));
   ASSERT_TRUE(WriteFileAtomically(fs_, directory_.Path("junk"), "twelve bytes and more").ok());
-  EXPECT_THAT(Error(Input("junk"), Code::kDataLoss), HasSubstr("checksum"));
+  EXPECT_THAT(Error(Input("junk"), Code::kDataLoss), HasSubstr("corrupted record at 0"));
   Write("f", {"a"});
   for (const char* attr : {"batch_size", "file_buffer_size", "file_parallelism"}) {
     EXPECT_THAT(Error(Input("f", {{attr, int64_t{0}}}), Code::kInvalidArgument), HasSubstr(attr));

@@ -43,24 +43,26 @@ Status RestoreSliceShape(ShapeContext& c) {
   return OkStatus();
 }
 
-constexpr const char* kFiles = "files have no derivative";
+constexpr const char* kSliceFiles = "files have no derivative";
 
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(slice_file) {
-  registry.Op("Save").Shape(SaveShape).NotDifferentiable(kFiles).Doc(
-      "Writes tensors to a checkpoint of format V1.");
+  registry.Op("Save")
+      .Shape(SaveShape)
+      .NotDifferentiable(kSliceFiles)
+      .Doc("Writes tensors to a checkpoint of format V1.");
   registry.Op("SaveSlices")
       .Shape(SaveSlicesShape)
-      .NotDifferentiable(kFiles)
+      .NotDifferentiable(kSliceFiles)
       .Doc("Writes tensors, or slices of larger ones, to a checkpoint of format V1.");
   registry.Op("Restore")
       .Shape(RestoreShape)
-      .NotDifferentiable(kFiles)
+      .NotDifferentiable(kSliceFiles)
       .Doc("Reads a tensor from a checkpoint of format V1.");
   registry.Op("RestoreSlice")
       .Shape(RestoreSliceShape)
-      .NotDifferentiable(kFiles)
+      .NotDifferentiable(kSliceFiles)
       .Doc("Reads a tensor, or a slice of one, from a checkpoint of format V1.");
 }

@@ -26,7 +26,7 @@ Status NamesShape(ShapeContext& c) {
   return OkStatus();
 }
 
-constexpr const char* kText = "text has no derivative";
+constexpr const char* kFileText = "text has no derivative";
 
 }  // namespace
 }  // namespace thalweg
@@ -34,14 +34,14 @@ constexpr const char* kText = "text has no derivative";
 THALWEG_OP(whole_file) {
   registry.Op("MatchingFiles")
       .Shape(NamesShape)
-      .NotDifferentiable(kText)
+      .NotDifferentiable(kFileText)
       .Doc("The names of the files that match patterns, sorted.");
   registry.Op("ReadFile")
       .Shape(ContentsShape)
-      .NotDifferentiable(kText)
+      .NotDifferentiable(kFileText)
       .Doc("What a file contains.");
   registry.Op("WriteFile")
       .Shape(NothingShape)
-      .NotDifferentiable(kText)
+      .NotDifferentiable(kFileText)
       .Doc("Writes a file, and makes the directories that it lies in.");
 }

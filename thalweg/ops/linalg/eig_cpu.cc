@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "thalweg/base/floating_point.h"
 #include "thalweg/ops/linalg/matrix_batch.h"
 
 namespace thalweg {
@@ -33,6 +34,8 @@ class EigCpu : public Kernel {
         self_adjoint_ ? kNoConvergence
                       : "Eigen decomposition was not successful. The input might not be valid.",
         [&](int64_t i) {
+          // TensorFlow's keeps denormal entries: they have eigenvectors as others have.
+          const FloatingPointScope scope(FloatingPointScope::Denormals::kKept);
           return run(n, a.At(i), ElementAt(*e, i * n),
                      compute_v_ ? ElementAt(*v, i * n * n) : nullptr);
         });

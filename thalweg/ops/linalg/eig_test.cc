@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
 #include "thalweg/ops/linalg/test_matrices.h"
 
 namespace thalweg {
@@ -117,6 +120,21 @@ TEST(SelfAdjointEigTest, OldForm) {
                                -0.28978414868843005, 0.28978414868843005, -0.9570920264890529};
     for (int i = 0; i < 6; ++i) EXPECT_NEAR((*out)[0].data<double>()[i], expected[i], 1e-13);
   }
+}
+
+// As TensorFlow 1.15 and 2.21 have it, though elsewhere denormal numbers count as zero.
+TEST(EigTest, DenormalEntries) {
+  const float x = 1e-40F, y = 2e-40F;
+  const auto made =
+      RunOp("SelfAdjointEigV2", {Tensor::Of<float>(std::vector<float>{x, y, y, x}, Shape{2, 2})});
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  const float *e = (*made)[0].data<float>(), *v = (*made)[1].data<float>();
+  EXPECT_EQ(std::signbit(e[0]), true);
+  EXPECT_NE(std::bit_cast<uint32_t>(e[0]) & 0x7fffffffU, 0U);
+  EXPECT_NE(std::bit_cast<uint32_t>(e[1]), 0U);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(std::abs(v[i]), std::sqrt(0.5F), 1e-6);
+  EXPECT_LT(v[0] * v[2], 0);
+  EXPECT_GT(v[1] * v[3], 0);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ Matrix<V> Tridiagonal(int64_t n, const At& at) {
   return a;
 }
 
-constexpr auto kSolve = []<class V>(RefCall<V>& r) {
+constexpr auto kTridiagonalSolve = []<class V>(RefCall<V>& r) {
   const Matrix<V> first = MatrixAt(r.in[1], 0);
   r.out = {MapMatrices(r.in, first.rows, first.columns, [&](int64_t index) {
     const Matrix<V> d = MatrixAt(r.in[0], index);
@@ -43,7 +43,7 @@ TEST(TridiagonalTest, Solve) {
   // The pivots have to be exchanged in the first one.
   const In small({3, 4}, {3, -2, 4, 9, 0.5, 1, 0.25, 2, 9, 2, -3, 5});
   OpCase("TridiagonalSolve")
-      .Reference(kSolve)
+      .Reference(kTridiagonalSolve)
       .Tolerance(DType::kFloat, ToleranceOf(OpClass::kLinear, DType::kFloat))
       .Tolerance(DType::kComplex64, ToleranceOf(OpClass::kLinear, DType::kComplex64))
       .Try({small, In({4, 2})})

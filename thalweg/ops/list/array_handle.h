@@ -6,7 +6,8 @@
 #include <string>
 
 #include "thalweg/kernel/context.h"
-#include "thalweg/kernel/tensor_array.h"
+#include "thalweg/resources/tensor_array.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 
@@ -17,7 +18,7 @@ inline Result<RefPtr<TensorArray>> ArrayOf(Context& ctx) {
   Tensor handle = ctx.input(0);
   if (handle.dtype() == DType::kResource) return ctx.Resource<TensorArray>(0);
   if (handle.is_reference()) {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     ASSIGN_OR_RETURN(handle, variable->Read());
   }
   if (handle.dtype() != DType::kString || handle.num_elements() != 2) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/kernel/composite_value.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/proto/wire_reader.h"
+#include "thalweg/resources/composite_value.h"
 
 namespace thalweg {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/dtype_words.h"
 
 namespace thalweg {
 
@@ -24,7 +25,16 @@ inline Result<PartialShape> GivenElementShape(ShapeContext& c, int i) {
 inline Result<PartialShape> WithListShape(ShapeContext& c, int i, PartialShape shape) {
   const HandleShape* const handle = c.input_handle_shape(i);
   if (handle == nullptr) return shape;
-  return shape.MergeWith(handle->shape);
+  const Result<DType> wanted = c.Attr<DType>("element_dtype");
+  if (wanted.ok() && handle->dtype != DType::kInvalid && *wanted != handle->dtype) {
+    return c.node().num_outputs() > 0 && c.node().output_type(c.num_outputs() - 1) == *wanted
+               ? InvalidArgument(
+                     "Trying to read from list with wrong element dtype. List has type ",
+                     DTypeWord(handle->dtype), " but expected type ", DTypeWord(*wanted))
+               : InvalidArgument("Expected list with element dtype ", DTypeWord(*wanted),
+                                 " but got list with element dtype ", DTypeWord(handle->dtype));
+  }
+  return handle->shape.MergeWith(shape);
 }
 
 // Output i is a list like that of input 0.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "thalweg/compute/move/strided_copy.h"
-#include "thalweg/kernel/context.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/kernel/shared_rows.h"
 
 namespace thalweg {
@@ -32,6 +32,7 @@ inline Result<Tensor> TakeRows(Context& ctx, const Tensor& x, int64_t begin, int
   ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(ctx.allocator(), x.dtype(), shape));
   const int64_t rows = x.dim(0);
   const int64_t row = rows == 0 ? 0 : x.num_elements() / rows;
+  RETURN_IF_ERROR(ClaimCopiesOf(ctx.allocator(), copy, x, begin * row, (end - begin) * row));
   RETURN_IF_ERROR(compute::CopyStrided(ctx.work(), x.dtype(), Dims{(end - begin) * row},
                                        {x.raw_data(), {1}, begin * row},
                                        {copy.mutable_raw_data(), {1}}));
@@ -40,6 +41,7 @@ inline Result<Tensor> TakeRows(Context& ctx, const Tensor& x, int64_t begin, int
 
 // The elements of `value` into `out`, from its element `offset` on.
 inline Status CopyInto(Context& ctx, const Tensor& value, Tensor& out, int64_t offset) {
+  RETURN_IF_ERROR(ClaimCopies(ctx, out, value));
   return compute::CopyStrided(ctx.work(), value.dtype(), Dims{value.num_elements()},
                               {value.raw_data(), {1}}, {out.mutable_raw_data(), {1}, offset});
 }

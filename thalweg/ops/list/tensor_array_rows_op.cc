@@ -17,7 +17,7 @@ Result<PartialShape> ElementShape(ShapeContext& c, std::string_view attr) {
 }
 
 // Inputs: handle, indices, flow.
-Status GatherShape(ShapeContext& c) {
+Status ArrayGatherShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(1, 1));
   RETURN_IF_ERROR(c.InputWithRank(2, 0).status());
   ASSIGN_OR_RETURN(const PartialShape element, ElementShape(c, "element_shape"));
@@ -26,7 +26,7 @@ Status GatherShape(ShapeContext& c) {
 }
 
 // Inputs: handle, indices, value, flow.
-Status ScatterShape(ShapeContext& c) {
+Status ArrayScatterShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape value, c.InputWithRankAtLeast(2, 1));
   RETURN_IF_ERROR(c.InputWithRank(3, 0).status());
@@ -50,7 +50,7 @@ Status UnpackShape(ShapeContext& c) {
 }
 
 // Inputs: handle, flow.
-Status ConcatShape(ShapeContext& c) {
+Status ArrayConcatShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
   ASSIGN_OR_RETURN(const PartialShape rest, ElementShape(c, "element_shape_except0"));
   c.set_output(0, PartialShape{-1}.Concatenate(rest));
@@ -59,14 +59,14 @@ Status ConcatShape(ShapeContext& c) {
 }
 
 // Inputs: handle, value, lengths, flow.
-Status SplitShape(ShapeContext& c) {
+Status ArraySplitShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRankAtLeast(1, 1).status());
   RETURN_IF_ERROR(c.InputWithRank(2, 1).status());
   RETURN_IF_ERROR(c.InputWithRank(3, 0).status());
   return ScalarShape(c);
 }
 
-Status GatherGradient(GradientContext& c) {
+Status ArrayGatherGradient(GradientContext& c) {
   const Output grad = c.grad(0);
   const GradientArray array = GradientArrayOf(c, c.input(2));
   c.set_input_grad(2, c.b().Op(StrCat("TensorArrayScatter", ArrayVersion(c.node())),
@@ -74,7 +74,7 @@ Status GatherGradient(GradientContext& c) {
   return c.b().status();
 }
 
-Status ScatterGradient(GradientContext& c) {
+Status ArrayScatterGradient(GradientContext& c) {
   const Output flow = c.grad(0);
   const GradientArray array = GradientArrayOf(c, flow);
   c.set_input_grad(
@@ -100,7 +100,7 @@ Status UnpackGradient(GradientContext& c) {
   return c.b().status();
 }
 
-Status ConcatGradient(GradientContext& c) {
+Status ArrayConcatGradient(GradientContext& c) {
   const Output grad = c.grad(0);
   const GradientArray array = GradientArrayOf(c, c.input(1));
   c.set_input_grad(1, c.b().Op(StrCat("TensorArraySplit", ArrayVersion(c.node())),
@@ -108,7 +108,7 @@ Status ConcatGradient(GradientContext& c) {
   return c.b().status();
 }
 
-Status SplitGradient(GradientContext& c) {
+Status ArraySplitGradient(GradientContext& c) {
   const Output flow = c.grad(0);
   const GradientArray array = GradientArrayOf(c, flow);
   c.set_input_grad(1, c.b().Op(StrCat("TensorArrayConcat", ArrayVersion(c.node())),
@@ -123,20 +123,20 @@ Status SplitGradient(GradientContext& c) {
 THALWEG_OP(tensor_array_rows) {
   for (const char* version : {"", "V2", "V3"}) {
     registry.Op(StrCat("TensorArrayGather", version))
-        .Shape(GatherShape)
-        .Gradient(GatherGradient)
+        .Shape(ArrayGatherShape)
+        .Gradient(ArrayGatherGradient)
         .Doc("Reads elements as the rows of one tensor.");
     registry.Op(StrCat("TensorArrayScatter", version))
-        .Shape(ScatterShape)
-        .Gradient(ScatterGradient)
+        .Shape(ArrayScatterShape)
+        .Gradient(ArrayScatterGradient)
         .Doc("Writes the rows of a tensor as elements.");
     registry.Op(StrCat("TensorArrayConcat", version))
-        .Shape(ConcatShape)
-        .Gradient(ConcatGradient)
+        .Shape(ArrayConcatShape)
+        .Gradient(ArrayConcatGradient)
         .Doc("Reads all elements one after the other along their first dimension.");
     registry.Op(StrCat("TensorArraySplit", version))
-        .Shape(SplitShape)
-        .Gradient(SplitGradient)
+        .Shape(ArraySplitShape)
+        .Gradient(ArraySplitGradient)
         .Doc("Writes pieces of a tensor, of the given lengths, as elements.");
   }
   registry.Op("TensorArrayPack")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/tensor_list.h"
 #include "thalweg/ops/list/list_shape.h"
+#include "thalweg/resources/tensor_list.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {

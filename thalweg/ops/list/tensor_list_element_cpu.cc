@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/tensor_list.h"
 #include "thalweg/ops/list/list_shape.h"
 #include "thalweg/ops/list/row_pieces.h"
+#include "thalweg/resources/tensor_list.h"
 #include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
@@ -17,7 +17,7 @@ Result<Tensor> ElementOrZeros(Context& ctx, const TensorList& list, const Tensor
   ASSIGN_OR_RETURN(const PartialShape shape, list.MergedShape(given));
   if (!shape.IsFullyDefined()) {
     return InvalidArgument(
-        "Trying to read an uninitialized tensor but element_shape is not fully defined: ", shape,
+        "Trying to read an uninitialized tensor but element_shape is not fully defined.", shape,
         " and no list element is set.");
   }
   ASSIGN_OR_RETURN(const Shape whole, Shape::Make(shape.dims()));

@@ -73,8 +73,12 @@ Status GetGradient(GradientContext& c) {
 
 Status SetGradient(GradientContext& c) {
   const Output grad = c.grad(0), item = c.input(2);
-  c.set_input_grad(
-      0, c.b().Op("TensorListSetItem", {grad, c.input(1), c.b().Op("ZerosLike", {item})}));
+  Output rest = c.b().Op("TensorListSetItem", {grad, c.input(1), c.b().Op("ZerosLike", {item})});
+  const AttrValue* const grows = c.node().FindAttr("resize_if_index_out_of_bounds");
+  if (grows != nullptr && *grows == AttrValue(true)) {  // the list may have been shorter before
+    rest = c.b().Op("TensorListResize", {rest, ListLength(c, c.input(0))});
+  }
+  c.set_input_grad(0, rest);
   c.set_input_grad(2, c.b().Op("TensorListGetItem", {grad, c.input(1), ShapeOfTensor(c, item)},
                                {{"element_dtype", item.dtype()}}));
   return c.b().status();

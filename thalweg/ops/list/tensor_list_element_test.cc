@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/graph/graph_builder.h"
-#include "thalweg/kernel/tensor_list.h"
 #include "thalweg/ops/list/test_lists.h"
+#include "thalweg/resources/tensor_list.h"
 #include "thalweg/testing/graph_runner.h"
 
 namespace thalweg {
 namespace {
 
-const Tensor kTwo = Matrix(2, {1, 2, 3, 4});
+const Tensor kTwoElements = Matrix(2, {1, 2, 3, 4});
 
 Result<Tensor> Get(const Tensor& list, int32_t i, const Tensor& shape = kAnyShape,
                    DType dtype = DType::kFloat) {
@@ -26,7 +26,7 @@ Result<Tensor> Popped(const Tensor& list, size_t output, const Tensor& shape = k
 TEST(TensorListElementTest, PushesAndPops) {
   const Tensor one = Need(Pushed(EmptyList(), Floats({1, 2})));
   const Tensor two = Need(Pushed(one, Floats({3, 4})));
-  ExpectTensor(Stacked(two), kTwo);
+  ExpectTensor(Stacked(two), kTwoElements);
   ExpectTensor(Stacked(one), Matrix(1, {1, 2}));
   ExpectTensor(Popped(two, 1), Floats({3, 4}));
   ExpectTensor(Stacked(Need(Popped(two, 0))), Matrix(1, {1, 2}));
@@ -40,7 +40,7 @@ TEST(TensorListElementTest, PushesAndPops) {
 }
 
 TEST(TensorListElementTest, GetsAndSets) {
-  const Tensor list = ListOf(kTwo, Ints({2}));
+  const Tensor list = ListOf(kTwoElements, Ints({2}));
   ExpectTensor(Get(list, 1), Floats({3, 4}));
   ExpectRefused(Get(list, 2), "element 2 in a list with 2");
   ExpectRefused(Get(list, -1), "element -1");
@@ -50,7 +50,7 @@ TEST(TensorListElementTest, GetsAndSets) {
   ExpectTensor(Get(Need(Set(Reserved(2, kAnyShape), 0, Floats({7}))), 1), Floats({0}));
   ExpectRefused(Get(Reserved(2, kAnyShape), 1), "no list element is set");
   ExpectTensor(Stacked(Need(Set(list, 0, Floats({7, 8})))), Matrix(2, {7, 8, 3, 4}));
-  ExpectTensor(Stacked(list), kTwo);
+  ExpectTensor(Stacked(list), kTwoElements);
   ExpectTensor(Stacked(Need(Set(list, 3, Floats({7, 8}), true))),
                Matrix(4, {1, 2, 3, 4, 0, 0, 7, 8}));
   ExpectRefused(Set(list, 2, Floats({7, 8})), "modify element 2");
@@ -106,7 +106,7 @@ TEST(TensorListElementTest, IsChangedInPlaceWhereNobodyElseHoldsIt) {
 
 TEST(TensorListElementTest, PushesToManyLists) {
   Tensor lists = *Tensor::AllocateHost(DType::kVariant, Shape{2});
-  lists.mutable_data<Variant>()[0] = ListOf(kTwo, Ints({2})).scalar<Variant>();
+  lists.mutable_data<Variant>()[0] = ListOf(kTwoElements, Ints({2})).scalar<Variant>();
   lists.mutable_data<Variant>()[1] = EmptyList().scalar<Variant>();
   const auto push = [&](const Tensor& rows) {
     return RunList("TensorListPushBackBatch", {lists, rows});

@@ -3,9 +3,9 @@
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/tensor_list.h"
 #include "thalweg/ops/list/list_shape.h"
 #include "thalweg/ops/list/row_pieces.h"
+#include "thalweg/resources/tensor_list.h"
 
 namespace thalweg {
 namespace {
@@ -25,9 +25,10 @@ Status StackRows(Context& ctx, const TensorList& list, const Tensor& given_shape
   ASSIGN_OR_RETURN(const PartialShape given, ElementShapeOf(given_shape));
   ASSIGN_OR_RETURN(const PartialShape known, list.MergedShape(given));
   if (!known.IsFullyDefined()) {
-    return InvalidArgument("Tried to ", does, " ",
-                           n == 0 ? "elements of an empty list" : "uninitialized tensors of a list",
-                           " with non-fully-defined element_shape: ", known);
+    return InvalidArgument("Tried to ", does,
+                           n == 0 ? " elements of an empty list with"
+                                  : " list which only contains uninitialized tensors and has a",
+                           " non-fully-defined element_shape: ", known);
   }
   ASSIGN_OR_RETURN(const Shape element, Shape::Make(known.dims()));
   ASSIGN_OR_RETURN(const Shape whole, RowsOf(n, element));
@@ -37,8 +38,7 @@ Status StackRows(Context& ctx, const TensorList& list, const Tensor& given_shape
     const Tensor& value = at(i);
     // MergedShape has compared all elements only where it had to.
     if (!value.empty() && value.shape() != element) {
-      return InvalidArgument("Incompatible shapes: the list has elements of shape ", element,
-                             " and ", value.shape());
+      return TensorList::MergeError(known, PartialShape(value.shape()));
     }
     RETURN_IF_ERROR(CopyOrZero(ctx, value, *out, i * each, each));
   }
@@ -226,7 +226,20 @@ class ConcatCpu : public Kernel {
     return PartialShape(std::move(dims));
   }
 
-  // Of each element; of those that are not set as `element` and the given lengths say.
+  // That of all elements that are set; -1 where they differ or none is.
+  static int64_t CommonLength(const TensorList& list) {
+    int64_t common = -1;
+    for (int64_t i = 0; i < list.size(); ++i) {
+      if (list.at(i).empty() || list.at(i).rank() == 0) continue;
+      const int64_t length = list.at(i).dim(0);
+      if (common >= 0 && length != common) return -1;
+      common = length;
+    }
+    return common;
+  }
+
+  // Of each element; of those that are not set as `element` and the given lengths say, else as all
+  // others.
   static Result<std::vector<Shape>> Shapes(const TensorList& list, const PartialShape& element,
                                            std::span<const int64_t> lengths) {
     std::vector<Shape> shapes;
@@ -234,6 +247,7 @@ class ConcatCpu : public Kernel {
     for (int64_t i = 0; i < list.size() && !rest.IsFullyDefined(); ++i) {
       if (!list.at(i).empty() && list.at(i).rank() > 0) rest = RowShape(list.at(i).shape());
     }
+    const int64_t common = CommonLength(list);
     for (int64_t i = 0; i < list.size(); ++i) {
       if (!list.at(i).empty()) {
         if (!element.Admits(list.at(i).shape())) {
@@ -251,11 +265,12 @@ class ConcatCpu : public Kernel {
       }
       int64_t length = element.known_rank() && element.rank() > 0 ? element.dim(0) : -1;
       if (length < 0) {
-        if (i >= static_cast<int64_t>(lengths.size())) {
+        const bool is_given = i < static_cast<int64_t>(lengths.size());
+        if (!is_given && common < 0) {
           return InvalidArgument("List contains uninitialized tensor at index ", i,
                                  " but leading_dims has only ", lengths.size(), " elements.");
         }
-        length = lengths[static_cast<size_t>(i)];
+        length = is_given ? lengths[static_cast<size_t>(i)] : common;
       }
       ASSIGN_OR_RETURN(Shape shape, RowsOf(length, rest.ToShape()));
       shapes.push_back(std::move(shape));

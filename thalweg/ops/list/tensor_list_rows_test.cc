@@ -6,31 +6,31 @@
 namespace thalweg {
 namespace {
 
-const Tensor kTwo = Matrix(2, {1, 2, 3, 4});
+const Tensor kTwoRows = Matrix(2, {1, 2, 3, 4});
 
 Tensor Longs(std::vector<int64_t> values) {
   return Tensor::Of<int64_t>(values, Shape{static_cast<int64_t>(values.size())});
 }
 
 TEST(TensorListRowsTest, Stacks) {
-  ExpectTensor(Stacked(ListOf(kTwo)), kTwo);
+  ExpectTensor(Stacked(ListOf(kTwoRows)), kTwoRows);
   ExpectTensor(Stacked(Reserved(2)), Matrix(2, {0, 0, 0, 0}));
   ExpectTensor(Stacked(Reserved(2, kAnyShape), Ints({1})), Matrix(2, {0, 0}));
   ExpectTensor(Stacked(EmptyList()), Tensor::Of<float>({}, Shape{0, 2}));
   ExpectRefused(Stacked(EmptyList(kAnyShape)), "empty list");
   ExpectRefused(Stacked(Reserved(2, kAnyShape)), "non-fully-defined");
-  ExpectRefused(Stacked(ListOf(kTwo, Ints({2})), Ints({3})), "shapes");
-  ExpectRefused(Stacked(ListOf(kTwo), Ints({3})), "shapes");
-  const Tensor uneven = Need(Pushed(ListOf(kTwo), Floats({1})));
+  ExpectRefused(Stacked(ListOf(kTwoRows, Ints({2})), Ints({3})), "shapes");
+  ExpectRefused(Stacked(ListOf(kTwoRows), Ints({3})), "shapes");
+  const Tensor uneven = Need(Pushed(ListOf(kTwoRows), Floats({1})));
   ExpectRefused(Stacked(uneven), "shapes");
   ExpectRefused(Stacked(uneven, Ints({2})), "shapes");
-  ExpectRefused(RunList("TensorListStack", {ListOf(kTwo), kAnyShape},
+  ExpectRefused(RunList("TensorListStack", {ListOf(kTwoRows), kAnyShape},
                         {{"element_dtype", DType::kFloat}, {"num_elements", int64_t{3}}}),
                 "expected a list with 3");
   ExpectRefused(
-      RunList("TensorListStack", {ListOf(kTwo), kAnyShape}, {{"element_dtype", DType::kInt32}}),
+      RunList("TensorListStack", {ListOf(kTwoRows), kAnyShape}, {{"element_dtype", DType::kInt32}}),
       "Invalid data types");
-  ExpectRefused(RunList("TensorListFromTensor", {kTwo, Ints({3})}), "3");
+  ExpectRefused(RunList("TensorListFromTensor", {kTwoRows, Ints({3})}), "3");
 }
 
 TEST(TensorListRowsTest, Gathers) {
@@ -38,7 +38,7 @@ TEST(TensorListRowsTest, Gathers) {
                          const Tensor& shape = kAnyShape) {
     return RunList("TensorListGather", {list, Ints(std::move(indices)), shape}, OfFloats());
   };
-  const Tensor list = ListOf(kTwo, Ints({2}));
+  const Tensor list = ListOf(kTwoRows, Ints({2}));
   ExpectTensor(gather(list, {1, 0, 1}), Matrix(3, {3, 4, 1, 2, 3, 4}));
   ExpectTensor(gather(list, {}), Tensor::Of<float>({}, Shape{0, 2}));
   ExpectTensor(gather(Reserved(2), {1}), Matrix(1, {0, 0}));
@@ -50,12 +50,12 @@ TEST(TensorListRowsTest, Gathers) {
 TEST(TensorListRowsTest, Scatters) {
   const auto scatter = [](std::vector<int32_t> indices, int32_t count) {
     return RunList("TensorListScatterV2",
-                   {kTwo, Ints(std::move(indices)), Ints({2}), Tensor::Scalar(count)});
+                   {kTwoRows, Ints(std::move(indices)), Ints({2}), Tensor::Scalar(count)});
   };
   ExpectTensor(Stacked(Need(scatter({2, 0}, -1))), Matrix(3, {3, 4, 0, 0, 1, 2}));
   ExpectTensor(Stacked(Need(scatter({0, 1}, 3))), Matrix(3, {1, 2, 3, 4, 0, 0}));
   ExpectTensor(Stacked(Need(scatter({0, 0}, -1))), Matrix(1, {3, 4}));
-  ExpectTensor(Stacked(Need(RunList("TensorListScatter", {kTwo, Ints({1, 0}), Ints({2})}))),
+  ExpectTensor(Stacked(Need(RunList("TensorListScatter", {kTwoRows, Ints({1, 0}), Ints({2})}))),
                Matrix(2, {3, 4, 1, 2}));
   ExpectRefused(scatter({2, 0}, 2), "index 2 in list with size 2");
   ExpectRefused(scatter({-1, 0}, -1), "non-negative");
@@ -64,7 +64,7 @@ TEST(TensorListRowsTest, Scatters) {
   ExpectRefused(scatter({0, 2147483647}, -1), "at most", Code::kResourceExhausted);
   const auto into = [](const Tensor& rows, std::vector<int32_t> indices) {
     return RunList("TensorListScatterIntoExistingList",
-                   {ListOf(kTwo, Ints({2})), rows, Ints(std::move(indices))});
+                   {ListOf(kTwoRows, Ints({2})), rows, Ints(std::move(indices))});
   };
   ExpectTensor(Stacked(Need(into(Matrix(1, {5, 6}), {3}))), Matrix(4, {1, 2, 3, 4, 0, 0, 5, 6}));
   ExpectRefused(into(Matrix(1, {5, 6}), {-1}), "non-negative");
@@ -99,7 +99,7 @@ TEST(TensorListRowsTest, ConcatenatesAndSplits) {
   ExpectRefused(split(x, {1, 3}), "sum of lengths");
   ExpectRefused(split(x, {-1, 4}), "-1");
   ExpectRefused(split(x, {1, 2}, Ints({1, 2})), "not compatible");
-  ExpectTensor(RunList("TensorListConcat", {ListOf(kTwo, Ints({2}))}, OfFloats()),
+  ExpectTensor(RunList("TensorListConcat", {ListOf(kTwoRows, Ints({2}))}, OfFloats()),
                Floats({1, 2, 3, 4}));
 }
 

@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/tensor_map.h"
+#include "thalweg/kernel/made_texts.h"
+#include "thalweg/resources/tensor_map.h"
 
 namespace thalweg {
 namespace {
@@ -85,6 +86,7 @@ class StackKeysCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * keys, ctx.AllocateOutput(0, dtype_, shape));
     int64_t at = 0;
     for (const auto& [turn, entry] : map->entries()) {
+      RETURN_IF_ERROR(ClaimCopies(ctx, *keys, entry.key));
       CopyElements(entry.key, keys, at);
       at += first.num_elements();
     }

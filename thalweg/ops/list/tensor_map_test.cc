@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/kernel/tensor_map.h"
+#include "thalweg/resources/tensor_map.h"
 
 #include <limits>
 
@@ -28,16 +28,16 @@ Result<Tensor> Keys(const Tensor& map, DType dtype = DType::kFloat) {
   return RunList("TensorMapStackKeys", {map}, {{"key_dtype", dtype}});
 }
 
-const Tensor kOne = Tensor::Scalar(1.0f), kTwo = Tensor::Scalar(2.0f);
+const Tensor kOne = Tensor::Scalar(1.0f), kTwoKey = Tensor::Scalar(2.0f);
 
 TEST(TensorMapTest, InsertsAndFinds) {  // as TensorFlow 2.21
   const Tensor one = Need(Put(EmptyMap(), kOne, Floats({1, 2})));
-  const Tensor two = Need(Put(one, kTwo, Tensor::Scalar(5.0f)));
+  const Tensor two = Need(Put(one, kTwoKey, Tensor::Scalar(5.0f)));
   EXPECT_EQ(Size(one), 1) << "who holds a map sees no change";
   EXPECT_EQ(Size(two), 2);
   ExpectTensor(Look(two, kOne), Floats({1, 2}));
-  ExpectTensor(Look(Need(Put(two, kOne, kTwo)), kOne), kTwo);
-  EXPECT_TRUE(Has(two, kTwo));
+  ExpectTensor(Look(Need(Put(two, kOne, kTwoKey)), kOne), kTwoKey);
+  EXPECT_TRUE(Has(two, kTwoKey));
   EXPECT_FALSE(Has(two, Tensor::Scalar(9.0f)));
   EXPECT_FALSE(Has(two, Tensor::Scalar(1))) << "a key of another type is another key";
   EXPECT_FALSE(Has(two, Floats({1}))) << "and so is one of another shape";
@@ -65,8 +65,8 @@ TEST(TensorMapTest, KeysOfManyKinds) {
 
 TEST(TensorMapTest, KeysAsRows) {
   Tensor map = Need(Put(EmptyMap(), Ints({1, 2}), kOne));
-  map = Need(Put(map, Ints({3, 4}), kTwo));
-  map = Need(Put(map, Ints({1, 2}), kTwo));
+  map = Need(Put(map, Ints({3, 4}), kTwoKey));
+  map = Need(Put(map, Ints({1, 2}), kTwoKey));
   ExpectTensor(Keys(map, DType::kInt32),
                Tensor::Of<int32_t>(std::vector<int32_t>{1, 2, 3, 4}, Shape{2, 2}));
   ExpectRefused(Keys(map), "Key does not match requested dtype");
@@ -86,12 +86,12 @@ TEST(TensorMapTest, MapsInMapsHaveADepth) {
 }
 
 TEST(TensorMapTest, SumsAndZeros) {
-  const Tensor a = Need(Put(EmptyMap(), kOne, kTwo));
-  const Tensor b = Need(Put(Need(Put(EmptyMap(), kOne, kOne)), kTwo, kOne));
+  const Tensor a = Need(Put(EmptyMap(), kOne, kTwoKey));
+  const Tensor b = Need(Put(Need(Put(EmptyMap(), kOne, kOne)), kTwoKey, kOne));
   const Tensor sum = Need(RunList("AddN", {a, b}));
   EXPECT_EQ(Size(sum), 2);
   ExpectTensor(Look(sum, kOne), Tensor::Scalar(3.0f));
-  ExpectTensor(Look(sum, kTwo), kOne);
+  ExpectTensor(Look(sum, kTwoKey), kOne);
   EXPECT_EQ(Size(Need(RunList("ZerosLike", {b}))), 0);
   ExpectRefused(RunList("AddN", {a, Need(Put(EmptyMap(), kOne, Floats({1, 2})))}), "shapes");
 }
@@ -101,8 +101,8 @@ TEST(TensorMapTest, IsChangedInPlaceWhereNobodyElseHoldsIt) {
   Graph graph(AllRegistries().ops);
   GraphBuilder b(&graph);
   const Output first = b.Op("Placeholder", {}, {{"dtype", DType::kVariant}});
-  const Output once = b.Op("TensorMapInsert", {first, b.Const(kOne), b.Const(kTwo)});
-  const Output twice = b.Op("TensorMapInsert", {once, b.Const(kTwo), b.Const(kTwo)});
+  const Output once = b.Op("TensorMapInsert", {first, b.Const(kOne), b.Const(kTwoKey)});
+  const Output twice = b.Op("TensorMapInsert", {once, b.Const(kTwoKey), b.Const(kTwoKey)});
   ASSERT_TRUE(b.ok()) << b.status().ToString();
   TestMachine machine(compute::BestIsaLevel(), false);
   GraphRunner runner(*AllRegistries().kernels, machine);

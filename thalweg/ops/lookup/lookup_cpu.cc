@@ -118,8 +118,9 @@ class FromFileCpu : public Kernel {
     if (column == kLineNumber && dtype != DType::kInt64) {
       return InvalidArgument("the line number as ", what, " requires type int64, got ", dtype);
     }
-    if (column == kWholeLine && dtype != DType::kString) {
-      return InvalidArgument("the whole line as ", what, " requires type string, got ", dtype);
+    if (column == kWholeLine && dtype != DType::kString && !IsInteger(dtype)) {
+      return InvalidArgument("the whole line as ", what, " requires type integer or string, got ",
+                             dtype);
     }
     return OkStatus();
   }

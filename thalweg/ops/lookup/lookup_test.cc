@@ -99,6 +99,70 @@ TEST(LookupTest, Dense) {
   refuse(Numbers<int64_t>({3, 4, 5}), "Expected key shape");
 }
 
+TEST(LookupTest, ImportFillsAStaticTable) {
+  const Tensor table = MakeTable("AnonymousHashTable", {}, DType::kString, DType::kInt64);
+  Do("LookupTableImportV2", {table, Texts({"a", "b"}), Numbers<int64_t>({1, 2})});
+  ExpectRows(table, Texts({"a", "b"}), Numbers<int64_t>({1, 2}));
+  Do("LookupTableImportV2", {table, Texts({"a", "b"}), Numbers<int64_t>({1, 3})});  // is ignored
+  ExpectFound(table, Texts({"b", "c"}), Tensor::Scalar(int64_t{-1}), Numbers<int64_t>({2, -1}));
+  ExpectError("LookupTableImportV2", {table, Texts({"a"}), Numbers<int64_t>({1})}, {},
+              Code::kFailedPrecondition, "Table was already initialized with different data.");
+  ExpectError("LookupTableImportV2", {table, Texts({"a", "b"}), Numbers<int64_t>({1})}, {},
+              Code::kInvalidArgument, "Expected shape [2] for value, got [1]");
+}
+
+// What TensorFlow 1.15 and 2.21 export after each step.
+TEST(LookupTest, BucketsRememberWhatWasRemoved) {
+  const Tensor table = MakeTable(
+      "AnonymousMutableDenseHashTable", {Tensor::Scalar(int64_t{-1}), Tensor::Scalar(int64_t{-2})},
+      DType::kInt64, DType::kInt64, {{"initial_num_buckets", int64_t{4}}});
+  const auto expect = [&](const std::vector<int64_t>& keys, const std::vector<int64_t>& values) {
+    const Shape column{static_cast<int64_t>(keys.size()), 1};
+    ExpectOutputs("LookupTableExportV2", {table},
+                  {{"Tkeys", DType::kInt64}, {"Tvalues", DType::kInt64}},
+                  {Numbers<int64_t>(keys, column), Numbers<int64_t>(values, column)});
+  };
+  const auto insert = [&](const std::vector<int64_t>& keys, const std::vector<int64_t>& values) {
+    Do("LookupTableInsertV2", {table, Numbers<int64_t>(keys), Numbers<int64_t>(values)});
+  };
+  insert({1, 5}, {10, 50});
+  expect({-1, 1, 5, -1}, {0, 10, 50, 0});
+  Do("LookupTableRemoveV2", {table, Numbers<int64_t>({1})});
+  expect({-1, -2, 5, -1}, {0, 10, 50, 0});
+  insert({5}, {51});  // the first bucket on its way
+  expect({-1, 5, 5, -1}, {0, 51, 50, 0});
+  Do("LookupTableRemoveV2", {table, Numbers<int64_t>({5})});
+  expect({-1, -2, 5, -1}, {0, 51, 50, 0});
+  insert({5, 5, 5, 5}, {52, 52, 52, 52});  // four keys and one row are more than four buckets hold
+  expect({-1, -1, -1, -1, -1, 5, -1, -1}, {0, 0, 0, 0, 0, 52, 0, 0});
+  insert({33, 17, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6});
+  expect({-1, 33, 17, 2, 1, 5, 3, 4, -1, -1, -1, -1, -1, -1, -1, -1},
+         {0, 1, 2, 4, 3, 52, 5, 6, 0, 0, 0, 0, 0, 0, 0, 0});
+  const Shape eight{8, 1};
+  Do("LookupTableImportV2", {table, Numbers<int64_t>({-1, 1, -2, 3, -1, -1, -1, -1}, eight),
+                             Numbers<int64_t>({0, 10, 20, 30, 0, 0, 0, 0}, eight)});
+  ExpectOutputs("LookupTableSizeV2", {table}, {}, {Tensor::Scalar(int64_t{2})});
+  insert({2}, {21});  // where a row was removed
+  expect({-1, 1, 2, 3, -1, -1, -1, -1}, {0, 10, 21, 30, 0, 0, 0, 0});
+}
+
+TEST(LookupTest, ADenseTableOfResources) {
+  const Tensor table =
+      MakeTable("AnonymousMutableDenseHashTable", {Tensor::Scalar(""), Tensor::Scalar("deleted")},
+                DType::kString, DType::kResource, {{"initial_num_buckets", int64_t{4}}});
+  const Tensor held = MakeTable("AnonymousHashTable", {}, DType::kInt64, DType::kString);
+  const Tensor other = MakeTable("AnonymousHashTable", {}, DType::kInt64, DType::kString);
+  const Tensor one = *held.Reshaped(Shape{1});
+  for (const char* key : {"a", "b", "c", "d", "e"}) {
+    Do("LookupTableInsertV2", {table, Texts({key}), one});
+  }
+  const auto found = RunOp("LookupTableFindV2", {table, Texts({"e", "x"}), other});
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  const auto* const handles = (*found)[0].data<ResourceHandle>();
+  EXPECT_EQ(handles[0].resource(), held.scalar<ResourceHandle>().resource());
+  EXPECT_EQ(handles[1].resource(), other.scalar<ResourceHandle>().resource());
+}
+
 TEST(LookupTest, BucketsOfADenseTable) {  // of TensorFlow 1.15, whose buckets grow at 4 of 4
   const Tensor table = MakeTable(
       "AnonymousMutableDenseHashTable", {Tensor::Scalar(int64_t{-1}), Tensor::Scalar(int64_t{-2})},
@@ -162,7 +226,7 @@ TEST_F(FromFile, Refusals) {
   Refuse(Fill("a\n\nc", text, number, -2, -1), bad, "empty line");
   Refuse(Fill("a\n", text, number, -2, -1, {{"vocab_size", int64_t{9}}}), bad, "expected 9");
   Refuse(Fill("a\n", text, number, 5, -1), bad, "expected column 5");
-  Refuse(Fill("a\n", number, text, -2, -1), bad, "requires type string");
+  Refuse(Fill("a\n", number, text, -2, -1), bad, "requires type int64, got string");
   Refuse(Fill("a\n", text, DType::kFloat, -2, -1), bad, "requires type int64");
   Refuse(Fill("a\n", text, number, -2, -1, {{"delimiter", std::string("ab")}}), bad, "1 char");
   Refuse(RunOp("InitializeTableFromTextFileV2", {table_, Tensor::Scalar("/nowhere/at/all")},

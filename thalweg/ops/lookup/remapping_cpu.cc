@@ -140,10 +140,6 @@ class LoadAndRemapMatrixCpu : public Kernel {
                              ", where the size of its 2nd dimension is ", entry.shape.dim(1),
                              " instead of being equal to num_cols=", columns_);
     }
-    if (ctx.input(4).rank() != 1) {
-      return InvalidArgument("initializing_values must be a vector, got shape ",
-                             ctx.input(4).shape());
-    }
     RETURN_IF_ERROR(CheckPlaces(rows, entry.shape.dim(0), "row_remapping"));
     return CheckPlaces(columns, entry.shape.dim(1), "col_remapping");
   }

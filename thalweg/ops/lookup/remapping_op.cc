@@ -14,10 +14,10 @@ Status VocabularyShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// Inputs: checkpoint, tensor name, rows, columns, values of what is new.
+// Inputs: checkpoint, tensor name, rows, columns, values of what is new, in any shape.
 Status MatrixShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
-  for (const int i : {2, 3, 4}) RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
+  for (const int i : {2, 3}) RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
   ASSIGN_OR_RETURN(const int64_t rows, c.Attr<int64_t>("num_rows"));
   ASSIGN_OR_RETURN(const int64_t columns, c.Attr<int64_t>("num_cols"));
   c.set_output(0, PartialShape{rows, columns});

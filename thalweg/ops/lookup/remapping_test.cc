@@ -99,6 +99,15 @@ TEST_F(MatrixTest, RowsAndColumns) {
                 {Numbers<float>({}, Shape{0, 3})});
 }
 
+TEST_F(MatrixTest, InitializingValuesOfAnyShape) {
+  for (const Shape& shape : {Shape{3}, Shape{3, 1}, Shape{1, 3}}) {
+    std::vector<Tensor> inputs = Inputs({1, -1, 0}, {}, {});
+    inputs[4] = Tensor::Of<float>(std::vector<float>{9, 8, 7}, shape);
+    ExpectOutputs("LoadAndRemapMatrix", inputs, Attrs(3, 3),
+                  {Numbers<float>({3, 4, 5, 9, 8, 7, 0, 1, 2}, Shape{3, 3})});
+  }
+}
+
 TEST_F(MatrixTest, Refusals) {
   const auto refuse = [&](const std::vector<Tensor>& inputs, const AttrMap& attrs, const char* why,
                           Code code = Code::kInvalidArgument) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/mutex.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/lookup_table.h"
+#include "thalweg/resources/lookup_table.h"
 
 namespace thalweg {
 namespace {
@@ -162,5 +162,6 @@ THALWEG_KERNEL(table_handle, cpu) {
       }
       Add<TableKind::kMutableDense>(registry, "MutableDenseHashTable", key, value);
     }
+    Add<TableKind::kMutableDense>(registry, "MutableDenseHashTable", key, DType::kResource);
   }
 }

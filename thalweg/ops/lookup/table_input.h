@@ -4,7 +4,7 @@
 #pragma once
 
 #include "thalweg/kernel/context.h"
-#include "thalweg/kernel/lookup_table.h"
+#include "thalweg/resources/lookup_table.h"
 
 namespace thalweg {
 

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/element_wise.h"
-#include "thalweg/kernel/tensor_list.h"
+#include "thalweg/resources/tensor_list.h"
 
 namespace thalweg {
 namespace {
 
+Status ShapesError(const Context& ctx, const std::string& node, int i) {
+  return InvalidArgument("Inputs to operation ", node,
+                         " of type AddN must have the same size "
+                         "and shape.  Input 0: ",
+                         ctx.input(0).shape(), " != input ", i, ": ", ctx.input(i).shape());
+}
+
 // Added from left to right, in the buffer of the first input where it may be taken.
-Status AddN(Context& ctx) {
+Status AddN(Context& ctx, const std::string& node) {
   const Shape shape = ctx.input(0).shape();
   const DType dtype = ctx.input(0).dtype();
   for (int i = 1; i < ctx.num_inputs(); ++i) {
     if (ctx.input(i).shape() != shape) {
-      return InvalidArgument("all inputs must have one shape, input 0 is ", shape.ToString(),
-                             ", input ", i, " is ", ctx.input(i).shape());
+      return ShapesError(ctx, node, i);
     }
   }
   if (ctx.num_inputs() == 1) {
@@ -31,12 +37,11 @@ Status AddN(Context& ctx) {
 }
 
 // Lists and optionals, element by element.
-Status AddVariantsN(Context& ctx) {
+Status AddVariantsN(Context& ctx, const std::string& node) {
   Tensor sum = ctx.input(0);
   for (int i = 1; i < ctx.num_inputs(); ++i) {
     if (ctx.input(i).shape() != sum.shape()) {
-      return InvalidArgument("all inputs must have one shape, input 0 is ", sum.shape(), ", input ",
-                             i, " is ", ctx.input(i).shape());
+      return ShapesError(ctx, node, i);
     }
     ASSIGN_OR_RETURN(sum, AddVariants(ctx, sum, ctx.input(i)));
   }
@@ -44,13 +49,23 @@ Status AddVariantsN(Context& ctx) {
   return OkStatus();
 }
 
+template <Status (*kAdd)(Context&, const std::string&)>
+class AddNCpu : public Kernel {
+ public:
+  explicit AddNCpu(const KernelConstruction& c) : node_(c.node().name()) {}
+  Status Compute(Context& ctx) override { return kAdd(ctx, node_); }
+
+ private:
+  const std::string node_;
+};
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(add_n, cpu) {
-  registry.AddFunction<AddVariantsN>("AddN", kCpu, {{"T", DType::kVariant}});
+  registry.Add<AddNCpu<AddVariantsN>>("AddN", kCpu, {{"T", DType::kVariant}});
   for (DType dtype : kNumbers) {
-    registry.AddFunction<AddN>("AddN", kCpu, {{"T", dtype}});
-    registry.AddFunction<AddN>("AccumulateNV2", kCpu, {{"T", dtype}});
+    registry.Add<AddNCpu<AddN>>("AddN", kCpu, {{"T", dtype}});
+    registry.Add<AddNCpu<AddN>>("AccumulateNV2", kCpu, {{"T", dtype}});
   }
 }

@@ -58,7 +58,8 @@ class BatchMatMulCpu : public Kernel {
     const int64_t m = x.dim(adj_x_ ? rx - 1 : rx - 2), k = x.dim(adj_x_ ? rx - 2 : rx - 1);
     const int64_t n = y.dim(adj_y_ ? ry - 2 : ry - 1);
     if (y.dim(adj_y_ ? ry - 1 : ry - 2) != k) {
-      return InvalidArgument("inner dimensions differ: x is ", x.shape(),
+      return InvalidArgument("Matrix size-incompatible: In[0]: ", x.shape(), ", In[1]: ", y.shape(),
+                             "; inner dimensions differ: x is ", x.shape(),
                              adj_x_ ? " transposed" : "", ", y is ", y.shape(),
                              adj_y_ ? " transposed" : "");
     }

@@ -21,9 +21,11 @@ Status BatchMatMulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool adj_x, c.Attr<bool>("adj_x"));
   ASSIGN_OR_RETURN(const bool adj_y, c.Attr<bool>("adj_y"));
   const int rx = x.rank(), ry = y.rank();
-  if (!MergeDims(x.dim(adj_x ? rx - 2 : rx - 1), y.dim(adj_y ? ry - 1 : ry - 2)).ok()) {
-    return InvalidArgument("inner dimensions differ: x is ", x.ToString(),
-                           adj_x ? " transposed" : "", ", y is ", y.ToString(),
+  const Result<int64_t> inner =
+      MergeDims(x.dim(adj_x ? rx - 2 : rx - 1), y.dim(adj_y ? ry - 1 : ry - 2));
+  if (!inner.ok()) {
+    return InvalidArgument(inner.status().message(), "; inner dimensions differ: x is ",
+                           x.ToString(), adj_x ? " transposed" : "", ", y is ", y.ToString(),
                            adj_y ? " transposed" : "");
   }
   const bool broadcasts = c.node().op_name() != "BatchMatMul";

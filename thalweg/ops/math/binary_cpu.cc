@@ -3,6 +3,7 @@
 
 #include "thalweg/compute/ew/special.h"
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/kernel/made_texts.h"
 
 using thalweg::compute::BinaryOp;
 
@@ -19,12 +20,15 @@ Status JoinStrings(Context& ctx) {
   ASSIGN_OR_RETURN(Tensor * out,
                    ctx.AllocateOutput(0, DType::kString, Shape(broadcast.output_dims())));
   std::string* to = out->mutable_data<std::string>();
+  TextMeter meter(ctx.allocator(), *out);
   const int last = broadcast.rank() - 1;
   compute::RowCursor row(broadcast, 0);
   for (int64_t r = 0; r < broadcast.rows(); ++r, row.Next()) {
     for (int64_t i = 0; i < broadcast.inner(); ++i) {
-      *to++ = a[row.offset(0) + i * broadcast.stride(0, last)] +
-              b[row.offset(1) + i * broadcast.stride(1, last)];
+      const std::string& left = a[row.offset(0) + i * broadcast.stride(0, last)];
+      const std::string& right = b[row.offset(1) + i * broadcast.stride(1, last)];
+      if (!meter.Take(left.size() + right.size())) return meter.status();
+      *to++ = left + right;
     }
   }
   return OkStatus();

@@ -2,11 +2,11 @@
 // EinsumEquation: "ij,...jk->...ik" read into labels.
 //
 //   ASSIGN_OR_RETURN(const EinsumEquation equation, EinsumEquation::Parse("ij,jk->ik"));
-//   ASSIGN_OR_RETURN(const EinsumLabels labels, equation.Expand({2, 2}));     // ranks of the
-//   inputs
+//   ASSIGN_OR_RETURN(const EinsumLabels labels, equation.Expand({2, 2}));  // ranks of the inputs
 //
 // A label is any one character but the dot; kEllipsis stands for "...", the dimensions that
-// broadcast. Errors: InvalidArgument, with TensorFlow's words where users look for them.
+// broadcast.
+// Errors: InvalidArgument, with TensorFlow's words where users look for them.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/fused_ops.h"
-#include "thalweg/kernel/packed_weight.h"
 #include "thalweg/ops/math/matmul_kernel.h"
+#include "thalweg/resources/packed_weight.h"
 
 namespace thalweg {
 namespace {
@@ -26,7 +26,7 @@ class FusedMatMulCpu : public Kernel {
   Status Compute(Context& ctx) override {
     Status status = Run(ctx);
     if (status.ok() || fused_from_.empty()) return status;
-    return status.WithContext(StrCat("made of ", fused_from_));
+    return status.WithContext(fused_from_);
   }
 
  private:

@@ -21,12 +21,14 @@ struct MatMulAttrs {
 
   Result<compute::GemmShape> ShapeOf(const Tensor& a, const Tensor& b) const {
     if (a.rank() != 2 || b.rank() != 2) {
-      return InvalidArgument("a and b must be matrices, a is ", a.shape(), ", b is ", b.shape());
+      return InvalidArgument("In[", a.rank() != 2 ? 0 : 1, "] is not a matrix; a is ", a.shape(),
+                             ", b is ", b.shape());
     }
     const int64_t m = a.dim(transpose_a ? 1 : 0), k = a.dim(transpose_a ? 0 : 1);
     const int64_t n = b.dim(transpose_b ? 0 : 1);
     if (b.dim(transpose_b ? 1 : 0) != k) {
-      return InvalidArgument("inner dimensions differ: a is ", a.shape(),
+      return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape(), ", In[1]: ", b.shape(),
+                             "; inner dimensions differ: a is ", a.shape(),
                              transpose_a ? " transposed" : "", ", b is ", b.shape(),
                              transpose_b ? " transposed" : "");
     }

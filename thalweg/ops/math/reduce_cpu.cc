@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/ew/complex_parts.h"
 #include "thalweg/compute/reduce/reduce.h"
+#include "thalweg/graph/reduction_axes.h"
 #include "thalweg/kernel/element_wise.h"
-#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
 using compute::ReduceOp;
-
-// The axes from the front, of a tensor of any shape; InvalidArgument when one is out of range or
-// given twice.
-Result<Dims> AxesOf(const Tensor& axes, int rank) {
-  Dims found;
-  for (int64_t i = 0; i < axes.num_elements(); ++i) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), rank, "reduction axis"));
-    if (std::find(found.begin(), found.end(), axis) != found.end()) {
-      return InvalidArgument("reduction axis ", axis, " is given twice");
-    }
-    found.push_back(axis);
-  }
-  return found;
-}
 
 template <ReduceOp Op>
 class ReduceCpu : public Kernel {
@@ -29,13 +15,14 @@ class ReduceCpu : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<ReduceCpu>();
     ASSIGN_OR_RETURN(kernel->keep_dims_, c.Attr<bool>("keep_dims"));
+    kernel->may_repeat_ = TakesAxesTwice(c.node().graph());
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
     const Shape shape = x.shape();
-    ASSIGN_OR_RETURN(const Dims axes, AxesOf(ctx.input(1), shape.rank()));
+    ASSIGN_OR_RETURN(const Dims axes, ReductionAxes(ctx.input(1), shape.rank(), may_repeat_));
     if (axes.size() == 0) {
       ctx.set_output(0, x);
       return OkStatus();
@@ -50,6 +37,7 @@ class ReduceCpu : public Kernel {
 
  private:
   bool keep_dims_ = false;
+  bool may_repeat_ = false;
 };
 
 // The type in which norms of elements of this type are made: floats for halves; integers wrap in
@@ -66,13 +54,14 @@ class EuclideanNormCpu : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<EuclideanNormCpu>();
     ASSIGN_OR_RETURN(kernel->keep_dims_, c.Attr<bool>("keep_dims"));
+    kernel->may_repeat_ = TakesAxesTwice(c.node().graph());
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
     const Shape shape = x.shape();
-    ASSIGN_OR_RETURN(const Dims axes, AxesOf(ctx.input(1), shape.rank()));
+    ASSIGN_OR_RETURN(const Dims axes, ReductionAxes(ctx.input(1), shape.rank(), may_repeat_));
     ASSIGN_OR_RETURN(const compute::Reduction reduction,
                      compute::Reduction::Make(shape.dims(), axes));
     const Shape out_shape(reduction.OutputDims(keep_dims_));
@@ -110,6 +99,7 @@ class EuclideanNormCpu : public Kernel {
   }
 
   bool keep_dims_ = false;
+  bool may_repeat_ = false;
 };
 
 template <ReduceOp Op>

@@ -2,20 +2,17 @@
 // Reductions along some dimensions: Sum, Mean, Prod, EuclideanNorm, Max, Min, All, Any.
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
+#include "thalweg/graph/reduction_axes.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
-// Which dimensions are reduced; InvalidArgument for an axis that is out of range or given twice.
-Result<std::vector<bool>> ReducedDims(const Tensor& axes, int rank) {
+// Which dimensions are reduced.
+Result<std::vector<bool>> ReducedDims(const Node& node, const Tensor& axes, int rank) {
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
-  for (int64_t i = 0; i < axes.num_elements(); ++i) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), rank, "reduction axis"));
-    if (reduced[axis]) return InvalidArgument("reduction axis ", axis, " is given twice");
-    reduced[axis] = true;
-  }
+  ASSIGN_OR_RETURN(const Dims found, ReductionAxes(axes, rank, TakesAxesTwice(node.graph())));
+  for (const int64_t axis : found) reduced[static_cast<size_t>(axis)] = true;
   return reduced;
 }
 
@@ -28,12 +25,13 @@ Status ReduceShape(ShapeContext& c) {
   if (axes.empty()) {
     const int64_t count = axes_shape.num_elements();
     if (keep) c.set_output(0, PartialShape::OfRank(x.rank()));
-    if (!keep && count >= 0 && count <= x.rank()) {
+    const bool each_once = count <= 1 || !TakesAxesTwice(c.node().graph());
+    if (!keep && count >= 0 && count <= x.rank() && each_once) {
       c.set_output(0, PartialShape::OfRank(x.rank() - static_cast<int>(count)));
     }
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(axes, x.rank()));
+  ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(c.node(), axes, x.rank()));
   Dims dims;
   for (int d = 0; d < x.rank(); ++d) {
     if (!reduced[d]) dims.push_back(x.dim(d));
@@ -48,7 +46,7 @@ Output KeptShape(GradientContext& c, GradientMath& m) {
   const PartialShape& x = c.input(0).shape();
   const Tensor axes = ShapeContext(c.node()).InputValue(1);
   if (x.IsFullyDefined() && !axes.empty()) {
-    Result<std::vector<bool>> reduced = ReducedDims(axes, x.rank());
+    Result<std::vector<bool>> reduced = ReducedDims(c.node(), axes, x.rank());
     if (!reduced.ok()) {
       c.b().Fail(reduced.status());
       return {};

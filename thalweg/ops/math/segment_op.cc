@@ -101,7 +101,7 @@ Status UnsortedSumGradient(GradientContext& c) {
 
 // The product of the other rows of the segment: the product divided by the row, or, where the row
 // is the only zero, the product of those that are not.
-Status ProdGradient(GradientContext& c) {
+Status SegmentProdGradient(GradientContext& c) {
   GradientMath m(c);
   const bool sorted = c.node().num_inputs() == 2;
   const Output data = c.input(0), ids = c.input(1);
@@ -123,7 +123,7 @@ Status ProdGradient(GradientContext& c) {
 }
 
 // Elements that are equal to the extremum share its gradient.
-Status ExtremumGradient(GradientContext& c) {
+Status SegmentExtremumGradient(GradientContext& c) {
   GradientMath m(c);
   const bool sorted = c.node().num_inputs() == 2;
   const Output data = c.input(0), ids = c.input(1), grad = c.grad(0);
@@ -147,14 +147,15 @@ THALWEG_OP(segment) {
   };
   sorted("SegmentSum", SegmentSumGradient, "Sums of the rows of each segment.");
   sorted("SegmentMean", SegmentMeanGradient, "Means of the rows of each segment.");
-  sorted("SegmentProd", ProdGradient, "Products of the rows of each segment.");
-  sorted("SegmentMax", ExtremumGradient, "The largest elements of each segment.");
-  sorted("SegmentMin", ExtremumGradient, "The smallest elements of each segment.");
+  sorted("SegmentProd", SegmentProdGradient, "Products of the rows of each segment.");
+  sorted("SegmentMax", SegmentExtremumGradient, "The largest elements of each segment.");
+  sorted("SegmentMin", SegmentExtremumGradient, "The smallest elements of each segment.");
   const auto unsorted = [&](const char* op, GradientFn gradient, const char* doc) {
     registry.Op(op).Shape(UnsortedShape).Gradient(gradient).Doc(doc);
   };
   unsorted("UnsortedSegmentSum", UnsortedSumGradient, "Sums of the rows with each number.");
-  unsorted("UnsortedSegmentProd", ProdGradient, "Products of the rows with each number.");
-  unsorted("UnsortedSegmentMax", ExtremumGradient, "The largest elements with each number.");
-  unsorted("UnsortedSegmentMin", ExtremumGradient, "The smallest elements with each number.");
+  unsorted("UnsortedSegmentProd", SegmentProdGradient, "Products of the rows with each number.");
+  unsorted("UnsortedSegmentMax", SegmentExtremumGradient, "The largest elements with each number.");
+  unsorted("UnsortedSegmentMin", SegmentExtremumGradient,
+           "The smallest elements with each number.");
 }

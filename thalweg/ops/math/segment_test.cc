@@ -9,26 +9,26 @@
 namespace thalweg {
 namespace {
 
-enum class Fold { kSum, kMean, kProd, kMax, kMin };
+enum class SegmentFold { kSum, kMean, kProd, kMax, kMin };
 
 template <class V>
-V Combined(Fold fold, V a, V b) {
+V Combined(SegmentFold fold, V a, V b) {
   if constexpr (std::is_same_v<V, double>) {
-    if (fold == Fold::kMax) return std::max(a, b);
-    if (fold == Fold::kMin) return std::min(a, b);
+    if (fold == SegmentFold::kMax) return std::max(a, b);
+    if (fold == SegmentFold::kMin) return std::min(a, b);
   }
-  return fold == Fold::kProd ? a * b : a + b;
+  return fold == SegmentFold::kProd ? a * b : a + b;
 }
 
 template <class V>
-void Segments(RefCall<V>& r, Fold fold, int64_t segments) {
+void Segments(RefCall<V>& r, SegmentFold fold, int64_t segments) {
   const Array<V>&data = r.in[0], &ids = r.in[1];
   const int64_t inner = ids.size() == 0 ? 1 : data.size() / ids.size();
   Dims dims = {segments};
   for (int d = ids.shape.rank(); d < data.shape.rank(); ++d) dims.push_back(data.shape.dim(d));
   Array<V> out{Shape(dims)};
   std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
-  if (fold == Fold::kProd) std::fill(out.values.begin(), out.values.end(), V(1));
+  if (fold == SegmentFold::kProd) std::fill(out.values.begin(), out.values.end(), V(1));
   for (int64_t i = 0; i < ids.size(); ++i) {
     const auto id = static_cast<int64_t>(std::real(ids[i]));
     if (id < 0) continue;
@@ -39,7 +39,7 @@ void Segments(RefCall<V>& r, Fold fold, int64_t segments) {
       to = first ? from : Combined(fold, to, from);
     }
   }
-  for (int64_t id = 0; fold == Fold::kMean && id < segments; ++id) {
+  for (int64_t id = 0; fold == SegmentFold::kMean && id < segments; ++id) {
     for (int64_t k = 0; k < inner && counts[id] > 0; ++k) {
       out[id * inner + k] /= static_cast<double>(counts[id]);
     }
@@ -47,9 +47,9 @@ void Segments(RefCall<V>& r, Fold fold, int64_t segments) {
   r.out = {out};
 }
 
-void SortedSegments(const char* op, Fold fold) {
+void SortedSegments(const char* op, SegmentFold fold) {
   const auto x = [fold](std::initializer_list<int64_t> dims) {
-    return fold == Fold::kMean ? In(dims) : In(dims).Distinct();
+    return fold == SegmentFold::kMean ? In(dims) : In(dims).Distinct();
   };
   const AttrMap int64 = {{"Tindices", DType::kInt64}}, int32 = {{"Tindices", DType::kInt32}};
   OpCase(op)
@@ -71,14 +71,14 @@ void SortedSegments(const char* op, Fold fold) {
 }
 
 TEST(SegmentTest, Sorted) {
-  SortedSegments("SegmentSum", Fold::kSum);
-  SortedSegments("SegmentProd", Fold::kProd);
-  SortedSegments("SegmentMax", Fold::kMax);
-  SortedSegments("SegmentMin", Fold::kMin);
-  SortedSegments("SegmentMean", Fold::kMean);
+  SortedSegments("SegmentSum", SegmentFold::kSum);
+  SortedSegments("SegmentProd", SegmentFold::kProd);
+  SortedSegments("SegmentMax", SegmentFold::kMax);
+  SortedSegments("SegmentMin", SegmentFold::kMin);
+  SortedSegments("SegmentMean", SegmentFold::kMean);
 }
 
-void UnsortedSegments(const char* op, Fold fold) {
+void UnsortedSegments(const char* op, SegmentFold fold) {
   const auto x = [](std::initializer_list<int64_t> dims) { return In(dims).Distinct(); };
   const AttrMap int64 = {{"Tindices", DType::kInt64}}, int32 = {{"Tindices", DType::kInt32}};
   OpCase(op)
@@ -106,20 +106,20 @@ TEST(SegmentTest, SegmentsWithoutElementsTakeNoMemory) {
 }
 
 TEST(SegmentTest, Unsorted) {
-  UnsortedSegments("UnsortedSegmentSum", Fold::kSum);
-  UnsortedSegments("UnsortedSegmentProd", Fold::kProd);
-  UnsortedSegments("UnsortedSegmentMax", Fold::kMax);
-  UnsortedSegments("UnsortedSegmentMin", Fold::kMin);
+  UnsortedSegments("UnsortedSegmentSum", SegmentFold::kSum);
+  UnsortedSegments("UnsortedSegmentProd", SegmentFold::kProd);
+  UnsortedSegments("UnsortedSegmentMax", SegmentFold::kMax);
+  UnsortedSegments("UnsortedSegmentMin", SegmentFold::kMin);
 }
 
 TEST(SegmentTest, ProductsWithZeros) {
   OpCase("UnsortedSegmentProd")
-      .Reference([](auto& r) { Segments(r, Fold::kProd, 3); })
+      .Reference([](auto& r) { Segments(r, SegmentFold::kProd, 3); })
       .Try({In({6}, {0, 2, 3, 0, 0, 5}), In({6}, {0, 0, 0, 1, 1, 2}), In({}, {3})},
            {{"Tindices", DType::kInt64}})
       .Run();
   OpCase("SegmentProd")
-      .Reference([](auto& r) { Segments(r, Fold::kProd, 4); })
+      .Reference([](auto& r) { Segments(r, SegmentFold::kProd, 4); })
       .ShapesFromValues("the last id says how many segments there are")
       .Try({In({7}, {0, 2, 3, 0, 0, 5, 4}), In({7}, {0, 0, 0, 1, 1, 3, 3})},
            {{"Tindices", DType::kInt64}})

@@ -1,46 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
+#include <type_traits>
 
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/kernel/made_texts.h"
 
 namespace thalweg {
 namespace {
 
-// Elements that are objects.
-template <class T>
-void SelectObjects(const compute::Broadcast& broadcast, const bool* condition, const T* a,
-                   const T* b, T* out) {
+// f(the element that is chosen) for every element of the output.
+template <class T, class F>
+void ForEachChosen(const compute::Broadcast& broadcast, const bool* condition, const T* a,
+                   const T* b, const F& f) {
   const int last = broadcast.rank() - 1;
   compute::RowCursor row(broadcast, 0);
   for (int64_t r = 0; r < broadcast.rows(); ++r, row.Next()) {
     for (int64_t i = 0; i < broadcast.inner(); ++i) {
-      *out++ = condition[row.offset(0) + i * broadcast.stride(0, last)]
-                   ? a[row.offset(1) + i * broadcast.stride(1, last)]
-                   : b[row.offset(2) + i * broadcast.stride(2, last)];
+      f(condition[row.offset(0) + i * broadcast.stride(0, last)]
+            ? a[row.offset(1) + i * broadcast.stride(1, last)]
+            : b[row.offset(2) + i * broadcast.stride(2, last)]);
     }
   }
 }
 
+// Elements that are objects.
+template <class T>
+Status SelectObjects(Context& ctx, const compute::Broadcast& broadcast, Tensor& out) {
+  const bool* const mask = ctx.input(0).data<bool>();
+  const T *const a = ctx.input(1).data<T>(), *const b = ctx.input(2).data<T>();
+  if constexpr (std::is_same_v<T, std::string>) {
+    size_t bytes = 0;  // of at most as many strings as there is room for
+    ForEachChosen(broadcast, mask, a, b,
+                  [&](const T& text) { bytes += TextHeapBytes(text.size()); });
+    RETURN_IF_ERROR(ClaimTextHeap(ctx.allocator(), out, bytes));
+  }
+  T* to = out.mutable_data<T>();
+  ForEachChosen(broadcast, mask, a, b, [&](const T& chosen) { *to++ = chosen; });
+  return OkStatus();
+}
+
 Status RunSelect(Context& ctx, const compute::Broadcast& broadcast) {
   const Tensor &condition = ctx.input(0), &a = ctx.input(1), &b = ctx.input(2);
-  const bool* mask = condition.data<bool>();
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, a.dtype(), Shape(broadcast.output_dims())));
   switch (a.dtype()) {
     case DType::kString:
-      SelectObjects(broadcast, mask, a.data<std::string>(), b.data<std::string>(),
-                    out->mutable_data<std::string>());
-      return OkStatus();
+      return SelectObjects<std::string>(ctx, broadcast, *out);
     case DType::kResource:
-      SelectObjects(broadcast, mask, a.data<ResourceHandle>(), b.data<ResourceHandle>(),
-                    out->mutable_data<ResourceHandle>());
-      return OkStatus();
+      return SelectObjects<ResourceHandle>(ctx, broadcast, *out);
     case DType::kVariant:
-      SelectObjects(broadcast, mask, a.data<Variant>(), b.data<Variant>(),
-                    out->mutable_data<Variant>());
-      return OkStatus();
+      return SelectObjects<Variant>(ctx, broadcast, *out);
     default:
-      return compute::RunSelect(ctx.work(), DTypeSize(a.dtype()), broadcast, mask, a.raw_data(),
-                                b.raw_data(), out->mutable_raw_data());
+      return compute::RunSelect(ctx.work(), DTypeSize(a.dtype()), broadcast, condition.data<bool>(),
+                                a.raw_data(), b.raw_data(), out->mutable_raw_data());
   }
 }
 

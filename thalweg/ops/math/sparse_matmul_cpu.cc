@@ -24,7 +24,8 @@ class SparseMatMulCpu : public Kernel {
     const int64_t m = a.dim(transpose_a_ ? 1 : 0), k = a.dim(transpose_a_ ? 0 : 1);
     const int64_t n = b.dim(transpose_b_ ? 0 : 1);
     if (b.dim(transpose_b_ ? 1 : 0) != k) {
-      return InvalidArgument("inner dimensions differ: a is ", a.shape(),
+      return InvalidArgument("Matrix size incompatible: a: ", a.shape(), ", b: ", b.shape(),
+                             "; inner dimensions differ: a is ", a.shape(),
                              transpose_a_ ? " transposed" : "", ", b is ", b.shape(),
                              transpose_b_ ? " transposed" : "");
     }

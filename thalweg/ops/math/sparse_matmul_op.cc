@@ -12,9 +12,11 @@ Status SparseMatMulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(1, 2));
   ASSIGN_OR_RETURN(const bool ta, c.Attr<bool>("transpose_a"));
   ASSIGN_OR_RETURN(const bool tb, c.Attr<bool>("transpose_b"));
-  if (!MergeDims(a.dim(ta ? 0 : 1), b.dim(tb ? 1 : 0)).ok()) {
-    return InvalidArgument("inner dimensions differ: a is ", a.ToString(), ta ? " transposed" : "",
-                           ", b is ", b.ToString(), tb ? " transposed" : "");
+  const Result<int64_t> inner = MergeDims(a.dim(ta ? 0 : 1), b.dim(tb ? 1 : 0));
+  if (!inner.ok()) {
+    return InvalidArgument(inner.status().message(), "; inner dimensions differ: a is ",
+                           a.ToString(), ta ? " transposed" : "", ", b is ", b.ToString(),
+                           tb ? " transposed" : "");
   }
   c.set_output(0, PartialShape{a.dim(ta ? 1 : 0), b.dim(tb ? 0 : 1)});
   return OkStatus();

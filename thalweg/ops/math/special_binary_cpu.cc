@@ -19,7 +19,7 @@ Status Broadcasting(Context& ctx, F run) {
 }
 
 template <SpecialBinary Op>
-Status Special(Context& ctx) {
+Status ComputeBinary(Context& ctx) {
   return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
     return compute::RunSpecial(ctx.work(), Op, ctx.input(0).dtype(), broadcast,
                                ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
@@ -61,23 +61,23 @@ Status Betainc(Context& ctx) {
 }
 
 template <SpecialBinary Op>
-void Add(KernelRegistry& registry, std::string_view name, DTypeList types) {
-  for (DType dtype : types) registry.AddFunction<Special<Op>>(name, kCpu, {{"T", dtype}});
+void AddBinary(KernelRegistry& registry, std::string_view name, DTypeList types) {
+  for (DType dtype : types) registry.AddFunction<ComputeBinary<Op>>(name, kCpu, {{"T", dtype}});
 }
 
-constexpr DTypeList kWide = {DType::kFloat, DType::kDouble};
+constexpr DTypeList kWideBinary = {DType::kFloat, DType::kDouble};
 
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(special_binary, cpu) {
-  Add<SpecialBinary::kIgamma>(registry, "Igamma", kWide);
-  Add<SpecialBinary::kIgammaGradA>(registry, "IgammaGradA", kWide);
-  Add<SpecialBinary::kIgammac>(registry, "Igammac", kWide);
-  Add<SpecialBinary::kPolygamma>(registry, "Polygamma", kWide);
-  Add<SpecialBinary::kXlog1py>(registry, "Xlog1py", kFloats);
-  Add<SpecialBinary::kZeta>(registry, "Zeta", kWide);
-  for (DType dtype : kWide) {
+  AddBinary<SpecialBinary::kIgamma>(registry, "Igamma", kWideBinary);
+  AddBinary<SpecialBinary::kIgammaGradA>(registry, "IgammaGradA", kWideBinary);
+  AddBinary<SpecialBinary::kIgammac>(registry, "Igammac", kWideBinary);
+  AddBinary<SpecialBinary::kPolygamma>(registry, "Polygamma", kWideBinary);
+  AddBinary<SpecialBinary::kXlog1py>(registry, "Xlog1py", kFloats);
+  AddBinary<SpecialBinary::kZeta>(registry, "Zeta", kWideBinary);
+  for (DType dtype : kWideBinary) {
     registry.AddFunction<Betainc>("Betainc", kCpu, {{"T", dtype}});
     registry.AddFunction<NextAfter>("NextAfter", kCpu, {{"T", dtype}});
   }

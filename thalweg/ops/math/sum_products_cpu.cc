@@ -150,7 +150,7 @@ class AddProductCpu : public Kernel {
   Status Compute(Context& ctx) override {
     Status status = Run(ctx);
     if (status.ok() || fused_from_.empty()) return status;
-    return status.WithContext(StrCat("made of ", fused_from_));
+    return status.WithContext(fused_from_);
   }
 
  private:

@@ -1,5 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/resources/variant_arithmetic.h"
+
+namespace thalweg {
+namespace {
+
+Status ConjVariants(Context& ctx) {
+  const Tensor& x = ctx.input(0);
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kVariant, x.shape()));
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    const Variant& element = x.data<Variant>()[i];
+    const auto* const value = element.As<ArithmeticVariant>();
+    if (value == nullptr) {
+      return Unimplemented("the conjugate of ",
+                           element.get() == nullptr ? "nothing" : element.get()->TypeName(),
+                           " is not known");
+    }
+    ASSIGN_OR_RETURN(out->mutable_data<Variant>()[i], value->Conjugate(ctx));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace thalweg
 
 using thalweg::compute::BinaryOp;
 using thalweg::compute::UnaryOp;
@@ -9,6 +32,7 @@ THALWEG_KERNEL(unary, cpu) {
   AddUnary<UnaryOp::kAbs>(registry, "Abs", kSignedReals);
   AddUnary<UnaryOp::kSign>(registry, "Sign", kSignedNumbers);
   AddUnary<UnaryOp::kConj>(registry, "Conj", {DType::kComplex64, DType::kComplex128});
+  registry.AddFunction<ConjVariants>("Conj", kCpu, {{"T", DType::kVariant}});
   AddUnary<UnaryOp::kSquare>(registry, "Square", kNumbers);
   AddUnary<UnaryOp::kSqrt>(registry, "Sqrt", kFloatsAndComplex);
   AddUnary<UnaryOp::kRsqrt>(registry, "Rsqrt", kFloatsAndComplex);

@@ -52,11 +52,11 @@ class Conv3DKernel : public Kernel {
 };
 
 template <class K>
-struct MadeConv : K {
+struct MadeConv3d : K {
   using K::K;
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(Slide slide, ParseConv(c, 5));
-    return std::unique_ptr<Kernel>(std::make_unique<MadeConv<K>>(std::move(slide)));
+    return std::unique_ptr<Kernel>(std::make_unique<MadeConv3d<K>>(std::move(slide)));
   }
 };
 
@@ -121,20 +121,21 @@ class BackpropFilterCpu : public Conv3DKernel {
 THALWEG_KERNEL(conv3d, cpu) {
   constexpr KernelCost kCost = KernelCost::kExpensive;
   for (DType dtype : kFloats) {
-    registry.Add<MadeConv<Conv3DCpu>>("Conv3D", kCpu, {{"T", dtype}}).Cost(kCost);
+    registry.Add<MadeConv3d<Conv3DCpu>>("Conv3D", kCpu, {{"T", dtype}}).Cost(kCost);
     for (DType sizes : {DType::kInt32, DType::kInt64}) {
       registry
-          .Add<MadeConv<BackpropInputCpu<true>>>("Conv3DBackpropInputV2", kCpu,
-                                                 {{"T", dtype}, {"Tshape", sizes}})
+          .Add<MadeConv3d<BackpropInputCpu<true>>>("Conv3DBackpropInputV2", kCpu,
+                                                   {{"T", dtype}, {"Tshape", sizes}})
           .Cost(kCost);
     }
-    registry.Add<MadeConv<BackpropFilterCpu<true>>>("Conv3DBackpropFilterV2", kCpu, {{"T", dtype}})
+    registry
+        .Add<MadeConv3d<BackpropFilterCpu<true>>>("Conv3DBackpropFilterV2", kCpu, {{"T", dtype}})
         .Cost(kCost);
   }
   for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf}) {
-    registry.Add<MadeConv<BackpropInputCpu<false>>>("Conv3DBackpropInput", kCpu, {{"T", dtype}})
+    registry.Add<MadeConv3d<BackpropInputCpu<false>>>("Conv3DBackpropInput", kCpu, {{"T", dtype}})
         .Cost(kCost);
-    registry.Add<MadeConv<BackpropFilterCpu<false>>>("Conv3DBackpropFilter", kCpu, {{"T", dtype}})
+    registry.Add<MadeConv3d<BackpropFilterCpu<false>>>("Conv3DBackpropFilter", kCpu, {{"T", dtype}})
         .Cost(kCost);
   }
 }

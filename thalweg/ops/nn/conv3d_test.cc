@@ -23,7 +23,7 @@ void ForEachProduct(const TestSlide& s, F f) {
   });
 }
 
-OpCase Tolerant(const char* op) {
+OpCase TolerantConv3d(const char* op) {
   OpCase made(op);
   made.Tolerance(DType::kHalf, ToleranceOf(OpClass::kConvolution, DType::kHalf))
       .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kConvolution, DType::kBfloat16))
@@ -37,7 +37,7 @@ AttrMap V1(AttrMap attrs) {
 }
 
 TEST(Conv3DTest, Forward) {
-  Tolerant("Conv3D")
+  TolerantConv3d("Conv3D")
       .Reference([](RefCall<double>& r) {
         const TestSlide s(r, r.in[0].shape, r.in[1].shape, r.in[1].shape.dim(4));
         r.out = {Array<double>(s.output)};
@@ -68,7 +68,7 @@ void InputGradReference(RefCall<double>& r, const Shape& image) {
 }
 
 TEST(Conv3DTest, BackpropInput) {
-  Tolerant("Conv3DBackpropInputV2")
+  TolerantConv3d("Conv3DBackpropInputV2")
       .Reference([](RefCall<double>& r) { InputGradReference(r, ShapeFrom(r.in[0])); })
       .Try({In({5}, {2, 3, 4, 5, 2}), In({2, 3, 2, 2, 3}), In({2, 3, 4, 5, 3})},
            SlideAttrs(3, 1, "SAME"))
@@ -79,7 +79,7 @@ TEST(Conv3DTest, BackpropInput) {
       .Bad({In({4}, {1, 3, 3, 3}), In({2, 2, 2, 2, 3}), In({1, 2, 2, 2, 3})},
            SlideAttrs(3, 1, "VALID"), Code::kInvalidArgument, "")
       .Run();
-  Tolerant("Conv3DBackpropInput")
+  TolerantConv3d("Conv3DBackpropInput")
       .Reference([](RefCall<double>& r) { InputGradReference(r, r.in[0].shape); })
       .Try({In({1, 3, 4, 3, 2}), In({2, 3, 2, 2, 3}), In({1, 3, 4, 3, 3})},
            V1(SlideAttrs(3, 1, "SAME")))
@@ -95,7 +95,7 @@ void FilterGradReference(RefCall<double>& r, const Shape& filter) {
 }
 
 TEST(Conv3DTest, BackpropFilter) {
-  Tolerant("Conv3DBackpropFilterV2")
+  TolerantConv3d("Conv3DBackpropFilterV2")
       .Reference([](RefCall<double>& r) { FilterGradReference(r, ShapeFrom(r.in[1])); })
       .Try({In({2, 3, 4, 5, 2}), In({5}, {2, 3, 2, 2, 3}), In({2, 3, 4, 5, 3})},
            SlideAttrs(3, 1, "SAME"))
@@ -106,7 +106,7 @@ TEST(Conv3DTest, BackpropFilter) {
       .Bad({In({1, 3, 3, 3, 2}), In({5}, {2, 2, 2, 2, 3}), In({1, 3, 3, 3, 3})},
            SlideAttrs(3, 1, "VALID"), Code::kInvalidArgument, "out_backprop")
       .Run();
-  Tolerant("Conv3DBackpropFilter")
+  TolerantConv3d("Conv3DBackpropFilter")
       .Reference([](RefCall<double>& r) { FilterGradReference(r, r.in[1].shape); })
       .Try({In({1, 3, 4, 3, 2}), In({2, 3, 2, 2, 3}), In({1, 3, 4, 3, 3})},
            V1(SlideAttrs(3, 1, "SAME")))

@@ -6,8 +6,8 @@
 
 #include "thalweg/compute/conv/conv2d.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/packed_weight.h"
 #include "thalweg/ops/nn/window_kernel.h"
+#include "thalweg/resources/packed_weight.h"
 
 namespace thalweg {
 

@@ -8,7 +8,7 @@
 namespace thalweg {
 namespace {
 
-struct Sizes {
+struct DepthwiseSizes {
   compute::DepthwiseShape conv;
   Shape output;
 };
@@ -18,7 +18,7 @@ class DepthwiseKernel : public Kernel {
   explicit DepthwiseKernel(Slide slide) : slide_(std::move(slide)) {}
 
  protected:
-  Result<Sizes> SizesOf(const Shape& image, const Shape& filter) const {
+  Result<DepthwiseSizes> SizesOf(const Shape& image, const Shape& filter) const {
     if (image.rank() != 4 || filter.rank() != 4) {
       return InvalidArgument("input and filter must have 4 dimensions, got ", image.ToString(),
                              " and ", filter.ToString());
@@ -36,9 +36,9 @@ class DepthwiseKernel : public Kernel {
     }
     const Shape shape = SlidOutput(slide.format, image.dim(0), out, windows);
     RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
-    return Sizes{{image.dim(0), windows[1], windows[2], in, filter.dim(3)}, shape};
+    return DepthwiseSizes{{image.dim(0), windows[1], windows[2], in, filter.dim(3)}, shape};
   }
-  static Status CheckGrad(const Sizes& sizes, const Tensor& grad) {
+  static Status CheckGrad(const DepthwiseSizes& sizes, const Tensor& grad) {
     if (grad.shape() == sizes.output) return OkStatus();
     return InvalidArgument("out_backprop must have the shape of the output, ",
                            sizes.output.ToString(), ", got ", grad.shape());
@@ -63,7 +63,7 @@ class DepthwiseCpu : public DepthwiseKernel {
  private:
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &filter = ctx.input(1);
-    ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(image.shape(), filter.shape()));
+    ASSIGN_OR_RETURN(const DepthwiseSizes sizes, SizesOf(image.shape(), filter.shape()));
     ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, slide_.format, image));
     return WriteOutput(ctx, slide_.format, 0, image.dtype(), sizes.output, [&](void* y) {
       return compute::Depthwise(ctx.work(), image.dtype(), sizes.conv, last.raw_data(),
@@ -72,7 +72,7 @@ class DepthwiseCpu : public DepthwiseKernel {
   }
 };
 
-class BackpropInputCpu : public DepthwiseKernel {
+class DepthwiseBackpropInputCpu : public DepthwiseKernel {
  public:
   using DepthwiseKernel::DepthwiseKernel;
 
@@ -80,7 +80,7 @@ class BackpropInputCpu : public DepthwiseKernel {
   Status Compute(Context& ctx) override {
     const Tensor &filter = ctx.input(1), &grad = ctx.input(2);
     ASSIGN_OR_RETURN(const Shape image, ShapeOf(ctx.input(0), "input_sizes"));
-    ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(image, filter.shape()));
+    ASSIGN_OR_RETURN(const DepthwiseSizes sizes, SizesOf(image, filter.shape()));
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, slide_.format, grad));
     return WriteOutput(ctx, slide_.format, 0, grad.dtype(), image, [&](void* dx) {
@@ -90,7 +90,7 @@ class BackpropInputCpu : public DepthwiseKernel {
   }
 };
 
-class BackpropFilterCpu : public DepthwiseKernel {
+class DepthwiseBackpropFilterCpu : public DepthwiseKernel {
  public:
   using DepthwiseKernel::DepthwiseKernel;
 
@@ -98,7 +98,7 @@ class BackpropFilterCpu : public DepthwiseKernel {
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &grad = ctx.input(2);
     ASSIGN_OR_RETURN(const Shape filter, ShapeOf(ctx.input(1), "filter_sizes"));
-    ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(image.shape(), filter));
+    ASSIGN_OR_RETURN(const DepthwiseSizes sizes, SizesOf(image.shape(), filter));
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(const Tensor image_last, ChannelsLast(ctx, slide_.format, image));
     ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, slide_.format, grad));
@@ -117,12 +117,12 @@ THALWEG_KERNEL(depthwise_conv, cpu) {
     registry.Add<MadeDepthwise<DepthwiseCpu>>("DepthwiseConv2dNative", kCpu, {{"T", dtype}})
         .Cost(KernelCost::kExpensive);
     registry
-        .Add<MadeDepthwise<BackpropInputCpu>>("DepthwiseConv2dNativeBackpropInput", kCpu,
-                                              {{"T", dtype}})
+        .Add<MadeDepthwise<DepthwiseBackpropInputCpu>>("DepthwiseConv2dNativeBackpropInput", kCpu,
+                                                       {{"T", dtype}})
         .Cost(KernelCost::kExpensive);
     registry
-        .Add<MadeDepthwise<BackpropFilterCpu>>("DepthwiseConv2dNativeBackpropFilter", kCpu,
-                                               {{"T", dtype}})
+        .Add<MadeDepthwise<DepthwiseBackpropFilterCpu>>("DepthwiseConv2dNativeBackpropFilter", kCpu,
+                                                        {{"T", dtype}})
         .Cost(KernelCost::kExpensive);
   }
 }

@@ -22,7 +22,7 @@ void ForEachProduct(const TestSlide& s, F f) {
   });
 }
 
-OpCase Tolerant(const char* op) {
+OpCase TolerantDepthwise(const char* op) {
   OpCase made(op);
   made.Tolerance(DType::kHalf, ToleranceOf(OpClass::kConvolution, DType::kHalf))
       .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kConvolution, DType::kBfloat16))
@@ -35,7 +35,7 @@ TEST(DepthwiseConvTest, Forward) {
   padded.Set("explicit_paddings", Index{0, 0, 2, 1, 0, 3, 0, 0});
   AttrMap negative = padded;
   negative.Set("explicit_paddings", Index{0, 0, -2, 1, 0, 3, 0, 0});
-  Tolerant("DepthwiseConv2dNative")
+  TolerantDepthwise("DepthwiseConv2dNative")
       .Reference([](RefCall<double>& r) {
         const Shape& f = r.in[1].shape;
         const TestSlide s(r, r.in[0].shape, f, f.dim(2) * f.dim(3));
@@ -60,7 +60,7 @@ TEST(DepthwiseConvTest, Forward) {
 }
 
 TEST(DepthwiseConvTest, BackpropInput) {
-  Tolerant("DepthwiseConv2dNativeBackpropInput")
+  TolerantDepthwise("DepthwiseConv2dNativeBackpropInput")
       .Reference([](RefCall<double>& r) {
         const Shape& f = r.in[1].shape;
         const TestSlide s(r, ShapeFrom(r.in[0]), f, f.dim(2) * f.dim(3));
@@ -82,7 +82,7 @@ TEST(DepthwiseConvTest, BackpropInput) {
 }
 
 TEST(DepthwiseConvTest, BackpropFilter) {
-  Tolerant("DepthwiseConv2dNativeBackpropFilter")
+  TolerantDepthwise("DepthwiseConv2dNativeBackpropFilter")
       .Reference([](RefCall<double>& r) {
         const Shape f = ShapeFrom(r.in[1]);
         const TestSlide s(r, r.in[0].shape, f, f.dim(2) * f.dim(3));

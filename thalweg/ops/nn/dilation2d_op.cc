@@ -24,7 +24,7 @@ Status DilationShape(ShapeContext& c) {
 }
 
 template <int Input, int Rank>
-Status LikeInputShape(ShapeContext& c) {
+Status DilatedInputShape(ShapeContext& c) {
   RETURN_IF_ERROR(ParseDilation(c).status());
   RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
   ASSIGN_OR_RETURN(const PartialShape shape, c.InputWithRank(Input, Rank));
@@ -53,11 +53,11 @@ THALWEG_OP(dilation2d) {
       .Gradient(DilationGradient)
       .Doc("The largest of input + filter in each window: grey-scale dilation.");
   registry.Op("Dilation2DBackpropInput")
-      .Shape(LikeInputShape<0, 4>)
+      .Shape(DilatedInputShape<0, 4>)
       .NotDifferentiable("TensorFlow has no gradient of it either")
       .Doc("The gradient of Dilation2D by its input.");
   registry.Op("Dilation2DBackpropFilter")
-      .Shape(LikeInputShape<1, 3>)
+      .Shape(DilatedInputShape<1, 3>)
       .NotDifferentiable("TensorFlow has no gradient of it either")
       .Doc("The gradient of Dilation2D by its filter.");
 }

@@ -84,7 +84,7 @@ Values Resized(const Values& x, const Values& size, bool align) {
   return out;
 }
 
-void Reference(RefCall<double>& r) {
+void PaddedReference(RefCall<double>& r) {
   const bool resizes = r.in.size() == 4, reflect = r.Attr<std::string>("mode") == "REFLECT";
   Values x = r.in[0];
   if (resizes) x = Resized(x, r.in[1], r.Attr<bool>("resize_align_corners"));
@@ -107,11 +107,11 @@ In Paddings(double top, double bottom, double left, double right) {
   return In({4, 2}, {0, 0, top, bottom, left, right, 0, 0});
 }
 
-OpCase Tolerant(const char* op) {
+OpCase TolerantPadded(const char* op) {
   OpCase made(op);
   made.Tolerance(DType::kHalf, 2 * ToleranceOf(OpClass::kConvolution, DType::kHalf))
       .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kConvolution, DType::kBfloat16))
-      .Reference(Reference);
+      .Reference(PaddedReference);
   return made;
 }
 
@@ -120,7 +120,7 @@ TEST(FusedPadConv2DTest, Pad) {
   const auto reflect = Attrs("REFLECT", 1, 1, "VALID"),
              symmetric = Attrs("SYMMETRIC", 1, 1, "SAME");
   constexpr Code kBad = Code::kInvalidArgument;
-  Tolerant("FusedPadConv2D")
+  TolerantPadded("FusedPadConv2D")
       .Try({image, Paddings(1, 2, 2, 0), filter}, reflect)
       .Try({image, Paddings(4, 4, 5, 5), filter}, reflect)  // the longest borders
       .Try({image, Paddings(5, 5, 6, 6), filter}, symmetric)
@@ -149,7 +149,7 @@ TEST(FusedPadConv2DTest, ResizeAndPad) {
              symmetric = Attrs("SYMMETRIC", 1, 1, "SAME");
   const auto size = [](double rows, double columns) { return In({2}, {rows, columns}); };
   constexpr Code kBad = Code::kInvalidArgument;
-  Tolerant("FusedResizeAndPadConv2D")
+  TolerantPadded("FusedResizeAndPadConv2D")
       .Try({image, size(7, 4), Paddings(1, 2, 2, 0), filter}, reflect)
       .Try({image, size(7, 4), Paddings(6, 0, 0, 3), filter}, Aligned(reflect))
       .Try({image, size(5, 6), Paddings(0, 0, 0, 0), filter}, symmetric)

@@ -8,9 +8,9 @@ namespace {
 using compute::RealRange;
 using compute::Transpose;
 
-constexpr ProductKind kPlain{}, kBias{.bias = true}, kRelu{.bias = true, .relu = true},
-    kRequantize{.bias = true, .requantize = true},
-    kReluRequantize{.bias = true, .relu = true, .requantize = true},
+constexpr ProductKind kProductPlain{}, kProductBias{.bias = true},
+    kProductRelu{.bias = true, .relu = true}, kProductRequantize{.bias = true, .requantize = true},
+    kProductReluRequantize{.bias = true, .relu = true, .requantize = true},
     kDequantize{.bias = true, .dequantize = true};
 
 template <const ProductKind& kKind>
@@ -129,13 +129,13 @@ void AddWithBias(KernelRegistry& registry, std::string_view op, DType to, bool a
 }  // namespace thalweg
 
 THALWEG_KERNEL(quantized_matmul, cpu) {
-  registry.Add<QuantizedMatMulCpu<kPlain>>(
+  registry.Add<QuantizedMatMulCpu<kProductPlain>>(
       "QuantizedMatMul", kCpu,
       {{"T1", DType::kQuint8}, {"T2", DType::kQuint8}, {"Toutput", DType::kQint32}});
-  AddWithBias<kBias>(registry, "QuantizedMatMulWithBias", DType::kQint32);
-  AddWithBias<kRelu>(registry, "QuantizedMatMulWithBiasAndRelu", DType::kQint32, false);
-  AddWithBias<kRequantize>(registry, "QuantizedMatMulWithBiasAndRequantize", DType::kQuint8);
-  AddWithBias<kReluRequantize>(registry, "QuantizedMatMulWithBiasAndReluAndRequantize",
-                               DType::kQuint8);
+  AddWithBias<kProductBias>(registry, "QuantizedMatMulWithBias", DType::kQint32);
+  AddWithBias<kProductRelu>(registry, "QuantizedMatMulWithBiasAndRelu", DType::kQint32, false);
+  AddWithBias<kProductRequantize>(registry, "QuantizedMatMulWithBiasAndRequantize", DType::kQuint8);
+  AddWithBias<kProductReluRequantize>(registry, "QuantizedMatMulWithBiasAndReluAndRequantize",
+                                      DType::kQuint8);
   AddWithBias<kDequantize>(registry, "QuantizedMatMulWithBiasAndDequantize", DType::kFloat);
 }

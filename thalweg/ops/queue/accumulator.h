@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accumulator: adds up gradients of several steps until somebody takes their mean or sum. Gradients
 // of steps before the accumulator's own global step are stale and dropped; each take moves that
-// step on by one. Takes wait, in their order, until enough gradients are there. Errors:
-// InvalidArgument when dtype or shape of a gradient is not the accumulator's. Threads: any.
+// step on by one. Takes wait, in their order, until enough gradients are there.
+// Errors: InvalidArgument when dtype or shape of a gradient is not the accumulator's.
+// Threads: any.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "thalweg/kernel/wait_lines.h"
+#include "thalweg/resources/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {

@@ -5,7 +5,7 @@
 namespace thalweg {
 namespace {
 
-constexpr std::string_view kWhy = "what is in an accumulator comes from other steps";
+constexpr std::string_view kWhyAccumulator = "what is in an accumulator comes from other steps";
 
 Status HandleOutput(ShapeContext& c) {
   const bool is_reference = c.node().output_type(0) == DType::kString;
@@ -36,7 +36,7 @@ Status SparseTakeShape(ShapeContext& c) {
 
 THALWEG_OP(accumulator) {
   const auto add = [&](std::string_view name, ShapeFn shape, std::string_view doc) {
-    registry.Op(name).Shape(shape).NotDifferentiable(kWhy).Doc(doc);
+    registry.Op(name).Shape(shape).NotDifferentiable(kWhyAccumulator).Doc(doc);
   };
   constexpr std::string_view kMaker = "Adds up gradients until they are taken.";
   add("ConditionalAccumulator", HandleOutput, kMaker);

@@ -45,15 +45,21 @@ Status Barrier::CheckInsert(int64_t component, const Tensor& keys, const Tensor&
   if (keys.rank() != 1) {
     return InvalidArgument("keys must be a vector, got shape ", keys.shape());
   }
-  const PartialShape expected =
-      PartialShape{keys.dim(0)}.Concatenate(PartialShape(spec_.shapes[c]));
-  if (!expected.Admits(values.shape())) {
-    return InvalidArgument("Shape mismatch in tuple component ", component, ". Expected ", expected,
-                           ", got ", values.shape());
+  if (values.rank() == 0 || values.dim(0) != keys.dim(0)) {
+    return InvalidArgument("values must have one row for each of the ", keys.dim(0),
+                           " keys, got shape ", values.shape());
   }
-  if (keys.dim(0) > 0 && values.num_elements() == 0) {
+  if (keys.dim(0) == 0) return OkStatus();  // rows of no keys may have any shape
+  if (values.num_elements() == 0) {
     return InvalidArgument("Tensors with no elements are not supported ", spec_.name,
                            ": received shape ", values.shape());
+  }
+  Dims dims = values.shape().dims();
+  dims.erase(0);
+  const Shape row(dims);
+  if (row != spec_.shapes[c]) {
+    return InvalidArgument("Shape mismatch in tuple component ", component, ". Expected ",
+                           spec_.shapes[c], ", got ", row);
   }
   return OkStatus();
 }

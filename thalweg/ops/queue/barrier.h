@@ -10,7 +10,8 @@
 // elements may still be completed; closing with cancel drops these.
 // Errors: InvalidArgument for what does not fit; Cancelled from an Insert after Close and from a
 // second Close; OutOfRange from a take that can no longer get its elements. An Insert that fails
-// changes nothing. Threads: any.
+// changes nothing.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/kernel/wait_lines.h"
+#include "thalweg/resources/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {

@@ -27,6 +27,11 @@ Result<Barrier::Spec> ReadSpec(const KernelConstruction& c, std::string name) {
                            " components, ", shapes.size(), " shapes");
   }
   for (const PartialShape& shape : shapes) {
+    // A shape of which nothing is known is that of a scalar, as TensorFlow has it.
+    if (!shape.known_rank()) {
+      spec.shapes.emplace_back();
+      continue;
+    }
     if (!shape.IsFullyDefined()) {
       return InvalidArgument("Shape ", shape, " is not fully defined");
     }

@@ -20,7 +20,7 @@ Status InsertShape(ShapeContext& c) {
 }
 
 // How many elements come is known only when they come: a closed barrier gives what it has.
-Status TakeShape(ShapeContext& c) {
+Status BarrierTakeShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
   c.set_output(0, PartialShape{-1});
   c.set_output(1, PartialShape{-1});
@@ -44,7 +44,7 @@ THALWEG_OP(barrier) {
   };
   add("Barrier", ReferenceShape, "Elements by key, whose components come one by one.");
   add("BarrierInsertMany", InsertShape, "Gives elements, by their keys, one of their components.");
-  add("BarrierTakeMany", TakeShape, "Takes elements that have all their components; waits.");
+  add("BarrierTakeMany", BarrierTakeShape, "Takes elements that have all their components; waits.");
   add("BarrierClose", NoOutputs, "Says that no new keys will be put into a barrier.");
   add("BarrierReadySize", ScalarShape, "How many elements have all their components.");
   add("BarrierIncompleteSize", ScalarShape, "How many elements still lack components.");

@@ -58,7 +58,7 @@ void DefineBatchOps(OpRegistry& registry) {
   }
 }
 
-constexpr const char* kWhy = "its rows come from other steps";
+constexpr const char* kWhyBatch = "its rows come from other steps";
 
 }  // namespace
 }  // namespace thalweg
@@ -67,18 +67,18 @@ THALWEG_OP(batch_function) {
   DefineBatchOps(registry);
   registry.Op("BatchFunction")
       .Shape(UnknownShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyBatch)
       .Doc("Calls the function f once for the rows of concurrent steps; each gets its own back.");
   registry.Op("_GatherBatch")
       .Shape(GatherShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyBatch)
       .Doc("One batch of the rows of concurrent steps, for the one that leads.");
   registry.Op("_ScatterBatch")
       .Shape(ScatterShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyBatch)
       .Doc("Gives each step of a batch its rows of the results.");
   registry.Op("_AwaitBatch")
       .Shape(UnknownShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyBatch)
       .Doc("The rows of the results that another step of the batch computes.");
 }

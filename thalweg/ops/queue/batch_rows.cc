@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/variant.h"
 
 namespace thalweg {
@@ -13,29 +14,33 @@ namespace {
 // Smaller rows are copied: a view would keep the whole batch alive for little.
 constexpr size_t kSmallestView = 4096;
 
-void Copy(DType dtype, const Tensor& from, int64_t begin, Tensor* to, int64_t at, int64_t n) {
-  switch (dtype) {
+Status Copy(Allocator& allocator, const Tensor& from, int64_t begin, Tensor* to, int64_t at,
+            int64_t n) {
+  switch (from.dtype()) {
     case DType::kString:
+      RETURN_IF_ERROR(ClaimCopiesOf(allocator, *to, from, begin, n));
       std::copy_n(from.data<std::string>() + begin, n, to->mutable_data<std::string>() + at);
-      return;
+      return OkStatus();
     case DType::kResource:
       std::copy_n(from.data<ResourceHandle>() + begin, n, to->mutable_data<ResourceHandle>() + at);
-      return;
+      return OkStatus();
     case DType::kVariant:
       std::copy_n(from.data<Variant>() + begin, n, to->mutable_data<Variant>() + at);
-      return;
+      return OkStatus();
     default: {
-      const size_t size = DTypeSize(dtype);
+      const size_t size = DTypeSize(from.dtype());
       std::memcpy(static_cast<char*>(to->mutable_raw_data()) + static_cast<size_t>(at) * size,
                   static_cast<const char*>(from.raw_data()) + static_cast<size_t>(begin) * size,
                   static_cast<size_t>(n) * size);
+      return OkStatus();
     }
   }
 }
 
 // Copies `from` into the lower corner of the part of `to` that begins at element `at` and has shape
 // `shape`, of the same rank.
-void CopyCorner(DType dtype, const Tensor& from, const Shape& shape, Tensor* to, int64_t at) {
+Status CopyCorner(Allocator& allocator, const Tensor& from, const Shape& shape, Tensor* to,
+                  int64_t at) {
   const Shape small = from.shape();
   const int rank = small.rank();
   const int64_t row = rank == 0 ? 1 : small.dim(rank - 1);
@@ -47,8 +52,9 @@ void CopyCorner(DType dtype, const Tensor& from, const Shape& shape, Tensor* to,
       rest /= small.dim(d);
       below *= shape.dim(d);
     }
-    Copy(dtype, from, r * row, to, at + offset, row);
+    RETURN_IF_ERROR(Copy(allocator, from, r * row, to, at + offset, row));
   }
+  return OkStatus();
 }
 
 }  // namespace
@@ -64,7 +70,7 @@ Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i) {
     return batch.Rows(i, i + 1).Reshaped(shape);
   }
   ASSIGN_OR_RETURN(Tensor row, Tensor::Allocate(allocator, dtype, shape));
-  if (n > 0) Copy(dtype, batch, i * n, &row, 0, n);
+  if (n > 0) RETURN_IF_ERROR(Copy(allocator, batch, i * n, &row, 0, n));
   return row;
 }
 
@@ -85,9 +91,9 @@ Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
   for (int64_t i = 0; i < count; ++i) {
     const Tensor& element = every[static_cast<size_t>(i) * stride];
     if (element.num_elements() == n) {
-      Copy(dtype, element, 0, &batch, i * n, n);
+      RETURN_IF_ERROR(Copy(allocator, element, 0, &batch, i * n, n));
     } else {
-      CopyCorner(dtype, element, shape, &batch, i * n);
+      RETURN_IF_ERROR(CopyCorner(allocator, element, shape, &batch, i * n));
     }
   }
   return batch;
@@ -112,7 +118,9 @@ Result<Tensor> RowsLike(Allocator& allocator, const Tensor& like, int64_t rows, 
 Result<Tensor> CutRows(Allocator& allocator, const Tensor& batch, int64_t begin, int64_t end) {
   int64_t n = 0;
   ASSIGN_OR_RETURN(Tensor rows, RowsLike(allocator, batch, end - begin, &n));
-  if (rows.num_elements() > 0) Copy(batch.dtype(), batch, begin * n, &rows, 0, (end - begin) * n);
+  if (rows.num_elements() > 0) {
+    RETURN_IF_ERROR(Copy(allocator, batch, begin * n, &rows, 0, (end - begin) * n));
+  }
   return rows;
 }
 
@@ -125,10 +133,12 @@ Result<Tensor> JoinRows(Allocator& allocator, std::span<const Tensor> parts, int
     const int64_t count = part.num_elements();
     if (count == 0) continue;
     if (first == nullptr) first = &part;
-    Copy(part.dtype(), part, 0, &whole, at, count);
+    RETURN_IF_ERROR(Copy(allocator, part, 0, &whole, at, count));
     at += count;
   }
-  for (; at < whole.num_elements(); at += n) Copy(first->dtype(), *first, 0, &whole, at, n);
+  for (; at < whole.num_elements(); at += n) {
+    RETURN_IF_ERROR(Copy(allocator, *first, 0, &whole, at, n));
+  }
   return whole;
 }
 

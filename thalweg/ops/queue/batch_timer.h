@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // BatchTimer: the clock by which batches of calls close and pieces of them stop being waited for;
-// one in a resource manager, under kBatchTimer. Threads: all calls from any thread.
+// one in a resource manager, under kBatchTimer.
+// Threads: all calls from any thread.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "thalweg/base/timer.h"
-#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/ops/queue/queue_node.h"
+#include "thalweg/resources/wait_lines.h"
 
 namespace thalweg {
 

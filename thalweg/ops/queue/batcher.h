@@ -6,8 +6,9 @@
 //   registry.Add<BatchKernel<RowBatcher>>("Batch", kCpu);
 //
 // Deliver makes the outputs of a task whose batch is closed; the one that came last leads it.
-// Threads: as WaitLines. Errors: InvalidArgument for a call with more rows than a batch, or whose
-// rows are of another shape than those that wait; that call ends alone.
+// Threads: as WaitLines.
+// Errors: InvalidArgument for a call with more rows than a batch, or whose rows are of another
+// shape than those that wait; that call ends alone.
 #pragma once
 
 #include <memory>

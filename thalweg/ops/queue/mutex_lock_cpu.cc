@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/ops/queue/queue_node.h"
+#include "thalweg/resources/wait_lines.h"
 #include "thalweg/tensor/variant.h"
 
 namespace thalweg {

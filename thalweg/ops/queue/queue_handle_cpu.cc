@@ -47,6 +47,7 @@ Status ReadShuffling(const KernelConstruction& c, TensorQueue::Spec* spec) {
   ASSIGN_OR_RETURN(const int64_t seed, c.Attr<int64_t>("seed"));
   ASSIGN_OR_RETURN(const int64_t seed2, c.Attr<int64_t>("seed2"));
   const bool any = seed == 0 && seed2 == 0;
+  spec->has_seeds = !any;
   spec->seed = any ? RandomSeed() : static_cast<uint64_t>(seed);
   spec->seed2 = any ? RandomSeed() : static_cast<uint64_t>(seed2);
   if (spec->min_after_dequeue < 0) {
@@ -78,6 +79,15 @@ Result<TensorQueue::Spec> ReadSpec(const KernelConstruction& c, std::string name
   return spec;
 }
 
+// The same, or for queues that pad, such that one tensor may have both.
+bool AreAlike(const std::vector<PartialShape>& a, const std::vector<PartialShape>& b, bool pads) {
+  if (!pads || a.size() != b.size()) return a == b;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].IsCompatibleWith(b[i])) return false;
+  }
+  return true;
+}
+
 // A queue that another node has made must be what this one would make.
 Status CheckShared(const TensorQueue::Spec& shared, const TensorQueue::Spec& wanted) {
   const auto differs = [&](const char* what, const auto& has, const auto& requested) {
@@ -91,12 +101,17 @@ Status CheckShared(const TensorQueue::Spec& shared, const TensorQueue::Spec& wan
   if (shared.types != wanted.types) {
     return differs("component types", Listed(shared.types), " were " + Listed(wanted.types));
   }
-  if (shared.shapes != wanted.shapes) {
+  if (!AreAlike(shared.shapes, wanted.shapes, wanted.kind == "PaddingFIFOQueue")) {
     return differs("component shapes", Listed(shared.shapes), " were " + Listed(wanted.shapes));
   }
   if (shared.min_after_dequeue != wanted.min_after_dequeue) {
     return differs("min_after_dequeue", shared.min_after_dequeue,
                    StrCat(" was ", wanted.min_after_dequeue));
+  }
+  if (wanted.has_seeds && (shared.seed != wanted.seed || shared.seed2 != wanted.seed2)) {
+    return InvalidArgument("Shared queue '", shared.name, "' has random seeds (", shared.seed, ", ",
+                           shared.seed2, ") but requested seeds are (", wanted.seed, ", ",
+                           wanted.seed2, ").");
   }
   return OkStatus();
 }

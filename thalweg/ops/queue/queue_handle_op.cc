@@ -6,7 +6,7 @@ namespace thalweg {
 namespace {
 
 // A reference is a vector of container and name, a handle a scalar.
-Status HandleOutput(ShapeContext& c) {
+Status QueueHandleOutput(ShapeContext& c) {
   const bool is_reference = c.node().output_type(0) == DType::kString;
   c.set_output(0, is_reference ? PartialShape{2} : PartialShape(Shape()));
   return OkStatus();
@@ -24,13 +24,13 @@ THALWEG_OP(queue_handle) {
   for (const auto& [name, doc] : kKinds) {
     for (const char* version : {"", "V2"}) {
       registry.Op(StrCat(name, version))
-          .Shape(HandleOutput)
+          .Shape(QueueHandleOutput)
           .NotDifferentiable("a queue has no inputs")
           .Doc(doc);
     }
   }
   registry.Op("FakeQueue")
-      .Shape(HandleOutput)
+      .Shape(QueueHandleOutput)
       .NotDifferentiable("a queue is no number")
       .Doc("A reference to the queue of a handle.");
 }

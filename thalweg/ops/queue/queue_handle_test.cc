@@ -95,6 +95,25 @@ TEST_F(SharedQueueTest, OneNameIsOneQueue) {
             std::string::npos);
 }
 
+TEST_F(SharedQueueTest, SeedsAreThoseOfTheFirst) {
+  const auto with = [](int64_t seed) {
+    return AttrMap{{"capacity", 4}, {"min_after_dequeue", 1}, {"seed", seed}};
+  };
+  ASSERT_TRUE(RunNode(Queue("RandomShuffleQueueV2", with(1)).node).ok());
+  EXPECT_TRUE(RunNode(Queue("RandomShuffleQueueV2", with(0)).node).ok());  // any will do
+  const Status other = RunNode(Queue("RandomShuffleQueueV2", with(2)).node);
+  EXPECT_NE(other.ToString().find("Shared queue 'q' has random seeds (1, 0) but requested seeds "
+                                  "are (2, 0)."),
+            std::string::npos);
+}
+
+TEST_F(SharedQueueTest, ShapesOfAPaddingQueueNeedOnlyAgree) {
+  const auto with = [](PartialShape shape) { return AttrMap{{"shapes", Shapes{shape}}}; };
+  ASSERT_TRUE(RunNode(Queue("PaddingFIFOQueueV2", with({-1, 2})).node).ok());
+  EXPECT_TRUE(RunNode(Queue("PaddingFIFOQueueV2", with({3, -1})).node).ok());
+  EXPECT_FALSE(RunNode(Queue("PaddingFIFOQueueV2", with({3, 4})).node).ok());
+}
+
 TEST_F(SharedQueueTest, AHandleOfSomethingElseIsRefused) {
   const Output variable = b_.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", Shape{}}});
   EXPECT_FALSE(RunNode(b_.OpNode("QueueSizeV2", {variable})).ok());

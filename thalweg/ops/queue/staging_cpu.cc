@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <deque>
 
-#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/ops/queue/queue_node.h"
+#include "thalweg/resources/wait_lines.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {

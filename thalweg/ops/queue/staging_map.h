@@ -10,7 +10,8 @@
 // while there is no room: for a complete element more, or for its bytes. An element whose key is
 // there already is dropped, as TensorFlow does. Tensors are shared, never copied.
 // Errors: InvalidArgument for an index out of bounds, set already or taken already, and for other
-// types than were put in; ResourceExhausted for a Put of more bytes than the bound. Threads: any.
+// types than were put in; ResourceExhausted for a Put of more bytes than the bound.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/kernel/wait_lines.h"
+#include "thalweg/resources/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {

@@ -10,7 +10,8 @@
 // that came before it; closing with cancel turns them away.
 // Elements share the buffers they were given with; only slices and batches are copied.
 // Errors: Cancelled from enqueues into a closed queue and from a second Close; OutOfRange from
-// dequeues of a closed queue with too few elements. Threads: any.
+// dequeues of a closed queue with too few elements.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/kernel/wait_lines.h"
 #include "thalweg/ops/queue/element_store.h"
+#include "thalweg/resources/wait_lines.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -36,6 +37,7 @@ class TensorQueue : public WaitLines {
     int64_t min_after_dequeue = 0;
     uint64_t seed = 0;
     uint64_t seed2 = 0;
+    bool has_seeds = false;  // that were asked for
   };
   explicit TensorQueue(Spec spec);
 

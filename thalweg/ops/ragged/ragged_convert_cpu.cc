@@ -6,6 +6,7 @@
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/ops/ragged/ragged_splits.h"
 #include "thalweg/tensor/integers.h"
 
@@ -229,6 +230,8 @@ class ToTensorCpu : public Kernel {
                                " does not broadcast to the values in ", shape);
       }
     }
+    if (out->num_elements() == 0) return OkStatus();
+    RETURN_IF_ERROR(ClaimCopies(ctx, *out, other, out->num_elements() / other.num_elements()));
     return compute::CopyStrided(ctx.work(), out->dtype(), dims, {other.raw_data(), strides, 0},
                                 {out->mutable_raw_data(), compute::ContiguousStrides(dims)});
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/ops/ragged/ragged_splits.h"
 #include "thalweg/tensor/integers.h"
 
@@ -66,7 +67,15 @@ Status PickValues(Context& ctx, const Tensor& values, const Picked& picked) {
   constexpr size_t kBlock = size_t{1} << 14;  // rows at a time
   std::vector<int64_t> rows;
   auto* to = static_cast<std::byte*>(out->mutable_raw_data());
+  TextMeter meter(ctx.allocator(), *out);
   const auto gather = [&] {
+    for (size_t i = 0; i < rows.size() && values.dtype() == DType::kString; ++i) {
+      for (int64_t k = 0; k < inner; ++k) {
+        if (!meter.Take(values.data<std::string>()[rows[i] * inner + k].size())) {
+          return meter.status();
+        }
+      }
+    }
     Status status = compute::GatherRows(
         ctx.work(), values.dtype(),
         {.rows = available, .inner = inner, .count = static_cast<int64_t>(rows.size())},

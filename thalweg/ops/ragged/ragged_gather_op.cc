@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-constexpr int64_t kUnknown = PartialShape::kUnknownDim;
+constexpr int64_t kUnknownGathered = PartialShape::kUnknownDim;
 
 // Inputs: splits of the parameters, their values, indices. Outputs: splits, values.
 Status GatherShape(ShapeContext& c) {
@@ -20,9 +20,9 @@ Status GatherShape(ShapeContext& c) {
                            ", plus PARAMS_RAGGED_RANK, ", ranks, ", less one, got ", out_ranks);
   }
   const int outputs = c.num_outputs();
-  for (int i = 0; i < outputs - 1; ++i) c.set_output(i, PartialShape{kUnknown});
+  for (int i = 0; i < outputs - 1; ++i) c.set_output(i, PartialShape{kUnknownGathered});
   PartialShape gathered = values;
-  if (gathered.known_rank()) gathered.set_dim(0, kUnknown);
+  if (gathered.known_rank()) gathered.set_dim(0, kUnknownGathered);
   c.set_output(outputs - 1, gathered);
   return OkStatus();
 }

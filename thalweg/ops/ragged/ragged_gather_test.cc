@@ -5,31 +5,34 @@ namespace thalweg {
 namespace {
 
 AttrMap Ranks(int64_t out) { return {{"OUTPUT_RAGGED_RANK", out}}; }
-const Tensor kRows = Numbers<int64_t>({0, 2, 2, 5});
-const Tensor kWords = Texts({"a", "b", "c", "d", "e"});
+const Tensor kGatherRows = Numbers<int64_t>({0, 2, 2, 5});
+const Tensor kGatherWords = Texts({"a", "b", "c", "d", "e"});
 
 TEST(RaggedGatherTest, Rows) {
-  ExpectOutputs("RaggedGather", {kRows, kWords, Numbers<int32_t>({2, 0, 0, 1})}, Ranks(1),
+  ExpectOutputs("RaggedGather", {kGatherRows, kGatherWords, Numbers<int32_t>({2, 0, 0, 1})},
+                Ranks(1),
                 {Numbers<int64_t>({0, 3, 5, 7, 7}), Texts({"c", "d", "e", "a", "b", "a", "b"})});
-  ExpectOutputs("RaggedGather", {kRows, kWords, Numbers<int32_t>({2, 0, 1, 1}, Shape{2, 2})},
-                Ranks(2),
+  ExpectOutputs("RaggedGather",
+                {kGatherRows, kGatherWords, Numbers<int32_t>({2, 0, 1, 1}, Shape{2, 2})}, Ranks(2),
                 {Numbers<int64_t>({0, 2, 4}), Numbers<int64_t>({0, 3, 5, 5, 5}),
                  Texts({"c", "d", "e", "a", "b"})});
-  ExpectOutputs("RaggedGather", {kRows, kWords, Tensor::Scalar<int64_t>(2)}, Ranks(0),
+  ExpectOutputs("RaggedGather", {kGatherRows, kGatherWords, Tensor::Scalar<int64_t>(2)}, Ranks(0),
                 {Texts({"c", "d", "e"})});
-  ExpectOutputs("RaggedGather", {kRows, kWords, Numbers<int32_t>({})}, Ranks(1),
+  ExpectOutputs("RaggedGather", {kGatherRows, kGatherWords, Numbers<int32_t>({})}, Ranks(1),
                 {Numbers<int64_t>({0}), Texts({})});
-  ExpectOutputs("RaggedGather", {Numbers<int32_t>({1, 2, 3}), kWords, Numbers<int32_t>({0})},
+  ExpectOutputs("RaggedGather", {Numbers<int32_t>({1, 2, 3}), kGatherWords, Numbers<int32_t>({0})},
                 Ranks(1), {Numbers<int32_t>({0, 1}), Texts({"b"})});
 }
 
 TEST(RaggedGatherTest, RowsOfRows) {
   const AttrMap attrs = {{"PARAMS_RAGGED_RANK", int64_t{2}}, {"OUTPUT_RAGGED_RANK", int64_t{2}}};
-  ExpectOutputs("RaggedGather",
-                {Numbers<int64_t>({0, 1, 3}), kRows, kWords, Numbers<int32_t>({1, 1, 0})}, attrs,
-                {Numbers<int64_t>({0, 2, 4, 5}), Numbers<int64_t>({0, 0, 3, 3, 6, 8}),
-                 Texts({"c", "d", "e", "c", "d", "e", "a", "b"})});
-  ExpectError("RaggedGather", {Numbers<int64_t>({0, 1, 9}), kRows, kWords, Numbers<int32_t>({1})},
+  ExpectOutputs(
+      "RaggedGather",
+      {Numbers<int64_t>({0, 1, 3}), kGatherRows, kGatherWords, Numbers<int32_t>({1, 1, 0})}, attrs,
+      {Numbers<int64_t>({0, 2, 4, 5}), Numbers<int64_t>({0, 0, 3, 3, 6, 8}),
+       Texts({"c", "d", "e", "c", "d", "e", "a", "b"})});
+  ExpectError("RaggedGather",
+              {Numbers<int64_t>({0, 1, 9}), kGatherRows, kGatherWords, Numbers<int32_t>({1})},
               attrs, Code::kInvalidArgument, "of 3 values");
 }
 
@@ -47,14 +50,14 @@ TEST(RaggedGatherTest, Errors) {
                 words);
   };
   const Tensor first = Numbers<int32_t>({0});
-  bad(kRows, kWords, Numbers<int32_t>({3}), 1, "is not in [0, 3)");
-  bad(kRows, kWords, Numbers<int32_t>({-1}), 1, "is not in [0, 3)");
-  bad(Numbers<int64_t>({0, 2, 1, 5}), kWords, first, 1, "go down");
-  bad(Numbers<int64_t>({}), kWords, first, 1, "one element at least");
-  bad(Numbers<int64_t>({0, 2, 7}), kWords, first, 1, "of 5 values");
-  bad(Numbers<int64_t>({-1, 2, 5}), kWords, first, 1, "begin with 0");
-  bad(kRows, Tensor::Scalar("a"), first, 1, "");
-  bad(kRows, kWords, first, 3, "OUTPUT_RAGGED_RANK");
+  bad(kGatherRows, kGatherWords, Numbers<int32_t>({3}), 1, "is not in [0, 3)");
+  bad(kGatherRows, kGatherWords, Numbers<int32_t>({-1}), 1, "is not in [0, 3)");
+  bad(Numbers<int64_t>({0, 2, 1, 5}), kGatherWords, first, 1, "go down");
+  bad(Numbers<int64_t>({}), kGatherWords, first, 1, "one element at least");
+  bad(Numbers<int64_t>({0, 2, 7}), kGatherWords, first, 1, "of 5 values");
+  bad(Numbers<int64_t>({-1, 2, 5}), kGatherWords, first, 1, "begin with 0");
+  bad(kGatherRows, Tensor::Scalar("a"), first, 1, "");
+  bad(kGatherRows, kGatherWords, first, 3, "OUTPUT_RAGGED_RANK");
   // A million times a million rows: told before one is written.
   constexpr int64_t kMany = int64_t{1} << 20;
   const Tensor again = *Tensor::AllocateHost(DType::kInt64, Shape{kMany});
@@ -81,7 +84,7 @@ TEST(RaggedGatherTest, Gradient) {
       .GradInputs({1})
       .GradOutputs({1})
       .ShapesFromValues("how long the rows are")
-      .Try({In(kRows), In({5, 2}), In({3}, {2, 0, 0})}, Ranks(1))
+      .Try({In(kGatherRows), In({5, 2}), In({3}, {2, 0, 0})}, Ranks(1))
       .Run();
 }
 

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/ragged/ragged_splits.h"
+#include "thalweg/resources/variant_arithmetic.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/variant.h"
 
@@ -12,7 +14,7 @@ namespace thalweg {
 namespace {
 
 // A ragged tensor, immutable.
-class RaggedVariant : public VariantValue {
+class RaggedVariant : public ArithmeticVariant {
  public:
   RaggedVariant(DType splits_type, std::vector<Splits> splits, Tensor values)
       : splits_type_(splits_type), splits_(std::move(splits)), values_(std::move(values)) {}
@@ -27,12 +29,51 @@ class RaggedVariant : public VariantValue {
   int64_t rows() const {
     return splits_.empty() ? values_.dim(0) : static_cast<int64_t>(splits_[0].size()) - 1;
   }
+  Result<Variant> Plus(Context& ctx, const VariantValue& other) const override;
+  Result<Variant> Zeros(Context& ctx) const override;
 
  private:
+  Variant WithValues(Tensor values) const {
+    return Variant(std::make_shared<const RaggedVariant>(splits_type_, splits_, std::move(values)));
+  }
+
   const DType splits_type_;
   const std::vector<Splits> splits_;
   const Tensor values_;
 };
+
+Result<Variant> RaggedVariant::Plus(Context& ctx, const VariantValue& other) const {
+  const auto* const b = dynamic_cast<const RaggedVariant*>(&other);
+  if (b == nullptr) {
+    return InvalidArgument("a ragged tensor cannot be added to ", other.DebugString());
+  }
+  if (splits_ != b->splits_ || values_.dtype() != b->values_.dtype() ||
+      values_.shape() != b->values_.shape()) {
+    return InvalidArgument("Can't add ragged tensors of different splits, types or shapes: ",
+                           DebugString(), " of values ", values_.shape(), " and ", b->DebugString(),
+                           " of values ", b->values_.shape());
+  }
+  if (!compute::HasBinary(compute::BinaryOp::kAdd, values_.dtype())) {
+    return InvalidArgument("Trying to add unsupported dtype ", values_.dtype());
+  }
+  ASSIGN_OR_RETURN(Tensor sum, Tensor::Allocate(ctx.allocator(), values_.dtype(), values_.shape()));
+  RETURN_IF_ERROR(compute::RunBinary(ctx.work(), compute::BinaryOp::kAdd, values_.dtype(),
+                                     compute::Broadcast::Dense(values_.num_elements(), 2),
+                                     values_.raw_data(), b->values_.raw_data(),
+                                     sum.mutable_raw_data()));
+  return WithValues(std::move(sum));
+}
+
+Result<Variant> RaggedVariant::Zeros(Context& ctx) const {
+  if (values_.dtype() == DType::kVariant) {
+    return Unimplemented("zeros like a ragged tensor of variants are not known");
+  }
+  ASSIGN_OR_RETURN(Tensor zeros,
+                   Tensor::Allocate(ctx.allocator(), values_.dtype(), values_.shape()));
+  RETURN_IF_ERROR(compute::FillZeros(ctx.work(), values_.dtype(), zeros.mutable_raw_data(),
+                                     zeros.num_elements()));
+  return WithValues(std::move(zeros));
+}
 
 // Rows [begin, end) of dimension 0, in their own memory where theirs would not be aligned.
 Result<Tensor> ValueRows(Context& ctx, const Tensor& values, int64_t begin, int64_t end) {

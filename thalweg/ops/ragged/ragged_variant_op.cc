@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-constexpr int64_t kUnknown = PartialShape::kUnknownDim;
+constexpr int64_t kUnknownRank = PartialShape::kUnknownDim;
 
 Status ToVariantShape(ShapeContext& c) {
   const int ranks = c.num_inputs() - 1;
@@ -18,7 +18,7 @@ Status ToVariantShape(ShapeContext& c) {
   }
   ASSIGN_OR_RETURN(const PartialShape outer,
                    ranks > 0 ? Result<PartialShape>(c.input(0)) : c.InputWithRankAtLeast(0, 1));
-  const int64_t first = outer.known_rank() ? outer.dim(0) : kUnknown;
+  const int64_t first = outer.known_rank() ? outer.dim(0) : kUnknownRank;
   c.set_output(0, PartialShape{first > 0 && ranks > 0 ? first - 1 : first});
   return OkStatus();
 }
@@ -44,7 +44,7 @@ Status FromVariantShape(ShapeContext& c) {
     return InvalidArgument("output_ragged_rank must be input_ragged_rank, ", in,
                            ", plus the rank of encoded_ragged, ", encoded.rank(), ", got ", ranks);
   }
-  for (int i = 0; i < ranks; ++i) c.set_output(i, PartialShape{kUnknown});
+  for (int i = 0; i < ranks; ++i) c.set_output(i, PartialShape{kUnknownRank});
   return OkStatus();
 }
 

@@ -4,9 +4,9 @@
 namespace thalweg {
 namespace {
 
-const Tensor kRows = Numbers<int64_t>({0, 2, 2, 5});
+const Tensor kVariantRows = Numbers<int64_t>({0, 2, 2, 5});
 const Tensor kRowsOfRows = Numbers<int64_t>({0, 1, 3});
-const Tensor kFive = Numbers<int32_t>({1, 2, 3, 4, 5});
+const Tensor kFiveValues = Numbers<int32_t>({1, 2, 3, 4, 5});
 
 Tensor Encoded(std::vector<Tensor> inputs, bool batched) {
   const auto ranks = static_cast<int64_t>(inputs.size()) - 1;
@@ -25,17 +25,20 @@ AttrMap Ranks(int64_t in, int64_t out, DType values = DType::kInt32, DType split
 
 TEST(RaggedVariantTest, ThereAndBack) {
   const std::string op = "RaggedTensorFromVariant";
-  const std::vector<Tensor> two = {kRowsOfRows, kRows, kFive};
-  ExpectOutputs(op, {Encoded({kRows, kFive}, false)}, Ranks(1, 1), {kRows, kFive});
-  ExpectOutputs(op, {Encoded({kRows, kFive}, true)}, Ranks(-1, 1), {kRows, kFive});
-  ExpectOutputs(op, {Encoded({kRows, kFive}, true)}, Ranks(0, 1), {kRows, kFive});
+  const std::vector<Tensor> two = {kRowsOfRows, kVariantRows, kFiveValues};
+  ExpectOutputs(op, {Encoded({kVariantRows, kFiveValues}, false)}, Ranks(1, 1),
+                {kVariantRows, kFiveValues});
+  ExpectOutputs(op, {Encoded({kVariantRows, kFiveValues}, true)}, Ranks(-1, 1),
+                {kVariantRows, kFiveValues});
+  ExpectOutputs(op, {Encoded({kVariantRows, kFiveValues}, true)}, Ranks(0, 1),
+                {kVariantRows, kFiveValues});
   ExpectOutputs(op, {Encoded(two, true)}, Ranks(1, 2), two);
   ExpectOutputs(op, {Encoded(two, false)}, Ranks(2, 2), two);
-  ExpectOutputs(op, {Encoded({kFive}, false)}, Ranks(0, 0), {kFive});
-  EXPECT_EQ(Encoded({kFive}, true).shape(), Shape({5}));
-  const Tensor four = Encoded({Numbers<int64_t>({0, 2, 2, 4, 5}), kFive}, true);
+  ExpectOutputs(op, {Encoded({kFiveValues}, false)}, Ranks(0, 0), {kFiveValues});
+  EXPECT_EQ(Encoded({kFiveValues}, true).shape(), Shape({5}));
+  const Tensor four = Encoded({Numbers<int64_t>({0, 2, 2, 4, 5}), kFiveValues}, true);
   ExpectOutputs(op, {*four.Reshaped(Shape{2, 2})}, Ranks(0, 2),
-                {Numbers<int64_t>({0, 2, 4}), Numbers<int64_t>({0, 2, 2, 4, 5}), kFive});
+                {Numbers<int64_t>({0, 2, 4}), Numbers<int64_t>({0, 2, 2, 4, 5}), kFiveValues});
   const Tensor pairs = Numbers<int32_t>({1, 2, 3, 4, 5, 6}, Shape{3, 2});
   const Tensor splits = Numbers<int32_t>({0, 1, 3});
   ExpectOutputs(op, {Encoded({splits, pairs}, true)}, Ranks(0, 1, DType::kInt32, DType::kInt32),
@@ -58,38 +61,58 @@ TEST(RaggedVariantTest, Errors) {
   const auto bad = [](const Tensor& encoded, const AttrMap& attrs, std::string_view words) {
     ExpectError("RaggedTensorFromVariant", {encoded}, attrs, Code::kInvalidArgument, words);
   };
-  const Tensor rows = Encoded({kRows, kFive}, true);
+  const Tensor rows = Encoded({kVariantRows, kFiveValues}, true);
   bad(rows, Ranks(0, 1, DType::kInt64), "values of type");
   bad(rows, Ranks(1, 2), "ragged_rank=0");
   bad(rows, Ranks(1, 1), "output_ragged_rank");
   bad(rows, Ranks(std::numeric_limits<int64_t>::max(), 1), "output_ragged_rank");
-  bad(Encoded({kRows, kFive}, false), Ranks(1, 1, DType::kInt32, DType::kInt32), "row_splits");
+  bad(Encoded({kVariantRows, kFiveValues}, false), Ranks(1, 1, DType::kInt32, DType::kInt32),
+      "row_splits");
   Tensor nothing = *Tensor::AllocateHost(DType::kVariant, Shape{1});
   bad(nothing, Ranks(0, 1), "nothing");
   const AttrMap one = {{"RAGGED_RANK", int64_t{1}}, {"batched_input", true}};
   for (const std::vector<int64_t>& splits :
        {std::vector<int64_t>{0, 2, 7}, {1, 2, 5}, {0, 3, 2, 5}, {}, {0, 4}}) {
-    ExpectError("RaggedTensorToVariant", {Numbers<int64_t>(splits), kFive}, one,
+    ExpectError("RaggedTensorToVariant", {Numbers<int64_t>(splits), kFiveValues}, one,
                 Code::kInvalidArgument, "row splits");
   }
+}
+
+TEST(RaggedVariantTest, SumsAndZeros) {
+  const Tensor values = Numbers<float>({1, 2, 3, 4, 5});
+  const AttrMap attrs = Ranks(1, 1, DType::kFloat);
+  const Tensor one = Encoded({kRows, values}, false);
+  const auto decoded = [&](const char* op, const std::vector<Tensor>& inputs,
+                           const std::vector<float>& expected) {
+    const auto made = RunOp(op, inputs);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    ExpectOutputs("RaggedTensorFromVariant", {(*made)[0]}, attrs,
+                  {kRows, Numbers<float>(expected)});
+  };
+  decoded("AddN", {one, one}, {2, 4, 6, 8, 10});
+  decoded("ZerosLike", {one}, {0, 0, 0, 0, 0});
+  ExpectError("AddN", {one, Encoded({values}, false)}, {}, Code::kInvalidArgument,
+              "Can't add ragged tensors");
+  ExpectError("Conj", {one}, {}, Code::kUnimplemented, "RaggedTensorVariant has no CONJ");
 }
 
 TEST(RaggedVariantTest, Gradient) {
   const AttrMap attrs = {{"Tvalues", DType::kFloat}};
   const Tensor values = Numbers<float>({1, 2, 3, 4, 5}), shape = Numbers<int32_t>({5});
-  ExpectOutputs("RaggedTensorToVariantGradient", {Encoded({kRows, values}, true), kRows, shape},
-                attrs, {values});
+  ExpectOutputs("RaggedTensorToVariantGradient",
+                {Encoded({kVariantRows, values}, true), kVariantRows, shape}, attrs, {values});
   const Tensor none = Numbers<int64_t>({});
   ExpectOutputs("RaggedTensorToVariantGradient", {Encoded({values}, true), none, shape}, attrs,
                 {values});
   ExpectError("RaggedTensorToVariantGradient",
-              {Encoded({kRows, values}, true), kRows, Numbers<int32_t>({6})}, attrs,
+              {Encoded({kVariantRows, values}, true), kVariantRows, Numbers<int32_t>({6})}, attrs,
               Code::kInvalidArgument, "for values of shape");
-  ExpectError("RaggedTensorToVariantGradient", {Encoded({kRows, kFive}, true), kRows, shape}, attrs,
+  ExpectError("RaggedTensorToVariantGradient",
+              {Encoded({kVariantRows, kFiveValues}, true), kVariantRows, shape}, attrs,
               Code::kInvalidArgument, "must hold ragged tensors");
   for (const std::vector<int64_t>& splits : {std::vector<int64_t>{1, 2, 5}, {0, 3, 2, 5}}) {
     ExpectError("RaggedTensorToVariantGradient",
-                {Encoded({kRows, values}, true), Numbers<int64_t>(splits), shape}, attrs,
+                {Encoded({kVariantRows, values}, true), Numbers<int64_t>(splits), shape}, attrs,
                 Code::kInvalidArgument, "row splits");
   }
 }

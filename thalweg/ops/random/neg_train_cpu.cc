@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "thalweg/graph/narrow_attr.h"
-#include "thalweg/kernel/variable.h"
 #include "thalweg/ops/random/class_distribution.h"
 #include "thalweg/ops/random/random_stream.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -45,8 +45,8 @@ class NegTrainCpu : public RandomKernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> in, ctx.variable(0));
-    ASSIGN_OR_RETURN(const RefPtr<Variable> out, ctx.variable(1));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> in, VariableOf(ctx, 0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> out, VariableOf(ctx, 1));
     if (in.get() == out.get()) {
       return InvalidArgument("w_in and w_out must be different variables, both are '", in->name(),
                              "'");

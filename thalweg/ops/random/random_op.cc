@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-constexpr std::string_view kWhy = "random numbers do not depend on the inputs' values";
+constexpr std::string_view kWhyRandom = "random numbers do not depend on the inputs' values";
 
 Status RandomShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
@@ -40,20 +40,20 @@ Status MultinomialShape(ShapeContext& c) {
 THALWEG_OP(random) {
   registry.Op("RandomUniform")
       .Shape(RandomShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyRandom)
       .Doc("Numbers drawn evenly from [0, 1).");
   registry.Op("RandomStandardNormal")
       .Shape(RandomShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyRandom)
       .Doc("Normal numbers of mean 0 and deviation 1.");
   registry.Op("TruncatedNormal")
       .Shape(RandomShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyRandom)
       .Doc(
           "Normal numbers of mean 0 and deviation 1, drawn again until below 2 in absolute value.");
   registry.Op("RandomUniformInt")
       .Shape(RandomIntShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyRandom)
       .Doc("Integers drawn evenly from [minval, maxval).");
   registry.Op("RandomShuffle")
       .Shape(UnchangedShape)
@@ -61,6 +61,6 @@ THALWEG_OP(random) {
       .Doc("The rows of a tensor in random order.");
   registry.Op("Multinomial")
       .Shape(MultinomialShape)
-      .NotDifferentiable(kWhy)
+      .NotDifferentiable(kWhyRandom)
       .Doc("Class numbers drawn with the probabilities that each row of logits gives.");
 }

@@ -5,6 +5,7 @@
 #include "thalweg/compute/random/distributions.h"
 #include "thalweg/ops/random/distribution_args.h"
 #include "thalweg/ops/random/random_stream.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // The state in variable input 0: the counter (two numbers) and the key. It moves on by `blocks`.
 // When `before` is not null, it gets the state as it was.
 Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* before = nullptr) {
-  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   Variable::Update update(*variable, /*use_locking=*/true);
   ASSIGN_OR_RETURN(Tensor * state, update.Writable(ctx.allocator()));
   if (state->dtype() != DType::kInt64 || state->rank() != 1) {

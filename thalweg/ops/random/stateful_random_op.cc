@@ -8,7 +8,7 @@ namespace thalweg {
 namespace {
 
 // The input called "shape".
-Status GivenShape(ShapeContext& c) {
+Status StatefulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const auto range, c.node().InputRange("shape"));
   RETURN_IF_ERROR(c.InputWithRank(range.first, 1).status());
   const Tensor value = c.InputValue(range.first);
@@ -43,7 +43,7 @@ THALWEG_OP(stateful_random) {
       {"NonDeterministicInts", "Integers that nobody can foresee."},
   };
   for (const Row& row : kRows) {
-    registry.Op(row.op).Shape(GivenShape).NotDifferentiable(kWhy).Doc(row.doc);
+    registry.Op(row.op).Shape(StatefulShape).NotDifferentiable(kWhy).Doc(row.doc);
   }
   registry.Op("RngSkip")
       .Shape(NoOutputs)

@@ -7,7 +7,7 @@
 namespace thalweg {
 namespace {
 
-Status GivenShape(ShapeContext& c) {
+Status TruncatedShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
   const Tensor value = c.InputValue(0);
   if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
@@ -54,11 +54,11 @@ Status TruncatedNormalGradient(GradientContext& c) {
 
 THALWEG_OP(truncated_normal) {
   registry.Op("ParameterizedTruncatedNormal")
-      .Shape(GivenShape)
+      .Shape(TruncatedShape)
       .NotDifferentiable("random numbers do not depend on the inputs' values")
       .Doc("Normal numbers between bounds, one row for each element of the parameters.");
   registry.Op("StatelessParameterizedTruncatedNormal")
-      .Shape(GivenShape)
+      .Shape(TruncatedShape)
       .Gradient(TruncatedNormalGradient)
       .Doc("Normal numbers between bounds; the same seed gives the same numbers.");
 }

@@ -5,7 +5,8 @@
 //   a->matrix(b)                     // rows, columns and values of one matrix
 //   SetCsrOutput(ctx, 0, std::move(made))
 // Of a batch, `starts` are those of all matrices one behind the other, rows + 1 each and counted
-// from the matrix's own first value. Errors: InvalidArgument for another variant or type.
+// from the matrix's own first value.
+// Errors: InvalidArgument for another variant or type.
 #pragma once
 
 #include <limits>
@@ -14,12 +15,12 @@
 #include <vector>
 
 #include "thalweg/compute/sparse/csr.h"
-#include "thalweg/kernel/context.h"
+#include "thalweg/resources/variant_arithmetic.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 
-class CsrMatrix : public VariantValue {
+class CsrMatrix : public ArithmeticVariant {
  public:
   // Shape of rank 2 or 3; first[b] is where the values of matrix b begin, one more than matrices.
   CsrMatrix(Shape shape, std::vector<int64_t> first, Tensor starts, Tensor places, Tensor values)
@@ -32,6 +33,14 @@ class CsrMatrix : public VariantValue {
   std::string TypeName() const override { return "tensorflow::CSRSparseMatrix"; }
   std::string DebugString() const override {
     return StrCat("sparse matrix ", dtype(), shape_, " of ", values_.num_elements(), " values");
+  }
+
+  Result<Variant> Conjugate(Context& ctx) const override {
+    ASSIGN_OR_RETURN(Tensor values, values_.Clone(ctx.allocator()));
+    RETURN_IF_ERROR(
+        compute::ConjugateValues(dtype(), values.num_elements(), values.mutable_raw_data()));
+    return Variant(
+        std::make_shared<CsrMatrix>(shape_, first_, starts_, places_, std::move(values)));
   }
 
   DType dtype() const { return values_.dtype(); }

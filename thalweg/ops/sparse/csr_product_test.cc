@@ -8,15 +8,15 @@ namespace {
 using C = std::complex<float>;
 const Tensor kFour = Numbers<float>({0, 1, 2, 3, 4, 5, 6, 7}, Shape{4, 2});
 const Tensor kThree = Numbers<float>({0, 1, 2, 3, 4, 5}, Shape{3, 2});
-const AttrMap kFloats = {{"type", DType::kFloat}};
+const AttrMap kFloatProduct = {{"type", DType::kFloat}};
 
 TEST(CsrProductTest, Transposes) {
-  ExpectCsr<float>(FirstOutput("SparseMatrixTranspose", {OneCsr()}, kFloats), 0, {0, 1, 2, 2, 3},
-                   {2, 0, 2}, {2, 1, 3});
+  ExpectCsr<float>(FirstOutput("SparseMatrixTranspose", {OneCsr()}, kFloatProduct), 0,
+                   {0, 1, 2, 2, 3}, {2, 0, 2}, {2, 1, 3});
   ExpectCsr<C>(FirstOutput("SparseMatrixTranspose", {ComplexCsr()},
                            {{"type", DType::kComplex64}, {"conjugate", true}}),
                0, {0, 1, 2, 2, 3}, {2, 0, 2}, {C(2, -4), C(1, -2), C(3, -6)});
-  const Tensor turned = FirstOutput("SparseMatrixTranspose", {TwoCsr()}, kFloats);
+  const Tensor turned = FirstOutput("SparseMatrixTranspose", {TwoCsr()}, kFloatProduct);
   ExpectCsr<float>(turned, 0, {0, 1, 2, 2, 2}, {2, 0}, {2, 1});
   ExpectCsr<float>(turned, 1, {0, 0, 0, 0, 1}, {2}, {3});
   ExpectError("SparseMatrixTranspose", {OneCsr()}, {{"type", DType::kDouble}},
@@ -84,6 +84,14 @@ TEST(CsrProductTest, MultipliesSparseMatrices) {
       0, {0, 1}, {0}, {0});
 }
 
+TEST(CsrProductTest, Conjugate) {
+  using C = std::complex<float>;
+  ExpectCsr<C>(FirstOutput("Conj", {ComplexCsr()}), 0, {0, 1, 1, 3}, {1, 0, 3},
+               {C(1, -2), C(2, -4), C(3, -6)});
+  ExpectError("AddN", {OneCsr(), OneCsr()}, {}, Code::kUnimplemented,
+              "tensorflow::CSRSparseMatrix has no ADD");
+}
+
 TEST(CsrProductTest, RefusesWhatDoesNotFit) {
   const auto refuse = [](std::string_view op, const std::vector<Tensor>& inputs,
                          const AttrMap& attrs, std::string_view message) {
@@ -96,8 +104,9 @@ TEST(CsrProductTest, RefusesWhatDoesNotFit) {
   refuse("SparseMatrixMatMul", {OneCsr(), kFour}, {{"transpose_a", true}, {"adjoint_a", true}},
          "Only one of");
   refuse("SparseMatrixMatMul", {ComplexCsr(), kFour}, {}, "saw dtype");
-  refuse("SparseMatrixSparseMatMul", {OneCsr(), OneCsr()}, kFloats, "Inner product dimensions");
-  refuse("SparseMatrixSparseMatMul", {TwoCsr(), OneCsr()}, kFloats, "Ranks and batch sizes");
+  refuse("SparseMatrixSparseMatMul", {OneCsr(), OneCsr()}, kFloatProduct,
+         "Inner product dimensions");
+  refuse("SparseMatrixSparseMatMul", {TwoCsr(), OneCsr()}, kFloatProduct, "Ranks and batch sizes");
 }
 
 }  // namespace

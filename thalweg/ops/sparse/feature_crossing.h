@@ -2,7 +2,7 @@
 // Crosses of features: every combination of one feature of each column, row by row, as texts or as
 // hashes.
 //   ASSIGN_OR_RETURN(const Crossing crossing, Crossing::Of(features));
-//   ASSIGN_OR_RETURN(Tensor texts, crossing.Texts(ctx.allocator(), "_X_"));
+//   ASSIGN_OR_RETURN(Tensor texts, crossing.Texts(ctx, "_X_"));
 // Errors: ResourceExhausted for more than 2^30 of them.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "thalweg/base/fingerprint.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/ops/sparse/feature_columns.h"
 
 namespace thalweg {
@@ -59,10 +60,11 @@ class Crossing {
 
   // f(features): one of each column.
   template <class F>
-  void ForEach(F&& f) const {
+  Status ForEach(compute::Work& work, F&& f) const {
     std::vector<int64_t> at(columns_.size());
     for (size_t row = 0; row < counts_.size(); ++row) {
       for (int64_t i = 0; i < counts_[row]; ++i) {
+        if (i % kLookEvery == 0 && work.cancelled()) return Cancelled("the step was cancelled");
         int64_t left = i;
         for (size_t k = columns_.size(); k-- > 0;) {
           const int64_t n = columns_[k].count(static_cast<int64_t>(row));
@@ -72,27 +74,34 @@ class Crossing {
         f(at);
       }
     }
+    return OkStatus();
   }
   const std::vector<int64_t>& counts() const { return counts_; }
 
-  Result<Tensor> Texts(Allocator& allocator, std::string_view separator) const {
-    ASSIGN_OR_RETURN(Tensor texts, Tensor::Allocate(allocator, DType::kString, Shape{total_}));
+  Result<Tensor> Texts(Context& ctx, std::string_view separator) const {
+    ASSIGN_OR_RETURN(Tensor texts,
+                     Tensor::Allocate(ctx.allocator(), DType::kString, Shape{total_}));
     auto* text = texts.mutable_data<std::string>();
-    ForEach([&](const std::vector<int64_t>& at) {
+    TextMeter meter(ctx.allocator(), texts);
+    RETURN_IF_ERROR(ForEach(ctx.work(), [&](const std::vector<int64_t>& at) {
+      std::string crossed;
       for (size_t k = 0; k < at.size(); ++k) {
-        if (k > 0) *text += separator;
-        *text += columns_[k].Text(at[k]);
+        if (k > 0) crossed += separator;
+        crossed += columns_[k].Text(at[k]);
       }
-      ++text;
-    });
+      if (meter.Take(crossed.size())) *text++ = std::move(crossed);
+    }));
+    RETURN_IF_ERROR(meter.status());
     return texts;
   }
   // f(features) gives a number.
   template <class F>
-  Result<Tensor> Numbers(Allocator& allocator, F&& f) const {
-    ASSIGN_OR_RETURN(Tensor numbers, Tensor::Allocate(allocator, DType::kInt64, Shape{total_}));
+  Result<Tensor> Numbers(Context& ctx, F&& f) const {
+    ASSIGN_OR_RETURN(Tensor numbers,
+                     Tensor::Allocate(ctx.allocator(), DType::kInt64, Shape{total_}));
     auto* number = numbers.mutable_data<int64_t>();
-    ForEach([&](const std::vector<int64_t>& at) { *number++ = f(at); });
+    RETURN_IF_ERROR(
+        ForEach(ctx.work(), [&](const std::vector<int64_t>& at) { *number++ = f(at); }));
     return numbers;
   }
   uint64_t Hash(uint64_t key, const std::vector<int64_t>& at) const {
@@ -104,6 +113,7 @@ class Crossing {
 
  private:
   static constexpr int64_t kMost = int64_t{1} << 30;
+  static constexpr int64_t kLookEvery = 1024;
   explicit Crossing(std::vector<FeatureColumn> columns) : columns_(std::move(columns)) {}
 
   std::vector<FeatureColumn> columns_;

@@ -52,8 +52,8 @@ class RaggedCrossCpu : public Kernel {
     const auto hash = [&](const std::vector<int64_t>& at) {
       return Bucket(crossing.Hash(static_cast<uint64_t>(hash_key_), at), num_buckets_);
     };
-    ASSIGN_OR_RETURN(Tensor values, as_texts_ ? crossing.Texts(ctx.allocator(), "_X_")
-                                              : crossing.Numbers(ctx.allocator(), hash));
+    ASSIGN_OR_RETURN(Tensor values,
+                     as_texts_ ? crossing.Texts(ctx, "_X_") : crossing.Numbers(ctx, hash));
     ctx.set_output(0, std::move(values));
     ctx.set_output(1, std::move(splits));
     return OkStatus();

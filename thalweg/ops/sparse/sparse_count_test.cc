@@ -11,16 +11,16 @@ AttrMap Rules(int64_t min_length = -1, int64_t max_length = -1, bool binary = fa
 
 const Tensor kMatrix = Numbers<int64_t>({1, 1, 3, 0, 2, 2}, Shape{2, 3});
 const Tensor kCounted = Numbers<int64_t>({0, 1, 0, 3, 1, 0, 1, 2}, Shape{4, 2});
-const Tensor kNone = Numbers<int64_t>({});
+const Tensor kNoWeights = Numbers<int64_t>({});
 
 TEST(SparseCountTest, CountsRowsOfAMatrix) {
   const Tensor twos = Numbers<int64_t>({2, 1, 1, 2}), ones = Numbers<int64_t>({1, 1, 1, 1});
   const std::string op = "DenseCountSparseOutput";
-  ExpectOutputs(op, {kMatrix, kNone}, Rules(), {kCounted, twos, Numbers<int64_t>({2, 4})});
-  ExpectOutputs(op, {kMatrix, kNone}, Rules(7), {kCounted, twos, Numbers<int64_t>({2, 7})});
-  ExpectOutputs(op, {kMatrix, kNone}, Rules(-1, -1, true),
+  ExpectOutputs(op, {kMatrix, kNoWeights}, Rules(), {kCounted, twos, Numbers<int64_t>({2, 4})});
+  ExpectOutputs(op, {kMatrix, kNoWeights}, Rules(7), {kCounted, twos, Numbers<int64_t>({2, 7})});
+  ExpectOutputs(op, {kMatrix, kNoWeights}, Rules(-1, -1, true),
                 {kCounted, ones, Numbers<int64_t>({2, 4})});
-  ExpectOutputs(op, {kMatrix, kNone}, Rules(5, 2),
+  ExpectOutputs(op, {kMatrix, kNoWeights}, Rules(5, 2),
                 {Numbers<int64_t>({0, 1, 1, 0}, Shape{2, 2}), Numbers<int64_t>({2, 1}),
                  Numbers<int64_t>({2, 2})});
   ExpectOutputs(op, {kMatrix, Numbers<double>({.5, .25, 2, 1, 1, 1}, Shape{2, 3})}, Rules(),
@@ -32,8 +32,8 @@ TEST(SparseCountTest, CountsAVector) {
   ExpectOutputs(
       "DenseCountSparseOutput", {values, Numbers<float>({.5, .25, 2})}, Rules(-1, 10),
       {Numbers<int64_t>({1, 3}, Shape{2, 1}), Numbers<float>({.75, 2}), Numbers<int64_t>({10})});
-  ExpectOutputs("DenseCountSparseOutput", {kNone, kNone}, Rules(),
-                {Numbers<int64_t>({}, Shape{0, 1}), kNone, Numbers<int64_t>({1})});
+  ExpectOutputs("DenseCountSparseOutput", {kNoWeights, kNoWeights}, Rules(),
+                {Numbers<int64_t>({}, Shape{0, 1}), kNoWeights, Numbers<int64_t>({1})});
 }
 
 TEST(SparseCountTest, CountsRowsOfARaggedTensor) {
@@ -64,7 +64,7 @@ TEST(SparseCountTest, CountsRowsOfASparseTensor) {
   const Tensor places = Numbers<int64_t>({2, 3, 2, 0, 0, 1}, Shape{3, 2});  // in no order
   const Tensor values = Numbers<int64_t>({5, 5, 1}), shape = Numbers<int64_t>({3, 4});
   const std::string op = "SparseCountSparseOutput";
-  ExpectOutputs(op, {places, values, shape, kNone}, Rules(),
+  ExpectOutputs(op, {places, values, shape, kNoWeights}, Rules(),
                 {Numbers<int64_t>({0, 1, 2, 5}, Shape{2, 2}), Numbers<int64_t>({1, 2}),
                  Numbers<int64_t>({3, 6})});
   ExpectOutputs(
@@ -72,7 +72,7 @@ TEST(SparseCountTest, CountsRowsOfASparseTensor) {
       {Numbers<int64_t>({0, 1}, Shape{1, 2}), Numbers<float>({.5}), Numbers<int64_t>({3, 4})});
   ExpectOutputs(op,
                 {Numbers<int64_t>({0, 2}, Shape{2, 1}), Numbers<int64_t>({4, 4}),
-                 Numbers<int64_t>({3}), kNone},
+                 Numbers<int64_t>({3}), kNoWeights},
                 Rules(),
                 {Numbers<int64_t>({4}, Shape{1, 1}), Numbers<int64_t>({2}), Numbers<int64_t>({5})});
 }
@@ -81,18 +81,20 @@ TEST(SparseCountTest, RefusesWhatCannotBeCounted) {
   const auto refuse = [](const std::string& op, const std::vector<Tensor>& inputs) {
     ExpectError(op, inputs, Rules(), Code::kInvalidArgument, "");
   };
-  refuse("DenseCountSparseOutput", {Numbers<int64_t>({1, -1}), kNone});
-  refuse("DenseCountSparseOutput", {Tensor::Scalar(int64_t{3}), kNone});
-  refuse("DenseCountSparseOutput", {Numbers<int64_t>({1}, Shape{1, 1, 1}), kNone});
+  refuse("DenseCountSparseOutput", {Numbers<int64_t>({1, -1}), kNoWeights});
+  refuse("DenseCountSparseOutput", {Tensor::Scalar(int64_t{3}), kNoWeights});
+  refuse("DenseCountSparseOutput", {Numbers<int64_t>({1}, Shape{1, 1, 1}), kNoWeights});
   refuse("DenseCountSparseOutput", {Numbers<int64_t>({1, 2}), Numbers<float>({1})});
-  refuse("DenseCountSparseOutput", {Numbers<int64_t>({INT64_MAX}), kNone});
+  refuse("DenseCountSparseOutput", {Numbers<int64_t>({INT64_MAX}), kNoWeights});
   const Tensor place = Numbers<int64_t>({0, 0}, Shape{1, 2}), one = Numbers<int64_t>({1});
   const Tensor shape = Numbers<int64_t>({1, 2});
-  refuse("SparseCountSparseOutput", {place, Numbers<int64_t>({-1}), shape, kNone});
-  refuse("SparseCountSparseOutput", {place, one, Numbers<int64_t>({0, 0}), kNone});
+  refuse("SparseCountSparseOutput", {place, Numbers<int64_t>({-1}), shape, kNoWeights});
+  refuse("SparseCountSparseOutput", {place, one, Numbers<int64_t>({0, 0}), kNoWeights});
   refuse("SparseCountSparseOutput", {place, one, shape, Numbers<float>({1, 2})});
-  refuse("SparseCountSparseOutput", {Numbers<int64_t>({0, 5}, Shape{1, 2}), one, shape, kNone});
-  refuse("SparseCountSparseOutput", {Numbers<int64_t>({}, Shape{1, 0}), one, kNone, kNone});
+  refuse("SparseCountSparseOutput",
+         {Numbers<int64_t>({0, 5}, Shape{1, 2}), one, shape, kNoWeights});
+  refuse("SparseCountSparseOutput",
+         {Numbers<int64_t>({}, Shape{1, 0}), one, kNoWeights, kNoWeights});
 }
 
 }  // namespace

@@ -23,14 +23,14 @@ void SetOutputs(Context& ctx, const Crossing& crossing, Tensor values) {
 }
 
 Status SetTexts(Context& ctx, const Crossing& crossing, std::string_view separator) {
-  ASSIGN_OR_RETURN(Tensor texts, crossing.Texts(ctx.allocator(), separator));
+  ASSIGN_OR_RETURN(Tensor texts, crossing.Texts(ctx, separator));
   SetOutputs(ctx, crossing, std::move(texts));
   return OkStatus();
 }
 // f(features) gives a number.
 template <class F>
 Status SetNumbers(Context& ctx, const Crossing& crossing, F&& f) {
-  ASSIGN_OR_RETURN(Tensor numbers, crossing.Numbers(ctx.allocator(), f));
+  ASSIGN_OR_RETURN(Tensor numbers, crossing.Numbers(ctx, f));
   SetOutputs(ctx, crossing, std::move(numbers));
   return OkStatus();
 }

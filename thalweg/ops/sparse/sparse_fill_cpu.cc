@@ -59,6 +59,7 @@ Status Fill(Context& ctx, const Given& given, const RowOf& row_of) {
       put(row);
     }
   }
+  RETURN_IF_ERROR(ClaimCopies(ctx, *filled, given.other, places));
   RETURN_IF_ERROR(compute::FillElements(ctx.work(), dtype, given.other.raw_data(),
                                         filled->mutable_raw_data(), places));
   return compute::CombineRows(ctx.work(), dtype, compute::Combine::kAssign, {.count = given.count},

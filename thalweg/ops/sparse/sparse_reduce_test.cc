@@ -6,8 +6,8 @@
 namespace thalweg {
 namespace {
 
-const Tensor kPlaces = Numbers<int64_t>({1, 2, 0, 1, 1, 0}, Shape{3, 2});
-const Tensor kShape = Numbers<int64_t>({3, 3});
+const Tensor kReducedPlaces = Numbers<int64_t>({1, 2, 0, 1, 1, 0}, Shape{3, 2});
+const Tensor kReducedShape = Numbers<int64_t>({3, 3});
 
 TEST(SparseReduceTest, Sums) {
   const auto rows = [](auto& r) {
@@ -17,10 +17,11 @@ TEST(SparseReduceTest, Sums) {
   OpCase("SparseReduceSum")
       .Reference(rows)
       .GradInputs({1})
-      .Try({In(kPlaces), In({3}), In(kShape), In({1}, {-1})})
-      .Try({In(kPlaces), In({3}), In(kShape), In({}, {1})}, {{"keep_dims", true}})
-      .Bad({In(kPlaces), In({3}), In(kShape), In({1}, {2})}, {}, Code::kInvalidArgument, "axis")
-      .Bad({In({1, 2}, {3, 9}), In({1}), In(kShape), In({1}, {0})}, {}, Code::kInternal,
+      .Try({In(kReducedPlaces), In({3}), In(kReducedShape), In({1}, {-1})})
+      .Try({In(kReducedPlaces), In({3}), In(kReducedShape), In({}, {1})}, {{"keep_dims", true}})
+      .Bad({In(kReducedPlaces), In({3}), In(kReducedShape), In({1}, {2})}, {},
+           Code::kInvalidArgument, "axis")
+      .Bad({In({1, 2}, {3, 9}), In({1}), In(kReducedShape), In({1}, {0})}, {}, Code::kInternal,
            "out of bounds")
       .Run();
   OpCase("SparseReduceSum")
@@ -29,7 +30,7 @@ TEST(SparseReduceTest, Sums) {
         r.out = {{Shape(), {r.in[1][0] + r.in[1][1] + r.in[1][2]}}};
       })
       .GradInputs({1})
-      .Try({In(kPlaces), In({3}), In(kShape), In({2}, {0, 1})})
+      .Try({In(kReducedPlaces), In({3}), In(kReducedShape), In({2}, {0, 1})})
       .Run();
 }
 
@@ -41,13 +42,13 @@ TEST(SparseReduceTest, NoAxesReduceNothing) {
         r.out = {{Shape{3, 3}, {0, v[1], 0, v[2], 0, v[0], 0, 0, 0}}};
       })
       .GradInputs({1})
-      .Try({In(kPlaces), In({3}), In(kShape), In({0}, {})})
+      .Try({In(kReducedPlaces), In({3}), In(kReducedShape), In({0}, {})})
       .Run();
 }
 
 TEST(SparseReduceTest, SparseResultsAndMaxima) {
   const Tensor values = Numbers<int32_t>({4, -5, 6}), axis = Numbers<int32_t>({1});
-  const std::vector<Tensor> inputs = {kPlaces, values, kShape, axis};
+  const std::vector<Tensor> inputs = {kReducedPlaces, values, kReducedShape, axis};
   ExpectOutputs("SparseReduceMax", inputs, {}, {Numbers<int32_t>({-5, 6, 0})});
   ExpectOutputs(
       "SparseReduceMaxSparse", inputs, {},
@@ -65,7 +66,7 @@ TEST(SparseReduceTest, Softmax) {
         r.out = {{Shape{3}, {std::exp(v[0]) / sum, 1, std::exp(v[2]) / sum}}};
       })
       .GradInputs({1})
-      .Try({In(kPlaces), In({3}), In(kShape)})
+      .Try({In(kReducedPlaces), In({3}), In(kReducedShape)})
       .Bad({In({1, 1}, {0}), In({1}), In({1}, {3})}, {}, Code::kInvalidArgument, "rank >= 2")
       .Run();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sparse tensor as three elements: TensorProto messages, or variants that hold the tensors.
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/nested_variant.h"
 #include "thalweg/ops/sparse/sparse_stack.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/resources/nested_variant.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {

@@ -4,9 +4,9 @@
 namespace thalweg {
 namespace {
 
-const Tensor kPlaces = Numbers<int64_t>({0, 1, 2, 0, 2, 3}, Shape{3, 2});
-const Tensor kValues = Numbers<float>({1, 2, 3});
-const Tensor kShape = Numbers<int64_t>({3, 4});
+const Tensor kSerialPlaces = Numbers<int64_t>({0, 1, 2, 0, 2, 3}, Shape{3, 2});
+const Tensor kSerialValues = Numbers<float>({1, 2, 3});
+const Tensor kSerialShape = Numbers<int64_t>({3, 4});
 const AttrMap kToFloat = {{"dtype", DType::kFloat}};
 
 Tensor Serialized(const std::vector<Tensor>& sparse, const AttrMap& attrs = {},
@@ -18,14 +18,15 @@ Tensor Serialized(const std::vector<Tensor>& sparse, const AttrMap& attrs = {},
 
 TEST(SparseSerialTest, TheMessagesOfTensorFlow) {
   using std::string_literals::operator""s;
-  const Tensor made = Serialized({kPlaces, kValues, kShape});
+  const Tensor made = Serialized({kSerialPlaces, kSerialValues, kSerialShape});
   ASSERT_EQ(made.shape(), Shape{3});
   EXPECT_EQ(made.data<std::string>()[1],
             "\x08\x01\x12\x04\x12\x02\x08\x03\"\x0c\x00\x00\x80?\x00\x00\x00@\x00\x00@@"s);
   EXPECT_EQ(made.data<std::string>()[2],
             "\x08\x09\x12\x04\x12\x02\x08\x02\"\x10\x03\x00\x00\x00\x00\x00\x00\x00"
             "\x04\x00\x00\x00\x00\x00\x00\x00"s);
-  const Tensor rows = Serialized({kPlaces, kValues, kShape}, {}, "SerializeManySparse");
+  const Tensor rows =
+      Serialized({kSerialPlaces, kSerialValues, kSerialShape}, {}, "SerializeManySparse");
   EXPECT_EQ(rows.shape(), (Shape{3, 3}));
 }
 
@@ -33,10 +34,13 @@ TEST(SparseSerialTest, TheMessagesOfTensorFlow) {
 TEST(SparseSerialTest, ComesBackStacked) {
   for (const DType form : {DType::kString, DType::kVariant}) {
     const AttrMap attrs = {{"out_type", form}};
-    ExpectOutputs("DeserializeSparse", {Serialized({kPlaces, kValues, kShape}, attrs)}, kToFloat,
-                  {kPlaces, kValues, kShape});
-    const Tensor rows = Serialized({kPlaces, kValues, kShape}, attrs, "SerializeManySparse");
-    ExpectOutputs("DeserializeSparse", {rows}, kToFloat, {kPlaces, kValues, kShape});
+    ExpectOutputs("DeserializeSparse",
+                  {Serialized({kSerialPlaces, kSerialValues, kSerialShape}, attrs)}, kToFloat,
+                  {kSerialPlaces, kSerialValues, kSerialShape});
+    const Tensor rows =
+        Serialized({kSerialPlaces, kSerialValues, kSerialShape}, attrs, "SerializeManySparse");
+    ExpectOutputs("DeserializeSparse", {rows}, kToFloat,
+                  {kSerialPlaces, kSerialValues, kSerialShape});
     Result<Tensor> square = rows.Rows(0, 2).Reshaped(Shape{2, 1, 3});
     ASSERT_TRUE(square.ok());
     ExpectOutputs("DeserializeSparse", {*square}, kToFloat,
@@ -45,12 +49,12 @@ TEST(SparseSerialTest, ComesBackStacked) {
   }
   const Tensor texts = Texts({"a", "", "ccc"});
   ExpectOutputs("DeserializeManySparse",
-                {Serialized({kPlaces, texts, kShape}, {}, "SerializeManySparse")},
-                {{"dtype", DType::kString}}, {kPlaces, texts, kShape});
+                {Serialized({kSerialPlaces, texts, kSerialShape}, {}, "SerializeManySparse")},
+                {{"dtype", DType::kString}}, {kSerialPlaces, texts, kSerialShape});
 }
 
 TEST(SparseSerialTest, TheShapeIsTheLargest) {
-  const Tensor one = Serialized({kPlaces, kValues, kShape});
+  const Tensor one = Serialized({kSerialPlaces, kSerialValues, kSerialShape});
   const Tensor two = Serialized(
       {Numbers<int64_t>({4, 0}, Shape{1, 2}), Numbers<float>({9}), Numbers<int64_t>({5, 2})});
   std::vector<std::string> all(one.data<std::string>(), one.data<std::string>() + 3);
@@ -61,7 +65,7 @@ TEST(SparseSerialTest, TheShapeIsTheLargest) {
 }
 
 TEST(SparseSerialTest, RefusesWhatDoesNotFit) {
-  const Tensor one = Serialized({kPlaces, kValues, kShape});
+  const Tensor one = Serialized({kSerialPlaces, kSerialValues, kSerialShape});
   const auto* part = one.data<std::string>();
   const auto refuse = [](std::vector<std::string> texts, const AttrMap& attrs,
                          std::string_view message) {
@@ -80,13 +84,13 @@ TEST(SparseSerialTest, RefusesWhatDoesNotFit) {
   const Tensor empty_variants = *Tensor::AllocateHost(DType::kVariant, Shape{3});
   ExpectError("DeserializeSparse", {empty_variants}, kToFloat, Code::kInvalidArgument,
               "does not hold a tensor");
-  ExpectError("SerializeSparse", {kPlaces, Numbers<float>({1}), kShape}, {}, Code::kInvalidArgument,
-              "");
+  ExpectError("SerializeSparse", {kSerialPlaces, Numbers<float>({1}), kSerialShape}, {},
+              Code::kInvalidArgument, "");
   ExpectError("SerializeManySparse",
-              {Numbers<int64_t>({1, 0, 0, 1}, Shape{2, 2}), Numbers<float>({1, 2}), kShape}, {},
-              Code::kInvalidArgument, "out of order");
+              {Numbers<int64_t>({1, 0, 0, 1}, Shape{2, 2}), Numbers<float>({1, 2}), kSerialShape},
+              {}, Code::kInvalidArgument, "out of order");
   ExpectError("SerializeManySparse",
-              {Numbers<int64_t>({3, 0}, Shape{1, 2}), Numbers<float>({1}), kShape}, {},
+              {Numbers<int64_t>({3, 0}, Shape{1, 2}), Numbers<float>({1}), kSerialShape}, {},
               Code::kInvalidArgument, "out of bounds");
   ExpectError("SerializeManySparse",
               {Numbers<int64_t>({3}, Shape{1, 1}), Numbers<float>({1}), Numbers<int64_t>({9})}, {},

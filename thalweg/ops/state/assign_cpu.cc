@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -17,7 +17,7 @@ class AssignCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     // A buffer that somebody else holds, perhaps outside the library, is copied.
     Tensor value = ctx.TakeInput(1);
     if (value.empty()) {
@@ -52,7 +52,7 @@ class UpdateCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     const Tensor& value = ctx.input(1);
     {
       Variable::Update update(*variable, use_locking_);
@@ -81,7 +81,7 @@ class CountUpToCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     Variable::Update update(*variable, true);
     ASSIGN_OR_RETURN(Tensor * target, update.Writable(ctx.allocator()));
     if (target->rank() != 0 || target->dtype() != kDTypeOf<T>) {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/graph/graph_builder.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/op_case.h"
 #include "thalweg/testing/registries.h"

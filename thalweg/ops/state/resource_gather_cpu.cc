@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/rows.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
 
 // The value of the variable, which must have the type that the node says.
 Result<Tensor> ReadAs(Context& ctx, DType dtype) {
-  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   ASSIGN_OR_RETURN(Tensor value, variable->Read());
   if (value.dtype() == dtype) return value;
   return InvalidArgument("variable '", variable->name(), "' has type ", value.dtype(),

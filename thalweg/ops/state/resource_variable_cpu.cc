@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/lookup_table.h"
-#include "thalweg/kernel/variable.h"
 #include "thalweg/ops/state/variable_slot.h"
+#include "thalweg/resources/tensor_array.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -50,13 +50,19 @@ class ReadVariableCpu : public Kernel {
   explicit ReadVariableCpu(const KernelConstruction& c) : dtype_(c.output_type(0)) {}
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
-    ASSIGN_OR_RETURN(Tensor value, variable->Read());
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
+    const Tensor value = variable->ReadOrEmpty();
+    if (value.empty()) {
+      return FailedPrecondition("Error while reading resource variable ", variable->name(),
+                                " from Container: localhost. This could mean that the variable was "
+                                "uninitialized: nothing "
+                                "was assigned to it before (run its initializer, or restore it)");
+    }
     if (value.dtype() != dtype_) {
       return InvalidArgument("Trying to read variable '", variable->name(),
                              "' with wrong dtype: ", "expected ", dtype_, ", got ", value.dtype());
     }
-    ctx.set_output(0, std::move(value));
+    ctx.set_output(0, value);
     return OkStatus();
   }
 
@@ -65,7 +71,7 @@ class ReadVariableCpu : public Kernel {
 };
 
 Status VarIsInitialized(Context& ctx) {
-  const Result<RefPtr<Variable>> variable = ctx.variable(0);
+  const Result<RefPtr<Variable>> variable = VariableOf(ctx, 0);
   if (!variable.ok() && variable.status().code() != Code::kNotFound) return variable.status();
   ctx.set_output(0, Tensor::Scalar(variable.ok() && (*variable)->initialized()));
   return OkStatus();
@@ -75,7 +81,7 @@ Status VarIsInitialized(Context& ctx) {
 // failed precondition.
 template <class Out>
 Status ShapeOfVariable(Context& ctx) {
-  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   const Result<Tensor> value = variable->Read();
   if (!value.ok()) return NotFound(value.status().message());
   const Shape shape = value->shape();
@@ -91,7 +97,7 @@ Status ShapeOfVariable(Context& ctx) {
 }
 
 // Reads share the buffer always: there is no copying to be turned off.
-Status DisableCopyOnRead(Context& ctx) { return ctx.variable(0).status(); }
+Status DisableCopyOnRead(Context& ctx) { return VariableOf(ctx, 0).status(); }
 
 class DestroyResourceCpu : public Kernel {
  public:
@@ -109,14 +115,12 @@ class DestroyResourceCpu : public Kernel {
     const ResourceHandle::Place* place = handle.scalar<ResourceHandle>().place();
     if (place == nullptr) return FailedPrecondition("the resource handle was never set");
     Resource* resource = handle.scalar<ResourceHandle>().resource();
-    const bool is_table = dynamic_cast<LookupTable*>(resource) != nullptr;
-    if (resource != nullptr && !is_table && dynamic_cast<Variable*>(resource) == nullptr) {
-      return Unimplemented("only variables and tables can be destroyed, '", place->name, "' is ",
-                           resource->DebugString());
+    // An array of a step is its handle's alone: what is left of it is that it is closed.
+    if (auto* array = dynamic_cast<TensorArray*>(resource); array != nullptr) {
+      array->Close();
+      return OkStatus();
     }
-    ResourceManager& resources = *ctx.step().resources;
-    Status status = is_table ? resources.Delete<LookupTable>(place->container, place->name)
-                             : resources.Delete<Variable>(place->container, place->name);
+    Status status = ctx.step().resources->Destroy(place->container, place->name, resource);
     if (status.code() == Code::kNotFound && ignore_lookup_error_) return OkStatus();
     return status;
   }

@@ -4,7 +4,7 @@
 
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/rows.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -49,7 +49,7 @@ class ScatterCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     {
       Variable::Update update(*variable, use_locking_);
       ASSIGN_OR_RETURN(Tensor * target, update.Writable(ctx.allocator()));
@@ -82,7 +82,7 @@ class ScatterNdCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     {
       Variable::Update update(*variable, use_locking_);
       ASSIGN_OR_RETURN(Tensor * target, update.Writable(ctx.allocator()));

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "thalweg/graph/graph_builder.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/op_case.h"
 #include "thalweg/testing/registries.h"

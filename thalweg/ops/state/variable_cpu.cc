@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/variable.h"
 #include "thalweg/ops/state/variable_slot.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -26,7 +26,7 @@ class VariableCpu : public Kernel {
 };
 
 Status IsVariableInitialized(Context& ctx) {
-  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+  ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   ctx.set_output(0, Tensor::Scalar(variable->initialized()));
   return OkStatus();
 }
@@ -72,7 +72,7 @@ class DestroyTemporaryVariableCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(0));
+    ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     ASSIGN_OR_RETURN(Tensor value, variable->Read());
     RETURN_IF_ERROR(ctx.step().step_resources->Delete<Variable>("", StepName(ctx, name_)));
     ctx.set_output(0, std::move(value));

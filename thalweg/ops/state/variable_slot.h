@@ -3,14 +3,15 @@
 // it: container, shared_name (or the node's name), dtype, shape.
 //   ASSIGN_OR_RETURN(RefPtr<Variable> variable, slot.Get(*ctx.step().resources));
 // The variable is made at the first use, uninitialised; after a reset of its container the next use
-// makes a new one. Threads: Get from any.
+// makes a new one.
+// Threads: Get from any.
 #pragma once
 
 #include <string>
 #include <utility>
 
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 

@@ -71,16 +71,21 @@ class AsStringCpu : public Kernel {
     const Tensor& input = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(0, DType::kString, input.shape()));
     auto* const to = output->mutable_data<std::string>();
+    TextMeter meter(ctx.allocator(), *output);
     Status status = Unimplemented("text of ", input.dtype());
     ForEachType<decltype(JoinTypes(PodTypes{}, Types<std::string>{}))>([&]<class T>() {
       if (kDTypeOf<T> != input.dtype()) return;
       status = compute::ForBlocks(ctx.work(), input.num_elements(), kTextsPerShard,
                                   [&](int64_t begin, int64_t end) {
                                     const T* from = input.data<T>();
-                                    for (int64_t i = begin; i < end; ++i) to[i] = Text(from[i]);
+                                    for (int64_t i = begin; i < end; ++i) {
+                                      std::string text = Text(from[i]);
+                                      if (!meter.Take(text.size())) return;
+                                      to[i] = std::move(text);
+                                    }
                                   });
     });
-    return status;
+    return status.ok() ? meter.status() : status;
   }
 
  private:

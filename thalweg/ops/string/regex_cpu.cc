@@ -40,8 +40,18 @@ Status MatchAll(Context& ctx, const Regex& regex) {
 }
 
 Status ReplaceAll(Context& ctx, const Regex& regex, const std::string& rewrite, bool all) {
-  return MapTexts<std::string>(
-      ctx, [&](const std::string& text) { return regex.Replaced(text, rewrite, all); });
+  const Tensor& input = ctx.input(0);
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, input.shape()));
+  TextMeter meter(ctx.allocator(), *out);
+  RETURN_IF_ERROR(compute::ForBlocks(
+      ctx.work(), input.num_elements(), kTextsPerShard, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const std::string& text = input.data<std::string>()[i];
+          if (!meter.Take(regex.MostBytes(text, rewrite, all))) return;
+          out->mutable_data<std::string>()[i] = regex.Replaced(text, rewrite, all);
+        }
+      }));
+  return meter.status();
 }
 
 class FullMatchCpu : public Kernel {

@@ -9,6 +9,21 @@
 namespace thalweg {
 namespace {
 
+// The n parts with the separator between them; false where there is no room for that.
+template <class Part>
+bool Join(TextMeter& meter, int64_t n, const std::string& separator, const Part& part,
+          std::string& to) {
+  size_t length = n > 1 ? static_cast<size_t>(n - 1) * separator.size() : 0;
+  for (int64_t i = 0; i < n; ++i) length += part(i).size();
+  if (!meter.Take(length)) return false;
+  to.reserve(length);
+  for (int64_t i = 0; i < n; ++i) {
+    if (i > 0) to += separator;
+    to += part(i);
+  }
+  return true;
+}
+
 class StringJoinCpu : public Kernel {
  public:
   explicit StringJoinCpu(std::string separator) : separator_(std::move(separator)) {}
@@ -29,17 +44,22 @@ class StringJoinCpu : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
     auto* to = out->mutable_data<std::string>();
-    const int n = ctx.num_inputs();
-    return compute::ForBlocks(ctx.work(), out->num_elements(), kTextsPerShard,
-                              [&](int64_t begin, int64_t end) {
-                                for (int64_t e = begin; e < end; ++e) {
-                                  for (int i = 0; i < n; ++i) {
-                                    const Tensor& input = ctx.input(i);
-                                    if (i > 0) to[e] += separator_;
-                                    to[e] += input.data<std::string>()[input.rank() == 0 ? 0 : e];
-                                  }
-                                }
-                              });
+    const auto part = [&](int i, int64_t e) -> const std::string& {
+      return ctx.input(i).data<std::string>()[ctx.input(i).rank() == 0 ? 0 : e];
+    };
+    TextMeter meter(ctx.allocator(), *out);
+    RETURN_IF_ERROR(compute::ForBlocks(
+        ctx.work(), out->num_elements(), kTextsPerShard, [&](int64_t begin, int64_t end) {
+          for (int64_t e = begin; e < end; ++e) {
+            if (!Join(
+                    meter, ctx.num_inputs(), separator_,
+                    [&](int64_t i) -> const std::string& { return part(static_cast<int>(i), e); },
+                    to[e])) {
+              return;
+            }
+          }
+        }));
+    return meter.status();
   }
 
  private:
@@ -98,15 +118,18 @@ class ReduceJoinCpu : public Kernel {
     std::ranges::reverse(joined);  // along the first named axis elements are neighbours
     const auto* from = input.data<std::string>();
     auto* to = out->mutable_data<std::string>();
-    return compute::ForBlocks(ctx.work(), out->num_elements(), 64, [&](int64_t begin, int64_t end) {
+    TextMeter meter(ctx.allocator(), *out);
+    const auto join = [&](int64_t begin, int64_t end) {
       for (int64_t e = begin; e < end; ++e) {
         const int64_t first = OffsetOf(e, kept, shape, strides);
-        for (int64_t i = 0; i < count; ++i) {
-          if (i > 0) to[e] += separator_;
-          to[e] += from[first + OffsetOf(i, joined, shape, strides)];
-        }
+        const auto part = [&](int64_t i) -> const std::string& {
+          return from[first + OffsetOf(i, joined, shape, strides)];
+        };
+        if (!Join(meter, count, separator_, part, to[e])) return;
       }
-    });
+    };
+    RETURN_IF_ERROR(compute::ForBlocks(ctx.work(), out->num_elements(), 64, join));
+    return meter.status();
   }
 
  private:
@@ -153,12 +176,15 @@ class SegmentJoinCpu : public Kernel {
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make({dims.begin(), dims.end()}));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
     auto* to = out->mutable_data<std::string>();
+    TextMeter meter(ctx.allocator(), *out);
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const auto id = static_cast<size_t>(IntAt(ids, i));
       for (int64_t k = 0; k < inner; ++k) {
         std::string& text = to[static_cast<int64_t>(id) * inner + k];
+        const std::string& part = input.data<std::string>()[i * inner + k];
+        if (!meter.Take(separator_.size() + part.size())) return meter.status();
         if (!text.empty()) text += separator_;  // nothing before it: TensorFlow has none either
-        text += input.data<std::string>()[i * inner + k];
+        text += part;
       }
     }
     return OkStatus();

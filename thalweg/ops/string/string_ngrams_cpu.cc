@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/row_splits.h"
 
 namespace thalweg {
@@ -32,15 +34,18 @@ class NGramsCpu : public Kernel {
     if (given.rank() != 1 || given.num_elements() > 0) {
       ASSIGN_OR_RETURN(splits, SplitsOf(given, data.num_elements(), Cover::kWhole));
     }
-    std::vector<std::string> made;
     std::vector<int64_t> ends;
+    int64_t total = 0;
     if (!splits.empty()) ends.push_back(0);
     for (size_t row = 0; row + 1 < splits.size(); ++row) {
-      RETURN_IF_ERROR(
-          AddRow(data.data<std::string>() + splits[row], splits[row + 1] - splits[row], made));
-      ends.push_back(static_cast<int64_t>(made.size()));
+      RETURN_IF_ERROR(ForEachNGram(splits[row + 1] - splits[row], [&](const Place&) {
+        ++total;
+        return OkStatus();
+      }));
+      ends.push_back(total);
     }
-    ctx.set_output(0, Tensor::Of<std::string>(made, Shape{static_cast<int64_t>(made.size())}));
+    ASSIGN_OR_RETURN(Tensor * made, ctx.AllocateOutput(0, DType::kString, Shape{total}));
+    RETURN_IF_ERROR(MakeNGrams(ctx, data.data<std::string>(), splits, *made));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(1, given.dtype(), given.shape()));
     for (size_t i = 0; i < ends.size(); ++i) {
       if (given.dtype() == DType::kInt64) {
@@ -59,30 +64,56 @@ class NGramsCpu : public Kernel {
 
   int64_t PadOf(int64_t width) const { return std::min(pad_ < 0 ? width - 1 : pad_, width - 1); }
 
-  Status AddRow(const std::string* row, int64_t length, std::vector<std::string>& made) const {
-    const size_t before = made.size();
+  // Where an n-gram lies in a padded row.
+  struct Place {
+    int64_t pad, first, width;
+  };
+
+  // f(place) for each of a row of `length` strings.
+  template <class F>
+  Status ForEachNGram(int64_t length, const F& f) const {
+    bool has_any = false;
     for (const int64_t width : widths_) {
       if (width > kMost) return InvalidArgument("ngram_widths must be at most 2^20, got ", width);
       const int64_t pad = PadOf(width);
       const int64_t count = std::max<int64_t>(0, length + 2 * pad - width + 1);
-      for (int64_t i = 0; i < count; ++i) made.push_back(NGram(row, length, pad, i, width));
+      for (int64_t i = 0; i < count; ++i) RETURN_IF_ERROR(f(Place{pad, i, width}));
+      has_any |= count > 0;
     }
-    if (preserve_ && made.size() == before && length > 0) {
-      const int64_t pad = std::clamp<int64_t>(pad_, 0, kMost);
-      made.push_back(NGram(row, length, pad, 0, length + 2 * pad));
+    if (!preserve_ || has_any || length == 0) return OkStatus();
+    const int64_t pad = std::clamp<int64_t>(pad_, 0, kMost);
+    return f(Place{pad, 0, length + 2 * pad});
+  }
+
+  Status MakeNGrams(Context& ctx, const std::string* data, const Splits& splits,
+                    Tensor& made) const {
+    TextMeter meter(ctx.allocator(), made);
+    auto* to = made.mutable_data<std::string>();
+    for (size_t row = 0; row + 1 < splits.size(); ++row) {
+      const std::string* const texts = data + splits[row];
+      const int64_t length = splits[row + 1] - splits[row];
+      RETURN_IF_ERROR(ForEachNGram(length, [&](const Place& place) {
+        size_t bytes = static_cast<size_t>(place.width - 1) * separator_.size();
+        ForEachPart(texts, length, place, [&](const std::string& part) { bytes += part.size(); });
+        if (!meter.Take(bytes)) return meter.status();
+        if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+        std::string& text = *to++;
+        text.reserve(bytes);
+        ForEachPart(texts, length, place, [&, is_first = true](const std::string& part) mutable {
+          if (!std::exchange(is_first, false)) text += separator_;
+          text += part;
+        });
+        return OkStatus();
+      }));
     }
     return OkStatus();
   }
 
-  // `width` strings of the padded row, from place `first` on.
-  std::string NGram(const std::string* row, int64_t length, int64_t pad, int64_t first,
-                    int64_t width) const {
-    std::string text;
-    for (int64_t k = first; k < first + width; ++k) {
-      if (k > first) text += separator_;
-      text += k < pad ? left_ : k < pad + length ? row[k - pad] : right_;
+  template <class F>
+  void ForEachPart(const std::string* row, int64_t length, const Place& place, F&& f) const {
+    for (int64_t k = place.first; k < place.first + place.width; ++k) {
+      f(k < place.pad ? left_ : k < place.pad + length ? row[k - place.pad] : right_);
     }
-    return text;
   }
 
   std::string separator_, left_, right_;

@@ -4,7 +4,7 @@
 namespace thalweg {
 namespace {
 
-Tensor One(const std::string& text) { return Tensor::Scalar(text); }
+Tensor OneText(const std::string& text) { return Tensor::Scalar(text); }
 
 // The values alone: places are counted.
 void ExpectParts(const std::string& op, const std::string& text, const std::string& separator,
@@ -12,7 +12,7 @@ void ExpectParts(const std::string& op, const std::string& text, const std::stri
   const auto n = static_cast<int64_t>(expected.size());
   std::vector<int64_t> places;
   for (int64_t i = 0; i < n; ++i) places.insert(places.end(), {1, i});
-  ExpectOutputs(op, {Texts({"", text}), One(separator)}, attrs,
+  ExpectOutputs(op, {Texts({"", text}), OneText(separator)}, attrs,
                 {Numbers(places, Shape{n, 2}), Texts(expected), Numbers<int64_t>({2, n})});
 }
 
@@ -25,7 +25,7 @@ TEST(StringSplitTest, AtAnyByte) {
   ExpectParts("StringSplit", "abc", "", {}, {"a", "b", "c"});
   ExpectParts("StringSplit", ",,", ",", {}, {});
   ExpectParts("StringSplit", ",,", ",", keep, {"", "", ""});
-  ExpectError("StringSplit", {One("a"), One(" ")}, {}, Code::kInvalidArgument, "");
+  ExpectError("StringSplit", {OneText("a"), OneText(" ")}, {}, Code::kInvalidArgument, "");
   ExpectError("StringSplit", {Texts({"a"}), Texts({" "})}, {}, Code::kInvalidArgument, "");
 }
 
@@ -38,7 +38,7 @@ TEST(StringSplitTest, AtSeparators) {
   ExpectParts("StringSplitV2", "abc", "", most(2), {"abc"});
   const auto with_empty_first = [&](const std::string& text, const std::string& separator,
                                     int64_t n, std::vector<std::string> expected) {
-    const auto got = RunOp("StringSplitV2", {Texts({text}), One(separator)}, most(n));
+    const auto got = RunOp("StringSplitV2", {Texts({text}), OneText(separator)}, most(n));
     ASSERT_TRUE(got.ok()) << got.status().ToString();
     EXPECT_EQ(BitDifference((*got)[1], Texts(expected)), "") << (*got)[1].ToString();
   };
@@ -46,7 +46,7 @@ TEST(StringSplitTest, AtSeparators) {
   with_empty_first(" a b  c ", " ", 2, {"", "a", "b  c "});
   with_empty_first(" a b  c ", " ", 0, {" a b  c "});
   with_empty_first("", ",", -1, {""});
-  ExpectError("StringSplitV2", {One("a"), One(" ")}, {}, Code::kInvalidArgument, "");
+  ExpectError("StringSplitV2", {OneText("a"), OneText(" ")}, {}, Code::kInvalidArgument, "");
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ class SubstrCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
     auto* const to = out->mutable_data<std::string>();
     const auto* const from = input.data<std::string>();
+    TextMeter meter(ctx.allocator(), *out);
     const BroadcastIndex text_at(input.shape(), shape), place_at(pos.shape(), shape);
     for (int64_t i = 0; i < out->num_elements(); ++i) {
       const std::string& text = from[text_at(i)];
@@ -81,6 +82,7 @@ class SubstrCpu : public Kernel {
             characters_ ? compute::Utf8Length(text) : static_cast<int64_t>(text.size()),
             characters_ ? " characters" : " bytes");
       }
+      if (!meter.Take(part->size())) return meter.status();
       to[i] = *part;
     }
     return OkStatus();

@@ -5,13 +5,22 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "thalweg/compute/work.h"
-#include "thalweg/kernel/context.h"
+#include "thalweg/kernel/made_texts.h"
 
 namespace thalweg {
 
 inline constexpr int64_t kTextsPerShard = 512;
+
+// For one more string; anything else has its place.
+template <class Out>
+bool HasRoom(TextMeter& meter, const Out& made) {
+  if constexpr (std::is_same_v<Out, std::string>) return meter.Take(made.size());
+  return true;
+}
 
 template <class Out, class F>
 Status MapTexts(Context& ctx, const F& f) {
@@ -19,10 +28,16 @@ Status MapTexts(Context& ctx, const F& f) {
   ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(0, kDTypeOf<Out>, input.shape()));
   const auto* from = input.data<std::string>();
   auto* to = output->template mutable_data<Out>();
-  return compute::ForBlocks(ctx.work(), input.num_elements(), kTextsPerShard,
-                            [&](int64_t begin, int64_t end) {
-                              for (int64_t i = begin; i < end; ++i) to[i] = f(from[i]);
-                            });
+  TextMeter meter(ctx.allocator(), *output);
+  RETURN_IF_ERROR(compute::ForBlocks(ctx.work(), input.num_elements(), kTextsPerShard,
+                                     [&](int64_t begin, int64_t end) {
+                                       for (int64_t i = begin; i < end; ++i) {
+                                         Out made = f(from[i]);
+                                         if (!HasRoom(meter, made)) return;
+                                         to[i] = std::move(made);
+                                       }
+                                     }));
+  return meter.status();
 }
 
 }  // namespace thalweg

@@ -7,26 +7,12 @@
 #include <atomic>
 #include <cstdio>
 
-#include "thalweg/base/crc32c.h"
+#include "thalweg/io/record_framing.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
 namespace {
-
-std::string LittleEndian(uint64_t value, int bytes) {
-  std::string made;
-  for (int i = 0; i < bytes; ++i) made += static_cast<char>(value >> (8 * i));
-  return made;
-}
-
-// Length, its checksum, the bytes, theirs.
-std::string RecordOf(std::string_view bytes) {
-  const std::string length = LittleEndian(bytes.size(), 8);
-  std::string record = length + LittleEndian(MaskCrc32c(Crc32c(length)), 4);
-  record += bytes;
-  return record + LittleEndian(MaskCrc32c(Crc32c(bytes)), 4);
-}
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -75,7 +61,7 @@ Status EventWriter::Write(Message& event) {
   }
   ASSIGN_OR_RETURN(const std::string bytes, Serialize(event));
   MutexLock lock(mutex_);
-  waiting_ += RecordOf(bytes);
+  waiting_ += FrameRecord(bytes);
   ++num_waiting_;
   const auto due = written_ + std::chrono::milliseconds(options_.flush_millis);
   if (num_waiting_ <= options_.max_queue && SystemClock().Now() < due) return OkStatus();

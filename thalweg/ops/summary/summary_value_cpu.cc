@@ -13,7 +13,7 @@ namespace {
 
 namespace value = pb::Summary::Value;
 
-Status Give(Context& ctx, const OwnedMessage& summary) {
+Status GiveValue(Context& ctx, const OwnedMessage& summary) {
   ASSIGN_OR_RETURN(const std::string bytes, Serialize(*summary));
   ctx.set_output(0, Tensor::Scalar(bytes));
   return OkStatus();
@@ -34,7 +34,7 @@ Status ScalarSummary(Context& ctx) {
     }
     return OkStatus();
   }));
-  return Give(ctx, summary);
+  return GiveValue(ctx, summary);
 }
 
 class HistogramSummary : public Kernel {
@@ -48,7 +48,7 @@ class HistogramSummary : public Kernel {
     ASSIGN_OR_RETURN(const std::string_view tag, SummaryTag(ctx.input(0)));
     OwnedMessage summary(pb::Summary::Descriptor());
     RETURN_IF_ERROR(AddHistogram(*summary, tag, ctx.input(1), name_));
-    return Give(ctx, summary);
+    return GiveValue(ctx, summary);
   }
 
  private:
@@ -76,7 +76,7 @@ Status MergeSummary(Context& ctx) {
       }
     }
   }
-  return Give(ctx, merged);
+  return GiveValue(ctx, merged);
 }
 
 // One number too is written as bytes, in the form of TensorFlow's kernels.
@@ -101,7 +101,7 @@ class TensorSummary : public Kernel {
     Message* one = summary->Add(pb::Summary::kValue);
     one->SetString(value::kNodeName, name_);
     RETURN_IF_ERROR(NumbersToProto(ctx.input(0), one->Mutable(value::kTensor)));
-    return Give(ctx, summary);
+    return GiveValue(ctx, summary);
   }
 
  private:
@@ -120,7 +120,7 @@ Status TensorSummaryV2(Context& ctx) {
   one->SetString(value::kTag, tag);
   RETURN_IF_ERROR(NumbersToProto(ctx.input(1), one->Mutable(value::kTensor)));
   RETURN_IF_ERROR(MergeFromBytes(*one->Mutable(value::kMetadata), metadata.scalar<std::string>()));
-  return Give(ctx, summary);
+  return GiveValue(ctx, summary);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace thalweg {
 namespace {
 
-constexpr const char* kBytes = "a serialized message has no derivative";
+constexpr const char* kSummaryBytes = "a serialized message has no derivative";
 
 Status ScalarSummaryShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.input(0).MergeWith(c.input(1)).status());
@@ -18,22 +18,22 @@ Status ScalarSummaryShape(ShapeContext& c) {
 THALWEG_OP(summary_value) {
   registry.Op("HistogramSummary")
       .Shape(ScalarShape)
-      .NotDifferentiable(kBytes)
+      .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with a histogram of the values.");
   registry.Op("MergeSummary")
       .Shape(ScalarShape)
-      .NotDifferentiable(kBytes)
+      .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with the values of all inputs, each tag once.");
   registry.Op("ScalarSummary")
       .Shape(ScalarSummaryShape)
-      .NotDifferentiable(kBytes)
+      .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with a number for each tag.");
   registry.Op("TensorSummary")
       .Shape(ScalarShape)
-      .NotDifferentiable(kBytes)
+      .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with a tensor under the name of the node.");
   registry.Op("TensorSummaryV2")
       .Shape(ScalarShape)
-      .NotDifferentiable(kBytes)
+      .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with a tensor, a tag and metadata.");
 }

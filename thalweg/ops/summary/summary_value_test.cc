@@ -13,7 +13,7 @@ namespace {
 
 namespace value = pb::Summary::Value;
 
-OwnedMessage SummaryOf(const KernelCall& call) {
+OwnedMessage ValueSummaryOf(const KernelCall& call) {
   auto parsed = ParseMessage(pb::Summary::Descriptor(),
                              std::string_view(call.output(0).scalar<std::string>()));
   EXPECT_TRUE(parsed.ok()) << parsed.status().message();
@@ -33,7 +33,7 @@ TEST(SummaryValueTest, ANumberForEachTag) {
   KernelCall call("ScalarSummary",
                   {Tensor::Vector<std::string>({"a", "b"}), Tensor::Vector<double>({1.5, -2})});
   ASSERT_TRUE(call.Run().ok());
-  const OwnedMessage summary = SummaryOf(call);
+  const OwnedMessage summary = ValueSummaryOf(call);
   ASSERT_EQ(summary->Size(pb::Summary::kValue), 2U);
   const Message& second = *summary->Messages(pb::Summary::kValue)[1];
   EXPECT_EQ(second.GetString(value::kTag), "b");
@@ -52,7 +52,7 @@ TEST(SummaryValueTest, HistogramHasTheRecordedBuckets) {
   KernelCall call("HistogramSummary",
                   {Tensor::Scalar("h"), Tensor::Vector<float>({1, -2, 0, 1e30F, 3})});
   ASSERT_TRUE(call.Run().ok());
-  const OwnedMessage summary = SummaryOf(call);
+  const OwnedMessage summary = ValueSummaryOf(call);
   const Message& h = summary->Messages(pb::Summary::kValue)[0]->GetMessage(value::kHisto);
   EXPECT_EQ(h.GetDouble(pb::HistogramProto::kMin), -2);
   EXPECT_EQ(h.GetDouble(pb::HistogramProto::kMax), 1.0000000150474662e+30);
@@ -72,7 +72,7 @@ TEST(SummaryValueTest, HistogramHasTheRecordedBuckets) {
 TEST(SummaryValueTest, EmptyHistogramHasOneBucket) {
   KernelCall call("HistogramSummary", {Tensor::Scalar("h"), Tensor::Vector<int32_t>({})});
   ASSERT_TRUE(call.Run().ok());
-  const OwnedMessage summary = SummaryOf(call);
+  const OwnedMessage summary = ValueSummaryOf(call);
   const Message& h = summary->Messages(pb::Summary::kValue)[0]->GetMessage(value::kHisto);
   ASSERT_EQ(h.Repeated<double>(pb::HistogramProto::kBucketLimit).size(), 1U);
   EXPECT_EQ(h.Repeated<double>(pb::HistogramProto::kBucketLimit)[0], 1.7976931348623157e+308);
@@ -97,7 +97,7 @@ TEST(SummaryValueTest, MergeKeepsAllValuesAndRefusesATagTwice) {
                      Tensor::Vector<std::string>({Scalars({"c"}, 2), ""})},
                     {{"N", 2}});
   ASSERT_TRUE(merged.Run().ok());
-  EXPECT_EQ(SummaryOf(merged)->Size(pb::Summary::kValue), 3U);
+  EXPECT_EQ(ValueSummaryOf(merged)->Size(pb::Summary::kValue), 3U);
   KernelCall twice("MergeSummary",
                    {Tensor::Scalar(Scalars({"a"}, 1)), Tensor::Scalar(Scalars({"a"}, 1))},
                    {{"N", 2}});
@@ -112,7 +112,7 @@ TEST(SummaryValueTest, TensorsWithTagOrName) {
   KernelCall tagged("TensorSummaryV2", {Tensor::Scalar("t"), Tensor::Vector<int32_t>({1, 2}),
                                         Tensor::Scalar("\x12\x01n")});  // display_name: "n"
   ASSERT_TRUE(tagged.Run().ok());
-  OwnedMessage summary = SummaryOf(tagged);
+  OwnedMessage summary = ValueSummaryOf(tagged);
   const Message& one = *summary->Messages(pb::Summary::kValue)[0];
   EXPECT_EQ(one.GetString(value::kTag), "t");
   EXPECT_EQ(one.GetMessage(value::kMetadata).GetString(pb::SummaryMetadata::kDisplayName), "n");
@@ -122,7 +122,7 @@ TEST(SummaryValueTest, TensorsWithTagOrName) {
 
   KernelCall named("TensorSummary", {Tensor::Scalar(1.0F)});
   ASSERT_TRUE(named.Run().ok());
-  summary = SummaryOf(named);
+  summary = ValueSummaryOf(named);
   EXPECT_EQ(summary->Messages(pb::Summary::kValue)[0]->GetString(value::kNodeName), "under_test");
 
   KernelCall bad("TensorSummaryV2",

@@ -10,6 +10,7 @@
 #include "thalweg/compute/optimizer/plain.h"
 #include "thalweg/compute/optimizer/proximal.h"
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/resources/variable.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
 
@@ -63,7 +64,7 @@ class OpenVariables {
   Result<std::vector<Tensor*>> Open(Context& ctx, const std::vector<int>& inputs,
                                     bool use_locking) {
     for (int i : inputs) {
-      ASSIGN_OR_RETURN(RefPtr<Variable> variable, ctx.variable(i));
+      ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, i));
       variables_.push_back(std::move(variable));
     }
     std::vector<size_t> order(inputs.size());

@@ -6,7 +6,7 @@
 #include "thalweg/compute/optimizer/sdca.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/kernel/variable.h"
+#include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
@@ -264,7 +264,7 @@ class ShrinkCpu : public Kernel {
 
   Status Compute(Context& ctx) override {
     for (int i = 0; i < ctx.num_inputs(); ++i) {
-      ASSIGN_OR_RETURN(const RefPtr<Variable> variable, ctx.variable(i));
+      ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, i));
       Variable::Update update(*variable, true);
       ASSIGN_OR_RETURN(Tensor * weights, update.Writable(ctx.allocator()));
       if (weights->dtype() != DType::kFloat) {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "thalweg/cluster/peers/tcp_sockets.h"
+#include "thalweg/cluster/transport/socket/tcp_sockets.h"
 #include "thalweg/cluster/transport/unique_fd.h"
 
 namespace thalweg {
@@ -27,18 +27,18 @@ inline FdPair UnixSockets() {
 // Both ends of the connections of a channel, made as tasks make them: who listens, who connects.
 inline std::pair<TcpSockets, TcpSockets> TcpChannelSockets(const std::string& host = "127.0.0.1") {
   constexpr uint64_t kToken = 7;
-  Result<TcpDoor> door = TcpDoor::Open(host, kToken);
-  EXPECT_TRUE(door.ok()) << door.status().ToString();
+  Result<TcpListener> listener = TcpListener::Open(host, kToken);
+  EXPECT_TRUE(listener.ok()) << listener.status().ToString();
   const UniqueFd connected(eventfd(0, EFD_CLOEXEC));
   Result<TcpSockets> there = Internal("not connected");
   std::thread asked([&] {
-    there = ConnectByTcp(door->offer(), kToken, std::chrono::seconds(60));
+    there = ConnectByTcp(listener->offer(), kToken, std::chrono::seconds(60));
     eventfd_write(connected.get(), 1);
   });
-  door->AttendUntil(connected);
+  listener->AttendUntil(connected);
   asked.join();
   EXPECT_TRUE(there.ok()) << there.status().ToString();
-  Result<TcpSockets> here = door->Take();
+  Result<TcpSockets> here = listener->Take();
   EXPECT_TRUE(here.ok()) << here.status().ToString();
   return {*std::move(here), *std::move(there)};
 }

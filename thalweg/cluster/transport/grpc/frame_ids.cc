@@ -41,13 +41,13 @@ uint64_t Combine(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-std::string_view ReleaseName(Release release) {
-  switch (release) {
-    case Release::kThalweg:
+std::string_view PeerVersionName(PeerVersion version) {
+  switch (version) {
+    case PeerVersion::kThalweg:
       return "Thalweg";
-    case Release::k1_15:
+    case PeerVersion::k1_15:
       return "TensorFlow 1.15";
-    case Release::k2_21:
+    case PeerVersion::k2_21:
       break;
   }
   return "TensorFlow 2";
@@ -68,11 +68,11 @@ void FrameIds::Open(uint64_t tag, uint64_t parent, std::string_view name) {
   tags_[frame.of_2_21] = tag;
 }
 
-std::optional<uint64_t> FrameIds::Find(Release release, uint64_t tag) const {
+std::optional<uint64_t> FrameIds::Find(PeerVersion version, uint64_t tag) const {
   const auto found = frames_.find(tag & ~kIterations);
   if (found == frames_.end()) return std::nullopt;
-  if (release == Release::kThalweg) return found->first >> 32;
-  return release == Release::k1_15 ? found->second.of_1_15 : found->second.of_2_21;
+  if (version == PeerVersion::kThalweg) return found->first >> 32;
+  return version == PeerVersion::k1_15 ? found->second.of_1_15 : found->second.of_2_21;
 }
 
 std::optional<uint64_t> FrameIds::TagOf(uint64_t id) const {

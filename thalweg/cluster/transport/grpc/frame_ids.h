@@ -5,7 +5,7 @@
 //
 //   FrameIds ids;
 //   ids.Open(tag, parent_tag, "w/while_context");
-//   ids.Find(Release::k1_15, tag + 3);       // 11525919660353993287, in iteration 3
+//   ids.Find(PeerVersion::k1_15, tag + 3);       // 11525919660353993287, in iteration 3
 //   ids.TagOf(11525919660353993287);         // tag, by either rule
 //
 // Threads: none.
@@ -20,8 +20,8 @@
 namespace thalweg {
 
 // Whose rules a task follows.
-enum class Release : uint8_t { kThalweg, k1_15, k2_21 };
-std::string_view ReleaseName(Release release);
+enum class PeerVersion : uint8_t { kThalweg, k1_15, k2_21 };
+std::string_view PeerVersionName(PeerVersion version);
 
 class FrameIds {
  public:
@@ -29,7 +29,7 @@ class FrameIds {
   // task.
   void Open(uint64_t tag, uint64_t parent, std::string_view name);
   // The number of the frame of `tag`, whatever its iteration; none for a frame that is not open.
-  std::optional<uint64_t> Find(Release release, uint64_t tag) const;
+  std::optional<uint64_t> Find(PeerVersion version, uint64_t tag) const;
   // The tag of iteration 0.
   std::optional<uint64_t> TagOf(uint64_t id) const;
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/transport/grpc/rpc.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "thalweg/base/component.h"
@@ -10,11 +13,23 @@
 #include "thalweg/cluster/transport/grpc/grpc_api.h"
 
 namespace thalweg {
+
+// gRPC's threads stay in the process that started it: nothing would ever be answered in a fork.
+Status CheckNotForked() {
+  static const pid_t started_in = getpid();
+  if (getpid() == started_in) return OkStatus();
+  return FailedPrecondition(
+      "process ", getpid(), " was forked from process ", started_in,
+      " after that had used a server or a session of one; their threads and connections are not "
+      "here: fork before, or start the process anew (multiprocessing's \"spawn\")");
+}
+
 namespace {
 
 using std::chrono::nanoseconds;
 
 Result<const ThalwegGrpcApi*> Grpc() {
+  RETURN_IF_ERROR(CheckNotForked());
   static const ThalwegGrpcApi* const api = [] {
     const auto entry =
         reinterpret_cast<ThalwegGrpcEntry>(FindComponent("libthalweg_grpc.so", "thalweg_grpc"));
@@ -208,6 +223,7 @@ class GrpcChannel : public RpcChannel {
 
   void Call(const std::string& method, std::string request, const RpcCallOptions& options,
             Done done) override {
+    if (Status status = CheckNotForked(); !status.ok()) return done(std::move(status));
     const auto call =
         std::make_shared<Outgoing>(api_, uses_tls_, std::move(done), options.cancellation);
     auto* const held = new std::shared_ptr<Outgoing>(call);
@@ -231,28 +247,15 @@ class GrpcChannel : public RpcChannel {
 
     void Begin(ThalwegGrpcOutgoing* call) EXCLUDES(mutex_) {
       call_ = call;
-      if (cancellation_ == nullptr) return;
-      CancellationManager::Token token = 0;
-      if (!cancellation_->Register([this] { api_.cancel(call_); }, &token)) {
-        api_.cancel(call_);
-        return;
-      }
-      bool over = false;
-      {
-        MutexLock lock(mutex_);
-        over = over_;
-        if (!over) token_ = token;
-      }
-      if (over) cancellation_->Deregister(token);
+      MutexLock lock(mutex_);
+      if (!over_) outside_.emplace(cancellation_, [this](const Status&) { api_.cancel(call_); });
     }
     void End(Result<std::string> result) EXCLUDES(mutex_) {
-      CancellationManager::Token token = 0;
       {
         MutexLock lock(mutex_);
         over_ = true;
-        token = std::exchange(token_, 0);
+        if (outside_.has_value()) outside_->End();  // whoever cancels may be gone after done_
       }
-      if (token != 0) cancellation_->Deregister(token);
       done_(std::move(result));
     }
 
@@ -264,7 +267,7 @@ class GrpcChannel : public RpcChannel {
     ThalwegGrpcOutgoing* call_ = nullptr;
     Mutex mutex_;
     bool over_ GUARDED_BY(mutex_) = false;
-    CancellationManager::Token token_ GUARDED_BY(mutex_) = 0;
+    std::optional<ScopedCancellation> outside_ GUARDED_BY(mutex_);
   };
 
   static void Finish(void* arg, int code, const char* message, size_t message_size,

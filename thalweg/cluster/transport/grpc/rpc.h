@@ -30,6 +30,9 @@
 
 namespace thalweg {
 
+// FailedPrecondition in a process that was forked from one that had made a server or a channel.
+Status CheckNotForked();
+
 // What a message that is written or read for a call may have, beside the limits of a server or a
 // channel.
 inline constexpr size_t kMaxCallBytes = SIZE_MAX;

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/transport/bell.h"
+#include "thalweg/cluster/transport/doorbell.h"
 #include "thalweg/cluster/transport/payload.h"
 
 namespace thalweg {
@@ -16,23 +16,23 @@ struct Pushed {
   TensorHead head;
   Tensor tensor;
 };
-using Record = std::variant<std::string, Pushed>;
+using InprocRecord = std::variant<std::string, Pushed>;
 
 // What waits for one of the two ends.
 class Inbox {
  public:
-  void Put(Record record) EXCLUDES(mutex_) {
+  void Put(InprocRecord record) EXCLUDES(mutex_) {
     {
       MutexLock lock(mutex_);
       if (closing_) return;
       records_.push_back(std::move(record));
     }
-    bell.Ring();
+    doorbell.Notify();
   }
 
   // No more comes. `drop`: what waits goes too.
   void Close(const Status& why, bool drop) EXCLUDES(mutex_) {
-    std::deque<Record> dropped;  // tensors go without the lock
+    std::deque<InprocRecord> dropped;  // tensors go without the lock
     {
       MutexLock lock(mutex_);
       if (drop) dropped.swap(records_);
@@ -40,12 +40,12 @@ class Inbox {
       closing_ = true;
       why_ = why;
     }
-    bell.Ring();
+    doorbell.Notify();
   }
 
   // Calls the sink for one record, or for the end. False: nothing was here.
   bool Deliver(ChannelSink& sink) EXCLUDES(mutex_) {
-    Record record;
+    InprocRecord record;
     Status why;
     bool closed = false;
     {
@@ -75,12 +75,12 @@ class Inbox {
     return !records_.empty() || (closing_ && !said_);
   }
 
-  Bell bell;
+  Doorbell doorbell;
   Mutex polling;  // held by the thread that polls
 
  private:
   Mutex mutex_;
-  std::deque<Record> records_ GUARDED_BY(mutex_);
+  std::deque<InprocRecord> records_ GUARDED_BY(mutex_);
   bool closing_ GUARDED_BY(mutex_) = false;
   bool said_ GUARDED_BY(mutex_) = false;
   Status why_ GUARDED_BY(mutex_);
@@ -92,7 +92,7 @@ class InprocChannel final : public Channel {
       : in_(std::move(in)), out_(std::move(out)) {}
   ~InprocChannel() override {
     Close(Unavailable("the other side of the channel has gone"));
-    in_->bell.Set(nullptr);
+    in_->doorbell.Set(nullptr);
   }
 
   void Send(std::string_view control) override {
@@ -119,11 +119,11 @@ class InprocChannel final : public Channel {
     return more;
   }
 
-  void OnArrival(std::function<void()> ring) override { in_->bell.Set(std::move(ring)); }
+  void OnArrival(std::function<void()> ring) override { in_->doorbell.Set(std::move(ring)); }
 
   bool Arm() override {
-    in_->bell.Arm();
-    return !in_->HasSomething() || !in_->bell.Disarm();
+    in_->doorbell.Arm();
+    return !in_->HasSomething() || !in_->doorbell.Disarm();
   }
 
   void Close(Status why) override {

@@ -26,7 +26,7 @@ struct alignas(64) RingHeader {
   alignas(64) std::atomic<uint32_t> reader_parked;
   std::atomic<uint32_t> writer_waits;
   // A wake-up is on its way to the reader of this ring's records, which takes the mark before it
-  // looks: one is enough however often it is woken, and they never fill the door.
+  // looks: one is enough however often it is woken, and they never fill the socket.
   std::atomic<uint32_t> wake_on_way;
 };
 
@@ -43,7 +43,7 @@ class Ring {
   // `room_left`: bytes that must stay free for other records.
   Result<bool> Write(std::string_view head, std::string_view payload, size_t room_left = 0);
   // How the reader sleeps; kReads once it was told so.
-  enum Reader : uint32_t { kReads = 0, kWaitsForDoor = 1, kSleepsOnWord = 2 };
+  enum Reader : uint32_t { kReads = 0, kWaitsForSocket = 1, kSleepsOnWord = 2 };
   uint32_t TakeParked() {
     return header_->reader_parked.load() == kReads ? kReads : header_->reader_parked.exchange(0);
   }

@@ -11,10 +11,10 @@
 #include <optional>
 #include <string>
 
-#include "thalweg/cluster/transport/coming_tensor.h"
+#include "thalweg/cluster/transport/incoming_tensor.h"
 #include "thalweg/cluster/transport/payload.h"
 #include "thalweg/cluster/transport/record.h"
-#include "thalweg/cluster/transport/shm/link.h"
+#include "thalweg/cluster/transport/shm/shm_sender.h"
 
 namespace thalweg {
 namespace {
@@ -26,7 +26,7 @@ constexpr int kHelloMs = 1000;
 // Memory of the other side's arena, mapped for reading.
 class TheirPieces {
  public:
-  Status Add(const DoorMessage& message, UniqueFd fd) {
+  Status Add(const ControlSocketMessage& message, UniqueFd fd) {
     if (pieces_.size() >= kMaxPieces || pieces_.contains(message.id)) {
       return DataLoss("piece ", message.id, " of shared memory is one too many");
     }
@@ -49,16 +49,16 @@ class TheirPieces {
 class ShmChannel final : public Channel {
  public:
   ShmChannel(std::shared_ptr<IoThread> io, std::shared_ptr<ShmArena> arena,
-             std::shared_ptr<ShmLink> link)
-      : io_(std::move(io)), arena_(std::move(arena)), link_(std::move(link)) {}
+             std::shared_ptr<ShmSender> sender)
+      : io_(std::move(io)), arena_(std::move(arena)), sender_(std::move(sender)) {}
   ~ShmChannel() override;
   Status Watch();
 
   void Send(std::string_view control) override;
   void Push(const TensorHead& head, Tensor tensor) override;
   bool Poll(ChannelSink& sink, int budget) override;
-  void OnArrival(std::function<void()> ring) override { link_->bell.Set(std::move(ring)); }
-  bool Arm() override { return ArmReader(Ring::kWaitsForDoor); }
+  void OnArrival(std::function<void()> ring) override { sender_->doorbell.Set(std::move(ring)); }
+  bool Arm() override { return ArmReader(Ring::kWaitsForSocket); }
   bool ArmWord(FutexWord* word) override;
   void Disarm() override;
   void Close(Status why) override;
@@ -69,7 +69,7 @@ class ShmChannel final : public Channel {
   // From the I/O thread, and from one that polls and misses a piece.
   void ReadDoor() EXCLUDES(door_mutex_);
   void TakeFromDoor() EXCLUDES(door_mutex_);
-  Status HandleDoor(const DoorMessage& message, UniqueFd fd) REQUIRES(door_mutex_);
+  Status HandleDoor(const ControlSocketMessage& message, UniqueFd fd) REQUIRES(door_mutex_);
   std::shared_ptr<const SharedMemory> FindPiece(uint64_t id) EXCLUDES(door_mutex_);
   bool PollLocked(ChannelSink& sink, int budget) REQUIRES(polling_);
   Result<bool> HandleNext(ChannelSink& sink) REQUIRES(polling_);
@@ -81,7 +81,7 @@ class ShmChannel final : public Channel {
 
   const std::shared_ptr<IoThread> io_;
   const std::shared_ptr<ShmArena> arena_;
-  const std::shared_ptr<ShmLink> link_;
+  const std::shared_ptr<ShmSender> sender_;
   std::atomic<bool> said_{false};     // OnClosed has come
   std::atomic<bool> no_more_{false};  // the other side sends nothing more
   std::atomic<bool> dead_{false};     // and reads nothing more of ours
@@ -89,7 +89,7 @@ class ShmChannel final : public Channel {
   Mutex polling_;
   std::string buffer_ GUARDED_BY(polling_);
   Record record_ GUARDED_BY(polling_);
-  std::optional<ComingTensor> coming_ GUARDED_BY(polling_);  // in pieces
+  std::optional<IncomingTensor> coming_ GUARDED_BY(polling_);  // in pieces
   bool close_read_ GUARDED_BY(polling_) = false;
 
   Mutex door_mutex_;
@@ -101,15 +101,16 @@ class ShmChannel final : public Channel {
 ShmChannel::~ShmChannel() {
   Close(Unavailable(kGone));
   if (watch_ != nullptr) watch_->Stop();
-  link_->bell.Set(nullptr);
-  std::vector<Tensor> loans = link_->TakeLoans();
+  sender_->doorbell.Set(nullptr);
+  std::vector<Tensor> loans = sender_->TakeLoans();
   if (loans.empty() || dead_.load()) return;
-  UniqueFd socket(fcntl(link_->door.fd(), F_DUPFD_CLOEXEC, 0));
+  UniqueFd socket(fcntl(sender_->socket.fd(), F_DUPFD_CLOEXEC, 0));
   arena_->KeepUntilClosed(io_, std::move(socket), std::move(loans));
 }
 
 Status ShmChannel::Watch() {
-  ASSIGN_OR_RETURN(watch_, IoWatch::Make(io_, link_->door.fd(), [this](uint32_t) { DoorEvent(); }));
+  ASSIGN_OR_RETURN(watch_,
+                   IoWatch::Make(io_, sender_->socket.fd(), [this](uint32_t) { DoorEvent(); }));
   watch_->Want(EPOLLIN);
   return OkStatus();
 }
@@ -119,21 +120,21 @@ void ShmChannel::DoorEvent() {
   if (!dead_.load()) {
     watch_->Want(EPOLLIN);
   } else {
-    link_->TakeLoans();
+    sender_->TakeLoans();
   }
 }
 
 void ShmChannel::ReadDoor() {
   TakeFromDoor();
-  link_->HandleWakes();
+  sender_->HandleWakes();
 }
 
 void ShmChannel::TakeFromDoor() {
   MutexLock lock(door_mutex_);
   while (!dead_.load(std::memory_order_relaxed)) {
-    DoorMessage message;
+    ControlSocketMessage message;
     UniqueFd fd;
-    Result<bool> some = link_->door.Receive(&message, &fd);
+    Result<bool> some = sender_->socket.Receive(&message, &fd);
     if (some.ok() && !*some) return;
     Status status = some.ok() ? HandleDoor(message, std::move(fd)) : std::move(some).status();
     if (status.ok()) continue;
@@ -143,20 +144,20 @@ void ShmChannel::TakeFromDoor() {
   }
 }
 
-Status ShmChannel::HandleDoor(const DoorMessage& message, UniqueFd fd) {
+Status ShmChannel::HandleDoor(const ControlSocketMessage& message, UniqueFd fd) {
   switch (message.kind) {
-    case DoorKind::kWake:
+    case ControlKind::kWake:
       return OkStatus();
-    case DoorKind::kBye:
+    case ControlKind::kClose:
       door_error_ = Unavailable(kGone);
       no_more_.store(true);
       return OkStatus();
-    case DoorKind::kPiece:
+    case ControlKind::kPiece:
       return pieces_.Add(message, std::move(fd));
-    case DoorKind::kForget:
+    case ControlKind::kUnmap:
       pieces_.Remove(message.id);
       return OkStatus();
-    case DoorKind::kRings:
+    case ControlKind::kRings:
       break;
   }
   return DataLoss("message ", static_cast<uint64_t>(message.kind), " of a channel is none");
@@ -181,23 +182,24 @@ void ShmChannel::Send(std::string_view control) {
   if (control.size() > kMaxControlBytes) return Close(ControlTooLong(control.size()));
   std::array<char, 8> prefix;
   const size_t n = EncodeControlPrefix(control.size(), prefix.data());
-  link_->Send({prefix.data(), n}, control);
+  sender_->Send({prefix.data(), n}, control);
 }
 
 void ShmChannel::Push(const TensorHead& head, Tensor tensor) {
   if (Status fits = CheckHeadFits(head, tensor); !fits.ok()) return Close(std::move(fits));
   Tensor bytes;
   if (!head.dead) {
-    Result<Tensor> encoded = ShmLink::BytesOf(tensor);
+    Result<Tensor> encoded = ShmSender::BytesOf(tensor);
     if (!encoded.ok()) return Close(std::move(encoded).status());
     bytes = *std::move(encoded);
   }
   const size_t size = head.dead ? 0 : bytes.bytes();
-  if (size > kMaxRecordPayload) return link_->PushLarge(head, std::move(tensor), std::move(bytes));
+  if (size > kMaxRecordPayload)
+    return sender_->PushLarge(head, std::move(tensor), std::move(bytes));
   std::array<char, kMaxHeadBytes> buffer;
   const size_t n = EncodeHead(RecordKind::kTensor, head, size, {}, buffer.data());
   const auto* data = size > 0 ? static_cast<const char*>(bytes.raw_data()) : nullptr;
-  link_->Send({buffer.data(), n}, {data, size});
+  sender_->Send({buffer.data(), n}, {data, size});
 }
 
 bool ShmChannel::Poll(ChannelSink& sink, int budget) {
@@ -210,24 +212,24 @@ bool ShmChannel::Poll(ChannelSink& sink, int budget) {
 bool ShmChannel::PollLocked(ChannelSink& sink, int budget) {
   if (said_.load(std::memory_order_relaxed)) return false;
   bool more = true;
-  while (!link_->closed() && !close_read_ && budget-- > 0) {
+  while (!sender_->closed() && !close_read_ && budget-- > 0) {
     const bool last = no_more_.load();
     Result<bool> handled = HandleNext(sink);
     if (!handled.ok()) {
-      link_->Close(std::move(handled).status());
+      sender_->Close(std::move(handled).status());
     } else if (!*handled) {
-      if (last) link_->Close(EndOfDoor());
+      if (last) sender_->Close(EndOfDoor());
       more = false;
       break;
     }
   }
-  link_->WakeWriter();
-  if (close_read_) link_->Close(record_.why);
-  if (link_->closed()) {
+  sender_->WakeWriter();
+  if (close_read_) sender_->Close(record_.why);
+  if (sender_->closed()) {
     said_.store(true);
     coming_.reset();
-    link_->DropWaiting();
-    sink.OnClosed(link_->Why());
+    sender_->DropWaiting();
+    sink.OnClosed(sender_->Why());
     return false;
   }
   return more;
@@ -235,7 +237,7 @@ bool ShmChannel::PollLocked(ChannelSink& sink, int budget) {
 
 // False when nothing is there.
 Result<bool> ShmChannel::HandleNext(ChannelSink& sink) {
-  ASSIGN_OR_RETURN(const bool read, link_->in.Read(&buffer_));
+  ASSIGN_OR_RETURN(const bool read, sender_->in.Read(&buffer_));
   if (!read) return false;
   RETURN_IF_ERROR(ParseRecord(buffer_, &record_));
   switch (record_.kind) {
@@ -249,7 +251,7 @@ Result<bool> ShmChannel::HandleNext(ChannelSink& sink) {
       RETURN_IF_ERROR(HandleShared(sink));
       return true;
     case RecordKind::kRelease:
-      RETURN_IF_ERROR(link_->TakeBack(record_.releases));
+      RETURN_IF_ERROR(sender_->TakeBack(record_.releases));
       return true;
     case RecordKind::kClose:
       close_read_ = true;
@@ -283,10 +285,10 @@ Status ShmChannel::HandlePieces(ChannelSink& sink) {
     ASSIGN_OR_RETURN(const std::shared_ptr<const SharedMemory> memory,
                      FindShared(record_.place, bytes));
     coming_->Take({memory->data() + record_.place.offset, bytes});
-    link_->Send(EncodeReleases({&record_.place.loan, 1}), {});
+    sender_->Send(EncodeReleases({&record_.place.loan, 1}), {});
   }
   if (coming_->left() > 0) return OkStatus();
-  ComingTensor whole = *std::move(coming_);
+  IncomingTensor whole = *std::move(coming_);
   coming_.reset();
   return whole.Finish(sink);
 }
@@ -310,8 +312,8 @@ Status ShmChannel::HandleShared(ChannelSink& sink) {
   const uint64_t bytes = record_.payload_bytes;
   ASSIGN_OR_RETURN(const std::shared_ptr<const SharedMemory> piece, FindShared(place, bytes));
   char* data = piece->data() + place.offset;
-  auto give_back = [link = link_, piece, loan = place.loan] {
-    link->Send(EncodeReleases({&loan, 1}), {});
+  auto give_back = [sender = sender_, piece, loan = place.loan] {
+    sender->Send(EncodeReleases({&loan, 1}), {});
   };
   if (IsPlain(head.dtype) && (IsFloating(head.dtype) || IsComplex(head.dtype)) &&
       bytes > kMaxRecordPayload && (place.loan & SharedPlace::kHasty) == 0) {
@@ -326,33 +328,33 @@ Status ShmChannel::HandleShared(ChannelSink& sink) {
 }
 
 bool ShmChannel::ArmWord(FutexWord* word) {
-  *word = link_->in.parked_word();
+  *word = sender_->in.parked_word();
   return ArmReader(Ring::kSleepsOnWord);
 }
 
 bool ShmChannel::ArmReader(Ring::Reader how) {
-  link_->bell.Arm();
+  sender_->doorbell.Arm();
   if (said_.load()) return true;
-  link_->in.ParkReader(how);
-  if (link_->in.Empty() && !link_->closed() && !no_more_.load()) return true;
-  link_->in.UnparkReader();
-  return !link_->bell.Disarm();
+  sender_->in.ParkReader(how);
+  if (sender_->in.Empty() && !sender_->closed() && !no_more_.load()) return true;
+  sender_->in.UnparkReader();
+  return !sender_->doorbell.Disarm();
 }
 
 void ShmChannel::Disarm() {
-  link_->in.UnparkReader();
-  link_->bell.Disarm();
+  sender_->in.UnparkReader();
+  sender_->doorbell.Disarm();
 }
 
 void ShmChannel::Close(Status why) {
-  link_->Close(std::move(why));
-  link_->bell.Ring();
+  sender_->Close(std::move(why));
+  sender_->doorbell.Notify();
 }
 
 Result<std::unique_ptr<Channel>> MakeChannel(std::shared_ptr<IoThread> io,
                                              std::shared_ptr<ShmArena> arena,
-                                             std::shared_ptr<ShmLink> link) {
-  auto channel = std::make_unique<ShmChannel>(std::move(io), std::move(arena), std::move(link));
+                                             std::shared_ptr<ShmSender> sender) {
+  auto channel = std::make_unique<ShmChannel>(std::move(io), std::move(arena), std::move(sender));
   RETURN_IF_ERROR(channel->Watch());
   return std::unique_ptr<Channel>(std::move(channel));
 }
@@ -363,29 +365,29 @@ Result<std::unique_ptr<Channel>> OpenShmChannel(std::shared_ptr<IoThread> io,
                                                 std::shared_ptr<ShmArena> arena, UniqueFd socket) {
   ASSIGN_OR_RETURN(SharedMemory rings, SharedMemory::Make(2 * Ring::kBytes, SharedUse::kBothWrite));
   const int fd = rings.fd();
-  Door door(std::move(socket));
-  RETURN_IF_ERROR(door.Send({.kind = DoorKind::kRings, .bytes = rings.bytes()}, fd));
-  auto link = std::make_shared<ShmLink>(arena, std::move(door), std::move(rings), true);
-  return MakeChannel(std::move(io), std::move(arena), std::move(link));
+  ControlSocket control(std::move(socket));
+  RETURN_IF_ERROR(control.Send({.kind = ControlKind::kRings, .bytes = rings.bytes()}, fd));
+  auto sender = std::make_shared<ShmSender>(arena, std::move(control), std::move(rings), true);
+  return MakeChannel(std::move(io), std::move(arena), std::move(sender));
 }
 
 Result<std::unique_ptr<Channel>> AcceptShmChannel(std::shared_ptr<IoThread> io,
                                                   std::shared_ptr<ShmArena> arena,
                                                   UniqueFd socket) {
-  Door door(std::move(socket));
-  pollfd wait{.fd = door.fd(), .events = POLLIN, .revents = 0};
-  DoorMessage message;
+  ControlSocket control(std::move(socket));
+  pollfd wait{.fd = control.fd(), .events = POLLIN, .revents = 0};
+  ControlSocketMessage message;
   UniqueFd memory;
   if (poll(&wait, 1, kHelloMs) != 1) return DeadlineExceeded("no shared memory was offered");
-  ASSIGN_OR_RETURN(const bool some, door.Receive(&message, &memory));
-  if (!some || message.kind != DoorKind::kRings || message.bytes != 2 * Ring::kBytes) {
+  ASSIGN_OR_RETURN(const bool some, control.Receive(&message, &memory));
+  if (!some || message.kind != ControlKind::kRings || message.bytes != 2 * Ring::kBytes) {
     return DataLoss("expected the rings of a channel of ", 2 * Ring::kBytes, " bytes, got ",
                     message.bytes);
   }
   ASSIGN_OR_RETURN(SharedMemory rings,
                    SharedMemory::Map(std::move(memory), message.bytes, SharedUse::kBothWrite));
-  auto link = std::make_shared<ShmLink>(arena, std::move(door), std::move(rings), false);
-  return MakeChannel(std::move(io), std::move(arena), std::move(link));
+  auto sender = std::make_shared<ShmSender>(arena, std::move(control), std::move(rings), false);
+  return MakeChannel(std::move(io), std::move(arena), std::move(sender));
 }
 
 }  // namespace thalweg

@@ -232,7 +232,7 @@ class BusyIoThread {
 
 constexpr size_t kMoreThanARing = 2 * Ring::kDataBytes / kMaxControlBytes;
 
-// The wake-up of a writer that lies in the door may be read by the thread that polls and misses a
+// The wake-up of a writer that lies in the socket may be read by the thread that polls and misses a
 // piece of memory, before the I/O thread comes to it.
 TEST(ShmChannel, APollThatReadsAWakeUpOfTheWriterHandlesIt) {
   RawShmSide raw;
@@ -248,9 +248,9 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheWriterHandlesIt) {
     while (*in.Read(&record)) ++read;
     ASSERT_LT(read, kMoreThanARing);
     ASSERT_TRUE(in.TakeWriterWaits());
-    ASSERT_TRUE(raw.door.Send({}).ok());
+    ASSERT_TRUE(raw.socket.Send({}).ok());
     ASSERT_TRUE(
-        raw.door.Send({.kind = DoorKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd())
+        raw.socket.Send({.kind = ControlKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd())
             .ok());
     ASSERT_TRUE(*raw.out->Write(raw.Shared(1, 64, 100'000), {}));
     ASSERT_TRUE(PollUntil(*raw.channel, raw.sink, [&] { return raw.sink.arrivals.size() == 1; }));
@@ -258,7 +258,7 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheWriterHandlesIt) {
   EXPECT_TRUE(RunUntil(
       [&] {
         while (*in.Read(&record)) ++read;
-        if (in.TakeWriterWaits()) raw.door.Send({}).IgnoreError();
+        if (in.TakeWriterWaits()) raw.socket.Send({}).IgnoreError();
       },
       [&] { return read == kMoreThanARing; }));
 }
@@ -273,16 +273,17 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheReaderRings) {
   ASSERT_TRUE(raw.channel->Arm());
   ASSERT_TRUE(*raw.out->Write(raw.Shared(1, 64, 100'000), {}));
   ASSERT_TRUE(raw.out->TakeParked());
-  ASSERT_TRUE(raw.door.Send({}).ok());
+  ASSERT_TRUE(raw.socket.Send({}).ok());
   ASSERT_TRUE(
-      raw.door.Send({.kind = DoorKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd()).ok());
+      raw.socket.Send({.kind = ControlKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd())
+          .ok());
   raw.channel->Poll(raw.sink, 8);
   EXPECT_EQ(raw.sink.arrivals.size(), 1u);
   EXPECT_EQ(rings.load(), 1);
 }
 
 // A side that parks often while the other one's I/O thread has no processor is woken once, so that
-// its door has room for what else goes through it.
+// its socket has room for what else goes through it.
 TEST(ShmChannel, WakeUpsDoNotFillTheDoor) {
   ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
@@ -313,7 +314,7 @@ TEST(ShmChannel, PlacesOutsideThePieceCloseIt) {
   for (const auto& [id, offset, floats] : bad) {
     RawShmSide raw;
     ASSERT_TRUE(
-        raw.door.Send({.kind = DoorKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd())
+        raw.socket.Send({.kind = ControlKind::kPiece, .id = 1, .bytes = piece.bytes()}, piece.fd())
             .ok());
     ASSERT_TRUE(*raw.out->Write(raw.Shared(1, 64, 100'000), {}));
     ASSERT_TRUE(*raw.out->Write(raw.Shared(id, offset, floats), {}));
@@ -328,7 +329,7 @@ TEST(ShmChannel, MemoryThatCouldShrinkIsRefused) {
   const UniqueFd loose(memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(loose.get(), 1 << 20), 0);
   ASSERT_TRUE(
-      raw.door.Send({.kind = DoorKind::kPiece, .id = 1, .bytes = 1 << 20}, loose.get()).ok());
+      raw.socket.Send({.kind = ControlKind::kPiece, .id = 1, .bytes = 1 << 20}, loose.get()).ok());
   ASSERT_TRUE(raw.UntilClosed());
   EXPECT_EQ(raw.sink.closed->code(), Code::kDataLoss);
 }

@@ -146,7 +146,8 @@ TEST(ShmPieces, MalformedOnesCloseTheChannel) {
     RawShmSide raw;
     const SharedMemory memory = *SharedMemory::Make(1 << 20, SharedUse::kOwnerWrites);
     ASSERT_TRUE(
-        raw.door.Send({.kind = DoorKind::kPiece, .id = 7, .bytes = memory.bytes()}, memory.fd())
+        raw.socket
+            .Send({.kind = ControlKind::kPiece, .id = 7, .bytes = memory.bytes()}, memory.fd())
             .ok());
     for (const std::string& record : records) ASSERT_TRUE(*raw.out->Write(record, {}));
     ASSERT_TRUE(raw.UntilClosed());

@@ -12,7 +12,7 @@
 #include "thalweg/cluster/transport/conformance/test_sockets.h"
 #include "thalweg/cluster/transport/conformance/test_transport.h"
 #include "thalweg/cluster/transport/record.h"
-#include "thalweg/cluster/transport/shm/door.h"
+#include "thalweg/cluster/transport/shm/control_socket.h"
 #include "thalweg/cluster/transport/shm/ring.h"
 #include "thalweg/cluster/transport/shm/shm_channel.h"
 
@@ -47,11 +47,12 @@ inline Tensor FloatsIn(Allocator& allocator, int64_t n) {
 struct RawShmSide {
   explicit RawShmSide(int64_t limit = 0)
       : tasks(limit),
-        door(UniqueFd()),
+        socket(UniqueFd()),
         rings(*SharedMemory::Make(2 * Ring::kBytes, SharedUse::kBothWrite)) {
     FdPair sockets = UnixSockets();
-    door = Door(std::move(sockets.first));
-    EXPECT_TRUE(door.Send({.kind = DoorKind::kRings, .bytes = rings.bytes()}, rings.fd()).ok());
+    socket = ControlSocket(std::move(sockets.first));
+    EXPECT_TRUE(
+        socket.Send({.kind = ControlKind::kRings, .bytes = rings.bytes()}, rings.fd()).ok());
     channel = *AcceptShmChannel(tasks.io, tasks.b, std::move(sockets.second));
     out = std::make_unique<Ring>(rings.data());
   }
@@ -66,7 +67,7 @@ struct RawShmSide {
     return bytes;
   }
   ShmTasks tasks;
-  Door door;
+  ControlSocket socket;
   SharedMemory rings;
   std::unique_ptr<Ring> out;
   std::unique_ptr<Channel> channel;

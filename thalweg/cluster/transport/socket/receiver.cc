@@ -105,17 +105,17 @@ Status SocketReceiver::Handle(ChannelSink& sink, Record& record) {
 }
 
 Result<SocketReceiver::Step> SocketReceiver::ReceiveBulk(ChannelSink& sink) {
-  ComingTensor& coming = coming_.front();
+  IncomingTensor& coming = coming_.front();
   RETURN_IF_ERROR(coming.Begin(sink));
   ASSIGN_OR_RETURN(const size_t n, ReceivePiece(coming));
   if (coming.left() > 0) return n > 0 ? Step::kMore : Step::kNothing;
-  ComingTensor whole = std::move(coming);
+  IncomingTensor whole = std::move(coming);
   coming_.pop_front();
   RETURN_IF_ERROR(whole.Finish(sink));
   return Step::kMore;
 }
 
-Result<size_t> SocketReceiver::ReceivePiece(ComingTensor& coming) {
+Result<size_t> SocketReceiver::ReceivePiece(IncomingTensor& coming) {
   const size_t piece = std::min<uint64_t>(coming.left(), kSocketPiece);
   if (char* const to = coming.place(); to != nullptr) {
     ASSIGN_OR_RETURN(const size_t n, ReceiveSome(bulk_fd_, to, piece));

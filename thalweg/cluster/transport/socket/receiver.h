@@ -12,7 +12,7 @@
 
 #include "thalweg/base/status.h"
 #include "thalweg/cluster/transport/channel.h"
-#include "thalweg/cluster/transport/coming_tensor.h"
+#include "thalweg/cluster/transport/incoming_tensor.h"
 #include "thalweg/cluster/transport/record.h"
 
 namespace thalweg {
@@ -38,7 +38,7 @@ class SocketReceiver {
   Status Handle(ChannelSink& sink, Record& record);
   Result<size_t> FillBuffer(bool* drained);
   Result<Step> ReceiveBulk(ChannelSink& sink);
-  Result<size_t> ReceivePiece(ComingTensor& coming);
+  Result<size_t> ReceivePiece(IncomingTensor& coming);
   Result<bool> Advance(ChannelSink& sink, bool* drained);
 
   const int control_fd_;
@@ -50,7 +50,7 @@ class SocketReceiver {
   size_t end_ = 0;
   bool close_said_ = false;
   Status bulk_error_;
-  std::deque<ComingTensor> coming_;  // the first of them is being received
+  std::deque<IncomingTensor> coming_;  // the first of them is being received
   Record record_;
 };
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/transport/bell.h"
+#include "thalweg/cluster/transport/doorbell.h"
 #include "thalweg/cluster/transport/payload.h"
 #include "thalweg/cluster/transport/record.h"
 #include "thalweg/cluster/transport/socket/receiver.h"
@@ -17,7 +17,7 @@
 namespace thalweg {
 namespace {
 
-constexpr const char* kGone = "the other side of the channel has gone";
+constexpr const char* kPeerGone = "the other side of the channel has gone";
 constexpr size_t kFlushLimit = size_t{8} << 20;  // of one turn of the I/O thread
 
 class SocketChannel final : public Channel {
@@ -32,7 +32,7 @@ class SocketChannel final : public Channel {
   void Send(std::string_view control) override;
   void Push(const TensorHead& head, Tensor tensor) override;
   bool Poll(ChannelSink& sink, int budget) override;
-  void OnArrival(std::function<void()> ring) override { bell_.Set(std::move(ring)); }
+  void OnArrival(std::function<void()> ring) override { doorbell_.Set(std::move(ring)); }
   bool Arm() override;
   void Close(Status why) override EXCLUDES(bulk_mutex_, mutex_);
 
@@ -50,7 +50,7 @@ class SocketChannel final : public Channel {
 
   const UniqueFd control_;
   const UniqueFd bulk_;
-  Bell bell_;
+  Doorbell doorbell_;
   std::atomic<bool> closed_{false};        // nothing more is delivered or sent
   std::atomic<bool> said_{false};          // OnClosed has come
   std::atomic<bool> left_over_{false};     // records were read and not yet handled
@@ -70,10 +70,10 @@ class SocketChannel final : public Channel {
 };
 
 SocketChannel::~SocketChannel() {
-  Close(Unavailable(kGone));
+  Close(Unavailable(kPeerGone));
   if (control_watch_ != nullptr) control_watch_->Stop();
   if (bulk_watch_ != nullptr) bulk_watch_->Stop();
-  bell_.Set(nullptr);
+  doorbell_.Set(nullptr);
 }
 
 Status SocketChannel::Watch(const std::shared_ptr<IoThread>& io) {
@@ -90,7 +90,7 @@ void SocketChannel::ControlEvents(uint32_t events) {
     MutexLock lock(mutex_);
     FlushControl();
   }
-  if ((events & ~uint32_t{EPOLLOUT}) != 0) bell_.Ring();
+  if ((events & ~uint32_t{EPOLLOUT}) != 0) doorbell_.Notify();
 }
 
 void SocketChannel::BulkEvents(uint32_t events) {
@@ -98,7 +98,7 @@ void SocketChannel::BulkEvents(uint32_t events) {
     MutexLock lock(bulk_mutex_);
     FlushBulk(kFlushLimit);
   }
-  if ((events & ~uint32_t{EPOLLOUT}) != 0) bell_.Ring();
+  if ((events & ~uint32_t{EPOLLOUT}) != 0) doorbell_.Notify();
 }
 
 void SocketChannel::Send(std::string_view control) {
@@ -150,7 +150,7 @@ void SocketChannel::SendRecord(std::string_view head, std::string_view payload) 
     Result<size_t> n = SendParts(control_.get(), head, payload);
     if (!n.ok()) {
       broken_.store(true);
-      bell_.Ring();
+      doorbell_.Notify();
       return;
     }
     sent = *n;
@@ -164,7 +164,7 @@ void SocketChannel::SendRecord(std::string_view head, std::string_view payload) 
                              " bytes of control messages wait for it");
     closed_.store(true);
     shutdown(control_.get(), SHUT_WR);
-    bell_.Ring();
+    doorbell_.Notify();
     return;
   }
   control_watch_->Want(EPOLLOUT);
@@ -176,7 +176,7 @@ void SocketChannel::FlushControl() {
   if (!empty.ok()) {
     broken_.store(true);
     control_queue_ = SendQueue();
-    bell_.Ring();
+    doorbell_.Notify();
   } else if (!*empty) {
     control_watch_->Want(EPOLLOUT);
   } else if (closed_.load(std::memory_order_relaxed)) {
@@ -190,7 +190,7 @@ void SocketChannel::FlushBulk(size_t limit) {
   const Result<bool> empty = bulk_queue_.Flush(bulk_.get(), limit);
   if (!empty.ok()) {
     broken_.store(true);
-    bell_.Ring();
+    doorbell_.Notify();
   } else if (!*empty) {
     bulk_watch_->Want(EPOLLOUT);
   }
@@ -208,7 +208,7 @@ void SocketChannel::Close(Status why) {
     closed_.store(true);
     FlushControl();
   }
-  bell_.Ring();
+  doorbell_.Notify();
 }
 
 void SocketChannel::DropBulk() {
@@ -236,7 +236,7 @@ bool SocketChannel::PollLocked(ChannelSink& sink, int budget) {
   std::optional<Status> ended;
   const bool more = receiver_.Poll(sink, budget, &ended);
   // All that could come has been read; who cannot be sent to has gone.
-  if (!more && !ended.has_value() && broken_.load()) ended = Unavailable(kGone);
+  if (!more && !ended.has_value() && broken_.load()) ended = Unavailable(kPeerGone);
   if (ended.has_value()) Close(*std::move(ended));
   if (closed_.load()) {
     said_.store(true);
@@ -251,17 +251,17 @@ bool SocketChannel::PollLocked(ChannelSink& sink, int budget) {
   const bool bulk = receiver_.expects_bulk();
   if (bulk != expects_bulk_.load(std::memory_order_relaxed)) expects_bulk_.store(bulk);
   // Another thread may have armed meanwhile, and has not seen what this one leaves.
-  if (bell_.armed()) {
-    if (more) bell_.Ring();
+  if (doorbell_.armed()) {
+    if (more) doorbell_.Notify();
     if (bulk) bulk_watch_->Want(EPOLLIN);
   }
   return more;
 }
 
 bool SocketChannel::Arm() {
-  bell_.Arm();
+  doorbell_.Arm();
   if (said_.load()) return true;
-  if (left_over_.load() || closed_.load() || broken_.load()) return !bell_.Disarm();
+  if (left_over_.load() || closed_.load() || broken_.load()) return !doorbell_.Disarm();
   control_watch_->Want(EPOLLIN);
   if (expects_bulk_.load()) bulk_watch_->Want(EPOLLIN);
   return true;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/transport/bell.h"
-#include "thalweg/cluster/transport/coming_tensor.h"
+#include "thalweg/cluster/transport/doorbell.h"
+#include "thalweg/cluster/transport/incoming_tensor.h"
 #include "thalweg/cluster/transport/payload.h"
 #include "thalweg/cluster/transport/record.h"
 #include "thalweg/cluster/transport/socket/socket_channel.h"
@@ -30,21 +30,21 @@ struct Coming {
       : plain(IsPlain(head.dtype)), next_piece(first_piece), tensor(std::move(head), bytes) {}
   const bool plain;
   uint64_t next_piece;
-  ComingTensor tensor;
-  UcxEnd::Landing landing;
+  IncomingTensor tensor;
+  UcxEndpoint::Landing landing;
   std::string objects;  // a piece of one whose elements are no plain ones
 };
 
 class UcxChannel final : public Channel {
  public:
-  explicit UcxChannel(std::unique_ptr<UcxEnd> end) : end_(std::move(end)) {}
+  explicit UcxChannel(std::unique_ptr<UcxEndpoint> end) : end_(std::move(end)) {}
   ~UcxChannel() override;
   Status Watch(std::shared_ptr<IoThread> io);
 
   void Send(std::string_view control) override;
   void Push(const TensorHead& head, Tensor tensor) override;
   bool Poll(ChannelSink& sink, int budget) override;
-  void OnArrival(std::function<void()> ring) override { bell_.Set(std::move(ring)); }
+  void OnArrival(std::function<void()> ring) override { doorbell_.Set(std::move(ring)); }
   bool Arm() override EXCLUDES(mutex_);
   void Close(Status why) override { End(std::move(why), true); }
 
@@ -59,9 +59,9 @@ class UcxChannel final : public Channel {
     Turn& operator=(const Turn&) = delete;
     ~Turn() RELEASE() {
       const auto sent = channel_.end_->TakeSent();  // goes without the lock
-      const bool news = channel_.bell_.armed() && channel_.HasNews();
+      const bool news = channel_.doorbell_.armed() && channel_.HasNews();
       channel_.mutex_.Unlock();
-      if (news) channel_.bell_.Ring();
+      if (news) channel_.doorbell_.Notify();
     }
 
    private:
@@ -80,7 +80,7 @@ class UcxChannel final : public Channel {
   Result<bool> ReceiveTensors(ChannelSink& sink) REQUIRES(polling_);
   Result<bool> Land(ChannelSink& sink, Coming& coming, int* landing) REQUIRES(polling_);
 
-  Bell bell_;
+  Doorbell doorbell_;
   std::atomic<bool> closed_{false};     // nothing more is delivered or sent
   std::atomic<bool> said_{false};       // OnClosed has come
   std::atomic<bool> left_over_{false};  // there was more than one poll handles
@@ -93,7 +93,8 @@ class UcxChannel final : public Channel {
   std::deque<Coming> coming_ GUARDED_BY(polling_);
 
   Mutex mutex_;
-  std::unique_ptr<UcxEnd> end_ PT_GUARDED_BY(mutex_);  // goes first: it writes into what is coming
+  std::unique_ptr<UcxEndpoint> end_
+      PT_GUARDED_BY(mutex_);  // goes first: it writes into what is coming
   Status why_ GUARDED_BY(mutex_);
   std::unique_ptr<IoWatch> watch_;
 };
@@ -102,7 +103,7 @@ UcxChannel::~UcxChannel() {
   Close(Unavailable("the other side of the channel has gone"));
   if (watch_ != nullptr) watch_->Stop();
   watch_.reset();
-  bell_.Set(nullptr);
+  doorbell_.Set(nullptr);
 }
 
 Status UcxChannel::Watch(std::shared_ptr<IoThread> io) {
@@ -113,7 +114,7 @@ Status UcxChannel::Watch(std::shared_ptr<IoThread> io) {
   }
   ASSIGN_OR_RETURN(watch_, IoWatch::Make(std::move(io), event_fd, [this](uint32_t) {
                      Turn turn(*this);
-                     if (bell_.armed() || end_->sending()) Attend();
+                     if (doorbell_.armed() || end_->sending()) Attend();
                    }));
   return OkStatus();
 }
@@ -188,12 +189,12 @@ void UcxChannel::End(Status why, bool tell) {
 }
 
 bool UcxChannel::Arm() {
-  bell_.Arm();
+  doorbell_.Arm();
   if (said_.load()) return true;
-  if (left_over_.load()) return !bell_.Disarm();
+  if (left_over_.load()) return !doorbell_.Disarm();
   Turn turn(*this);
   Attend();
-  return !HasNews() || !bell_.Disarm();
+  return !HasNews() || !doorbell_.Disarm();
 }
 
 bool UcxChannel::Poll(ChannelSink& sink, int budget) {
@@ -230,7 +231,7 @@ bool UcxChannel::PollLocked(ChannelSink& sink, int budget) {
   }
   if (more != left_over_.load(std::memory_order_relaxed)) left_over_.store(more);
   // Another thread may have armed meanwhile, and has not seen what this one leaves.
-  if (more && bell_.armed()) bell_.Ring();
+  if (more && doorbell_.armed()) doorbell_.Notify();
   return more;
 }
 
@@ -307,7 +308,7 @@ Result<bool> UcxChannel::ReceiveTensors(ChannelSink& sink) {
       const Coming& first = coming_.front();
       if (first.tensor.left() > 0 || first.landing.pieces > 0 || first.landing.failed) break;
     }
-    ComingTensor tensor = std::move(coming_.front().tensor);
+    IncomingTensor tensor = std::move(coming_.front().tensor);
     coming_.pop_front();
     handed_over = true;
     RETURN_IF_ERROR(tensor.Finish(sink));
@@ -357,7 +358,7 @@ Result<bool> UcxChannel::Land(ChannelSink& sink, Coming& coming, int* landing) {
 }  // namespace
 
 Result<std::unique_ptr<Channel>> MakeUcxChannel(std::shared_ptr<IoThread> io,
-                                                std::unique_ptr<UcxEnd> end) {
+                                                std::unique_ptr<UcxEndpoint> end) {
   auto channel = std::make_unique<UcxChannel>(std::move(end));
   RETURN_IF_ERROR(channel->Watch(std::move(io)));
   return std::unique_ptr<Channel>(std::move(channel));

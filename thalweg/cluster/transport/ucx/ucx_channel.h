@@ -2,7 +2,7 @@
 // A channel over UCX: records, with tensors up to 64 KB in them, are copied and pushed; pieces of
 // larger ones stay at the sender till the receiver takes them into their place.
 //
-//   ASSIGN_OR_RETURN(auto channel, MakeUcxChannel(io, std::move(end)));   // ucx_door.h makes ends
+//   ASSIGN_OR_RETURN(auto channel, MakeUcxChannel(io, std::move(end)));  // ends: ucx_listener.h
 //
 // A thread that polls moves what comes and goes; the I/O thread does while somebody waits for a
 // ring, or what was sent has not gone.
@@ -13,11 +13,11 @@
 #include "thalweg/base/status.h"
 #include "thalweg/cluster/transport/channel.h"
 #include "thalweg/cluster/transport/io_thread.h"
-#include "thalweg/cluster/transport/ucx/ucx_end.h"
+#include "thalweg/cluster/transport/ucx/ucx_endpoint.h"
 
 namespace thalweg {
 
 Result<std::unique_ptr<Channel>> MakeUcxChannel(std::shared_ptr<IoThread> io,
-                                                std::unique_ptr<UcxEnd> end);
+                                                std::unique_ptr<UcxEndpoint> end);
 
 }  // namespace thalweg

@@ -10,29 +10,29 @@
 
 #include "thalweg/cluster/transport/conformance/test_transport.h"
 #include "thalweg/cluster/transport/record.h"
-#include "thalweg/cluster/transport/ucx/ucx_door.h"
+#include "thalweg/cluster/transport/ucx/ucx_listener.h"
 
 namespace thalweg {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
 
-// One who asks and opens a door, one who is asked and comes.
+// One who asks and opens a listener, one who is asked and comes.
 Result<ChannelPair> UcxChannels() {
   ASSIGN_OR_RETURN(const std::shared_ptr<IoThread> io, IoThread::Start());
-  ASSIGN_OR_RETURN(UcxDoor door, UcxDoor::Open(kHost));
+  ASSIGN_OR_RETURN(UcxListener listener, UcxListener::Open(kHost));
   const UniqueFd answered(eventfd(0, EFD_CLOEXEC));
   Result<std::unique_ptr<Channel>> second = Internal("not connected");
   std::thread asked([&] {
-    second = ConnectByUcx(door.offer(), kHost, io, std::chrono::seconds(60));
+    second = ConnectByUcx(listener.offer(), kHost, io, std::chrono::seconds(60));
     eventfd_write(answered.get(), 1);
   });
-  door.AttendUntil(answered);
+  listener.AttendUntil(answered);
   asked.join();
   RETURN_IF_ERROR(second.status());
   ChannelPair pair;
   pair.second = *std::move(second);
-  ASSIGN_OR_RETURN(pair.first, door.Take(io));
+  ASSIGN_OR_RETURN(pair.first, listener.Take(io));
   return pair;
 }
 
@@ -46,8 +46,8 @@ class UcxRawTest : public testing::Test {
   UcxRawTest() { Connect({}); }
   // `wrong`: by how much the raw end is mistaken in the channel's secret.
   void Connect(const UcxSecret& wrong) {
-    auto end = *UcxEnd::Make(true);
-    raw_ = *UcxEnd::Make(true);
+    auto end = *UcxEndpoint::Make(true);
+    raw_ = *UcxEndpoint::Make(true);
     UcxSecret secret = end->secret();
     for (size_t i = 0; i < secret.size(); ++i) secret[i] ^= wrong[i];
     EXPECT_TRUE(raw_->Connect(*end->Address(), secret).ok());
@@ -83,7 +83,7 @@ class UcxRawTest : public testing::Test {
     raw_->SendPieces(payload);
   }
 
-  std::unique_ptr<UcxEnd> raw_;
+  std::unique_ptr<UcxEndpoint> raw_;
   std::unique_ptr<Channel> channel_;
   Collector sink_;
 };
@@ -165,40 +165,40 @@ TEST_F(UcxRawTest, AReaderThatStoppedDoesNotTakeMemoryWithoutEnd) {
   EXPECT_EQ(sink_.closed->code(), Code::kResourceExhausted);
 }
 
-TEST(UcxDoorTest, GarbageIsNoOffer) {
+TEST(UcxListenerTest, GarbageIsNoOffer) {
   const auto io = *IoThread::Start();
-  const Result<UcxDoor> door = UcxDoor::Open(kHost);
-  ASSERT_TRUE(door.ok());
+  const Result<UcxListener> listener = UcxListener::Open(kHost);
+  ASSERT_TRUE(listener.ok());
   for (const std::string& address : {std::string(), std::string("short"), std::string(300, 'x')}) {
     EXPECT_FALSE(ConnectByUcx({.address = address}, kHost, io, std::chrono::seconds(1)).ok());
   }
-  for (size_t i = 0; i < door->offer().address.size(); ++i) {
-    UcxOffer offer = door->offer();
+  for (size_t i = 0; i < listener->offer().address.size(); ++i) {
+    UcxOffer offer = listener->offer();
     offer.address[i] ^= 1;
     EXPECT_FALSE(ConnectByUcx(offer, kHost, io, std::chrono::seconds(60)).ok()) << i;
   }
 }
 
-TEST(UcxDoorTest, WhoDoesNotKnowTheSecretIsNotLetIn) {
+TEST(UcxListenerTest, WhoDoesNotKnowTheSecretIsNotLetIn) {
   const auto io = *IoThread::Start();
-  Result<UcxDoor> door = UcxDoor::Open(kHost);
+  Result<UcxListener> listener = UcxListener::Open(kHost);
   const UniqueFd answered(eventfd(0, EFD_CLOEXEC));
   Status status;
   std::thread asked([&] {
-    UcxOffer offer = door->offer();
+    UcxOffer offer = listener->offer();
     offer.secret[1] ^= 1;
     status = ConnectByUcx(offer, kHost, io, std::chrono::milliseconds(100)).status();
     eventfd_write(answered.get(), 1);
   });
-  door->AttendUntil(answered);
+  listener->AttendUntil(answered);
   asked.join();
   EXPECT_EQ(status.code(), Code::kUnavailable);
-  EXPECT_EQ(door->Take(io).status().code(), Code::kUnavailable);
+  EXPECT_EQ(listener->Take(io).status().code(), Code::kUnavailable);
 }
 
 // The library does not take over what belongs to the program.
 TEST(UcxContextTest, SignalsAreTheProgramsOwn) {
-  ASSERT_TRUE(UcxDoor::Open(kHost).ok());
+  ASSERT_TRUE(UcxListener::Open(kHost).ok());
   for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGHUP, SIGABRT, SIGIO}) {
     struct sigaction action {};
     ASSERT_EQ(sigaction(number, nullptr, &action), 0);

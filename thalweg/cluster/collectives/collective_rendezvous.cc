@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/collectives/collective_rendezvous.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "thalweg/cluster/collectives/collective_member.h"
+#include "thalweg/cluster/transport/message.h"
+#include "thalweg/kernel/queue_work.h"
+#include "thalweg/proto/messages.h"
+
+namespace thalweg {
+namespace {
+
+// So many steps are remembered whose members have ended, so that one too many hears so.
+constexpr size_t kRememberedSteps = 256;
+// The master of a step whose member has left tells the others earlier why.
+constexpr std::chrono::seconds kLeaving{1};
+
+// A member of another task, as the call that waits for its result.
+class RemoteMember final : DoneSink {
+ public:
+  RemoteMember(Environment& environment, CancellationManager* cancellation,
+               CollectiveRendezvous::Answered answered)
+      : environment_(environment),
+        answered_(std::move(answered)),
+        work_(environment.isa(), &environment.queue(), *environment.allocator(), nullptr) {
+    step_.device = environment.devices().front().get();
+    step_.allocator = environment.allocator().get();
+    step_.work = &work_;
+    step_.queue = &environment.queue();
+    step_.cancellation = cancellation != nullptr ? cancellation : &own_;
+    context_.SetBase(0, &result_);
+    context_.SetOperands(&operand_, 0, 1);
+  }
+
+  // Ends with the answer, and is gone.
+  static void Meet(std::unique_ptr<RemoteMember> self, CollectiveMeeting meeting,
+                   CollectiveMember member) {
+    RemoteMember* const remote = self.release();
+    remote->device_ = member.call.device.ToString();
+    remote->context_.Bind(&remote->step_, member.tag);
+    Done done(remote, 0);
+    const auto instance = CollectiveInstance::At(*meeting.instances, member.call.keys, member.tag);
+    if (!instance.ok()) return std::move(done)(instance.status());
+    remote->instance_ = *instance;
+    (*instance)->Meet(std::move(meeting), remote->context_, std::move(member.call),
+                      std::move(done));
+  }
+
+ private:
+  void OnDone(uint64_t, Status status) override {
+    const std::unique_ptr<RemoteMember> self(this);
+    if (status.ok()) return answered_(EncodeCollectiveResult(result_));
+    if (step_.cancellation->IsCancelled()) Leave(status);
+    answered_(status);
+  }
+  // The timer drops what is not due when the environment ends.
+  void Leave(const Status& why) {
+    const Status left = Unavailable(device_, " has left before all members of a collective ",
+                                    "operation had come: ", why.message());
+    environment_.timer().Add(Deadline::After(environment_.clock(), kLeaving),
+                             [instance = instance_, left] { instance->Fail(left); });
+  }
+
+  Environment& environment_;
+  CollectiveRendezvous::Answered answered_;
+  CancellationManager own_;
+  QueueWork work_;
+  StepContext step_;
+  Context context_;
+  Tensor result_;
+  const Operand operand_ = Operand::Make(0, 0);
+  std::string device_;
+  RefPtr<CollectiveInstance> instance_;
+};
+
+}  // namespace
+
+Result<std::string> CollectiveRendezvous::ParseLeader(std::string_view text) {
+  const Result<DeviceName> name = DeviceName::Parse(text);
+  if (!name.ok()) return name.status().WithContext("collective_group_leader");
+  if (!name->job || !name->task) {
+    return InvalidArgument(
+        "collective_group_leader must name a task such as "
+        "\"/job:worker/replica:0/task:0\", got \"",
+        text, "\"");
+  }
+  return TaskName(*name->job, *name->task);
+}
+
+std::string CollectiveRendezvous::FirstOf(std::vector<std::string> tasks) {
+  const auto place = [](const std::string& task) {
+    const Result<DeviceName> name = DeviceName::Parse(task);
+    return name.ok() ? std::pair(name->job.value_or(""), name->task.value_or(0))
+                     : std::pair(task, 0);
+  };
+  return *std::min_element(
+      tasks.begin(), tasks.end(),
+      [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+}
+
+void CollectiveRendezvous::SetLeader(const std::string& session, std::string task) {
+  MutexLock lock(mutex_);
+  leaders_[session] = std::move(task);
+}
+
+void CollectiveRendezvous::ForgetSession(const std::string& session) {
+  groups_.Forget(MasterOfSession(NumberOfHandle(session)));
+  MutexLock lock(mutex_);
+  leaders_.erase(session);
+}
+
+std::string CollectiveRendezvous::LeaderOf(uint32_t master) {
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [session, leader] : leaders_) {
+      if (MasterOfSession(NumberOfHandle(session)) == master) return leader;
+    }
+  }
+  if (!default_leader_.empty()) return default_leader_;
+  std::vector<std::string> tasks = peers_.Others();
+  tasks.push_back(peers_.self());
+  return FirstOf(std::move(tasks));
+}
+
+std::shared_ptr<ResourceManager> CollectiveRendezvous::At(const std::string& step) {
+  std::shared_ptr<ResourceManager> dropped;  // goes without the lock
+  MutexLock lock(mutex_);
+  std::weak_ptr<ResourceManager>& known = steps_[step];
+  if (std::shared_ptr<ResourceManager> found = known.lock(); found != nullptr) return found;
+  auto made = std::make_shared<ResourceManager>();
+  known = made;
+  newest_.push_back(made);
+  if (newest_.size() <= kRememberedSteps) return made;
+  dropped = std::move(newest_.front());
+  newest_.pop_front();
+  // Of those that nobody waits at; seldom, as it looks at all.
+  if (steps_.size() > 2 * newest_.size() + kRememberedSteps) {
+    std::erase_if(steps_, [](const auto& entry) { return entry.second.expired(); });
+  }
+  return made;
+}
+
+CollectiveMeeting CollectiveRendezvous::MeetingAt(std::shared_ptr<ResourceManager> instances,
+                                                  double timeout_seconds) {
+  CollectiveMeeting meeting;
+  meeting.instances = instances.get();
+  meeting.keep = std::move(instances);
+  meeting.timeout_seconds = timeout_seconds;
+  meeting.timer = &environment_.timer();
+  meeting.clock = &environment_.clock();
+  return meeting;
+}
+
+void CollectiveRendezvous::Join(const std::string& leader, const std::string& step, Context& ctx,
+                                CollectiveCall call, double timeout_seconds, Done done) {
+  if (leader != peers_.self()) {
+    return Ask(leader, step, ctx, std::move(call), timeout_seconds, std::move(done));
+  }
+  CollectiveMeeting meeting = MeetingAt(At(step), timeout_seconds);
+  const auto instance = CollectiveInstance::At(*meeting.instances, call.keys, ctx.tag());
+  if (!instance.ok()) return std::move(done)(instance.status());
+  (*instance)->Meet(std::move(meeting), ctx, std::move(call), std::move(done));
+}
+
+void CollectiveRendezvous::Ask(const std::string& leader, const std::string& step, Context& ctx,
+                               CollectiveCall call, double timeout_seconds, Done done) {
+  CollectiveMember member{step, ctx.tag(), timeout_seconds, std::move(call)};
+  const Result<OwnedMessage> request = EncodeCollectiveMember(member);
+  if (!request.ok()) return std::move(done)(request.status());
+  member.call.value = Tensor();
+  // Shared: a callback can be copied.
+  const auto shared = std::make_shared<Done>(std::move(done));
+  peers_.Call(leader, "RecvBuf", **request, pb::RecvBufResponse::Descriptor(),
+              {.cancellation = ctx.step().cancellation},
+              [&ctx, shared, call = std::move(member.call)](Result<OwnedMessage> response) {
+                const CancellationManager& cancellation = *ctx.step().cancellation;
+                if (!response.ok()) {
+                  return std::move(*shared)(cancellation.IsCancelled() ? cancellation.Reason()
+                                                                       : response.status());
+                }
+                Result<Tensor> result = DecodeCollectiveResult(**response, call, &ctx.allocator());
+                if (!result.ok()) return std::move(*shared)(result.status());
+                ctx.set_output(0, *std::move(result));
+                return std::move(*shared)(OkStatus());
+              });
+}
+
+void CollectiveRendezvous::Exchange(uint32_t master, std::shared_ptr<BufferTransport> port,
+                                    Context& ctx, CollectiveCall call, double timeout_seconds,
+                                    Done done) {
+  if (ctx.tag() != 0) {
+    return std::move(done)(
+        Unimplemented("collective operations in loops, in a group with tasks of "
+                      "TensorFlow's: group ",
+                      call.keys.group_key, ", instance ", call.keys.instance_key));
+  }
+  const std::string leader = LeaderOf(master);
+  const CollectiveCall asked = call;
+  // Shared: a callback can be copied.
+  const auto shared = std::make_shared<Done>(std::move(done));
+  groups_.Find(master, leader, asked, ctx.step().cancellation,
+               [this, shared, port = std::move(port), &ctx, call = std::move(call),
+                timeout_seconds](Result<CollectiveGroups::Found> found) {
+                 if (!found.ok()) {
+                   const CancellationManager& cancellation = *ctx.step().cancellation;
+                   return std::move(*shared)(cancellation.IsCancelled() ? cancellation.Reason()
+                                                                        : found.status());
+                 }
+                 RingParticipant::Start(port, *std::move(found),
+                                        {.seconds = timeout_seconds,
+                                         .timer = &environment_.timer(),
+                                         .clock = &environment_.clock()},
+                                        ctx, call, std::move(*shared));
+               });
+}
+
+std::string CollectiveRendezvous::WaitsFor(const std::string& leader, const std::string& step,
+                                           const CollectiveKeys& keys, uint64_t tag) {
+  if (leader != peers_.self()) {
+    return StrCat("group ", keys.group_key, ", instance ", keys.instance_key, ", whose ",
+                  keys.group_size, " members meet at ", leader);
+  }
+  return CollectiveInstance::Describe(*At(step), keys, tag);
+}
+
+void CollectiveRendezvous::Answer(const Message& request, CancellationManager* cancellation,
+                                  Answered done) {
+  Result<CollectiveMember> member = DecodeCollectiveMember(request, environment_.allocator().get());
+  if (!member.ok()) return done(member.status());
+  CollectiveMeeting meeting = MeetingAt(At(member->step), member->timeout_seconds);
+  meeting.may_leave = true;
+  RemoteMember::Meet(std::make_unique<RemoteMember>(environment_, cancellation, std::move(done)),
+                     std::move(meeting), *std::move(member));
+}
+
+void StepCollectives::Join(Context& ctx, CollectiveCall call, double timeout_seconds, Done done) {
+  if (rendezvous_ == nullptr) {
+    return std::move(done)(Unimplemented("this step has no collective operations over tasks"));
+  }
+  if (std::shared_ptr<BufferTransport> port = buffers(); port != nullptr) {
+    return rendezvous_->Exchange(master(), std::move(port), ctx, std::move(call), timeout_seconds,
+                                 std::move(done));
+  }
+  rendezvous_->Join(rendezvous_->LeaderOf(master()), name_, ctx, std::move(call), timeout_seconds,
+                    std::move(done));
+}
+
+std::string StepCollectives::WaitsFor(const CollectiveKeys& keys, uint64_t tag) {
+  if (rendezvous_ == nullptr) return "";
+  if (buffers() != nullptr) {
+    return StrCat("group ", keys.group_key, ", instance ", keys.instance_key, ", whose ",
+                  keys.group_size, " members are led by ", rendezvous_->LeaderOf(master()));
+  }
+  return rendezvous_->WaitsFor(rendezvous_->LeaderOf(master()), name_, keys, tag);
+}
+
+}  // namespace thalweg

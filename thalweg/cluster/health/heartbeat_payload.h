@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeartbeatPayload: what a Thalweg task adds to its answer of GetStatus; BeatRequest: what it adds
+// to the request. Both are a field that TensorFlow's tasks do not know, and skip.
+//
+//   RETURN_IF_ERROR(AddBeat(beat, response));
+//   const std::optional<HeartbeatPayload> beat = FindBeat(*response);   // none: no Thalweg task
+//
+// Threads: any, on distinct messages. Errors: what cannot be read is not there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/status.h"
+#include "thalweg/cluster/health/process_state.h"
+#include "thalweg/proto/message.h"
+
+namespace thalweg {
+
+// One open step, as a task sees its own part of it.
+struct StepReport {
+  int64_t id = 0;
+  uint64_t progress = 0;       // changes when something happens
+  bool waits_outside = false;  // for a queue or the like, which another step may serve
+  std::string text;            // who waits for what, and who computes
+};
+
+struct HeartbeatPayload {
+  ProcessIdentity process;
+  ProcessMemory memory;
+  std::vector<StepReport> steps;  // of the sessions that were asked about
+  uint64_t progress = 0;          // of all steps of the task
+};
+Status AddBeat(const HeartbeatPayload& beat, Message* response);
+std::optional<HeartbeatPayload> FindBeat(const Message& response);
+
+struct BeatRequest {
+  std::string master;                 // the task that asks
+  std::vector<std::string> sessions;  // its sessions in which this task takes part
+};
+Status AddBeatRequest(const BeatRequest& beat, Message* request);
+std::optional<BeatRequest> FindBeatRequest(const Message& request);
+
+}  // namespace thalweg

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/master/channel_step_runner.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "thalweg/base/clock.h"
+#include "thalweg/cluster/transport/hello.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/session/run_metadata_message.h"
+
+namespace thalweg {
+
+bool ChannelStepRunner::knows_traces() const {
+  return std::ranges::all_of(remote_, [](const RemoteStepPart& part) {
+    return (part.connection->features() & kTracedSteps) != 0;
+  });
+}
+
+Status ChannelStepRunner::Run(const StepRequest& request) {
+  CancellationManager ends(&context_.stopping);
+  const ScopedCancellation outside(request.cancellation,
+                                   [&ends](const Status& why) { ends.Cancel(why); });
+  std::optional<Health::Watch> watch;
+  int64_t id = 0;
+  std::vector<Tensor> told(request.stats == nullptr ? 0 : remote_.size());
+  CoordinateRequest coordinate{.session = NumberOfHandle(context_.session),
+                               .parts = remote_,
+                               .edges = edges_,
+                               .feeds = request.feeds,
+                               .fetches = request.fetches,
+                               .trace = {.times = request.stats != nullptr},
+                               .traces = told,
+                               .timeout = TimeoutOfWorkers(request),
+                               .cancellation = &ends};
+  if (!parts_.local.empty()) {
+    coordinate.run_here = [&](ChannelRendezvous& step) { return RunHere(request, step); };
+  }
+  coordinate.opened = [&](uint64_t step) {
+    id = static_cast<int64_t>(step);
+    watch.emplace(context_.health, WatchedStep(id, parts_, request),
+                  [&ends](const Status& why) { ends.Cancel(why); });
+  };
+  if (request.stats != nullptr) request.stats->start_wall_micros = SystemClock().WallMicros();
+  Status status = context_.channels.steps().Coordinate(coordinate);
+  if (status.ok() && request.stats != nullptr) return AddTraces(told, id, request.stats);
+  if (status.ok() || ends.IsCancelled()) return status;  // whoever ended it has said why
+  for (size_t i = 0; i < remote_.size(); ++i) {
+    if (!remote_[i].connection->closed()) continue;
+    return context_.health.WithTaskDiagnostics(status, parts_.remote[i].task);
+  }
+  return status;
+}
+
+Status ChannelStepRunner::RunHere(const StepRequest& request, ChannelRendezvous& step) {
+  StepRequest here = request;
+  here.step_id = static_cast<int64_t>(step.id());
+  here.rendezvous = &step;
+  here.collectives = &step;
+  here.cancellation = &step.cancellation();
+  here.timeout = std::chrono::nanoseconds(0);  // the watch's
+  here.idle = &context_.channels.steps().hub();
+  here.allocator = context_.channels.step_allocator();
+  if (request.stats != nullptr) step.NoteTransfers(&context_.steps.transfers());
+  return parts_.local.Run(here);
+}
+
+Status ChannelStepRunner::AddTraces(std::span<const Tensor> told, int64_t step, StepStats* stats) {
+  for (size_t i = 0; i < told.size(); ++i) {
+    const Result<OwnedMessage> message = ParseMessage(
+        pb::StepStats::Descriptor(),
+        std::string_view(static_cast<const char*>(told[i].raw_data()), told[i].bytes()),
+        {.borrow = true});
+    if (!message.ok()) {
+      return message.status().WithContext(
+          StrCat("what ", parts_.remote[i].task, " told of the step"));
+    }
+    AddStepStats(**message, stats);
+  }
+  context_.steps.transfers().MoveTo(step, stats);
+  return OkStatus();
+}
+
+}  // namespace thalweg

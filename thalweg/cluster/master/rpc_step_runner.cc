@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/master/rpc_step_runner.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "thalweg/base/entropy.h"
+#include "thalweg/cluster/master/step_tracer.h"
+#include "thalweg/cluster/peers/loop_peers.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+namespace {
+
+// Counts the parts that run down; `none_left` may be null: somebody waits.
+class OpenParts {
+ public:
+  OpenParts(size_t parts, std::function<void()> none_left)
+      : open_(parts), none_left_(std::move(none_left)) {}
+  void End() EXCLUDES(mutex_) {
+    std::function<void()> none_left;
+    {
+      MutexLock lock(mutex_);
+      if (--open_ > 0) return;
+      none_left = std::move(none_left_);
+      changed_.NotifyAll();
+    }
+    if (none_left) none_left();
+  }
+  void Wait() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    while (open_ > 0) changed_.Wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  size_t open_ GUARDED_BY(mutex_);
+  std::function<void()> none_left_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+// One step, from its beginning to its end.
+struct RpcStepRunner::Step {
+  StepRequest request;
+  int64_t id;
+  std::shared_ptr<RpcStepRendezvous> rendezvous;
+  // Ends the calls and what runs here; its reason is the step's first error.
+  CancellationManager ends;
+  ScopedCancellation aborts;
+  ScopedCancellation outside;
+  std::optional<OpenParts> open;
+  std::optional<StepTracer> tracer;
+  std::optional<Health::Watch> watch;
+
+  Step(const StepRequest& asked, int64_t number, std::shared_ptr<RpcStepRendezvous> begun,
+       CancellationManager* stopping)
+      : request(asked),
+        id(number),
+        rendezvous(std::move(begun)),
+        ends(stopping),
+        aborts(&ends, [this](const Status& why) { rendezvous->Abort(why); }),
+        outside(asked.cancellation, [this](const Status& why) { ends.Cancel(why); }) {}
+
+  // A part has ended.
+  void End(const Status& status) {
+    if (!status.ok()) ends.Cancel(status);
+    open->End();
+  }
+};
+
+Result<std::shared_ptr<RpcStepRunner::Step>> RpcStepRunner::Begin(const StepRequest& request) {
+  // Masters share the numbers of steps without asking each other.
+  const auto id = static_cast<int64_t>(RandomSeed() >> 8 | 1);
+  ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> rendezvous,
+                   context_.steps.Begin(id, context_.session));
+  if (parts_.exchanges_buffers) rendezvous->ExchangeBuffers();
+  return std::make_shared<Step>(request, id, std::move(rendezvous), &context_.stopping);
+}
+
+Status RpcStepRunner::Run(const StepRequest& request) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Step> step, Begin(request));
+  step->open.emplace(parts_.remote.size() + 1, nullptr);
+  StartAll(*step);
+  step->End(parts_.local.Run(HereRequest(*step)));
+  step->open->Wait();
+  return End(*step);
+}
+
+void RpcStepRunner::RunAsync(const StepRequest& request, std::function<void(Status)> done) {
+  Result<std::shared_ptr<Step>> begun = Begin(request);
+  if (!begun.ok()) return done(begun.status());
+  const std::shared_ptr<Step> step = *std::move(begun);
+  // The callback of a call may be the one that ends the step, whose end waits for callbacks.
+  step->open.emplace(parts_.remote.size() + 1, [this, step, done = std::move(done)] {
+    ScheduleClosure(context_.background(), [this, step, done] { done(End(*step)); });
+  });
+  StartAll(*step);
+  parts_.local.RunAsync(HereRequest(*step), [step](const Status& status) { step->End(status); });
+}
+
+void RpcStepRunner::StartAll(Step& step) {
+  std::vector<std::string> tasks;
+  for (const RemotePart& part : parts_.remote) tasks.push_back(part.task);
+  step.tracer.emplace(context_.peers, context_.steps, std::move(tasks), step.id,
+                      step.request.stats);
+  step.watch.emplace(context_.health, WatchedStep(step.id, parts_, step.request),
+                     [&step](const Status& why) { step.ends.Cancel(why); });
+  for (size_t i = 0; i < parts_.remote.size(); ++i) {
+    Start(step, parts_.remote[i], step.tracer->PlaceFor(i));
+  }
+}
+
+void RpcStepRunner::Start(Step& step, const RemotePart& part, OwnedMessage* stats) {
+  namespace Request = pb::RunGraphRequest;
+  OwnedMessage request(Request::Descriptor());
+  request->SetString(Request::kSessionHandle, context_.session);
+  request->SetBool(Request::kCreateWorkerSessionCalled, true);
+  request->SetString(Request::kGraphHandle, part.graph_handle);
+  request->SetInt(Request::kStepId, step.id);
+  request->SetBool(Request::kStoreErrorsInResponseBody, true);
+  request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
+  Message* const options = request->Mutable(Request::kExecOpts);
+  if (stats != nullptr) options->SetBool(pb::ExecutorOpts::kRecordTimeline, true);
+  for (const auto& [number, key] : part.feeds) {
+    Message* const fed = request->Add(Request::kSend);
+    fed->SetString(pb::NamedTensorProto::kName, key);
+    const Status status =
+        TensorToProto(step.request.feeds[number], fed->Mutable(pb::NamedTensorProto::kTensor));
+    if (!status.ok()) return step.End(status);
+  }
+  for (const auto& [number, key] : part.fetches) request->AddString(Request::kRecvKey, key);
+  context_.peers.Call(part.task, "RunGraph", *request, pb::RunGraphResponse::Descriptor(),
+                      {.timeout = TimeoutOfWorkers(step.request), .cancellation = &step.ends},
+                      [this, &step, &part, stats](Result<OwnedMessage> response) {
+                        const Status taken = Take(step, part, response);
+                        if (taken.ok() && stats != nullptr) *stats = *std::move(response);
+                        step.End(taken);
+                      });
+}
+
+Status RpcStepRunner::Take(const Step& step, const RemotePart& part,
+                           const Result<OwnedMessage>& response) {
+  namespace Response = pb::RunGraphResponse;
+  if (!response.ok()) return context_.health.WithTaskDiagnostics(response.status(), part.task);
+  const Message& answer = **response;
+  if (const int64_t code = answer.GetInt(Response::kStatusCode); code != 0) {
+    return Status(static_cast<Code>(code), StrCat("From ", part.task, ":\n",
+                                                  answer.GetString(Response::kStatusErrorMessage)));
+  }
+  const std::span<Tensor> fetches = step.request.fetches;
+  for (const Message* got : answer.Messages(Response::kRecv)) {
+    const std::string_view key = got->GetString(pb::NamedTensorProto::kName);
+    const auto found = std::find_if(part.fetches.begin(), part.fetches.end(),
+                                    [&](const auto& fetch) { return fetch.second == key; });
+    if (found == part.fetches.end()) return Internal(part.task, " sent '", key, "' unasked");
+    ASSIGN_OR_RETURN(fetches[found->first],
+                     TensorFromProto(got->GetMessage(pb::NamedTensorProto::kTensor)));
+  }
+  for (const auto& [number, key] : part.fetches) {
+    if (fetches[number].empty()) return Internal(part.task, " did not send '", key, "'");
+  }
+  return OkStatus();
+}
+
+StepRequest RpcStepRunner::HereRequest(Step& step) const {
+  StepRequest here = step.request;
+  here.step_id = step.id;
+  here.rendezvous = step.rendezvous.get();
+  here.collectives = step.rendezvous.get();
+  if (!AreAllOurs(context_.peers, parts_.loop_peers)) here.frames = step.rendezvous.get();
+  here.cancellation = &step.ends;
+  here.timeout = std::chrono::nanoseconds(0);  // the watch's
+  return here;
+}
+
+// No part runs any more.
+Status RpcStepRunner::End(Step& step) {
+  step.watch.reset();
+  step.outside.End();
+  const Status status = step.ends.Reason();
+  step.tracer->Finish();
+  Cleanup(step.id);
+  return status;
+}
+
+// Nobody waits for the answers.
+void RpcStepRunner::Cleanup(int64_t id) {
+  context_.steps.Erase(id, Cancelled("step ", id, " has ended"));
+  OwnedMessage request(pb::CleanupGraphRequest::Descriptor());
+  request->SetInt(pb::CleanupGraphRequest::kStepId, id);
+  for (const RemotePart& part : parts_.remote) {
+    context_.peers.Call(part.task, "CleanupGraph", *request, pb::CleanupGraphResponse::Descriptor(),
+                        {.timeout = std::chrono::seconds(10)}, [](Result<OwnedMessage>) {});
+  }
+}
+
+}  // namespace thalweg

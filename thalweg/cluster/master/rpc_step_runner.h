@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// RpcStepRunner: steps by TensorFlow's calls: one RunGraph a remote part, with its feeds and
+// fetches inside; what the parts send each other they ask each other for (RecvTensor).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "thalweg/cluster/master/step_runner.h"
+
+namespace thalweg {
+
+class RpcStepRunner : public StepRunner {
+ public:
+  // `parts` outlive the runner.
+  RpcStepRunner(const RunnerContext& context, StepParts& parts)
+      : context_(context), parts_(parts) {}
+
+  Status Run(const StepRequest& request) override;
+  // Returns when the step has begun; `done` is called once, by a thread of the background.
+  void RunAsync(const StepRequest& request, std::function<void(Status)> done);
+
+ private:
+  struct Step;
+  Result<std::shared_ptr<Step>> Begin(const StepRequest& request);
+  void StartAll(Step& step);
+  void Start(Step& step, const RemotePart& part, OwnedMessage* stats);
+  Status Take(const Step& step, const RemotePart& part, const Result<OwnedMessage>& response);
+  StepRequest HereRequest(Step& step) const;
+  Status End(Step& step);
+  void Cleanup(int64_t id);
+
+  const RunnerContext context_;
+  StepParts& parts_;
+};
+
+}  // namespace thalweg

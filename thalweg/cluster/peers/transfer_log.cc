@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/peers/transfer_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "thalweg/base/clock.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kMostSteps = 64;
+constexpr size_t kMostTransfers = 100'000;  // of a step
+
+// "[8B] [0.08Mb/s] edge_9_c from DEVICE to DEVICE", as TensorFlow writes it.
+std::string LabelOf(const Transfer& transfer) {
+  const double micros =
+      static_cast<double>(std::max<int64_t>(1, transfer.end_micros - transfer.start_micros));
+  const double rate = static_cast<double>(transfer.bytes) * 8 / micros;
+  return StrCat("[", transfer.bytes, "B] [", rate, "Mb/s] ", transfer.edge, " from ",
+                transfer.source, " to ", transfer.destination);
+}
+
+}  // namespace
+
+void TransferLog::Add(int64_t step, Transfer transfer) {
+  MutexLock lock(mutex_);
+  const auto [found, is_new] = steps_.try_emplace(step);
+  if (is_new) {
+    order_.push_back(step);
+    if (order_.size() > kMostSteps) {
+      steps_.erase(order_.front());
+      order_.pop_front();
+    }
+  }
+  if (found->second.size() < kMostTransfers) found->second.push_back(std::move(transfer));
+}
+
+Rendezvous::RecvDone TransferLog::Noted(int64_t step, const RendezvousKey& key,
+                                        Rendezvous::RecvDone done) {
+  return [this, step, key, start = SystemClock().WallMicros(),
+          done = std::move(done)](Result<Delivery> got) {
+    const int64_t bytes = got.ok() && !got->dead ? static_cast<int64_t>(got->tensor.bytes()) : 0;
+    Add(step, {.source = key.source,
+               .destination = key.destination,
+               .edge = key.edge,
+               .bytes = bytes,
+               .start_micros = start,
+               .end_micros = SystemClock().WallMicros()});
+    done(std::move(got));
+  };
+}
+
+void TransferLog::MoveTo(int64_t step, StepStats* stats) {
+  std::vector<Transfer> transfers;
+  {
+    MutexLock lock(mutex_);
+    const auto found = steps_.find(step);
+    if (found == steps_.end()) return;
+    transfers = std::move(found->second);
+    steps_.erase(found);
+    order_.erase(std::find(order_.begin(), order_.end(), step));
+  }
+  for (const Transfer& transfer : transfers) {
+    const auto same = [&](const DeviceStats& device) {
+      return device.device == transfer.destination;
+    };
+    auto device = std::find_if(stats->devices.begin(), stats->devices.end(), same);
+    if (device == stats->devices.end()) {
+      device = stats->devices.insert(device, {.device = transfer.destination, .nodes = {}});
+    }
+    device->nodes.push_back(
+        {.node = "RecvTensor",
+         .op = "RecvTensor",
+         .tag = 0,
+         .thread = 0,
+         .start_nanos = (transfer.start_micros - stats->start_wall_micros) * 1000,
+         .end_nanos = (transfer.end_micros - stats->start_wall_micros) * 1000,
+         .label = LabelOf(transfer)});
+  }
+}
+
+void TransferLog::Clear() {
+  MutexLock lock(mutex_);
+  steps_.clear();
+  order_.clear();
+}
+
+}  // namespace thalweg

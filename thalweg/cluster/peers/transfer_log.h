@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// TransferLog: the tensors that a task has received from others, by step, while somebody traces:
+// what Logging answers.
+//
+//   log.Enable(true);
+//   log.Add(step, {...});
+//   log.MoveTo(step, step_stats);     // entries "RecvTensor", by receiving device
+//
+// Bounded: the oldest steps go first. Threads: every member from any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/kernel/rendezvous.h"
+#include "thalweg/session/run_metadata.h"
+
+namespace thalweg {
+
+struct Transfer {
+  std::string source, destination, edge;
+  int64_t bytes = 0;
+  int64_t start_micros = 0;  // since 1970
+  int64_t end_micros = 0;
+};
+
+class TransferLog {
+ public:
+  void Enable(bool on) { enabled_.store(on, std::memory_order_relaxed); }
+  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+  void Add(int64_t step, Transfer transfer) EXCLUDES(mutex_);
+  // The callback of a receive that begins now: adds it when it ends, then calls `done`.
+  Rendezvous::RecvDone Noted(int64_t step, const RendezvousKey& key, Rendezvous::RecvDone done);
+  // Adds what there is of the step, and forgets it. Times count from the stats' start.
+  void MoveTo(int64_t step, StepStats* stats) EXCLUDES(mutex_);
+  void Clear() EXCLUDES(mutex_);
+
+ private:
+  std::atomic<bool> enabled_{false};
+  Mutex mutex_;
+  std::map<int64_t, std::vector<Transfer>> steps_ GUARDED_BY(mutex_);
+  std::deque<int64_t> order_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

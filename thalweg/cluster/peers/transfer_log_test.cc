@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/peers/transfer_log.h"
+
+#include <gtest/gtest.h>
+
+namespace thalweg {
+namespace {
+
+const Transfer kTransfer = {.source = "/job:a/replica:0/task:0/device:CPU:0",
+                            .destination = "/job:b/replica:0/task:0/device:CPU:0",
+                            .edge = "edge_9_c",
+                            .bytes = 8,
+                            .start_micros = 1000,
+                            .end_micros = 1800};
+
+TEST(TransferLogTest, AStepsTransfersAreEntriesOfTheReceivingDevice) {
+  TransferLog log;
+  log.Add(7, kTransfer);
+  log.Add(8, kTransfer);
+  StepStats stats = {.start_wall_micros = 900};
+  log.MoveTo(7, &stats);
+  ASSERT_EQ(stats.devices.size(), 1u);
+  EXPECT_EQ(stats.devices[0].device, kTransfer.destination);
+  ASSERT_EQ(stats.devices[0].nodes.size(), 1u);
+  const NodeStats& entry = stats.devices[0].nodes[0];
+  EXPECT_EQ(entry.node, "RecvTensor");
+  EXPECT_EQ(entry.start_nanos, 100'000);
+  EXPECT_EQ(entry.end_nanos, 900'000);
+  EXPECT_EQ(entry.label,
+            "[8B] [0.08Mb/s] edge_9_c from /job:a/replica:0/task:0/device:CPU:0 to "
+            "/job:b/replica:0/task:0/device:CPU:0");
+  log.MoveTo(7, &stats);  // taken already
+  EXPECT_EQ(stats.devices[0].nodes.size(), 1u);
+  log.MoveTo(8, &stats);
+  EXPECT_EQ(stats.devices[0].nodes.size(), 2u);
+}
+
+TEST(TransferLogTest, OldStepsGo) {
+  TransferLog log;
+  for (int step = 0; step < 1000; ++step) log.Add(step, kTransfer);
+  StepStats stats;
+  log.MoveTo(0, &stats);
+  EXPECT_TRUE(stats.devices.empty());
+  log.MoveTo(999, &stats);
+  EXPECT_EQ(stats.devices.size(), 1u);
+  log.Add(1, kTransfer);
+  log.Clear();
+  StepStats none;
+  log.MoveTo(1, &none);
+  EXPECT_TRUE(none.devices.empty());
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/steps/rpc_rendezvous.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "thalweg/base/entropy.h"
+#include "thalweg/cluster/transport/message.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/tensor/tensor_proto.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kMostOpenSteps = 100'000;
+// Of the ends of steps, so that a late message finds an ended step: of one session, and so long.
+constexpr size_t kRememberedSteps = 4096;
+constexpr std::chrono::minutes kRememberedFor{10};
+
+template <class T>
+bool ReadNumber(std::string_view text, int base, T* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+Result<Delivery> DeliveryFrom(const Message& response, Allocator* allocator) {
+  namespace Response = pb::RecvTensorResponse;
+  if (response.GetBool(Response::kIsDead)) return Delivery{.tensor = Tensor(), .dead = true};
+  ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(response.GetMessage(Response::kTensor),
+                                                  {.allocator = allocator}));
+  return Delivery{.tensor = std::move(tensor), .dead = false};
+}
+
+// The pieces of a buffer, one after the other.
+Result<Delivery> BufferFrom(const Message& response, DType dtype, int64_t elements,
+                            Allocator* allocator) {
+  namespace Response = pb::RecvBufResponse;
+  if (response.GetBool(Response::kIsDead)) return Delivery{.tensor = Tensor(), .dead = true};
+  const Message& options = response.GetMessage(Response::kTransportOptions);
+  ASSIGN_OR_RETURN(const OwnedMessage extra,
+                   ParseMessage(pb::RecvBufRespExtra::Descriptor(),
+                                options.GetString(pb::Any::kValue), {.borrow = true}));
+  ASSIGN_OR_RETURN(Tensor buffer, Tensor::Allocate(*allocator, dtype, Shape{elements}));
+  auto* const data = static_cast<char*>(buffer.mutable_raw_data());
+  size_t found = 0;
+  for (const std::string_view piece :
+       extra->Repeated<std::string_view>(pb::RecvBufRespExtra::kTensorContent)) {
+    if (found + piece.size() <= buffer.bytes()) {
+      std::memcpy(data + found, piece.data(), piece.size());
+    }
+    found += piece.size();
+  }
+  if (found == buffer.bytes()) return Delivery{.tensor = std::move(buffer), .dead = false};
+  return Internal("a buffer of a collective operation has ", found, " bytes, not the ",
+                  buffer.bytes(), " that were asked for: from '",
+                  options.GetString(pb::Any::kTypeUrl), "'");
+}
+
+}  // namespace
+
+Result<PeerKey> ParsePeerKey(std::string_view text) {
+  std::array<std::string_view, 5> parts;
+  std::string_view rest = text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t end = i + 1 < parts.size() ? rest.find(';') : rest.size();
+    if (end == std::string_view::npos) return InvalidArgument("'", text, "' is no rendezvous key");
+    parts[i] = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+  }
+  PeerKey parsed;
+  RendezvousKey& key = parsed.key;
+  key.source = parts[0];
+  key.destination = parts[2];
+  key.edge = parts[3];
+  const size_t colon = parts[4].find(':');
+  uint64_t frame = 0;
+  uint64_t iteration = 0;
+  if (!ReadNumber(parts[1], 16, &key.incarnation) || colon == std::string_view::npos ||
+      !ReadNumber(parts[4].substr(0, colon), 10, &frame) ||
+      !ReadNumber(parts[4].substr(colon + 1), 10, &iteration) || iteration > UINT32_MAX) {
+    return InvalidArgument("'", text, "' is no rendezvous key");
+  }
+  // TensorFlow's numbers have 64 bits, ours the upper half of a tag.
+  if (frame > UINT32_MAX) {
+    parsed.foreign_frame = frame;
+    frame = 0;
+  }
+  key.tag = frame << 32 | iteration;
+  return parsed;
+}
+
+Result<RendezvousKey> ParseRendezvousKey(std::string_view text) {
+  ASSIGN_OR_RETURN(PeerKey parsed, ParsePeerKey(text));
+  if (parsed.foreign_frame == 0) return std::move(parsed.key);
+  return InvalidArgument("'", text, "' is in a loop: a client's tensors are not");
+}
+
+struct RpcStepRendezvous::Asked {
+  Mutex mutex;
+  std::map<std::string, int> open GUARDED_BY(mutex);  // "EDGE of TASK"
+  uint64_t events GUARDED_BY(mutex) = 0;
+
+  void Begin(const std::string& what) EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    ++open[what];
+    ++events;
+  }
+  void End(const std::string& what) EXCLUDES(mutex) {
+    MutexLock lock(mutex);
+    ++events;
+    if (--open[what] == 0) open.erase(what);
+  }
+};
+
+RpcStepRendezvous::RpcStepRendezvous(int64_t id, WorkerClients& peers, AllocatorPtr allocator,
+                                     TransferLog& transfers, Clock::TimePoint made,
+                                     CollectiveRendezvous* collectives)
+    : StepCollectives(collectives, StrCat("calls:", id)),
+      id_(id),
+      peers_(peers),
+      allocator_(std::move(allocator)),
+      transfers_(transfers),
+      made_(made),
+      asked_(std::make_shared<Asked>()) {}
+
+uint32_t RpcStepRendezvous::master() { return MasterOfSession(NumberOfHandle(session())); }
+
+void RpcStepRendezvous::AppendAsked(StepSnapshot* snapshot) const {
+  MutexLock lock(asked_->mutex);
+  snapshot->events += asked_->events;
+  for (const auto& [what, count] : asked_->open) snapshot->asked.push_back(what);
+}
+
+void RpcStepRendezvous::Recv(const RendezvousKey& key, RecvDone done) {
+  const std::string_view task = TaskOf(key.source);
+  if (task == peers_.self()) return here_.Recv(key, std::move(done));
+  if (key.tag == 0) return RecvFromTask(key, key.ToString(), std::move(done));
+  // Answered by the callback of a call to the task, or at once: the step lives until then.
+  peers_.FindVersion(task, key.incarnation, &cancellation_,
+                     [this, key, done = std::move(done)](Result<PeerVersion> version) mutable {
+                       if (!version.ok()) return done(version.status());
+                       Result<std::string> text = KeyFor(*version, key);
+                       if (!text.ok()) return done(text.status());
+                       RecvFromTask(key, *text, std::move(done));
+                     });
+}
+
+Result<std::string> RpcStepRendezvous::KeyFor(PeerVersion version, const RendezvousKey& key) {
+  std::string text = key.ToString();
+  if (version == PeerVersion::kThalweg) return text;
+  std::optional<uint64_t> id;
+  {
+    MutexLock lock(mutex_);
+    id = frames_.Find(version, key.tag);
+  }
+  if (!id.has_value()) return Internal("the loop of '", text, "' is not open");
+  return StrCat(text.substr(0, text.rfind(';') + 1), *id, ":", key.tag & 0xffffffffu);
+}
+
+void RpcStepRendezvous::RecvFromTask(const RendezvousKey& key, const std::string& text,
+                                     RecvDone done) {
+  namespace Request = pb::RecvTensorRequest;
+  OwnedMessage request(Request::Descriptor());
+  request->SetInt(Request::kStepId, id_);
+  request->SetString(Request::kRendezvousKey, text);
+  request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
+  if (transfers_.enabled()) done = transfers_.Noted(id_, key, std::move(done));
+  std::string what = StrCat(key.edge, " of ", key.source);
+  asked_->Begin(what);
+  peers_.Call(TaskOf(key.source), "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
+              {.cancellation = &cancellation_},
+              [done = std::move(done), allocator = allocator_, asked = asked_,
+               what = std::move(what)](Result<OwnedMessage> response) {
+                asked->End(what);
+                if (!response.ok()) return done(response.status());
+                done(DeliveryFrom(**response, allocator.get()));
+              });
+}
+
+std::shared_ptr<BufferTransport> RpcStepRendezvous::buffers() {
+  MutexLock lock(mutex_);
+  return exchanges_buffers_ ? shared_from_this() : nullptr;
+}
+
+void RpcStepRendezvous::RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements,
+                                   RecvDone done) {
+  if (TaskOf(key.source) == peers_.self()) return here_.Recv(key, std::move(done));
+  namespace Request = pb::RecvBufRequest;
+  const int64_t bytes = elements * static_cast<int64_t>(DTypeSize(dtype));
+  OwnedMessage request(Request::Descriptor());
+  request->SetInt(Request::kStepId, id_);
+  request->SetString(Request::kBufRendezvousKey, key.edge.substr(kBufferEdge.size()));
+  request->SetInt(Request::kNumBytes, bytes);
+  request->SetString(Request::kSrcDevice, key.source);
+  request->SetString(Request::kDstDevice, key.destination);
+  request->SetUint(Request::kSrcIncarnation, key.incarnation);
+  request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
+  request->Mutable(Request::kClientLocality);
+  request->Mutable(Request::kServerLocality);
+  const std::string what = StrCat(key.edge, " of ", key.source);
+  asked_->Begin(what);
+  peers_.Call(TaskOf(key.source), "RecvBuf", *request, pb::RecvBufResponse::Descriptor(),
+              {.cancellation = &cancellation_},
+              [self = shared_from_this(), done = std::move(done), dtype, elements,
+               what](const Result<OwnedMessage>& response) {
+                self->asked_->End(what);
+                if (!response.ok()) return done(response.status());
+                done(BufferFrom(**response, dtype, elements, self->allocator_.get()));
+              });
+}
+
+bool RpcStepRendezvous::IsNewRequest(int64_t id) {
+  if (id == 0) return true;
+  MutexLock lock(mutex_);
+  return requests_.insert(id).second;
+}
+
+void RpcStepRendezvous::RecvForPeer(PeerKey key, RecvDone done) {
+  if (key.foreign_frame != 0) {
+    MutexLock lock(mutex_);
+    if (const std::optional<uint64_t> tag = frames_.TagOf(key.foreign_frame)) {
+      key.key.tag += *tag;
+    } else if (aborted_.ok()) {
+      parked_.emplace(key.foreign_frame, Parked{std::move(key.key), std::move(done)});
+      return;
+    }
+  }
+  here_.Recv(key.key, std::move(done));  // tells a step that has ended
+}
+
+void RpcStepRendezvous::OnFrame(uint64_t tag, uint64_t parent, std::string_view name) {
+  std::vector<Parked> found;
+  {
+    MutexLock lock(mutex_);
+    frames_.Open(tag, parent, name);
+    if (parked_.empty()) return;
+    for (const PeerVersion version : {PeerVersion::k1_15, PeerVersion::k2_21}) {
+      const auto [begin, end] = parked_.equal_range(*frames_.Find(version, tag));
+      for (auto at = begin; at != end; ++at) found.push_back(std::move(at->second));
+      parked_.erase(begin, end);
+    }
+  }
+  for (Parked& parked : found) {
+    parked.key.tag += tag;
+    here_.Recv(parked.key, std::move(parked.done));
+  }
+}
+
+std::shared_ptr<RpcStepRendezvous::Part> RpcStepRendezvous::FindPart(const std::string& graph,
+                                                                     bool* is_new) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<Part>& part = parts_[graph];
+  *is_new = part == nullptr;
+  if (*is_new) part = std::make_shared<Part>();
+  return part;
+}
+
+void RpcStepRendezvous::Abort(Status reason) {
+  std::unordered_multimap<uint64_t, Parked> parked;
+  {
+    MutexLock lock(mutex_);
+    if (aborted_.ok()) aborted_ = reason;
+    parked.swap(parked_);
+  }
+  here_.Abort(reason);
+  for (auto& [frame, waits] : parked) waits.done(reason);
+  cancellation_.Cancel(std::move(reason));
+}
+
+Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::FindLocked(int64_t id) {
+  if (const auto found = steps_.find(id); found != steps_.end()) return found->second;
+  if (ended_.contains(id)) return Aborted("step ", id, " has ended on ", peers_.self());
+  if (steps_.size() >= kMostOpenSteps) {
+    return ResourceExhausted(peers_.self(), " has ", steps_.size(),
+                             " open steps, and takes no more");
+  }
+  auto step = std::make_shared<RpcStepRendezvous>(id, peers_, allocator_, transfers_, clock_.Now(),
+                                                  collectives_);
+  return steps_.emplace(id, std::move(step)).first->second;
+}
+
+Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Find(int64_t id) {
+  MutexLock lock(mutex_);
+  return FindLocked(id);
+}
+
+Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Begin(int64_t id,
+                                                               const std::string& session) {
+  MutexLock lock(mutex_);
+  ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> step, FindLocked(id));
+  step->Begin(session);
+  return step;
+}
+
+void RpcStepTable::MarkEnded(int64_t id, const std::string& session) {
+  if (!ended_.insert(id).second) return;
+  std::deque<Ended>& ended = ended_of_[session];
+  ended.push_back({id, clock_.Now()});
+  if (ended.size() <= kRememberedSteps) return;
+  ended_.erase(ended.front().id);
+  ended.pop_front();
+}
+
+void RpcStepTable::Erase(int64_t id, Status reason) {
+  std::shared_ptr<RpcStepRendezvous> step;
+  {
+    MutexLock lock(mutex_);
+    const auto found = steps_.find(id);
+    MarkEnded(id, found == steps_.end() ? "" : found->second->session());
+    if (found == steps_.end()) return;
+    step = std::move(found->second);
+    steps_.erase(found);
+  }
+  step->Abort(std::move(reason));
+}
+
+void RpcStepTable::EraseAll(const Status& reason) {
+  for (const std::shared_ptr<RpcStepRendezvous>& step : List()) Erase(step->id(), reason);
+}
+
+void RpcStepTable::EraseSession(const std::string& session, const Status& reason) {
+  for (const std::shared_ptr<RpcStepRendezvous>& step : List()) {
+    if (step->session() == session) Erase(step->id(), reason);
+  }
+}
+
+void RpcStepTable::Expire(std::chrono::nanoseconds early_for) {
+  const Clock::TimePoint now = clock_.Now();
+  for (const std::shared_ptr<RpcStepRendezvous>& step : List()) {
+    if (step->begun() || now - step->made() < early_for) continue;
+    Erase(step->id(),
+          Aborted("a value of step ", step->id(),
+                  " was asked for, and no part of the step began on ", peers_.self(), " within ",
+                  std::chrono::duration<double>(early_for).count(), " s; has its master ended?"));
+  }
+  MutexLock lock(mutex_);
+  for (auto at = ended_of_.begin(); at != ended_of_.end();) {
+    std::deque<Ended>& ended = at->second;
+    while (!ended.empty() && now - ended.front().time >= kRememberedFor) {
+      ended_.erase(ended.front().id);
+      ended.pop_front();
+    }
+    at = ended.empty() ? ended_of_.erase(at) : std::next(at);
+  }
+}
+
+std::vector<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::List() {
+  MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<RpcStepRendezvous>> steps;
+  for (const auto& [id, step] : steps_) steps.push_back(step);
+  return steps;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// RpcStepRendezvous: what one task has of a step: the rendezvous in which its nodes and those of
+// other tasks meet. A value is kept where it was sent until somebody asks for it; one that another
+// task has is asked for there. RpcStepTable: the steps of a task by number.
+//
+//   std::shared_ptr<RpcStepRendezvous> step = table.Find(id);           // made when it is new
+//   step->RecvForPeer(key, done);                              // may come before the step runs
+//   table.Erase(id, Cancelled("the step has ended"));          // answers who still waits
+//
+// Threads: every member from any. Errors: after Abort, and for a step that has ended, everything
+// gets that status. A key is received once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/clock.h"
+#include "thalweg/base/notification.h"
+#include "thalweg/cluster/collectives/collective_rendezvous.h"
+#include "thalweg/cluster/collectives/ring_participant.h"
+#include "thalweg/cluster/peers/transfer_log.h"
+#include "thalweg/cluster/peers/worker_clients.h"
+#include "thalweg/cluster/steps/step_snapshot.h"
+#include "thalweg/executor/frame_observer.h"
+#include "thalweg/kernel/local_rendezvous.h"
+
+namespace thalweg {
+
+// A key as a peer writes it.
+struct PeerKey {
+  RendezvousKey key;
+  // Not 0: the loop frame's number by one of TensorFlow's rules; the key's tag is the iteration
+  // then.
+  uint64_t foreign_frame = 0;
+};
+// "src;incarnation in hex;dst;edge;frame:iteration", as RendezvousKey writes it.
+Result<PeerKey> ParsePeerKey(std::string_view text);
+// InvalidArgument for a key in a frame of TensorFlow's.
+Result<RendezvousKey> ParseRendezvousKey(std::string_view text);
+
+class RpcStepRendezvous : public Rendezvous,
+                          public FrameObserver,
+                          public StepCollectives,
+                          public BufferTransport,
+                          public std::enable_shared_from_this<RpcStepRendezvous> {
+ public:
+  RpcStepRendezvous(int64_t id, WorkerClients& peers, AllocatorPtr allocator,
+                    TransferLog& transfers, Clock::TimePoint made,
+                    CollectiveRendezvous* collectives = nullptr);
+
+  int64_t id() const { return id_; }
+  // Of the whole step in this task: cancelling it ends what runs and waits.
+  CancellationManager& cancellation() { return cancellation_; }
+
+  Status Send(const RendezvousKey& key, Delivery delivery) override {
+    return here_.Send(key, std::move(delivery));
+  }
+  void Recv(const RendezvousKey& key, RecvDone done) override;
+  void Abort(Status reason) override;
+  // Of this task's parts, where peers may name loops by another rule.
+  void OnFrame(uint64_t tag, uint64_t parent, std::string_view name) override EXCLUDES(mutex_);
+  Clock::TimePoint made() const { return made_; }
+  // A part of the step runs here, for this session's master.
+  void Begin(const std::string& session) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    begun_ = true;
+    session_ = session;
+  }
+  bool begun() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return begun_;
+  }
+  std::string session() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return session_;
+  }
+  // Members of collective operations hand buffers to each other, as TensorFlow's tasks do: for all
+  // parts of the step, before the first runs.
+  void ExchangeBuffers() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    exchanges_buffers_ = true;
+  }
+  Status SendBuffer(const RendezvousKey& key, Tensor value) override {
+    return here_.Send(key, {std::move(value), false});
+  }
+  void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) override;
+  StepSnapshot Describe(Clock::TimePoint now) EXCLUDES(mutex_);
+  // A graph of this task that runs over several calls (a partial run).
+  struct Part {
+    Notification ended;
+    Status status;  // once it has ended
+  };
+  // By the graph's name; *is_new: made by this call, who runs it now.
+  std::shared_ptr<Part> FindPart(const std::string& graph, bool* is_new) EXCLUDES(mutex_);
+  // What was or will be sent here.
+  void RecvForPeer(const RendezvousKey& key, RecvDone done) { here_.Recv(key, std::move(done)); }
+  void RecvForPeer(PeerKey key, RecvDone done) EXCLUDES(mutex_);
+  // False: the request was seen already. 0 is no id.
+  bool IsNewRequest(int64_t id) EXCLUDES(mutex_);
+
+ private:
+  struct Parked {
+    RendezvousKey key;
+    RecvDone done;
+  };
+  uint32_t master() override;
+  // Requests to other tasks that are not answered.
+  void AppendAsked(StepSnapshot* snapshot) const;
+  std::shared_ptr<BufferTransport> buffers() override EXCLUDES(mutex_);
+  void RecvFromTask(const RendezvousKey& key, const std::string& text, RecvDone done);
+  // The key as a task of that version writes it.
+  Result<std::string> KeyFor(PeerVersion version, const RendezvousKey& key) EXCLUDES(mutex_);
+
+  const int64_t id_;
+  WorkerClients& peers_;
+  const AllocatorPtr allocator_;
+  TransferLog& transfers_;
+  const Clock::TimePoint made_;
+  LocalRendezvous here_;
+  CancellationManager cancellation_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Part>> parts_ GUARDED_BY(mutex_);
+  // Requests to other tasks that are not answered: shared, as an answer may come after the step.
+  struct Asked;
+  const std::shared_ptr<Asked> asked_;
+  bool begun_ GUARDED_BY(mutex_) = false;
+  std::string session_ GUARDED_BY(mutex_);
+  bool exchanges_buffers_ GUARDED_BY(mutex_) = false;
+  std::unordered_set<int64_t> requests_ GUARDED_BY(mutex_);
+  FrameIds frames_ GUARDED_BY(mutex_);
+  std::unordered_multimap<uint64_t, Parked> parked_ GUARDED_BY(mutex_);  // by a frame not open yet
+  Status aborted_ GUARDED_BY(mutex_);
+};
+
+class RpcStepTable {
+ public:
+  RpcStepTable(WorkerClients& peers, AllocatorPtr allocator, Clock& clock)
+      : peers_(peers), allocator_(std::move(allocator)), clock_(clock) {}
+
+  // Aborted for a step that has ended; ResourceExhausted when too many are open.
+  Result<std::shared_ptr<RpcStepRendezvous>> Find(int64_t id) EXCLUDES(mutex_);
+  // Likewise, for a part of the step that runs now, in this session.
+  Result<std::shared_ptr<RpcStepRendezvous>> Begin(int64_t id, const std::string& session)
+      EXCLUDES(mutex_);
+  // Ends the step, or refuses it should it still come.
+  void Erase(int64_t id, Status reason) EXCLUDES(mutex_);
+  void EraseAll(const Status& reason) EXCLUDES(mutex_);
+  // Where the steps' collective operations meet, which outlives them: set before the first step.
+  void set_collectives(CollectiveRendezvous* collectives) { collectives_ = collectives; }
+  CollectiveRendezvous* collectives() const { return collectives_; }
+  // What the steps receive from other tasks.
+  TransferLog& transfers() { return transfers_; }
+  void EraseSession(const std::string& session, const Status& reason) EXCLUDES(mutex_);
+  // Ends steps of which values were asked for `early_for` ago, and no part has begun since. Drops
+  // marks of ended steps that are too old to matter.
+  void Expire(std::chrono::nanoseconds early_for) EXCLUDES(mutex_);
+  std::vector<std::shared_ptr<RpcStepRendezvous>> List() EXCLUDES(mutex_);
+  bool idle() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return steps_.empty() && ended_of_.empty();
+  }
+
+ private:
+  WorkerClients& peers_;
+  // Marks of ended steps in the order of their ends: of one session, so that a busy one drops only
+  // its own.
+  struct Ended {
+    int64_t id;
+    Clock::TimePoint time;
+  };
+  Result<std::shared_ptr<RpcStepRendezvous>> FindLocked(int64_t id) REQUIRES(mutex_);
+  void MarkEnded(int64_t id, const std::string& session) REQUIRES(mutex_);
+
+  const AllocatorPtr allocator_;
+  TransferLog transfers_;
+  CollectiveRendezvous* collectives_ = nullptr;
+  Clock& clock_;
+  Mutex mutex_;
+  std::unordered_map<int64_t, std::shared_ptr<RpcStepRendezvous>> steps_ GUARDED_BY(mutex_);
+  std::unordered_set<int64_t> ended_ GUARDED_BY(mutex_);
+  std::map<std::string, std::deque<Ended>> ended_of_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg

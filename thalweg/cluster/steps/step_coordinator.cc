@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/cluster/steps/step_coordinator.h"
+
+#include <utility>
+
+#include "thalweg/cluster/transport/message.h"
+
+namespace thalweg {
+namespace {
+
+StepCoordinator::Time DeadlineOf(const CoordinateRequest& request, StepCoordinator::Time now) {
+  constexpr auto kMost = StepCoordinator::Time::max();
+  if (request.timeout.count() <= 0 || request.timeout > kMost - now - request.grace) return kMost;
+  return now + request.timeout + request.grace;
+}
+
+size_t NumFetches(const CoordinateRequest& request) {
+  size_t fetches = 0;
+  for (const RemoteStepPart& part : request.parts) fetches += part.fetches.size();
+  return fetches + (request.trace.any() ? request.parts.size() : 0);
+}
+
+}  // namespace
+
+StepCoordinator::StepCoordinator(const CoordinateRequest& request,
+                                 std::shared_ptr<ChannelRendezvous> rendezvous, ChannelHub& hub,
+                                 Time now)
+    : request_(request),
+      names_tasks_(request.names_tasks),
+      is_traced_(request.trace.any()),
+      rendezvous_(std::move(rendezvous)),
+      hub_(hub),
+      deadline_(DeadlineOf(request, now)),
+      here_done_(request.run_here == nullptr),
+      state_(request.parts.size(), deadline_),
+      open_fetches_(NumFetches(request)) {
+  for (const RemoteStepPart& part : request.parts) connections_.push_back(part.connection);
+}
+
+void StepCoordinator::Start(uint64_t lowest_open, Time now) {
+  for (size_t i = 0; i < request_.parts.size(); ++i) {
+    const RemoteStepPart& part = request_.parts[i];
+    for (const auto& [number, edge] : part.fetches) {
+      Expect(edge, static_cast<size_t>(number));
+    }
+    if (!is_traced_) continue;
+    Expect({.number = part.trace_edge, .dtype = DType::kUint8, .connection = part.connection},
+           request_.fetches.size() + i);
+  }
+  for (const RemoteStepPart& part : request_.parts) StartPart(part, lowest_open, now);
+}
+
+void StepCoordinator::StartPart(const RemoteStepPart& part, uint64_t lowest_open, Time now) {
+  if (part.connection->closed()) {
+    return Lost(*part.connection,
+                Unavailable("the channel to ", part.connection->peer(), " is closed"), now);
+  }
+  const StartMessage start{.step = rendezvous_->id(),
+                           .lowest_open = lowest_open,
+                           .session = request_.session,
+                           .plan = part.plan,
+                           .incarnation = part.incarnation,
+                           .time_left = std::max<int64_t>(0, request_.timeout.count()),
+                           .trace = request_.trace,
+                           .trace_edge = part.trace_edge};
+  part.connection->channel().Send(Encode(start).view());
+  for (const auto& [number, edge] : part.feeds) {
+    const Status status =
+        ChannelRendezvous::PushEdge(rendezvous_->id(), edge, 0, {request_.feeds[number], false});
+    if (!status.ok()) return Lost(*part.connection, status, now);
+  }
+}
+
+void StepCoordinator::Expect(const ChannelEdge& edge, size_t number) {
+  rendezvous_->RecvEdge(edge, [this, number](Result<Delivery> got) {
+    if (!got.ok()) return Fetched(got.status());
+    if (got->dead) return Fetched(InvalidArgument("fetch ", number, " is on a branch not taken"));
+    const size_t fetches = request_.fetches.size();
+    Tensor& place = number < fetches ? request_.fetches[number] : request_.traces[number - fetches];
+    place = std::move(got->tensor);
+    Fetched(OkStatus());
+  });
+}
+
+void StepCoordinator::Fetched(const Status& status) {
+  MutexLock lock(mutex_);
+  --open_fetches_;
+  if (!status.ok() && late_error_.ok()) late_error_ = status;
+  NoteEnd();
+}
+
+int StepCoordinator::FindPart(const Connection& connection) const {
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    if (connections_[i].get() == &connection) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void StepCoordinator::NoteEnd() {
+  if (!state_.closed() || open_fetches_ > 0) return;
+  ended_.store(true, std::memory_order_release);
+  hub_.Wake();
+}
+
+void StepCoordinator::React(const CoordinatorState::Reaction& reaction) {
+  if (!reaction.cancel && !reaction.closed) return;
+  Status why;
+  std::vector<Connection*> others;
+  {
+    MutexLock lock(mutex_);
+    why = state_.status();
+    for (size_t i = 0; reaction.cancel && i < connections_.size(); ++i) {
+      if (state_.awaits(i)) others.push_back(connections_[i].get());
+    }
+  }
+  for (Connection* const other : others) {
+    other->channel().Send(Encode(CancelMessage{.step = rendezvous_->id(),
+                                               .code = why.code(),
+                                               .text = std::string(why.message())})
+                              .view());
+  }
+  if (!why.ok()) rendezvous_->Abort(why);
+  limited_.store(true, std::memory_order_release);  // to the wait for answers
+  hub_.Wake();
+  MutexLock lock(mutex_);
+  NoteEnd();
+}
+
+void StepCoordinator::Done(const Connection& connection, bool traced, Time now) {
+  const int part = FindPart(connection);
+  if (part < 0) return;
+  if (is_traced_ && !traced) {
+    return Failed(connection, Internal("the step is traced, and this part told nothing"), false,
+                  now);
+  }
+  CoordinatorState::Reaction reaction;
+  {
+    MutexLock lock(mutex_);
+    reaction = state_.Done(static_cast<size_t>(part));
+  }
+  React(reaction);
+}
+
+void StepCoordinator::Failed(const Connection& connection, const Status& why, bool derived,
+                             Time now) {
+  const int part = FindPart(connection);
+  if (part < 0) return;
+  const Status named =
+      names_tasks_ ? Status(why.code(), StrCat("From ", connection.peer(), ":\n", why.message()))
+                   : why;
+  CoordinatorState::Reaction reaction;
+  {
+    MutexLock lock(mutex_);
+    reaction = state_.Failed(static_cast<size_t>(part), named, derived, now);
+  }
+  React(reaction);
+}
+
+void StepCoordinator::Lost(const Connection& connection, const Status& why, Time now) {
+  const int part = FindPart(connection);
+  if (part < 0) return;
+  bool answered = false;
+  CoordinatorState::Reaction reaction;
+  {
+    MutexLock lock(mutex_);
+    answered = !state_.awaits(static_cast<size_t>(part));
+    if (!answered) reaction = state_.Lost(static_cast<size_t>(part), why, now);
+  }
+  if (!answered) return React(reaction);
+  // What it sent may still have been on its way.
+  if (!ended_.load(std::memory_order_acquire) || !here_done_.load(std::memory_order_acquire)) {
+    Stop(why, false, now);
+  }
+}
+
+void StepCoordinator::Stop(const Status& why, bool derived, Time now) {
+  CoordinatorState::Reaction reaction;
+  {
+    MutexLock lock(mutex_);
+    if (state_.closed() && late_error_.ok()) late_error_ = why;
+    reaction = state_.Stop(why, derived, now);
+  }
+  React(reaction);
+  rendezvous_->Abort(why);
+}
+
+void StepCoordinator::Tick(Time now) {
+  CoordinatorState::Reaction reaction;
+  bool late = false;
+  {
+    MutexLock lock(mutex_);
+    late = state_.closed() && now >= deadline_;
+    if (!late) reaction = state_.Tick(now);
+  }
+  if (late) {
+    return Stop(DeadlineExceeded("what was fetched did not arrive within the deadline"), false,
+                now);
+  }
+  React(reaction);
+}
+
+void StepCoordinator::AppendOwed(std::vector<std::string>* owed) {
+  MutexLock lock(mutex_);
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    if (state_.awaits(i))
+      owed->push_back(StrCat("the end of its part of ", connections_[i]->peer()));
+  }
+}
+
+// Who has not answered, for the error.
+std::string StepCoordinator::Unanswered() {
+  std::string names;
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    if (state_.awaits(i)) names += StrCat("; ", connections_[i]->peer(), " did not answer");
+  }
+  return names;
+}
+
+Status StepCoordinator::Await(const Clock& clock) {
+  {
+    MutexLock lock(mutex_);
+    NoteEnd();  // there may be nobody to wait for
+  }
+  while (!ended_.load(std::memory_order_acquire)) {
+    limited_.store(false);
+    Time next{};
+    {
+      MutexLock lock(mutex_);
+      next = state_.closed() ? deadline_ : state_.next_tick();
+    }
+    hub_.WorkUntil(
+        [this] {
+          return ended_.load(std::memory_order_acquire) || limited_.load(std::memory_order_acquire);
+        },
+        Clock::TimePoint(next));
+    if (const Time now = clock.Now().time_since_epoch(); now >= next) Tick(now);
+  }
+  MutexLock lock(mutex_);
+  if (state_.status().ok()) return late_error_;
+  const std::string silent = Unanswered();
+  if (silent.empty()) return state_.status();
+  return Status(state_.status().code(), StrCat(state_.status().message(), silent));
+}
+
+}  // namespace thalweg

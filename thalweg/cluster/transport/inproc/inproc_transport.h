@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transport within a process: a pair of channels, one of which waits among the process's
+// InprocListeners for the task that is asked.
+#pragma once
+
+#include <memory>
+
+#include "thalweg/cluster/transport/transport.h"
+#include "thalweg/cluster/transport/transport_context.h"
+
+namespace thalweg {
+
+std::unique_ptr<Transport> MakeInprocTransport(TransportContext& context);
+
+}  // namespace thalweg

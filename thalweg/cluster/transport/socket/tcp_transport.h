@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transport between hosts: who asks opens a TcpListener for as long as it asks, who is asked
+// connects to it twice.
+#pragma once
+
+#include <memory>
+
+#include "thalweg/cluster/transport/transport.h"
+#include "thalweg/cluster/transport/transport_context.h"
+
+namespace thalweg {
+
+std::unique_ptr<Transport> MakeTcpTransport(TransportContext& context);
+
+}  // namespace thalweg

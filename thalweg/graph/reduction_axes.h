@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReductionAxes: the dimensions that a reduction's axes name, each once, from the front.
+//
+//   ASSIGN_OR_RETURN(const Dims axes, ReductionAxes(node, ctx.input(1), rank));
+//
+// Errors: InvalidArgument for an axis out of range, and for one that is named twice in a graph of a
+// producer that refuses it: releases before take it once.
+#pragma once
+
+#include <algorithm>
+
+#include "thalweg/graph/graph.h"
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+
+// Whether the graph is of a release that takes an axis given twice as one.
+inline bool TakesAxesTwice(const Graph& graph) {
+  constexpr int kFirstProducerThatRefuses = 561;  // of release 2.4
+  return graph.versions().producer < kFirstProducerThatRefuses;
+}
+
+inline Result<Dims> ReductionAxes(const Tensor& axes, int rank, bool may_repeat) {
+  Dims found;
+  for (int64_t i = 0; i < axes.num_elements(); ++i) {
+    const int64_t axis = IntAt(axes, i);
+    if (axis < -rank || axis >= rank) {
+      return InvalidArgument("Invalid reduction dimension (", axis, " for input with ", rank,
+                             " dimension(s)");
+    }
+    const int64_t from_front = axis < 0 ? axis + rank : axis;
+    if (std::find(found.begin(), found.end(), from_front) == found.end()) {
+      found.push_back(from_front);
+    } else if (!may_repeat) {
+      return InvalidArgument("Invalid reduction arguments: Axes contains duplicate dimension: ",
+                             from_front);
+    }
+  }
+  return found;
+}
+
+}  // namespace thalweg

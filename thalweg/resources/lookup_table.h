@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// LookupTable: keys and values of one kind of table, as a resource that steps share.
+//
+//   auto table = LookupTable::Make({TableKind::kMutable, DType::kString, DType::kInt64});
+//   RETURN_IF_ERROR(table->Insert(keys, values));
+//   ASSIGN_OR_RETURN(Tensor found, table->Find(allocator, keys, default_value));
+//
+// A row is a key of key_shape elements and a value of value_shape elements; rows keep their order
+// but that the last one takes the place of a removed one. Those of a dense table lie in
+// DenseBuckets. Errors are TensorFlow's.
+// Threads: every member from any; each call sees the table before or after another, never between.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/base/status.h"
+#include "thalweg/resources/dense_buckets.h"
+#include "thalweg/resources/table_column.h"
+#include "thalweg/tensor/resource.h"
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+// Static: filled once. Dense: has two keys of its own that no row may have.
+enum class TableKind { kStatic, kMutable, kMutableOfTensors, kMutableDense };
+
+struct TableSpec {
+  TableKind kind = TableKind::kStatic;
+  DType key_dtype = DType::kInvalid;
+  DType value_dtype = DType::kInvalid;
+  Shape value_shape;              // scalars but for tables of tensors and dense ones
+  Tensor empty_key, deleted_key;  // of dense ones
+  // How the rows of dense ones are laid out when they are exported: a power of two, and below 1.
+  int64_t initial_buckets = int64_t{1} << 17;
+  float max_load = 0.8F;
+};
+
+class LookupTable : public Resource {
+ public:
+  // InvalidArgument for keys of a dense table that cannot be.
+  static Result<RefPtr<LookupTable>> Make(TableSpec spec);
+
+  const TableSpec& spec() const { return spec_; }
+  int64_t size() const;
+  bool initialized() const;
+
+  // Fills a static table, once: later calls with as many rows change nothing, others fail.
+  Status Initialize(const Tensor& keys, const Tensor& values);
+  Status Insert(const Tensor& keys, const Tensor& values);
+  Status Remove(const Tensor& keys);
+  // Insert into an emptied table; of a dense one all buckets, as Export gives them; a static one is
+  // initialized.
+  Status Import(const Tensor& keys, const Tensor& values);
+  // The value of each key, of those without one the default: one value, or one for each key.
+  Result<Tensor> Find(Allocator& allocator, const Tensor& keys, const Tensor& default_value) const;
+  // All keys and all values; of a dense table its buckets as TensorFlow lays them out, many of them
+  // with the empty key, so that TensorFlow finds the rows of a checkpoint.
+  Result<std::pair<Tensor, Tensor>> Export(Allocator& allocator) const;
+  std::string DebugString() const override;
+
+ private:
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  explicit LookupTable(TableSpec spec);
+  bool is_static() const { return spec_.kind == TableKind::kStatic; }
+  Status CheckKeyType(const Tensor& keys) const;
+  // The number of keys; InvalidArgument for another type or shape.
+  Result<int64_t> CountKeys(const Tensor& keys) const;
+  Status CheckValues(const Tensor& keys, const Tensor& values, bool exact_shape) const;
+  Status CheckMutable(std::string_view what) const;
+  Status CheckInitialized() const REQUIRES(mutex_);
+  Status CheckOrdinaryKeys(const Tensor& keys, int64_t count) const;
+  Status ImportBuckets(const Tensor& keys, const Tensor& values);
+  std::string KeyBytes(const Tensor& keys, int64_t i) const;
+  Shape OutputShape(const Shape& keys) const;
+  void Empty() REQUIRES(mutex_);
+  void PutRow(const Tensor& keys, const Tensor& values, int64_t i) REQUIRES(mutex_);
+  void Put(const Tensor& keys, const Tensor& values, int64_t count) REQUIRES(mutex_);
+
+  const TableSpec spec_;
+  const int64_t key_width_, values_width_;
+
+  mutable Mutex mutex_;
+  bool initialized_ GUARDED_BY(mutex_) = false;
+  std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> rows_ GUARDED_BY(mutex_);
+  std::vector<const std::string*> keys_of_rows_ GUARDED_BY(mutex_);  // into rows_
+  TableColumn keys_ GUARDED_BY(mutex_);
+  TableColumn values_ GUARDED_BY(mutex_);
+  std::optional<DenseBuckets> buckets_
+      GUARDED_BY(mutex_);  // of a dense table, instead of the above
+};
+
+}  // namespace thalweg

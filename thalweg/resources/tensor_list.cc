@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/resources/tensor_list.h"
+
+#include <algorithm>
+
+namespace thalweg {
+
+Status TensorList::CheckType(DType dtype) const {
+  if (dtype == element_dtype_) return OkStatus();
+  return InvalidArgument("Invalid data types; op elements ", dtype, " but list elements ",
+                         element_dtype_);
+}
+
+Result<PartialShape> TensorList::MergedShape(const PartialShape& wanted) const {
+  PartialShape shape = wanted;
+  const auto merge = [&](const PartialShape& other) {
+    if (!shape.IsCompatibleWith(other)) return MergeError(shape, other);
+    shape = *shape.MergeWith(other);
+    return OkStatus();
+  };
+  RETURN_IF_ERROR(merge(element_shape_));
+  for (const Tensor& element : elements_) {
+    if (shape.IsFullyDefined()) break;
+    if (!element.empty()) RETURN_IF_ERROR(merge(element.shape()));
+  }
+  return shape;
+}
+
+Status TensorList::MergeError(const PartialShape& a, const PartialShape& b) {
+  if (a.known_rank() && b.known_rank() && a.rank() != b.rank()) {
+    return InvalidArgument("PartialTensorShape: Incompatible ranks during merge: ", a.rank(),
+                           " vs. ", b.rank(), "; shapes ", a, " and ", b);
+  }
+  return InvalidArgument("PartialTensorShape: Incompatible shapes during merge: ", a, " vs. ", b);
+}
+
+Status TensorList::Resize(int64_t size) {
+  if (size > kMaxElements) {
+    return ResourceExhausted("a list has at most ", kMaxElements, " elements, this one would have ",
+                             size);
+  }
+  elements_.resize(static_cast<size_t>(size));
+  return OkStatus();
+}
+
+Status TensorList::Admit(const Tensor& tensor) {
+  depth_ = std::max(depth_, DepthAround(tensor));
+  return CheckDepth(*this);
+}
+
+Status TensorList::Add(Tensor tensor) {
+  if (max_elements_ >= 0 && size() >= max_elements_) {
+    return InvalidArgument("Tried to push item into a full list list size: ", size(),
+                           " max_num_elements: ", max_elements_);
+  }
+  if (size() >= kMaxElements) return Resize(size() + 1);
+  RETURN_IF_ERROR(Admit(tensor));
+  elements_.push_back(std::move(tensor));
+  return OkStatus();
+}
+
+Status TensorList::Set(int64_t i, Tensor tensor) {
+  RETURN_IF_ERROR(Admit(tensor));
+  elements_[static_cast<size_t>(i)] = std::move(tensor);
+  return OkStatus();
+}
+
+Tensor TensorList::TakeLast() {
+  Tensor last = std::move(elements_.back());
+  elements_.pop_back();
+  return last;
+}
+
+std::string TensorList::DebugString() const {
+  return StrCat("a list of ", size(), " elements of ", element_dtype_, element_shape_);
+}
+
+namespace {
+
+Result<const TensorList*> ListOf(const Tensor& x) {
+  if (x.dtype() != DType::kVariant || x.rank() != 0) {
+    return InvalidArgument("Input list must be a scalar variant, saw: ", x.dtype(), x.shape());
+  }
+  const Variant& variant = x.scalar<Variant>();
+  if (const auto* const list = variant.As<TensorList>(); list != nullptr) return list;
+  return InvalidArgument("Input handle is not a list. Saw: ", variant.get() == nullptr
+                                                                  ? std::string("an empty variant")
+                                                                  : variant.get()->DebugString());
+}
+
+}  // namespace
+
+Result<const TensorList*> ListInput(Context& ctx, int i) { return ListOf(ctx.input(i)); }
+
+Status SetListOutput(Context& ctx, int i, std::shared_ptr<TensorList> list) {
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(i, DType::kVariant, Shape()));
+  *out->mutable_data<Variant>() = Variant(std::move(list));
+  return OkStatus();
+}
+
+Result<ListUpdate> ListUpdate::Of(Context& ctx, int i) {
+  RETURN_IF_ERROR(ListInput(ctx, i).status());
+  Tensor taken = ctx.TakeInput(i);
+  if (!taken.empty()) {
+    const auto* const list = taken.scalar<Variant>().As<TensorList>();
+    if (list->weak_from_this().use_count() == 1) {
+      // Counts up by an acquire: what other holders did with the list came before they let go of
+      // it.
+      auto mine = std::const_pointer_cast<TensorList>(list->shared_from_this());
+      return ListUpdate(std::move(taken), std::move(mine));
+    }
+    return ListUpdate(Tensor(), std::make_shared<TensorList>(*list));
+  }
+  ASSIGN_OR_RETURN(const TensorList* const list, ListInput(ctx, i));
+  return ListUpdate(Tensor(), std::make_shared<TensorList>(*list));
+}
+
+Status ListUpdate::SetOutput(Context& ctx, int i) && {
+  if (tensor_.empty()) return SetListOutput(ctx, i, std::move(list_));
+  list_.reset();
+  ctx.set_output(i, std::move(tensor_));
+  return OkStatus();
+}
+
+}  // namespace thalweg

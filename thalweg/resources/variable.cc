@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/resources/variable.h"
+
+namespace thalweg {
+
+bool Variable::initialized() const {
+  MutexLock lock(value_mutex_);
+  return !value_.empty();
+}
+
+Tensor Variable::ReadOrEmpty() const {
+  MutexLock lock(value_mutex_);
+  return value_;
+}
+
+Result<Tensor> Variable::Read() const {
+  Tensor value = ReadOrEmpty();
+  if (value.empty()) {
+    return FailedPrecondition(
+        "Attempting to use uninitialized value ", name_, ": variable '", name_,
+        "' was read before anything was assigned to it (run its initializer, or restore it)");
+  }
+  return value;
+}
+
+Status Variable::Assign(Tensor value, bool validate_shape) {
+  if (value.dtype() != dtype_) {
+    return InvalidArgument("variable '", name_, "' has type ", dtype_, ", got a value of type ",
+                           value.dtype());
+  }
+  if (validate_shape && !shape_.Admits(value.shape())) {
+    return InvalidArgument("variable '", name_, "' has shape ", shape_, ", got a value of shape ",
+                           value.shape());
+  }
+  {
+    MutexLock lock(value_mutex_);
+    value_.swap(value);
+  }
+  return OkStatus();  // the former value is released here, outside the lock
+}
+
+std::string Variable::DebugString() const {
+  const Tensor value = ReadOrEmpty();
+  return StrCat("Variable ", dtype_, shape_,
+                value.empty() ? ", uninitialised" : StrCat(", ", value.bytes(), " bytes"));
+}
+
+Variable::Update::Update(Variable& variable, bool use_locking) NO_THREAD_SAFETY_ANALYSIS
+    : variable_(variable),
+      use_locking_(use_locking) {
+  if (use_locking_) variable_.update_mutex_.Lock();
+}
+
+Variable::Update::~Update() NO_THREAD_SAFETY_ANALYSIS {
+  if (in_place_) variable_.value_mutex_.Unlock();
+  if (use_locking_) variable_.update_mutex_.Unlock();
+}
+
+Result<Tensor*> Variable::Update::Writable(Allocator& allocator) NO_THREAD_SAFETY_ANALYSIS {
+  variable_.value_mutex_.Lock();
+  if (variable_.value_.empty()) {
+    variable_.value_mutex_.Unlock();
+    return variable_.Read().status();
+  }
+  if (variable_.value_.IsSoleOwner()) {
+    in_place_ = true;  // the lock stays: a reader waits until the new bits are whole
+    return &variable_.value_;
+  }
+  const Tensor shared = variable_.value_;
+  variable_.value_mutex_.Unlock();
+  ASSIGN_OR_RETURN(value_, shared.Clone(allocator));
+  holds_value_ = true;
+  return &value_;
+}
+
+void Variable::Update::Commit() NO_THREAD_SAFETY_ANALYSIS {
+  if (holds_value_) {
+    {
+      MutexLock lock(variable_.value_mutex_);
+      variable_.value_.swap(value_);
+    }
+    value_ = Tensor();
+    holds_value_ = false;
+  }
+  committed_ = true;
+}
+
+Result<RefPtr<Variable>> VariableOf(const Context& ctx, int i) {
+  const Tensor& handle = ctx.input(i);
+  if (!handle.is_reference()) return ctx.Resource<Variable>(i);
+  auto* variable = dynamic_cast<Variable*>(handle.resource());
+  if (variable == nullptr) return InvalidArgument("input ", i, " must refer to a variable");
+  return RefPtr<Variable>::Share(variable);
+}
+
+}  // namespace thalweg

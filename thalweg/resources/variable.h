@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variable: a tensor that survives steps; what VariableV2's reference edges and VarHandleOp's
+// handles lead to.
+//
+// A read takes a counted handle: the buffer it saw is pinned, not copied. An update writes in place
+// only when the variable holds the one reference to its buffer, else into a copy that is swapped
+// in. Each variable has one lock, held for the whole update with use_locking; without
+// it two unordered updates may lose one, never tear.
+//
+//   ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, 0));
+//   ASSIGN_OR_RETURN(Tensor value, variable->Read());      // FailedPrecondition when uninitialised
+//   Variable::Update update(*variable, use_locking);
+//   ASSIGN_OR_RETURN(Tensor* t, update.Writable(ctx.allocator()));  // overwritten by element
+//   update.Commit();
+#pragma once
+
+#include <string>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/base/status.h"
+#include "thalweg/kernel/context.h"
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+class Variable : public Resource {
+ public:
+  // `shape` is what assignments must agree with, unless they may change it (validate_shape =
+  // false).
+  Variable(std::string name, DType dtype, PartialShape shape)
+      : name_(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+
+  const std::string& name() const { return name_; }
+  DType dtype() const { return dtype_; }
+  bool initialized() const;
+  // FailedPrecondition naming the variable when nothing was assigned yet.
+  Result<Tensor> Read() const;
+  // Empty when uninitialised.
+  Tensor ReadOrEmpty() const;
+  // Replaces the value. The tensor is shared with the giver, never copied. InvalidArgument when
+  // dtype or (with validate_shape) shape disagrees.
+  Status Assign(Tensor value, bool validate_shape = true);
+  std::string DebugString() const override;
+
+  class Update;
+
+ private:
+  const std::string name_;
+  const DType dtype_;
+  const PartialShape shape_;
+  mutable Mutex value_mutex_;  // held for moments: guards the handle
+  Mutex update_mutex_;         // held over an update with use_locking
+  Tensor value_ GUARDED_BY(value_mutex_);
+};
+
+// One read-modify-write. Not copied, lives on the stack of a kernel. The value is taken out of the
+// variable while the update writes, so a concurrent Read between Writable and Commit waits: updates
+// are short.
+class Variable::Update {
+ public:
+  Update(Variable& variable, bool use_locking);
+  ~Update();  // without Commit the variable keeps its former value
+  Update(const Update&) = delete;
+  Update& operator=(const Update&) = delete;
+
+  // The value to modify: the variable's own buffer when nobody else holds it, else a copy.
+  // FailedPrecondition when uninitialised.
+  Result<Tensor*> Writable(Allocator& allocator);
+  void Commit();
+
+ private:
+  Variable& variable_;
+  const bool use_locking_;
+  bool in_place_ = false;
+  bool committed_ = false;
+  bool holds_value_ = false;
+  Tensor value_;
+};
+
+// The variable that input i refers to: of a reference edge or of a resource handle. InvalidArgument
+// when it is neither.
+Result<RefPtr<Variable>> VariableOf(const Context& ctx, int i);
+
+}  // namespace thalweg
