@@ -85,6 +85,8 @@ struct StatusDeleter {
 };
 using StatusPtr = std::unique_ptr<TwStatus, StatusDeleter>;
 inline StatusPtr NewStatus() { return StatusPtr(tw_status_new()); }
+// Text of bytes that should be UTF-8; what is not shows as \\xNN.
+PyObject* Text(const char* bytes);
 // Raises the exception of the code; always null. `graph` (may be null) is where its node is found.
 PyObject* Raise(const TwStatus* status, PyObject* graph);
 // As Raise; a graph's refusal of a node is a ValueError, as TF1 programs expect.
@@ -117,6 +119,7 @@ bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
 bool AddServerType(PyObject* module);
 bool AddTrainingTypes(PyObject* module);
+bool AddCheckpointType(PyObject* module);
 bool AddMemoryType(PyObject* module);
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 

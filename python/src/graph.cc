@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base classes of Graph, Operation and Tensor: handles of what the core holds.
+#include <cstring>
 #include <functional>
 
 #include "core.h"
@@ -89,6 +90,19 @@ PyObject* GraphFind(PyObject* self, PyObject* name) {
   return MakeOperation(self, node);
 }
 
+// What the core says of names that are near: " Nearest: 'loss'.", or nothing.
+PyObject* GraphNearest(PyObject* self, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) return nullptr;
+  const StatusPtr status = NewStatus();
+  TwOutput found;
+  if (tw_graph_find_output(GraphOf(self), text, &found, status.get()) == TW_OK) return Text("");
+  constexpr const char* kMark = "; nearest: ";
+  const char* nearest = std::strstr(tw_status_message(status.get()), kMark);
+  if (nearest == nullptr) return Text("");
+  return PyUnicode_FromFormat(" Nearest: %s.", nearest + std::strlen(kMark));
+}
+
 PyObject* GraphHas(PyObject* self, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
@@ -151,6 +165,31 @@ PyObject* GraphSetDevice(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* GraphSetContainer(PyObject* self, PyObject* args) {
+  PyObject* node = nullptr;
+  const char* container = nullptr;
+  if (!PyArg_ParseTuple(args, "O!s", operation_type, &node, &container)) return nullptr;
+  const StatusPtr status = NewStatus();
+  if (tw_graph_set_container(GraphOf(self), NodeOf(node), container, status.get()) != TW_OK) {
+    return RaiseRefusal(status.get(), self);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* GraphSetAnnotation(PyObject* self, PyObject* args) {
+  PyObject* node = nullptr;
+  const char* attr = nullptr;
+  const char* data = nullptr;
+  Py_ssize_t size = 0;
+  if (!PyArg_ParseTuple(args, "O!sy#", operation_type, &node, &attr, &data, &size)) return nullptr;
+  const StatusPtr status = NewStatus();
+  if (tw_graph_set_annotation(GraphOf(self), NodeOf(node), attr, data, static_cast<size_t>(size),
+                              status.get()) != TW_OK) {
+    return RaiseRefusal(status.get(), self);
+  }
+  Py_RETURN_NONE;
+}
+
 template <class F>
 PyCFunction Function(F* f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
@@ -164,6 +203,8 @@ PyMethodDef graph_methods[] = {
     {"_node", GraphNode, METH_O, "The operation of an id."},
     {"_nodes", GraphNodes, METH_VARARGS, "_nodes(begin=0, end=all): operations by id."},
     {"_find", GraphFind, METH_O, "The operation of a name, or None."},
+    {"_nearest", GraphNearest, METH_O,
+     "Words about the names that are near one that is not there."},
     {"_has", GraphHas, METH_O, "Whether a node has this name."},
     {"_export", GraphExport, METH_O, "_export(text): a GraphDef."},
     {"_import", GraphImport, METH_VARARGS,
@@ -175,6 +216,9 @@ PyMethodDef graph_methods[] = {
     {"_set_input", GraphSetInput, METH_VARARGS, "_set_input(node, index, source)"},
     {"_add_control_input", GraphAddControlInput, METH_VARARGS, "_add_control_input(node, before)"},
     {"_set_device", GraphSetDevice, METH_VARARGS, "_set_device(node, device)"},
+    {"_set_container", GraphSetContainer, METH_VARARGS, "_set_container(node, container)"},
+    {"_set_annotation", GraphSetAnnotation, METH_VARARGS,
+     "_set_annotation(node, attr, AttrValue message)"},
     {nullptr, nullptr, 0, nullptr}};
 
 // ---- what Operation and Tensor share ----
@@ -202,18 +246,10 @@ PyObject* HandleGraph(PyObject* self, void*) { return Py_NewRef(AsOperation(self
 
 // ---- Operation ----
 
-PyObject* OperationName(PyObject* self, void*) {
-  return PyUnicode_FromString(tw_node_name(NodeOf(self)));
-}
-PyObject* OperationType(PyObject* self, void*) {
-  return PyUnicode_FromString(tw_node_op(NodeOf(self)));
-}
-PyObject* OperationDevice(PyObject* self, void*) {
-  return PyUnicode_FromString(tw_node_device(NodeOf(self)));
-}
-PyObject* OperationSite(PyObject* self, void*) {
-  return PyUnicode_FromString(tw_node_site(NodeOf(self)));
-}
+PyObject* OperationName(PyObject* self, void*) { return Text(tw_node_name(NodeOf(self))); }
+PyObject* OperationType(PyObject* self, void*) { return Text(tw_node_op(NodeOf(self))); }
+PyObject* OperationDevice(PyObject* self, void*) { return Text(tw_node_device(NodeOf(self))); }
+PyObject* OperationSite(PyObject* self, void*) { return Text(tw_node_site(NodeOf(self))); }
 PyObject* OperationId(PyObject* self, void*) { return PyLong_FromLong(tw_node_id(NodeOf(self))); }
 PyObject* OperationInputs(PyObject* self, void*) {
   return ListOf(tw_node_num_inputs(NodeOf(self)), [&](int32_t i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module thalweg._core: its start, environments, errors.
 #define THALWEG_IMPORTS_NUMPY
+#include <cstring>
+
 #include "core.h"
 
 namespace thalweg_python {
@@ -15,10 +17,16 @@ PyTypeObject* callable_type = nullptr;
 PyTypeObject* partial_run_type = nullptr;
 Hooks hooks{};
 
+PyObject* Text(const char* bytes) {
+  return PyUnicode_DecodeUTF8(bytes, static_cast<Py_ssize_t>(std::strlen(bytes)),
+                              "backslashreplace");
+}
+
 PyObject* Raise(const TwStatus* status, PyObject* graph) {
-  PyObject* error =
-      PyObject_CallFunction(hooks.make_error, "isO", tw_status_code(status),
-                            tw_status_message(status), graph == nullptr ? Py_None : graph);
+  PyObject* message = Text(tw_status_message(status));
+  if (message == nullptr) return nullptr;
+  PyObject* error = PyObject_CallFunction(hooks.make_error, "iNO", tw_status_code(status), message,
+                                          graph == nullptr ? Py_None : graph);
   if (error == nullptr) return nullptr;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   Py_DECREF(error);
@@ -28,7 +36,10 @@ PyObject* Raise(const TwStatus* status, PyObject* graph) {
 PyObject* RaiseRefusal(const TwStatus* status, PyObject* graph) {
   constexpr TwCode kInvalidArgument = 3;
   if (tw_status_code(status) != kInvalidArgument) return Raise(status, graph);
-  PyErr_SetString(PyExc_ValueError, tw_status_message(status));
+  PyObject* message = Text(tw_status_message(status));
+  if (message == nullptr) return nullptr;
+  PyErr_SetObject(PyExc_ValueError, message);
+  Py_DECREF(message);
   return nullptr;
 }
 
@@ -57,11 +68,12 @@ PyObject* EnvironmentNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   TwEnvironmentOptions options;
   tw_environment_options_init(&options);
   long long memory_limit = 0;
-  const char* const names[] = {"threads",   "cpu_devices",    "memory_limit",
-                               "isa_level", "strict_kernels", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iiLip", const_cast<char**>(names),
+  const char* const names[] = {"threads",        "cpu_devices",    "memory_limit", "isa_level",
+                               "strict_kernels", "least_severity", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|iiLipi", const_cast<char**>(names),
                                    &options.threads, &options.cpu_devices, &memory_limit,
-                                   &options.isa_level, &options.strict_kernels)) {
+                                   &options.isa_level, &options.strict_kernels,
+                                   &options.least_severity)) {
     return nullptr;
   }
   options.memory_limit = memory_limit;
@@ -175,10 +187,9 @@ bool AddEnvironmentType(PyObject* module) {
       {Py_tp_new, reinterpret_cast<void*>(EnvironmentNew)},
       {Py_tp_dealloc, reinterpret_cast<void*>(EnvironmentDealloc)},
       {Py_tp_methods, environment_methods},
-      {Py_tp_doc,
-       const_cast<char*>(
-           "Environment(threads=-1, cpu_devices=1, memory_limit=0, "
-           "isa_level=-1, strict_kernels=False): devices, threads and memory of sessions.")},
+      {Py_tp_doc, const_cast<char*>("Environment(threads=-1, cpu_devices=1, memory_limit=0, "
+                                    "isa_level=-1, strict_kernels=False, least_severity=0): "
+                                    "devices, threads and memory of sessions.")},
       {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.Environment", sizeof(EnvironmentObject), 0,
                              Py_TPFLAGS_DEFAULT, slots};
@@ -230,17 +241,6 @@ PyObject* TensorFromProto(PyObject*, PyObject* data) {
   return TensorToPython(std::move(tensor));
 }
 
-PyObject* MaskedCrc(PyObject*, PyObject* data) {
-  Py_buffer bytes;
-  if (PyObject_GetBuffer(data, &bytes, PyBUF_SIMPLE) != 0) return nullptr;
-  uint32_t crc = 0;
-  Py_BEGIN_ALLOW_THREADS;
-  crc = tw_masked_crc32c(bytes.buf, static_cast<size_t>(bytes.len));
-  Py_END_ALLOW_THREADS;
-  PyBuffer_Release(&bytes);
-  return PyLong_FromUnsignedLong(crc);
-}
-
 PyObject* CodeName(PyObject*, PyObject* code) {
   const long number = PyLong_AsLong(code);
   if (number == -1 && PyErr_Occurred()) return nullptr;
@@ -257,7 +257,6 @@ PyMethodDef functions[] = {
     {"tensor_from_proto", TensorFromProto, METH_O, "The array of TensorProto bytes."},
     {"reset_target", ResetTarget, METH_VARARGS,
      "reset_target(target, containers, timeout_ms): drops all state of a server's containers."},
-    {"masked_crc", MaskedCrc, METH_O, "The checksum of bytes in record and event files."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -274,7 +273,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
          AddSessionTypes(module) && AddServerType(module) && AddTrainingTypes(module) &&
-         InitInterrupts() && PyModule_AddStringConstant(module, "version", tw_version()) == 0;
+         AddCheckpointType(module) && InitInterrupts() &&
+         PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 
 }  // namespace

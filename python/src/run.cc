@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.h"
 
+#include <algorithm>
+#include <chrono>
+
 namespace thalweg_python {
 namespace {
 
@@ -23,7 +26,7 @@ bool LongOf(PyObject* object, const char* name, long long* value) {
 }
 
 // Fills the core's options from a RunOptions message.
-bool FillOptions(PyObject* given, TwRunOptions* options) {
+bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options) {
   long long timeout = 0;
   long long trace = 0;
   long long partitions = 0;
@@ -31,7 +34,9 @@ bool FillOptions(PyObject* given, TwRunOptions* options) {
       !LongOf(given, "output_partition_graphs", &partitions)) {
     return false;
   }
-  if (timeout != 0) tw_run_options_timeout_ms(options, timeout);
+  if (timeout != 0) {
+    tw_run_options_timeout_ms(options, std::max(timeout - spent_millis, std::min(timeout, 1LL)));
+  }
   tw_run_options_trace_level(options, static_cast<int32_t>(trace));
   tw_run_options_output_partition_graphs(options, partitions != 0);
   constexpr long long kFullTrace = 3;
@@ -49,10 +54,10 @@ class OptionsOfRun {
   OptionsOfRun(const OptionsOfRun&) = delete;
   OptionsOfRun& operator=(const OptionsOfRun&) = delete;
 
-  bool Choose(PyObject* given) {
+  bool Choose(PyObject* given, int64_t spent_millis) {
     if (given != nullptr && given != Py_None) {
       own_.reset(tw_run_options_new());
-      return FillOptions(given, own_.get());
+      return FillOptions(given, spent_millis, own_.get());
     }
     if (!OnMainThread()) return true;
     if (state_->main_options_used) {  // a signal handler runs a step inside a step
@@ -122,13 +127,14 @@ PreparedPtr FindPrepared(SessionState* state, const Key& key, uint64_t hash) {
   return nullptr;
 }
 
-PreparedPtr Prepare(PyObject* self, PyObject* fetches, PyObject* feed_dict, Key key,
-                    uint64_t hash) {
+PreparedPtr Prepare(PyObject* self, PyObject* fetches, PyObject* feed_dict, Key key, uint64_t hash,
+                    PyObject* options, int64_t* millis) {
   SessionState* state = AsSession(self)->state;
   auto prepared = std::make_shared<Prepared>();
   PyObject* graph = AsSession(self)->graph;
   if (!prepared->request.AddFetches(graph, fetches) ||
-      !prepared->request.AddFeeds(graph, feed_dict) || !Compile(self, prepared.get())) {
+      !prepared->request.AddFeeds(graph, feed_dict) ||
+      !Compile(self, prepared.get(), options, millis)) {
     return nullptr;
   }
   prepared->key = std::move(key);
@@ -152,12 +158,12 @@ bool CheckOpen(PyObject* self) {
 }
 
 PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
-                      PyObject* options, PyObject* metadata) {
+                      PyObject* options, PyObject* metadata, int64_t spent_millis) {
   SessionState* state = AsSession(self)->state;
   const Request& request = prepared->request;
   TensorArray results(request.fetches.size());
   OptionsOfRun chosen(state);
-  if (!chosen.Choose(options)) return nullptr;
+  if (!chosen.Choose(options, spent_millis)) return nullptr;
   const bool wants_metadata = metadata != nullptr && metadata != Py_None;
   TwBuffer* buffer = nullptr;
   const bool ran = RunUnlocked(self, &chosen, [&] {
@@ -174,20 +180,26 @@ PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* 
   return made;
 }
 
-bool Compile(PyObject* self, Prepared* prepared) {
+bool Compile(PyObject* self, Prepared* prepared, PyObject* options, int64_t* millis) {
+  if (!prepared->request.CheckAllowed(AsSession(self)->graph)) return false;
   const Request& r = prepared->request;
-  const StatusPtr status = NewStatus();
   if (!CheckOpen(self)) return false;
   std::shared_ptr<TwSession> session = AsSession(self)->state->session;
-  Py_BEGIN_ALLOW_THREADS;
-  prepared->callable = tw_session_make_callable(
-      session.get(), r.feeds.data(), static_cast<int32_t>(r.feeds.size()), r.fetches.data(),
-      static_cast<int32_t>(r.fetches.size()), r.targets.data(),
-      static_cast<int32_t>(r.targets.size()), status.get());
-  session.reset();
-  Py_END_ALLOW_THREADS;
-  if (prepared->callable == nullptr) Raise(status.get(), AsSession(self)->graph);
-  return prepared->callable != nullptr;
+  OptionsOfRun chosen(AsSession(self)->state);
+  if (!chosen.Choose(options, 0)) return false;
+  const auto begin = std::chrono::steady_clock::now();
+  const bool made = RunUnlocked(self, &chosen, [&] {
+    prepared->callable = tw_session_make_callable_within(
+        session.get(), chosen.get(), r.feeds.data(), static_cast<int32_t>(r.feeds.size()),
+        r.fetches.data(), static_cast<int32_t>(r.fetches.size()), r.targets.data(),
+        static_cast<int32_t>(r.targets.size()), ThreadStatus());
+    session.reset();
+    return prepared->callable == nullptr ? tw_status_code(ThreadStatus()) : TW_OK;
+  });
+  *millis = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                  begin)
+                .count();
+  return made;
 }
 
 bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values) {
@@ -214,13 +226,16 @@ PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* 
   if (!key.AddFetches(fetches) || !key.AddFeeds(feed_dict)) return nullptr;
   const uint64_t hash = key.hash();
   PreparedPtr prepared = FindPrepared(AsSession(self)->state, key, hash);
-  if (!prepared) prepared = Prepare(self, fetches, feed_dict, std::move(key), hash);
+  int64_t spent_millis = 0;
+  if (!prepared) {
+    prepared = Prepare(self, fetches, feed_dict, std::move(key), hash, options, &spent_millis);
+  }
   if (!prepared) return nullptr;
   TensorArray values(prepared->request.feeds.size());
   if (feed_dict != nullptr && !FillValues(prepared->request, feed_dict, values.data())) {
     return nullptr;
   }
-  return RunPrepared(self, prepared, &values, options, metadata);
+  return RunPrepared(self, prepared, &values, options, metadata, spent_millis);
 }
 
 }  // namespace thalweg_python

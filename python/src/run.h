@@ -61,13 +61,15 @@ class TensorArray {
 bool CheckOpen(PyObject* self);
 // The status that calls of this thread share.
 TwStatus* ThreadStatus();
-// Makes the plan of a request; false with a Python error.
-bool Compile(PyObject* self, Prepared* prepared);
+// Makes the plan of a request, within the RunOptions `options`, null or None for none; false with a
+// Python error. `*millis` is what it took.
+bool Compile(PyObject* self, Prepared* prepared, PyObject* options, int64_t* millis);
 // Converts the values of a dict whose keys are the request's feeds in order; false with an error.
 bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values);
-// Runs with the feeds' values in order; the results in the structure of the fetches, or null.
+// Runs with the feeds' values in order; the results in the structure of the fetches, or null. Of
+// the options' timeout `spent_millis` are gone.
 PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
-                      PyObject* options, PyObject* metadata);
+                      PyObject* options, PyObject* metadata, int64_t spent_millis = 0);
 // The same from what Session.run was given; feed_dict is null or has tensors and names as keys.
 PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* options,
               PyObject* metadata);

@@ -68,26 +68,16 @@ PyObject* SessionNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* graph = nullptr;
   TwSessionOptions options;
   tw_session_options_init(&options);
-  long long timeout = 0;
-  const char* config = nullptr;
+  const char* config = nullptr;  // null: None
   Py_ssize_t config_size = 0;
-  const char* const names[] = {"environment",   "graph",          "strict_placement",
-                               "prune",         "fold_constants", "merge_common_subexpressions",
-                               "log_placement", "timeout_ms",     "fuse_elementwise",
-                               "fuse_epilogue", "pack_weights",   "join_products",
-                               "channels_last", "target",         "config",
-                               nullptr};
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O!O!|pppppLpppppsy#", const_cast<char**>(names), environment_type,
-          &environment, graph_type, &graph, &options.strict_placement, &options.prune,
-          &options.fold_constants, &options.merge_common_subexpressions, &options.log_placement,
-          &timeout, &options.fuse_elementwise, &options.fuse_epilogue, &options.pack_weights,
-          &options.join_products, &options.channels_last, &options.target, &config, &config_size)) {
+  const char* const names[] = {"environment", "graph", "target", "config", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|zz#", const_cast<char**>(names),
+                                   environment_type, &environment, graph_type, &graph,
+                                   &options.target, &config, &config_size)) {
     return nullptr;
   }
   options.config = config;
   options.config_size = static_cast<size_t>(config_size);
-  options.timeout_ms = timeout;
   const StatusPtr status = NewStatus();
   TwSession* session =
       tw_session_new(reinterpret_cast<EnvironmentObject*>(environment)->environment, GraphOf(graph),
@@ -200,7 +190,8 @@ PyObject* SessionPrepare(PyObject* self, PyObject* args) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(feed_list); ++i) {
     if (!prepared->request.AddFeed(graph, PyList_GET_ITEM(feed_list, i))) return nullptr;
   }
-  if (!Compile(self, prepared.get())) return nullptr;
+  int64_t millis = 0;
+  if (!Compile(self, prepared.get(), nullptr, &millis)) return nullptr;
   auto* callable = reinterpret_cast<CallableObject*>(callable_type->tp_alloc(callable_type, 0));
   if (callable == nullptr) return nullptr;
   callable->session = Py_NewRef(self);
@@ -259,6 +250,7 @@ PyObject* SessionPartialRun(PyObject* self, PyObject* args) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(feed_list); ++i) {
     if (!request.AddFeed(AsSession(self)->graph, PyList_GET_ITEM(feed_list, i))) return nullptr;
   }
+  if (!request.CheckAllowed(AsSession(self)->graph)) return nullptr;
   const StatusPtr status = NewStatus();
   TwPartialRun* run = tw_session_partial_run_new(
       AsSession(self)->state->session.get(), request.feeds.data(),

@@ -127,13 +127,10 @@ void Request::Keep(PyObject* object) {
 bool Request::AddTensor(PyObject* graph, PyObject* tensor) {
   if (!SameGraph(graph, tensor, "Fetch")) return false;
   const TwOutput output = OutputOf(tensor);
-  size_t found = 0;
-  while (found < fetches.size() &&
-         !(fetches[found].node == output.node && fetches[found].index == output.index)) {
-    ++found;
-  }
-  if (found == fetches.size()) fetches.push_back(output);
-  steps_.push_back({Step::kLeaf, found, nullptr});
+  const auto [place, is_new] =
+      place_of_fetch_.try_emplace({output.node, output.index}, fetches.size());
+  if (is_new) fetches.push_back(output);
+  steps_.push_back({Step::kLeaf, place->second, nullptr});
   return true;
 }
 
@@ -163,6 +160,11 @@ bool Request::AddSequence(PyObject* graph, PyObject* sequence, int depth) {
     steps_.push_back({Step::kNamedTuple, count, type});
   } else {
     steps_.push_back({PyTuple_Check(sequence) ? Step::kTuple : Step::kList, count, nullptr});
+  }
+  if (depth == 0) {  // not the small ones in it, each of which would move all before
+    steps_.reserve(count + 1);
+    fetches.reserve(count);
+    place_of_fetch_.reserve(count);
   }
   for (size_t i = 0; i < count; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence, static_cast<Py_ssize_t>(i));
@@ -258,6 +260,30 @@ bool Request::AddFeeds(PyObject* graph, PyObject* feed_dict) {
   PyObject* value = nullptr;
   while (PyDict_Next(feed_dict, &position, &name, &value)) {
     if (!AddFeed(graph, name)) return false;
+  }
+  return true;
+}
+
+bool Request::CheckAllowed(PyObject* graph) const {
+  PyObject* restricted = PyObject_GetAttrString(graph, "_restricted");
+  if (restricted == nullptr) return false;
+  const bool any = restricted == Py_True;
+  Py_DECREF(restricted);
+  if (!any) return true;
+  const auto check = [&](const char* method, PyObject* element) {
+    PyObject* done =
+        element == nullptr ? nullptr : PyObject_CallMethod(graph, method, "N", element);
+    Py_XDECREF(done);
+    return done != nullptr;
+  };
+  for (const TwOutput& feed : feeds) {
+    if (!check("_check_feed", MakeTensor(graph, feed))) return false;
+  }
+  for (const TwOutput& fetch : fetches) {
+    if (!check("_check_fetch", MakeTensor(graph, fetch))) return false;
+  }
+  for (TwNode* target : targets) {
+    if (!check("_check_fetch", MakeOperation(graph, target))) return false;
   }
   return true;
 }

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core.h"
@@ -39,6 +42,8 @@ class Request {
   bool AddFetches(PyObject* graph, PyObject* fetches, int depth = 0);
   bool AddFeeds(PyObject* graph, PyObject* feed_dict);
   bool AddFeed(PyObject* graph, PyObject* key);
+  // False with a Python error where Graph.prevent_feeding or prevent_fetching forbids a part.
+  bool CheckAllowed(PyObject* graph) const;
 
   // Converts the value of feed i; null with a Python error.
   TensorPtr FeedValue(size_t i, PyObject* value) const;
@@ -72,6 +77,13 @@ class Request {
   PyObject* BuildDict(size_t* step, PyObject* const* values) const;
   void Keep(PyObject* object);
 
+  struct OutputHash {
+    size_t operator()(const std::pair<const TwNode*, int32_t>& output) const {
+      return std::hash<const TwNode*>()(output.first) * 31 + static_cast<size_t>(output.second);
+    }
+  };
+
+  std::unordered_map<std::pair<const TwNode*, int32_t>, size_t, OutputHash> place_of_fetch_;
   std::vector<Step> steps_;
   std::vector<Feed> feed_types_;
   std::vector<PyObject*> kept_;  // objects that a Key knows by address

@@ -14,7 +14,7 @@ def private(tf, path):
     """A module of TensorFlow's own, as the launcher serves it here."""
     if tf.__name__.startswith("tensorflow"):
         return importlib.import_module("tensorflow." + path)
-    return importlib.import_module("thalweg.stand_ins").module("tensorflow." + path)
+    return importlib.import_module("thalweg.compatibility.stand_ins").module("tensorflow." + path)
 
 
 @shows("FixedLenFeature")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 @pytest.fixture(name="cluster")

@@ -70,5 +70,5 @@ def test_several_mini_batches_an_iteration(steps, distance):
 
 
 def test_a_missing_name_says_so():
-    with pytest.raises(AttributeError, match="tf.contrib.factorization.GMM of TensorFlow 1.15 is not implemented"):
-        tw.contrib.factorization.GMM  # noqa: B018
+    with pytest.raises(NotImplementedError, match="tf.contrib.factorization.GMM of TensorFlow 1.15 is not implemented"):
+        tw.contrib.factorization.GMM(2)

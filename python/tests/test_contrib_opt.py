@@ -53,8 +53,8 @@ def test_only_some_decay():
 
 
 def test_what_is_missing_is_said():
-    with pytest.raises(AttributeError, match="ShampooOptimizer of TensorFlow 1.15 is not implemented"):
-        tw.contrib.opt.ShampooOptimizer
+    with pytest.raises(NotImplementedError, match="ShampooOptimizer of TensorFlow 1.15 is not implemented"):
+        tw.contrib.opt.ShampooOptimizer()
     e = tw.Variable(np.ones((4, 2), np.float32))
     with pytest.raises(NotImplementedError, match="_apply_sparse"):
         tw.contrib.opt.PowerSignOptimizer().minimize(tw.reduce_sum(tw.nn.embedding_lookup(e, [1])))

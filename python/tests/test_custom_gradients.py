@@ -2,7 +2,7 @@
 """Gradients written in Python."""
 import pytest
 import thalweg as tw
-from thalweg import custom_gradients
+from thalweg.operations import custom_gradients
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.flags and tw.app.run, as absl.flags reads command lines."""
+"""tw.flags and tw.app.run: absl's where it is installed, else our own, which read command lines as absl does."""
 import enum
+import os
+import subprocess
+import sys
 
 import pytest
 import thalweg as tw
-from thalweg import flag_definitions as define
-from thalweg import flags
+from thalweg.base import flag_definitions as define
+from thalweg.base import own_flags as flags
 
 
 @pytest.fixture
@@ -35,10 +38,10 @@ def test_kinds_of_flags(values):
     assert values.many == [1, 2]
 
 
-def test_names_of_arguments_that_tf1_had(values):
-    define.DEFINE_string(flag_name="s", default_value="d", docstring="doc", flag_values=values)
-    values(["prog"])
-    assert values.s == "d" and values["s"].help == "doc"
+def test_names_of_arguments_that_tf1_had():
+    tw.flags.DEFINE_string(flag_name="flag_with_old_names", default_value="d", docstring="doc")
+    tw.flags.FLAGS(["prog"])
+    assert tw.flags.FLAGS.flag_with_old_names == "d" and tw.flags.FLAGS["flag_with_old_names"].help == "doc"
 
 
 @pytest.mark.parametrize("line, error", [
@@ -79,23 +82,68 @@ def test_validators(values):
         values.unknown = 1
 
 
-def test_run_reads_flags_and_ends_with_what_main_gives():
-    tw.flags.DEFINE_integer("flag_of_this_test", 1, "")
-    seen = []
+_MIXED = """
+import sys
+if {hide}:
+    sys.modules["absl"] = None
+import thalweg as tf
+try:
+    from absl import app, flags
+except ImportError:
+    app, flags = tf.app, tf.flags
+flags.DEFINE_integer("steps", 1, "defined by absl")
+tf.flags.DEFINE_string("name", "x", "defined by tf")
+def main(argv):
+    print(tf.flags.FLAGS.steps, flags.FLAGS.name, argv[1:], flags.FLAGS is not None)
+{run}(main, ["prog", "--steps=5", "--name", "y", "rest"])
+"""
 
-    def main(argv):
-        seen.append((argv, tw.flags.FLAGS.flag_of_this_test))
-        return 3
-    with pytest.raises(SystemExit) as end:
-        tw.app.run(main, ["prog", "--flag_of_this_test=4", "rest"])
-    assert end.value.code == 3 and seen == [(["prog", "rest"], 4)]
+
+def launch(program, *arguments):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(os.path.dirname(tw.__file__)), *sys.path])}
+    return subprocess.run([sys.executable, "-c", program, *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
-def test_run_says_which_flag_is_wrong(capsys):
-    with pytest.raises(SystemExit) as end:
-        tw.app.run(lambda argv: None, ["prog", "--flag_of_this_test=x"])
-    assert end.value.code == 1 and "flag --flag_of_this_test=x" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        tw.app.run(lambda argv: None, ["prog", "--help"])
-    assert "--flag_of_this_test" in capsys.readouterr().out
-    tw.flags.FLAGS["help"].unparse()
+_RUN = """
+import sys
+if {hide}:
+    sys.modules["absl"] = None
+import thalweg as tf
+tf.flags.DEFINE_integer("number", 1, "a number")
+def main(argv):
+    print(argv, tf.flags.FLAGS.number)
+    return 3
+tf.app.run(main, ["prog", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_run_reads_flags_and_ends_with_what_main_gives(hide):
+    if not hide:
+        pytest.importorskip("absl")
+    program = _RUN.format(hide=hide)
+    done = launch(program, "--number=4", "rest")
+    assert (done.returncode, done.stdout) == (3, "['prog', 'rest'] 4\n"), done.stderr
+    wrong = launch(program, "--number=x")
+    assert wrong.returncode == 1 and "flag --number=x" in wrong.stderr
+    shown = launch(program, "--help")
+    assert shown.returncode == 1 and "number" in shown.stdout
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("run", ["app.run", "tf.app.run"])
+def test_flags_of_absl_and_of_tensorflow_are_the_same(hide, run):
+    if not hide:
+        pytest.importorskip("absl")
+    done = launch(_MIXED.format(hide=hide, run=run))
+    assert (done.returncode, done.stdout) == (0, "5 y ['rest'] True\n"), done.stderr
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_the_command_line_is_read_when_a_flag_is_first_asked_for(hide):
+    if not hide:
+        pytest.importorskip("absl")
+    done = launch(f"import sys\nif {hide}: sys.modules['absl'] = None\nimport thalweg as tf\n"
+                  "tf.flags.DEFINE_integer('steps', default_value=1, docstring='s')\nprint(tf.flags.FLAGS.steps, len(tf.flags.FLAGS) > 0)",
+                  "--steps=7", "--unknown=1")
+    assert done.stdout == "7 True\n", done.stderr

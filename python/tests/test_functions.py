@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 import thalweg as tw
-from thalweg import function_calls as calls
-from thalweg.functions import Defun
+from thalweg.control import function_calls as calls
+from thalweg.control.functions import Defun
 
 
 @pytest.fixture(autouse=True)
@@ -285,45 +285,6 @@ def test_recursion_is_bounded():
     tw.import_graph_def(text, name="")
     with pytest.raises(tw.errors.InvalidArgumentError, match="calls itself without end: Again -> Again"):
         run("call:0")
-
-
-def test_recursion_that_depends_on_data_is_refused_with_its_cycle():
-    """Factorial(n) = n <= 1 ? 1 : n * Factorial(n - 1); calls are expanded before the step, so no value could end them."""
-    text = tw.GraphDef()
-
-    def function(name, result):
-        made = text.library.function.add()
-        made.signature.name = name
-        made.signature.input_arg.add(name="n", type=3)
-        made.signature.output_arg.add(name="r", type=3)
-        made.ret["r"] = result
-        one = made.node_def.add(name="one", op="Const")
-        one.attr["dtype"].type = 3
-        one.attr["value"].tensor.CopyFrom(tw.make_tensor_proto(1, dtype=tw.int32))
-        return made
-
-    def node(made, name, op, *inputs):
-        added = made.node_def.add(name=name, op=op, input=list(inputs))
-        added.attr["T"].type = 3
-        return added
-    function("One", "one:output:0")
-    more = function("More", "all:z:0")
-    node(more, "fewer", "Sub", "n", "one:output:0")
-    more.node_def.add(name="rest", op="Factorial", input=["fewer:z:0"])
-    node(more, "all", "Mul", "n", "rest:r:0")
-    fact = function("Factorial", "either:output:0")
-    node(fact, "small", "LessEqual", "n", "one:output:0")
-    either = fact.node_def.add(name="either", op="StatelessIf", input=["small:z:0", "n"])
-    either.attr["Tcond"].type = 10
-    for key in ("Tin", "Tout"):
-        either.attr[key].list.type.append(3)
-    either.attr["then_branch"].func.name, either.attr["else_branch"].func.name = "One", "More"
-    n = text.node.add(name="n", op="Placeholder")
-    n.attr["dtype"].type = 3
-    text.node.add(name="call", op="Factorial", input=["n"])
-    tw.import_graph_def(text, name="")
-    with pytest.raises(tw.errors.InvalidArgumentError, match="calls itself without end: Factorial -> More -> Factorial"):
-        run("call:0", {"n:0": 5})
 
 
 FUNCTIONS = os.path.join(os.path.dirname(__file__), "..", "..", "tests", "golden", "functions")

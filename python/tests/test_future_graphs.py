@@ -45,6 +45,41 @@ def test_another_value_is_refused_with_producer_operation_attribute_and_remedy(o
     assert tw.get_default_graph().get_operations() == []
 
 
+def _function(value):
+    """A graph with a function whose Mul has the attribute."""
+    made = messages.GraphDef()
+    function = made.library.function.add()
+    function.signature.name = "square"
+    for args, name in ((function.signature.input_arg, "x"), (function.signature.output_arg, "z")):
+        arg = args.add()
+        arg.name, arg.type = name, "DT_FLOAT"
+    node = function.node_def.add()
+    node.name, node.op = "y", "Mul"
+    node.input.extend(["x", "x"])
+    node.attr["T"].type, node.attr["speed_up"].i = "DT_FLOAT", value
+    function.ret["z"] = "y:z:0"
+    return made
+
+
+def test_functions_are_stripped_and_refused_when_they_are_loaded():
+    tw.import_graph_def(_function(7), producer_op_list=_operations_of_then(7))
+    with pytest.raises(ValueError, match="NodeDef mentions attr 'speed_up' not in Op<name=Mul>.*function 'square'"):
+        tw.import_graph_def(_function(6), producer_op_list=_operations_of_then(7))
+
+
+@pytest.mark.parametrize("value", [7, 6])
+def test_a_meta_graph_brings_the_list_along(run, value):
+    made = messages.MetaGraphDef()
+    made.graph_def.CopyFrom(_square(999999, value))
+    made.meta_info_def.stripped_op_list.CopyFrom(_operations_of_then(7))
+    if value == 6:
+        with pytest.raises(ValueError, match="speed_up"):
+            tw.train.import_meta_graph(made)
+        return
+    tw.train.import_meta_graph(made)
+    assert run(tw.get_default_graph().get_tensor_by_name("y:0")) == 9
+
+
 def test_an_unknown_operation_is_refused_with_producer_and_remedy():
     made = _square(999999)
     next(n for n in made.node if n.name == "y").op = "MulOfThen"

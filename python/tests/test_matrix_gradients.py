@@ -29,7 +29,7 @@ def weighted(y):
 
 def eigen(x):
     values, vectors = tf.linalg.eigh(hermitian(x))
-    return weighted(tf.cast(values, tf.complex128)) + weighted(tf.abs(vectors) ** 2 + 0j)
+    return weighted(tf.cast(values, tf.complex128)) + weighted(tf.cast(tf.abs(vectors) ** 2, tf.complex128))
 
 
 def decomposed(x):

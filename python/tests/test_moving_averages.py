@@ -2,7 +2,7 @@
 """Moving averages in variables; values and names are those of TensorFlow 1.15."""
 import numpy as np
 import thalweg as tw
-from thalweg import moving_averages
+from thalweg.training import moving_averages
 
 
 def test_as_recorded():

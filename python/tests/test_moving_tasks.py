@@ -2,7 +2,7 @@
 """Which tasks a session needs, and where they are: default device filters, tasks that move, tasks that join."""
 import pytest
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 @pytest.fixture(name="servers")
@@ -68,7 +68,7 @@ def test_a_task_that_the_graph_needs_is_named_when_it_is_away(servers, filters):
 
 def test_whoever_may_be_needed_is_waited_for():
     """Filters come from the graph only where it says all that there is to say."""
-    from thalweg.session_manager import _only_named_tasks
+    from thalweg.training.session_manager import _only_named_tasks
 
     def filters(build, config=None, master="grpc://127.0.0.1:1", finalize=True):
         with tf.Graph().as_default() as graph:
@@ -93,7 +93,7 @@ def test_whoever_may_be_needed_is_waited_for():
 
     def calls():
         on("/job:ps")()
-        from thalweg.functions import Defun
+        from thalweg.control.functions import Defun
 
         @Defun(tf.float32)
         def negative(x):

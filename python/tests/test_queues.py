@@ -92,10 +92,10 @@ def test_padding_and_priorities(sess):
 def test_a_deadline_says_who_waits_for_what(sess):
     q = tw.FIFOQueue(3, tw.int32, shapes=[[]], name="empty")
     with pytest.raises(tw.errors.DeadlineExceededError, match=r"'empty_Dequeue' for queue 'empty' \(FIFOQueue, 0 of 3"):
-        sess.run(q.dequeue(), options=tw.RunOptions(timeout_in_ms=30))
+        sess.run(q.dequeue(), options=tw.RunOptions(timeout_in_ms=300))
     sess.run(q.enqueue_many([[1, 2]]))
     with pytest.raises(tw.errors.DeadlineExceededError):
-        sess.run(q.dequeue_many(3), options=tw.RunOptions(timeout_in_ms=30))
+        sess.run(q.dequeue_many(3), options=tw.RunOptions(timeout_in_ms=300))
     assert sess.run(q.dequeue_many(2)).tolist() == [1, 2]
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers and their sessions: the same programs as in this process, over the wire."""
+import sys
 import threading
 
 import numpy as np
 import pytest
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 @pytest.fixture(name="server")
@@ -82,7 +83,7 @@ def test_errors_come_over_the_wire(server):
         queue = tf.FIFOQueue(1, [tf.int32])
         taken = queue.dequeue()
         with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(taken, options=tf.RunOptions(timeout_in_ms=50))
+            session.run(taken, options=tf.RunOptions(timeout_in_ms=500))
         session.run(queue.close())
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(taken)
@@ -187,3 +188,81 @@ def test_a_server_that_is_stopped_frees_its_port():
         tf.train.Server({"a": ["0.0.0.0:0"]})
     with pytest.raises(ValueError):
         tf.train.Server({"a": ["h:1"], "b": ["h:2"]})
+
+
+def containers_of(graph_def):
+    return {n.name: n.attr["container"].s.decode() for n in graph_def.node if "container" in n.attr}
+
+
+def test_a_container_is_that_of_what_is_made_in_it(graph):
+    with tf.container("a"):
+        tf.Variable(1.0, name="v")
+        tf.get_variable("r", [], use_resource=True)
+        tf.FIFOQueue(3, tf.float32, name="q")
+        with graph.container("b"):
+            tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], name="h")
+            tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], container="own", name="o")
+        with tf.Graph().as_default():
+            tf.Variable(1.0)
+        tf.placeholder(tf.float32, name="x")
+        imported = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], name="i")
+    tf.Variable(1.0, name="outside")
+    found = containers_of(graph.as_graph_def())
+    assert found == {"v": "a", "r": "a", "q": "a", "h": "b", "o": "own", "i": "a", "outside": ""}
+    with pytest.raises(TypeError, match="container_name must be a string"):
+        with tf.container(3):
+            pass
+    plain = tf.Graph().as_graph_def()
+    plain.node.extend([n for n in graph.as_graph_def().node if n.name == "outside"])
+    with tf.Graph().as_default() as other, tf.container("c"):
+        tf.import_graph_def(plain, name="")
+    assert containers_of(other.as_graph_def()) == {"outside": "c"}
+    assert imported.op.name == "i"
+
+
+def test_slots_of_an_optimizer_are_of_its_container(graph):
+    v = tf.Variable(1.0, name="v")
+    with tf.container("a"):
+        tf.train.AdamOptimizer(0.1).minimize(v * v)
+    found = containers_of(graph.as_graph_def())
+    assert found["v"] == "" and {found[n] for n in ("v/Adam", "v/Adam_1", "beta1_power")} == {"a"}
+
+
+def test_reset_clears_the_named_containers_alone(server):
+    made = {}
+    for name in ("a", "b", ""):
+        with tf.container(name):
+            made[name] = tf.get_variable("v" + name, [], initializer=tf.constant_initializer(1.0), use_resource=name != "b")
+    names = tf.report_uninitialized_variables(list(made.values()))
+    with tf.Session(server.target) as session:
+        session.run(tf.global_variables_initializer())
+    tf.Session.reset(server.target, ["a"])
+    with tf.Session(server.target) as session:
+        assert session.run(names).tolist() == [b"va"]
+    tf.Session.reset(server.target, ["b", "nobody's"])
+    with tf.Session(server.target) as session:
+        assert session.run(names).tolist() == [b"va", b"vb"]
+    tf.Session.reset(server.target)
+    with tf.Session(server.target) as session:
+        assert session.run(names).tolist() == [b"va", b"vb", b"v"]
+
+
+def this_line():
+    return f"{__file__.rsplit('/', 1)[-1]}:{sys._getframe(1).f_lineno}"
+
+
+def test_errors_of_a_server_name_the_users_line(server, cluster):
+    x = tf.placeholder(tf.float32, [None], name="x")
+    y = tf.check_numerics(x, "not a number", name="y"); line = this_line()  # noqa: E702
+    for target in (server.target, cluster[0].target):
+        with tf.Session(target) as session:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"created at .*{line}"):
+                session.run(y, {x: [float("nan")]})
+            z = tf.strings.to_number(tf.strings.as_string(x) + "?", name="z"); later = this_line()  # noqa: E702
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"created at .*{later}"):  # the graph has grown
+                session.run(z, {x: [1.0]})
+    with tf.device("/job:worker/task:1"):
+        w = tf.check_numerics(x, "not a number", name="w"); far = this_line()  # noqa: E702
+    with tf.Session(cluster[0].target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"created at .*{far}"):
+            session.run(w, {x: [float("nan")]})

@@ -6,7 +6,7 @@ import time
 import pytest
 import thalweg as tf
 from certificates import Authority
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 @pytest.fixture(name="authority", scope="module")

@@ -6,30 +6,44 @@ import os
 import numpy as np
 import pytest
 import thalweg as tw
-from thalweg import records
+from thalweg.files import records
 
 
 def events(folder):
     """All events of the only file in a folder."""
     (path,) = glob.glob(os.path.join(folder, "events.out.tfevents.*"))
-    return [tw.Event.FromString(r) for r in records.read(path)]
+    return list(tw.train.summary_iterator(path))
 
 
-def test_crc_of_known_bytes():
-    # The check value of CRC-32C, and TensorFlow's mask.
+def test_framing_of_known_bytes():
+    # The check value of CRC-32C, with the mask of such files, and the little-endian length.
     plain = 0xE3069283
-    assert records.masked_crc(b"123456789") == ((plain >> 15 | plain << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF
+    masked = ((plain >> 15 | plain << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF
+    framed = records.frame(b"123456789")
+    assert framed[:8] == (9).to_bytes(8, "little") and framed[12:] == b"123456789" + masked.to_bytes(4, "little")
 
 
 def test_damaged_record(tmp_path):
     path = tmp_path / "r"
-    path.write_bytes(records.frame(b"one") + records.frame(b"two")[:-6] + b"xxxxxx")
-    found = records.read(path)
-    assert next(found) == b"one"
-    with pytest.raises(tw.errors.DataLossError, match="corrupted record at 19"):
+    one, two = (records.frame(tw.Event(step=step).SerializeToString()) for step in (1, 2))
+    path.write_bytes(one + two[:-1] + bytes([two[-1] ^ 1]))
+    found = tw.train.summary_iterator(str(path))
+    assert next(found).step == 1
+    with pytest.raises(tw.errors.DataLossError, match=f"corrupted record at {len(one) + 12}"):
         next(found)
-    path.write_bytes(records.frame(b"one") + records.frame(b"two")[:-6])
-    assert list(records.read(path)) == [b"one"]
+    path.write_bytes(one + two[:-1])
+    found = tw.train.summary_iterator(str(path))
+    assert next(found).step == 1
+    with pytest.raises(tw.errors.DataLossError, match=f"truncated record at {len(one)}"):
+        next(found)
+    path.write_bytes(one + two[:11])  # an end within a record's head counts as the end of the file
+    assert [e.step for e in tw.train.summary_iterator(str(path))] == [1]
+    for bit in range(8 * len(one)):  # whatever is damaged is found
+        damaged = bytearray(one)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(tw.errors.DataLossError):
+            list(tw.train.summary_iterator(str(path)))
 
 
 def test_tags_are_scopes(run):

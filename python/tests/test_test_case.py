@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import pytest
 import thalweg as tw
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 class Comparisons(tw.test.TestCase):

@@ -2,27 +2,41 @@
 """tw.app.run: reads the flags, calls main(argv) and ends the program with what it returns."""
 import sys
 
-from thalweg import flags, names
+from thalweg import flags
+from thalweg.base import flag_definitions, names, own_flags
+
+try:
+    from absl import app as _absl
+except ImportError:
+    _absl = None
 
 
 def _usage(program):
     main = sys.modules.get("__main__")
     print(getattr(main, "__doc__", None) or f"\nUSAGE: {program} [flags]\n")
     print("flags:\n")
-    print(flags.FLAGS.main_module_help())
+    print(own_flags.FLAGS.main_module_help())
+
+
+def _read(argv):
+    """What is left of argv after the flags that are known."""
+    return flags.FLAGS(argv, known_only=True)
 
 
 def run(main=None, argv=None):
     """Runs the program; what is left of argv after the flags goes to main."""
     argv = sys.argv if argv is None else argv
     main = main or sys.modules["__main__"].main
-    flags.define_help()
+    if _absl is not None:
+        _absl.run(main, argv, flags_parser=_read)
+        return
+    flag_definitions.define_help()
     try:
-        rest = flags.FLAGS(argv, known_only=True)
-    except flags.Error as error:
+        rest = _read(argv)
+    except own_flags.Error as error:
         sys.stderr.write(f"FATAL Flags parsing error: {error}\nPass --helpshort or --helpfull to see help on flags.\n")
         sys.exit(1)
-    if flags.FLAGS["help"].value:
+    if own_flags.FLAGS["help"].value:
         _usage(argv[0])
         sys.exit(1)
     sys.exit(main(rest))

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that import tensorflow run on Thalweg:
 
-    python -m thalweg.as_tensorflow PROGRAM ARGS        or -m MODULE ARGS
+    python -m thalweg.as_tensorflow PROGRAM ARGS        or -m MODULE ARGS, or -c CODE ARGS
     import thalweg.as_tensorflow                        before the first import of tensorflow
 
 From then on `tensorflow`, `tensorflow.compat.v1`, `tensorflow.contrib.X`, `tensorflow.python.X` and `tensorflow.core.X` are
-Thalweg's, whether a TensorFlow is installed or not. The launcher restores names that Python and numpy had in those years, too.
+Thalweg's, whether a TensorFlow is installed or not; and names that Python and numpy had in those years are back.
 """
 import importlib.abc
 import importlib.machinery
+import importlib.util
+import os
+import runpy
 import sys
+import types
 
 import thalweg
-from thalweg import stand_ins
+from thalweg.base import names
+from thalweg.compatibility import old_python, stand_ins
+from thalweg.compatibility.tensorflow_module import TensorFlow
 
 VERSION = "1.15.0"  # what the program finds as tf.__version__
 
@@ -23,10 +29,14 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname, path=None, target=None):
         if fullname != "tensorflow" and not fullname.startswith("tensorflow."):
             return None
+        if names.is_absent(fullname.removeprefix("tensorflow.").removeprefix("compat.v1.")):
+            raise ModuleNotFoundError(f"{fullname} of TensorFlow 1.15 is not implemented in Thalweg", name=fullname)
         module = stand_ins.module(fullname)
         if module is None:
             raise ModuleNotFoundError(f"No module named {fullname!r} in TensorFlow 1.15, for which Thalweg stands in",
                                       name=fullname)
+        if module is thalweg:
+            module = thalweg.compat.v1
         spec = importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         spec.loader_state = module, getattr(module, "__spec__", None)
         return spec
@@ -47,25 +57,53 @@ def install():
         return
     if "tensorflow" in sys.modules:
         raise ImportError("thalweg.as_tensorflow must be imported before tensorflow")
+    old_python.restore()
+    thalweg.compat.v1 = TensorFlow()
     thalweg.__version__ = thalweg.VERSION = VERSION
     sys.meta_path.insert(0, _Finder())
 
 
+def _refuse(status, what):
+    sys.stderr.write(f"thalweg.as_tensorflow: {what}\n")
+    return status
+
+
+def _run_code(code):
+    """Runs a text as the main module, as python -c does."""
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    exec(compile(code, "<string>", "exec"), module.__dict__)
+
+
+def _has_module(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise
+        return False
+
+
 def main(argv):
     """Runs a program as python itself would."""
-    if len(argv) < 2 or argv[1] in ("-h", "--help") or argv[1] == "-m" and len(argv) < 3:
-        sys.stderr.write("usage: python -m thalweg.as_tensorflow [-m MODULE | PROGRAM] [ARGUMENT ...]\n")
+    if len(argv) < 2 or argv[1] in ("-h", "--help") or argv[1] in ("-m", "-c") and len(argv) < 3:
+        sys.stderr.write("usage: python -m thalweg.as_tensorflow [-m MODULE | -c CODE | PROGRAM] [ARGUMENT ...]\n")
         return 2
-    import os
-    import runpy
-    from thalweg import old_python
-    old_python.restore()
+    sys.modules.setdefault("thalweg.as_tensorflow", sys.modules[__name__])  # for programs that import it themselves
     install()
-    if argv[1] == "-m":
+    if argv[1] == "-c":
+        sys.argv = ["-c", *argv[3:]]
+        sys.path[0] = ""
+        _run_code(argv[2])
+    elif argv[1] == "-m":
         sys.argv = argv[2:]
         sys.path[0] = os.getcwd()
+        if not _has_module(argv[2]):
+            return _refuse(1, f"No module named {argv[2]}")
         runpy.run_module(argv[2], run_name="__main__", alter_sys=True)
     else:
+        if not os.path.exists(argv[1]):
+            return _refuse(2, f"can't open file {argv[1]!r}: No such file or directory")
         sys.argv = argv[1:]
         sys.path[0] = os.path.dirname(os.path.abspath(argv[1]))
         runpy.run_path(argv[1], run_name="__main__")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.debugging: assertions and checks of numbers."""
-from thalweg import names
+from thalweg.base import names
 
 names.complete(globals())

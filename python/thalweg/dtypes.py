@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types: tw.float32, tw.int64_ref ... and as_dtype."""
 import numpy as np
-from thalweg import names
+
+from thalweg.base import names
 
 _NAMES = ("float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 "
           "quint16 uint16 complex128 float16 resource variant uint32 uint64").split()

@@ -2,7 +2,7 @@
 """Exceptions: one class for each canonical code, as tf.errors names them."""
 import re
 
-from thalweg import names
+from thalweg.base import names
 
 
 class OpError(Exception):
@@ -21,7 +21,7 @@ class OpError(Exception):
     def op(self):
         """The operation that failed, or None."""
         if self._op is None and self._graph is not None:
-            for name in re.findall(r"'([^']+)'", self.message):
+            for name in re.findall(r"\[\[[^' ]+ '([^']+)'", self.message) + re.findall(r"'([^']+)'", self.message):
                 self._op = self._graph._find(name)
                 if self._op is not None:
                     break

@@ -4,7 +4,8 @@ import glob as _glob
 import os
 import shutil
 
-from thalweg import errors, names
+from thalweg import errors
+from thalweg.base import names, text
 
 
 def _not_found(function):
@@ -12,9 +13,9 @@ def _not_found(function):
         try:
             return function(*args, **kwargs)
         except FileNotFoundError as error:
-            raise errors.NotFoundError(None, None, f"{error.filename}; No such file or directory") from None
+            raise errors.NotFoundError(None, None, f"{os.fsdecode(error.filename)}; No such file or directory") from None
         except FileExistsError as error:
-            raise errors.AlreadyExistsError(None, None, f"{error.filename} is there already") from None
+            raise errors.AlreadyExistsError(None, None, f"{os.fsdecode(error.filename)} is there already") from None
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     call.__wrapped__ = function
     return call
@@ -24,7 +25,7 @@ class GFile:
     """open(), with text as UTF-8; the file is opened when it is first used."""
 
     def __init__(self, name, mode="r"):
-        self._name, self._mode, self._opened = os.fspath(name), mode, None
+        self._name, self._mode, self._opened = os.fsdecode(name), mode, None
 
     name = property(lambda self: self._name)
     mode = property(lambda self: self._mode)
@@ -51,7 +52,14 @@ class GFile:
         return self._open_for("reading").readlines()
 
     def write(self, file_content):
-        self._open_for("writing").write(file_content)
+        opened = self._open_for("writing")
+        if "b" in self._mode:
+            opened.write(text.as_bytes(file_content))
+        elif isinstance(file_content, str):
+            opened.write(file_content)
+        else:  # a file of TensorFlow's takes bytes in either mode
+            opened.flush()
+            opened.buffer.write(file_content)
 
     def seek(self, offset=None, whence=0, position=None):
         self._file().seek(position if offset is None else offset, whence)
@@ -109,7 +117,7 @@ def IsDirectory(dirname):  # noqa: N802
 @_not_found
 def ListDirectory(dirname):  # noqa: N802
     """The names in a directory."""
-    return os.listdir(dirname)
+    return os.listdir(os.fsdecode(dirname))
 
 
 @_not_found
@@ -138,7 +146,7 @@ def DeleteRecursively(dirname):  # noqa: N802
 def Glob(filename):  # noqa: N802
     """The names that match a pattern, or one of a list of patterns."""
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
-    return [name for pattern in patterns for name in sorted(_glob.glob(pattern))]
+    return [name for pattern in patterns for name in sorted(_glob.glob(os.fsdecode(pattern)))]
 
 
 @_not_found
@@ -172,7 +180,7 @@ class FileStatistics:
 
 def Walk(top, in_order=True):  # noqa: N802
     """(directory, directories, files) of all below."""
-    return os.walk(top, topdown=in_order)
+    return os.walk(os.fsdecode(top), topdown=in_order)
 
 
 names.complete(globals())

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.graph_util: GraphDefs cut out, frozen and cleaned."""
-from thalweg import messages, names
-from thalweg.graph import import_graph_def  # noqa: F401  (public here as well)
+from thalweg import messages
+from thalweg.base import names
+from thalweg.graph import ops
+from thalweg.graph.graph_import import import_graph_def  # noqa: F401  (public here as well)
+from thalweg.saved_model import freezing
+from thalweg.saved_model.freezing import producer
 
-# An operation that holds a variable: the operations that read its value.
-_VARIABLES = {"Variable": (), "VariableV2": (), "VarHandleOp": ("ReadVariableOp",)}
-
-
-def _producer(edge):
-    """The node of an edge: "name", "name:1" or "^name"."""
-    return edge.lstrip("^").partition(":")[0]
+_VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def extract_sub_graph(graph_def, dest_nodes):
@@ -25,7 +23,7 @@ def extract_sub_graph(graph_def, dest_nodes):
         name = waiting.pop()
         if name not in kept:
             kept.add(name)
-            waiting.extend(_producer(edge) for edge in nodes[name].input)
+            waiting.extend(producer(edge) for edge in nodes[name].input)
     made = messages.GraphDef()
     made.node.extend(n for n in graph_def.node if n.name in kept)
     made.library.CopyFrom(graph_def.library)
@@ -36,36 +34,27 @@ def extract_sub_graph(graph_def, dest_nodes):
 def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
                                    variable_names_blacklist=None):
     """The graph that `output_node_names` need, with the value that each variable has in `sess` in the variable's place."""
-    inference = extract_sub_graph(input_graph_def, output_node_names)
-    nodes = {n.name: n for n in inference.node}
+    inference = extract_sub_graph(freezing.without_calls(extract_sub_graph(input_graph_def, output_node_names)), output_node_names)
 
     def wanted(name):
         return (variable_names_whitelist is None or name in variable_names_whitelist) and \
             not (variable_names_blacklist and name in variable_names_blacklist)
-    variables = [n.name for n in inference.node if n.op in _VARIABLES and wanted(n.name)]
-    fetches = {name: f"{name}/Read/ReadVariableOp:0" if nodes[name].op == "VarHandleOp" else f"{name}:0" for name in variables}
-    for node in inference.node:  # any read of the handle will do
-        if node.op == "ReadVariableOp" and _producer(node.input[0]) in fetches:
-            fetches[_producer(node.input[0])] = node.name + ":0"
-    values = dict(zip(variables, sess.run([fetches[name] for name in variables]))) if variables else {}
-    made = messages.GraphDef()
-    for node in inference.node:
-        if node.name in values:
-            new = made.node.add()
-            new.name, new.op = node.name, "Const"
-            value = messages.make_tensor_proto(values[node.name])
-            new.attr["dtype"].type = value.dtype
-            new.attr["value"].tensor.CopyFrom(value)
-        elif node.op == "ReadVariableOp" and _producer(node.input[0]) in values:
-            new = made.node.add()
-            new.name, new.op = node.name, "Identity"
-            new.attr["T"].CopyFrom(node.attr["dtype"])
-            new.input.append(node.input[0])
-        else:
-            made.node.add().CopyFrom(node)
-    made.library.CopyFrom(inference.library)
-    made.versions.CopyFrom(inference.versions)
-    return made
+    variables = [n for n in inference.node if n.op in _VARIABLES and wanted(n.name)]
+    fetches = {n.name: _read_of(n, input_graph_def, sess.graph) for n in variables}
+    values = dict(zip(fetches, sess.run(list(fetches.values())))) if fetches else {}
+    return freezing.frozen(inference, values)
+
+
+def _read_of(variable, graph_def, graph):
+    """What gives the value of a variable: of a resource, any read of it that the session's graph has."""
+    if variable.op != "VarHandleOp":
+        return f"{variable.name}:0"
+    for node in graph_def.node:
+        if node.op == "ReadVariableOp" and producer(node.input[0]) == variable.name and graph._has(node.name):
+            return node.name + ":0"
+    with graph.as_default():
+        handle = graph.get_tensor_by_name(variable.name + ":0")
+        return ops.apply("ReadVariableOp", [handle], {"dtype": variable.attr["dtype"].type}, name=variable.name + "/Read")
 
 
 def remove_training_nodes(input_graph, protected_nodes=None):
@@ -80,8 +69,8 @@ def remove_training_nodes(input_graph, protected_nodes=None):
             bypassed[node.name] = data[0]
 
     def source(edge):
-        while _producer(edge) in bypassed and not edge.startswith("^"):
-            edge = bypassed[_producer(edge)]
+        while producer(edge) in bypassed and not edge.startswith("^"):
+            edge = bypassed[producer(edge)]
         return edge
     made = messages.GraphDef()
     for node in input_graph.node:

@@ -2,7 +2,7 @@
 """tw.logging: Python's logging under TF1's names; warnings and errors are shown unless set_verbosity says otherwise."""
 import logging
 
-from thalweg import names
+from thalweg.base import names
 
 DEBUG, INFO, WARN, ERROR, FATAL = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL
 _logger = logging.getLogger("thalweg")
@@ -51,6 +51,11 @@ def vlog(level, msg, *args, **kwargs):
 
 def get_verbosity():
     return _logger.getEffectiveLevel()
+
+
+def get_logger():
+    """The logger of this package."""
+    return _logger
 
 
 names.complete(globals())

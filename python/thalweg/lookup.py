@@ -2,10 +2,13 @@
 """Tables from keys to values: tw.lookup."""
 import os
 
-from thalweg import dtypes, names
-from thalweg.graph import GraphKeys, add_to_collection, get_collection, name_scope
-from thalweg.ops import apply, convert_to_tensor, group, no_op
-from thalweg.sparse import SparseTensor
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.graph.graph import GraphKeys, add_to_collection, get_collection, name_scope
+from thalweg.graph.ops import apply, convert_to_tensor, group, no_op
+from thalweg.graph.sparse_tensor import SparseTensor
+from thalweg.operations.array_ops import where
+from thalweg.operations.math_ops import cast
 
 
 class TextFileIndex:
@@ -245,7 +248,6 @@ class _WithSpareBuckets(LookupInterface):
         return SparseTensor(keys.indices, found, keys.dense_shape) if isinstance(keys, SparseTensor) else found
 
     def _numbers(self, values):
-        from thalweg.array_ops import where
         if self._buckets == 0:
             return self._table.lookup(values)
         text = values if values.dtype.base_dtype is dtypes.string else apply("AsString", [values])
@@ -258,7 +260,6 @@ class _WithSpareBuckets(LookupInterface):
 
 
 def _cast(values, dtype):
-    from thalweg.math_ops import cast
     return cast(values, dtype)
 
 

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses as one number, also in the collection "losses": tw.losses."""
-from thalweg import array_ops, dtypes, graph, math_ops, names, nn, ops
-from thalweg.graph import GraphKeys, name_scope
-from thalweg.ops import apply, convert_to_tensor
+from thalweg import dtypes, nn
+from thalweg.base import names
+from thalweg.graph import graph, ops
+from thalweg.graph.graph import GraphKeys, name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
 
 
 class Reduction:
     NONE, SUM, MEAN = "none", "weighted_sum", "weighted_mean"
     SUM_OVER_BATCH_SIZE, SUM_OVER_NONZERO_WEIGHTS = "weighted_sum_over_batch_size", "weighted_sum_by_nonzero_weights"
     SUM_BY_NONZERO_WEIGHTS = SUM_OVER_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls):
+        """All of them, the one that has two names twice."""
+        return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def validate(cls, key):
+        """ValueError for what is none of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}.")
 
 
 def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,

@@ -9,8 +9,17 @@ import struct
 from thalweg._message_table import TABLE
 
 TABLE.setdefault("google.protobuf.Any", "message\ntype_url 1 string -\nvalue 2 bytes -")
+for _kind in ("bytes", "float", "int64", "bool"):
+    TABLE[f"tensorflow.HParamDef.{_kind.capitalize()}List"] = \
+        f"message\nvalue 1 {_kind} repeated" + ("" if _kind == "bytes" else " packed")
+TABLE["tensorflow.HParamDef.HParamType"] = "message\n" + "\n".join(
+    f"{_kind}_value {_number} {_kind} oneof:kind\n"
+    f"{_kind}_list {_number + (1 if _kind == 'bool' else 3)} tensorflow.HParamDef.{_kind.capitalize()}List oneof:kind"
+    for _kind, _number in (("int64", 1), ("float", 2), ("bytes", 3), ("bool", 7)))
+TABLE["tensorflow.HParamDef"] = "message\nhparam 1 map string,tensorflow.HParamDef.HParamType"
 
 _FIXED = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
+_MAX_DEPTH = 100  # of messages in each other: as protobuf reads them
 _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 0.0}
 
 
@@ -27,8 +36,7 @@ class Field:
         self.oneof = flag[6:] if flag.startswith("oneof:") else None
         self.packed = bool(packed)
         self.is_message = "." in kind and not self.enum and not self.map
-        self.wire = 2 if self.is_message or self.map or kind in ("string", "bytes") else \
-            {"double": 1, "fixed64": 1, "sfixed64": 1, "float": 5, "fixed32": 5, "sfixed32": 5}.get(kind, 0)
+        self.wire = 2 if self.is_message or self.map else _wire_of(kind)
 
     def default(self):
         return _DEFAULTS.get(self.kind, 0)
@@ -173,7 +181,10 @@ class Message:
             raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: "
                             f"{'bytes' if field.kind == 'bytes' else 'str'}")
         if field.kind == "string" and isinstance(value, bytes):
-            value = value.decode()
+            try:
+                value = value.decode()
+            except UnicodeDecodeError:
+                raise ValueError(f"{value!r} is no text in UTF-8, which field \"{name}\" of {type(self).__name__} takes") from None
         self._choose(field)
         self._values[name] = value
         self._touch()
@@ -272,32 +283,41 @@ class Message:
         return self.MergeFromString(data)
 
     def MergeFromString(self, data):
+        return self._merge(data, _MAX_DEPTH)
+
+    def _merge(self, data, depth):
+        """Adds what the bytes hold; `depth` is how many messages may still lie in each other."""
+        if depth <= 0:
+            raise DecodeError(f"messages lie more than {_MAX_DEPTH} deep in each other")
         place, end = 0, len(data)
         while place < end:
             start = place
             tag, place = _read_varint(data, place)
+            if tag >> 3 == 0:
+                raise DecodeError("field number 0")
             value, place = _read_value(data, place, tag & 7)
             field = self._by_number.get(tag >> 3)
-            if field is None:
-                object.__setattr__(self, "_unknown", self._unknown + data[start:place])
+            packed = field is not None and field.repeated and field.wire != 2 and tag & 7 == 2
+            if field is None or tag & 7 != field.wire and not packed:
+                object.__setattr__(self, "_unknown", self._unknown + bytes(data[start:place]))
+            elif packed:
+                getattr(self, field.name).extend(_unpack(field, value))
             else:
-                self._take(field, tag & 7, value)
+                self._take(field, value, depth)
         self._touch()
         return end
 
-    def _take(self, field, wire, value):
+    def _take(self, field, value, depth):
         if field.map:
-            key, item = _read_entry(field, value)
+            key, item = _read_entry(field, value, depth)
             getattr(self, field.name)[key] = item
-        elif field.repeated and wire == 2 and field.wire != 2:
-            getattr(self, field.name).extend(_unpack(field, value))
         elif field.repeated:
-            getattr(self, field.name).append(_value(field.kind, value))
+            getattr(self, field.name).append(_value(field.kind, value, depth))
         elif field.is_message:
-            getattr(self, field.name).MergeFromString(value)
+            getattr(self, field.name)._merge(value, depth - 1)
         else:
             self._choose(field)
-            self._values[field.name] = _value(field.kind, value)
+            self._values[field.name] = _value(field.kind, value, depth)
 
     @classmethod
     def FromString(cls, data):
@@ -382,18 +402,27 @@ def _read_value(data, place, wire):
     return data[place:place + size], place + size
 
 
-def _value(kind, raw):
+def _value(kind, raw, depth):
     if isinstance(raw, int):
         return _from_varint(kind, raw)
     if kind in _FIXED:
         return struct.unpack(_FIXED[kind], raw)[0]
     if kind == "string":
-        return raw.decode()
-    return bytes(raw) if kind == "bytes" else _class(kind).FromString(raw)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            raise DecodeError(f"text that is not UTF-8: {error}") from None
+    if kind == "bytes":
+        return bytes(raw)
+    made = _class(kind)()
+    made._merge(raw, depth - 1)
+    return made
 
 
 def _unpack(field, data):
     if field.kind in _FIXED:
+        if len(data) % struct.calcsize(_FIXED[field.kind]) != 0:
+            raise DecodeError(f"{len(data)} bytes are no whole number of values of type {field.kind}")
         return [v[0] for v in struct.iter_unpack(_FIXED[field.kind], data)]
     items, place = [], 0
     while place < len(data):
@@ -402,7 +431,13 @@ def _unpack(field, data):
     return items
 
 
-def _read_entry(field, data):
+def _wire_of(kind):
+    if kind in ("string", "bytes") or _is_message(kind):
+        return 2
+    return {"double": 1, "fixed64": 1, "sfixed64": 1, "float": 5, "fixed32": 5, "sfixed32": 5}.get(kind, 0)
+
+
+def _read_entry(field, data, depth):
     key_kind, value_kind = field.map
     key = _DEFAULTS.get(key_kind, 0)
     item = _class(value_kind)() if _is_message(value_kind) else _DEFAULTS.get(value_kind, 0)
@@ -410,10 +445,10 @@ def _read_entry(field, data):
     while place < len(data):
         tag, place = _read_varint(data, place)
         raw, place = _read_value(data, place, tag & 7)
-        if tag >> 3 == 1:
-            key = _value(key_kind, raw)
-        elif tag >> 3 == 2:
-            item = _value(value_kind, raw)
+        if tag == 8 + _wire_of(key_kind):
+            key = _value(key_kind, raw, depth)
+        elif tag == 16 + _wire_of(value_kind):
+            item = _value(value_kind, raw, depth - 1)
     return key, item
 
 
@@ -451,10 +486,56 @@ def _class(full_name):
 
 
 def __getattr__(name):
-    if name in ("make_ndarray", "make_tensor_proto"):
-        from thalweg import attributes
-        return getattr(attributes, name)
     full_name = "tensorflow." + name
-    if full_name not in TABLE:
-        raise AttributeError(f"module 'thalweg.messages' has no attribute '{name}'")
-    return _class(full_name) if _is_message(full_name) else _enum(full_name)
+    if full_name in TABLE:
+        return _class(full_name) if _is_message(full_name) else Enum(_enum(full_name))
+    if name.isupper() or name[:3] == "DT_":  # a value of an enum that stands in no message, as types_pb2.DT_FLOAT
+        for other in TABLE:
+            if other.count(".") == 1 and not _is_message(other) and name in _enum(other):
+                return _enum(other)[name]
+    raise AttributeError(f"module 'thalweg.messages' has no attribute '{name}'")
+
+
+class Enum(dict):
+    """The values of an enum by their names; each is an attribute too."""
+
+    def Name(self, number):  # noqa: N802
+        """The name of a value."""
+        for name, value in self.items():
+            if value == number:
+                return name
+        raise ValueError(f"the enum has no name defined for value {number!r}")
+
+    def Value(self, name):  # noqa: N802
+        """The value of a name."""
+        if name not in self:
+            raise ValueError(f"the enum has no value defined for name {name!r}")
+        return self[name]
+
+    def __getattr__(self, name):
+        if name not in self:
+            raise AttributeError(name)
+        return self[name]
+
+
+def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False):
+    """The TensorProto of an array, list or number; with `allow_broadcast`, one value may fill the shape."""
+    import numpy as np
+
+    from thalweg import _core, dtypes
+    number = 0 if dtype is None else dtypes.as_dtype(dtype)._number
+    if shape is not None:
+        number, array = _core.to_numpy(values, number)
+        array, shape = np.asarray(array), [int(d) for d in shape]
+        if verify_shape and list(array.shape) != shape:
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
+        if array.size > np.prod(shape, dtype=np.int64):
+            raise ValueError(f"Too many elements provided. Needed at most {np.prod(shape)}, but received {array.size}")
+        values = np.broadcast_to(array, shape) if allow_broadcast and array.size == 1 else np.reshape(array, shape)
+    return _class("tensorflow.TensorProto").FromString(_core.tensor_to_proto(values, number))
+
+
+def make_ndarray(tensor):
+    """The array of a TensorProto."""
+    from thalweg import _core
+    return _core.tensor_from_proto(tensor.SerializeToString())

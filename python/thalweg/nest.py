@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested lists, tuples and dicts of things."""
-from thalweg import names
+from thalweg.base import names
 
 
 def _is_named_tuple(structure):
@@ -82,6 +82,153 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
         pairs = zip(*parts)
     for a, b in pairs:
         assert_same_structure(a, b, check_types)
+
+
+# ---- structures that are deeper than another, and places in them ----
+def _parts(structure):
+    """[(key, part)] of a list, tuple or dict: of a dict by sorted keys, of a named tuple by its fields."""
+    if isinstance(structure, dict):
+        return [(key, structure[key]) for key in sorted(structure)]
+    return list(zip(structure._fields, structure) if _is_named_tuple(structure) else enumerate(structure))
+
+
+def _same_sort(a, b):
+    return type(a) is type(b) or isinstance(a, dict) and isinstance(b, dict) or (
+        _is_named_tuple(a) and _is_named_tuple(b) and type(a).__name__ == type(b).__name__ and a._fields == b._fields)
+
+
+def assert_shallow_structure(shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True):
+    """ValueError or TypeError unless `input_tree` is nested as `shallow_tree` is, or deeper."""
+    if not is_nested(shallow_tree):
+        return
+    if not is_nested(input_tree):
+        raise TypeError(f"If shallow structure is a sequence, input must also be a sequence. Input has type: {type(input_tree)}.")
+    if check_types and not _same_sort(shallow_tree, input_tree):
+        raise TypeError("The two structures don't have the same sequence type. Input structure has type "
+                        f"{type(input_tree)}, while shallow structure has type {type(shallow_tree)}.")
+    if check_subtrees_length and len(input_tree) != len(shallow_tree):
+        raise ValueError("The two structures don't have the same sequence length. Input structure has length "
+                         f"{len(input_tree)}, while shallow structure has length {len(shallow_tree)}.")
+    for shallow, deep in _pairs(shallow_tree, input_tree):
+        assert_shallow_structure(shallow, deep, check_types, expand_composites, check_subtrees_length)
+
+
+def _pairs(shallow_tree, input_tree):
+    """The parts of both that stand at the same places."""
+    if not isinstance(shallow_tree, dict) or not isinstance(input_tree, dict):
+        return [(shallow, deep) for (_, shallow), (_, deep) in zip(_parts(shallow_tree), _parts(input_tree))]
+    unknown = sorted(set(shallow_tree) - set(input_tree))
+    if unknown:
+        raise ValueError("The shallow_tree's keys are not a subset of the input_tree's keys. The shallow_tree has the following "
+                         f"keys that are not in the input_tree: {unknown}.")
+    return [(shallow_tree[key], input_tree[key]) for key in sorted(shallow_tree)]
+
+
+def _up_to(shallow_tree, input_tree, path=()):
+    """[(place, part of `input_tree`)] of the leaves of `shallow_tree`."""
+    if not is_nested(shallow_tree):
+        return [(path, input_tree)]
+    keys = [key for key, _ in _parts(shallow_tree)]
+    return [found for key, (shallow, deep) in zip(keys, _pairs(shallow_tree, input_tree))
+            for found in _up_to(shallow, deep, (*path, key))]
+
+
+def flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True):
+    """As flatten_up_to, each part with its place as a tuple of keys."""
+    assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
+    return _up_to(shallow_tree, input_tree)
+
+
+def flatten_up_to(shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True):
+    """The parts of `input_tree` at the leaves of `shallow_tree`."""
+    return [part for _, part in flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types, expand_composites,
+                                                              check_subtrees_length)]
+
+
+def map_structure_with_tuple_paths_up_to(shallow_tree, func, *inputs, **kwargs):
+    """As map_structure_up_to; func gets the place, a tuple of keys, before the parts."""
+    if not inputs:
+        raise ValueError("Cannot map over no sequences")
+    check_types = kwargs.pop("check_types", True)
+    kwargs.pop("expand_composites", None)
+    if kwargs:
+        raise ValueError(f"Only valid keyword arguments are `check_types` and `expand_composites`, not: {sorted(kwargs)}")
+    found = [flatten_with_tuple_paths_up_to(shallow_tree, tree, check_types) for tree in inputs]
+    results = [func(parts[0][0], *[part for _, part in parts]) for parts in zip(*found)]
+    return pack_sequence_as(shallow_tree, results)
+
+
+def map_structure_up_to(shallow_tree, func, *inputs, **kwargs):
+    """The structure of `shallow_tree` with func of the parts of the inputs that stand at its leaves."""
+    return map_structure_with_tuple_paths_up_to(shallow_tree, lambda path, *parts: func(*parts), *inputs, **kwargs)
+
+
+def get_traverse_shallow_structure(traverse_fn, structure, expand_composites=False):
+    """A structure of booleans: False where `traverse_fn` of a part says not to go on, True for leaves. The function gives one
+    boolean, or a structure of them for the part's own parts."""
+    answer = traverse_fn(structure)
+    if not is_nested(structure):
+        if not isinstance(answer, bool):
+            raise TypeError(f"traverse_fn returned structure: {answer} for non-structure: {structure}")
+        return answer
+    if isinstance(answer, bool):
+        answers = [answer] * len(structure)
+        if not answer:
+            return False
+    elif not is_nested(answer):
+        raise TypeError(f"traverse_fn returned a non-bool scalar: {answer} for input: {structure}")
+    else:
+        assert_shallow_structure(answer, structure)
+        answers = [a for _, a in _parts(answer)]
+    found = [get_traverse_shallow_structure(traverse_fn, part) if goes_on else False
+             for goes_on, (_, part) in zip(answers, _parts(structure))]
+    if isinstance(structure, dict):
+        return type(structure)(zip(sorted(structure), found))
+    return type(structure)(*found) if _is_named_tuple(structure) else type(structure)(found)
+
+
+def flatten_with_tuple_paths(structure, expand_composites=False):
+    """[(place as a tuple of keys, leaf)]."""
+    return _up_to(structure, structure)
+
+
+def yield_flat_paths(nest, expand_composites=False):
+    """The places of the leaves as tuples of keys."""
+    return iter([path for path, _ in _up_to(nest, nest)])
+
+
+def flatten_with_joined_string_paths(structure, separator="/", expand_composites=False):
+    """[(place as keys joined by `separator`, leaf)]."""
+    return [(separator.join(map(str, path)), leaf) for path, leaf in _up_to(structure, structure)]
+
+
+def map_structure_with_tuple_paths(func, *structure, **kwargs):
+    """As map_structure; func gets the place, a tuple of keys, before the leaves."""
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
+
+
+def map_structure_with_paths(func, *structure, **kwargs):
+    """As map_structure; func gets the place, keys joined by /, before the leaves."""
+    return map_structure_with_tuple_paths(lambda path, *leaves: func("/".join(map(str, path)), *leaves), *structure, **kwargs)
+
+
+def flatten_dict_items(dictionary):
+    """A dict whose keys and values may be nested alike, as one of leaves to leaves."""
+    if not isinstance(dictionary, dict):
+        raise TypeError("input must be a dictionary")
+    flat = {}
+    for key, value in dictionary.items():
+        keys, values = (flatten(key), flatten(value)) if is_nested(key) else ([key], [value])
+        if len(keys) != len(values):
+            raise ValueError(f"Could not flatten dictionary. Key had {len(keys)} elements, but value had {len(values)} elements. "
+                             f"Key: {keys}, value: {values}.")
+        for k, v in zip(keys, values):
+            if k in flat:
+                raise ValueError(f"Could not flatten dictionary: key {k} is not unique.")
+            flat[k] = v
+    return type(dictionary)(flat) if type(dictionary) is not dict else flat
 
 
 names.complete(globals())

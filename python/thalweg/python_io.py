@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.python_io: files of records, written and read by a program itself rather than by a step."""
-import struct
 import zlib
 
-from thalweg import errors, names, records
+from thalweg import errors
+from thalweg.base import names
+from thalweg.files import records
 
 _CHUNK = 1 << 18
 
@@ -145,21 +146,7 @@ def tf_record_iterator(path, options=None):
     kind = TFRecordOptions.get_compression_type_string(options)
     with _opened(path, "rb") as file:
         source = _Unpacked(file, path, zlib.decompressobj(_window(options, kind)) if kind else None)
-        at = 0
-        while True:
-            head = source.read(12)
-            if len(head) < 12:  # an end within a record's head counts as the end of the file
-                return
-            length, crc = struct.unpack("<QI", head)
-            if records.masked_crc(head[:8]) != crc:
-                raise errors.DataLossError(None, None, f"corrupted record at {at}")
-            body = source.read(length + 4)
-            if len(body) < length + 4:
-                raise errors.DataLossError(None, None, f"truncated record at {at}")
-            if records.masked_crc(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
-                raise errors.DataLossError(None, None, f"corrupted record at {at + 12}")  # where its bytes begin
-            yield body[:-4]
-            at += length + 16
+        yield from records.read(source)
 
 
 names.complete(globals())

@@ -5,8 +5,9 @@ Arguments are the operation's inputs, then its attributes without a default, the
 when it is first asked for.
 """
 import keyword
+import math
 
-from thalweg import ops
+from thalweg.graph import ops
 
 
 def _safe(name):
@@ -14,7 +15,9 @@ def _safe(name):
 
 
 def _default(attr):
-    """What stands in the signature; None leaves it to the core."""
+    """What stands in the signature; None leaves it to the core. Infinities and NaN have no literal."""
+    if attr.kind == "f" and not math.isfinite(attr.default):
+        return f"_float({str(attr.default)!r})"
     return repr(attr.default) if attr.kind in "ifbs" else "None"
 
 
@@ -44,11 +47,12 @@ def function(op, name=None, rename=None):
     name = name or op
     source = (f"def {name}({', '.join(signature)}):\n"
               f"    return _apply({op!r}, [{', '.join(inputs)}], {{{given}}}, name)\n")
-    scope = {"_apply": ops.apply}
+    scope = {"_apply": ops.apply, "_float": float}
     exec(compile(source, "<thalweg>", "exec"), scope)
     made = scope[name]
     made.__doc__ = _doc(schema)
     made.__module__ = __name__
+    made.operation = op
     return made
 
 
@@ -64,4 +68,4 @@ def __getattr__(name):
 
 def __dir__():
     from thalweg._schemas import SCHEMAS
-    return sorted(n for n in SCHEMAS if not n.startswith("_"))
+    return sorted(n for n in SCHEMAS if n.isidentifier() and not keyword.iskeyword(n) and not n.startswith("_"))

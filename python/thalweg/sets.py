@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.sets: rows of the last dimension as sets."""
-from thalweg import dtypes, names
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.sparse import SparseTensor
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.sparse_tensor import SparseTensor
 
 _TYPES = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.string)
 

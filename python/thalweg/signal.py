@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 
-from thalweg import array_ops, dtypes, math_ops, names
-from thalweg.graph import name_scope
-from thalweg.ops import apply, convert_to_tensor
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
 
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 _REAL = {c: r for r, c in _COMPLEX.items()}

@@ -1,64 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.sparse; SparseTensor: indices, values and shape that are fed and fetched together."""
-import collections
+"""tw.sparse: tensors that are mostly zeros."""
+from thalweg.base import names
+from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue  # noqa: F401  (public here as well)
+from thalweg.graph.tensor import IndexedSlicesValue  # noqa: F401
 
-from thalweg import dtypes, names, ops
-from thalweg.shapes import TensorShape
-
-SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
-IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"], defaults=[None])
-
-
-class SparseTensor:
-    """values[i] is at indices[i]; everything else is zero."""
-
-    def __init__(self, indices, values, dense_shape):
-        self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
-        self.values = ops.convert_to_tensor(values, name="values")
-        self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
-        indices, sizes = self.indices.shape.with_rank(2), self.dense_shape.shape.with_rank(1)
-        indices[:1].merge_with(self.values.shape.with_rank(1)[:1])
-        indices[1:].merge_with(sizes[:1])
-
-    @classmethod
-    def from_value(cls, value):
-        return value if isinstance(value, SparseTensor) else cls(*value)
-
-    dtype = property(lambda self: self.values.dtype)
-    op = property(lambda self: self.values.op)
-    graph = property(lambda self: self.values.graph)
-
-    def get_shape(self):
-        from thalweg.tensor_util import constant_value_as_shape
-        return constant_value_as_shape(self.dense_shape)
-
-    shape = property(get_shape)
-
-    def _fetch_parts(self):
-        return [self.indices, self.values, self.dense_shape], lambda values: SparseTensorValue(*values)
-
-    def _feed_parts(self, value):
-        return dict(zip((self.indices, self.values, self.dense_shape), value))
-
-    def eval(self, feed_dict=None, session=None):
-        from thalweg.tensor import _session
-        return _session(session, self.values, "evaluate tensor").run(self, feed_dict)
-
-    def __repr__(self):
-        return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"
-
-
-names.complete(globals())
-
-
-def __getattr__(name):
-    own = {"cross": "sparse_cross", "cross_hashed": "sparse_cross_hashed", "expand_dims": "sparse_expand_dims", "eye": "sparse_eye", "from_dense": "sparse_from_dense",
-           "mask": "sparse_mask"}
-    if name not in own:
-        raise AttributeError(f"module 'thalweg.sparse' has no attribute '{name}'")
-    from thalweg import sparse_ops
-    value = globals()[name] = getattr(sparse_ops, own[name])
-    return value
-
-
-names.complete(globals())
+names.complete(globals(), {
+    "operations.sparse_ops": "cross=sparse_cross cross_hashed=sparse_cross_hashed expand_dims=sparse_expand_dims eye=sparse_eye "
+                             "from_dense=sparse_from_dense mask=sparse_mask"})

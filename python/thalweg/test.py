@@ -10,14 +10,19 @@ import unittest
 
 import numpy as np
 
-from thalweg import errors, graph, names
-from thalweg.local_cluster import create_local_cluster  # noqa: F401  (public here as well)
-from thalweg.session import Session
+from thalweg import errors, flags
+from thalweg.base import names
+from thalweg.cluster.local_cluster import create_local_cluster  # noqa: F401  (public here as well)
+from thalweg.graph import graph
+from thalweg.graph.default_session import get_default_session, session_of
+from thalweg.graph.device_specs import merge_devices
+from thalweg.graph.ops import constant, convert_to_tensor
+from thalweg.graph.session import Session
+from thalweg.operations.gradient_ops import gradients
 
 
 def main(argv=None):
     """Runs the tests of the program."""
-    from thalweg import flags
     flags.FLAGS.mark_as_parsed()
     unittest.main(argv=argv)
 
@@ -66,11 +71,8 @@ def assert_equal_graph_def(actual, expected, checkpoint_v2=False, hash_table_sha
 
 # ---- gradients ----
 def _jacobians(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict):
-    from thalweg.gradient_ops import gradients
-    from thalweg.ops import constant, convert_to_tensor
-    from thalweg.tensor import _session
     x, y = convert_to_tensor(x), convert_to_tensor(y)
-    session = _session(None, y, "evaluate tensor")
+    session = session_of(None, y, "evaluate tensor")
     for op in init_targets or []:
         session.run(op)
     kind = x.dtype.as_numpy_dtype
@@ -178,7 +180,6 @@ class TestCase(unittest.TestCase):
 
     def evaluate(self, tensors):
         """Values of tensors in the default session."""
-        from thalweg.session import get_default_session
         session = get_default_session()
         if session is not None:
             return session.run(tensors)
@@ -294,7 +295,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(self._array(target).dtype, np.dtype(expected_dtype))
 
     def assertDeviceEqual(self, device1, device2, msg=None):  # noqa: N802
-        self.assertEqual(graph.merge_devices(device1, ""), graph.merge_devices(device2, ""), msg)
+        self.assertEqual(merge_devices(device1, ""), merge_devices(device2, ""), msg)
 
     def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):  # noqa: N802
         """Equal messages, or the text of one."""

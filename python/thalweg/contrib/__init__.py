@@ -2,7 +2,7 @@
 """What TensorFlow 1 programs find under tf.contrib: thalweg.contrib."""
 import importlib
 
-from thalweg import names
+from thalweg.base import names
 
 # Modules that are public under their own name, in order.
 _MODULES = """
@@ -14,6 +14,7 @@ distributions
 eager
 factorization
 framework
+graph_editor
 layers
 learn
 legacy_seq2seq
@@ -41,10 +42,13 @@ def __getattr__(name):
         return value
     if not name.startswith("_"):
         from thalweg import _modules_v1
-        if "contrib/" + name in _modules_v1.MODULES:
+        from thalweg.base import later
+        if "contrib/" + name in _modules_v1.MODULES or names.is_absent("contrib." + name):
+            if later.asked_in_text():
+                return later.absent("tf.contrib." + name)
             raise names.NotYetImplementedError(f"tf.contrib.{name} of TensorFlow 1.15 is not implemented in Thalweg")
     raise AttributeError(f"module 'thalweg.contrib' has no attribute '{name}'")
 
 
-def __dir__():
-    return sorted(_MODULES)
+__all__ = _MODULES
+names.complete(globals())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.batching: functions that are called once for the rows of several steps that run at the same time."""
-from thalweg import graph
-from thalweg.function_calls import _outputs, apply
-from thalweg.functions import Defun
+from thalweg.base import names
+from thalweg.control.function_calls import _outputs, apply
+from thalweg.control.functions import Defun
+from thalweg.graph import graph
 
 
 def batch_function(num_batch_threads, max_batch_size, batch_timeout_micros, allowed_batch_sizes=None, max_enqueued_batches=10,
@@ -24,3 +25,6 @@ def batch_function(num_batch_threads, max_batch_size, batch_timeout_micros, allo
                               "allowed_batch_sizes": allowed_batch_sizes or [], "max_enqueued_batches": max_enqueued_batches})
         return decorated
     return decorator
+
+
+names.complete(globals())

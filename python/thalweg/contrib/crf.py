@@ -6,10 +6,13 @@ A sequence of tags scores the sum of its unary potentials `inputs` [batch, time,
 """
 import numpy as np
 
-from thalweg import array_layout, array_ops, dtypes, math_ops, names, rnn, rnn_cell
-from thalweg.control_flow import smart_cond
-from thalweg.ops import apply, constant, convert_to_tensor
-from thalweg.variable_scopes import get_variable
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.control.control_flow import smart_cond
+from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.nn import rnn, rnn_cell
+from thalweg.operations import array_layout, array_ops, math_ops
+from thalweg.variables.variable_scopes import get_variable
 
 
 def _one_or_more(inputs, one, more):
@@ -20,7 +23,7 @@ def _one_or_more(inputs, one, more):
 
 def _mask(lengths, like, dtype):
     """1 within each sequence, 0 behind it."""
-    return array_ops.sequence_mask(math_ops.cast(lengths, dtypes.int32), maxlen=array_ops.shape(like)[1], dtype=dtype)
+    return array_layout.sequence_mask(math_ops.cast(lengths, dtypes.int32), maxlen=array_ops.shape(like)[1], dtype=dtype)
 
 
 def _flat(tensor, indices):
@@ -170,4 +173,4 @@ class CrfDecodeBackwardRnnCell(rnn_cell.RNNCell):
         return new, new
 
 
-__getattr__ = names.missing_below("tf.contrib.crf")
+names.complete(globals())

@@ -4,11 +4,15 @@
 The weights are variables under the names that TensorFlow gives them in checkpoints; in TensorFlow's graph they are one opaque
 variable of the GPU's library.
 """
-from thalweg import array_ops, dtypes, init_ops, names, nn, rnn, rnn_cell, variables
-from thalweg.layer_base import Layer
-from thalweg.saveables import SaveableObject, SaveSpec
-from thalweg.shapes import as_shape
-from thalweg.variable_scopes import get_variable, get_variable_scope, variable_scope
+from thalweg import dtypes, nn
+from thalweg.base import names
+from thalweg.graph.shapes import as_shape
+from thalweg.nn import rnn, rnn_cell
+from thalweg.operations import array_layout, array_ops
+from thalweg.saving.saveables import SaveableObject, SaveSpec
+from thalweg.variables import init_ops, variables
+from thalweg.variables.layer import Layer
+from thalweg.variables.variable_scopes import get_variable, get_variable_scope, variable_scope
 
 CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional"
 _CELL = "cudnn_compatible_lstm_cell"
@@ -121,8 +125,7 @@ class RNNParamsSaveable(SaveableObject):
 
 
 def _reversed(x, lengths):
-    from thalweg import array_layout
     return array_ops.reverse(x, [0]) if lengths is None else array_layout.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
-__getattr__ = names.missing_below("tf.contrib.cudnn_rnn")
+names.complete(globals())

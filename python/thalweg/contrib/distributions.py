@@ -2,13 +2,15 @@
 """tw.contrib.distributions: tw.distributions, and normal distributions of vectors whose elements do not depend on each other."""
 import math
 
-from thalweg import array_layout, array_ops, dtypes, linalg, math_ops, names, nn, random_ops
+from thalweg import dtypes, linalg, nn
+from thalweg.base import names
 from thalweg.distributions import (  # noqa: F401
     FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED, Bernoulli, Beta, Categorical, Dirichlet, Distribution, Exponential, Gamma, Laplace,
     Multinomial, Normal, RegisterKL, ReparameterizationType, StudentT, Uniform, kl_divergence)
-from thalweg.graph import name_scope
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.shapes import TensorShape
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.shapes import TensorShape
+from thalweg.operations import array_layout, array_ops, math_ops, random_ops
 
 
 def softplus_inverse(x, name=None):
@@ -108,4 +110,4 @@ def _vectors(a, b, name=None):
         return math_ops.reduce_sum(0.5 * (off + ratio - 1 - apply("Log", [ratio])), -1)
 
 
-__getattr__ = names.missing_below("tf.contrib.distributions")
+names.complete(globals())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.eager, where it makes sense in graphs: defun."""
-from thalweg.eager import executing_eagerly, init_scope  # noqa: F401
-from thalweg.graph_functions import defun  # noqa: F401
-from thalweg.names import missing_below
+from thalweg.base import names
+from thalweg.variables.eager import executing_eagerly, init_scope  # noqa: F401
+from thalweg.variables.graph_functions import defun  # noqa: F401
 
-__getattr__ = missing_below("tf.contrib.eager")
+
+names.complete(globals())

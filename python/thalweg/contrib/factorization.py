@@ -3,10 +3,14 @@
 
 Centres are a variable that has no rows until the initial step has run; each of its runs adds rows until there are enough.
 """
-from thalweg import array_ops, dtypes, math_ops, names, nn, ops, random_ops, variables
-from thalweg.control_flow import cond
-from thalweg.graph import control_dependencies, name_scope
-from thalweg.ops import apply, convert_to_tensor, group
+from thalweg import dtypes, nn
+from thalweg.base import names
+from thalweg.control.control_flow import cond
+from thalweg.graph import ops
+from thalweg.graph.graph import control_dependencies, name_scope
+from thalweg.graph.ops import apply, convert_to_tensor, group
+from thalweg.operations import array_ops, math_ops, random_ops
+from thalweg.variables import scattering, variables
 
 RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, KMC2_INIT = "random", "kmeans_plus_plus", "kmc2"
 SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE = "squared_euclidean", "cosine"
@@ -107,7 +111,7 @@ class KMeans:
         share = array_ops.reshape(1.0 / math_ops.cast(seen + new, x.dtype), [-1, 1])
         change = (sums - wide * array_ops.gather(centers.read_value(), ids)) * share
         with control_dependencies([change]):  # which has read both
-            return group(variables.scatter_add(counts, ids, new), variables.scatter_add(centers, ids, change))
+            return group(scattering.scatter_add(counts, ids, new), scattering.scatter_add(centers, ids, change))
 
 
 class _Initialization:
@@ -118,14 +122,15 @@ class _Initialization:
         self._model, self._count, self._copies, self._initialized = model, count, copies, initialized
 
     def op(self):
-        initial = self._model._initial
+        initial, points = self._model._initial, self._model._inputs[0].dtype
         with name_scope("initialization"):
             if isinstance(initial, str):
                 return cond(self._initialized, self._already, self._add_some)
             if callable(initial):
                 initial = initial(self._model._inputs, self._count)
-            return cond(self._initialized, self._already,
-                        lambda: self._finish(self._set(convert_to_tensor(initial))))
+            initial = convert_to_tensor(initial, preferred_dtype=points)
+            initial.shape.assert_has_rank(2)
+            return cond(self._initialized, self._already, lambda: self._finish(self._set(initial)))
 
     def _already(self):
         return array_ops.identity(True)
@@ -173,4 +178,4 @@ class _Initialization:
         return array_ops.gather(chain, array_ops.reshape(last, [1]))
 
 
-__getattr__ = names.missing_below("tf.contrib.factorization")
+names.complete(globals())

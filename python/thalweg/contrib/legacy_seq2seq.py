@@ -2,11 +2,15 @@
 """tw.contrib.legacy_seq2seq: sequence to sequence models over lists of tensors, one for each step."""
 import copy
 
-from thalweg import array_ops, control_flow, dtypes, math_ops, nest, nn, rnn
-from thalweg.contrib.rnn_projections import EmbeddingWrapper, linear, OutputProjectionWrapper
-from thalweg.graph import name_scope
-from thalweg.ops import convert_to_tensor
-from thalweg.variable_scopes import get_variable, get_variable_scope, variable_scope
+from thalweg import dtypes, nest, nn
+from thalweg.base import names
+from thalweg.contrib.rnn_projections import EmbeddingWrapper, OutputProjectionWrapper, linear
+from thalweg.control import control_flow
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import convert_to_tensor
+from thalweg.nn import rnn
+from thalweg.operations import array_ops, math_ops
+from thalweg.variables.variable_scopes import get_variable, get_variable_scope, variable_scope
 
 
 def _extract_argmax_and_embed(embedding, output_projection=None, update_embedding=True):
@@ -294,3 +298,6 @@ def model_with_buckets(encoder_inputs, decoder_inputs, targets, weights, buckets
                 outputs.append(made)
                 losses.append(loss(made, targets[:steps], weights[:steps], softmax_loss_function=softmax_loss_function))
     return outputs, losses
+
+
+names.complete(globals())

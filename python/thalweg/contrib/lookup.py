@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.lookup: tables under their older names, and vocabularies."""
-from thalweg import dtypes, names
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.graph.ops import convert_to_tensor
 from thalweg.lookup import (KeyValueTensorInitializer, LookupInterface, MutableDenseHashTable, MutableHashTable,  # noqa: F401
                             StaticHashTable, TableInitializerBase, TextFileIdTableInitializer, TextFileIndex,
                             TextFileInitializer, TextFileStringTableInitializer, _WithSpareBuckets)
-from thalweg.ops import convert_to_tensor
+from thalweg.operations.array_ops import size
+from thalweg.operations.math_ops import cast, range_
 
 
 class HashTable(StaticHashTable):
@@ -65,7 +68,6 @@ def index_table_from_tensor(mapping, num_oov_buckets=0, default_value=-1, hasher
         raise ValueError(f"Expected {dtypes.as_dtype(dtype).name}, got {keys.dtype.name}.")
     places, key_dtype = _places(keys), None
     if keys.dtype.is_integer:
-        from thalweg.math_ops import cast
         keys = cast(keys, dtypes.int64)
         key_dtype = None if dtypes.as_dtype(dtype) is dtypes.int64 else dtype
     return _with_buckets(KeyValueTensorInitializer(keys, places, name="table_init"), num_oov_buckets, default_value, hasher_spec,
@@ -73,8 +75,6 @@ def index_table_from_tensor(mapping, num_oov_buckets=0, default_value=-1, hasher
 
 
 def _places(keys):
-    from thalweg.array_ops import size
-    from thalweg.math_ops import cast, range_
     return cast(range_(size(keys)), dtypes.int64)
 
 
@@ -126,4 +126,4 @@ def string_to_index_table_from_file(vocabulary_file=None, num_oov_buckets=0, voc
     return index_table_from_file(vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, dtypes.string, name)
 
 
-__getattr__ = names.missing_below("tf.contrib.lookup")
+names.complete(globals())

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.losses: tw.losses in their older form: predictions before labels, hinge losses as they are."""
-from thalweg import array_ops, losses, math_ops, names, nn, ops
-from thalweg.graph import name_scope
-from thalweg.losses import add_loss, get_losses, get_regularization_losses  # noqa: F401
+from thalweg import losses, nn
+from thalweg.base import names
+from thalweg.graph import ops
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import convert_to_tensor
 from thalweg.losses import compute_weighted_loss as _weighted
-from thalweg.ops import convert_to_tensor
+from thalweg.losses import add_loss, get_losses, get_regularization_losses  # noqa: F401
+from thalweg.operations import array_ops, math_ops
 
 
 def get_total_loss(add_regularization_losses=True, name="total_loss"):
@@ -110,4 +113,4 @@ def sparse_softmax_cross_entropy(logits, labels, weights=1.0, scope=None):
     return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
 
 
-__getattr__ = names.missing_below("tf.contrib.losses")
+names.complete(globals())

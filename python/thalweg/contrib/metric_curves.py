@@ -3,10 +3,15 @@
 import collections
 import statistics
 
-from thalweg import array_ops, control_flow, dtypes, graph, math_ops, metric_variables, metrics_thresholds, nn, ops, variables
-from thalweg.metric_variables import collected, metric_variable
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.variable_scopes import variable_scope
+from thalweg import dtypes, nn
+from thalweg.control import control_flow
+from thalweg.graph import graph, ops
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.metrics import metric_variables, thresholds as metrics_thresholds
+from thalweg.metrics.metric_variables import collected, metric_variable
+from thalweg.operations import array_ops, math_ops
+from thalweg.variables import variables
+from thalweg.variables.variable_scopes import variable_scope
 
 _SMALL = 1e-7
 

@@ -3,16 +3,20 @@
 import ast
 import inspect
 
-from thalweg import array_ops, dtypes, graph, math_ops, metrics, metrics_ranked, metrics_thresholds, names, nn, sets
+from thalweg import dtypes, metrics, nn, sets
+from thalweg.base import names
 from thalweg.contrib.metric_curves import (auc_using_histogram, auc_with_confidence_intervals, cohen_kappa,  # noqa: F401
                                            f1_score, precision_at_recall, precision_recall_at_equal_thresholds,
                                            recall_at_precision, streaming_concat, streaming_curve_points, streaming_dynamic_auc,
                                            streaming_false_negative_rate_at_thresholds,
                                            streaming_false_positive_rate_at_thresholds)
-from thalweg.math_more import confusion_matrix  # noqa: F401
-from thalweg.metric_variables import aligned, broadcast_weights, collected, metric_variable
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.variable_scopes import variable_scope
+from thalweg.graph import graph
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.metrics import ranked as metrics_ranked, thresholds as metrics_thresholds
+from thalweg.metrics.metric_variables import aligned, broadcast_weights, collected, metric_variable
+from thalweg.operations import array_ops, math_ops
+from thalweg.operations.confusion import confusion_matrix  # noqa: F401
+from thalweg.variables.variable_scopes import variable_scope
 
 set_difference, set_intersection, set_size, set_union = sets.difference, sets.intersection, sets.size, sets.union
 
@@ -219,4 +223,4 @@ def aggregate_metric_map(names_to_tuples):
     return dict(zip(names_to_tuples, values)), dict(zip(names_to_tuples, updates))
 
 
-__getattr__ = names.missing_below("tf.contrib.metrics")
+names.complete(globals())

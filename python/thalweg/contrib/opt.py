@@ -2,9 +2,16 @@
 """tw.contrib.opt: optimizers in Python over the base and the usual ones."""
 import math
 
-from thalweg import array_ops, graph, math_ops, names, ops, train, variables
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.optimizer import Optimizer
+from thalweg import train
+from thalweg.base import names
+from thalweg.graph import graph, ops
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+from thalweg.operations.gradient_ops import clip_by_global_norm
+from thalweg.saving.saver import Saver
+from thalweg.training.external_optimizer import ExternalOptimizerInterface, ScipyOptimizerInterface  # noqa: F401
+from thalweg.training.optimizer import Optimizer
+from thalweg.variables import variables
 
 
 class DecoupledWeightDecayExtension:
@@ -218,7 +225,6 @@ class MovingAverageOptimizer(Optimizer):
         """A Saver that writes averages under the variables' names; call apply_gradients or minimize first."""
         if self._swapped is None:
             raise RuntimeError("Must call apply_gradients or minimize before creating the swapping_saver")
-        from thalweg.saver import Saver
         var_list = variables.global_variables() if var_list is None else var_list
         by_name = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
         return Saver({key: self._swapped.get(key, v) for key, v in by_name.items()}, name=name, **kwargs)
@@ -235,9 +241,8 @@ class MovingAverageOptimizer(Optimizer):
 
 def clip_gradients_by_global_norm(gradients_variables, clip_norm=20.0):
     """[(gradient, variable)] with gradients that have at most this norm together."""
-    from thalweg.gradient_ops import clip_by_global_norm
     found, changed = zip(*gradients_variables)
     return list(zip(clip_by_global_norm(found, clip_norm)[0], changed))
 
 
-__getattr__ = names.missing_below("tf.contrib.opt")
+names.complete(globals())

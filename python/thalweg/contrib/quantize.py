@@ -10,8 +10,13 @@ Identity). Its weights and what it gives go through FakeQuantWithMinMaxVars, who
 weights' last and the activations' averaged ones, in evaluation as they were saved. Layers with a fused batch normalization
 after them, which TensorFlow folds into the weights first, are refused.
 """
-from thalweg import array_ops, control_flow, dtypes, graph, init_ops, math_ops, moving_averages, names, ops
-from thalweg import variable_scopes, variables
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.control import control_flow
+from thalweg.graph import graph, ops
+from thalweg.operations import array_ops, math_ops
+from thalweg.training import moving_averages
+from thalweg.variables import init_ops, variable_scopes, variables
 
 _LAYERS = ("Conv2D", "DepthwiseConv2dNative", "MatMul")
 _ACTIVATIONS = ("Relu", "Relu6", "Identity")
@@ -239,3 +244,6 @@ class _Rewriter:
                     for which, end, value in zip(("Min", "Max"), ends, values)]
         return [moving_averages.assign_moving_average(end, value, _DECAY, name=f"Assign{which}Ema")
                 for which, end, value in zip(("Min", "Max"), ends, values)]
+
+
+names.complete(globals())

@@ -2,11 +2,15 @@
 """tw.contrib.rnn: the cells and networks of tw.nn, and more cells."""
 import importlib
 
-from thalweg import array_ops, init_ops, math_ops, nn
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.rnn_cell import (BasicLSTMCell, BasicRNNCell, DeviceWrapper, DropoutWrapper, GRUCell, LayerRNNCell, LSTMCell,
-                              LSTMStateTuple, MultiRNNCell, ResidualWrapper, RNNCell)
-from thalweg.variable_scopes import get_variable, variable_scope
+from thalweg import nn
+from thalweg.base import names
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.nn import rnn
+from thalweg.nn.rnn_cell import (BasicLSTMCell, BasicRNNCell, DeviceWrapper, DropoutWrapper, GRUCell, LayerRNNCell, LSTMCell,
+                                 LSTMStateTuple, MultiRNNCell, ResidualWrapper, RNNCell)
+from thalweg.operations import array_layout, array_ops, math_ops
+from thalweg.variables import init_ops
+from thalweg.variables.variable_scopes import get_variable, variable_scope
 
 _PROJECTIONS = "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper".split()
 _NETWORKS = "static_bidirectional_rnn static_rnn static_state_saving_rnn".split()
@@ -14,24 +18,16 @@ _NETWORKS = "static_bidirectional_rnn static_rnn static_state_saving_rnn".split(
 
 def __getattr__(name):
     if name in _NETWORKS:
-        value = globals()[name] = getattr(importlib.import_module("thalweg.rnn"), name)
+        value = globals()[name] = getattr(importlib.import_module("thalweg.nn.rnn"), name)
         return value
     if name in _PROJECTIONS:
         value = globals()[name] = getattr(importlib.import_module("thalweg.contrib.rnn_projections"), name)
         return value
-    from thalweg import names
-    if name.startswith("_"):
-        raise AttributeError(f"module 'thalweg.contrib.rnn' has no attribute '{name}'")
-    raise names.NotYetImplementedError(f"tf.contrib.rnn.{name} is not implemented in Thalweg")
-
-
-def __dir__():
-    return sorted([*__all__, *_NETWORKS, *_PROJECTIONS])
+    raise AttributeError(f"module 'thalweg.contrib.rnn' has no attribute '{name}'")
 
 
 def transpose_batch_time(x):
     """[batch, time, ...] as [time, batch, ...], or the other way round."""
-    from thalweg import rnn
     return rnn._transposed(x)
 
 
@@ -186,7 +182,7 @@ class LSTMBlockFusedCell(LayerRNNCell):
         if lengths is None:
             return made.h, LSTMStateTuple(made.cs[-1], made.h[-1])
         lengths = math_ops.cast(convert_to_tensor(lengths), "int32")
-        kept = array_ops.expand_dims(array_ops.transpose(array_ops.sequence_mask(lengths, steps, made.h.dtype), [1, 0]), -1)
+        kept = array_ops.expand_dims(array_ops.transpose(array_layout.sequence_mask(lengths, steps, made.h.dtype), [1, 0]), -1)
         # The state before the first step stands before those after each: that of length 0 is row 0.
         rows = array_ops.stack([lengths, math_ops.range_(0, array_ops.shape(lengths)[0])], axis=1)
         last = [array_ops.gather_nd(array_ops.concat([array_ops.expand_dims(first, 0), after], 0), rows)
@@ -229,7 +225,6 @@ def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_f
                                     sequence_length=None, parallel_iterations=None, time_major=False, scope=None,
                                     swap_memory=False):
     """bidirectional_dynamic_rnn several times, each over both outputs of the one before: (outputs, states fw, states bw)."""
-    from thalweg import rnn
     for what, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list):
             raise ValueError(f"{what} must be a list of one or more Cells.")
@@ -254,3 +249,6 @@ __all__ = ["BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "
            "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMStateTuple", "LayerNormBasicLSTMCell", "LayerRNNCell",
            "MultiRNNCell", "NASCell", "RNNCell", "ResidualWrapper", "stack_bidirectional_dynamic_rnn",
            "transpose_batch_time"]
+
+
+names.complete(globals())

@@ -2,11 +2,13 @@
 """Cells around a cell that change its inputs or outputs by a matrix of their own."""
 import math
 
-from thalweg import init_ops, math_ops, nn
-from thalweg.array_ops import concat, reshape
-from thalweg.rnn_cell_base import RNNCell, check_cell
-from thalweg.tensor import Tensor
-from thalweg.variable_scopes import get_variable, get_variable_scope
+from thalweg import nn
+from thalweg.graph.ops import is_dense
+from thalweg.nn.rnn_cell_base import RNNCell, check_cell
+from thalweg.operations import math_ops
+from thalweg.operations.array_ops import concat, reshape
+from thalweg.variables import init_ops
+from thalweg.variables.variable_scopes import get_variable, get_variable_scope
 
 
 def linear(inputs, size):
@@ -49,7 +51,7 @@ class EmbeddingWrapper(_Around):
         first = state
         while isinstance(first, tuple):
             first = first[0]
-        table = get_variable("embedding", self._shape, first.dtype.base_dtype if isinstance(first, Tensor) else None, initializer)
+        table = get_variable("embedding", self._shape, first.dtype.base_dtype if is_dense(first) else None, initializer)
         return self._cell(nn.embedding_lookup(table, reshape(inputs, [-1])), state)
 
 

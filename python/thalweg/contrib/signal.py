@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.signal: tw.signal under its older name."""
-from thalweg import names
+from thalweg.base import names
 from thalweg.signal import (frame, hamming_window, hann_window, inverse_stft, inverse_stft_window_fn, overlap_and_add,  # noqa: F401
                             stft)
 
-__getattr__ = names.missing_below("tf.contrib.signal")
+
+names.complete(globals())

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.sparsemax: the point of the simplex that is nearest to the logits (Martins and Astudillo, 2016)."""
-from thalweg import array_ops, dtypes, math_ops, names, nn, ops
-from thalweg.array_more import batch_gather
-from thalweg.graph import name_scope
-from thalweg.ops import convert_to_tensor
+from thalweg import dtypes, nn
+from thalweg.base import names
+from thalweg.graph import ops
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+from thalweg.operations.array_layout import batch_gather
 
 
 def sparsemax(logits, name=None):
@@ -34,4 +37,4 @@ def sparsemax_loss(logits, sparsemax, labels, name=None):
         return math_ops.reduce_sum(sparsemax * (z - 0.5 * sparsemax) + labels * (0.5 * labels - z), 1)
 
 
-__getattr__ = names.missing_below("tf.contrib.sparsemax")
+names.complete(globals())

@@ -2,9 +2,12 @@
 """tw.contrib.tpu: programs for TPUs, run on the CPU as TensorFlow runs them with use_tpu=False."""
 import collections
 
-from thalweg import names as _names
+from thalweg.base import names as _names
 from thalweg.estimator import Estimator, EstimatorSpec, RunConfig as _RunConfig
-from thalweg.wrapped_optimizer import WrappedOptimizer
+from thalweg.estimator.estimator import _parameters
+from thalweg.operations import array_ops
+from thalweg.training.optimizer import Optimizer
+from thalweg.training.wrapped_optimizer import wrapping
 
 
 class InputPipelineConfig:
@@ -111,7 +114,6 @@ class TPUEstimator(Estimator):
 def _on_cpu(model_fn):
     import functools
 
-    from thalweg.estimator.estimator import _parameters
     names = _parameters(model_fn)
     if "params" not in names:
         raise ValueError(f"model_fn ({model_fn}) does not include params argument, required by TPUEstimator to pass batch size as "
@@ -124,13 +126,15 @@ def _on_cpu(model_fn):
     return called
 
 
-class CrossShardOptimizer(WrappedOptimizer):
+@wrapping
+class CrossShardOptimizer(Optimizer):
     """An optimizer whose gradients are averaged over the shards, of which there is one."""
 
     def __init__(self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None):
         if reduction not in ("weighted_mean", "weighted_sum"):
             raise ValueError(f"Unsupported reduction: {reduction}.")
-        super().__init__(opt, False, name)
+        super().__init__(False, name)
+        self._opt = opt
 
     def compute_gradients(self, loss, var_list=None, **kwargs):
         return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
@@ -141,7 +145,6 @@ class CrossShardOptimizer(WrappedOptimizer):
 
 def cross_replica_sum(x, group_assignment=None, name=None):
     """The sum over the replicas: of the one."""
-    from thalweg import array_ops
     return array_ops.identity(x, name=name)
 
 
@@ -150,4 +153,4 @@ def bfloat16_scope(name=None):
     raise NotImplementedError("tf.contrib.tpu.bfloat16_scope: there is no TPU here")
 
 
-__getattr__ = _names.missing_below("tf.contrib.tpu")
+_names.complete(globals())

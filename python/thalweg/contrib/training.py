@@ -3,7 +3,8 @@
 import json
 import re
 
-from thalweg import names
+from thalweg import messages
+from thalweg.base import names, text
 
 
 def _parsed(name, kind, text):
@@ -18,13 +19,38 @@ def _parsed(name, kind, text):
         raise ValueError(f"Could not parse hparam '{name}' of type '{kind.__name__}' with value {text!r}") from None
 
 
+def _field_of(kind, is_list):
+    """The field of an HParamType for values of a Python type."""
+    for base, name in ((bool, "bool"), (int, "int64"), ((str, bytes), "bytes"), (float, "float")):
+        if issubclass(kind, base):
+            return f"{name}_{'list' if is_list else 'value'}"
+    raise ValueError(f"Unsupported parameter type: {kind}")
+
+
+def _values_of(hparam_def):
+    """{name: value} of an HParamDef."""
+    found = {}
+    for name, message in hparam_def.hparam.items():
+        field = message.WhichOneof("kind")
+        if field is None:
+            raise ValueError(f"hyperparameter {name} has no value")
+        value = getattr(message, field)
+        value = list(value.value) if field.endswith("_list") else value
+        if field.startswith("bytes"):
+            value = [text.as_str(v) for v in value] if isinstance(value, list) else text.as_str(value)
+        found[name] = value
+    return found
+
+
 class HParams:
     """Hyperparameters by name: HParams(learning_rate=0.1).parse("learning_rate=0.2")."""
 
     def __init__(self, hparam_def=None, model_structure=None, **kwargs):
-        if hparam_def is not None:
-            raise NotImplementedError("HParams of an HParamDef is not there yet")
         self._hparam_types, self._model_structure = {}, model_structure
+        if hparam_def is not None:
+            if kwargs:
+                raise ValueError("hparam_def and initialization values are mutually exclusive")
+            kwargs = _values_of(hparam_def)
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
@@ -100,6 +126,28 @@ class HParams:
             self.set_hparam(name, value)
         return self
 
+    def set_from_map(self, values_map):
+        """The older name of override_from_dict."""
+        return self.override_from_dict(values_map)
+
+    def to_proto(self, export_scope=None):
+        """The values as an HParamDef message."""
+        made = messages.HParamDef()
+        for name, (kind, is_list) in self._hparam_types.items():
+            field = _field_of(kind, is_list)
+            values = getattr(self, name) if is_list else [getattr(self, name)]
+            values = [text.as_bytes(v) for v in values] if issubclass(kind, (str, bytes)) else list(values)
+            if is_list:
+                getattr(made.hparam[name], field).value.extend(values)
+            else:
+                setattr(made.hparam[name], field, values[0])
+        return made
+
+    @staticmethod
+    def from_proto(hparam_def, import_scope=None):
+        """What to_proto wrote."""
+        return HParams(hparam_def=hparam_def)
+
     def parse_json(self, values_json):
         return self.override_from_dict(json.loads(values_json))
 
@@ -163,4 +211,4 @@ def byte_size_load_fn(op):
     return output.dtype.base_dtype.size * output.shape.num_elements()
 
 
-__getattr__ = names.missing_below("tf.contrib.training")
+names.complete(globals())

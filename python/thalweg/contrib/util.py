@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.util: values of constant tensors, and arrays as messages."""
-from thalweg import names
+from thalweg.base import names
+from thalweg.graph.tensor_util import constant_value  # noqa: F401
 from thalweg.messages import make_ndarray, make_tensor_proto  # noqa: F401
-from thalweg.tensor_util import constant_value  # noqa: F401
 
 
 def ops_used_by_graph_def(graph_def):
@@ -18,4 +18,4 @@ def ops_used_by_graph_def(graph_def):
     return {op for op in used if op not in bodies}
 
 
-__getattr__ = names.missing_below("tf.contrib.util")
+names.complete(globals())

@@ -7,14 +7,16 @@ import tempfile
 
 import numpy as np
 
-from thalweg import errors, graph, train
-from thalweg import logging as tw_logging
-from thalweg.basic_session_run_hooks import CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
+from thalweg import errors, logging as tw_logging, messages, metrics, summary, train
 from thalweg.estimator.run_config import RunConfig
 from thalweg.estimator.spec import EstimatorSpec, ModeKeys
-from thalweg.graph import GraphKeys
-from thalweg.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
-from thalweg.session_run_hook import SessionRunHook
+from thalweg.graph import graph
+from thalweg.graph.graph import GraphKeys
+from thalweg.saving.saver import Saver
+from thalweg.training.basic_session_run_hooks import (CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook,
+                                                      StopAtStepHook)
+from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
+from thalweg.training.session_run_hook import SessionRunHook
 
 WarmStartSettings = collections.namedtuple("WarmStartSettings", [
     "ckpt_to_initialize_from", "vars_to_warm_start", "var_name_to_vocab_info", "var_name_to_prev_var_name"])
@@ -45,6 +47,8 @@ class Estimator:
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
         config = config or RunConfig()
+        if config.num_ps_replicas > 0 or config.num_worker_replicas > 1:
+            raise NotImplementedError("an Estimator runs in one process here: no cluster in its RunConfig")
         if model_dir is not None and config.model_dir is not None and config.model_dir != model_dir:
             raise ValueError("`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
                              f"'{model_dir}', in `RunConfig`: '{config.model_dir}' ")
@@ -154,17 +158,10 @@ class Estimator:
         if self._warm is None or self.latest_checkpoint() is not None:
             return
         settings = self._warm if isinstance(self._warm, WarmStartSettings) else WarmStartSettings(self._warm)
-        if settings.var_name_to_vocab_info:
-            raise NotImplementedError("a warm start with other vocabularies")
-        import re
-
-        from thalweg import variables
-        chosen = [v for v in variables.trainable_variables() if re.match(settings.vars_to_warm_start or "$^", v.op.name)]
-        others = settings.var_name_to_prev_var_name or {}
-        train.init_from_checkpoint(settings.ckpt_to_initialize_from, {others.get(v.op.name, v.op.name): v for v in chosen})
+        train.warm_start(settings.ckpt_to_initialize_from, settings.vars_to_warm_start, settings.var_name_to_vocab_info,
+                         settings.var_name_to_prev_var_name)
 
     def _run_training(self, spec, hooks, steps, max_steps, listeners):
-        from thalweg.saver import Saver
         config, step = self._config, train.get_global_step()
         if not (spec.scaffold.saver or graph.get_collection(GraphKeys.SAVERS)):
             graph.add_to_collection(GraphKeys.SAVERS, Saver(
@@ -219,7 +216,6 @@ class Estimator:
         return results
 
     def _metric_tensors(self, spec):
-        from thalweg import metrics
         values, updates = {}, []
         for key, metric in spec.eval_metric_ops.items():
             value, update = (metric.result(), metric.updates) if hasattr(metric, "result") else metric
@@ -232,7 +228,6 @@ class Estimator:
         return values, updates + [update]
 
     def _write_results(self, results, name):
-        from thalweg import messages, summary
         writer = summary.FileWriter(self.eval_dir(name))
         message = messages.Summary()
         for key, value in results.items():
@@ -266,8 +261,8 @@ class Estimator:
 
     def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False,
                           checkpoint_path=None, strip_default_attrs=False):
-        """Not there: SavedModel is not written yet."""
-        raise NotImplementedError("an Estimator's export: SavedModel is not written yet; its checkpoints and graph.pbtxt are in "
+        """Not there yet: tf.saved_model writes models of sessions."""
+        raise NotImplementedError("an Estimator writes no SavedModel yet; its checkpoints and graph.pbtxt are in "
                                   f"{self._model_dir}")
 
     export_saved_model = export_savedmodel

@@ -4,7 +4,11 @@ import threading
 
 import numpy as np
 
-from thalweg import data_flow_ops, dtypes, graph, names, queue_runner, script_ops
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.control import queue_runner
+from thalweg.graph import graph
+from thalweg.operations import data_flow_ops, script_ops
 
 
 class _Rows:

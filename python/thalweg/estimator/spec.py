@@ -2,9 +2,10 @@
 """What a model function gives: EstimatorSpec."""
 import collections
 
-from thalweg import array_ops
-from thalweg.monitored_session import Scaffold
-from thalweg.tensor import Operation, Tensor
+from thalweg.graph.tensor import Operation, Tensor
+from thalweg.operations import array_ops
+from thalweg.training.monitored_session import Scaffold
+from thalweg.training.session_run_hook import SessionRunHook
 
 
 class ModeKeys:
@@ -55,7 +56,6 @@ def _checked_metrics(metrics):
 
 
 def _check_hooks(hooks):
-    from thalweg.session_run_hook import SessionRunHook
     for hook in hooks:
         if not isinstance(hook, SessionRunHook):
             raise TypeError(f"All hooks must be SessionRunHook instances, given: {hook}")

@@ -4,7 +4,7 @@ import abc
 import collections
 import time
 
-from thalweg.basic_session_run_hooks import CheckpointSaverListener
+from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
 
 
 class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks"])):

@@ -2,20 +2,18 @@
 """What of tf.keras TensorFlow 1 programs use beside its models: tw.keras."""
 import importlib
 
-from thalweg.names import NotYetImplementedError
+from thalweg.base import names
 
 # Modules that are public under their own name.
-_MODULES = ("activations", "constraints", "initializers", "regularizers")
+_MODULES = ("activations", "constraints", "initializers", "regularizers", "utils")
 
 
 def __getattr__(name):
     if name in _MODULES:
         value = globals()[name] = importlib.import_module("thalweg.keras." + name)
         return value
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise NotYetImplementedError(f"tf.keras.{name} of TensorFlow 1.15 is not implemented in Thalweg")
+    raise AttributeError(f"module 'thalweg.keras' has no attribute '{name}'")
 
 
-def __dir__():
-    return sorted(_MODULES)
+__all__ = _MODULES
+names.complete(globals())

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.keras.activations: functions of a layer's result, and by name."""
-from thalweg import math_ops, nn
-from thalweg.ops import apply, convert_to_tensor
+from thalweg import nn
+from thalweg.base import names
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.keras import utils
+from thalweg.operations import math_ops
+from thalweg.operations.array_ops import where
 
 
 def softmax(x, axis=-1):
@@ -17,7 +21,6 @@ def elu(x, alpha=1.0):
     made = apply("Elu", [x])
     if alpha == 1:
         return made
-    from thalweg.array_ops import where
     return where(convert_to_tensor(x) > 0, made, alpha * made)
 
 
@@ -78,7 +81,7 @@ def serialize(activation):
 
 def deserialize(name, custom_objects=None):
     """The function of a name."""
-    found = {**_NAMED, **(custom_objects or {})}.get(name)
+    found = {**_NAMED, **utils.get_custom_objects(), **(custom_objects or {})}.get(name)
     if found is None:
         raise ValueError(f"Unknown activation function:{name}")
     return found
@@ -93,3 +96,6 @@ def get(identifier):
     if callable(identifier):
         return identifier
     raise TypeError(f"Could not interpret activation function identifier: {identifier!r}")
+
+
+names.complete(globals())

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.keras.constraints: what weights are made to keep after each update."""
-from thalweg import math_ops
-from thalweg.ops import apply
+from thalweg.base import names
+from thalweg.graph.ops import apply
+from thalweg.keras import utils
+from thalweg.operations import math_ops
 
 _SMALL = 1e-7
 
@@ -83,7 +85,7 @@ def serialize(constraint):
 def deserialize(config, custom_objects=None):
     """A constraint of a class and a configuration, or of a name."""
     name, arguments = (config["class_name"], config.get("config", {})) if isinstance(config, dict) else (config, {})
-    found = {**_NAMED, **(custom_objects or {})}.get(name)
+    found = {**_NAMED, **utils.get_custom_objects(), **(custom_objects or {})}.get(name)
     if found is None:
         raise ValueError(f"Unknown constraint: {name}")
     return found(**arguments)
@@ -98,8 +100,4 @@ def get(identifier):
     raise ValueError(f"Could not interpret constraint identifier: {identifier}")
 
 
-def __getattr__(name):
-    if name in ("RadialConstraint", "radial_constraint"):
-        from thalweg.names import NotYetImplementedError
-        raise NotYetImplementedError(f"tf.keras.constraints.{name} of TensorFlow 1.15 is not implemented in Thalweg")
-    raise AttributeError(f"module 'thalweg.keras.constraints' has no attribute '{name}'")
+names.complete(globals())

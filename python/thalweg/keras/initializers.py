@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.keras.initializers: first values of variables, under Keras' names and with its defaults."""
-from thalweg import dtypes, init_ops
-from thalweg.init_ops import (Constant, Identity, Initializer, Ones, Orthogonal, VarianceScaling, Zeros,
-                              glorot_normal_initializer as glorot_normal, glorot_uniform_initializer as glorot_uniform,
-                              he_normal, he_uniform, lecun_normal, lecun_uniform)
-from thalweg.layer_base import with_defaults
+from thalweg import dtypes
+from thalweg.base import names
+from thalweg.keras import utils
+from thalweg.variables import init_ops
+from thalweg.variables.init_ops import (Constant, Identity, Initializer, Ones, Orthogonal, VarianceScaling, Zeros,
+                                        glorot_normal_initializer as glorot_normal,
+                                        glorot_uniform_initializer as glorot_uniform, he_normal, he_uniform, lecun_normal,
+                                        lecun_uniform)
+from thalweg.variables.layer import with_defaults
 
 
 def _with_defaults(base, name, **defaults):
@@ -29,7 +33,8 @@ def serialize(initializer):
 def deserialize(config, custom_objects=None):
     """An initializer of a class and a configuration, or of a name."""
     name, arguments = (config["class_name"], config.get("config", {})) if isinstance(config, dict) else (config, {})
-    found = (custom_objects or {}).get(name) or (None if name.startswith("_") else globals().get(name))
+    found = {**utils.get_custom_objects(), **(custom_objects or {})}.get(name) or \
+        (None if name.startswith("_") else globals().get(name) or getattr(init_ops, name, None))
     if not callable(found):
         raise ValueError(f"Unknown initializer: {name}")
     return found(**arguments)
@@ -46,3 +51,5 @@ def get(identifier):
 
 __all__ = ["Initializer", "get", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
            "lecun_uniform", "normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
+
+names.complete(globals())

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.keras.regularizers: penalties on weights."""
-from thalweg import math_ops
-from thalweg.ops import apply, constant
+from thalweg.base import names
+from thalweg.graph.ops import apply, constant
+from thalweg.keras import utils
+from thalweg.operations import math_ops
 
 
 class Regularizer:
@@ -55,7 +57,7 @@ def serialize(regularizer):
 def deserialize(config, custom_objects=None):
     """A regularizer of a class and a configuration, or of a name."""
     name, arguments = (config["class_name"], config.get("config", {})) if isinstance(config, dict) else (config, {})
-    found = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2, **(custom_objects or {})}.get(name)
+    found = {"L1L2": L1L2, "l1": l1, "l2": l2, "l1_l2": l1_l2, **utils.get_custom_objects(), **(custom_objects or {})}.get(name)
     if found is None:
         raise ValueError(f"Unknown regularizer: {name}")
     return found(**arguments)
@@ -68,3 +70,6 @@ def get(identifier):
     if isinstance(identifier, (dict, str)):
         return deserialize(identifier)
     raise ValueError(f"Could not interpret regularizer identifier: {identifier}")
+
+
+names.complete(globals())

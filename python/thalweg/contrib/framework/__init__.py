@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.framework: arg_scope, variables of models, values from checkpoints."""
-from thalweg import checkpoint_utils, names, nest, tensor_util
-from thalweg.checkpoint_utils import init_from_checkpoint
+from thalweg import nest
+from thalweg.base import names
+from thalweg.compatibility.stand_ins import (_get_graph_from_inputs as get_graph_from_inputs, deprecated, deprecated_arg_values,
+                                             deprecated_args, prepend_name_scope, strip_name_scope)
 from thalweg.contrib.framework import arg_scopes as arg_scope_module
 from thalweg.contrib.framework.arg_scopes import (add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments,
                                                   current_arg_scope, has_arg_scope)
 from thalweg.contrib.framework.record_input import RecordInput
-from thalweg.contrib.framework.variables import (
-    add_model_variable, assert_global_step, assert_or_get_global_step, assign_from_checkpoint, assign_from_checkpoint_fn,
-    assign_from_values, assign_from_values_fn, create_global_step, filter_variables, get_global_step, get_local_variables,
-    get_model_variables, get_or_create_global_step, get_trainable_variables, get_unique_variable, get_variable_full_name,
-    get_variables, get_variables_by_name, get_variables_by_suffix, get_variables_to_restore, global_variable, local_variable,
-    model_variable, variable)
-from thalweg.control_flow import smart_cond
-from thalweg.critical_section import CriticalSection
-from thalweg.stand_ins import (_get_graph_from_inputs as get_graph_from_inputs, deprecated, deprecated_arg_values,
-                               deprecated_args, prepend_name_scope, strip_name_scope)
-from thalweg.tensor_util import constant_value, is_tensor
+from thalweg.contrib.framework.variables import (add_model_variable, assert_global_step, assert_or_get_global_step,
+                                                 assign_from_checkpoint, assign_from_checkpoint_fn, assign_from_values,
+                                                 assign_from_values_fn, create_global_step, filter_variables, get_global_step,
+                                                 get_local_variables, get_model_variables, get_or_create_global_step,
+                                                 get_trainable_variables, get_unique_variable, get_variable_full_name,
+                                                 get_variables, get_variables_by_name, get_variables_by_suffix,
+                                                 get_variables_to_restore, global_variable, local_variable, model_variable,
+                                                 variable)
+from thalweg.control.control_flow import smart_cond
+from thalweg.control.critical_section import CriticalSection
+from thalweg.graph import graph, ops, tensor_util
+from thalweg.graph.tensor_util import constant_value, is_tensor
+from thalweg.operations import array_ops, math_ops
+from thalweg.saving import checkpoint_utils
+from thalweg.saving.checkpoint_utils import init_from_checkpoint
 
 
 def load_checkpoint(filepattern):
@@ -36,7 +42,6 @@ def list_variables(checkpoint_dir):
 
 def get_name_scope():
     """The name scope that code is in."""
-    from thalweg import graph
     return graph.get_default_graph().get_name_scope()
 
 
@@ -61,19 +66,16 @@ def assert_scalar(tensor, name=None):
 
 
 def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
-    from thalweg import ops
     return value if hasattr(value, "dense_shape") else ops.convert_to_tensor(value, dtype, name)
 
 
 def reduce_sum_n(tensors, name=None):
     """The sum of all elements of all tensors."""
-    from thalweg import math_ops
     return math_ops.add_n([math_ops.reduce_sum(t) for t in tensors], name=name)
 
 
 def with_shape(expected_shape, tensor):
     """The tensor, of which this shape is known from now on."""
-    from thalweg import array_ops
     made = array_ops.identity(tensor)
     made.set_shape(expected_shape)
     return made
@@ -83,7 +85,6 @@ def with_same_shape(expected_tensor, tensor):
     return with_shape(expected_tensor.shape, tensor)
 
 
-__getattr__ = names.missing_below("tf.contrib.framework")
 __all__ = ["CriticalSection", "RecordInput", "add_arg_scope", "add_model_variable", "arg_scope", "arg_scope_func_key",
            "arg_scope_module", "arg_scoped_arguments", "assert_global_step", "assert_or_get_global_step",
            "assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn",
@@ -94,3 +95,5 @@ __all__ = ["CriticalSection", "RecordInput", "add_arg_scope", "add_model_variabl
            "global_variable", "has_arg_scope", "init_from_checkpoint", "is_tensor", "list_variables", "load_checkpoint",
            "load_variable", "local_variable", "model_variable", "nest", "prepend_name_scope", "smart_cond",
            "strip_name_scope", "tensor_util", "variable"]
+
+names.complete(globals())

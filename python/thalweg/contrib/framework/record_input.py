@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RecordInput: shuffled records of files."""
-from thalweg import array_ops, graph, ops
+from thalweg.graph import graph, ops
+from thalweg.operations import array_ops
 
 
 class RecordInput:

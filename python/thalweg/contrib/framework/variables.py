@@ -2,12 +2,14 @@
 """Variables of models: made, listed, and set from checkpoints and arrays."""
 import re
 
-from thalweg import dtypes, graph, ops, train
-from thalweg import variable_scopes
-from thalweg import variables as all_variables
+from thalweg import dtypes, train
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
-from thalweg.graph import GraphKeys
-from thalweg.train import create_global_step, get_global_step
+from thalweg.graph import graph, ops
+from thalweg.graph.graph import GraphKeys
+from thalweg.saving.checkpoint_utils import load_checkpoint
+from thalweg.training.global_steps import create_global_step, get_global_step
+from thalweg.variables import variable_scopes, variables as all_variables
+from thalweg.variables.partitioners import PartitionedVariable
 
 
 def assert_global_step(global_step_tensor):
@@ -159,25 +161,36 @@ def assign_from_values_fn(var_names_to_values):
 
 
 def _by_name(var_list):
-    return var_list if isinstance(var_list, dict) else {get_variable_full_name(v): v for v in var_list}
+    """{name in checkpoints: variable, or the list of the parts of one}"""
+    if isinstance(var_list, dict):
+        return {name: list(v) if isinstance(v, (tuple, PartitionedVariable)) else v for name, v in var_list.items()}
+    named = {}
+    for v in var_list:
+        if getattr(v, "_save_slice_info", None) is not None:
+            named.setdefault(get_variable_full_name(v), []).append(v)
+        else:
+            named[get_variable_full_name(v)] = v
+    return named
 
 
 def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
     """(operation, feed_dict) that set variables to what a checkpoint holds."""
-    from thalweg.checkpoint_utils import load_checkpoint
     reader, values = load_checkpoint(model_path), {}
-    for name, var in _by_name(var_list).items():
+    for name, given in _by_name(var_list).items():
         if not reader.has_tensor(name):
             if not ignore_missing_vars:
                 raise ValueError(f"Checkpoint is missing variable [{name}]")
             continue
-        values[var.op.name] = reader.get_tensor(name)
+        whole = reader.get_tensor(name)
+        for var in given if isinstance(given, list) else [given]:
+            info = getattr(var, "_save_slice_info", None)
+            values[var.op.name] = whole if info is None else \
+                whole[tuple(slice(o, o + n) for o, n in zip(info.var_offset, info.var_shape))]
     return assign_from_values(values)
 
 
 def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, reshape_variables=False):
     """A function of a session that sets variables to what a checkpoint holds; None where there is nothing to set."""
-    from thalweg.checkpoint_utils import load_checkpoint
     if not var_list:
         raise ValueError("var_list cannot be empty")
     named = _by_name(var_list)

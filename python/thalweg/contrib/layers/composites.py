@@ -2,16 +2,19 @@
 """Layers of layers, embeddings, and the step that trains."""
 import functools
 
-from thalweg import array_ops, graph, math_ops, nn, summary, train
-from thalweg import variables as all_variables
+from thalweg import nn, summary, train
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
 from thalweg.contrib.framework.variables import model_variable
 from thalweg.contrib.layers.layers import fully_connected
-from thalweg.gradient_ops import clip_by_global_norm, global_norm
-from thalweg.graph import GraphKeys
-from thalweg.ops import convert_to_tensor
-from thalweg.tensor import IndexedSlices
-from thalweg.variable_scopes import variable_scope
+from thalweg.graph import graph
+from thalweg.graph.graph import GraphKeys
+from thalweg.graph.ops import convert_to_tensor
+from thalweg.graph.tensor import IndexedSlices
+from thalweg.operations import array_ops, math_ops, random_ops
+from thalweg.operations.gradient_ops import clip_by_global_norm, global_norm
+from thalweg.variables import variables as all_variables
+from thalweg.variables.init_ops import ones_initializer
+from thalweg.variables.variable_scopes import variable_scope
 
 relu = functools.partial(fully_connected, activation_fn=nn.relu)
 relu6 = functools.partial(fully_connected, activation_fn=nn.relu6)
@@ -79,7 +82,6 @@ def spatial_softmax(features, temperature=None, name=None, variables_collections
         x = array_ops.tile(array_ops.reshape(math_ops.linspace(-1.0, 1.0, rows), [rows, 1]), [1, columns])
         y = array_ops.tile(array_ops.reshape(math_ops.linspace(-1.0, 1.0, columns), [1, columns]), [rows, 1])
         if temperature is None:
-            from thalweg.init_ops import ones_initializer
             temperature = model_variable("temperature", [], initializer=ones_initializer(), trainable=trainable,
                                          collections=variables_collections)
         attention = nn.softmax(array_ops.reshape(features, [-1, rows * columns]) / temperature)
@@ -131,7 +133,6 @@ def _optimizer(given, rate):
 
 def _changed(pairs, noise, multipliers, clip):
     """Gradients with noise, multiplied and clipped."""
-    from thalweg import random_ops
     if noise is not None:
         pairs = [(g if g is None else g + random_ops.truncated_normal(g.get_shape()) * noise, v) for g, v in pairs]
     if multipliers is not None:

@@ -2,7 +2,8 @@
 """Initializers of tw.contrib.layers."""
 import math
 
-from thalweg import dtypes, random_ops
+from thalweg import dtypes
+from thalweg.operations import random_ops
 
 
 def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=dtypes.float32):

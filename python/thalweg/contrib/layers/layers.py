@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers with slim's arguments: fully_connected, convolutions, pooling."""
-from thalweg import array_ops, graph, init_ops, layers, nn
+from thalweg import dtypes, layers, nn
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
 from thalweg.contrib.framework.variables import model_variable
 from thalweg.contrib.layers.initializers import xavier_initializer
 from thalweg.contrib.layers.utils import as_channels, collect, collect_variables, getter_of, variable_names
-from thalweg.ops import convert_to_tensor
-from thalweg.variable_scopes import variable_scope
+from thalweg.graph import graph
+from thalweg.graph.ops import convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+from thalweg.variables import init_ops
+from thalweg.variables.variable_scopes import variable_scope
 
 _XAVIER, _ZEROS = xavier_initializer(), init_ops.zeros_initializer()
 
@@ -196,6 +199,5 @@ def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_c
     with graph.name_scope(scope, "OneHotEncoding", [labels, num_classes]) as sc:
         labels = convert_to_tensor(labels)
         if labels.dtype.base_dtype.name == "int32":
-            from thalweg import dtypes, math_ops
             labels = math_ops.cast(labels, dtypes.int64)
         return collect(outputs_collections, sc, array_ops.one_hot(labels, num_classes, on_value, off_value))

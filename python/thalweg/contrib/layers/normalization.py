@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalisation with slim's arguments."""
-from thalweg import array_ops, graph, init_ops, layers, math_ops, nn
+from thalweg import layers, nn
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
 from thalweg.contrib.framework.variables import model_variable
 from thalweg.contrib.layers.utils import as_channels, collect, collect_variables, getter_of, variable_names
-from thalweg.graph import GraphKeys
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.variable_scopes import variable_scope
+from thalweg.graph import graph
+from thalweg.graph.graph import GraphKeys
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+from thalweg.variables import init_ops
+from thalweg.variables.variable_scopes import variable_scope
 
 _ZEROS, _ONES = init_ops.zeros_initializer(), init_ops.ones_initializer()
 

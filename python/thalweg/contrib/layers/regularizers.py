@@ -2,8 +2,10 @@
 """Regularizers: functions of weights that give a loss."""
 import numbers
 
-from thalweg import graph, math_ops, nn, ops
-from thalweg.graph import GraphKeys
+from thalweg import nn
+from thalweg.graph import graph, ops
+from thalweg.graph.graph import GraphKeys
+from thalweg.operations import math_ops
 
 
 def _checked(scale, name="scale"):

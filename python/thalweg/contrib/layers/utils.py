@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the layers share: names of variables, collections."""
-from thalweg import graph
+from collections import OrderedDict
+
 from thalweg.contrib.framework import variables
+from thalweg.graph import graph
 
 
 def getter_of(renames):
@@ -39,10 +41,41 @@ def collect_variables(layer, collections):
 
 
 def collect(collections, scope, outputs):
-    """The outputs, in their collections."""
+    """The outputs, in their collections under the name of the scope."""
+    return collect_named_outputs(collections, scope if isinstance(scope, str) else scope.name, outputs)
+
+
+def collect_named_outputs(collections, alias, outputs):
+    """The outputs, in the collections under a name; convert_collection_to_dict gives them by it."""
     if collections:
+        append_tensor_alias(outputs, alias)
         graph.add_to_collections([collections] if isinstance(collections, str) else collections, outputs)
     return outputs
+
+
+def append_tensor_alias(tensor, alias):
+    """Gives the tensor one more name, in its `aliases`."""
+    alias = alias.removesuffix("/")
+    tensor.aliases = [*getattr(tensor, "aliases", []), alias]
+    return tensor
+
+
+def get_tensor_aliases(tensor):
+    """The names that a tensor has been given, or else that of its operation."""
+    return getattr(tensor, "aliases", None) or [tensor.name.removesuffix(":0")]
+
+
+def gather_tensors_aliases(tensors):
+    """The names of several tensors."""
+    return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
+
+
+def convert_collection_to_dict(collection, clear_collection=False):
+    """The tensors of a collection by their names."""
+    tensors = graph.get_collection(collection)
+    if clear_collection:
+        graph.get_default_graph().clear_collection(collection)
+    return OrderedDict((alias, t) for t in tensors for alias in get_tensor_aliases(t))
 
 
 def as_channels(data_format):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.contrib.learn: the modes of a model function; texts as numbers of words."""
-from thalweg.names import NotYetImplementedError
+"""tw.contrib.learn: the modes of a model function; where a process is in its cluster; texts as numbers of words."""
+from thalweg.base import names
 
 
 class ModeKeys:
@@ -11,6 +11,10 @@ def __getattr__(name):
     if name == "preprocessing":
         import importlib
         return importlib.import_module("thalweg.contrib.learn.preprocessing")
-    if name.startswith("_"):
-        raise AttributeError(name)
-    raise NotYetImplementedError(f"tf.contrib.learn.{name} of TensorFlow 1.15 is not implemented in Thalweg")
+    if name == "RunConfig":
+        from thalweg.contrib.learn import run_config
+        return run_config.RunConfig
+    raise AttributeError(f"module 'thalweg.contrib.learn' has no attribute '{name}'")
+
+
+names.complete(globals())

@@ -3,12 +3,15 @@
 import collections
 import math
 
-from thalweg import array_ops, dtypes, graph, init_ops, layers, math_ops, nest, nn
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.rnn_cell_base import RNNCell, check_cell, zero_state
-from thalweg.shapes import TensorShape
-from thalweg.tensor_array import TensorArray
-from thalweg.variable_scopes import get_variable, variable_scope
+from thalweg import dtypes, layers, nest, nn
+from thalweg.control.tensor_array import TensorArray
+from thalweg.graph import graph
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.shapes import TensorShape
+from thalweg.nn.rnn_cell_base import RNNCell, check_cell, zero_state
+from thalweg.operations import array_layout, array_ops, math_ops
+from thalweg.variables import init_ops
+from thalweg.variables.variable_scopes import get_variable, variable_scope
 
 
 def hardmax(logits, name=None):
@@ -52,7 +55,7 @@ class MemoryAttention(AttentionMechanism):
 
         def probability(score, previous):
             if self._lengths is not None:
-                mask = array_ops.sequence_mask(self._lengths, maxlen=array_ops.shape(score)[1])
+                mask = array_layout.sequence_mask(self._lengths, maxlen=array_ops.shape(score)[1])
                 score = array_ops.where(mask, score, array_ops.fill(array_ops.shape(score), convert_to_tensor(
                     mask_value, dtype=score.dtype)))
             return probability_fn(score, previous)
@@ -63,7 +66,7 @@ class MemoryAttention(AttentionMechanism):
             raise ValueError(f"Expected memory {memory.name} to have fully defined inner dims, but saw shape: {memory.shape}")
         if self._lengths is None:
             return memory
-        mask = array_ops.sequence_mask(self._lengths, maxlen=array_ops.shape(memory)[1], dtype=memory.dtype)
+        mask = array_layout.sequence_mask(self._lengths, maxlen=array_ops.shape(memory)[1], dtype=memory.dtype)
         for _ in range(memory.shape.ndims - 2):
             mask = array_ops.expand_dims(mask, -1)
         return memory * mask

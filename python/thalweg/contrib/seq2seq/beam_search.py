@@ -4,11 +4,15 @@ import collections
 
 import numpy as np
 
-from thalweg import array_ops, control_flow, dtypes, graph, math_ops, nest, nn
+from thalweg import dtypes, errors, nest, nn
 from thalweg.contrib.seq2seq.decoder import Decoder
-from thalweg.ops import apply, constant, convert_to_tensor
-from thalweg.rnn_cell_base import check_cell
-from thalweg.shapes import TensorShape
+from thalweg.control import control_flow
+from thalweg.control.tensor_array import TensorArray
+from thalweg.graph import graph
+from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.graph.shapes import TensorShape
+from thalweg.nn.rnn_cell_base import check_cell
+from thalweg.operations import array_ops, math_ops
 
 
 class BeamSearchDecoderState(collections.namedtuple("BeamSearchDecoderState", (
@@ -64,7 +68,6 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None
     with graph.name_scope(name or "GatherTree"):
         step_ids, parent_ids = convert_to_tensor(step_ids), convert_to_tensor(parent_ids)
         lengths = convert_to_tensor(max_sequence_lengths)
-        from thalweg.tensor_array import TensorArray
         steps, beams = array_ops.shape(step_ids)[0], array_ops.shape(step_ids)[2]
         end = array_ops.fill(array_ops.shape(step_ids)[1:], convert_to_tensor(end_token, dtype=dtypes.int32))
         own = array_ops.zeros_like(end) + math_ops.range_(beams)
@@ -97,7 +100,6 @@ class BeamSearchDecoder(Decoder):
         if output_layer is not None and not callable(output_layer):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
         if coverage_penalty_weight != 0.0:
-            from thalweg import errors
             raise errors.UnimplementedError(None, None, "BeamSearchDecoder: coverage_penalty_weight is not implemented")
         self._cell, self._output_layer, self._width = cell, output_layer, beam_width
         self._embed = embedding if callable(embedding) else lambda ids: nn.embedding_lookup(embedding, ids)

@@ -2,12 +2,15 @@
 """dynamic_decode: a decoder run step by step until all its sequences have ended."""
 import collections
 
-from thalweg import array_ops, control_flow, dtypes, graph, math_ops, nest
-from thalweg.ops import apply, constant, convert_to_tensor
-from thalweg.rnn_cell_base import check_cell
-from thalweg.shapes import TensorShape, as_shape
-from thalweg.tensor_array import TensorArray
-from thalweg.variable_scopes import variable_scope
+from thalweg import dtypes, nest
+from thalweg.control import control_flow
+from thalweg.control.tensor_array import TensorArray
+from thalweg.graph import graph
+from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.graph.shapes import TensorShape, as_shape
+from thalweg.nn.rnn_cell_base import check_cell
+from thalweg.operations import array_ops, math_ops
+from thalweg.variables.variable_scopes import variable_scope
 
 
 class Decoder:

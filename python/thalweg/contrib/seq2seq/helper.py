@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helpers: what a decoder reads at each step, and when its sequences end."""
-from thalweg import array_ops, control_flow, dtypes, graph, math_ops, nest, nn, random_ops
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.shapes import TensorShape
-from thalweg.tensor_array import TensorArray
+from thalweg import dtypes, nest, nn
+from thalweg.control import control_flow
+from thalweg.control.tensor_array import TensorArray
+from thalweg.graph import graph
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.shapes import TensorShape
+from thalweg.operations import array_ops, math_ops, random_ops
 
 
 def _time_major(x):

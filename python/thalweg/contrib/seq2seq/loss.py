@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """sequence_loss: the weighted cross entropy of sequences."""
-from thalweg import array_ops, graph, math_ops, nn
-from thalweg.ops import apply
+from thalweg import nn
+from thalweg.graph import graph
+from thalweg.graph.ops import apply
+from thalweg.operations import array_ops, math_ops
 
 
 def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True, sum_over_timesteps=False,

@@ -2,10 +2,14 @@
 """Monotonic attention (Raffel 2017): the place that is read never goes back."""
 import numpy as np
 
-from thalweg import array_ops, dtypes, functional_ops, graph, init_ops, layers, math_ops, random_ops
+from thalweg import dtypes, layers
 from thalweg.contrib.seq2seq.attention import MemoryAttention, bahdanau_score, bahdanau_variables, luong_score
-from thalweg.ops import apply, convert_to_tensor
-from thalweg.variable_scopes import get_variable, variable_scope
+from thalweg.control import functional_ops
+from thalweg.graph import graph
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops, random_ops
+from thalweg.variables import init_ops
+from thalweg.variables.variable_scopes import get_variable, variable_scope
 
 
 def safe_cumprod(x, *args, **kwargs):

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages begin with the words that TensorFlow 1.15 has for them: programs look for these."""
+import numpy as np
+import pytest
+
+import thalweg as tw
+
+
+def failing(error, fetch, feeds=None):
+    """The message of a step that fails."""
+    with tw.Session() as session:
+        with pytest.raises(error) as caught:
+            session.run(fetch, feeds)
+    return str(caught.value)
+
+
+@pytest.fixture(autouse=True)
+def _graph():
+    with tw.Graph().as_default():
+        yield
+
+
+def test_a_variable_without_value():
+    v, r = tw.Variable([1.0], name="v"), tw.Variable([1.0], name="r", use_resource=True)
+    for use in (v + 1.0, v.read_value(), tw.assign_add(v, [1.0]), tw.scatter_add(v, [0], [1.0])):
+        assert failing(tw.errors.FailedPreconditionError, use).startswith("Attempting to use uninitialized value v")
+    assert failing(tw.errors.FailedPreconditionError, r + 1.0).startswith("Error while reading resource variable r from Container: localhost.")
+
+
+def test_the_failing_operation_is_known():
+    v = tw.Variable([1.0], name="v")
+    with tw.Session() as session:
+        with pytest.raises(tw.errors.FailedPreconditionError) as caught:
+            session.run(tw.assign_add(v, [1.0], name="more"))
+    assert caught.value.op.name in ("v/read", "more")
+
+
+@pytest.mark.parametrize("dtype, shape, words", [
+    (tw.float32, [None, 3], "float and shape [?,3]"), (tw.float64, [2], "double and shape [2]"), (tw.float16, [1], "half and shape [1]"),
+    (tw.int32, [], "int32"), (tw.string, None, "string")])
+def test_a_placeholder_without_value(dtype, shape, words):
+    x = tw.placeholder(dtype, shape, name="x")
+    message = failing(tw.errors.InvalidArgumentError, tw.identity(x))
+    assert message.startswith(f"You must feed a value for placeholder tensor 'x' with dtype {words}")
+    assert "shape" in words or "and shape" not in message
+
+
+STATIC = {
+    "rank": (lambda a, b: tw.matmul(a[0], b), "Shape must be rank 2 but is rank 1 for 'MatMul' (op: 'MatMul') with input shapes: [3], [2,3]."),
+    "broadcast": (lambda a, b: tw.add(a, b[:, :2]), "Dimensions must be equal, but are 3 and 2 for 'Add' (op: 'Add') with input shapes: [2,3], [2,2]."),
+    "product": (tw.matmul, "Dimensions must be equal, but are 3 and 2 for 'MatMul' (op: 'MatMul') with input shapes: [2,3], [2,3]."),
+    "pack": (lambda a, b: tw.stack([a, b[:1]]), "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3]."),
+    "concat": (lambda a, b: tw.concat([a, b[:, :2]], 0), "Dimension 0 in both shapes must be equal, but are 3 and 2. Shapes are [3] and [2]."),
+    "ranks": (lambda a, b: tw.stack([a, b[0]]), "Shapes must be equal rank, but are 2 and 1"),
+    "reshape": (lambda a, b: tw.reshape(a, [4, -1]), "Dimension size must be evenly divisible by 4 but is 6 for 'Reshape' (op: 'Reshape')"),
+}
+
+
+@pytest.mark.parametrize("case", STATIC)
+def test_shapes_that_are_known(case):
+    make, words = STATIC[case]
+    with pytest.raises(ValueError) as caught:
+        make(tw.zeros([2, 3]), tw.zeros([2, 3]))
+    assert words in str(caught.value)
+
+
+A, B = np.zeros((2, 3), np.float32), np.zeros((4, 5), np.float32)
+RUNNING = {
+    "broadcast": (lambda a, b: a + b, "Incompatible shapes: [2,3] vs. [4,5]"),
+    "product": (tw.matmul, "Matrix size-incompatible: In[0]: [2,3], In[1]: [4,5]"),
+    "gather": (lambda a, b: tw.gather(a, [0, 7]), "indices[1] = 7 is not in [0, 2)"),
+    "concat": (lambda a, b: tw.concat([a, b], 0), "ConcatOp : Dimensions of inputs should match: shape[0] = [2,3] vs. shape[1] = [4,5]"),
+    "pack": (lambda a, b: tw.stack([a, b]), "Shapes of all inputs must match: values[0].shape = [2,3] != values[1].shape = [4,5]"),
+    "slice": (lambda a, b: tw.slice(a, tw.placeholder_with_default([0], None), tw.placeholder_with_default([1], None)),
+              "Expected begin and size arguments to be 1-D tensors of size 2"),
+    "reshape": (lambda a, b: tw.reshape(a, tw.placeholder_with_default([7], None)), "Input to reshape is a tensor with 6 values, but the requested shape has 7"),
+    "sum": (lambda a, b: tw.reduce_sum(a, tw.placeholder_with_default([5], None)), "Invalid reduction dimension (5 for input with 2 dimension(s)"),
+    "addn": (lambda a, b: tw.add_n([a, b]), "Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: [2,3] != input 1: [4,5]"),
+}
+
+
+@pytest.mark.parametrize("case", RUNNING)
+def test_shapes_that_are_not_known_before(case):
+    make, words = RUNNING[case]
+    a, b = tw.placeholder(tw.float32), tw.placeholder(tw.float32)
+    assert failing(tw.errors.InvalidArgumentError, make(a, b), {a: A, b: B}).startswith(words)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of 1.15 that are missing: programs can take them; they say what is missing when they are used."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import thalweg as tw
+from thalweg.base import later, names
+
+FACTS = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "tf_facts")
+SAYS = "of TensorFlow 1.15 is not implemented in Thalweg"
+
+
+def symbols():
+    found = {}
+    for file in ("python_api_v1.json", "contrib_api_v1.json"):
+        with open(os.path.join(FACTS, file)) as f:
+            found.update(json.load(f)["symbols"])
+    return {p: row for p, row in found.items() if row["kind"] in ("class", "exception", "function")}
+
+
+def taken(path):
+    """What the text of a program gets for a path."""
+    return eval(path, {"tf": tw})
+
+
+def test_every_class_and_function_of_the_release_can_be_taken():
+    missing, refused = 0, []
+    for path, row in symbols().items():
+        value = taken(path)
+        if not later.is_stand_in(value):
+            continue
+        missing += 1
+        try:
+            value()
+        except NotImplementedError as error:
+            if not str(error).endswith(f".{path.rpartition('.')[2]} {SAYS}"):
+                refused.append((path, str(error)))
+        if row["kind"] != "function":
+            assert not isinstance(3, value) and isinstance(type("Mine", (value,), {}), type)
+    assert missing > 300 and refused == []
+
+
+def test_a_class_can_be_a_base_and_says_its_name_when_an_object_is_made():
+    class Mine(tw.keras.layers.Layer):
+        def __init__(self, size):
+            super().__init__()
+
+    with pytest.raises(NotImplementedError, match=f"tf.keras.layers.Layer {SAYS}"):
+        Mine(3)
+
+
+def test_methods_that_need_no_object_say_their_name():
+    with pytest.raises(NotImplementedError, match=f"tf.data.Dataset.from_tensor_slices {SAYS}"):
+        tw.data.Dataset.from_tensor_slices([1])
+
+
+@pytest.mark.parametrize("path", sorted(names.ABSENT))
+def test_modules_that_programs_ask_for_are_absent(path):
+    *folders, name = path.split(".")
+    home = tw.contrib if folders else tw
+    assert not hasattr(home, name) and getattr(home, name, None) is None and name not in dir(home)
+    assert taken("tf." + path) is not None and not hasattr(home, name)  # taking it does not make it appear
+
+
+def test_a_module_of_contrib_that_is_missing_is_absent_but_its_names_can_be_taken():
+    assert not hasattr(tw.contrib, "resampler")
+    with pytest.raises(NotImplementedError, match=f"tf.contrib.resampler.resampler {SAYS}"):
+        tw.contrib.resampler.resampler(1, 2)
+
+
+def test_a_name_that_the_release_does_not_have_is_a_plain_error():
+    for path in ("tf.data.Datasett", "tf.keras.layers.Lyer", "tf.contrib.resampler.resample"):
+        with pytest.raises(AttributeError) as error:
+            taken(path)
+        assert error.type is AttributeError
+
+
+def launched(program):
+    done = subprocess.run([sys.executable, "-c", "import thalweg.as_tensorflow\n" + program], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def test_private_names_can_be_imported():
+    out = launched("""
+from tensorflow.python.debug import DumpingDebugWrapperSession
+from tensorflow.python.data.ops.dataset_ops import DatasetV1 as D
+from tensorflow.python.feature_column import feature_column_v2
+from tensorflow.contrib.slim.python.slim.data.data_decoder import DataDecoder
+class Mine(feature_column_v2.DenseColumn, D): pass
+for make in (Mine, DumpingDebugWrapperSession, DataDecoder):
+    try: make()
+    except NotImplementedError as error: print(error)
+try:
+    from tensorflow.python.framework.ops import no_such_thing
+except ImportError as error: print("ImportError")
+try:
+    import tensorflow.data
+except ImportError as error: print("ImportError")
+try:
+    from tensorflow import data
+except ImportError as error: print("ImportError")
+""")
+    assert out.splitlines() == [
+        f"tensorflow.python.feature_column.feature_column_v2.DenseColumn {SAYS}",
+        f"tensorflow.python.debug.wrappers.dumping_wrapper.DumpingDebugWrapperSession {SAYS}",
+        f"tensorflow.contrib.slim.python.slim.data.data_decoder.DataDecoder {SAYS}", *["ImportError"] * 3]

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of TensorFlow 1.15 that Thalweg has not yet, for programs that only take them.
+
+Libraries name far more of TensorFlow than they use: base classes, default values of arguments, isinstance tests, imports. So a
+class, exception or function that is missing is one that can be taken, and says its name when it is used:
+
+    class Mine(tf.keras.layers.Layer): ...      # fine
+    Mine()                                      # NotImplementedError: tf.keras.layers.Layer of TensorFlow 1.15 is not ...
+
+Modules are another matter. Programs ask whether TensorFlow has one (`hasattr(tf, "data")`, `import tensorflow.data` inside a
+try), and do without when it has not. Those in names.ABSENT, and modules of contrib of which nothing works, are therefore not
+there for whoever asks; but the text `tf.data.Dataset` in a program, which asks nothing, takes the class: see `asked_in_text`.
+"""
+import sys
+import types
+
+
+class NotYetImplementedError(AttributeError):
+    """A symbol that TensorFlow 1.15 has and Thalweg has not yet."""
+
+
+_TAKING = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def _says(path):
+    return f"{path} of TensorFlow 1.15 is not implemented in Thalweg"
+
+
+def _refuses(path):
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(_says(path))
+    return refuse
+
+
+def stand_in(path, kind, static=()):
+    """What is taken for the missing class, exception or function `path`. `static`: methods of the class that need no object."""
+    name = path.rpartition(".")[2]
+    refuse = _refuses(path)
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = _says(path) + "."
+    if kind == "function":
+        refuse._is_missing = True
+        return refuse
+    members = {"__new__": refuse, "__doc__": _says(path) + ".", "__module__": "tensorflow", "_is_missing": True}
+    members.update((n, staticmethod(_refuses(f"{path}.{n}"))) for n in static)
+    return type(name, (Exception,) if kind == "exception" else (), members)
+
+
+def is_stand_in(value):
+    """Whether a value is what programs take for a missing name."""
+    return "_is_missing" in getattr(value, "__dict__", ())
+
+
+def kind(path):
+    """class, function, module ... of a public name of 1.15; None when it has none of that name."""
+    from thalweg import _api_v1
+    return _api_v1.KINDS.get(path) or _api_v1.CONTRIB.get(path)
+
+
+def public(path):
+    """The stand-in of a public name of 1.15, one object each; None when 1.15 has no class or function of that name."""
+    if path not in _made:
+        from thalweg import _api_v1
+        first = _api_v1.ALIASES.get(path, path)
+        if kind(path) not in ("class", "exception", "function"):
+            return None
+        _made[path] = stand_in(path, kind(path), _api_v1.STATIC.get(first, "").split())
+    return _made[path]
+
+
+_made = {}
+
+
+def private(module_name, name):
+    """The stand-in of a class or function that TensorFlow defines in a module that is not public, or below it where it is a
+    package; None when it does not."""
+    from thalweg import _modules_v1
+    where = module_name.removeprefix("tensorflow.").replace(".", "/")
+    below = where + "/"
+    places = [where, *(p for p in _modules_v1.DEFINED if p.startswith(below))] if where in _modules_v1.MODULES else [where]
+    for place in places:
+        classes, _, functions = (set(part.split()) for part in _modules_v1.DEFINED.get(place, "|").partition("|"))
+        if name in classes or name in functions:
+            path = f"tensorflow.{place.replace('/', '.')}.{name}"
+            if path not in _made:
+                _made[path] = stand_in(path, "class" if name in classes else "function")
+            return _made[path]
+    return None
+
+
+class _Absent(types.ModuleType):
+    """What the text `tf.data` gives while tf.data is absent."""
+
+    def __getattr__(self, name):
+        path = f"{self.__name__}.{name}"
+        found = absent(path) if kind(path) == "module" else public(path)
+        if found is None:
+            raise AttributeError(f"{self.__name__} has no {name!r}") if kind(path) is None else NotYetImplementedError(_says(path))
+        setattr(self, name, found)
+        return found
+
+
+def absent(path):
+    """The module of an absent path, for a program whose text takes names of it."""
+    if path not in _modules:
+        _modules[path] = _Absent(path, _says(path) + ".")
+    return _modules[path]
+
+
+_modules = {}
+
+
+def asked_in_text(more=()):
+    """Whether the program stands at an attribute in its text, `tf.data`, or at an instruction of `more`; not in hasattr, getattr
+    or an import."""
+    import dis  # only few programs come here
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] == "thalweg":
+        frame = frame.f_back
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in (*_TAKING, *more)

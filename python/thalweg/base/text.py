@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes and text, and what counts as a number."""
+import numbers
+import os
+
+import numpy as np
+
+bytes_or_text_types = (bytes, str)
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+
+
+def as_bytes(bytes_or_text, encoding="utf-8"):
+    """Bytes, of text by its encoding."""
+    if isinstance(bytes_or_text, bytearray):
+        return bytes(bytes_or_text)
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text, encoding="utf-8"):
+    """Text, of bytes by their encoding."""
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+as_str = as_text
+
+
+def as_str_any(value):
+    """Text of anything: of bytes what they say."""
+    return as_str(value) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path):
+    return os.fspath(path) if hasattr(path, "__fspath__") else path

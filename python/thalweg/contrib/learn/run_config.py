@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RunConfig of tf.contrib.learn: which task of a cluster this process is, as the variable TF_CONFIG says, and how often to save."""
+import json
+import os
+
+from thalweg import messages
+from thalweg.cluster.server import ClusterSpec
+from thalweg.estimator import run_config
+
+_DEFAULT = object()
+LOCAL = "local"
+
+
+class RunConfig(run_config.RunConfig):
+    """RunConfig(master="", save_checkpoints_secs=600, ...). An Estimator takes it for one process; a program that runs its own
+    server reads cluster_spec, task_type, task_id, is_chief and master."""
+
+    def __init__(self, master=None, num_cores=0, log_device_placement=False, gpu_memory_fraction=1, tf_random_seed=None,
+                 save_summary_steps=100, save_checkpoints_secs=_DEFAULT, save_checkpoints_steps=None, keep_checkpoint_max=5,
+                 keep_checkpoint_every_n_hours=10000, log_step_count_steps=100, protocol=None, evaluation_master="", model_dir=None,
+                 session_config=None, session_creation_timeout_secs=7200):
+        if save_checkpoints_secs is _DEFAULT:
+            save_checkpoints_secs = 600 if save_checkpoints_steps is None else None
+        given = dict(locals())
+        for name in run_config._CHANGEABLE:
+            setattr(self, "_" + name, given.get(name))
+        self._check()
+        self._read(json.loads(os.environ.get("TF_CONFIG") or "{}"), master)
+        self.evaluation_master = evaluation_master
+        self.tf_config = messages.ConfigProto(
+            log_device_placement=log_device_placement, inter_op_parallelism_threads=num_cores, intra_op_parallelism_threads=num_cores,
+            gpu_options=messages.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction))
+
+    def _read(self, told, master):
+        cluster, task = told.get("cluster") or {}, told.get("task") or {}
+        self.environment = told.get("environment", LOCAL)
+        self.cluster_spec = ClusterSpec(cluster)
+        self.task_type = task.get("type") if task else None
+        self.task_id = int(task.get("index") or 0)
+        chief = "master" if "master" in cluster else "worker"
+        self.is_chief = self.task_id == 0 and self.task_type in (None, chief)
+        self.num_ps_replicas = len(cluster.get("ps", ()))
+        self.num_worker_replicas = len(cluster.get("worker", ())) + len(cluster.get("master", ()))
+        if master is None:
+            addresses = cluster.get(self.task_type, ())
+            alone = sum(map(len, cluster.values())) <= 1
+            if not alone and self.task_id >= len(addresses):
+                raise ValueError(f"task {self.task_type}:{self.task_id} of TF_CONFIG is not in its cluster {cluster}")
+            master = "" if alone else "grpc://" + addresses[self.task_id]
+        self.master = master
+
+    def get_task_id(self):
+        """The number of this task in its job."""
+        return self.task_id

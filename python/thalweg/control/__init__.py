@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control flow: conditionals, loops, functions of the graph."""

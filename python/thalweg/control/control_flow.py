@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cond and while_loop, built of Switch, Merge, Enter, Exit and NextIteration.
+
+Code of a branch or a loop runs inside a context. An operation made there that reads a tensor from outside reads it
+through a Switch or an Enter that the context adds; one that reads nothing gets a control edge from the context's pivot,
+so that it runs only where the branch or the iteration does.
+"""
+import contextlib
+import warnings
+from collections import OrderedDict
+
+from thalweg import dtypes, nest
+from thalweg.graph import graph as graph_module, ops
+from thalweg.graph.graph import name_scope
+from thalweg.graph.op_definitions import is_stateful
+from thalweg.graph.ops import apply, convert_to_tensor, create_node
+from thalweg.graph.shapes import TensorShape
+from thalweg.graph.tensor import Operation, Tensor
+from thalweg.operations.checks import Assert
+
+
+class _Context:
+    """What CondContext and WhileContext share. `pivot` is an operation that runs where the context does."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.outer = graph._state.context
+        self.pivot = None
+        self._brought = {}  # tensor from outside -> what stands for it inside
+        self._outer_state = None
+
+    @contextlib.contextmanager
+    def inside(self):
+        """New operations belong to the context; control dependencies from outside hold through the pivot."""
+        state = self.graph._state
+        old = state.context, state.controls
+        self._outer_state = old
+        state.context, state.controls = self, []
+        try:
+            yield
+        finally:
+            state.context, state.controls = old
+
+    @contextlib.contextmanager
+    def outside(self):
+        """Back where the context itself was made."""
+        state = self.graph._state
+        old = state.context, state.controls
+        state.context, state.controls = self._outer_state
+        try:
+            with self.graph.colocate_with(None):
+                yield
+        finally:
+            state.context, state.controls = old
+
+    def holds(self, op):
+        """Whether an operation was made in this context or one inside it."""
+        context = self.graph._contexts.get(op._id)
+        while context is not None and context is not self:
+            context = context.outer
+        return context is self
+
+    def value(self, tensor):
+        """A tensor from anywhere, as operations of this context may read it."""
+        if self.holds(tensor.op):
+            return tensor
+        found = self._brought.get(tensor)
+        if found is None:
+            found = self._brought[tensor] = self.bring(tensor if self.outer is None else self.outer.value(tensor))
+            found.set_shape(tensor.shape)
+        return found
+
+    def AddValue(self, val):  # noqa: N802, as libraries call it
+        """See value()."""
+        return self.value(val)
+
+    def enter(self, op, flat, before):
+        """Inputs and control inputs of an operation about to be made here."""
+        flat = [t if t is None else self.value(t) for t in flat]
+        before = self.controls_inside(before)
+        if not before and not any(t is not None for t in flat) and self.pivot is not None:
+            before = [self.pivot]
+        return flat, before
+
+    def controls_inside(self, before):
+        return [b for b in before if self.holds(b)]
+
+    def made(self, op):
+        """Told of every new operation of this context."""
+
+    def adopt(self, graph, first):
+        """Operations that the core has made since node `first` belong here."""
+        for op in graph._nodes(first):
+            graph._contexts.setdefault(op._id, self)
+
+    def _own(self, tensor):
+        self.graph._contexts[tensor.op._id] = self
+        return tensor
+
+    def _outer_owns(self, op):
+        if self.outer is not None:
+            self.graph._contexts[op._id] = self.outer
+        else:
+            self.graph._contexts.pop(op._id, None)
+
+
+class CondContext(_Context):
+    """One branch of a cond."""
+
+    def __init__(self, graph, pred, pivot, branch):
+        super().__init__(graph)
+        self.pred, self.branch = pred, branch
+        self.pivot = pivot.op
+        self._own(pivot)
+        self._brought[pred] = pred
+
+    def bring(self, tensor):
+        with self.outside():
+            op = "RefSwitch" if tensor.dtype._is_ref_dtype else "Switch"
+            switch = apply(op, [tensor, self.pred], name="Switch")
+        part = switch[self.branch]
+        self.graph._contexts[part.op._id] = self
+        return part
+
+    def results(self, function):
+        """The branch's values as tensors of this context, and their structure."""
+        with self.inside():
+            given = function()
+            if given is None:
+                raise ValueError(f"{'true' if self.branch else 'false'}_fn must have a return value.")
+            return given, [self._result(v) for v in nest.flatten(given)]
+
+    def _result(self, value):
+        value = _tensor_of(value)
+        if isinstance(value, Operation):
+            with self.graph.control_dependencies([value]):
+                return apply("Identity", [self.value(self.pivot._output(0))])
+        value = convert_to_tensor(value)
+        return apply("Identity", [self.value(value)])
+
+
+def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
+    """true_fn() where pred holds, else false_fn(): only one of them runs."""
+    true_fn, false_fn = true_fn or fn1, false_fn or fn2
+    if not callable(true_fn) or not callable(false_fn):
+        raise TypeError("true_fn and false_fn must be callable.")
+    graph = graph_module.get_default_graph()
+    with name_scope(name, "cond", [pred]):
+        if isinstance(pred, bool):
+            raise TypeError("pred must not be a Python bool")
+        pred = convert_to_tensor(pred)
+        if pred.dtype.base_dtype is not dtypes.bool:
+            raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that does not match expected type of bool.")
+        switch = apply("Switch", [pred, pred], name="Switch")
+        pivots = [apply("Identity", [switch[0]], name="switch_f"), apply("Identity", [switch[1]], name="switch_t")]
+        pred = apply("Identity", [pred], name="pred_id")
+        then = CondContext(graph, pred, pivots[1], 1)
+        structure, true_values = then.results(true_fn)
+        otherwise = CondContext(graph, pred, pivots[0], 0)
+        other_structure, false_values = otherwise.results(false_fn)
+        nest.assert_same_structure(structure, other_structure)
+        for i, (t, f) in enumerate(zip(true_values, false_values)):
+            if t.dtype.base_dtype is not f.dtype.base_dtype:
+                raise ValueError(f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name} "
+                                 f"(output {i})")
+        merges = [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
+        result = _arguments(structure, merges)
+        if not strict and isinstance(result, (list, tuple)) and len(result) == 1 and not hasattr(result, "_fields"):
+            return result[0]
+        return result
+
+
+def smart_cond(pred, true_fn, false_fn, name=None):
+    """cond, or just one of the functions when pred is known."""
+    if isinstance(pred, (bool, int)):
+        return true_fn() if pred else false_fn()
+    return cond(pred, true_fn, false_fn, name=name)
+
+
+def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+    """The function of the first condition that holds, or `default`; without it, an error where none holds. `exclusive`
+    makes it an error as well when several do."""
+    pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
+    if isinstance(pred_fn_pairs, dict) and not exclusive and len(pairs) > 1 and not isinstance(pred_fn_pairs, OrderedDict):
+        warnings.warn("case: An unordered dictionary of predicate/fn pairs was provided, but exclusive=False. The order of "
+                      "conditional tests is that of the dictionary.", stacklevel=2)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
+        if not isinstance(pair[0], Tensor) or pair[0].dtype.base_dtype is not dtypes.bool:
+            raise TypeError("pred must be Tensor of type bool")
+        if not callable(pair[1]):
+            raise TypeError(f"fn for pred {pair[0].name} must be callable.")
+    if default is not None and not callable(default):
+        raise TypeError("default must be callable.")
+    if not pairs and default is None:
+        raise ValueError("case needs at least one function")
+    with name_scope(name, "case", [p for p, _ in pairs]):
+        checks = _checks_of_case([p for p, _ in pairs], default is None, exclusive)
+        if default is None:
+            default = pairs.pop()[1]
+
+        def chain(rest):
+            if not rest:
+                return default()
+            return cond(rest[0][0], rest[0][1], lambda: chain(rest[1:]), strict=strict)
+        with graph_module.control_dependencies(checks):
+            return chain([(apply("Identity", [p]), f) for p, f in pairs])
+
+
+def _checks_of_case(predicates, one_must_hold, exclusive):
+    checks = []
+    if not predicates:
+        return checks
+    held = apply("Sum", [apply("Cast", [apply("Pack", [predicates])], {"DstT": dtypes.int32}), ops.constant([0])])
+    data = [apply("Pack", [predicates])]
+    if one_must_hold:
+        checks.append(Assert(held > 0, ["None of conditions evaluated as True. Conditions: "] + data, len(predicates)))
+    if exclusive:
+        checks.append(Assert(held < 2, ["More than one condition evaluated as True but exclusive=True. Conditions: "] + data,
+                             len(predicates)))
+    return checks
+
+
+class WhileContext(_Context):
+    """The body and condition of a loop: one frame of the executor."""
+
+    def __init__(self, graph, parallel_iterations, name, back_prop=True):
+        super().__init__(graph)
+        self.frame = graph.unique_name("while_context") if name is None else name
+        self.parallel_iterations = parallel_iterations
+        self.back_prop = back_prop
+
+    def enter(self, op, flat, before):
+        """What has an effect and reads nothing that the loop makes waits for the pivot: it would run once too often."""
+        flat, before = super().enter(op, flat, before)
+        if not before and self.pivot is not None and op != "ReadVariableOp":
+            given = [t for t in flat if t is not None]
+            has_effect = is_stateful(op) or any(t.dtype._is_ref_dtype for t in given)
+            if has_effect and set(given) <= set(self._brought.values()):
+                before = [self.pivot]
+        return flat, before
+
+    def bring(self, tensor):
+        with self.outside():
+            op = "RefEnter" if tensor.dtype._is_ref_dtype else "Enter"
+            entered = self._enter(op, tensor, True)
+        return self._own(entered)
+
+    def _enter(self, op, tensor, is_constant):
+        attrs = {"frame_name": self.frame, "is_constant": is_constant, "parallel_iterations": self.parallel_iterations}
+        if not self.back_prop:
+            attrs["_back_prop"] = False
+        return apply(op, [tensor], attrs, name="Enter")
+
+    def build(self, condition, body, structure, invariants):
+        graph = self.graph
+        with self.inside():
+            with self.outside():
+                initial = [convert_to_tensor(_tensor_of(v)) for v in nest.flatten(structure)]
+                initial = [apply("Identity", [v]) if v.dtype._is_ref_dtype else v for v in initial]
+                if self.outer is not None:
+                    initial = [self.outer.value(v) for v in initial]
+                enters = [self._own(self._enter("Enter", v, False)) for v in initial]
+            shapes = [v.shape for v in initial] if invariants is None else nest_shapes(invariants)
+            if len(shapes) != len(initial):
+                raise ValueError("shape_invariants must have one shape for each loop variable")
+            merges = [self._merge(e, v, s) for e, v, s in zip(enters, initial, shapes)]
+            self.pivot = merges[0].op
+            going_on = convert_to_tensor(condition(*_arguments(list(structure), merges)))
+            going_on = apply("LoopCond", [self.value(going_on)], name="LoopCond")
+            switches = [apply("Switch", [m, going_on], name="Switch") for m in merges]
+            inputs = [self._of_shape(s[1], shape) for s, shape in zip(switches, shapes)]
+            self.pivot = inputs[0].op
+            results = self._body(body, structure, inputs, shapes)
+            for merge, result in zip(merges, results):
+                again = apply("NextIteration", [result], name="NextIteration")
+                graph._set_back_edge(merge.op, 1, again)
+            exits = [apply("Exit", [s[0]], name="Exit") for s in switches]
+        for e, s in zip(exits, shapes):
+            self._outer_owns(e.op)
+            e.set_shape(s)
+        return exits
+
+    @staticmethod
+    def _of_shape(value, shape):
+        """A loop variable for the body. The core does not know the shape of a Merge whose back edge is open, so that of
+        anything but a scalar is said, and checked in every iteration."""
+        if shape.ndims:
+            return apply("EnsureShape", [value], {"shape": shape}, name="Identity")
+        value = apply("Identity", [value], name="Identity")
+        value.set_shape(shape)
+        return value
+
+    def _merge(self, enter, initial, shape):
+        if not shape.is_compatible_with(initial.shape) or _narrower(shape, initial.shape):
+            raise ValueError(f"The shape invariant {shape} of the loop variable does not include its initial shape "
+                             f"{initial.shape}.")
+        merged = create_node("Merge", "Merge", [enter, None], [])._output(0)
+        merged.set_shape(shape)
+        return merged
+
+    def _body(self, body, structure, inputs, shapes):
+        given = body(*_arguments(list(structure), inputs))
+        if not isinstance(given, (list, tuple)) or hasattr(given, "_fields") and len(structure) == 1:
+            given = [given]
+        given = list(given)
+        nest.assert_same_structure(list(structure), given)
+        results = []
+        for before, value, shape in zip(inputs, nest.flatten(given), shapes):
+            value = _tensor_of(value)
+            value = convert_to_tensor(value, dtype=None if isinstance(value, Tensor) else before.dtype.base_dtype)
+            value = apply("Identity", [self.value(value)]) if value.dtype._is_ref_dtype else self.value(value)
+            if value.dtype.base_dtype is not before.dtype.base_dtype:
+                raise TypeError(f"A loop variable of type {before.dtype.base_dtype.name} is {value.dtype.base_dtype.name} "
+                                f"after one iteration.")
+            if _narrower(shape, value.shape) and value.shape.ndims is not None:
+                raise ValueError(f"The shape of a loop variable is {shape} on entering the loop but {value.shape} after one "
+                                 "iteration. Provide shape invariants with the `shape_invariants` argument.")
+            results.append(value)
+        return results
+
+
+def _narrower(shape, other):
+    """Whether `other` may be something that `shape` does not allow."""
+    if shape.ndims is None:
+        return False
+    if other.ndims is None or other.ndims != shape.ndims:
+        return True
+    return any(a is not None and a != b for a, b in zip(shape._dims, other._dims))
+
+
+def nest_shapes(invariants):
+    """The shapes of shape_invariants, which are lists themselves at times."""
+
+    def flat(part):
+        if isinstance(part, TensorShape):
+            return [part]
+        if isinstance(part, dict):
+            return [s for key in sorted(part) for s in flat(part[key])]
+        return [s for p in part for s in flat(p)]
+    return flat(invariants)
+
+
+def _tensor_of(value):
+    """What goes through control flow: of a TensorArray, its flow."""
+    return value.flow if getattr(value, "_is_tensor_array", False) else value
+
+
+def _arguments(structure, flat):
+    """The structure, whose leaves may be TensorArrays, with other values."""
+    leaves = nest.flatten(structure)
+    flat = [leaf._with_flow(f) if getattr(leaf, "_is_tensor_array", False) else f for leaf, f in zip(leaves, flat)]
+    return nest.pack_sequence_as(structure, flat)
+
+
+def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
+               name=None, maximum_iterations=None, return_same_structure=False):
+    """body(loop variables) again and again while cond(loop variables) holds; gives their last values.
+
+    Without back_prop gradients take these for constants. swap_memory changes nothing: what a gradient needs of the
+    iterations is in the memory of the CPU already.
+    """
+    if not callable(cond) or not callable(body):
+        raise TypeError("cond and body must be callable.")
+    if parallel_iterations < 1:
+        raise TypeError("parallel_iterations must be a positive integer.")
+    loop_vars = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
+    if not loop_vars:
+        raise ValueError("No loop variables provided")
+    graph = graph_module.get_default_graph()
+    condition, step, variables, invariants = cond, body, loop_vars, shape_invariants
+    with name_scope(name, "while", loop_vars):
+        if maximum_iterations is not None:
+            limit = convert_to_tensor(maximum_iterations, dtype=dtypes.int32)
+            condition = lambda i, v: apply("LogicalAnd", [i < limit, cond(*v)])  # noqa: E731
+
+            def step(i, v):
+                given = body(*v)
+                return i + 1, list(given) if isinstance(given, (list, tuple)) else [given]
+            variables = [ops.constant(0), loop_vars]
+            if invariants is not None:
+                invariants = [TensorShape([]), invariants]
+        context = WhileContext(graph, parallel_iterations, None, back_prop)
+        exits = context.build(condition, step, variables, invariants)
+    if maximum_iterations is not None:
+        exits = exits[1:]
+    packed = _arguments(loop_vars, exits)
+    return packed if return_same_structure or len(packed) > 1 else packed[0]

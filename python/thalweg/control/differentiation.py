@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More of gradients: second derivatives, functions without one of their own, tapes."""
+import functools
+
+from thalweg import nest
+from thalweg.control import control_flow
+from thalweg.control.functional_ops import map_fn
+from thalweg.control.tensor_array import TensorArray
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.graph.tensor import Tensor
+from thalweg.operations import array_ops, custom_gradients, gradient_ops
+
+
+def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None):
+    """For each of xs the matrix of second derivatives of sum(ys): [*shape of x, *shape of x]."""
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    made = []
+    for i, (x, first) in enumerate(zip(xs, gradient_ops.gradients(ys, xs, name=name,
+                                                                 colocate_gradients_with_ops=colocate_gradients_with_ops))):
+        if first is None:
+            raise ValueError(f"hessians: the ys do not depend on {x}")
+        with name_scope(f"{name}_{i}"):
+            flat = array_ops.reshape(first, [-1])
+            count = array_ops.size(x)
+
+            def row(j, rows, flat=flat, x=x):
+                return j + 1, rows.write(j, gradient_ops.gradients(flat[j], x)[0])
+            _, rows = control_flow.while_loop(lambda j, _, count=count: apply("Less", [j, count]), row,
+                                              [constant(0), TensorArray(convert_to_tensor(x).dtype.base_dtype, count)])
+            sizes = array_ops.shape(x)
+            whole = array_ops.reshape(rows.stack(), array_ops.concat([sizes, sizes], 0))
+            whole.set_shape(convert_to_tensor(x).shape.concatenate(convert_to_tensor(x).shape))
+            made.append(whole)
+    return made
+
+
+def grad_pass_through(f):
+    """A function whose gradient is that of the identity."""
+    @custom_gradients.custom_gradient
+    def whole(*args, **kwargs):
+        return f(*args, **kwargs), lambda *gradients: gradients[0] if len(args) == 1 else gradients
+
+    @functools.wraps(f)
+    def through(*args, **kwargs):
+        return whole(*args, **kwargs)
+    return through
+
+
+def recompute_grad(f):
+    """The function: the core keeps or recomputes what gradients need as its memory planner decides."""
+    @functools.wraps(f)
+    def same(*args, **kwargs):
+        return f(*args, **kwargs)
+    return same
+
+
+class GradientTape:
+    """with GradientTape() as tape: gradients of what is computed meanwhile, from the variables and tensors that it watches.
+
+    The graph knows already how everything was computed; the tape says what counts.
+    """
+
+    def __init__(self, persistent=False, watch_accessed_variables=True):
+        self._persistent, self._variables = persistent, watch_accessed_variables
+        self._watched, self._used, self._recording = [], False, False
+
+    def __enter__(self):
+        if self._recording:
+            raise ValueError("Tape is already recording.")
+        self._recording = True
+        return self
+
+    def __exit__(self, *error):
+        self._recording = False
+
+    def watch(self, tensor):
+        """Gradients for these tensors are wanted."""
+        for t in nest.flatten(tensor):
+            if not (isinstance(t, Tensor) or hasattr(t, "_as_tensor")):
+                raise ValueError(f"Passed in object of type {type(t)}, not tf.Tensor")
+            self._watched.append(t)
+
+    def watched_variables(self):
+        return tuple(w for w in self._watched if hasattr(w, "_ref_tensor"))
+
+    def stop_recording(self):
+        raise NotImplementedError("GradientTape.stop_recording is not there: use tf.stop_gradient for what is not to count")
+
+    def reset(self):
+        self._watched = []
+
+    def _counts(self, source):
+        if any(source is w for w in self._watched):
+            return True
+        return self._variables and hasattr(source, "_ref_tensor") and source.trainable
+
+    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=gradient_ops.UnconnectedGradients.NONE):
+        """The derivative of the sum of the target for each source, None for those that the tape does not watch."""
+        if self._used and not self._persistent:
+            raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
+        self._used = True
+        flat = nest.flatten(sources)
+        found = gradient_ops.gradients(nest.flatten(target), flat, None if output_gradients is None else
+                                       nest.flatten(output_gradients), unconnected_gradients=unconnected_gradients)
+        zeros = gradient_ops.UnconnectedGradients(unconnected_gradients) is gradient_ops.UnconnectedGradients.ZERO
+        kept = [g if self._counts(s) else array_ops.zeros_like(s) if zeros else None for g, s in zip(found, flat)]
+        return nest.pack_sequence_as(sources, kept)
+
+    def jacobian(self, target, sources, unconnected_gradients=gradient_ops.UnconnectedGradients.NONE, parallel_iterations=None,
+                 experimental_use_pfor=True):
+        """The derivatives of each element of the target: [*shape of the target, *shape of the source]."""
+        if self._used and not self._persistent:
+            raise RuntimeError("GradientTape.jacobian can only be called once on non-persistent tapes.")
+        self._used = True
+        flat_target = array_ops.reshape(target, [-1])
+        made = []
+        for source in nest.flatten(sources):
+            if not self._counts(source) or gradient_ops.gradients(flat_target, source)[0] is None:
+                made.append(None)
+                continue
+            value = convert_to_tensor(source)
+            rows = map_fn(lambda j, source=source: convert_to_tensor(gradient_ops.gradients(flat_target[j], source)[0]),
+                          apply("Range", [0, array_ops.size(flat_target), 1]), dtype=value.dtype.base_dtype)
+            shape = array_ops.concat([array_ops.shape(target), array_ops.shape(value)], 0)
+            made.append(array_ops.reshape(rows, shape))
+        return nest.pack_sequence_as(sources, made)
+
+
+def vectorized_map(fn, elems):
+    """The function of each row, stacked; all rows may run at once."""
+    flat = nest.flatten(elems)
+    first = nest.pack_sequence_as(elems, [convert_to_tensor(e)[0] for e in flat])
+    dtype = nest.map_structure(lambda t: t.dtype.base_dtype, fn(first))
+    return map_fn(fn, elems, dtype=dtype)

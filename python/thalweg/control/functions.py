@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Defun: a Python function as a function of the graph's library; a call of it is one operation.
+
+    @tw.functions.Defun(tw.float32, tw.float32)
+    def affine(x, y):
+        return x * y + b          # b, a tensor from outside, becomes one more input
+
+The body is traced once, in a graph of its own, and travels with the GraphDef: whoever imports that can call it by name.
+"""
+import base64
+import hashlib
+import inspect
+import re
+
+from thalweg import dtypes, messages
+from thalweg.graph import attributes, graph as graph_module, ops
+from thalweg.graph.graph import site
+from thalweg.graph.op_definitions import is_stateful
+from thalweg.graph.tensor import Operation, Tensor
+from thalweg.operations import custom_gradients
+
+_NO_SHAPES = ("_disable_call_shape_inference", "b", True)
+
+
+class BodyGraph(graph_module.Graph):
+    """The graph of a body. What it reads of graphs outside becomes inputs."""
+
+    def __new__(cls, outer):
+        return super().__new__(cls)
+
+    def __init__(self, outer):
+        super().__init__()
+        self._outer = outer
+        self._captures = {}  # tensor outside -> what stands for it
+        self.seed = outer.seed
+
+    def colocate_with(self, op, ignore_existing=False):
+        op = getattr(op, "op", op)
+        return super().colocate_with(op if getattr(op, "graph", self) is self else None, ignore_existing)
+
+    def outermost(self):
+        return self._outer.outermost() if self._outer._captures is not None else self._outer
+
+    def argument(self, dtype, name, shape=None):
+        dtype = dtypes.as_dtype(dtype).base_dtype
+        dims = None if shape is None or shape.ndims is None else shape.as_list()
+        attrs = [("dtype", "t", dtype._number), ("shape", "h", dims)]
+        return self._add_node("Placeholder", self.unique_name(name), [], [], attrs, "", site())._output(0)
+
+    def inside(self, tensor):
+        """A tensor from anywhere, as the body may read it."""
+        if not isinstance(tensor, Tensor) or tensor.graph is self:
+            return tensor
+        if self._outer._captures is not None:
+            tensor = self._outer.inside(tensor)
+        elif tensor.graph is not self._outer:
+            raise ValueError(f"{tensor!r} is of a graph that does not hold this function")
+        found = self._captures.get(tensor)
+        if found is None:
+            scope, self._state.scope = self._state.scope, ""
+            found = self._captures[tensor] = self.argument(tensor.dtype, re.sub(r"\W", "_", tensor.op.name), tensor.shape)
+            self._state.scope = scope
+        return found
+
+
+def _name_of_argument(text, taken):
+    """A name as the schema language allows it, not yet taken."""
+    name = re.sub(r"[^a-z0-9_]", "_", text.lower())
+    name = name if re.match(r"[a-z]", name) else "out_" + name
+    base, number = name, 0
+    while name in taken:
+        name = f"{base}_{number}"
+        number += 1
+    taken.add(name)
+    return name
+
+
+def _output_names(node, signatures):
+    """["z:0", ...]: how a function's body names the outputs of a NodeDef."""
+    def count(attr):
+        value = node.attr[attr]
+        return value.i if value.WhichOneof("value") == "i" else len(value.list.type)
+    if node.op in signatures:
+        return [f"{o.name}:0" for o in signatures[node.op].output_arg]
+    names = []
+    for output in ops.schema_of(node.op).outputs:
+        attr = output.number_attr or output.type_list_attr
+        names += [f"{output.name}:{i}" for i in range(count(attr) if attr else 1)]
+    return names
+
+
+def definition_of(body, name, inputs, outputs, out_names=None):
+    """The FunctionDef of a body's graph, and those of the functions it calls."""
+    graph_def = body.as_graph_def()
+    signatures = {f.signature.name: f.signature for f in graph_def.library.function}
+    definition = messages.FunctionDef()
+    signature = definition.signature
+    signature.name = name
+    arguments, taken = {}, set()
+    for tensor in inputs:
+        arguments[tensor.op.name] = _name_of_argument(tensor.op.name, taken)
+        signature.input_arg.add(name=arguments[tensor.op.name], type=tensor.dtype.base_dtype._number)
+    nodes = {n.name: n for n in graph_def.node}
+    renamed = {n: n for n in nodes if n not in arguments}
+    for clash in set(renamed) & taken:  # a capture named as a node
+        renamed[clash] = body.unique_name(clash + "_node")
+
+    def spelled(text):
+        node, _, index = text.partition(":")
+        if node in arguments:
+            return arguments[node]
+        return f"{renamed[node]}:{_output_names(nodes[node], signatures)[int(index or 0)]}"
+    for node in graph_def.node:
+        if node.name in arguments:
+            continue
+        made = definition.node_def.add()
+        made.CopyFrom(node)
+        made.name = renamed[node.name]
+        made.ClearField("input")
+        for text in node.input:
+            control = text.startswith("^")
+            made.input.append("^" + renamed.get(text[1:], arguments.get(text[1:])) if control else spelled(text))
+        if is_stateful(node.op) or node.op in signatures and signatures[node.op].is_stateful:
+            signature.is_stateful = True
+    taken = set()
+    for i, tensor in enumerate(outputs):
+        label = out_names[i] if out_names else _name_of_argument(tensor.op.name, taken)
+        signature.output_arg.add(name=label, type=tensor.dtype.base_dtype._number)
+        definition.ret[label] = spelled(tensor.name)
+    return definition, graph_def.library
+
+
+class DefinedFunction:
+    """What Defun makes of a Python function whose types are known."""
+
+    def __init__(self, func, argnames, input_types, func_name=None, grad_func=None, python_grad_func=None, out_names=None,
+                 shape_func=None, capture_by_value=False, **kwargs):
+        self._func, self._argnames, self._types = func, argnames, [dtypes.as_dtype(t) for t in input_types]
+        self._name, self._grad_func, self._python_grad = func_name, grad_func, python_grad_func
+        self._out_names, self._shapes = out_names, shape_func
+        if capture_by_value:
+            raise NotImplementedError("capture_by_value: what a function reads from outside becomes an input")
+        self._attrs = kwargs
+        self._definition = None
+        self.__name__ = func_name or func.__name__
+
+    def _trace(self):
+        if self._definition is not None:
+            return
+        outer = graph_module.get_default_graph()
+        body = BodyGraph(outer)
+        with body.as_default():
+            inputs = [body.argument(t, n) for t, n in zip(self._types, self._argnames)]
+            results = self._func(*inputs)
+            results = [] if results is None or isinstance(results, Operation) else results
+            results = list(results) if isinstance(results, (list, tuple)) else [results]
+            outputs = [body.inside(ops.convert_to_tensor(r)) for r in results]
+        if self._out_names and len(self._out_names) != len(outputs):
+            raise ValueError(f"Expected {len(self._out_names)} output names for {len(outputs)} outputs: {self._out_names}")
+        self._captured = list(body._captures)
+        inputs += body._captures.values()
+        definition, self._library = definition_of(body, self._name or "_", inputs, outputs, self._out_names)
+        if self._name is None:
+            self._name = f"{self._func.__name__}_{_digest(definition)}"
+            definition.signature.name = self._name
+        self._stateful_ops = [(n.name, n.op) for n in definition.node_def if is_stateful(n.op)]
+        for key, value in self._attrs.items():
+            definition.attr["_" + key].CopyFrom(_attr_of(value))
+        self._definition = definition
+        if self._grad_func is not None and isinstance(self._grad_func, DefinedFunction):
+            self._grad_func._trace()
+        if self._python_grad is not None:
+            custom_gradients._registered["function " + self._name] = self._python_grad
+
+    @property
+    def name(self):
+        self._trace()
+        return self._name
+
+    @property
+    def definition(self):
+        self._trace()
+        return self._definition
+
+    @property
+    def declared_input_types(self):
+        return tuple(self._types)
+
+    @property
+    def captured_inputs(self):
+        self._trace()
+        return self._captured
+
+    @property
+    def stateful_ops(self):
+        self._trace()
+        return self._stateful_ops
+
+    @property
+    def python_grad_func(self):
+        return self._python_grad
+
+    @property
+    def grad_func_name(self):
+        return self._grad_func.name if self._grad_func is not None else None
+
+    def set_grad_func(self, grad_func):
+        """The gradient is another defined function: of the inputs and of the gradients of the outputs."""
+        if self._grad_func is not None and self._grad_func is not grad_func:
+            raise ValueError("Gradient defined twice for function " + self.name)
+        self._grad_func = grad_func
+
+    def add_to_graph(self, g=None):
+        """Puts the definition into the library of the graph, or the default one, with what it calls."""
+        self._trace()
+        g = graph_module.get_default_graph() if g is None else g
+        added = g.__dict__.setdefault("_functions", set())
+        if self._name in added:
+            return
+        added.add(self._name)
+        whole = messages.GraphDef()
+        whole.library.CopyFrom(self._library)
+        whole.library.function.add().CopyFrom(self._definition)
+        if self._grad_func is not None:
+            self._grad_func.add_to_graph(g)
+            whole.library.gradient.add(function_name=self._name, gradient_func=self._grad_func.name)
+        g._import(whole.SerializeToString(), False, "", [], [], [], [])
+
+    def __call__(self, *args, **kwargs):
+        name = kwargs.pop("name", None)
+        if kwargs:
+            raise ValueError(f"Unknown keyword arguments: {kwargs.keys()}")
+        if len(args) != len(self._types):
+            raise ValueError(f"Expected number of arguments: {len(self._types)}, received: {len(args)}")
+        self._trace()
+        graph = graph_module.get_default_graph()
+        self.add_to_graph(graph)
+        flat = [ops.convert_to_tensor(a) for a in args] + self._captured
+        made = ops.create_node(self._name, name or self._name, flat, [_NO_SHAPES])
+        if self._python_grad is not None:
+            graph.__dict__.setdefault("_overridden", {})[made._id] = "function " + self._name
+        outputs = list(made.outputs)
+        for output, shape in zip(outputs, self._shapes(made) if self._shapes else []):
+            output.set_shape(shape)
+        return made if not outputs else outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class _OverloadedFunction:
+    """A Defun without types: one function for each types it is called with."""
+
+    def __init__(self, func, argnames, **kwargs):
+        self._func, self._argnames, self._kwargs = func, argnames, kwargs
+        self._made = {}
+
+    def instantiate(self, input_types):
+        if len(input_types) != len(self._argnames):
+            raise ValueError(f"Expected number of arguments: {len(self._argnames)}, received: {len(input_types)}")
+        key = tuple(dtypes.as_dtype(t).base_dtype.name for t in input_types)
+        if key not in self._made:
+            kwargs = dict(self._kwargs)
+            if kwargs.get("func_name"):
+                kwargs["func_name"] = "_".join([kwargs["func_name"], *key])
+            self._made[key] = DefinedFunction(self._func, self._argnames, input_types, **kwargs)
+        return self._made[key]
+
+    def __call__(self, *args, **kwargs):
+        args = [ops.convert_to_tensor(a) for a in args]
+        return self.instantiate([a.dtype for a in args])(*args, **kwargs)
+
+
+class Defun:
+    """@Defun(type, ..., func_name=, grad_func=, python_grad_func=, out_names=, shape_func=): a graph function."""
+
+    def __init__(self, *input_types, **kwargs):
+        self._types, self._kwargs = input_types, kwargs
+
+    def __call__(self, func):
+        if not callable(func):
+            raise ValueError(f"function {func} must be callable")
+        parameters = inspect.signature(func).parameters.values()
+        names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        variable = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        required = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL and p.default is p.empty]
+        if not self._types and names:
+            return _OverloadedFunction(func, names, **self._kwargs)
+        if len(self._types) < len(required):
+            raise ValueError("The function has fewer input types than arguments: "
+                             f"{len(self._types)} types, arguments {names}")
+        if len(self._types) > len(names):
+            if not variable:
+                raise ValueError("The function has fewer arguments than the number of specified input types.")
+            names += [f"arg{i}" for i in range(len(names), len(self._types))]
+        return DefinedFunction(func, names[:len(self._types)], self._types, **self._kwargs)
+
+
+def _digest(definition):
+    """Eleven letters and digits that depend on the body."""
+    digest = hashlib.sha1(definition.SerializeToString()).digest()
+    return base64.b64encode(digest, altchars=b"00").decode()[:11].replace("=", "0")
+
+
+def _attr_of(value):
+    kind = "b" if isinstance(value, bool) else "i" if isinstance(value, int) else "f" if isinstance(value, float) else "s"
+    return attributes.attr_of_value(kind, value)
+
+
+def get_extra_inputs():
+    """What the function being defined has read from outside so far."""
+    graph = graph_module.get_default_graph()
+    return list(graph._captures) if graph._captures is not None else []
+
+
+def get_extra_args():
+    """Its arguments for these."""
+    graph = graph_module.get_default_graph()
+    return list(graph._captures.values()) if graph._captures is not None else []

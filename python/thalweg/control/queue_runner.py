@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QueueRunner: threads that fill a queue, each running an enqueue operation until there is nothing more."""
+import threading
+import weakref
+
+from thalweg import errors, logging as tw_logging, messages
+from thalweg.graph import graph, proto_functions
+from thalweg.graph.default_session import get_default_session
+from thalweg.graph.graph import GraphKeys
+from thalweg.graph.session import Session
+from thalweg.operations.data_flow_ops import QueueBase
+
+
+class QueueRunner:
+    """QueueRunner(queue, [enqueue_op] * 4) fills `queue` with four threads."""
+
+    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None,
+                 queue_runner_def=None, import_scope=None):
+        if queue and queue_runner_def:
+            raise ValueError("queue_runner_def and queue are mutually exclusive.")
+        if queue_runner_def:
+            self._read(queue_runner_def, import_scope)
+        else:
+            if not queue or not enqueue_ops:
+                raise ValueError("Must provide queue and enqueue_ops.")
+            self._queue, self._enqueue_ops = queue, list(enqueue_ops)
+            self._close_op = queue.close() if close_op is None else close_op
+            self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+            if queue_closed_exception_types is None:
+                queue_closed_exception_types = (errors.OutOfRangeError,)
+            if not isinstance(queue_closed_exception_types, tuple) or not queue_closed_exception_types or \
+                    not all(issubclass(t, errors.OpError) for t in queue_closed_exception_types):
+                raise TypeError("queue_closed_exception_types, when provided, must be a tuple of tf.error types, but saw: "
+                                f"{queue_closed_exception_types}")
+            self._closed_types = queue_closed_exception_types
+        self._lock = threading.Lock()
+        self._running = weakref.WeakKeyDictionary()  # session -> threads that still fill
+        self._exceptions = []
+
+    queue = property(lambda self: self._queue)
+    enqueue_ops = property(lambda self: self._enqueue_ops)
+    close_op = property(lambda self: self._close_op)
+    cancel_op = property(lambda self: self._cancel_op)
+    queue_closed_exception_types = property(lambda self: self._closed_types)
+    exceptions_raised = property(lambda self: self._exceptions)
+    name = property(lambda self: self._queue.name)
+
+    def _fill(self, sess, enqueue_op, coord):
+        ended = False
+        try:
+            enqueue = sess.make_callable(enqueue_op)
+            while not (coord and coord.should_stop()):
+                try:
+                    enqueue()
+                except self._closed_types:
+                    with self._lock:
+                        self._running[sess] -= 1
+                        ended = True
+                        last = self._running[sess] == 0
+                    if last:
+                        self._end(sess, self._close_op)
+                    return
+        except Exception as error:
+            if coord:
+                if not coord.joined:  # afterwards it is the end of the session that ended this
+                    coord.request_stop(error)
+            else:
+                tw_logging.error("Exception in QueueRunner: %s", error)
+                with self._lock:
+                    self._exceptions.append(error)
+                raise
+        finally:
+            if not ended:
+                with self._lock:
+                    self._running[sess] -= 1
+
+    @staticmethod
+    def _end(sess, op):
+        """Closes the queue; that it is closed already, or the session gone, is no error."""
+        try:
+            sess.run(op)
+        except Exception as error:
+            tw_logging.debug("Ignored exception: %s", error)
+
+    def _close_on_stop(self, sess, coord):
+        coord.wait_for_stop()
+        self._end(sess, self._cancel_op)
+
+    def create_threads(self, sess, coord=None, daemon=False, start=False):
+        """The threads that fill the queue of `sess`, and one that ends them when `coord` stops."""
+        with self._lock:
+            if self._running.get(sess, 0) > 0:
+                return []
+            self._running[sess] = len(self._enqueue_ops)
+            self._exceptions = []
+        threads = [threading.Thread(target=self._fill, args=(sess, op, coord), name=f"QueueRunnerThread-{self.name}-{op.name}")
+                   for op in self._enqueue_ops]
+        if coord:
+            threads.append(threading.Thread(target=self._close_on_stop, args=(sess, coord),
+                                            name=f"QueueRunnerThread-{self.name}-close_on_stop"))
+        for thread in threads:
+            if coord:
+                coord.register_thread(thread)
+            thread.daemon = daemon
+            if start:
+                thread.start()
+        return threads
+
+    def to_proto(self, export_scope=None):
+        """A QueueRunnerDef."""
+        codes = [t.error_code for t in self._closed_types]
+        return messages.QueueRunnerDef(queue_name=self.name, enqueue_op_name=[op.name for op in self._enqueue_ops],
+                                       close_op_name=self._close_op.name, cancel_op_name=self._cancel_op.name,
+                                       queue_closed_exception_types=codes)
+
+    @staticmethod
+    def from_proto(queue_runner_def, import_scope=None):
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
+
+    def _read(self, proto, scope):
+        target, prefix = graph.get_default_graph(), f"{scope}/" if scope else ""
+
+        def element(name):
+            return target.as_graph_element(prefix + name)
+        ref = element(proto.queue_name.split(":")[0]).outputs[0]
+        self._queue = QueueBase(ref.op.get_attr("component_types"), None, None, ref)
+        self._enqueue_ops = [element(n) for n in proto.enqueue_op_name]
+        self._close_op, self._cancel_op = element(proto.close_op_name), element(proto.cancel_op_name)
+        classes = {t.error_code: t for t in errors.OpError.__subclasses__()}
+        self._closed_types = tuple(classes[c] for c in proto.queue_closed_exception_types) or (errors.OutOfRangeError,)
+
+
+proto_functions.register_proto_function(GraphKeys.QUEUE_RUNNERS, messages.QueueRunnerDef, proto_functions.to_proto, QueueRunner.from_proto)
+
+
+def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
+    """Remembers a runner, for start_queue_runners."""
+    graph.add_to_collection(collection, qr)
+
+
+def start_queue_runners(sess=None, coord=None, daemon=True, start=True, collection=GraphKeys.QUEUE_RUNNERS):
+    """Starts the threads of all runners of the graph; gives them."""
+    if sess is None:
+        sess = get_default_session()
+        if sess is None:
+            raise ValueError("Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or "
+                             "pass an explicit session to tf.start_queue_runners(sess=sess)")
+    if not isinstance(sess, Session):
+        if type(sess).__name__ in ("MonitoredSession", "SingularMonitoredSession"):
+            return []  # it has started them itself
+        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
+    threads = []
+    for runner in sess.graph.get_collection(collection):
+        threads.extend(runner.create_threads(sess, coord=coord, daemon=daemon, start=start))
+    return threads

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpDefs of the operations that there are, those of loaded libraries too."""
+import functools
+
+from thalweg import messages
+from thalweg.graph.environment import environment
+
+
+@functools.cache
+def _definitions():
+    """{operation: its OpDef as a field of an OpList}, cut without reading more than the names."""
+    data, place, found = environment().op_list(False), 0, {}
+    while place < len(data):
+        start = place
+        _, place = messages._read_varint(data, place)
+        size, place = messages._read_varint(data, place)
+        length, begin = messages._read_varint(data, place + 1)  # the name comes first
+        found[data[begin:begin + length].decode()] = data[start:place + size]
+        place += size
+    return found
+
+
+def definition_of(op):
+    """The OpDef of an operation; None of what only a graph's library knows."""
+    field = _definitions().get(op)
+    return None if field is None else messages.OpList.FromString(field).op[0]
+
+
+def all_definitions():
+    """The OpDefs of all operations, also of those that were loaded a moment ago."""
+    return messages.OpList.FromString(environment().op_list(False)).op
+
+
+def loaded_definition_of(op):
+    """The OpDef of an operation, also of one that was loaded a moment ago; None when there is none."""
+    return next((definition for definition in all_definitions() if definition.name == op), None)
+
+
+def definitions_of(graph_def):
+    """An OpList of what the graph uses: other releases leave out attributes that they do not know, where these are defaults."""
+    used = {n.op for n in graph_def.node} | {n.op for f in graph_def.library.function for n in f.node_def}
+    return b"".join(_definitions()[op] for op in sorted(used) if op in _definitions())
+
+
+def is_registered(op):
+    """Whether it is an operation, not the name of a function."""
+    return op in _definitions()
+
+
+@functools.cache
+def is_stateful(op):
+    """Whether an operation has an effect, or gives other values at another time."""
+    return is_registered(op) and definition_of(op).is_stateful

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the items of collections become messages in a MetaGraph, and items again."""
+from thalweg.graph.graph import GraphKeys
+
+# Those whose items are variables: one that stands in several of them is one object.
+VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
+             GraphKeys.LOCAL_VARIABLES, GraphKeys.MODEL_VARIABLES, GraphKeys.GLOBAL_STEP, GraphKeys.METRIC_VARIABLES)
+
+
+def to_proto(item, export_scope=None):
+    """The message of an item that makes its own."""
+    return item.to_proto(export_scope)
+
+
+_registered = {}
+
+
+def register_proto_function(collection_name, proto_type=None, to_proto=None, from_proto=None):
+    """Items of a collection are written as messages of `proto_type`, made by to_proto(item, export_scope=None) and read by
+    from_proto(message, import_scope=None)."""
+    if to_proto and not callable(to_proto):
+        raise TypeError("to_proto must be callable.")
+    if from_proto and not callable(from_proto):
+        raise TypeError("from_proto must be callable.")
+    if collection_name in _registered:
+        raise KeyError(f"Registering two proto functions for the collection '{collection_name}'")
+    _registered[collection_name] = (proto_type, to_proto, from_proto)
+
+
+def _function(place):
+    return lambda collection_name: _registered.get(collection_name, (None, None, None))[place]
+
+
+get_collection_proto_type, get_to_proto_function, get_from_proto_function = map(_function, range(3))

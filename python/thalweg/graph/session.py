@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session: runs a graph. The work of `run` is done by the extension; this is what surrounds it."""
+from thalweg import _core, errors
+from thalweg.base import text
+from thalweg.graph import default_session, graph as graph_module
+from thalweg.graph.default_session import DefaultSession
+from thalweg.graph.tensor import IndexedSlices, IndexedSlicesValue, Operation, Tensor
+
+
+def _config_bytes(config):
+    """Of a ConfigProto, which the core reads; None for None."""
+    if config is not None and not hasattr(config, "intra_op_parallelism_threads"):
+        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+    return None if config is None else config.SerializeToString()
+
+
+def _full_target(target):
+    from thalweg.cluster import server  # few programs have other processes
+    return server.full_target(target)
+
+
+class Session(_core.Session):
+    """with tw.Session() as sess: sess.run(fetches, feed_dict={placeholder: value})."""
+
+    _closed = False
+
+    def __new__(cls, target="", graph=None, config=None):
+        graph = graph_module.get_default_graph() if graph is None else graph
+        if not isinstance(graph, graph_module.Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        return _core.Session.__new__(cls, graph_module.environment(), graph, config=_config_bytes(config),
+                                     target=_full_target(target) if target else None)
+
+    def __init__(self, target="", graph=None, config=None):
+        self._target = target
+        self._config = config
+        self._partial_runs = {}
+        self._contexts = []
+
+    def as_default(self):
+        return DefaultSession(self)
+
+    def __enter__(self):
+        scopes = self.graph.as_default(), self.as_default()
+        for scope in scopes:
+            scope.__enter__()
+        self._contexts.append(scopes)
+        return self
+
+    def __exit__(self, *error):
+        graph_scope, session_scope = self._contexts.pop()
+        session_scope.__exit__(None, None, None)
+        graph_scope.__exit__(None, None, None)
+        self.close()
+
+    @property
+    def graph_def(self):
+        """The graph as a message."""
+        return self.graph.as_graph_def()
+
+    @property
+    def sess_str(self):
+        """The target, as bytes."""
+        return text.as_bytes(self._target or "")
+
+    def __repr__(self):
+        state = "closed" if self._closed else f"of {self.graph!r}"
+        where = f" at {self._target}" if self._target else ""
+        return f"<tf.{type(self).__name__}{where} {state}>"
+
+    def list_devices(self):
+        from thalweg import messages
+        devices = messages.ListDevicesResponse.FromString(self._devices()).local_device
+        return [DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in devices]
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        """A function of the values of `feed_list` that runs `fetches`: names and plan are worked out now."""
+        prepared = self._prepare(fetches, [self._feed(f) for f in feed_list or []])
+        if accept_options:
+            return lambda *values, options=None, run_metadata=None: prepared(*values, options=options,
+                                                                             run_metadata=run_metadata)
+        return prepared
+
+    def _feed(self, key):
+        return key if isinstance(key, (str, Tensor)) else self.graph.as_graph_element(key, allow_operation=False)
+
+    def partial_run_setup(self, fetches, feeds=None):
+        """Names all that partial_run will feed and fetch; gives the handle of the step."""
+        run = self._partial_run(fetches, [self._feed(f) for f in feeds or []])
+        handle = f"partial_run_{id(run)}"
+        self._partial_runs[handle] = run
+        return handle
+
+    def partial_run(self, handle, fetches, feed_dict=None):
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        run = self._partial_runs.get(handle)
+        if run is None:
+            raise ValueError(f"No partial run of the handle {handle!r}; partial_run_setup() gives one.")
+        return run.run(fetches, _expand_feeds(feed_dict or {}))
+
+    def close(self):
+        self._closed = True
+        self._partial_runs.clear()
+        super().close()
+
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        containers = list(containers or [])
+        if target:
+            timeout = 0 if config is None else config.operation_timeout_in_ms
+            _core.reset_target(_full_target(target), containers, timeout)
+        else:
+            graph_module.environment().reset(containers)
+
+    def __reduce__(self):
+        raise TypeError("A Session cannot be pickled.")
+
+
+class DeviceAttributes:
+    """A device of a session."""
+
+    def __init__(self, name, device_type, memory_limit_bytes=0, incarnation=0):
+        self.name, self.device_type = name, device_type
+        self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
+
+    def __repr__(self):
+        return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
+
+
+class InteractiveSession(Session):
+    """A Session that is the default one from the start."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._scope = self.as_default()
+        self._scope.__enter__()
+        self._graph_scope = self.graph.as_default() if graph is not None else None
+        if self._graph_scope is not None:
+            self._graph_scope.__enter__()
+
+    def close(self):
+        if self._scope is not None:
+            if self._graph_scope is not None:
+                self._graph_scope.__exit__(None, None, None)
+            if self in default_session._default.stack:
+                default_session._default.stack.remove(self)
+            self._scope = self._graph_scope = None
+        super().close()
+
+
+_known = []  # (class, function of a fetch, function of a feed, function of a feed's key) that programs have made known
+
+
+def register_session_run_conversion_functions(tensor_type, fetch_function, feed_function=None, feed_function_for_partial_run=None):
+    """Objects of a class can be fetched: fetch_function gives the tensors and a function of the list of their values; and fed:
+    feed_function gives [(tensor, value)] of an object and its value."""
+    for known, *_ in _known:
+        if issubclass(tensor_type, known):
+            raise ValueError(f"{tensor_type} has already been registered so ignore it.")
+    _known.insert(0, (tensor_type, fetch_function, feed_function, feed_function_for_partial_run))
+
+
+def _known_function(thing, place):
+    return next((functions[place] for functions in _known if isinstance(thing, functions[0])), None)
+
+
+def _expand_fetch(fetch):
+    """(parts, function of the list of their values) of a fetch that is no tensor, operation, name, list or dict."""
+    if isinstance(fetch, bytes):
+        return [fetch.decode()], lambda values: values[0]
+    known = _known_function(fetch, 1)
+    if known is not None:
+        return known(fetch)
+    parts = getattr(fetch, "_fetch_parts", None)
+    if parts is not None:
+        return parts()
+    if isinstance(fetch, IndexedSlices):
+        names = [n for n in ("values", "indices", "dense_shape") if getattr(fetch, n) is not None]
+        return [getattr(fetch, n) for n in names], lambda values: IndexedSlicesValue(**dict(zip(names, values)))
+    convert = getattr(fetch, "_as_graph_element", None)
+    if convert is not None:
+        return [convert()], lambda values: values[0]
+    if hasattr(fetch, "items"):
+        keys = list(fetch)
+        return [fetch[k] for k in keys], lambda values: type(fetch)(zip(keys, values))
+    raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or Tensor. "
+                    f"(Can not convert a {type(fetch).__name__} into a Tensor or Operation.)")
+
+
+def _expand_feeds(feed_dict):
+    """feed_dict with tensors and names as keys."""
+    plain = {}
+    if not hasattr(feed_dict, "items"):
+        raise TypeError(f"feed_dict must be a dict from tensors to values, got {feed_dict!r}")
+    for key, value in feed_dict.items():
+        parts, known = getattr(key, "_feed_parts", None), _known_function(key, 2)
+        if known is not None:
+            plain.update(known(key, value))
+        elif isinstance(key, (Tensor, str)):
+            plain[key] = value
+        elif isinstance(key, bytes):
+            plain[key.decode()] = value
+        elif parts is not None:
+            plain.update(parts(value))
+        elif hasattr(key, "_as_graph_element"):
+            plain[key._as_graph_element()] = value
+        elif isinstance(key, tuple) and isinstance(value, (tuple, list)) and len(key) == len(value):
+            plain.update(_expand_feeds(dict(zip(key, value))))
+        else:
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: Can not convert a {type(key).__name__} into a "
+                            "Tensor.")
+    return plain
+
+
+_core.set_hooks(Operation, Tensor, errors._make, _expand_fetch, _expand_feeds)

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorShape and Dimension: shapes with unknown parts."""
+
+
+class Dimension:
+    """A size, or None when it is not known."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value):
+        if isinstance(value, Dimension):
+            value = value._value
+        if value is not None:
+            given, value = value, int(value)
+            if value != given and not isinstance(given, (str, bytes)):
+                raise ValueError(f"Ambiguous dimension: {given}")
+            if value < 0:
+                raise ValueError(f"Dimension {value} must be >= 0")
+        self._value = value
+
+    @property
+    def value(self):
+        return self._value
+
+    def is_compatible_with(self, other):
+        other = Dimension(other)
+        return self._value is None or other._value is None or self._value == other._value
+
+    def assert_is_compatible_with(self, other):
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible")
+
+    def merge_with(self, other):
+        other = Dimension(other)
+        self.assert_is_compatible_with(other)
+        return other if self._value is None else self
+
+    def __eq__(self, other):
+        try:
+            other = Dimension(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return None if self._value is None or other._value is None else self._value == other._value
+
+    def __ne__(self, other):
+        equal = self == other
+        return equal if equal in (None, NotImplemented) else not equal
+
+    def __hash__(self):
+        return hash(self._value)
+
+    def __int__(self):
+        return self._value
+
+    def __index__(self):
+        return self._value
+
+    def __repr__(self):
+        return f"Dimension({self._value})"
+
+    def __str__(self):
+        return "?" if self._value is None else str(self._value)
+
+    def _with(self, other, compute):
+        try:
+            other = Dimension(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return Dimension(None if self._value is None or other._value is None else compute(self._value, other._value))
+
+    def _compare(self, other, compute):
+        other = Dimension(other)
+        return None if self._value is None or other._value is None else compute(self._value, other._value)
+    def __add__(self, other): return self._with(other, lambda a, b: a + b)
+    def __radd__(self, other): return self._with(other, lambda a, b: b + a)
+    def __sub__(self, other): return self._with(other, lambda a, b: a - b)
+    def __rsub__(self, other): return self._with(other, lambda a, b: b - a)
+    def __mul__(self, other): return self._with(other, lambda a, b: a * b)
+    def __rmul__(self, other): return self._with(other, lambda a, b: b * a)
+    def __floordiv__(self, other): return self._with(other, lambda a, b: a // b)
+    def __rfloordiv__(self, other): return self._with(other, lambda a, b: b // a)
+    __div__, __truediv__ = __floordiv__, __floordiv__
+    def __mod__(self, other): return self._with(other, lambda a, b: a % b)
+    def __rmod__(self, other): return self._with(other, lambda a, b: b % a)
+    def __lt__(self, other): return self._compare(other, lambda a, b: a < b)
+    def __le__(self, other): return self._compare(other, lambda a, b: a <= b)
+    def __gt__(self, other): return self._compare(other, lambda a, b: a > b)
+    def __ge__(self, other): return self._compare(other, lambda a, b: a >= b)
+
+
+def dimension_value(dimension):
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+class TensorShape:
+    """A list of dimensions, or of unknown rank (None)."""
+
+    __slots__ = ("_dims",)
+
+    def __init__(self, dims):
+        if isinstance(dims, TensorShape):
+            self._dims = dims._dims
+        elif dims is None:
+            self._dims = None
+        elif isinstance(dims, (str, bytes)):
+            raise TypeError(f"A string has ambiguous TensorShape, please wrap in a list or convert to an int: {dims}")
+        elif hasattr(dims, "dim") and hasattr(dims, "unknown_rank"):  # a TensorShapeProto
+            self._dims = None if dims.unknown_rank else tuple(None if d.size < 0 else d.size for d in dims.dim)
+        elif isinstance(dims, (int, Dimension)):
+            self._dims = (Dimension(dims).value,)
+        else:
+            self._dims = tuple(None if d is None or d == -1 else Dimension(d).value for d in dims)
+
+    @property
+    def dims(self):
+        return None if self._dims is None else [Dimension(d) for d in self._dims]
+
+    @property
+    def ndims(self):
+        return None if self._dims is None else len(self._dims)
+
+    rank = ndims
+
+    def as_list(self):
+        if self._dims is None:
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
+        return list(self._dims)
+
+    def num_elements(self):
+        if not self.is_fully_defined():
+            return None
+        total = 1
+        for d in self._dims:
+            total *= d
+        return total
+
+    def is_fully_defined(self):
+        return self._dims is not None and None not in self._dims
+
+    def assert_is_fully_defined(self):
+        if not self.is_fully_defined():
+            raise ValueError(f"Shape {self} is not fully defined")
+
+    def is_compatible_with(self, other):
+        other = as_shape(other)
+        if self._dims is None or other._dims is None:
+            return True
+        return len(self._dims) == len(other._dims) and all(
+            a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
+
+    def assert_is_compatible_with(self, other):
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are incompatible")
+
+    def merge_with(self, other):
+        other = as_shape(other)
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {other} are not compatible")
+        if self._dims is None:
+            return other
+        if other._dims is None:
+            return self
+        return TensorShape(b if a is None else a for a, b in zip(self._dims, other._dims))
+
+    def concatenate(self, other):
+        other = as_shape(other)
+        return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
+
+    def with_rank(self, rank):
+        self.assert_has_rank(rank)
+        return self.merge_with([None] * rank)
+
+    def with_rank_at_least(self, rank):
+        if self.ndims is not None and self.ndims < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank):
+        if self.ndims is not None and self.ndims > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_has_rank(self, rank):
+        if self.ndims not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other):
+        other = as_shape(other)
+        if None not in (self.ndims, other.ndims) and self.ndims != other.ndims:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+
+    def as_proto(self):
+        from thalweg import messages
+        proto = messages.TensorShapeProto()
+        if self._dims is None:
+            proto.unknown_rank = True
+        else:
+            for d in self._dims:
+                proto.dim.add().size = -1 if d is None else d
+        return proto
+
+    def __len__(self):
+        if self._dims is None:
+            raise ValueError("Cannot take the length of Shape with unknown rank.")
+        return len(self._dims)
+
+    def __bool__(self):
+        return self._dims is not None
+
+    def __iter__(self):
+        if self._dims is None:
+            raise ValueError("Cannot iterate over a shape with unknown rank.")
+        return iter(self.dims)
+
+    def __getitem__(self, key):
+        if self._dims is None:
+            return TensorShape(None) if isinstance(key, slice) else Dimension(None)
+        return TensorShape(self._dims[key]) if isinstance(key, slice) else Dimension(self._dims[key])
+
+    def __eq__(self, other):
+        try:
+            other = as_shape(other)
+        except (TypeError, ValueError):
+            return NotImplemented
+        return self._dims == other._dims
+
+    def __hash__(self):
+        return hash(self._dims)
+
+    def __add__(self, other):
+        return self.concatenate(other)
+
+    def __repr__(self):
+        return "TensorShape(None)" if self._dims is None else f"TensorShape({[Dimension(d) for d in self._dims]})"
+
+    def __str__(self):
+        if self._dims is None:
+            return "<unknown>"
+        parts = ["?" if d is None else str(d) for d in self._dims]
+        return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def as_shape(value):
+    return value if isinstance(value, TensorShape) else TensorShape(value)
+
+
+def dims_of(value):
+    """A shape as the extension takes it: None or a tuple with None for unknown."""
+    return as_shape(value)._dims
+
+
+def dimension_at_index(shape, index):
+    """The dimension of a shape, unknown when its rank is."""
+    shape = as_shape(shape)
+    return Dimension(None) if shape.ndims is None else shape.dims[index]

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SparseTensor: indices, values and shape that are fed and fetched together."""
+import collections
+
+from thalweg import dtypes
+from thalweg.graph import ops
+from thalweg.graph.default_session import session_of
+from thalweg.graph.tensor_util import constant_value_as_shape
+
+SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+
+
+class SparseTensor:
+    """values[i] is at indices[i]; everything else is zero."""
+
+    def __init__(self, indices, values, dense_shape):
+        self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
+        self.values = ops.convert_to_tensor(values, name="values")
+        self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
+        indices, sizes = self.indices.shape.with_rank(2), self.dense_shape.shape.with_rank(1)
+        indices[:1].merge_with(self.values.shape.with_rank(1)[:1])
+        indices[1:].merge_with(sizes[:1])
+
+    @classmethod
+    def from_value(cls, value):
+        return value if isinstance(value, SparseTensor) else cls(*value)
+
+    dtype = property(lambda self: self.values.dtype)
+    op = property(lambda self: self.values.op)
+    graph = property(lambda self: self.values.graph)
+
+    def get_shape(self):
+        return constant_value_as_shape(self.dense_shape)
+
+    shape = property(get_shape)
+
+    def _fetch_parts(self):
+        return [self.indices, self.values, self.dense_shape], lambda values: SparseTensorValue(*values)
+
+    def _feed_parts(self, value):
+        return dict(zip((self.indices, self.values, self.dense_shape), value))
+
+    def eval(self, feed_dict=None, session=None):
+        return session_of(session, self.values, "evaluate tensor").run(self, feed_dict)
+
+    def __repr__(self):
+        return f"SparseTensor(indices={self.indices}, values={self.values}, dense_shape={self.dense_shape})"

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor and Operation: handles of what the core holds, with operators."""
+import collections
+
+from thalweg import _core, dtypes, errors
+from thalweg.graph.default_session import session_of
+from thalweg.graph.shapes import TensorShape, dims_of
+
+
+class Operation(_core.Operation):
+    """A node of a graph. tw.Operation(node_def, graph, inputs) adds one as its message says."""
+
+    def __new__(cls, node_def, g, inputs=None, output_types=None, control_inputs=None, input_types=None, original_op=None,
+                op_def=None):
+        from thalweg import messages
+        if not isinstance(node_def, messages.NodeDef):
+            raise TypeError(f"node_def needs to be a NodeDef: {node_def}")
+        inputs = [] if inputs is None else inputs
+        if not isinstance(inputs, list) or not all(isinstance(i, Tensor) for i in inputs):
+            raise TypeError(f"input needs to be a Tensor: {inputs}")
+        return g._create_of(node_def, inputs, list(control_inputs or []))
+
+    @property
+    def node_def(self):
+        from thalweg import messages
+        return messages.NodeDef.FromString(self._node_def())
+
+    @property
+    def op_def(self):
+        """The OpDef of the kind of operation."""
+        from thalweg.graph import op_definitions
+        return op_definitions.definition_of(self.type)
+
+    @property
+    def traceback(self):
+        return [self.site]
+
+    def get_attr(self, name):
+        """The attribute as a Python value: a number, bytes, DType, TensorShapeProto, TensorProto or a list of them."""
+        from thalweg import messages
+        from thalweg.graph import attributes
+        return attributes.value_of_attr(messages.AttrValue.FromString(self._attr(name)))
+
+    def values(self):
+        return tuple(self.outputs)
+
+    def run(self, feed_dict=None, session=None):
+        """Runs the operation in `session`, or the default one."""
+        session_of(session, self, "execute operation").run(self, feed_dict)
+
+    def colocation_groups(self):
+        try:
+            return self.get_attr("_class")
+        except ValueError:
+            return [f"loc:@{self.name}".encode()]
+
+    def _set_device(self, device):
+        """Before a session has seen the operation: libraries do it."""
+        self.graph._set_device(self, device.to_string() if hasattr(device, "to_string") else device or "")
+
+    def _set_attr(self, attr_name, attr_value):
+        """An attribute that begins with _, from an AttrValue; as above."""
+        self.graph._set_annotation(self, attr_name, attr_value.SerializeToString())
+
+    def __repr__(self):
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+def _refuse(what, instead):
+    raise errors.OperatorNotAllowedInGraphError(f"{what} is not allowed in Graph execution. {instead}")
+
+
+def no_value(attribute):
+    """What to do where TensorFlow 2 has values at once."""
+    return ": a graph's tensor has a value only in a session: with tf.Session() as sess: sess.run(tensor)" \
+        if attribute == "numpy" else ""
+
+
+class Tensor(_core.Tensor):
+    """An output of an operation: a value in every step."""
+
+    def __new__(cls, op, value_index, dtype):
+        if not isinstance(op, Operation):
+            raise TypeError(f"op needs to be an Operation: {op}")
+        found = op.outputs[value_index]
+        if dtypes.as_dtype(dtype) != found.dtype:
+            raise TypeError(f"{found} has not the type {dtypes.as_dtype(dtype).name}")
+        return found
+
+    __array_priority__ = 100  # so that array + tensor asks the tensor
+
+    @property
+    def dtype(self):
+        return dtypes._BY_NUMBER[self._dtype]
+
+    @property
+    def shape(self):
+        return TensorShape(self._dims)
+
+    def get_shape(self):
+        return self.shape
+
+    def set_shape(self, shape):
+        """Tells more about the shape than the graph does; what is made of the tensor from now on knows it too."""
+        self.graph._set_shape(self, TensorShape(shape)._dims)
+
+    @property
+    def device(self):
+        return self.op.device
+
+    def consumers(self):
+        """The operations that read this tensor."""
+        return [op for op in self.graph._nodes(self.op._id + 1) + self.graph._nodes(0, self.op._id + 1)
+                if self in op.inputs]
+
+    def eval(self, feed_dict=None, session=None):
+        """The value in `session`, or the default one."""
+        return session_of(session, self, "evaluate tensor").run(self, feed_dict)
+
+    def _as_graph_element(self):
+        return self
+
+    def __repr__(self):
+        return f"<tf.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    def __str__(self):
+        shape = "" if self.shape.ndims is None else f", shape={self.shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+
+    def __iter__(self):
+        _refuse("iterating over `tf.Tensor`", "To iterate, use tf.map_fn or tf.unstack.")
+
+    def __len__(self):
+        raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call `x.shape` rather than "
+                        "`len(x)` for shape information.")
+
+    def __bool__(self):
+        _refuse("using a `tf.Tensor` as a Python `bool`", "Use `if t is not None:` to test if a tensor is defined, and "
+                "tf.cond to run parts of the graph by the value of a tensor.")
+
+    __nonzero__ = __bool__
+
+    # The operators that classes which stand for tensors hand on.
+    OVERLOADABLE_OPERATORS = {f"__{name}__" for name in (
+        "abs add and div eq floordiv ge getitem gt invert le lt matmul mod mul ne neg or pow radd rand rdiv rfloordiv rmatmul rmod "
+        "rmul ror rpow rsub rtruediv rxor sub truediv xor").split()}
+
+    def __getattr__(self, name):
+        raise AttributeError(f"'Tensor' object has no attribute '{name}'" + no_value(name))
+
+    def __array__(self, *_args, **_kwargs):
+        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
+
+
+IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"], defaults=[None])
+
+
+class IndexedSlices:
+    """Rows of a tensor: values[i] belongs at row indices[i]. What the gradient of a gather is."""
+
+    def __init__(self, values, indices, dense_shape=None):
+        self.values, self.indices, self.dense_shape = values, indices, dense_shape
+
+    @property
+    def dtype(self):
+        return self.values.dtype
+
+    @property
+    def name(self):
+        return self.values.name
+
+    @property
+    def op(self):
+        return self.values.op
+
+    @property
+    def graph(self):
+        return self.values.graph
+
+    @property
+    def device(self):
+        return self.values.device
+
+    def __repr__(self):
+        return f"IndexedSlices(indices={self.indices}, values={self.values})"
+
+
+__all__ = ["IndexedSlices", "Operation", "Tensor", "dims_of"]

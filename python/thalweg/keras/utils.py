@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of tf.keras.utils needs no model."""
+import contextlib
+
+import numpy as np
+
+from thalweg.base import names
+
+_custom = {}
+
+
+def get_custom_objects():
+    """The classes and functions by the names under which they may be asked for; what is put into the dict is known."""
+    return _custom
+
+
+class CustomObjectScope(contextlib.AbstractContextManager):
+    """with CustomObjectScope({"Name": class}, ...): these names are known meanwhile."""
+
+    def __init__(self, *args):
+        self._more, self._before = args, None
+
+    def __enter__(self):
+        self._before = dict(_custom)
+        for objects in self._more:
+            _custom.update(objects)
+        return self
+
+    def __exit__(self, *error):
+        _custom.clear()
+        _custom.update(self._before)
+
+
+def custom_object_scope(*args):
+    """As CustomObjectScope."""
+    return CustomObjectScope(*args)
+
+
+class Sequence:
+    """Base of data that is asked for in batches: __len__ says how many, __getitem__ gives one, on_epoch_end comes after all."""
+
+    def __getitem__(self, index):
+        raise NotImplementedError
+
+    def __len__(self):
+        raise NotImplementedError
+
+    def on_epoch_end(self):
+        """After all batches."""
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+
+def to_categorical(y, num_classes=None, dtype="float32"):
+    """Numbers of classes as rows with a one."""
+    y = np.array(y, dtype="int")
+    shape = y.shape[:-1] if y.shape and y.shape[-1] == 1 and y.ndim > 1 else y.shape
+    y = y.ravel()
+    rows = np.zeros((len(y), num_classes or y.max() + 1), dtype)
+    rows[np.arange(len(y)), y] = 1
+    return rows.reshape(*shape, -1)
+
+
+def normalize(x, axis=-1, order=2):
+    """An array divided by its norms along an axis."""
+    norms = np.atleast_1d(np.linalg.norm(x, order, axis))
+    return x / np.expand_dims(np.where(norms == 0, 1, norms), axis)
+
+
+names.complete(globals())

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of layers, which may be names that tw.keras knows."""
+from thalweg.keras import activations, constraints, initializers, regularizers
+
+_KNOWN = {"activation": activations, "initializer": initializers, "regularizer": regularizers, "constraint": constraints}
+
+
+def meant(**arguments):
+    """The arguments, a name or a configuration in the place of which is what it means to tw.keras."""
+    def one(name, value):
+        module = _KNOWN.get(name.rpartition("_")[2])
+        return module.get(value) if module is not None and isinstance(value, (str, dict)) else value
+    return {name: one(name, value) for name, value in arguments.items()}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses of logits and of counts; losses of a batch."""
+import math
+
+from thalweg.base.renamed_arguments import deprecated_argument_lookup
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+
+
+def _only_named(_sentinel, labels, logits, function):
+    if _sentinel is not None:
+        raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., ...)")
+    if labels is None or logits is None:
+        raise ValueError("Both labels and logits must be provided.")
+
+
+def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
+    """Cross entropy of softmax(logits) with distributions; gradients go to the labels as well."""
+    axis = deprecated_argument_lookup("axis", axis, "dim", dim)
+    axis = -1 if axis is None else axis
+    with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, dtype=logits.dtype.base_dtype, name="labels")
+        rank = logits.shape.ndims
+        if rank == labels.shape.ndims == 2 and axis in (-1, 1):
+            return apply("SoftmaxCrossEntropyWithLogits", [logits, labels], name=scope).loss
+        if axis != -1 and axis + 1 != rank:
+            logits, labels = _axis_last(logits, axis), _axis_last(labels, axis)
+        loss = apply("SoftmaxCrossEntropyWithLogits", [_rows_of_classes(logits), _rows_of_classes(labels)]).loss
+        found = array_ops.reshape(loss, array_ops.shape(logits)[:-1], name=scope)
+        if rank is not None:
+            found.set_shape(logits.shape[:-1])
+        return found
+
+
+def _axis_last(x, axis):
+    """x with the axis behind all others."""
+    rank = array_ops.rank(x)
+    at = (axis + rank) % rank
+    order = array_ops.concat([math_ops.range_(at), math_ops.range_(at + 1, rank), array_ops.reshape(at, [1])], 0)
+    moved = array_ops.transpose(x, order)
+    if x.shape.ndims is not None:
+        sizes = x.shape.as_list()
+        moved.set_shape([*sizes[:axis % len(sizes)], *sizes[axis % len(sizes) + 1:], sizes[axis % len(sizes)]])
+    return moved
+
+
+def _rows_of_classes(x):
+    """x as a matrix whose rows are its last dimension: logits and labels of other ranks agree if these do."""
+    classes = x.shape[-1].value if x.shape.ndims else None
+    size = array_ops.shape(x)[-1:] if classes is None else [classes]
+    rows = array_ops.reshape(x, array_ops.concat([[-1], size], 0))
+    rows.set_shape([x.shape[:-1].num_elements() if x.shape.ndims else None, classes])
+    return rows
+
+
+def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None):
+    """As _v2, but the labels are constants to gradients."""
+    _only_named(_sentinel, labels, logits, "softmax_cross_entropy_with_logits")
+    labels = array_ops.stop_gradient(convert_to_tensor(labels, dtype=getattr(logits, "dtype", None)))
+    return softmax_cross_entropy_with_logits_v2(labels, logits, axis=deprecated_argument_lookup("axis", axis, "dim", dim), name=name)
+
+
+def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+    """Cross entropy of softmax(logits) with class numbers."""
+    _only_named(_sentinel, labels, logits, "sparse_softmax_cross_entropy_with_logits")
+    with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
+        labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
+        if logits.shape.ndims == 0:
+            raise ValueError(f"Logits cannot be scalars - received shape {logits.shape}.")
+        if labels.shape.ndims is not None and logits.shape.ndims is not None and \
+                labels.shape.ndims != logits.shape.ndims - 1:
+            raise ValueError(f"Rank mismatch: Rank of labels (received {labels.shape.ndims}) should equal rank of logits "
+                             f"minus 1 (received {logits.shape.ndims}).")
+        if labels.shape.is_fully_defined() and logits.shape[:-1].is_fully_defined() and labels.shape != logits.shape[:-1]:
+            raise ValueError(f"Shape mismatch: The shape of labels (received {labels.shape}) should equal the shape of logits except "
+                             f"for the last dimension (received {logits.shape}).")
+        if logits.shape.ndims == 2:
+            return apply("SparseSoftmaxCrossEntropyWithLogits", [logits, labels], name=scope).loss
+        classes = array_ops.shape(logits)[-1]
+        loss = apply("SparseSoftmaxCrossEntropyWithLogits",
+                     [array_ops.reshape(logits, array_ops.stack([-1, classes])), array_ops.reshape(labels, [-1])]).loss
+        return array_ops.reshape(loss, array_ops.shape(labels), name=scope)
+
+
+def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
+    """Cross entropy of sigmoid(logits) with probabilities."""
+    _only_named(_sentinel, labels, logits, "sigmoid_cross_entropy_with_logits")
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits, name="logits")
+        labels = convert_to_tensor(labels, dtype=logits.dtype.base_dtype, name="labels")
+        logits.shape.assert_is_compatible_with(labels.shape)
+        zeros = apply("ZerosLike", [logits])
+        positive = apply("GreaterEqual", [logits, zeros])
+        capped = apply("Select", [positive, logits, zeros])
+        negative = apply("Select", [positive, apply("Neg", [logits]), logits])
+        return apply("Add", [capped - logits * labels, apply("Log1p", [apply("Exp", [negative])])], name=scope)
+
+
+def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None, targets=None):
+    """As sigmoid_cross_entropy_with_logits with a weight for positive targets."""
+    labels = targets if labels is None else labels
+    with name_scope(name, "logistic_loss", [logits, labels]) as scope:
+        logits = convert_to_tensor(logits)
+        weight = 1 + (pos_weight - 1) * labels
+        tail = apply("Log1p", [apply("Exp", [-apply("Abs", [logits])])]) + apply("Relu", [-logits])
+        return apply("Add", [(1 - labels) * logits, weight * tail], name=scope)
+
+
+def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+    """The loss of counts under a Poisson distribution whose log mean is log_input."""
+    with name_scope(name, "log_poisson_loss", [log_input, targets]):
+        log_input, targets = convert_to_tensor(log_input), convert_to_tensor(targets)
+        loss = apply("Exp", [log_input]) - log_input * targets
+        if compute_full_loss:
+            stirling = targets * apply("Log", [targets]) - targets + 0.5 * apply("Log", [2 * math.pi * targets])
+            small = apply("LogicalAnd", [targets >= 0, targets <= 1])
+            loss += apply("Select", [small, array_ops.zeros_like(targets), stirling])
+        return loss
+
+
+def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+    """The sum of the losses of examples over the size of the whole batch."""
+    loss = convert_to_tensor(per_example_loss)
+    if sample_weight is not None:
+        loss = loss * math_ops.cast(sample_weight, loss.dtype.base_dtype)
+    count = array_ops.shape(loss)[0] if global_batch_size is None else global_batch_size
+    return math_ops.reduce_sum(loss) / math_ops.cast(count, loss.dtype.base_dtype)
+
+
+def scale_regularization_loss(regularization_loss):
+    """The sum of the losses; there is one replica."""
+    return math_ops.reduce_sum(regularization_loss)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Means and variances, what is normalised by them, and the largest of many."""
+from thalweg import dtypes
+from thalweg.base.renamed_arguments import deprecated_argument_lookup
+from thalweg.graph import ops
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+
+
+def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
+    """(mean, variance) over `axes`."""
+    keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    with name_scope(name, "moments", [x]):
+        x = convert_to_tensor(x)
+        mean = math_ops.reduce_mean(x, axes, keepdims=True, name="mean")
+        difference = apply("SquaredDifference", [x, array_ops.stop_gradient(mean)])
+        variance = math_ops.reduce_mean(difference, axes, keepdims=True, name="variance")
+        if keep:
+            return mean, variance
+        axes = [axes] if isinstance(axes, int) else list(axes)
+        return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
+
+
+def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+    """(x - mean) / sqrt(variance) * scale + offset."""
+    with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
+        inverse = apply("Rsqrt", [variance + variance_epsilon])
+        inverse = inverse if scale is None else inverse * scale
+        shift = -mean * inverse if offset is None else offset - mean * inverse
+        return x * inverse + shift
+
+
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+    """x / its norm along `axis`."""
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        x = convert_to_tensor(x)
+        squares = math_ops.reduce_sum(x * x, deprecated_argument_lookup("axis", axis, "dim", dim), keepdims=True)
+        return apply("Mul", [x, apply("Rsqrt", [apply("Maximum", [squares, ops.constant(epsilon, x.dtype.base_dtype)])])],
+                     name=scope)
+
+
+def in_top_k(predictions, targets, k, name=None):
+    """Whether the target is among the k best."""
+    return apply("InTopKV2", [predictions, targets, k], name=name or "in_top_k")
+
+
+def top_k(input, k=1, sorted=True, name=None):  # noqa: A002
+    """(values, indices) of the k largest."""
+    return apply("TopKV2", [input, k], {"sorted": sorted}, name=name or "TopKV2")
+
+
+def zero_fraction(value, name=None):
+    """The share of zeros."""
+    value = convert_to_tensor(value)
+    return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, ops.constant(0, value.dtype.base_dtype)]),
+                                              dtypes.float32), name=name)
+
+
+def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdims=None):
+    """(count, sum, sum of squares, shift) over axes."""
+    axes, keep = list(dict.fromkeys(axes)), bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    with name_scope(name, "sufficient_statistics", [x, shift]):
+        x = convert_to_tensor(x, name="x")
+        sizes = [x.shape[a].value for a in axes] if x.shape.ndims is not None else [None]
+        if None in sizes:
+            counts = math_ops.reduce_prod(array_ops.gather(array_ops.shape(x), axes))
+            counts = math_ops.cast(counts, x.dtype.base_dtype, name="count")
+        else:
+            total = 1
+            for s in sizes:
+                total *= s
+            counts = ops.constant(total, x.dtype.base_dtype, name="count")
+        moved = x if shift is None else x - convert_to_tensor(shift)
+        squares = apply("Square", [x]) if shift is None else apply("SquaredDifference", [x, convert_to_tensor(shift)])
+        return (counts, math_ops.reduce_sum(moved, axes, keepdims=keep, name="mean_ss"),
+                math_ops.reduce_sum(squares, axes, keepdims=keep, name="var_ss"), shift)
+
+
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    """(mean, variance) of sufficient statistics."""
+    with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
+        mean_ss = convert_to_tensor(mean_ss)
+        divisor = apply("Reciprocal", [convert_to_tensor(counts, dtype=mean_ss.dtype.base_dtype)], name="divisor")
+        shifted = mean_ss * divisor
+        mean = shifted if shift is None else shifted + shift
+        return mean, convert_to_tensor(variance_ss) * divisor - apply("Square", [shifted])
+
+
+def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
+    """(mean, variance) where elements count as often as their weights say."""
+    keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
+    with name_scope(name, "weighted_moments", [x, frequency_weights]):
+        x = convert_to_tensor(x, name="x")
+        weights = math_ops.cast(convert_to_tensor(frequency_weights), x.dtype.base_dtype)
+        weighted = weights * x
+        weights = weights + array_ops.zeros_like(x)
+        total = math_ops.reduce_sum(weights, axes, keepdims=True)
+        mean = math_ops.reduce_sum(weighted, axes, keepdims=True) / total
+        variance = math_ops.reduce_sum(weights * apply("SquaredDifference", [x, mean]), axes, keepdims=True) / total
+        if keep:
+            return mean, variance
+        axes = [axes] if isinstance(axes, int) else list(axes)
+        return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
+
+
+def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
+                                         scale_after_normalization=None, name=None, input=None, mean=None,  # noqa: A002
+                                         variance=None):
+    """batch_normalization, of which gamma counts only where it is asked for."""
+    x, m, v = (new if old is None else old for old, new in ((t, input), (m, mean), (v, variance)))
+    return batch_normalization(x, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)

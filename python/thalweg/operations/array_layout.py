@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks, diagonals and patches; search in sorted rows: where TF1's arguments are not the operation's."""
+import collections
+
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.graph import graph
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
+from thalweg.graph.shapes import TensorShape, as_shape
+from thalweg.graph.sparse_tensor import SparseTensor
+from thalweg.graph.tensor_util import constant_value
+from thalweg.operations import array_ops, checks, math_ops
+from thalweg.operations.array_ops import reshape, shape
+
+ListDiff = collections.namedtuple("ListDiff", ["out", "idx"])
+
+
+def _blocks(block_size, block_shape):
+    if (block_size is None) == (block_shape is None):
+        raise ValueError("Exactly one of block_size and block_shape must be given.")
+    return np.array([block_size, block_size], np.int64) if block_shape is None else block_shape
+
+
+def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):  # noqa: A002
+    """Blocks of the padded space become entries of the batch."""
+    return apply("SpaceToBatchND", [input, _blocks(block_size, block_shape), paddings], name=name)
+
+
+def batch_to_space(input, crops, block_size, name=None, block_shape=None):  # noqa: A002
+    """Entries of the batch become blocks of a space, which is then cropped."""
+    return apply("BatchToSpaceND", [input, _blocks(block_size, block_shape), crops], name=name)
+
+
+def _is_main_diagonal(k):
+    return isinstance(k, int) and k == 0
+
+
+def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0):
+    """Matrices with the given diagonals."""
+    if _is_main_diagonal(k) and (num_rows, num_cols, padding_value) == (-1, -1, 0):
+        return apply("MatrixDiag", [diagonal], name=name)
+    return apply("MatrixDiagV2", [diagonal, k, num_rows, num_cols, padding_value], name=name)
+
+
+def matrix_diag_part(input, name="diag_part", k=0, padding_value=0):  # noqa: A002
+    """Diagonals of matrices, one row for each."""
+    if _is_main_diagonal(k):
+        return apply("MatrixDiagPart", [input], name=name)
+    return apply("MatrixDiagPartV2", [input, k, padding_value], name=name)
+
+
+def matrix_set_diag(input, diagonal, name="set_diag", k=0):  # noqa: A002
+    """Matrices with some diagonals replaced."""
+    if _is_main_diagonal(k):
+        return apply("MatrixSetDiag", [input, diagonal], name=name)
+    return apply("MatrixSetDiagV2", [input, diagonal, k], name=name)
+
+
+def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None, sizes=None):
+    """Windows of an image, each laid out as the channels of one place."""
+    if ksizes is not None and sizes is not None:
+        raise ValueError("Cannot specify both 'ksizes' and 'sizes'.")
+    return apply("ExtractImagePatches", [images], {"ksizes": sizes if ksizes is None else ksizes, "strides": strides,
+                                                   "rates": rates, "padding": padding}, name=name)
+
+
+def ensure_shape(x, shape, name=None):
+    """x itself; a step in which it has another shape fails."""
+    return apply("EnsureShape", [x], {"shape": as_shape(shape)}, name=name)
+
+
+def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,  # noqa: A002
+                     batch_dim=None):
+    """The first seq_lengths[i] elements of each sequence turned round."""
+    return apply("ReverseSequence", [input, seq_lengths],
+                 {"seq_dim": seq_dim if seq_axis is None else seq_axis,
+                  "batch_dim": (batch_dim or 0) if batch_axis is None else batch_axis}, name=name)
+
+
+def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
+    """What is in x and not in y, and where it stands in x."""
+    return ListDiff(*apply("ListDiff", [x, y], {"out_idx": index_dtype}, name=name))
+
+
+def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
+    """Where `values` would be put into the sorted last dimension of `sorted_sequence`."""
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
+    rows, values = convert_to_tensor(sorted_sequence), convert_to_tensor(values)
+    flat = [reshape(x, [-1, shape(x)[-1]]) for x in (rows, values)]
+    found = apply("LowerBound" if side == "left" else "UpperBound", flat, {"out_type": out_type}, name=name)
+    return reshape(found, shape(values))
+
+
+def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
+    """A dense tensor with values at some places and a default elsewhere."""
+    return apply("SparseToDense", [sparse_indices, output_shape, sparse_values, default_value],
+                 {"validate_indices": validate_indices}, name=name)
+
+
+def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
+    """The Levenshtein distance of the rows of two SparseTensors."""
+    parts = []
+    for sparse in (hypothesis, truth):
+        if not isinstance(sparse, SparseTensor) and not hasattr(sparse, "dense_shape"):
+            raise TypeError("Hypothesis and truth must be SparseTensors.")
+        sparse = SparseTensor.from_value(sparse)
+        parts += [sparse.indices, sparse.values, sparse.dense_shape]
+    return apply("EditDistance", parts, {"normalize": normalize}, name=name)
+
+
+def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+    """Row i is true in its first lengths[i] places."""
+    lengths = convert_to_tensor(lengths)
+    kind = lengths.dtype.base_dtype
+    if maxlen is None:
+        maxlen = apply("Maximum", [math_ops.reduce_max(lengths), constant(0, kind)])
+    places = math_ops.range_(0, convert_to_tensor(maxlen, dtype=kind), 1, dtype=kind)
+    return math_ops.cast(apply("Less", [places, array_ops.expand_dims(lengths, -1)]), dtype)
+
+
+def repeat(input, repeats, axis=None, name=None):  # noqa: A002
+    """Each element so many times, along an axis or of all."""
+    with name_scope(name, "Repeat"):
+        values, repeats = convert_to_tensor(input), math_ops.cast(repeats, dtypes.int32)
+        if axis is None:
+            values, axis = array_ops.reshape(values, [-1]), 0
+        rank = values.shape.ndims
+        if rank is None:
+            raise ValueError("repeat needs a known rank")
+        axis %= rank
+        if repeats.shape.num_elements() == 1 or repeats.shape.ndims == 0:
+            repeats = array_ops.broadcast_to(array_ops.reshape(repeats, []), array_ops.reshape(array_ops.shape(values)[axis], [1]))
+        if repeats.shape.ndims != 1:
+            raise ValueError(f"repeats must be a scalar or a vector, got shape {repeats.shape}")
+        if not repeats.shape[0].is_compatible_with(values.shape[axis]):
+            raise ValueError(f"repeats must have one number for each of {values.shape[axis]} elements, got {repeats.shape}")
+        size = array_ops.reshape(array_ops.shape(values)[axis], [1])
+        with graph.control_dependencies([checks.assert_equal(array_ops.shape(repeats), size)]):
+            most = apply("Maximum", [math_ops.reduce_max(repeats), 0])
+        chosen = array_ops.where(sequence_mask(repeats, most))[:, 0]
+        return array_ops.gather(values, chosen, axis=axis)
+
+
+def parallel_stack(values, name="parallel_stack"):
+    """Joins tensors of one known shape along a new first dimension."""
+    with name_scope(name):
+        first = convert_to_tensor(values[0])
+        shape = TensorShape([len(values)]).concatenate(first.shape)
+        rows = [array_ops.expand_dims(convert_to_tensor(v, dtype=first.dtype.base_dtype), 0) for v in values]
+        return apply("ParallelConcat", [rows], {"shape": shape})
+
+
+def batch_gather(params, indices, name=None):
+    """Row i of the indices chooses within part i of params."""
+    with name_scope(name, "BatchGather", [params, indices]):
+        indices = convert_to_tensor(indices, name="indices")
+        if indices.shape.ndims is None:
+            raise ValueError("batch_gather does not allow indices with unknown shape.")
+        return array_ops.gather(params, indices, axis=indices.shape.ndims - 1, batch_dims=indices.shape.ndims - 1)
+
+
+def broadcast_dynamic_shape(shape_x, shape_y):
+    """The shape of what is computed, element by element, of tensors of two shapes."""
+    return apply("BroadcastArgs", [shape_x, shape_y])
+
+
+def broadcast_static_shape(shape_x, shape_y):
+    """As broadcast_dynamic_shape for shapes that are known, at least in part."""
+    a, b = as_shape(shape_x), as_shape(shape_y)
+    if a.ndims is None or b.ndims is None:
+        return TensorShape(None)
+    rows = []
+    for x, y in zip([1] * (b.ndims - a.ndims) + a.as_list(), [1] * (a.ndims - b.ndims) + b.as_list()):
+        if x == 1 or y == 1:
+            rows.append(y if x == 1 else x)
+        elif x is None or y is None:
+            rows.append(y if x is None else x)
+        elif x == y:
+            rows.append(x)
+        else:
+            raise ValueError(f"Incompatible shapes for broadcasting: {a} and {b}")
+    return TensorShape(rows)
+
+
+def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
+    """(paddings, crops) that make sizes multiples of the blocks."""
+    with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
+        given = [_known(v) for v in (input_shape, block_shape, 0 if base_paddings is None else base_paddings)]
+        if all(v is not None for v in given):
+            sizes, blocks = given[0], given[1]
+            base = np.zeros([len(blocks), 2], np.int32) if base_paddings is None else given[2]
+            more = (-(sizes + base.sum(1))) % blocks
+            pads = np.stack([base[:, 0], base[:, 1] + more], 1)
+            return (constant(pads.astype(np.int32), name="paddings"),
+                    constant(np.stack([0 * more, more], 1).astype(np.int32), name="crops"))
+        sizes = convert_to_tensor(input_shape, dtype=dtypes.int32, name="input_shape")
+        blocks = convert_to_tensor(block_shape, dtype=dtypes.int32, name="block_shape")
+        base = array_ops.zeros([array_ops.shape(blocks)[0], 2], dtypes.int32) if base_paddings is None else \
+            convert_to_tensor(base_paddings, dtype=dtypes.int32)
+        more = apply("FloorMod", [0 - (sizes + math_ops.reduce_sum(base, 1)), blocks])
+        return (array_ops.stack([base[:, 0], base[:, 1] + more], 1, name="paddings"),
+                array_ops.stack([array_ops.zeros_like(more), more], 1, name="crops"))
+
+
+def _known(value):
+    """The value as an array when the graph's builder can tell it."""
+    if is_dense(value):
+        value = constant_value(value)
+        return None if value is None else np.asarray(value)
+    return np.asarray([int(v) for v in value] if isinstance(value, TensorShape) else value)
+
+
+def meshgrid(*args, **kwargs):
+    """Coordinates of all points of a grid."""
+    indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
+    if kwargs:
+        raise TypeError(f"'{sorted(kwargs)[0]}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError("indexing parameter must be either 'xy' or 'ij'")
+    with name_scope(name, "meshgrid", args):
+        lines = [array_ops.reshape(convert_to_tensor(a), [-1]) for a in args]
+        sizes = [array_ops.size(line) for line in lines]
+        shapes = [[1] * i + [-1] + [1] * (len(args) - i - 1) for i in range(len(args))]
+        if indexing == "xy" and len(args) > 1:
+            shapes[0], shapes[1], sizes[0], sizes[1] = shapes[1], shapes[0], sizes[1], sizes[0]
+        return [array_ops.broadcast_to(array_ops.reshape(line, shape), array_ops.stack(sizes))
+                for line, shape in zip(lines, shapes)]

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assertions: operations that fail in a step where values are not as they should be. What is known when the node is made is checked
+then."""
+import collections.abc
+
+import numpy as np
+
+from thalweg import dtypes, errors
+from thalweg.graph import graph
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor, group, no_op
+from thalweg.graph.tensor import Tensor
+from thalweg.messages import make_ndarray
+from thalweg.operations import array_ops, math_ops
+
+
+def Assert(condition, data, summarize=None, name=None):  # noqa: N802
+    """An operation that fails where the condition does not hold, and shows `data`."""
+    return apply("Assert", [condition, list(data)], {"summarize": summarize}, name=name or "Assert")
+
+
+def with_dependencies(dependencies, output_tensor, name=None):
+    """output_tensor once the dependencies have run."""
+    with graph.control_dependencies(dependencies):
+        return apply("Identity", [output_tensor], name=name or "control_dependency")
+
+
+def _static(tensor):
+    """The value where it is a constant, else None."""
+    if tensor.op.type != "Const":
+        return None
+    return make_ndarray(tensor.op.get_attr("value"))
+
+
+def _assert(condition, data, summarize, name, message):
+    known = _static(condition)
+    if known is not None and not np.all(known):
+        raise errors.InvalidArgumentError(None, condition.op, message)
+    return Assert(condition, data, summarize, name=name)
+
+
+def _holds(op, words, x, y, static, data, summarize, message, name):
+    with name_scope(name or "assert_" + words[0]):
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
+        a, b = _static(x), _static(y)
+        if a is not None and b is not None and not np.all(static(a, b)):
+            raise errors.InvalidArgumentError(None, x.op, f"{message or ''}\nCondition x {words[1]} y did not hold element-wise: "
+                                                          f"x = {a!r}, y = {b!r}")
+        if data is None:
+            data = [message or "", f"Condition x {words[1]} y did not hold element-wise:", f"x ({x.name}) = ", x,
+                    f"y ({y.name}) = ", y]
+        return Assert(math_ops.reduce_all(op(x, y)), data, summarize)
+
+
+def _operation(name):
+    return lambda x, y: apply(name, [x, y])
+
+
+def assert_equal(x, y, data=None, summarize=None, message=None, name=None):
+    """x == y, element by element."""
+    return _holds(_operation("Equal"), ("equal", "=="), x, y, np.equal, data, summarize, message, name)
+
+
+def assert_none_equal(x, y, data=None, summarize=None, message=None, name=None):
+    """x != y, element by element."""
+    return _holds(_operation("NotEqual"), ("none_equal", "!="), x, y, np.not_equal, data, summarize, message, name)
+
+
+def assert_less(x, y, data=None, summarize=None, message=None, name=None):
+    """x < y, element by element."""
+    return _holds(_operation("Less"), ("less", "<"), x, y, np.less, data, summarize, message, name)
+
+
+def assert_less_equal(x, y, data=None, summarize=None, message=None, name=None):
+    """x <= y, element by element."""
+    return _holds(_operation("LessEqual"), ("less_equal", "<="), x, y, np.less_equal, data, summarize, message, name)
+
+
+def assert_greater(x, y, data=None, summarize=None, message=None, name=None):
+    """x > y, element by element."""
+    return _holds(_operation("Greater"), ("greater", ">"), x, y, np.greater, data, summarize, message, name)
+
+
+def assert_greater_equal(x, y, data=None, summarize=None, message=None, name=None):
+    """x >= y, element by element."""
+    return _holds(_operation("GreaterEqual"), ("greater_equal", ">="), x, y, np.greater_equal, data, summarize, message, name)
+
+
+def assert_negative(x, data=None, summarize=None, message=None, name=None):
+    """x < 0, element by element."""
+    x = convert_to_tensor(x)
+    return assert_less(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_negative")
+
+
+def assert_positive(x, data=None, summarize=None, message=None, name=None):
+    """x > 0, element by element."""
+    x = convert_to_tensor(x)
+    return assert_greater(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_positive")
+
+
+def assert_non_negative(x, data=None, summarize=None, message=None, name=None):
+    """x >= 0, element by element."""
+    x = convert_to_tensor(x)
+    return assert_greater_equal(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_non_negative")
+
+
+def assert_non_positive(x, data=None, summarize=None, message=None, name=None):
+    """x <= 0, element by element."""
+    x = convert_to_tensor(x)
+    return assert_less_equal(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_non_positive")
+
+
+def assert_near(x, y, rtol=None, atol=None, data=None, summarize=None, message=None, name=None):
+    """|x - y| <= atol + rtol * |y|, element by element; both are ten units in the last place by default."""
+    with name_scope(name or "assert_near"):
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
+        small = 10 * np.finfo(x.dtype.as_numpy_dtype).eps
+        relative, absolute = (convert_to_tensor(small if t is None else t, x.dtype) for t in (rtol, atol))
+        near = apply("LessEqual", [apply("Abs", [x - y]), absolute + relative * apply("Abs", [y])])
+        if data is None:
+            data = [message or "", "x and y not equal to tolerance", f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+        return Assert(math_ops.reduce_all(near), data, summarize)
+
+
+def _ranks(x, ranks, good, words, data, summarize, message, name, default_name):
+    """An assertion about the rank; at once where the rank is known."""
+    with name_scope(name or default_name):
+        x = convert_to_tensor(x, name="x")
+        ranks = [convert_to_tensor(r, dtypes.int32) for r in ranks]
+        known = [_static(r) for r in ranks]
+        for value, r in zip(known, ranks):
+            if r.shape.ndims not in (0, None):
+                raise ValueError(f"{message or ''}Rank must be a scalar.")
+            if value is not None and value.ndim != 0:
+                raise ValueError(f"{message or ''}Rank must be a scalar.")
+        if x.shape.ndims is not None and all(v is not None for v in known):
+            if not good(x.shape.ndims, [int(v) for v in known]):
+                raise ValueError(f"{message or ''}.  Tensor {x.name} must have rank {words} {[int(v) for v in known]}.  "
+                                 f"Received rank {x.shape.ndims}, shape {x.shape}")
+            return no_op(name="static_checks_determined_all_ok")
+        rank = array_ops.rank(x)
+        op = {"at least": "GreaterEqual"}.get(words, "Equal")
+        found = [apply(op, [rank, r]) for r in ranks]
+        condition = found[0]
+        for other in found[1:]:
+            condition = apply("LogicalOr", [condition, other])
+        if data is None:
+            data = [message or "", f"Tensor {x.name} must have rank {words}", *ranks, "Received shape: ", array_ops.shape(x)]
+        return Assert(condition, data, summarize)
+
+
+def assert_rank(x, rank, data=None, summarize=None, message=None, name=None):
+    """x has this rank."""
+    return _ranks(x, [rank], lambda r, wanted: r == wanted[0], "of", data, summarize, message, name, "assert_rank")
+
+
+def assert_rank_at_least(x, rank, data=None, summarize=None, message=None, name=None):
+    """x has this rank or a higher one."""
+    return _ranks(x, [rank], lambda r, wanted: r >= wanted[0], "at least", data, summarize, message, name, "assert_rank_at_least")
+
+
+def assert_rank_in(x, ranks, data=None, summarize=None, message=None, name=None):
+    """x has one of these ranks."""
+    return _ranks(x, list(ranks), lambda r, wanted: r in wanted, "in", data, summarize, message, name, "assert_rank_in")
+
+
+def assert_scalar(tensor, name=None, message=None):
+    """The tensor itself, which must be known to be a scalar."""
+    tensor = convert_to_tensor(tensor)
+    if tensor.shape.ndims != 0:
+        raise ValueError(f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}.")
+    return tensor
+
+
+def assert_integer(x, message=None, name=None):
+    """x is of an integer type."""
+    x = convert_to_tensor(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {x.dtype.name}")
+    return no_op("statically_determined_was_integer")
+
+
+def assert_type(tensor, tf_type, message=None, name=None):
+    """The tensor is of this type."""
+    tensor = convert_to_tensor(tensor)
+    if tensor.dtype.base_dtype is not dtypes.as_dtype(tf_type).base_dtype:
+        raise TypeError(f"{message or ''}  {tensor.name} must be of type {dtypes.as_dtype(tf_type).name}, got {tensor.dtype.name}")
+    return no_op("statically_determined_correct_type")
+
+
+def assert_proper_iterable(values):
+    """`values` is a list or the like, no tensor and no string."""
+    if hasattr(values, "dtype") or isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Iterable):
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+
+
+def assert_same_float_dtype(tensors=None, dtype=None):
+    """The one floating type of all the tensors; float32 when there are none."""
+    for tensor in tensors or []:
+        if tensor is None:
+            continue
+        found = convert_to_tensor(tensor).dtype.base_dtype
+        if dtype is not None and found is not dtypes.as_dtype(dtype):
+            raise ValueError(f"Tensor type mismatch: expected {dtypes.as_dtype(dtype).name}, got {found.name}")
+        dtype = found
+    dtype = dtypes.as_dtype(dtype or dtypes.float32)
+    if not dtype.is_floating:
+        raise ValueError(f"Expected floating point type, got {dtype.name}.")
+    return dtype
+
+
+def is_numeric_tensor(tensor):
+    """Whether it is a tensor of numbers."""
+    return isinstance(tensor, Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex)
+
+
+def _differences(x):
+    flat = array_ops.reshape(x, [-1])
+    return flat[1:] - flat[:-1]
+
+
+def is_non_decreasing(x, name=None):
+    """Whether every element is at least the one before it."""
+    steps = _differences(convert_to_tensor(x))
+    return math_ops.reduce_all(apply("LessEqual", [array_ops.zeros([], steps.dtype), steps]), name=name)
+
+
+def is_strictly_increasing(x, name=None):
+    """Whether every element is larger than the one before it."""
+    steps = _differences(convert_to_tensor(x))
+    return math_ops.reduce_all(apply("Less", [array_ops.zeros([], steps.dtype), steps]), name=name)
+
+
+def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+    """The tensor itself; a step in which it has NaN or infinite elements fails."""
+    t = x if t is None else t
+    t = convert_to_tensor(t)
+    return with_dependencies([apply("CheckNumerics", [t], {"message": message if msg is None else msg or ""})], t)
+
+
+def add_check_numerics_ops():
+    """An operation that fails when any tensor of floats of the graph has NaN or infinite elements."""
+    checks = []
+    for op in graph.get_default_graph().get_operations():
+        if op.type in ("Placeholder", "CheckNumerics"):
+            continue
+        for output in op.outputs:
+            if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
+                with graph.control_dependencies(checks[-1:]):
+                    checks.append(apply("CheckNumerics", [output], {"message": f"{output.name}"}).op)
+    return group(*checks)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How classes are taken for each other: confusion matrices."""
+from thalweg import dtypes
+from thalweg.graph import ops
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+
+
+def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
+    """(labels, predictions), without a last dimension of 1 that one has more than the other."""
+    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
+        if labels.shape.ndims is not None and predictions.shape.ndims is not None:
+            difference = predictions.shape.ndims - labels.shape.ndims
+            if difference == expected_rank_diff + 1 and predictions.shape[-1].is_compatible_with(1):
+                predictions = array_ops.squeeze(predictions, [-1])
+            elif difference == expected_rank_diff - 1 and labels.shape[-1].is_compatible_with(1):
+                labels = array_ops.squeeze(labels, [-1])
+        return labels, predictions
+
+
+def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, name=None, weights=None):
+    """How often class i was taken for class j."""
+    with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]) as scope:
+        labels, predictions = remove_squeezable_dimensions(labels, predictions)
+        labels, predictions = math_ops.cast(labels, dtypes.int64), math_ops.cast(predictions, dtypes.int64)
+        if num_classes is None:
+            highest = apply("Maximum", [math_ops.reduce_max(predictions), math_ops.reduce_max(labels)])
+            num_classes = highest + ops.constant(1, dtypes.int64)
+        else:
+            num_classes = math_ops.cast(num_classes, dtypes.int64)
+        places = array_ops.stack([labels, predictions], axis=1)
+        values = array_ops.ones_like(predictions, dtype) if weights is None else math_ops.cast(weights, dtype)
+        return apply("ScatterNd", [places, values, array_ops.stack([num_classes, num_classes])], name=scope)

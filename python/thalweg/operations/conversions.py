@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values as tensors or as what holds several; values of a program's own classes."""
+from thalweg import dtypes
+from thalweg.graph import ops
+from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
+from thalweg.graph.tensor import IndexedSlices
+
+
+def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+    """IndexedSlices as they are, all else as a tensor."""
+    if isinstance(value, IndexedSlices):
+        if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
+            raise ValueError(f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with dtype "
+                             f"{value.dtype.name}: {value}")
+        return value
+    return ops.convert_to_tensor(value, dtype=dtype, name=name)
+
+
+def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+    """A SparseTensor of a sparse value, all else as a tensor."""
+    if isinstance(value, SparseTensorValue):
+        value = SparseTensor.from_value(value)
+    if isinstance(value, SparseTensor):
+        if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
+            raise RuntimeError(f"Sparse dtype: requested = {dtypes.as_dtype(dtype).name}, actual = {value.dtype.name}")
+        return value
+    return ops.convert_to_tensor(value, dtype=dtype, name=name)
+
+
+def register_tensor_conversion_function(base_type, conversion_func, priority=100):
+    """Values of a class become tensors by conversion_func(value, dtype=None, name=None, as_ref=False)."""
+    kinds = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not all(isinstance(kind, type) for kind in kinds):
+        raise TypeError("base_type must be a type or a tuple of types.")
+    if not callable(conversion_func):
+        raise TypeError("conversion_func must be callable.")
+    for kind in kinds:
+        try:
+            kind._as_tensor = lambda self: conversion_func(self, dtype=None, name=None, as_ref=False)
+        except TypeError:
+            raise TypeError("Cannot register conversions for Python numeric types and NumPy scalars and arrays, nor for "
+                            f"classes that cannot be changed: {kind}") from None

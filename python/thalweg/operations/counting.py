@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often values are there."""
+from thalweg import dtypes
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+
+
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32):
+    """How often each number from 0 on occurs, or the sums of the weights of each."""
+    with name_scope(None, "bincount"):
+        arr = convert_to_tensor(arr, dtype=dtypes.int32, name="arr")
+        present = apply("Greater", [math_ops.reduce_prod(array_ops.shape(arr)), 0])
+        size = math_ops.cast(present, dtypes.int32) * (math_ops.reduce_max(arr) + 1)
+        if minlength is not None:
+            size = apply("Maximum", [convert_to_tensor(minlength, dtype=dtypes.int32, name="minlength"), size])
+        if maxlength is not None:
+            size = apply("Minimum", [convert_to_tensor(maxlength, dtype=dtypes.int32, name="maxlength"), size])
+        weights = constant([], dtype) if weights is None else convert_to_tensor(weights, name="weights")
+        return apply("Bincount", [arr, size, weights])
+
+
+def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
+    """The number of the bin of each value; those outside the range are in the first and the last."""
+    with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
+        values = convert_to_tensor(values, name="values")
+        low_high = convert_to_tensor(value_range, name="value_range")
+        bins = convert_to_tensor(nbins, dtype=dtypes.int32, name="nbins")
+        share = apply("TruncateDiv" if values.dtype.is_integer else "RealDiv", [values - low_high[0], low_high[1] - low_high[0]])
+        places = apply("Floor", [math_ops.cast(bins, share.dtype) * share]) if not share.dtype.is_integer else \
+            math_ops.cast(bins, share.dtype) * share
+        last = math_ops.cast(bins - 1, dtypes.int32)
+        return math_ops.cast(apply("Minimum", [apply("Maximum", [math_ops.cast(places, dtypes.int32), 0]), last]), dtype)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients written in Python: custom_gradient, RegisterGradient, Graph.gradient_override_map.
+
+The core differentiates between such operations; where it meets one it stops, the function is asked, and it goes on from the
+operation's inputs.
+"""
+import functools
+
+from thalweg import nest
+from thalweg.graph import graph as graph_module
+from thalweg.graph.ops import apply, convert_to_tensor, densify
+from thalweg.graph.tensor import IndexedSlices
+
+_registered = {}  # operation or name of an override -> function of the operation and its incoming gradients; None: none
+
+
+class _Node:
+    """An operation, or what a function has built, with the function that gives its gradient."""
+
+    def __init__(self, inputs, outputs, function):
+        self.inputs, self.outputs, self.function = inputs, outputs, function
+
+
+class RegisterGradient:
+    """@RegisterGradient("Name") on function(op, *grads): the gradient of operations of that type, or of those made under
+    gradient_override_map({type: "Name"})."""
+
+    def __init__(self, op_type):
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string")
+        self._op_type = op_type
+
+    def __call__(self, f):
+        if self._op_type in _registered:
+            raise KeyError(f"Registering two gradient with name '{self._op_type}'!")
+        _registered[self._op_type] = f
+        return f
+
+
+def NoGradient(op_type):  # noqa: N802
+    """Operations of this type have no gradient."""
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    _registered[op_type] = None
+
+
+NotDifferentiable = NoGradient
+
+
+def custom_gradient(f):
+    """A function that gives (result, gradient function): gradients through the result ask that function."""
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        tensors = [apply("Identity", [convert_to_tensor(a)]) for a in args]
+        result, gradient = f(*tensors, **kwargs)
+        outputs = [apply("Identity", [convert_to_tensor(r)]) for r in nest.flatten(result)]
+        graph = graph_module.get_default_graph()
+        node = _Node(tensors, outputs, gradient)
+        for output in outputs:
+            graph.__dict__.setdefault("_custom_nodes", {})[output.op._id] = node
+        return nest.pack_sequence_as(result, outputs)
+    return decorated
+
+
+def between(graph, ys):
+    """The nodes with gradients of their own that ys depend on, those nearest to ys first."""
+    custom, overridden = graph.__dict__.get("_custom_nodes", {}), graph.__dict__.get("_overridden", {})
+    if not custom and not overridden and not _registered:
+        return []
+    seen, found, pending = set(), {}, [y.op for y in ys]
+    while pending:
+        op = pending.pop()
+        if op._id in seen:
+            continue
+        seen.add(op._id)
+        node = custom.get(op._id)
+        if node is None:
+            function = _registered.get(overridden.get(op._id, op.type), 0)
+            if op._id in overridden and function == 0:
+                raise LookupError(f"No gradient registered under the name {overridden[op._id]!r}")
+            if function != 0:
+                node = _Node(list(op.inputs), list(op.outputs), functools.partial(function, op) if function else None)
+        if node is not None:
+            found[id(node)] = (max(o.op._id for o in node.outputs), node)
+        # A loop that is still being built has merges without their second input.
+        pending += [i.op for i in (op.inputs if node is None else node.inputs) if i is not None]
+    return [node for _, node in sorted(found.values(), key=lambda pair: -pair[0])]
+
+
+def _added(gradients):
+    gradients = [g for g in gradients if g is not None]
+    if len(gradients) < 2:
+        return gradients[0] if gradients else None
+    return apply("AddN", [[densify(g) if isinstance(g, IndexedSlices) else g for g in gradients]])
+
+
+def through(nodes, ys, sources, given, stops, differentiate):
+    """As differentiate(ys, sources, given, stops), around the nodes."""
+    outputs = [o for node in nodes for o in node.outputs]
+    targets, stops = [*sources, *outputs], [*stops, *outputs]
+    collected = [[g] for g in differentiate(ys, targets, given, stops)]
+    first = len(sources)
+    for node in nodes:
+        incoming = [_added(collected[first + i]) for i in range(len(node.outputs))]
+        first += len(node.outputs)
+        if node.function is None or all(g is None for g in incoming):
+            continue
+        incoming = [apply("ZerosLike", [o]) if g is None else g for g, o in zip(incoming, node.outputs)]
+        found = node.function(*incoming)
+        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        if len(found) != len(node.inputs):
+            raise ValueError(f"A gradient function gave {len(found)} gradients for {len(node.inputs)} inputs")
+        pairs = [(x, convert_to_tensor(g)) for x, g in zip(node.inputs, found) if g is not None]
+        if pairs:
+            more = differentiate([x for x, _ in pairs], targets, [g for _, g in pairs], stops)
+            for have, gradient in zip(collected, more):
+                have.append(gradient)
+    return [_added(g) for g in collected[:len(sources)]]

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gradients, clipping, and IndexedSlices as dense tensors."""
+import enum
+import warnings
+
+from thalweg.graph import ops
+from thalweg.graph.graph import name_scope, site
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.tensor import IndexedSlices, Tensor
+from thalweg.operations import array_ops, custom_gradients
+from thalweg.operations.math_ops import reduce_sum
+
+
+class AggregationMethod:
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+class UnconnectedGradients(enum.Enum):
+    NONE = "none"
+    ZERO = "zero"
+
+
+def _how_unconnected(value):
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}") from None
+
+
+def _source(x):
+    """What the core differentiates for: of a variable, the variable itself."""
+    return x._ref_tensor if hasattr(x, "_ref_tensor") else convert_to_tensor(x)
+
+
+def _differentiable(ys, given):
+    """Those of the ys, with their incoming gradients, that are real or complex numbers; TF1 warns of the others."""
+    kept = [i for i, y in enumerate(ys) if y.dtype.is_floating or y.dtype.is_complex or y.dtype.base_dtype.name == "resource"]
+    for i, y in enumerate(ys):
+        if i not in kept:
+            warnings.warn(f"The dtype of the target tensor must be floating (e.g. tf.float32) when calling gradients, got "
+                          f"{y.dtype!r}", stacklevel=3)
+        elif y.dtype.is_complex and (not given or given[i] is None):
+            raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
+    return [ys[i] for i in kept], [given[i] for i in kept] if given else []
+
+
+def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
+              aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE, *,
+              explain_unconnected=False):
+    """The derivative of sum(ys) for each of xs: None for one that ys do not depend on, or, with `explain_unconnected`, an
+    error that shows where the path breaks."""
+    unconnected_gradients = _how_unconnected(unconnected_gradients)
+    ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    ys = [convert_to_tensor(y) for y in ys]
+    sources = [_source(x) for x in xs]
+    stops = [] if stop_gradients is None else stop_gradients if isinstance(stop_gradients, (list, tuple)) else [stop_gradients]
+    given = []
+    if grad_ys is not None:
+        grad_ys = grad_ys if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+        if len(grad_ys) != len(ys):
+            raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
+        given = [None if g is None else convert_to_tensor(g, dtype=y.dtype.base_dtype) for g, y in zip(grad_ys, ys)]
+    ys, given = _differentiable(ys, given)
+    if not ys:
+        return [None if unconnected_gradients == UnconnectedGradients.NONE else apply("ZerosLike", [x]) for x in xs]
+    g = ys[0].graph
+    g._check_not_finalized()
+    scope = g.unique_name(name)
+
+    def differentiate(ys, xs, given, stops, scope):
+        first = g._num_nodes()
+        found = g._gradients(ys, xs, given, stops, not explain_unconnected, bool(colocate_gradients_with_ops), scope,
+                             site())
+        g._adopt(first, scope + "/")
+        return [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
+    stops = [_source(s) for s in stops]
+    nodes = custom_gradients.between(g, ys)
+    if nodes:
+        with name_scope(scope + "/"):
+            made = custom_gradients.through(nodes, ys, sources, given, stops,
+                                            lambda *args: differentiate(*args, g.unique_name("part")))
+    else:
+        made = differentiate(ys, sources, given, stops, scope)
+    if UnconnectedGradients.ZERO == unconnected_gradients:
+        with name_scope(scope + "/"):
+            made = [apply("ZerosLike", [x]) if m is None else m for m, x in zip(made, xs)]
+    return made
+
+
+def _norms(tensors):
+    halves = [apply("L2Loss", [t.values if isinstance(t, IndexedSlices) else t]) for t in tensors if t is not None]
+    total = reduce_sum(apply("Pack", [halves], {"axis": 0}))
+    return apply("Sqrt", [apply("Mul", [total, ops.constant(2.0, total.dtype.base_dtype)])])
+
+
+def global_norm(t_list, name=None):
+    """The square root of the sum of squares of all elements."""
+    with name_scope(name, "global_norm", t_list) as scope:
+        return apply("Identity", [_norms(t_list)], name=scope)
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """(The tensors scaled so that their common norm is at most clip_norm, the norm as it was.)"""
+    if not isinstance(t_list, (list, tuple)) or isinstance(t_list, str):
+        raise TypeError("t_list should be a sequence")
+    norm = global_norm(t_list) if use_norm is None else use_norm
+    with name_scope(name, "clip_by_global_norm", list(t_list) + [clip_norm]):
+        one = ops.constant(1.0, norm.dtype.base_dtype)
+        limit = convert_to_tensor(clip_norm, dtype=norm.dtype.base_dtype)
+        # A norm that is not finite makes every value NaN, so that it is noticed.
+        inverse = apply("RealDiv", [one, norm])
+        scale = limit * apply("Minimum", [inverse, apply("RealDiv", [one, limit])])
+        scale = apply("Select", [apply("IsFinite", [norm]), scale, norm - norm])
+        clipped = []
+        for t in t_list:
+            if t is None:
+                clipped.append(None)
+            elif isinstance(t, IndexedSlices):
+                clipped.append(IndexedSlices(t.values * scale, t.indices, t.dense_shape))
+            else:
+                clipped.append(apply("Mul", [t, scale]))
+        return clipped, norm
+
+
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """Values below the minimum and above the maximum become these."""
+    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
+        values = t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
+        kind = values.dtype.base_dtype
+        low = apply("Minimum", [values, _as(clip_value_max, kind)])
+        clipped = apply("Maximum", [low, _as(clip_value_min, kind)], name=scope)
+        return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped
+
+
+def clip_by_average_norm(t, clip_norm, name=None):
+    """Scaled so that the norm divided by the number of elements is at most clip_norm."""
+    with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
+        t = convert_to_tensor(t)
+        limit = _as(clip_norm, t.dtype.base_dtype)
+        inverse = apply("Rsqrt", [reduce_sum(t * t)])
+        share = inverse * apply("Cast", [array_ops.size(t)], {"DstT": t.dtype.base_dtype})
+        return apply("Mul", [t * limit, apply("Minimum", [share, apply("RealDiv", [_as(1.0, limit.dtype), limit])])],
+                     name=scope)
+
+
+def _as(value, dtype):
+    return value if isinstance(value, Tensor) else convert_to_tensor(value, dtype=dtype)
+
+
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """Scaled so that the norm is at most clip_norm."""
+    with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
+        values = t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
+        limit = _as(clip_norm, values.dtype.base_dtype)
+        squares = reduce_sum(values * values, axes, keepdims=True)
+        positive = apply("Greater", [squares, ops.constant(0, values.dtype.base_dtype)])
+        safe = apply("Select", [positive, squares, apply("OnesLike", [squares])])
+        norm = apply("Select", [positive, apply("Sqrt", [safe]), squares])
+        clipped = apply("RealDiv", [values * limit, apply("Maximum", [norm, limit])], name=scope)
+        return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Means, deviations and norms over several operations; polynomials."""
+from thalweg import dtypes
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.operations import array_ops, math_ops
+
+
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """The mean of squared distances from the mean."""
+    with name_scope(name or "reduce_variance"):
+        x = convert_to_tensor(input_tensor)
+        distances = apply("Sub", [x, math_ops.reduce_mean(x, axis, keepdims=True)])
+        return math_ops.reduce_mean(apply("Square", [distances]), axis, keepdims=keepdims)
+
+
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """The square root of the variance."""
+    with name_scope(name or "reduce_std"):
+        return apply("Sqrt", [reduce_variance(input_tensor, axis, keepdims)])
+
+
+def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+    """The square root of the sum of squares."""
+    x = convert_to_tensor(input_tensor)
+    axis = array_ops.reshape(apply("Range", [0, array_ops.rank(x), 1]), [-1]) if axis is None else axis
+    return apply("EuclideanNorm", [x, axis], {"keep_dims": keepdims}, name)
+
+
+def reciprocal_no_nan(x, name=None):
+    """1 / x, and 0 where x is 0."""
+    with name_scope(name, "reciprocal_no_nan", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        return apply("DivNoNan", [constant(1, x.dtype.base_dtype, name="one"), x], name=scope)
+
+
+def polyval(coeffs, x, name=None):
+    """The polynomial of these coefficients, the highest first, at x."""
+    with name_scope(name, "polyval", [*coeffs, x] if isinstance(coeffs, (list, tuple)) else [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        if len(coeffs) < 1:
+            return array_ops.zeros_like(x, name=scope)
+        coeffs = [convert_to_tensor(c, dtype=x.dtype.base_dtype, name=f"coeff_{i}") for i, c in enumerate(coeffs)]
+        p = coeffs[0]
+        for c in coeffs[1:]:
+            p = c + p * x
+        return p
+
+
+def lbeta(x, name=None):
+    """The logarithm of the absolute value of the beta function, reduced along the last dimension."""
+    with name_scope(name, "lbeta", [x]):
+        x = convert_to_tensor(x, name="x")
+        products = math_ops.reduce_sum(apply("Lgamma", [x]), [-1])
+        return apply("Sub", [products, apply("Lgamma", [math_ops.reduce_sum(x, [-1])])])
+
+
+# ---- segments ----
+def _counts(segment_ids, num_segments, like):
+    """How many rows each segment has, 1 at least, in a shape that divides sums of `like`."""
+    ids = convert_to_tensor(segment_ids)
+    ones = array_ops.ones_like(ids, dtype=like.dtype.base_dtype)
+    counts = math_ops.unsorted_segment_sum(ones, ids, num_segments)
+    more = array_ops.rank(like) - array_ops.rank(ids)
+    shape = array_ops.concat([array_ops.shape(counts), array_ops.fill(array_ops.reshape(more, [1]), 1)], 0)
+    return apply("Maximum", [array_ops.reshape(counts, shape), constant(1, like.dtype.base_dtype)])
+
+
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """The mean of the rows of each segment."""
+    with name_scope(name, "UnsortedSegmentMean"):
+        data = convert_to_tensor(data)
+        return math_ops.unsorted_segment_sum(data, segment_ids, num_segments) / _counts(segment_ids, num_segments, data)
+
+
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """The sum of the rows of each segment over the square root of how many there are."""
+    with name_scope(name, "UnsortedSegmentSqrtN"):
+        data = convert_to_tensor(data)
+        return math_ops.unsorted_segment_sum(data, segment_ids, num_segments) / apply(
+            "Sqrt", [_counts(segment_ids, num_segments, data)])
+
+
+# ---- random values that depend on their seed alone ----
+def _stateless(op, default, shape, seed, dtype, name, scale):
+    with name_scope(name, default, [shape, seed]):
+        values = apply(op, [array_ops._shape_argument(shape), seed], {"dtype": dtype})
+        return scale(values)
+
+
+def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
+    """Uniform values between minval and maxval: the same for the same two seeds."""
+    dtype = dtypes.as_dtype(dtype)
+    if dtype not in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
+        raise ValueError(f"Invalid dtype {dtype}")
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {dtype}")
+        maxval = 1
+    with name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]):
+        low, high = (convert_to_tensor(v, dtype=dtype, name=n) for v, n in ((minval, "min"), (maxval, "max")))
+        if dtype.is_integer:
+            return apply("StatelessRandomUniformInt", [array_ops._shape_argument(shape), seed, low, high])
+        values = apply("StatelessRandomUniform", [array_ops._shape_argument(shape), seed], {"dtype": dtype})
+        return values * (high - low) + low
+
+
+def stateless_random_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+    """Normal values: the same for the same two seeds."""
+    return _stateless("StatelessRandomNormal", "stateless_random_normal", shape, seed, dtype, name,
+                      lambda values: values * convert_to_tensor(stddev, dtype=dtype) + convert_to_tensor(mean, dtype=dtype))
+
+
+def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+    """Normal values within two standard deviations: the same for the same two seeds."""
+    return _stateless("StatelessTruncatedNormal", "stateless_truncated_normal", shape, seed, dtype, name,
+                      lambda values: values * convert_to_tensor(stddev, dtype=dtype) + convert_to_tensor(mean, dtype=dtype))
+
+
+def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
+    """Class numbers drawn for each row: the same for the same two seeds."""
+    with name_scope(name, "stateless_categorical", [logits, seed]):
+        return apply("StatelessMultinomial", [logits, num_samples, seed], {"output_dtype": dtype})

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strings: where TF1's arguments are not the operation's."""
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.base.renamed_arguments import deprecated_argument_lookup
+from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.sparse_tensor import SparseTensor
+from thalweg.operations.array_ops import expand_dims, rank
+from thalweg.operations.math_ops import range_
+
+
+def _needed(name, value):
+    if value is None:
+        raise ValueError(f"{name} is required.")
+    return value
+
+
+def string_join(inputs, separator="", name=None):
+    """The strings of several tensors, one after the other."""
+    return apply("StringJoin", [list(inputs)], {"separator": separator}, name=name)
+
+
+def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, reduction_indices=None, keepdims=None):
+    """Strings joined along dimensions, in the order in which they are given."""
+    inputs = convert_to_tensor(inputs, dtypes.string)
+    axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
+    if axis is None:
+        rank = inputs.shape.ndims
+        axis = np.arange(rank - 1, -1, -1, dtype=np.int32) if rank is not None else _dimensions_backwards(inputs)
+    keep = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
+    return apply("ReduceJoin", [inputs, axis], {"keep_dims": bool(keep), "separator": separator}, name=name)
+
+
+def _dimensions_backwards(inputs):
+    return range_(rank(inputs) - 1, -1, -1)
+
+
+def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type="SparseTensor", name=None):
+    """The parts of the strings of a vector between any of the bytes of `delimiter`, as a SparseTensor."""
+    sep = deprecated_argument_lookup("sep", sep, "delimiter", delimiter)
+    _only_sparse("tf.string_split", result_type)
+    parts = apply("StringSplit", [source, " " if sep is None else sep], {"skip_empty": skip_empty}, name=name)
+    return _sparse_of(parts)
+
+
+def split(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None):  # noqa: A002
+    """The parts of strings between separators, or between white space, as a SparseTensor."""
+    _only_sparse("tf.strings.split", result_type)
+    source = convert_to_tensor(_needed("input", deprecated_argument_lookup("input", input, "source", source)), dtypes.string)
+    if source.shape.ndims == 0:
+        source = expand_dims(source, 0)
+    return _sparse_of(apply("StringSplitV2", [source, "" if sep is None else sep], {"maxsplit": maxsplit}, name=name))
+
+
+def _only_sparse(what, result_type):
+    if result_type != "SparseTensor":
+        raise NotImplementedError(f"{what} gives SparseTensors; result_type={result_type!r} is not implemented")
+
+
+def _sparse_of(parts):
+    indices, values, shape = parts
+    indices.set_shape([None, 2])
+    shape.set_shape([2])
+    return SparseTensor(indices, values, shape)
+
+
+def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None, input=None):  # noqa: A002
+    """The numbers that strings spell."""
+    text = _needed("string_tensor", deprecated_argument_lookup("string_tensor", string_tensor, "input", input))
+    return apply("StringToNumber", [text], {"out_type": out_type}, name=name)
+
+
+def string_to_hash_bucket(string_tensor=None, num_buckets=None, name=None, input=None):  # noqa: A002
+    """A number below num_buckets for every string."""
+    text = _needed("string_tensor", deprecated_argument_lookup("string_tensor", string_tensor, "input", input))
+    return apply("StringToHashBucket", [text], {"num_buckets": _needed("num_buckets", num_buckets)}, name=name)
+
+
+def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):  # noqa: A002
+    """The bytes of strings of one length read as numbers."""
+    data = _needed("input_bytes", deprecated_argument_lookup("input_bytes", input_bytes, "bytes", bytes))
+    attrs = {"out_type": _needed("out_type", out_type), "little_endian": little_endian}
+    return apply("DecodeRaw", [data], attrs, name=name)
+
+
+def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
+    """A template with the values of tensors in the places of its placeholders."""
+    inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if template.count(placeholder) != len(inputs):
+        raise ValueError(f"{len(inputs)} placeholder(s) in template does not match {template.count(placeholder)} tensor(s) in "
+                         "inputs")
+    attrs = {"template": template, "placeholder": placeholder, "summarize": summarize}
+    return apply("StringFormat", [inputs], attrs, name=name)

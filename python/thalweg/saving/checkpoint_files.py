@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of checkpoints: which there are, how old, and the file "checkpoint" that tells the newest."""
+import glob
+import os
+import re
+import time
+
+from thalweg import _core, errors, messages
+from thalweg.saving.meta_graph import write_bytes
+
+
+def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
+                                    all_model_checkpoint_timestamps=None, last_preserved_timestamp=None):
+    """What the file "checkpoint" of a directory says of these checkpoints, by paths from that directory."""
+    paths = list(all_model_checkpoint_paths or [])
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+    if all_model_checkpoint_timestamps and len(all_model_checkpoint_timestamps) != len(paths):
+        raise ValueError("Checkpoint timestamps, if provided, must match the number of checkpoint paths (got "
+                         f"{len(paths)} paths and {len(all_model_checkpoint_timestamps)} timestamps)")
+
+    def relative(path):
+        return path if os.path.isabs(path) or not os.path.isabs(save_dir) and not path.startswith(save_dir) else \
+            os.path.relpath(path, save_dir)
+    if not os.path.isabs(save_dir):
+        paths = [relative(p) for p in paths]
+        model_checkpoint_path = relative(model_checkpoint_path)
+    made = messages.CheckpointState(model_checkpoint_path=model_checkpoint_path)
+    made.all_model_checkpoint_paths.extend(paths)
+    if all_model_checkpoint_timestamps:
+        made.all_model_checkpoint_timestamps.extend(all_model_checkpoint_timestamps)
+    if last_preserved_timestamp is not None:
+        made.last_preserved_timestamp = last_preserved_timestamp
+    return made
+
+
+def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
+                            all_model_checkpoint_timestamps=None, last_preserved_timestamp=None):
+    """Writes the file "checkpoint" of a directory."""
+    if latest_filename and latest_filename == model_checkpoint_path:
+        raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state.")
+    made = generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths,
+                                           all_model_checkpoint_timestamps, last_preserved_timestamp)
+    path = os.path.join(save_dir, latest_filename or "checkpoint")
+    write_bytes(path + ".tmp", str(made).encode())
+    os.replace(path + ".tmp", path)
+
+
+def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta"):
+    """Removes the files of a checkpoint."""
+    folder = os.path.dirname(checkpoint_prefix) or "."
+    base = os.path.basename(checkpoint_prefix)
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if name in (f"{base}.index", f"{base}.{meta_graph_suffix}") or name.startswith(f"{base}.data-") or name == base:
+            os.remove(os.path.join(folder, name))
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes):
+    """When each of the checkpoints was written, in seconds; those that are not there are left out."""
+    times = []
+    for prefix in checkpoint_prefixes:
+        for path in (prefix + ".index", prefix):
+            if os.path.exists(path):
+                times.append(os.stat(path).st_mtime)
+                break
+    return times
+
+
+def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+    """Each newest checkpoint of a directory as it comes; ends when there was none for `timeout` seconds and timeout_fn, if
+    given, says so too."""
+    last = None
+    while True:
+        begin, found = time.time(), latest_checkpoint(checkpoint_dir)
+        while found is None or found == last:
+            if timeout is not None and time.time() - begin > timeout:
+                break
+            time.sleep(min(1.0, timeout) if timeout is not None else 1.0)
+            found = latest_checkpoint(checkpoint_dir)
+        if found is None or found == last:
+            if timeout_fn is None or timeout_fn():
+                return
+            continue
+        started, last = time.time(), found
+        yield found
+        time.sleep(max(0.0, min_interval_secs - (time.time() - started)))
+
+
+def checkpoint_exists(checkpoint_prefix):
+    """Whether there is a checkpoint of this name: an index, or files of format V1 that the name, a pattern, matches."""
+    checkpoint_prefix = os.fsdecode(checkpoint_prefix)
+    return os.path.exists(checkpoint_prefix + ".index") or bool(glob.glob(checkpoint_prefix))
+
+
+def latest_checkpoint(checkpoint_dir, latest_filename=None):
+    """The newest checkpoint of a directory, or None."""
+    if latest_filename and latest_filename != "checkpoint":
+        state = get_checkpoint_state(checkpoint_dir, latest_filename)
+        return state.model_checkpoint_path if state and checkpoint_exists(state.model_checkpoint_path) else None
+    try:
+        path = _core.Saver.latest_checkpoint(os.fsdecode(checkpoint_dir)).decode()
+    except errors.NotFoundError:
+        return None
+    return path if checkpoint_exists(path) else None
+
+
+class CheckpointState:
+    """What the file "checkpoint" says."""
+
+    def __init__(self, model_checkpoint_path, all_model_checkpoint_paths):
+        self.model_checkpoint_path, self.all_model_checkpoint_paths = model_checkpoint_path, all_model_checkpoint_paths
+
+
+def get_checkpoint_state(checkpoint_dir, latest_filename=None):
+    """What the file "checkpoint" of a directory says, or None."""
+    checkpoint_dir = os.fsdecode(checkpoint_dir)
+    path = os.path.join(checkpoint_dir, latest_filename or "checkpoint")
+    try:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+    except OSError:
+        return None
+
+    def paths(field):
+        found = re.findall(rf'^{field}: "(.*)"$', text, re.MULTILINE)
+        return [os.path.join(checkpoint_dir, p) for p in found]  # an absolute path stays
+    newest = paths("model_checkpoint_path")
+    return CheckpointState(newest[0], paths("all_model_checkpoint_paths")) if newest else None

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints without a session: what is in them, and variables that start from them."""
+import collections
+import os
+
+from thalweg import _core, dtypes, errors
+from thalweg.graph import graph, ops
+from thalweg.saving.checkpoint_files import latest_checkpoint
+from thalweg.variables import variable_scopes
+
+
+class CheckpointReader:
+    """NewCheckpointReader("dir/model-10").get_tensor("weights"): what the core's reader finds, of either format."""
+
+    def __init__(self, filepattern):
+        self._core = _core.Checkpoint(os.fsdecode(filepattern))
+        self._tensors = self._core.tensors()
+        self._index = {row[0]: i for i, row in enumerate(self._tensors)}
+
+    def has_tensor(self, tensor_str):
+        return tensor_str in self._index
+
+    def get_variable_to_shape_map(self):
+        """{name: shape as a list}"""
+        return {name: list(shape) for name, _, shape in self._tensors}
+
+    def get_variable_to_dtype_map(self):
+        """{name: DType}"""
+        return {name: dtypes.as_dtype(kind) for name, kind, _ in self._tensors}
+
+    def debug_string(self):
+        """A line for each tensor, as bytes."""
+        lines = [f"{name} (DT_{dtypes.as_dtype(kind).name.upper()}) {shape}\n" for name, kind, shape in self._tensors]
+        return "".join(lines).encode(errors="surrogateescape")
+
+    def get_tensor(self, tensor_str):
+        """The value of a variable, put together where it was saved in slices; DataLossError where it is damaged."""
+        index = self._index.get(tensor_str)
+        if index is None:
+            raise errors.NotFoundError(None, None, f"Key {tensor_str} not found in checkpoint")
+        return self._core.read(index)
+
+
+def NewCheckpointReader(filepattern):  # noqa: N802
+    """Reads a checkpoint."""
+    return CheckpointReader(filepattern)
+
+
+def _found(ckpt_dir_or_file):
+    ckpt_dir_or_file = os.fsdecode(ckpt_dir_or_file)
+    if os.path.isdir(ckpt_dir_or_file):
+        found = latest_checkpoint(ckpt_dir_or_file)
+        if found is None:
+            raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {ckpt_dir_or_file}")
+        return found
+    return ckpt_dir_or_file
+
+
+def load_checkpoint(ckpt_dir_or_file):
+    """A reader of a checkpoint, or of the newest one of a directory."""
+    return CheckpointReader(_found(ckpt_dir_or_file))
+
+
+def load_variable(ckpt_dir_or_file, name):
+    """The value of a variable; the name may end with :0."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file):
+    """[(name, shape)] of all variables."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
+    """Variables start with what a checkpoint holds: {name there: variable, its parts or name, "scope/": "other scope/"}."""
+    path = _found(ckpt_dir_or_file)
+    reader = CheckpointReader(path)
+    known = {name: v for name, v in variable_scopes._store().variables.items() if isinstance(name, str)}
+    for theirs, ours in sorted(assignment_map.items(), key=lambda item: item[0]):
+        variable = _variable_or_parts(ours, known)
+        if variable is not None:
+            if not reader.has_tensor(theirs):
+                raise ValueError(f"Tensor {theirs} is not found in {path} checkpoint {reader.get_variable_to_shape_map()}")
+            _start_from(reader, path, theirs, variable)
+            continue
+        scope = ours.rpartition("/")[0]
+        if not theirs.endswith("/"):
+            raise ValueError(f"Assignment map with scope only name {scope} should map to scope only {theirs}. Should be "
+                             "'scope/': 'other_scope/'.")
+        within = {name.partition("/part_")[0] for name in known if not scope or name.startswith(scope + "/")}
+        for name in sorted(within):
+            rest = name[len(scope):] if ours == "/" else name[len(scope) + 1:]
+            full = (rest if theirs == "/" else theirs + rest).removesuffix("/")
+            if not reader.has_tensor(full):
+                raise ValueError(f"Tensor {full} ({name[len(scope) + 1:]} in {theirs}) is not found in {ckpt_dir_or_file} checkpoint")
+            _start_from(reader, path, full, _variable_or_parts(name, known))
+
+
+def _variable_or_parts(given, known):
+    """The variable, or the list of the parts of one, that is given itself or by its name; None where there is none."""
+    if hasattr(given, "_get_variable_list"):
+        return given._get_variable_list()
+    if not isinstance(given, str):
+        return given
+    if given in known:
+        return known[given]
+    parts = []
+    while f"{given}/part_{len(parts)}" in known:
+        parts.append(known[f"{given}/part_{len(parts)}"])
+    return parts or None
+
+
+def _start_from(reader, path, name, variable):
+    """The initializer of a variable, or of each part of one, gives what the checkpoint has under a name."""
+    shape = reader.get_variable_to_shape_map()[name]
+    if not isinstance(variable, (list, tuple)):
+        if not variable.shape.is_compatible_with(shape):
+            raise ValueError(f"Shape of variable {variable.name} ({variable.shape}) doesn't match with shape of tensor {name} "
+                             f"({shape}) from checkpoint reader.")
+        _start_with(path, name, variable, "", shape)
+        return
+    for part in variable:
+        info, first = part._save_slice_info, variable[0]._save_slice_info
+        if info.full_name != first.full_name:
+            raise ValueError(f"Slices must all be from the same tensor: {first.full_name} != {info.full_name}")
+        _start_with(path, name, part, info.spec, part.shape)
+
+
+def _start_with(path, name, variable, slice_spec, shape):
+    kind = variable.dtype.base_dtype
+    with variable.graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
+        value = ops.apply("RestoreV2", [path, [name], [slice_spec]], {"dtypes": [kind]})[0]
+        value.set_shape(shape)
+        variable._initial_value = value
+        if variable._resource:
+            variable._initializer = ops.apply("AssignVariableOp", [variable.handle, value])
+        else:
+            variable._initializer = ops.apply("Assign", [variable._ref_tensor, value]).op
+
+
+class VocabInfo(collections.namedtuple("VocabInfo", "new_vocab new_vocab_size num_oov_buckets old_vocab old_vocab_size "
+                                                    "backup_initializer axis")):
+    """How the rows (axis 0) or columns (axis 1) of a variable stand for the lines of a vocabulary, now and in a checkpoint."""
+
+    def __new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size=-1, backup_initializer=None, axis=0):
+        if axis not in (0, 1):
+            raise ValueError(f"The only supported values for the axis argument are 0 and 1.  Provided axis: {axis}")
+        return super().__new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size, backup_initializer, axis)
+
+
+def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None):
+    """Variables start with what a checkpoint holds under their names, or under those that `var_name_to_prev_var_name` gives.
+    `vars_to_warm_start`: a pattern of names of trainable variables, a list of patterns for all, or of variables; None: none."""
+    if var_name_to_vocab_info:
+        raise NotImplementedError("a warm start with another vocabulary (var_name_to_vocab_info) is not there yet")
+    if vars_to_warm_start is None:
+        chosen = []
+    elif isinstance(vars_to_warm_start, str):
+        chosen = graph.get_collection(graph.GraphKeys.TRAINABLE_VARIABLES, vars_to_warm_start)
+    elif not isinstance(vars_to_warm_start, list):
+        raise ValueError(f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(vars_to_warm_start)}")
+    elif all(isinstance(v, str) for v in vars_to_warm_start):
+        chosen = [v for pattern in vars_to_warm_start for v in graph.get_collection(graph.GraphKeys.GLOBAL_VARIABLES, pattern)]
+    else:
+        chosen = [part for v in vars_to_warm_start for part in (v if isinstance(v, list) or hasattr(v, "_get_variable_list") else [v])]
+        if not all(hasattr(v, "_save_slice_info") for v in chosen):
+            raise ValueError("If `vars_to_warm_start` is a list, it must be all `Variable` or all `str`.  Given types are "
+                             f"{[type(v) for v in vars_to_warm_start]}")
+    grouped = {}
+    for v in dict.fromkeys(chosen):
+        info = v._save_slice_info
+        grouped.setdefault(info.full_name if info else v.op.name, []).append(v)
+    previous = dict(var_name_to_prev_var_name or {})
+    unknown = sorted(set(previous) - set(grouped))
+    if unknown:
+        raise ValueError("You provided the following variables in var_name_to_prev_var_name that were not used: "
+                         f"{unknown}.  Perhaps you misspelled them?  Here is the list of viable variable names: {sorted(grouped)}")
+    init_from_checkpoint(ckpt_to_initialize_from, {previous.get(name, name): vs if vs[0]._save_slice_info else vs[0]
+                                                   for name, vs in grouped.items()})

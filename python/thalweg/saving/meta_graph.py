@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MetaGraphDef: a graph with its collections, as files beside checkpoints have it."""
+import os
+
+from thalweg import logging, messages
+from thalweg.graph import graph as graph_module, proto_functions
+from thalweg.graph.op_definitions import definitions_of
+
+
+def _collection(name, items):
+    """A CollectionDef; None, and a warning, where an item is nothing that a message has a place for."""
+    made = messages.CollectionDef()
+    to_proto = proto_functions.get_to_proto_function(name)
+    try:
+        if to_proto:
+            protos = [to_proto(i, export_scope=None) for i in items]
+            made.bytes_list.value.extend(p.SerializeToString() for p in protos if p is not None)
+        elif isinstance(items[0], (str, bytes)):
+            made.bytes_list.value.extend(i.encode() if isinstance(i, str) else bytes(i) for i in items)
+        elif isinstance(items[0], int):
+            made.int64_list.value.extend(int(i) for i in items if _is(i, int))
+        elif isinstance(items[0], float):
+            made.float_list.value.extend(float(i) for i in items if _is(i, (int, float)))
+        else:
+            made.node_list.value.extend(_element_name(i) for i in items)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        logging.warning(f"The collection {name!r} is left out of the MetaGraph, which has no place for its items: {error}")
+        return None
+    return made
+
+
+def _is(item, kind):
+    if not isinstance(item, kind):
+        raise TypeError(f"{item!r} stands beside numbers of another kind")
+    return True
+
+
+def _element_name(item):
+    """The name by which as_graph_element finds a tensor, an operation or a variable (its tensor)."""
+    if not hasattr(item, "graph") or item.graph is None:
+        raise TypeError(f"{item!r} is not in a graph")
+    return item.graph.as_graph_element(item.name).name
+
+
+def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
+                      graph=None, export_scope=None, clear_devices=False, clear_extraneous_savers=False,
+                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+    """The MetaGraphDef of a graph, also written to `filename`. `saver`, a keyword, gives the saver_def."""
+    saver = kwargs.pop("saver", None)
+    if kwargs:
+        raise TypeError(f"export_meta_graph() got an unexpected keyword argument '{sorted(kwargs)[0]}'")
+    if export_scope is not None:
+        raise NotImplementedError("export_meta_graph of one scope is not there yet")
+    graph = graph or graph_module.get_default_graph()
+    made = messages.MetaGraphDef()
+    if meta_info_def is not None:
+        made.meta_info_def.CopyFrom(meta_info_def)
+    made.meta_info_def.tensorflow_version = "1.15.0"
+    made.graph_def.ParseFromString(graph._export(False) if graph_def is None else graph_def.SerializeToString())
+    made.meta_info_def.stripped_op_list.MergeFromString(definitions_of(made.graph_def))
+    if clear_devices:
+        for node in made.graph_def.node:
+            node.device = ""
+    saver_def = saver.to_proto() if saver is not None else saver_def
+    if saver_def is not None:
+        made.saver_def.CopyFrom(saver_def)
+    for name in graph.get_all_collection_keys() if collection_list is None else collection_list:
+        items = graph.get_collection(name)
+        definition = _collection(name, items) if items else None
+        if definition is not None:
+            made.collection_def[name] = definition
+    if filename is not None:
+        write_bytes(filename, str(made).encode() if as_text else made.SerializeToString())
+    return made
+
+
+def write(filename, graph, saver=None):
+    write_bytes(filename, export_meta_graph(graph=graph, saver=saver).SerializeToString())
+
+
+def write_bytes(filename, data):
+    with open(filename, "wb") as f:
+        f.write(data)
+
+
+def write_graph(graph_or_graph_def, logdir, name, as_text=True):
+    """Writes the graph's GraphDef to a file."""
+    logdir = os.fsdecode(logdir)
+    os.makedirs(logdir, exist_ok=True)
+    path = os.path.join(logdir, name)
+    if isinstance(graph_or_graph_def, graph_module.Graph):
+        data = graph_or_graph_def._export(as_text)
+    else:
+        data = str(graph_or_graph_def).encode() if as_text else graph_or_graph_def.SerializeToString()
+    with open(path, "wb") as f:
+        f.write(data)
+    return path

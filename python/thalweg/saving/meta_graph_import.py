@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MetaGraphDefs into the default graph, with their collections."""
+import os
+
+from thalweg import messages
+from thalweg.control import queue_runner  # noqa: F401  (brings what items of its collection are)
+from thalweg.graph import graph as graph_module, proto_functions
+from thalweg.graph.graph import GraphKeys, prepend_name_scope
+from thalweg.graph.graph_import import import_graph_def
+from thalweg.saving.saver import Saver
+
+
+def _restored(graph, name, definition, import_scope, variables):
+    """Items of a collection as objects of the graph; `variables`: those that are made already."""
+    kind = definition.WhichOneof("kind")
+    listed = list(getattr(definition, kind).value) if kind else []
+    from_proto = proto_functions.get_from_proto_function(name)
+    if from_proto and kind == "bytes_list":
+        known = variables if name in proto_functions.VARIABLES else {}
+        for data in listed:
+            if data not in known:
+                proto = proto_functions.get_collection_proto_type(name).FromString(data)
+                known[data] = from_proto(proto, import_scope=import_scope)
+        return [known[data] for data in listed]
+    if kind == "node_list":
+        return [graph.as_graph_element(prepend_name_scope(n, import_scope)) for n in listed]
+    return listed
+
+
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, *, input_map=None, **kwargs):
+    """Adds the graph and its collections to the default graph; gives its Saver, or one of its variables. `input_map`:
+    {tensor of the file: tensor of the graph that its readers read instead}."""
+    given = meta_graph_or_file
+    if not isinstance(given, messages.Message):
+        if not os.path.exists(given):
+            raise OSError(f"File {given} does not exist.")
+        with open(given, "rb") as f:
+            given = messages.MetaGraphDef.FromString(f.read())
+    import_parts(given, clear_devices, import_scope, input_map)
+    if given.HasField("saver_def"):
+        return Saver(saver_def=given.saver_def, name=import_scope)
+    return Saver() if graph_module.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
+
+
+def import_parts(given, clear_devices=False, import_scope=None, input_map=None):
+    """Adds the graph and the collections of a MetaGraphDef to the default graph."""
+    graph = graph_module.get_default_graph()
+    if clear_devices:
+        for node in given.graph_def.node:
+            node.device = ""
+    producer = given.meta_info_def.stripped_op_list
+    import_graph_def(given.graph_def, input_map, name=import_scope or "",
+                                  producer_op_list=producer if len(producer.op) else None)
+    variables = {}
+    for name in sorted(given.collection_def):
+        for item in _restored(graph, name, given.collection_def[name], import_scope, variables):
+            graph.add_to_collection(name, item)

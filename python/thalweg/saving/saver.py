@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Saver: variables to checkpoint files and back. The files and their retention are the core's work."""
+import math
+import os
+
+from thalweg import _core, dtypes, lookup, messages
+from thalweg.graph import graph, proto_functions
+from thalweg.graph.graph import GraphKeys, control_dependencies, name_scope, site
+from thalweg.saving import meta_graph, saveables
+from thalweg.saving.checkpoint_files import checkpoint_exists, get_checkpoint_mtimes
+from thalweg.saving.saveables import BaseSaverBuilder, SaveableObject  # noqa: F401: TensorFlow has them here
+from thalweg.variables import variables
+from thalweg.variables.partitioners import PartitionedVariable
+
+
+def _named(var_list):
+    """{name in the checkpoint: variable, or the list of the parts of one} of a list or dict; what is none stands under its own
+    name."""
+    if var_list is None:
+        var_list = list(dict.fromkeys(graph.get_collection(GraphKeys.GLOBAL_VARIABLES) +
+                                      graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)))
+    if isinstance(var_list, dict):
+        return {name: _checked(v) for name, v in var_list.items()}
+    named = {}
+    for v in var_list:
+        info = getattr(v, "_save_slice_info", None)
+        if info is not None:
+            if not isinstance(named.setdefault(info.full_name, []), list):
+                raise ValueError(f"Mixing slices and non-slices with the same name: {info.full_name}")
+            named[info.full_name].append(v)
+            continue
+        if not isinstance(v, (variables.Variable, lookup.TableSaveable, SaveableObject, PartitionedVariable)):
+            raise TypeError(f"Variable to save is not a Variable: {v}")
+        name = v.op.name if hasattr(v, "_ref_tensor") else v.name
+        if name in named:
+            raise ValueError(f"At least two variables have the same name: {name}")
+        named[name] = _checked(v)
+    return {name: _checked(v) for name, v in named.items()}
+
+
+def _checked(v):
+    """What a name of a checkpoint may stand for: a variable, or the parts of one, as a list."""
+    if not isinstance(v, (list, tuple, PartitionedVariable)):
+        if not hasattr(v, "_ref_tensor") and not isinstance(v, SaveableObject):
+            raise TypeError(f"Variable to save is not a Variable: {v}")
+        return v
+    parts = list(v)
+    for part in parts:
+        if not isinstance(part, variables.Variable):
+            raise ValueError(f"Slices must all be Variables: {part}")
+        if part._save_slice_info is None:
+            raise ValueError(f"Slices must all be slices: {part}")
+        first = parts[0]._save_slice_info.full_name
+        if part._save_slice_info.full_name != first:
+            raise ValueError(f"Slices must all be from the same tensor: {first} != {part._save_slice_info.full_name}")
+    return parts
+
+
+def _rows(named):
+    """(names, variables, slices) of a checkpoint, by names."""
+    rows = []
+    for name in sorted(named):
+        if isinstance(named[name], list):
+            rows += [(name, part, part._save_slice_info.spec) for part in named[name]]
+        elif not isinstance(named[name], SaveableObject):
+            rows.append((name, named[name], ""))
+    return [list(column) for column in zip(*rows)] or [[], [], []]
+
+
+def _place(target, first, prefix):
+    """Those that write and read files run on the device of the scopes around; those that set a variable, where it is."""
+    def is_of_variable(op):
+        return op.type not in ("SaveV2", "SaveSlices") and any(i.dtype._is_ref_dtype or i.dtype == dtypes.resource for i in op.inputs)
+
+    if target._state.device or target._state.device_functions:
+        for op in target._nodes(first):
+            if op.name.startswith(prefix) and not is_of_variable(op):
+                target._set_device(op, target._device_of(graph.NodeView(op.type, op.name, {}, op.device)))
+
+
+class Saver:
+    """Saver().save(sess, "dir/model", global_step=10); Saver().restore(sess, tw.train.latest_checkpoint("dir"))."""
+
+    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
+                 name=None, restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False,
+                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+        if defer_build and var_list:
+            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
+        self._var_list, self._name, self._pad = var_list, name, pad_step_number
+        self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
+        self._kept, self._core, self._reshape, self.saver_def = [], None, reshape, None
+        if write_version not in (1, 2):
+            raise RuntimeError(f"Unexpected write_version: {write_version}")
+        self._write_version = int(write_version)
+        if saver_def is not None:
+            self._adopt(saver_def)
+        elif not defer_build:
+            self.build()
+
+    def _adopt(self, saver_def):
+        """Uses the nodes of the default graph that a SaverDef names, below the scope that is the saver's name."""
+        if saver_def.version not in (1, 2):
+            raise RuntimeError(f"Unexpected write_version: {saver_def.version}")
+        target, self.saver_def = graph.get_default_graph(), type(saver_def).FromString(saver_def.SerializeToString())
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(self.saver_def, field, graph.prepend_name_scope(getattr(saver_def, field), self._name))
+        self._max_to_keep, self._hours = saver_def.max_to_keep, saver_def.keep_checkpoint_every_n_hours
+        self._write_version = saver_def.version
+        self._core = _core.Saver.of_nodes(
+            target, target.get_tensor_by_name(self.saver_def.filename_tensor_name),
+            target.get_tensor_by_name(self.saver_def.save_tensor_name),
+            target.get_operation_by_name(self.saver_def.restore_op_name), self._max_to_keep, self._hours, self._write_version)
+
+    def build(self):
+        """Adds the nodes that save and restore."""
+        if self._core is not None:
+            return
+        named = _named(self._var_list)
+        if not named:
+            if self._allow_empty:
+                return
+            raise ValueError("No variables to save")
+        others = [named[n] for n in sorted(named) if isinstance(named[n], SaveableObject)]
+        names, saved, slices = _rows(named)
+        target = saved[0].graph if saved else graph.get_default_graph()
+        target._check_not_finalized()
+        scope = target.unique_name(self._name or "save")
+        with target.as_default(), control_dependencies(None), name_scope(scope + "/"):
+            entries, first = saveables.entries(others), target._num_nodes()
+            self._core = _core.Saver(target, names, [v._ref_tensor for v in saved], self._max_to_keep, self._hours, scope,
+                                     site(), *entries, self._write_version, slices)
+            _place(target, first, scope + "/")
+            if others:
+                restored = target.get_operation_by_name(scope + "/RestoreV2").outputs[-len(entries[0]):]
+                done = target.get_operation_by_name(scope + "/restore_all")
+                for operation in saveables.restore_operations(others, restored, self._reshape):
+                    target._add_control_input(done, operation)
+        self.saver_def = messages.SaverDef(filename_tensor_name=f"{scope}/Const:0", save_tensor_name=f"{scope}/control_dependency:0",
+                                           restore_op_name=f"{scope}/restore_all", max_to_keep=self._max_to_keep,
+                                           keep_checkpoint_every_n_hours=self._hours, version=self._write_version)
+        self.set_last_checkpoints_with_time(self._kept)
+
+    # ---- what is kept ----
+    def _kept_now(self):
+        """[(path, seconds since 1970)], oldest first; the core's once there are nodes."""
+        return self._kept if self._core is None else self._core.kept()
+
+    @property
+    def last_checkpoints(self):
+        """Those that are kept, oldest first."""
+        return [path for path, _ in self._kept_now()]
+
+    def set_last_checkpoints(self, last_checkpoints):
+        """The old form of set_last_checkpoints_with_time, for checkpoints of any age."""
+        self.set_last_checkpoints_with_time([(path, math.inf) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+        """Says what is kept: [(path, seconds since 1970)], oldest first."""
+        if not isinstance(last_checkpoints_with_time, list):
+            raise AssertionError(f"expected a list of (path, time), got {last_checkpoints_with_time!r}")
+        self._kept = [(os.fspath(path), float(time)) for path, time in last_checkpoints_with_time]
+        if self._core is not None:
+            self._core.set_kept([path for path, _ in self._kept], [time for _, time in self._kept])
+
+    def recover_last_checkpoints(self, checkpoint_paths):
+        """What is kept after a crash: those of the paths that are there."""
+        found = [(path, get_checkpoint_mtimes([path])) for path in checkpoint_paths]
+        self.set_last_checkpoints_with_time([(path, times[0]) for path, times in found if times])
+
+    # ---- as a message ----
+    def to_proto(self, export_scope=None):
+        """A SaverDef: the nodes that save and restore, as MetaGraphs name them."""
+        self.build()
+        if self.saver_def is None or export_scope and not self._name_of_scope(export_scope):
+            return None
+        made = type(self.saver_def).FromString(self.saver_def.SerializeToString())
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(made, field, graph.strip_name_scope(getattr(made, field), export_scope))
+        return made
+
+    def _name_of_scope(self, scope):
+        return self.saver_def.restore_op_name.startswith(scope + "/")
+
+    as_saver_def = to_proto
+
+    @staticmethod
+    def from_proto(saver_def, import_scope=None):
+        """The saver that a SaverDef names, of nodes in the default graph."""
+        return Saver(saver_def=saver_def, name=import_scope)
+
+    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None, clear_devices=False,
+                          clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False):
+        """The MetaGraphDef of the default graph with this saver, also written to `filename`."""
+        return meta_graph.export_meta_graph(filename, collection_list=collection_list, as_text=as_text, export_scope=export_scope,
+                                            clear_devices=clear_devices, clear_extraneous_savers=clear_extraneous_savers,
+                                            strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info, saver=self)
+
+    # ---- files ----
+    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
+             write_state=True, strip_default_attrs=False, save_debug_info=False):
+        """Writes the variables of the session; gives the name of the checkpoint."""
+        self.build()
+        if self._core is None:
+            return None
+        if not hasattr(sess, "graph"):
+            raise TypeError("'sess' must be a Session; %s" % sess)
+        step = -1
+        if global_step is not None:
+            step = int(global_step if isinstance(global_step, int) or hasattr(global_step, "__index__") else
+                       sess.run(global_step))
+        save_path, state_file = os.fsdecode(save_path), latest_filename or "checkpoint"
+        if os.path.dirname(state_file):
+            raise ValueError(f"'latest_filename' must not contain path components, got {latest_filename!r}")
+        if self._pad and step >= 0:
+            save_path, step = f"{save_path}-{step:08d}", -1
+        folder = os.path.dirname(save_path)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        self._core.set_state_file(state_file if write_state else "")
+        written = self._core.save(sess, save_path, step).decode()
+        if write_meta_graph:
+            meta_graph.write(f"{written}.{meta_graph_suffix}", sess.graph, saver=self)
+        return written
+
+    def restore(self, sess, save_path):
+        """Sets the variables of the session to what the checkpoint holds."""
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        if self._core is None:
+            return
+        save_path = os.fsdecode(save_path)
+        if not checkpoint_exists(save_path):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        self._core.restore(sess, save_path)
+
+
+proto_functions.register_proto_function(graph.GraphKeys.SAVERS, messages.SaverDef, proto_functions.to_proto, Saver.from_proto)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variable that counts steps."""
+from thalweg import dtypes, logging as tw_logging
+from thalweg.graph import graph as graph_module
+from thalweg.graph.graph import GraphKeys
+from thalweg.variables.init_ops import zeros_initializer
+from thalweg.variables.variable_scopes import get_variable
+
+
+def get_global_step(graph=None):
+    """The variable that counts steps, or None."""
+    target = graph or graph_module.get_default_graph()
+    found = target.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(found) > 1:
+        tw_logging.error("Multiple tensors in global_step collection.")
+        return None
+    if not found:
+        try:
+            found = [target.get_tensor_by_name("global_step:0")]
+        except KeyError:
+            return None
+    assert_global_step(found[0])
+    return found[0]
+
+
+def assert_global_step(global_step_tensor):
+    """TypeError unless it is a variable or a tensor that counts: an integer scalar."""
+    dtype = global_step_tensor.dtype.base_dtype
+    if not dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {dtype}')
+    if global_step_tensor.shape.ndims not in (0, None):
+        raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
+
+
+def create_global_step(graph=None):
+    """Makes the variable that counts steps."""
+    target = graph or graph_module.get_default_graph()
+    if get_global_step(target) is not None:
+        raise ValueError('"global_step" already exists.')
+    with target.as_default(), target.name_scope(None):
+        return get_variable("global_step", shape=[], dtype=dtypes.int64, initializer=zeros_initializer(), trainable=False,
+                            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
+
+
+def get_or_create_global_step(graph=None):
+    """The variable that counts steps, made when there is none."""
+    found = get_global_step(graph)
+    return create_global_step(graph) if found is None else found
+
+
+def global_step(sess, global_step_tensor):
+    return int(sess.run(global_step_tensor))

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MonitoredSession and its kin: sessions that initialise or restore, fill queues, call hooks and close themselves."""
+import abc
+import sys
+import time
+
+from thalweg import errors, logging as tw_logging, summary
+from thalweg.control.coordinator import Coordinator
+from thalweg.control.queue_runner import start_queue_runners
+from thalweg.graph import graph as graph_module, ops
+from thalweg.graph.graph import GraphKeys
+from thalweg.messages import RunMetadata, RunOptions
+from thalweg.operations import array_ops
+from thalweg.saving.saver import Saver
+from thalweg.training import basic_session_run_hooks as hooks_module
+from thalweg.training.session_manager import SessionManager
+from thalweg.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
+from thalweg.variables import variables
+
+USE_DEFAULT = object()
+# A worker that has gone away comes back: the session is made again.
+_PREEMPTED = (errors.AbortedError, errors.UnavailableError)
+
+
+class Scaffold:
+    """The pieces that a session is prepared with; what is not given is made by finalize()."""
+
+    def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
+                 local_init_op=None, summary_op=None, saver=None, copy_from_scaffold=None):
+        if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
+            raise TypeError("copy_from_scaffold is not a Scaffold instance.")
+        given = dict(init_op=init_op, init_feed_dict=init_feed_dict, ready_op=ready_op, local_init_op=local_init_op,
+                     ready_for_local_init_op=ready_for_local_init_op, summary_op=summary_op, saver=saver)
+        for name, value in given.items():
+            if value is None and copy_from_scaffold is not None:
+                value = getattr(copy_from_scaffold, "_" + name)
+            setattr(self, "_" + name, value)
+        self._user_init_fn = init_fn
+        if init_fn is not None:
+            self._init_fn = lambda sess: init_fn(self, sess)
+        else:
+            self._init_fn = copy_from_scaffold._init_fn if copy_from_scaffold is not None else None
+
+    init_op = property(lambda self: self._init_op)
+    init_feed_dict = property(lambda self: self._init_feed_dict)
+    init_fn = property(lambda self: self._init_fn)
+    ready_op = property(lambda self: self._ready_op)
+    ready_for_local_init_op = property(lambda self: self._ready_for_local_init_op)
+    local_init_op = property(lambda self: self._local_init_op)
+    summary_op = property(lambda self: self._summary_op)
+    saver = property(lambda self: self._saver)
+
+    def finalize(self):
+        """Makes what is missing; afterwards the graph does not change any more."""
+        def default(name, collection, make):
+            if getattr(self, "_" + name) is None:
+                setattr(self, "_" + name, Scaffold.get_or_default(name, collection, make))
+        default("init_op", GraphKeys.INIT_OP, variables.global_variables_initializer)
+        default("ready_op", GraphKeys.READY_OP,
+                lambda: array_ops.concat([variables.report_uninitialized_variables()], 0))
+        default("ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP,
+                lambda: variables.report_uninitialized_variables(variables.global_variables()))
+        default("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
+        default("summary_op", GraphKeys.SUMMARY_OP, _merge_all)
+        default("saver", GraphKeys.SAVERS, lambda: Saver(sharded=True, allow_empty=True))
+        self._saver.build()
+        graph_module.get_default_graph().finalize()
+        return self
+
+    @staticmethod
+    def get_or_default(arg_name, collection_key, default_constructor):
+        """The one element of a collection, or a new one, which is put there."""
+        elements = graph_module.get_collection(collection_key)
+        if len(elements) > 1:
+            raise RuntimeError(f'More than one item in the collection "{collection_key}". Please indicate which one to use '
+                               f"by passing it to the tf.Scaffold constructor by:  tf.Scaffold({arg_name}=item to use)")
+        if elements:
+            return elements[0]
+        made = default_constructor()
+        if made is not None:
+            graph_module.add_to_collection(collection_key, made)
+        return made
+
+    @staticmethod
+    def default_local_init_op():
+        """Initialises local variables and tables."""
+        tables = graph_module.get_collection(GraphKeys.TABLE_INITIALIZERS)
+        return ops.group(variables.local_variables_initializer(), *tables)
+
+
+def _merge_all():
+    return summary.merge_all()
+
+
+class SessionCreator(abc.ABC):
+    """Makes sessions for a MonitoredSession."""
+
+    @abc.abstractmethod
+    def create_session(self):
+        """A new session."""
+
+
+class ChiefSessionCreator(SessionCreator):
+    """Restores or initialises."""
+
+    def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None, checkpoint_filename_with_path=None):
+        self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
+        self._dir, self._path, self._manager = checkpoint_dir, checkpoint_filename_with_path, None
+
+    def create_session(self):
+        s = self._scaffold.finalize()
+        if self._manager is None:
+            self._manager = SessionManager(s.local_init_op, s.ready_op, s.ready_for_local_init_op,
+                                           graph_module.get_default_graph())
+        return self._manager.prepare_session(
+            self._master, saver=s.saver, checkpoint_dir=self._dir, checkpoint_filename_with_path=self._path,
+            config=self._config, init_op=s.init_op, init_feed_dict=s.init_feed_dict, init_fn=s.init_fn)
+
+
+class WorkerSessionCreator(SessionCreator):
+    """Waits until the chief has initialised."""
+
+    def __init__(self, scaffold=None, master="", config=None, max_wait_secs=30 * 60):
+        self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
+        self._max_wait_secs, self._manager = max_wait_secs, None
+
+    def create_session(self):
+        s = self._scaffold.finalize()
+        if self._manager is None:
+            self._manager = SessionManager(s.local_init_op, s.ready_op, s.ready_for_local_init_op,
+                                           graph_module.get_default_graph())
+        return self._manager.wait_for_session(self._master, config=self._config, max_wait_secs=self._max_wait_secs)
+
+
+class _StepContext:
+    """What the function of run_step_fn gets."""
+
+    def __init__(self, session, run_with_hooks):
+        self._session, self.run_with_hooks = session, run_with_hooks
+
+    session = property(lambda self: self._session)
+
+    def request_stop(self):
+        """Ends the step function, and with it the training."""
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
+class _HookedSession:
+    """A session with hooks around its runs. It neither makes the session nor closes it by itself."""
+
+    _closed = False
+
+    def __init__(self, sess, hooks):
+        self._session, self._hooks, self._stops = sess, list(hooks), False
+
+    graph = property(lambda self: self._session.graph)
+    sess_str = property(lambda self: self._session.sess_str)
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Session.run, with the hooks around it."""
+        return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
+
+    def should_stop(self):
+        """Whether a hook has asked for the end."""
+        return self._stops
+
+    def close(self):
+        """Ends the session."""
+        self._session.close()
+
+    def _run_with_hooks(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        if self._stops:
+            raise RuntimeError("Run called even after should_stop requested.")
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
+        asked, feeds, options = self._ask_hooks(context, feed_dict, options)
+        if options is not None and run_metadata is None:
+            run_metadata = RunMetadata()
+        try:
+            results = self._session.run([fetches] + [f for _, f in asked], feed_dict=feeds, options=options,
+                                        run_metadata=run_metadata)
+        except _PREEMPTED:
+            raise
+        except Exception:
+            self._raise_first(sys.exc_info()[1])
+        by_hook = {id(hook): value for (hook, _), value in zip(asked, results[1:])}
+        for hook in self._hooks:
+            hook.after_run(context, SessionRunValues(by_hook.get(id(hook)), options, run_metadata))
+        self._stops = self._stops or context.stop_requested
+        return results[0]
+
+    def _raise_first(self, error):
+        raise error
+
+    def _ask_hooks(self, context, feed_dict, options):
+        """([(hook, its fetches)], all feeds, options)."""
+        asked, hook_feeds = [], {}
+        for hook in self._hooks:
+            request = hook.before_run(context)
+            if request is None:
+                continue
+            if not isinstance(request, SessionRunArgs):
+                raise TypeError(f"before_run of {hook} must give a SessionRunArgs or None, not {request!r}")
+            if request.fetches is not None:
+                asked.append((hook, request.fetches))
+            if request.feed_dict:
+                _refuse_common(hook_feeds, request.feed_dict, "Same tensor is fed by two hooks.")
+                hook_feeds.update(request.feed_dict)
+            if request.options is not None:
+                options = _merged_options(options, request.options)
+        if feed_dict and hook_feeds:
+            _refuse_common(hook_feeds, feed_dict, "Same tensor is fed by a SessionRunHook and user.")
+        return asked, {**hook_feeds, **(feed_dict or {})}, options
+
+    def run_step_fn(self, step_fn):
+        """Runs step_fn(step_context), which may run several fetches as one step."""
+        if not callable(step_fn):
+            raise ValueError(f"step_fn must be callable, got {step_fn!r}")
+        if self._closed:
+            raise RuntimeError("Session is already closed.")
+        try:
+            return step_fn(_StepContext(self._session, self._run_with_hooks))
+        except StopIteration:
+            self._stops = True
+            return None
+
+
+class _MonitoredSession(_HookedSession):
+    """What MonitoredSession and SingularMonitoredSession share."""
+
+    def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
+        self._graph_was_finalized = graph_module.get_default_graph().finalized
+        self._hooks, self._recovers, self._grace = list(hooks or []), should_recover, stop_grace_period_secs
+        self._creator = session_creator or ChiefSessionCreator()
+        self._session = self._coord = None
+        self._closed, self._stops = False, False
+        for hook in self._hooks:
+            hook.begin()
+        self._create()
+
+    def _create(self):
+        """The session itself, with its threads. Waits for tasks that are away."""
+        until, pause = time.monotonic() + getattr(self._creator, "_max_wait_secs", 7200), 0.05
+        while True:
+            try:
+                self._session = self._creator.create_session()
+                self._coord = Coordinator(clean_stop_exception_types=[])
+                if graph_module.get_collection(GraphKeys.QUEUE_RUNNERS):
+                    start_queue_runners(sess=self._session, coord=self._coord)
+                for hook in self._hooks:
+                    hook.after_create_session(self._session, self._coord)
+                return
+            except _PREEMPTED as error:
+                self._abandon_session()
+                pause = min(pause * 2, 1.0)
+                if not self._recovers or time.monotonic() + pause > until:
+                    raise
+                tw_logging.info("An error was raised while a session was being created: %s. A new session will be made.", error)
+                time.sleep(pause)
+
+    def _abandon_session(self):
+        """Ends a session whose tasks have gone away: what that fails with is known."""
+        try:
+            self._end_session(failed=True)
+        except errors.OpError as error:
+            tw_logging.debug("Ignored exception: %s", error)
+
+    @property
+    def graph(self):
+        """The graph; None when the session is closed."""
+        return None if self._session is None else self._session.graph
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Session.run, with the hooks around it."""
+        while True:
+            if self._closed:
+                raise RuntimeError("Run called even after should_stop requested." if self._stops
+                                   else "Session is already closed.")
+            try:
+                if self._session is None:
+                    self._create()
+                self._raise_preemption()
+                return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
+            except _PREEMPTED as error:
+                if not self._recovers:
+                    raise
+                tw_logging.info("An error was raised: %s. The current session will be closed and a new one made.", error)
+                self._abandon_session()
+
+    def _raise_preemption(self):
+        """A thread that fills a queue may be the first to see that a task has gone away."""
+        try:
+            self._coord.raise_requested_exception()
+        except _PREEMPTED:
+            raise
+        except Exception:
+            pass  # the run fails with it, or closing does
+
+    def _raise_first(self, error):
+        """What a thread that fills a queue has failed with comes before what follows from it."""
+        try:
+            self._coord.raise_requested_exception()
+        except _PREEMPTED:
+            raise
+        except Exception as first:
+            if first is not error:
+                raise first from error
+        raise error
+
+    def _tf_sess(self):
+        return self._session
+
+    def should_stop(self):
+        """Whether the training is over. It is not when a task has gone away: then the session is made anew."""
+        if self._closed or self._stops or self._coord is None:
+            return self._closed or self._stops
+        if self._recovers:
+            try:
+                self._raise_preemption()
+            except _PREEMPTED as error:
+                tw_logging.info("An error was raised: %s. The current session will be closed and a new one made.", error)
+                self._abandon_session()
+                self._create()
+        return self._coord.should_stop()
+
+    def _is_closed(self):
+        return self._closed
+
+    def close(self):
+        self._close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, exception_type, exception_value, traceback):
+        if exception_type in (errors.OutOfRangeError, StopIteration):
+            exception_type = None  # the data has ended
+        self._close(exception_type)
+        return exception_type is None
+
+    def _close(self, exception_type=None):
+        if self._closed:
+            raise RuntimeError("Session is already closed.")
+        try:
+            if not exception_type:
+                for hook in self._hooks:
+                    hook.end(self._session)
+        finally:
+            try:
+                self._end_session(failed=exception_type is not None)
+            finally:
+                self._closed = True
+                if not self._graph_was_finalized:
+                    graph_module.get_default_graph()._unsafe_unfinalize()
+
+    def _end_session(self, failed=False):
+        """Stops the threads and closes the session."""
+        session, coord = self._session, self._coord
+        self._session = self._coord = None
+        try:
+            if coord is not None:
+                coord.request_stop()
+                coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+        except _PREEMPTED:
+            pass
+        except Exception:
+            if not failed:  # what is on its way is the first error
+                raise
+        finally:
+            if session is not None:
+                session.close()
+
+
+def _refuse_common(feeds, more, message):
+    if any(key in feeds for key in more):
+        raise RuntimeError(f"{message} Conflicting keys: {[str(k) for k in more if k in feeds]}")
+
+
+def _merged_options(options, wanted):
+    """The larger of both wishes."""
+    merged = RunOptions()
+    merged.CopyFrom(wanted if options is None else options)
+    if options is not None:
+        merged.trace_level = max(options.trace_level, wanted.trace_level)
+        merged.timeout_in_ms = max(options.timeout_in_ms, wanted.timeout_in_ms)
+    return merged
+
+
+class MonitoredSession(_MonitoredSession):
+    """with MonitoredSession(hooks=[...]) as sess: while not sess.should_stop(): sess.run(train_op)."""
+
+    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
+        super().__init__(session_creator, hooks, True, stop_grace_period_secs)
+
+
+class SingularMonitoredSession(_MonitoredSession):
+    """A MonitoredSession of one session, which is never made again."""
+
+    def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
+                 checkpoint_filename_with_path=None):
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self):
+        """The session beneath; runs in it call no hooks."""
+        return self._session
+
+
+MonitoredSession.StepContext = SingularMonitoredSession.StepContext = _StepContext
+
+
+def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None, chief_only_hooks=None,
+                             save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
+                             save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
+                             log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
+                             summary_dir=None):
+    """A MonitoredSession that saves checkpoints and summaries. At a cluster it waits for the tasks that the graph names, or those
+    that the filters of `config` admit."""
+    save_summaries_steps, save_summaries_secs = _chosen(save_summaries_steps, save_summaries_secs, (100, None))
+    save_checkpoint_steps, save_checkpoint_secs = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        creator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(creator, hooks or [], stop_grace_period_secs)
+    all_hooks = list(chief_only_hooks or [])
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir:
+        if log_step_count_steps and log_step_count_steps > 0:
+            all_hooks.append(hooks_module.StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps))
+        if (save_summaries_steps and save_summaries_steps > 0) or (save_summaries_secs and save_summaries_secs > 0):
+            all_hooks.append(hooks_module.SummarySaverHook(scaffold=scaffold, save_steps=save_summaries_steps,
+                                                           save_secs=save_summaries_secs, output_dir=summary_dir))
+    if checkpoint_dir and ((save_checkpoint_secs and save_checkpoint_secs > 0) or
+                           (save_checkpoint_steps and save_checkpoint_steps > 0)):
+        all_hooks.append(hooks_module.CheckpointSaverHook(checkpoint_dir, save_steps=save_checkpoint_steps,
+                                                          save_secs=save_checkpoint_secs, scaffold=scaffold))
+    all_hooks.extend(hooks or [])
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
+
+
+def _chosen(steps, secs, default):
+    """(steps, seconds) between two savings; what is not given is not used, unless nothing is given."""
+    if steps is USE_DEFAULT and secs is USE_DEFAULT:
+        return default
+    return (None if steps is USE_DEFAULT else steps), (None if secs is USE_DEFAULT else secs)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switches between TensorFlow 1 and 2: here graphs are always built first, with TensorFlow 1's control flow."""
+import contextlib
+
+from thalweg.graph import graph as graph_module
+from thalweg.variables import variables
+
+
+def executing_eagerly():
+    """Whether operations run when they are made: never."""
+    return False
+
+
+def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
+    """Not here: there are graphs and sessions."""
+    raise NotImplementedError("Thalweg runs graphs: there is no eager execution. Build the graph and run it in a tf.Session.")
+
+
+def disable_eager_execution():
+    """Nothing to switch off."""
+
+
+def enable_control_flow_v2():
+    """Changes nothing: loops and conditionals compute the same either way."""
+
+
+def _refused(what, purpose):
+    def enable():
+        raise NotImplementedError(f"tf.{what} is not there: {purpose}")
+    enable.__name__ = enable.__qualname__ = what
+    enable.__doc__ = f"Not here: {purpose}."
+    return enable
+
+
+enable_v2_tensorshape = _refused("enable_v2_tensorshape", "sizes in shapes are Dimension objects, as in TensorFlow 1")
+enable_tensor_equality = _refused("enable_tensor_equality", "== compares which tensors they are, as in TensorFlow 1")
+
+
+def disable_control_flow_v2():
+    """Nothing to switch off."""
+
+
+def disable_v2_tensorshape():
+    """Nothing to switch off."""
+
+
+def disable_tensor_equality():
+    """Nothing to switch off."""
+
+
+def enable_v2_behavior():
+    """TensorFlow 2's behaviour is not here."""
+    enable_eager_execution()
+
+
+def control_flow_v2_enabled():
+    """Whether new loops and conditionals are functions: no."""
+    return False
+
+
+def resource_variables_enabled():
+    """Whether new variables are resources unless they say otherwise."""
+    return variables._use_resource
+
+
+@contextlib.contextmanager
+def init_scope():
+    """Outside of all control flow and function bodies, where variables are initialised."""
+    target = graph_module.get_default_graph()
+    while target._captures is not None:
+        target = target.outermost()
+    scope = target.get_name_scope()
+    with target.as_default(), target.control_dependencies(None), target.name_scope(scope + "/" if scope else None):
+        yield
+
+
+def disable_v2_behavior():
+    """For programs written against TensorFlow 2's compat.v1: what they ask for is how this package always is."""

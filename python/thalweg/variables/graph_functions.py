@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.function and tf.contrib.eager.defun in graphs: a Python function that is traced once for each signature.
+
+    @tw.function
+    def step(x, rate=0.1):
+        weights.assign_sub(rate * x)       # effects happen in the order in which they are written
+        return {"weights": weights.read_value()}
+
+A call is one operation of the default graph. Tensors and arrays are arguments of the traced function, other values are part of
+its signature. Python's own `while` and `if` on tensors stay Python's: use tf.while_loop and tf.cond (there is no AutoGraph).
+"""
+import functools
+import inspect
+import weakref
+
+import numpy as np
+
+from thalweg import dtypes, nest
+from thalweg.control import functions, type_specs
+from thalweg.graph import graph as graph_module, ops
+from thalweg.graph.op_definitions import is_stateful
+from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
+from thalweg.variables import variable_scopes
+
+
+class _TracedGraph(functions.BodyGraph):
+    """A body whose stateful operations run in the order in which they are made, outside of loops and conditionals."""
+
+    def __new__(cls, outer, may_make_variables):
+        return super().__new__(cls, outer)
+
+    def __init__(self, outer, may_make_variables):
+        super().__init__(outer)
+        self._variable_store = variable_scopes._store()  # names and scopes are those of the caller
+        self._last_effect = None
+        self._may_make_variables = may_make_variables
+        self.made_variables = False
+
+    def _lift_variable(self):
+        """Called when a variable is to be made: it will live outside."""
+        if not self._may_make_variables:
+            raise ValueError("tf.function-decorated function tried to create variables on non-first call.")
+        self.made_variables = True
+
+    def _add_node(self, op, name, inputs, controls, attrs, device, where):
+        ordered = self._state.context is None and op != "Placeholder" and self._has_effect(op)
+        last = self._last_effect
+        if ordered and last is not None and last not in controls and all(t is None or t.op is not last for t in inputs):
+            controls = [*controls, last]
+        made = super()._add_node(op, name, inputs, controls, attrs, device, where)
+        if ordered:
+            self._last_effect = made
+        return made
+
+    def _has_effect(self, op):
+        return is_stateful(op) or op in self.__dict__.get("_stateful_functions", ())
+
+
+def _is_tensor(value):
+    return isinstance(value, (Tensor, np.ndarray, np.generic)) or hasattr(value, "_as_graph_element")
+
+
+class ConcreteFunction:
+    """One trace: its inputs' types and shapes are fixed."""
+
+    def __init__(self, func, name, args, kwargs, specs, may_make_variables):
+        """`specs` stands in the place of each tensor of args and kwargs, in the order of nest.flatten."""
+        outer = graph_module.get_default_graph()
+        body = _TracedGraph(outer, may_make_variables)
+        left = iter(specs)
+        with body.as_default():
+            flat = [body.argument(s.dtype, s.name or f"args_{i}", s.shape) if isinstance(s, type_specs.TensorSpec) else s
+                    for i, s in enumerate(left)]
+            args, kwargs = nest.pack_sequence_as((args, kwargs), flat)
+            results = func(*args, **kwargs)
+            if isinstance(results, Operation):
+                results = None
+            self._results = results
+            made = [body.inside(ops.convert_to_tensor(r)) for r in nest.flatten(results)
+                    if r is not None and not isinstance(r, Operation)]
+        self.graph, self.inputs, self.outputs = body, [t for t in flat if isinstance(t, Tensor)], made
+        self.made_variables = body.made_variables
+        self._captured = list(body._captures)
+        inputs = self.inputs + list(body._captures.values())
+        definition, library = functions.definition_of(body, "_", inputs, made)
+        self.name = f"__inference_{name}_{functions._digest(definition)}"
+        definition.signature.name = self.name
+        self._traced = functions.DefinedFunction(func, [], [], func_name=self.name)
+        self._traced._definition, self._traced._library, self._traced._captured = definition, library, self._captured
+        self._stateful = definition.signature.is_stateful
+
+    @property
+    def structured_outputs(self):
+        return self._packed(self.outputs)
+
+    captured_inputs = property(lambda self: self._captured)
+    function_def = property(lambda self: self._traced.definition)
+
+    def add_to_graph(self, g=None):
+        self._traced.add_to_graph(g or graph_module.get_default_graph())
+
+    def _packed(self, tensors):
+        left = iter(tensors)
+        flat = [None if r is None or isinstance(r, Operation) else next(left) for r in nest.flatten(self._results)]
+        return nest.pack_sequence_as(self._results, flat)
+
+    def __call__(self, *args, **kwargs):
+        flat = [v for v in nest.flatten((args, kwargs)) if _is_tensor(v)]
+        return self._call(flat)
+
+    def _call(self, tensors):
+        """A call with the tensors that stand for `inputs`."""
+        if len(tensors) != len(self.inputs):
+            raise TypeError(f"{self.name} takes {len(self.inputs)} tensors, got {len(tensors)}")
+        given = [ops.convert_to_tensor(t, dtype=i.dtype) for t, i in zip(tensors, self.inputs)]
+        op = "StatefulPartitionedCall" if self._stateful else "PartitionedCall"
+        types = [t.dtype.base_dtype for t in self.outputs]
+        made = ops.apply(op, [given + self._captured], {"Tout": types, "f": self._traced})
+        if not self.outputs:
+            return made if isinstance(made, Operation) else graph_module.get_default_graph().get_operations()[-1]
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        for outside, inside in zip(made, self.outputs):
+            outside.set_shape(inside.shape)
+        return self._packed(made)
+
+
+def _key_of(value):
+    """What of an argument decides which trace serves a call."""
+    if _is_tensor(value):
+        tensor = value if isinstance(value, Tensor) else None
+        dtype = tensor.dtype.base_dtype if tensor is not None else dtypes.as_dtype(np.asarray(value).dtype)
+        shape = tensor.shape if tensor is not None else np.shape(value)
+        dims = None if getattr(shape, "ndims", 0) is None else tuple(d.value if hasattr(d, "value") else d for d in shape)
+        return "tensor", dtype.name, dims
+    try:
+        hash(value)
+    except TypeError:
+        return "object", id(value)
+    return "value", type(value), value
+
+
+class Function:
+    """What tf.function makes of a Python function."""
+
+    def __init__(self, python_function, name=None, input_signature=None):
+        if input_signature is not None and not isinstance(input_signature, (tuple, list)):
+            raise TypeError(f"input_signature must be either a tuple or a list, received {type(input_signature)}")
+        self._python_function, self._input_signature = python_function, input_signature
+        self._name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
+        self._parameters = inspect.signature(python_function)
+        self._traces = weakref.WeakKeyDictionary()  # graph -> {signature: ConcreteFunction}
+        self._called = False
+        functools.update_wrapper(self, python_function, updated=())
+
+    python_function = property(lambda self: self._python_function)
+    input_signature = property(lambda self: self._input_signature)
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        place = f"_function_{self._name}_{id(self)}"
+        made = getattr(instance, "__dict__", {}).get(place)
+        if made is None:
+            made = Function(self._python_function.__get__(instance, owner), self._name, self._input_signature)
+            if hasattr(instance, "__dict__"):
+                instance.__dict__[place] = made
+        return made
+
+    def __call__(self, *args, **kwargs):
+        trace, tensors = self._trace_of(args, kwargs)
+        return trace._call(tensors)
+
+    def get_concrete_function(self, *args, **kwargs):
+        """The trace for these arguments; a TensorSpec stands for a tensor."""
+        return self._trace_of(args, kwargs)[0]
+
+    def _trace_of(self, args, kwargs):
+        bound = self._parameters.bind(*args, **kwargs) if self._input_signature is None else None
+        if bound is not None:
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+            names = self._names_of(args)
+            flat = nest.flatten((args, kwargs))
+            specs, tensors = [], []
+            for i, value in enumerate(flat):
+                name = names[i] if i < len(names) else None
+                if isinstance(value, type_specs.TensorSpec):
+                    specs.append(type_specs.TensorSpec(value.shape, value.dtype, value.name or name))
+                elif _is_tensor(value):
+                    tensor = value if isinstance(value, Tensor) else ops.convert_to_tensor(value)
+                    tensors.append(tensor)
+                    specs.append(type_specs.TensorSpec(tensor.shape, tensor.dtype.base_dtype, name))
+                elif isinstance(value, IndexedSlices):
+                    raise NotImplementedError("IndexedSlices as an argument of a tf.function: hand over values and indices")
+                else:
+                    specs.append(value)
+        else:
+            args, specs, tensors = self._by_signature(args, kwargs)
+            kwargs = {}
+        key = repr(nest.map_structure(lambda _: 0, (args, kwargs))), tuple(
+            (s.dtype.name, str(s.shape)) if isinstance(s, type_specs.TensorSpec) else _key_of(s) for s in specs)
+        traces = self._traces.setdefault(graph_module.get_default_graph(), {})
+        if key not in traces:
+            traces[key] = self._trace(args, kwargs, specs)
+        return traces[key], tensors
+
+    def _trace(self, args, kwargs, specs):
+        first, self._called = not self._called, True
+        made = ConcreteFunction(self._python_function, self._name, args, kwargs, specs, first)
+        if made.made_variables:  # they are there now: what calls do must make none
+            made = ConcreteFunction(self._python_function, self._name, args, kwargs, specs, False)
+        return made
+
+    def _names_of(self, args):
+        """Names for the flat arguments, while each is one value."""
+        names = []
+        for parameter, value in zip(self._parameters.parameters.values(), args):
+            if nest.is_nested(value) or parameter.kind is parameter.VAR_POSITIONAL:
+                break
+            names.append(parameter.name)
+        return names
+
+    def _by_signature(self, args, kwargs):
+        if kwargs:
+            bound = self._parameters.bind(*args, **kwargs)
+            if bound.kwargs:
+                raise ValueError("Keyword-only arguments do not go with an input_signature")
+            args = bound.args
+        wanted = tuple(self._input_signature)
+        if len(args) > len(wanted):
+            raise TypeError("When input_signature is provided, only pass arguments covered by it. "
+                            f"Received {len(args)} argument(s).")
+        specs = nest.flatten(wanted)
+        if not args:  # get_concrete_function()
+            return wanted, self._named(specs), []
+        if len(args) < len(wanted):
+            raise TypeError(f"The input_signature has {len(wanted)} arguments, received {len(args)}")
+        given = []
+        for spec, value in zip(wanted, args):
+            if nest.is_nested(spec):
+                nest.assert_same_structure(spec, value)
+            given += nest.flatten(value) if nest.is_nested(spec) else [value]
+        tensors = [] if any(isinstance(g, type_specs.TensorSpec) for g in given) else [
+            g if isinstance(g, Tensor) else ops.convert_to_tensor(g, dtype=s.dtype) for g, s in zip(given, specs)]
+        for spec, tensor in zip(specs, tensors):
+            if not spec.is_compatible_with(tensor):
+                raise ValueError(f"Python inputs incompatible with input_signature:\n  inputs: {tuple(tensors)}\n"
+                                 f"  input_signature: {wanted}")
+        return wanted, self._named(specs), tensors
+
+    def _named(self, specs):
+        names = list(self._parameters.parameters)
+        return [type_specs.TensorSpec(s.shape, s.dtype, s.name or (names[i] if i < len(names) else None))
+                for i, s in enumerate(specs)]
+
+
+def function(func=None, input_signature=None, autograph=True, experimental_autograph_options=None,
+             experimental_relax_shapes=False, experimental_compile=None):
+    """A Python function as one that is traced into the graph's library and called as one operation."""
+    if func is None:
+        return lambda python_function: Function(python_function, input_signature=input_signature)
+    return Function(func, input_signature=input_signature)
+
+
+def defun(func=None, input_signature=None, autograph=True, experimental_autograph_options=None, experimental_relax_shapes=False):
+    """tf.contrib.eager.defun: the same as tf.function."""
+    if func is None:
+        return lambda python_function: Function(python_function, input_signature=input_signature)
+    return Function(func, input_signature=input_signature)

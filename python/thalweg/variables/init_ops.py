@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Initializers: initializer(shape, dtype) makes a variable's first value."""
+import inspect
+import math
+
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.graph import ops
+from thalweg.graph.shapes import as_shape
+from thalweg.operations import random_ops
+from thalweg.operations.array_ops import matrix_transpose, ones, reshape, zeros
+
+
+class Initializer:
+    """Base of all initializers."""
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        raise NotImplementedError
+
+    def get_config(self):
+        """The arguments that make such an initializer."""
+        given = inspect.getfullargspec(type(self).__init__).args[1:]
+        values = {name: getattr(self, name) for name in given if hasattr(self, name)}
+        return {name: value.name if isinstance(value, dtypes.DType) else value for name, value in values.items()}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+class Zeros(Initializer):
+    def __init__(self, dtype=dtypes.float32):
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return zeros(shape, dtype or self.dtype)
+
+
+class Ones(Initializer):
+    def __init__(self, dtype=dtypes.float32):
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return ones(shape, dtype or self.dtype)
+
+
+class Constant(Initializer):
+    def __init__(self, value=0, dtype=dtypes.float32, verify_shape=False):
+        self.value, self.dtype, self._verify_shape = value, dtypes.as_dtype(dtype), verify_shape
+
+    def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None):
+        verify = self._verify_shape if verify_shape is None else verify_shape
+        return ops.constant(self.value, dtype or self.dtype, shape=as_shape(shape), verify_shape=verify)
+
+
+class RandomUniform(Initializer):
+    def __init__(self, minval=0, maxval=None, seed=None, dtype=dtypes.float32):
+        self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return random_ops.random_uniform(shape, self.minval, self.maxval, dtype or self.dtype, seed=self.seed)
+
+
+class RandomNormal(Initializer):
+    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
+        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return random_ops.random_normal(shape, self.mean, self.stddev, dtype or self.dtype, seed=self.seed)
+
+
+class TruncatedNormal(RandomNormal):
+    def __call__(self, shape, dtype=None, partition_info=None):
+        return random_ops.truncated_normal(shape, self.mean, self.stddev, dtype or self.dtype, seed=self.seed)
+
+
+def _fans(shape):
+    """How many inputs and outputs a weight of this shape has."""
+    shape = as_shape(shape).as_list()
+    if len(shape) < 2:
+        n = float(shape[0]) if shape else 1.0
+        return n, n
+    field = float(np.prod(shape[:-2]))
+    return shape[-2] * field, shape[-1] * field
+
+
+class VarianceScaling(Initializer):
+    """Random values whose variance is scale / (number of inputs, outputs or their mean)."""
+
+    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=dtypes.float32):
+        if scale <= 0.0:
+            raise ValueError("`scale` must be positive float.")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"Invalid `mode` argument: {mode}")
+        distribution = distribution.lower()
+        if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(f"Invalid `distribution` argument: {distribution}")
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        # A part of a variable is scaled as the whole.
+        fan_in, fan_out = _fans(shape if partition_info is None else partition_info.full_shape)
+        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        dtype = dtype or self.dtype
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return random_ops.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
+        if self.distribution == "untruncated_normal":
+            return random_ops.random_normal(shape, 0.0, math.sqrt(variance), dtype, seed=self.seed)
+        # The standard deviation of what is left of a normal distribution within two of its own.
+        return random_ops.truncated_normal(shape, 0.0, math.sqrt(variance) / 0.87962566103423978, dtype, seed=self.seed)
+
+
+class GlorotUniform(VarianceScaling):
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
+
+
+class GlorotNormal(VarianceScaling):
+    def __init__(self, seed=None, dtype=dtypes.float32):
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
+
+
+def lecun_normal(seed=None):
+    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+
+
+def lecun_uniform(seed=None):
+    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+
+
+def he_normal(seed=None):
+    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+
+
+def he_uniform(seed=None):
+    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+
+
+class Orthogonal(Initializer):
+    """Random matrices with orthogonal rows or columns, by QR of normal values."""
+
+    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+        self.gain, self.seed, self.dtype = gain, seed, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        shape = as_shape(shape).as_list()
+        if len(shape) < 2:
+            raise ValueError("The tensor to initialize must be at least two-dimensional")
+        rows, columns = int(np.prod(shape[:-1], dtype=np.int64)), shape[-1]
+        values = random_ops.random_normal([max(rows, columns), min(rows, columns)], dtype=dtype or self.dtype, seed=self.seed)
+        q, r = ops.apply("Qr", [values], {"full_matrices": False})
+        q = q * ops.apply("Sign", [ops.apply("MatrixDiagPart", [r])])
+        return reshape(matrix_transpose(q) if rows < columns else q, shape) * self.gain
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform values that keep the scale of the inputs."""
+
+    def __init__(self, factor=1.0, seed=None, dtype=dtypes.float32):
+        self.factor, self.seed, self.dtype = factor, seed, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        whole = shape if partition_info is None else partition_info.full_shape
+        inputs = max(float(np.prod(as_shape(whole).as_list()[:-1])), 1.0)
+        limit = math.sqrt(3 / inputs) * self.factor
+        return random_ops.random_uniform(shape, -limit, limit, dtype or self.dtype, seed=self.seed)
+
+
+class Identity(Initializer):
+    def __init__(self, gain=1.0, dtype=dtypes.float32):
+        self.gain, self.dtype = gain, dtypes.as_dtype(dtype)
+
+    def __call__(self, shape, dtype=None, partition_info=None):
+        whole = as_shape(shape if partition_info is None else partition_info.full_shape).as_list()
+        if len(whole) != 2:
+            raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
+        values = self.gain * np.eye(*whole)
+        if partition_info is not None:
+            values = values[tuple(slice(o, o + n) for o, n in zip(partition_info.var_offset, as_shape(shape).as_list()))]
+        return ops.constant(values, dtypes.as_dtype(dtype or self.dtype))
+
+
+zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant
+random_uniform_initializer, random_normal_initializer = RandomUniform, RandomNormal
+truncated_normal_initializer, variance_scaling_initializer = TruncatedNormal, VarianceScaling
+glorot_uniform_initializer, glorot_normal_initializer = GlorotUniform, GlorotNormal
+identity_initializer = Identity
+orthogonal_initializer, uniform_unit_scaling_initializer = Orthogonal, UniformUnitScaling

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions whose variables are made by their first call and shared by all others."""
+from thalweg.graph import graph
+from thalweg.graph.graph import GraphKeys
+from thalweg.variables import variable_scopes
+
+
+def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
+    """A function whose variables are made by its first call and shared by all others."""
+    return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_, kwargs)
+
+
+class Template:
+    """What make_template gives."""
+
+    def __init__(self, name, func, create_scope_now, unique_name, custom_getter, arguments):
+        if name is None:
+            raise ValueError("name cannot be None.")
+        self._name, self._func, self._unique_name, self._arguments = name, func, unique_name, arguments
+        self._custom_getter, self._scope, self._called = custom_getter, None, False
+        if create_scope_now:
+            self._make_scope()
+
+    def _make_scope(self):
+        with variable_scopes.variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter,
+                                            auxiliary_name_scope=False) as scope:
+            self._scope = scope
+
+    def __call__(self, *args, **kwargs):
+        if self._scope is None:
+            self._make_scope()
+        reuse = True if self._called else None
+        with variable_scopes.variable_scope(self._scope, reuse=reuse):
+            known = set(graph.get_collection(GraphKeys.TRAINABLE_VARIABLES))
+            found = self._func(*args, **{**self._arguments, **kwargs})
+        made = set(graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)) - known
+        if self._called and made:
+            raise ValueError("New variable(s) created when calling a template after variables were created: "
+                             f"{sorted(v.name for v in made)}; use tf.get_variable in {self._name}, not tf.Variable")
+        self._called = True
+        return found
+
+    name = property(lambda self: self._name)
+    func = property(lambda self: self._func)
+
+    @property
+    def variable_scope(self):
+        return self._scope
+
+    @property
+    def variable_scope_name(self):
+        """The name of its variables' scope, with a / at its end."""
+        return self._scope.name.rstrip("/") + "/" if self._scope is not None else None
+
+    def _collection(self, key):
+        return graph.get_collection(key, self.variable_scope_name) if self._scope is not None else []
+
+    variables = property(lambda self: self._collection(GraphKeys.GLOBAL_VARIABLES) +
+                         self._collection(GraphKeys.LOCAL_VARIABLES))
+    weights = variables
+    global_variables = property(lambda self: self._collection(GraphKeys.GLOBAL_VARIABLES))
+    local_variables = property(lambda self: self._collection(GraphKeys.LOCAL_VARIABLES))
+    trainable_variables = property(lambda self: self._collection(GraphKeys.TRAINABLE_VARIABLES))
+    trainable_weights = trainable_variables

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""variable_scope and get_variable: variables by name, made once and shared."""
+import contextlib
+import enum
+import functools
+import inspect
+
+from thalweg import dtypes
+from thalweg.graph import graph, ops
+from thalweg.graph.graph import GraphKeys, name_scope
+from thalweg.graph.shapes import as_shape
+from thalweg.variables import init_ops, partitioners
+from thalweg.variables.variables import Variable, VariableAggregation, VariableSynchronization
+
+
+class _ReuseMode(enum.Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
+
+
+class VariableScope:
+    """Defaults of get_variable within a scope."""
+
+    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
+                 custom_getter=None, name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None):
+        self.name, self.reuse, self.initializer, self.regularizer = name, reuse, initializer, regularizer
+        self.custom_getter, self.dtype, self.use_resource, self.constraint = custom_getter, dtype, use_resource, constraint
+        self.original_name_scope, self.caching_device, self.partitioner = name_scope, caching_device, partitioner
+
+    def reuse_variables(self):
+        self.reuse = True
+
+    def set_initializer(self, initializer):
+        self.initializer = initializer
+
+    def set_dtype(self, dtype):
+        self.dtype = dtype
+
+    def set_regularizer(self, regularizer):
+        self.regularizer = regularizer
+
+    def set_use_resource(self, use_resource):
+        self.use_resource = use_resource
+
+    def set_caching_device(self, caching_device):
+        self.caching_device = caching_device
+
+    def set_partitioner(self, partitioner):
+        self.partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter):
+        self.custom_getter = custom_getter
+
+    def get_collection(self, name):
+        return graph.get_collection(name, self.name + "/" if self.name else None)
+
+    def trainable_variables(self):
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self):
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self):
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def _copy(self, **changes):
+        made = VariableScope.__new__(VariableScope)
+        made.__dict__.update(self.__dict__, **{k: v for k, v in changes.items() if v is not None})
+        return made
+
+
+class _Store:
+    """The variables of a graph by name, and the scope its code is in."""
+
+    def __init__(self):
+        self.variables = {}
+        self.scope = VariableScope(False)
+        self.scope_counts = {}
+
+
+def _store():
+    g = graph.get_default_graph()
+    made = g.__dict__.get("_variable_store")
+    if made is None:
+        made = g._variable_store = _Store()
+    return made
+
+
+def get_variable_scope():
+    """The scope that code is in now."""
+    return _store().scope
+
+
+def _nested(inner, outer):
+    """A getter that asks `inner`, which asks `outer` where it would ask the store."""
+    if inner is None or outer is None or inner is outer:
+        return inner
+
+    def getter(store_getter, *args, **kwargs):
+        return inner(functools.partial(outer, store_getter), *args, **kwargs)
+    return getter
+
+
+class variable_scope:
+    """with tw.variable_scope("layer", reuse=tw.AUTO_REUSE): names of variables, and of operations, begin with "layer/"."""
+
+    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,
+                 caching_device=None, partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
+                 constraint=None, auxiliary_name_scope=True):
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        self._given, self._default_name = name_or_scope, default_name
+        self._reuse = reuse or None  # False inherits too
+        self._auxiliary = auxiliary_name_scope
+        self._changes = dict(initializer=initializer, regularizer=regularizer, caching_device=caching_device,
+                             partitioner=partitioner, custom_getter=custom_getter, dtype=dtype, use_resource=use_resource,
+                             constraint=constraint)
+
+    def _unique(self, store, prefix):
+        """The default name, with _1, _2 ... when this scope has had one."""
+        full = f"{store.scope.name}/{prefix}" if store.scope.name else prefix
+        number = 0
+        while store.scope_counts.get(f"{full}_{number}" if number else full, 0) > 0:
+            number += 1
+        return f"{prefix}_{number}" if number else prefix
+
+    def __enter__(self):
+        store = _store()
+        old = store.scope
+        g = graph.get_default_graph()
+        changes = dict(self._changes, custom_getter=_nested(self._changes["custom_getter"], (
+            self._given if isinstance(self._given, VariableScope) else old).custom_getter))
+        if isinstance(self._given, VariableScope):
+            made = self._given._copy(**changes)
+            made.reuse = self._reuse if self._reuse is not None else self._given.reuse
+            scope_name = made.name.split("/")[-1] if made.name else None
+        else:
+            part = self._given if self._given is not None else self._unique(store, self._default_name)
+            made = old._copy(**changes)
+            made.name = f"{old.name}/{part}" if old.name and part else old.name or part
+            made.reuse = self._reuse if self._reuse is not None else old.reuse
+            store.scope_counts[made.name] = store.scope_counts.get(made.name, 0) + 1
+            scope_name = part
+        self._old, self._store = old, store
+        self._counts = {k: v for k, v in store.scope_counts.items() if k.startswith(made.name + "/")}
+        for k in self._counts:
+            store.scope_counts[k] = 0
+        self._names = g.name_scope(scope_name) if self._auxiliary and scope_name else None
+        if self._names is not None:
+            entered = self._names.__enter__()
+            if not isinstance(self._given, VariableScope):
+                made.original_name_scope = entered
+        elif not isinstance(self._given, VariableScope):
+            made.original_name_scope = g.get_name_scope() + "/" if g.get_name_scope() else ""
+        store.scope = made
+        return made
+
+    def __exit__(self, *error):
+        self._store.scope = self._old
+        self._store.scope_counts.update(self._counts)
+        if self._names is not None:
+            self._names.__exit__(*error)
+
+
+def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
+                 caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
+                 constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
+    """The variable of this name in the current scope: made, or the one that is there where the scope reuses."""
+    given = dict(locals())
+    body = graph.get_default_graph()
+    if body._captures is not None:  # of a function: variables live outside
+        if body._lift_variable is not None:
+            given["use_resource"] = True
+        with body.outermost().as_default():
+            return get_variable(**given)
+    if trainable is None:
+        trainable = synchronization != VariableSynchronization.ON_READ
+    scope = get_variable_scope()
+    getter = custom_getter or scope.custom_getter
+    arguments = dict(shape=shape, dtype=dtype or scope.dtype, initializer=scope.initializer if initializer is None else initializer,
+                     regularizer=scope.regularizer if regularizer is None else regularizer, reuse=scope.reuse,
+                     trainable=trainable, collections=collections, caching_device=caching_device or scope.caching_device,
+                     partitioner=scope.partitioner if partitioner is None else partitioner, validate_shape=validate_shape,
+                     use_resource=scope.use_resource if use_resource is None else use_resource)
+    full_name = f"{scope.name}/{name}" if scope.name else name
+    constraint = constraint or scope.constraint
+    if getter is None:
+        return _get(full_name, constraint=constraint, synchronization=synchronization, aggregation=aggregation, **arguments)
+    if _takes(getter, "constraint"):
+        arguments["constraint"] = constraint
+    if _takes(getter, "synchronization"):
+        arguments.update(synchronization=synchronization, aggregation=aggregation)
+    return getter(_get, name=full_name, **arguments)
+
+
+def _takes(function, name):
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _get(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=None, collections=None,
+         validate_shape=True, constraint=None, use_resource=None, reuse=False, partitioner=None, caching_device=None,
+         synchronization=None, aggregation=None, partition_info=None, **_):
+    store = _store()
+    if partitioner is not None and shape is None and initializer is not None and not callable(initializer):
+        initializer = ops.convert_to_tensor(initializer)
+        shape, dtype = initializer.shape, initializer.dtype
+    if partitioner is not None and shape is not None and as_shape(shape).ndims:
+        counts = partitioners.parts_of(partitioner, as_shape(shape), dtypes.as_dtype(dtype))
+        if name in store.variables:
+            raise ValueError(f"A partitioner was provided, but an unpartitioned version of the variable was found: {name}.  Perhaps "
+                             "a variable of the same name was already created without partitioning?")
+        return partitioners.get(store.variables, name, as_shape(shape), counts, initializer,
+                                functools.partial(_get, dtype=dtype, regularizer=regularizer, trainable=trainable,
+                                                  collections=collections, constraint=constraint,
+                                                  use_resource=use_resource, reuse=reuse, synchronization=synchronization,
+                                                  aggregation=aggregation))
+    if f"{name}/part_0" in store.variables:
+        raise ValueError(f"No partitioner was provided, but a partitioned version of the variable was found: {name}/part_0. Perhaps "
+                         "a variable of the same name was already created with partitioning?")
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    found = store.variables.get(name)
+    if found is not None:
+        if reuse is False or reuse is None:
+            raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+                             f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at: {found.op.site}")
+        if shape is not None and not as_shape(shape).is_compatible_with(found.shape):
+            raise ValueError(f"Trying to share variable {name}, but specified shape {as_shape(shape)} and found shape "
+                             f"{found.shape}.")
+        if not dtype.is_compatible_with(found._dtype):
+            raise ValueError(f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+                             f"{found.dtype.name}.")
+        return found
+    if reuse is True:
+        raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to set "
+                         "reuse=tf.AUTO_REUSE in VarScope?")
+    value = _first_value(name, shape, dtype, initializer, partition_info)
+    with graph.get_default_graph().name_scope(None):
+        made = Variable(value, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
+                        dtype=None if initializer is not None and shape is None else dtype, use_resource=use_resource,
+                        constraint=constraint, synchronization=synchronization, aggregation=aggregation)
+    store.variables[name] = made
+    if regularizer is not None:
+        with graph.colocate_with(made.op), graph.name_scope(name + "/Regularizer/"):
+            loss = regularizer(made)
+        if loss is not None:
+            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return made
+
+
+def _first_value(name, shape, dtype, initializer, partition_info):
+    if initializer is None:
+        if dtype.is_floating:
+            initializer = init_ops.glorot_uniform_initializer()
+        elif dtype.is_integer or dtype.is_bool or dtype.is_unsigned or dtype is dtypes.string:
+            initializer = init_ops.zeros_initializer()
+        else:
+            raise ValueError(f"An initializer for variable {name} of {dtype!r} is required")
+    if not callable(initializer):
+        if shape is not None and as_shape(shape).ndims is not None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        return initializer
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if shape is None or not as_shape(shape).is_fully_defined():
+        if not isinstance(initializer, init_ops.Initializer) and not inspect.signature(initializer).parameters:
+            return initializer
+        raise ValueError("The initializer passed is not valid. It should be a callable with no arguments and the shape should "
+                         "not be provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined. "
+                         f"The shape of {name} is {as_shape(shape)}.")
+    more = {"partition_info": partition_info} if partition_info is not None and _takes(initializer, "partition_info") else {}
+    return lambda: initializer(as_shape(shape).as_list(), dtype=dtype, **more)
+
+
+def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
+                       caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
+                       constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
+    """get_variable for a variable of this process alone: in the collection of local ones, and not trained."""
+    collections = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(name, shape, dtype, initializer, regularizer, False, collections, caching_device,
+                                        partitioner, validate_shape, use_resource, custom_getter, constraint,
+                                        synchronization, aggregation)
+
+
+def create_partitioned_variables(shape, slicing, initializer, dtype=dtypes.float32, trainable=True, collections=None, name=None,
+                                 reuse=None):
+    """A variable cut along one dimension, as a list of its parts."""
+    if len(shape) != len(slicing):
+        raise ValueError(f"The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: {shape}, "
+                         f"slicing: {slicing}")
+    if len(shape) < 1:
+        raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {shape}")
+    with variable_scope(name, "PartitionedVariable", reuse=reuse):
+        counts = partitioners.checked(list(slicing), as_shape(shape))
+
+        scope = get_variable_scope()
+        part = functools.partial(_get, dtype=dtype, trainable=trainable, collections=collections, reuse=scope.reuse,
+                                 use_resource=scope.use_resource)
+        whole = partitioners.get({}, scope.name, as_shape(shape), counts, initializer, part)
+    return list(whole)
+
+
+@contextlib.contextmanager
+def op_scope(values, name, default_name=None):
+    """The old name_scope."""
+    with name_scope(name, default_name, values) as scope:
+        yield scope
+
+
+@contextlib.contextmanager
+def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None, caching_device=None,
+                      partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None, constraint=None):
+    """The old variable_scope."""
+    with variable_scope(name_or_scope, default_name, values, initializer, regularizer, caching_device,
+                                        partitioner, custom_getter, reuse, dtype, use_resource, constraint) as scope:
+        yield scope
+
+
+def no_regularizer(_):
+    """A regularizer that keeps that of the scope from being used."""
+    return None

@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variable: a tensor that lives on between steps; what initialises and lists them."""
+import contextlib
+import functools
+
+from thalweg import dtypes, messages
+from thalweg.control.control_flow import cond
+from thalweg.graph import graph, ops, proto_functions
+from thalweg.graph.default_session import get_default_session
+from thalweg.graph.graph import GraphKeys
+from thalweg.graph.operators import add_operators, strided_slice_of
+from thalweg.graph.shapes import TensorShape
+from thalweg.graph.tensor import IndexedSlices, Tensor, no_value
+from thalweg.operations import array_ops
+from thalweg.variables.save_slices import SaveSliceInfo
+from thalweg.variables.scattering import batch_scatter_update, scatter, scatter_nd
+from thalweg.variables.variable_modes import Reference, VariableAggregation, VariableSynchronization, modes
+
+_use_resource = False
+
+
+def enable_resource_variables():
+    """New variables are resources from now on, unless they say otherwise."""
+    global _use_resource
+    _use_resource = True
+
+
+def disable_resource_variables():
+    global _use_resource
+    _use_resource = False
+
+
+class _Made(type):
+    """Variables are made by the functions of variable_creator_scope, where there are any."""
+
+    def __call__(cls, *args, **kwargs):
+        creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable else None
+        if not creators:
+            return super().__call__(*args, **kwargs)
+        given = dict(zip(_ARGUMENTS, args), **kwargs)
+        for name in _ARGUMENTS:
+            given.setdefault(name, _DEFAULTS.get(name))
+
+        def make(**kwargs):
+            return super(_Made, cls).__call__(**{n: v for n, v in kwargs.items() if n in _ARGUMENTS})
+        for creator in creators:
+            make = functools.partial(creator, make)
+        return make(**given)
+
+
+_ARGUMENTS = ("initial_value trainable collections validate_shape caching_device name variable_def dtype expected_shape import_scope "
+              "constraint use_resource synchronization aggregation shape").split()
+_DEFAULTS = {"validate_shape": True, "synchronization": VariableSynchronization.AUTO, "aggregation": VariableAggregation.NONE}
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator):
+    """Variables that are made meanwhile are what variable_creator(next_creator, **arguments) gives; the innermost scope is
+    asked first, and next_creator asks the one around it."""
+    target = graph.get_default_graph()
+    before = target.__dict__.get("_variable_creators", ())
+    target._variable_creators = (*before, variable_creator)
+    try:
+        yield
+    finally:
+        target._variable_creators = before
+
+
+class Variable(metaclass=_Made):
+    """Variable(initial_value): state of the session, set by its `initializer` and by assign and optimizers.
+
+    `use_resource` chooses the kind: a reference edge (TF1's default), where a read sees the value at the moment it is
+    used, or a resource, whose reads are operations of their own.
+    """
+
+    __array_priority__ = 100
+    SaveSliceInfo = SaveSliceInfo
+
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None,
+                 name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
+                 use_resource=None, synchronization=VariableSynchronization.AUTO,
+                 aggregation=VariableAggregation.NONE, shape=None):
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._from_proto(variable_def, import_scope)
+            return
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        body = graph.get_default_graph()
+        if body._lift_variable is not None:  # of a tf.function: variables live outside, as resources
+            body._lift_variable()
+            with body.outermost().as_default():
+                self.__init__(initial_value, trainable, collections, validate_shape, caching_device, name, variable_def, dtype,
+                              expected_shape, import_scope, constraint, True, synchronization, aggregation, shape)
+            return
+        self._synchronization, self._aggregation, self._trainable = modes(name, synchronization, aggregation, trainable)
+        self._resource = _use_resource if use_resource is None else use_resource
+        self.constraint = constraint
+        self._save_slice_info = None
+        dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+        collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections.append(GraphKeys.TRAINABLE_VARIABLES)
+        target = graph.get_default_graph()
+        # A variable is made once, whatever the code around it runs under.
+        with target.control_dependencies(None):
+            with graph.name_scope(name, "Variable", [] if callable(initial_value) else [initial_value]) as scope:
+                self._make(initial_value, dtype, validate_shape, scope, caching_device)
+        target.add_to_collections(collections, self)
+
+    def _make(self, initial_value, dtype, validate_shape, scope, caching_device):
+        place = scope[:-1]
+        with graph.name_scope("Initializer") if callable(initial_value) else graph.name_scope(scope):
+            value = initial_value() if callable(initial_value) else initial_value
+            self._initial_value = value = ops.convert_to_tensor(value, dtype=dtype, name="initial_value")
+        self._dtype = value.dtype.base_dtype
+        shape = value.shape if validate_shape else TensorShape(None)
+        if validate_shape and not shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {value}")
+        if self._resource:
+            self._handle = ops.apply("VarHandleOp", [], {"dtype": self._dtype, "shape": shape, "shared_name": place}, scope)
+            with graph.colocate_with(self._handle.op):
+                self._initializer = ops.apply("AssignVariableOp", [self._handle, value], name=place + "/Assign/")
+                self._snapshot = ops.apply("ReadVariableOp", [self._handle], {"dtype": self._dtype},
+                                           name=place + "/Read/ReadVariableOp/")
+        else:
+            self._handle = ops.apply("VariableV2", [], {"dtype": self._dtype, "shape": shape}, scope)
+            with graph.colocate_with(self._handle.op):
+                assign = ops.apply("Assign", [self._handle, value], {"validate_shape": validate_shape, "use_locking": True},
+                                   name=place + "/Assign/")
+                self._initializer = assign.op
+                self._snapshot = ops.apply("Identity", [self._handle], name=place + "/read/")
+
+    @classmethod
+    def _of(cls, handle, initializer, value):
+        """A variable whose nodes the core has made."""
+        made = cls.__new__(cls)
+        made._stand_for(handle, initializer, value)
+        return made
+
+    def _stand_for(self, handle, initializer, value):
+        """Is the variable of nodes that are there."""
+        self._handle, self._initializer, self._snapshot = handle, initializer, value
+        self._resource = handle.op.type == "VarHandleOp"
+        self._dtype = value.dtype.base_dtype if value is not None else handle.dtype.base_dtype
+        self._synchronization, self._aggregation, self._trainable = modes(None, None, None, False)
+        self.constraint = self._save_slice_info = None
+        self._initial_value = initializer.inputs[1]
+
+    # ---- what it is ----
+    name = property(lambda self: f"{self._handle.op.name}:0")
+    op = property(lambda self: self._handle.op)
+    graph = property(lambda self: self._handle.graph)
+    device = property(lambda self: self._handle.device)
+    initializer = property(lambda self: self._initializer)
+    initial_value = property(lambda self: self._initial_value)
+    trainable = property(lambda self: self._trainable)
+    synchronization = property(lambda self: self._synchronization)
+    aggregation = property(lambda self: self._aggregation)
+    handle = property(lambda self: self._handle)
+
+    @property
+    def dtype(self):
+        return self._dtype if self._resource else self._dtype._as_ref
+
+    @property
+    def shape(self):
+        return self._snapshot.shape
+
+    def get_shape(self):
+        return self.shape
+
+    def set_shape(self, shape):
+        self._handle.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    @property
+    def _ref_tensor(self):
+        return self._handle
+
+    def _ref(self):
+        return self._handle
+
+    @property
+    def _shared_name(self):
+        return self._handle.op.name
+
+    def _as_tensor(self):
+        if not self._resource:
+            return self._snapshot
+        with graph.colocate_with(self._handle.op, ignore_existing=True), graph.device(""):
+            return ops.apply("ReadVariableOp", [self._handle], {"dtype": self._dtype},
+                             name="ReadVariableOp")
+
+    def _as_graph_element(self):
+        return self._snapshot
+
+    def value(self):
+        """The value, the same read for all where that makes no difference."""
+        return self._as_tensor()
+
+    def read_value(self):
+        """A read of its own, which sees what comes before it."""
+        return ops.apply("Identity", [self._as_tensor() if self._resource else self._handle], name="read")
+
+    def initialized_value(self):
+        """The value, or the initial one as long as there is none: for initialising other variables by it."""
+        with self.graph.control_dependencies(None):
+            return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
+
+    def eval(self, session=None):
+        return self._snapshot.eval(session=session)
+
+    def load(self, value, session=None):
+        """Sets the value now, in `session` or the default one."""
+        session = session or get_default_session()
+        if session is None:
+            raise ValueError("Either session argument should be provided or default session should be established.")
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
+
+    # ---- changes ----
+    def _update(self, ref_op, resource_op, delta, use_locking, name, read_value):
+        if not self._resource:
+            return ops.apply(ref_op, [self._handle, delta], {"use_locking": use_locking}, name=name)
+        delta = ops.convert_to_tensor(delta, dtype=self._dtype)
+        op = ops.apply(resource_op, [self._handle, delta], name=name)
+        if not read_value:
+            return op
+        with graph.control_dependencies([op]):
+            return self._as_tensor()
+
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        """Sets the value; gives it."""
+        if not self._resource:
+            return ops.apply("Assign", [self._handle, value], {"use_locking": use_locking}, name=name)
+        return self._update("Assign", "AssignVariableOp", value, use_locking, name, read_value)
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        """Adds to the value; gives the sum."""
+        return self._update("AssignAdd", "AssignAddVariableOp", delta, use_locking, name, read_value)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        """Subtracts from the value; gives the difference."""
+        return self._update("AssignSub", "AssignSubVariableOp", delta, use_locking, name, read_value)
+
+    def _assign_part(self, places, masks, value, name):
+        """Sets variable[...] for begin, end and strides; gives the whole value."""
+        if not self._resource:
+            return ops.apply("StridedSliceAssign", [self._handle, *places, value], masks, name=name)
+        value = ops.convert_to_tensor(value, dtype=self._dtype)
+        op = ops.apply("ResourceStridedSliceAssign", [self._handle, *places, value], masks, name=name)
+        with graph.control_dependencies([op]):
+            return self._as_tensor()
+
+    def _scatter(self, kind, slices, use_locking, name):
+        if not isinstance(slices, IndexedSlices):
+            raise ValueError(f"sparse_delta is not IndexedSlices: {slices}")
+        return scatter(kind, self, slices.indices, slices.values, use_locking, name)
+
+    def scatter_add(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Add", sparse_delta, use_locking, name)
+
+    def scatter_sub(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Sub", sparse_delta, use_locking, name)
+
+    def scatter_update(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Update", sparse_delta, use_locking, name)
+
+    def scatter_div(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Div", sparse_delta, use_locking, name)
+
+    def scatter_max(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Max", sparse_delta, use_locking, name)
+
+    def scatter_min(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Min", sparse_delta, use_locking, name)
+
+    def scatter_mul(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("Mul", sparse_delta, use_locking, name)
+
+    def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+        """Row i of the indices chooses within part i of the variable what is set."""
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise ValueError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
+        return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking, name)
+
+    def scatter_nd_add(self, indices, updates, name=None):
+        """Adds to elements by full indices; gives the value."""
+        return scatter_nd("Add", self, indices, updates, True, name)
+
+    def scatter_nd_sub(self, indices, updates, name=None):
+        """Subtracts from elements by full indices; gives the value."""
+        return scatter_nd("Sub", self, indices, updates, True, name)
+
+    def scatter_nd_update(self, indices, updates, name=None):
+        """Sets elements by full indices; gives the value."""
+        return scatter_nd("Update", self, indices, updates, True, name)
+
+    def sparse_read(self, indices, name=None):
+        """Rows."""
+        if self._resource:
+            return ops.apply("ResourceGather", [self._handle, indices], {"dtype": self._dtype}, name or "Gather")
+        return array_ops.gather(self, indices, name=name)
+
+    def gather_nd(self, indices, name=None):
+        """Elements, or parts, by full indices."""
+        if self._resource:
+            return ops.apply("ResourceGatherNd", [self._handle, indices], {"dtype": self._dtype}, name or "GatherNd")
+        return array_ops.gather_nd(self, indices, name=name)
+
+    def count_up_to(self, limit):
+        return ops.apply("CountUpTo", [self._handle], {"limit": limit})
+
+    def experimental_ref(self):
+        """What stands for the variable in sets and dictionaries."""
+        return Reference(self)
+
+    # ---- saving ----
+    def _set_save_slice_info(self, save_slice_info):
+        """Says which part of a larger tensor the variable is, for a Saver."""
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self):
+        return self._save_slice_info
+
+    def to_proto(self, export_scope=None):
+        """A VariableDef, or None for a variable that is not within the scope."""
+        if export_scope is not None and not self.name.startswith(export_scope):
+            return None
+        names = [graph.strip_name_scope(n, export_scope) for n in (
+            self.name, self._initializer.name, self._snapshot.name, self._initial_value.name)]
+        made = messages.VariableDef(variable_name=names[0], initializer_name=names[1], snapshot_name=names[2],
+                                    initial_value_name=names[3], is_resource=self._resource, trainable=self._trainable,
+                                    synchronization=self._synchronization.value, aggregation=self._aggregation.value)
+        if self._save_slice_info is not None:
+            made.save_slice_info_def.CopyFrom(self._save_slice_info.to_proto(export_scope))
+        return made
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None):
+        """The variable that a VariableDef names, of nodes in the default graph."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def _from_proto(self, variable_def, import_scope):
+        target = graph.get_default_graph()
+        handle, initializer, value = (target.as_graph_element(graph.prepend_name_scope(name, import_scope)) for name in (
+            variable_def.variable_name, variable_def.initializer_name, variable_def.snapshot_name))
+        self._stand_for(handle, initializer, value)
+        self._synchronization, self._aggregation, self._trainable = modes(
+            self.name, variable_def.synchronization, variable_def.aggregation, variable_def.trainable)
+        if variable_def.HasField("save_slice_info_def"):
+            self._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'" + no_value(name))
+
+    def __getitem__(self, key):
+        return strided_slice_of(self._as_tensor(), key, self)
+
+    def __iter__(self):
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __repr__(self):
+        return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
+
+
+add_operators(Variable)
+for _collection in proto_functions.VARIABLES:
+    proto_functions.register_proto_function(_collection, messages.VariableDef, proto_functions.to_proto, Variable.from_proto)
+
+
+def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+    """Sets a variable; gives its value."""
+    if isinstance(ref, Variable) and ref._resource:
+        return ref.assign(value, name=name)
+    if isinstance(ref, Tensor) and not ref.dtype._is_ref_dtype and hasattr(ref, "assign"):  # a part of a variable: v[1:3]
+        return ref.assign(value, name=name)
+    return ops.apply("Assign", [ref, value], {"validate_shape": validate_shape, "use_locking": use_locking}, name=name)
+
+
+def assign_add(ref, value, use_locking=None, name=None):
+    """Adds to a variable; gives the sum."""
+    if isinstance(ref, Variable):
+        return ref.assign_add(value, bool(use_locking), name)
+    return ops.apply("AssignAdd", [ref, value], {"use_locking": use_locking}, name=name)
+
+
+def assign_sub(ref, value, use_locking=None, name=None):
+    """Subtracts from a variable; gives the difference."""
+    if isinstance(ref, Variable):
+        return ref.assign_sub(value, bool(use_locking), name)
+    return ops.apply("AssignSub", [ref, value], {"use_locking": use_locking}, name=name)
+
+
+def global_variables(scope=None):
+    """Variables that are shared by all tasks."""
+    return graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables():
+    """The old name of global_variables."""
+    return global_variables()
+
+
+def initialize_all_variables():
+    """The old name of global_variables_initializer."""
+    return global_variables_initializer()
+
+
+def initialize_local_variables():
+    """The old name of local_variables_initializer."""
+    return local_variables_initializer()
+
+
+def initialize_variables(var_list, name="init"):
+    """The old name of variables_initializer."""
+    return variables_initializer(var_list, name)
+
+
+def local_variables(scope=None):
+    return graph.get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope=None):
+    return graph.get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope=None):
+    """Variables that an optimizer changes unless it is told which."""
+    return graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope=None):
+    return graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list, name="init"):
+    """An operation that gives variables their initial values."""
+    return ops.group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer():
+    """An operation that gives all global variables their initial values."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer():
+    return variables_initializer(local_variables())
+
+
+def is_variable_initialized(variable):
+    if variable._resource:
+        return ops.apply("VarIsInitializedOp", [variable.handle])
+    return ops.apply("IsVariableInitialized", [variable])
+
+
+def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
+    """The names of variables that have no value yet, as a string vector."""
+    var_list = global_variables() + local_variables() if var_list is None else var_list
+    if not var_list:
+        return ops.constant([], dtypes.string)
+    missing = ops.apply("LogicalNot", [array_ops.stack([is_variable_initialized(v) for v in var_list])])
+    return array_ops.boolean_mask(ops.constant([v.op.name for v in var_list]), missing, name=name)
+
+
+def assert_variables_initialized(var_list=None):
+    """An operation that fails unless the variables have values."""
+    found = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(GraphKeys.LOCAL_VARIABLES) \
+        if var_list is None else list(var_list)
+    if not found:
+        return None
+    checks = [ops.apply("ReadVariableOp", [v.handle], {"dtype": v._dtype}).op if v._resource else
+              ops.apply("Identity", [v._ref_tensor]).op for v in found]
+    return ops.group(*checks)
