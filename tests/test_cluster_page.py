@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import serving
 from serving import ROOT
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 ENVIRONMENT_MARK = "--environment--"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import serving
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 class Tasks:
@@ -71,8 +71,10 @@ def test_a_reduction_has_the_bits_of_one_process(tasks, master, merge, final):
     made = each(count, lambda i: reduce(fed[i] + 0.0, count, merge=merge, final=final))
     with tasks.session(master) as session:
         runs = [session.run(made, dict(zip(fed, values))) for _ in range(5)]
-        traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)  # by calls, not through channels
+        traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
         runs.append(session.run(made, dict(zip(fed, values)), options=traced, run_metadata=tf.RunMetadata()))
+        partial = session.partial_run_setup(made, fed)  # by calls, not through channels
+        runs.append(session.partial_run(partial, made, dict(zip(fed, values))))
     with tf.Graph().as_default():
         here = []
         for i in range(count):

@@ -18,7 +18,7 @@ def run(*command, **options):
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     prefix = tmp_path_factory.mktemp("prefix")
-    run("cmake", "--install", os.path.join(ROOT, "build", "release"), "--prefix", prefix, "--strip")
+    run("cmake", "--install", os.path.join(ROOT, "build", "release"), "--prefix", prefix)
     return prefix
 
 

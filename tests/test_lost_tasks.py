@@ -9,7 +9,7 @@ import threading
 import pytest
 import serving
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 TASKS = [("worker", 0), ("ps", 0), ("worker", 1)]
 

@@ -21,9 +21,19 @@ def test_the_page_is_of_the_results():
 def test_losses_are_printed():
     text = "\n".join(speed_page.page([dict(ROOF, variant="fma", value=80.), dict(ROOF, variant="fma", value=60.),
                                       dict(ROOF, variant="copy", value=12.), ROW]))
-    assert "| mlp | 2 | 2 ms | 2.00 | jax 1 ms (2.00), torch 4 ms (0.50) |" in text
-    assert "0 are ahead or even and 1 take more than 1.3 times as long" in text
+    assert "| mlp | 2 | 2 ms | behind | jax 1 ms: 2.00 / 2.00 behind; torch 4 ms: 0.50 / 0.50 ahead | – |" in text
+    assert "0 are ahead, 0 even, 0 undecided, 1 behind" in text and "by one of the two figures at least, takes mlp on 2 threads." in text
+    assert "were measured before 24 November 2026" in text
     assert "| avx2 | 70 (60 to 80) | 12.0 (12.0 to 12.0) |" in text
+
+
+def test_figures_that_do_not_agree_are_undecided_and_new_results_say_when_and_where():
+    row = dict(ROW, peers={"torch": 0.0017}, ratios={"torch": 0.85}, pairs={"torch": [0.7, 0.8, 0.85, 0.9, 1.5]}, spread=[0.001, 0.003],
+               peers_spread={"torch": [0.0015, 0.004]}, commit="7d40a6dabcde", date="2026-11-25 10:00 UTC")
+    text = "\n".join(speed_page.page([dict(ROOF, variant="fma", value=80.), dict(ROOF, variant="copy", value=12.), row]))
+    assert ("| mlp | 2 | 2 ms [1 ms to 3 ms] | undecided | torch 1.7 ms [1.5 ms to 4 ms]: 0.85 [0.70..1.50] / 1.18 undecided | "
+            "7d40a6d 2026-11-25 |") in text
+    assert "0 are ahead, 0 even, 1 undecided, 0 behind" in text and "24 November" not in text
 
 
 def test_profiles_say_what_the_kernels_explain():
@@ -47,9 +57,17 @@ def test_rows_of_clusters_say_goals_that_were_missed_and_what_is_slower():
         cluster_row("channel_4B", 4e-6, {}, goal=5e-6),
         cluster_row("fig7_sparse_1G_2", 0.001, {tf: 0.01}, per_second={"thalweg python": 2000, tf: 200}),
         cluster_row("fig7_sparse_16G_2", 0.002, {tf: 0.001}, per_second={"thalweg python": 1000, tf: 2000})]))
-    assert "1 measurements;" in text and "| mlp |" in text  # engines are counted without clusters
-    assert "| read_1G | 200 ms (0.250) | 100 ms: **missed** | 800 ms | 400 ms (0.50) |  |" in text
-    assert "| 4B | 4 us | 5 us: met |" in text
-    assert "| sparse_16G | 2 | 2 ms [2 ms to 2 ms] | 1000 | 1 ms [1 ms to 1 ms] | 2000 | 2.000 |" in text
-    assert "Of 2 measurements, 1 are slower than TensorFlow's: sparse_16G_2." in text
+    assert "1 measurements. Beside" in text and "| mlp |" in text  # engines are counted without clusters
+    assert "| read_1G † | 200 ms [200 ms to 200 ms] | 100 ms: not measured † | 800 ms [800 ms to 800 ms] | † | 400 ms (0.50) |  | – |" in text
+    assert "† Measured by an old method" in text
+    assert "| 4B | 4 us | 5 us: met | – |" in text
+    assert "| sparse_16G | 2 | 2 ms [2 ms to 2 ms] | 1000 | 1 ms [1 ms to 1 ms] | 2000 | 2.000 / 2.000 behind | – |" in text
+    assert "Of 2 measurements, 1 are not ahead of TensorFlow: sparse_16G_2 (behind)." in text
     assert "A sparse step of 16 GB takes 2.00 times one of 1 GB" in text
+
+
+def test_rows_that_read_all_of_it_meet_goals_or_miss_them():
+    row = cluster_row("wire_read_1G", 0.2, {cluster_page.TF: 0.8}, goal=0.1, commit="7d40a6dabcde", date="2026-11-25 10:00 UTC")
+    assert cluster_page.goal_cell(row) == "100 ms: **missed**"
+    assert next(cluster_page.wire([row])) == (
+        "| read_1G | 200 ms [200 ms to 200 ms] | 100 ms: **missed** | 800 ms [800 ms to 800 ms] | 0.250 / 0.250 ahead |  |  | 7d40a6d 2026-11-25 |")

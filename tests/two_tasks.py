@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import serving
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 FLOATS = 1 << 20
 

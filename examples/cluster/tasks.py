@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 def mine():

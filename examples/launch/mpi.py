@@ -10,7 +10,7 @@ import socket
 import thalweg as tf
 import train
 from mpi4py import MPI
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 
 def main():

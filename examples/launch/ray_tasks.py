@@ -6,7 +6,7 @@
 import os
 
 import ray
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 HOST = "127.0.0.1"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small convolutional net on handwritten digits, saves it, restores it, and tests it: `./dev demo`.
 
-    python demo.py [SEED] [FOLDER]      FOLDER gets the checkpoint; build/demo without it
+    python demo.py [SEED] [FOLDER]      FOLDER gets the checkpoint and the picture demo.svg; build/demo without it
 """
 import os
 import sys
@@ -11,6 +11,7 @@ import numpy as np
 import thalweg as tf
 
 import digits
+import picture
 
 
 class Net:
@@ -30,7 +31,8 @@ class Net:
             tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=self.scores))
         self.rate = tf.placeholder(tf.float32, [], name="rate")
         self.step = optimizer(self.rate).minimize(self.loss, global_step=global_step)
-        right = tf.equal(tf.cast(tf.argmax(self.scores, 1), tf.int32), self.labels)
+        self.answers = tf.cast(tf.argmax(self.scores, 1), tf.int32)
+        right = tf.equal(self.answers, self.labels)
         self.accuracy = tf.reduce_mean(tf.cast(right, tf.float32))
 
     def weights(self, shape, inputs, name):
@@ -56,7 +58,8 @@ def moved(images, random):
 
 
 def train(net, session, part, validation, seed, epochs, show=lambda line: None):
-    random = np.random.RandomState(seed)
+    """(numbers of steps, the accuracy on the validation part after each)"""
+    random, steps, accuracies = np.random.RandomState(seed), [], []
     for epoch in range(epochs):
         started, losses = time.time(), []
         rate = 2e-3 * (1 - epoch / epochs)
@@ -64,7 +67,10 @@ def train(net, session, part, validation, seed, epochs, show=lambda line: None):
             loss, _ = session.run([net.loss, net.step], {net.images: moved(images, random), net.labels: labels, net.rate: rate})
             losses.append(loss)
         accuracy = session.run(net.accuracy, {net.images: validation.images, net.labels: validation.labels})
+        steps.append((epoch + 1) * len(losses))
+        accuracies.append(float(accuracy))
         show(f"epoch {epoch + 1:2d}  loss {np.mean(losses):.4f}  validation accuracy {accuracy:.3f}  {time.time() - started:.2f} s")
+    return steps, accuracies
 
 
 def test_accuracy(seed, epochs=30, shuffled=False):
@@ -87,13 +93,14 @@ def main(seed, folder):
     saver = tf.train.Saver()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        train(net, session, part, validation, seed, epochs=30, show=lambda line: print(line, flush=True))
+        learned = train(net, session, part, validation, seed, epochs=30, show=lambda line: print(line, flush=True))
         path = saver.save(session, os.path.join(folder, "digits.ckpt"))
     with tf.Session() as session:  # a new one: all that it knows comes from the file
         saver.restore(session, path)
-        accuracy = session.run(net.accuracy, {net.images: test.images, net.labels: test.labels})
+        accuracy, said = session.run([net.accuracy, net.answers], {net.images: test.images, net.labels: test.labels})
+    picture.write(os.path.join(folder, "demo.svg"), test, said, *learned)
     here = os.path.dirname(os.path.abspath(__file__))
-    print(f"checkpoint: {path}\nprogram: {os.path.abspath(__file__)}\ndata: {os.path.relpath(digits.FOLDER, here)} beside it; "
+    print(f"checkpoint: {path}\npicture: {os.path.join(folder, 'demo.svg')}\nprogram: {os.path.abspath(__file__)}\ndata: {os.path.relpath(digits.FOLDER, here)} beside it; "
           f"the same net in C++: {os.path.join(os.path.dirname(here), 'cpp', 'convnet_digits.cc')}")
     print(f"test accuracy: {accuracy:.4f}")
 

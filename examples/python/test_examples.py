@@ -6,6 +6,7 @@ import re
 import statistics
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import pytest
 
@@ -29,7 +30,7 @@ def run(name, *arguments):
 
 def test_every_example_is_listed():
     names = {os.path.basename(p) for p in glob.glob(os.path.join(HERE, "*.py"))}
-    assert names == set(LAST_LINE) | {"digits.py", "test_examples.py"}
+    assert names == set(LAST_LINE) | {"digits.py", "picture.py", "test_examples.py"}
 
 
 @pytest.mark.parametrize("name", sorted(LAST_LINE))
@@ -38,11 +39,17 @@ def test_runs(name, tmp_path):
     assert p.returncode == 0, p.stderr
     assert re.fullmatch(LAST_LINE[name], p.stdout.splitlines()[-1]), p.stdout
     assert p.stderr == ""  # a successful run is quiet
+    if name == "demo.py":
+        drawn = xml.etree.ElementTree.parse(tmp_path / "demo.svg").getroot()
+        words = [e.text for e in drawn.iter("{http://www.w3.org/2000/svg}text")]
+        right = re.search(r"300 digits it had never seen: (\d+) read right", words[0])
+        assert int(right[1]) == round(300 * float(p.stdout.split()[-1]))
+        assert sum("is" in w for w in words[1:] if w[0].isdigit()) >= min(10, 300 - int(right[1]))  # each that was misread
 
 
 def test_readme_program_runs(tmp_path):
     with open(os.path.join(HERE, "..", "..", "README.md")) as f:
-        [program] = re.findall(r"```python\n(.*?)```", f.read(), re.S)
+        program = re.findall(r"```python\n(.*?)```", f.read(), re.S)[0]
     (tmp_path / "program.py").write_text(program.replace("/tmp/", f"{tmp_path}/"))
     p = subprocess.run([sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert p.returncode == 0, p.stderr

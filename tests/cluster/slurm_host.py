@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import time
 
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 CONF = """
 ClusterName=thalweg

@@ -7,7 +7,7 @@ import numpy as np
 from cases import FACTS, Built, kernels, type_choices
 
 import thalweg as tw
-from thalweg import graph as graph_module
+from thalweg.graph import graph as graph_module
 
 TABLES = ("array", "math", "nn", "state", "sparse", "strings", "containers", "random_numbers", "linalg", "maps", "matrices", "quantized", "vision",
           "pictures", "files", "ragged", "models")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, "tests"))

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 import thalweg as tf
-from thalweg.local_cluster import free_ports
+from thalweg.cluster.local_cluster import free_ports
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import serving  # noqa: E402

@@ -9,7 +9,7 @@ import runpy
 import sys
 
 import thalweg as tf
-from thalweg import graph as graph_module
+from thalweg.graph import graph as graph_module
 
 import training
 
@@ -21,7 +21,7 @@ def faults():
 
 
 def probe(options, loss, train, feeds, unit="examples", items=None):
-    memory = graph_module.environment(options.threads - 1, 1).memory
+    memory = graph_module.environment().memory
     with training.session(options.threads) as sess:
         sess.run(tf.global_variables_initializer())
         run = sess.make_callable([loss, train.outputs[0] if train.outputs else train], list(feeds(0)))

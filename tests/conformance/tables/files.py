@@ -21,6 +21,7 @@ SAVED = "matrix"
 saved = N("SaveV2", SAVED, ["w"], [""], L(Typed(F, Fed([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))))
 for rows, columns, values, sizes in (([1, 0], [], [], (2, 3)), ([1, -1, 0], [], [7.0, 8.0, 9.0], (3, 3)), ([0, 1], [2, -1], [7.0, 8.0], (2, 2)), ([0, 0], [], [], (2, 3)), ([0, 5], [], [], (2, 3)), ([-1, 0], [], [], (2, 3)), ([1, 0], [], [], (3, 3))):
     CASES.append(case("LoadAndRemapMatrix", [SAVED], "w", Fed(rows), Fed(columns), Fed(values), num_rows=sizes[0], num_cols=sizes[1], after_all=[saved], options=("waits",)))
+CASES += [case("LoadAndRemapMatrix", [SAVED], "w", Fed([1, -1, 0]), Fed([]), Fed([[7.0], [8.0], [9.0]]), num_rows=3, num_cols=3, after_all=[saved], options=("waits",))]
 CASES += [case("LoadAndRemapMatrix", [SAVED], "w", Fed([1, 0]), Fed([]), Fed([]), num_rows=2, num_cols=3, max_rows_in_memory=1, after_all=[saved], options=("waits",)), case("LoadAndRemapMatrix", ["none"], "w", Fed([1, 0]), Fed([]), Fed([]), num_rows=2, num_cols=3)]
 
 for shape in ((2, 3), (), (0, 4)):

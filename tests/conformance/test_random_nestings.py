@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random nestings of loops, conditionals, calls, gradients, lists and effects on variables, as TensorFlow 2.21 and 1.15 make them: values,
+states after each step and gradients, TensorFlow's own and ours, with and without rewriting. A failure shows the smallest plan
+that still differs, and a line that runs it again:
+
+    THALWEG_REPRO=2.21:7 ./dev conformance repro            THALWEG_NESTINGS=1000 ./dev conformance random_nestings
+"""
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from both import Outcome, differ
+from cases import numpy_type
+from engines import FOLDER, OLD_PYTHON
+from nesting_plan import random_plan, size, smaller_plans, text_of
+from wire import read_records, unpack_array, write_record
+
+import thalweg as tw
+
+COUNT = int(os.environ.get("THALWEG_NESTINGS", "60"))
+PYTHONS = {"2.21": sys.executable, "1.15": OLD_PYTHON}
+KINDS = {"2.21": "float64", "1.15": "float32"}  # 1.15 takes every gradient of a variable in a function for one of float32
+FACTOR = 50  # what one statement rounds the next may enlarge
+SECONDS_TO_SHRINK = 120
+
+
+class Release:
+    """A process with a release of TensorFlow that answers plans."""
+
+    def __init__(self, name):
+        self.name = name
+        self.start()
+
+    def start(self):
+        os.makedirs(FOLDER, exist_ok=True)
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        with open(os.path.join(FOLDER, f"nesting-{self.name}.log"), "wb") as log:
+            self.process = subprocess.Popen([PYTHONS[self.name], os.path.join(os.path.dirname(os.path.abspath(__file__)), "nesting_worker.py")],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment)
+        self.answers = read_records(self.process.stdout)
+
+    def ask(self, plan):
+        """(header, blocks); a header with an error where TensorFlow cannot make the graph or run it, or ends."""
+        write_record(self.process.stdin, {"plan": plan}, [])
+        answer = next(self.answers, None)
+        if answer is not None:
+            return answer
+        self.close()
+        self.start()
+        return {"error": "the process ended"}, []
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def releases():
+    started = {}
+
+    def release(name):
+        if not os.path.exists(PYTHONS[name]):
+            pytest.skip("TensorFlow 1.15 has no Python 3.7 here")
+        if name not in started:
+            started[name] = Release(name)
+        return started[name]
+
+    yield release
+    for one in started.values():
+        one.close()
+
+
+def array(made, blocks):
+    return unpack_array(made, blocks, numpy_type(made["kind"]))
+
+
+def steps(header, graph, asked, optimise):
+    """Of each step what is asked for and the states after it."""
+    config = tw.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
+    config.graph_options.optimizer_options.opt_level = 0 if optimise else -1
+    with tw.Session(graph=graph, config=config) as session:
+        session.run("start")
+        for step in header["steps"]:
+            feeds = {name + ":0": value for name, value in step["feeds"].items()}
+            values = session.run(asked, feeds, options=tw.RunOptions(timeout_in_ms=20000))
+            yield values, session.run(header["states"])
+
+
+def compared(what, header, blocks, graph, asked, optimise):
+    """asked: our tensors, in the order of TensorFlow's values; None is no gradient, which is as good as zeros."""
+    names = ["total"] + [f"gradient by {by}" for by in header["by"]]
+    present = [a for a in asked if a is not None]
+    for number, (step, (values, states)) in enumerate(zip(header["steps"], steps(header, graph, present, optimise))):
+        values, theirs = list(values), [array(v, blocks) for v in step["values"]]
+        wanted = [theirs.pop(0)] + [None if g is None else theirs.pop(0) for g in header["gradients"] or []]
+        for name, x, a in zip(names, wanted, asked):
+            y = None if a is None else np.asarray(values.pop(0))
+            x, y = (np.zeros_like(y) if x is None and y is not None else x), (np.zeros_like(x) if y is None and x is not None else y)
+            found = x is not None and differ(Outcome([x]), Outcome([y]), FACTOR)
+            if found:
+                return f"{what}, step {number}, {name}: {found}"
+        for name, made, y in zip(header["states"], step["states"], states):
+            found = differ(Outcome([array(made, blocks)]), Outcome([np.asarray(y)]), FACTOR)
+            if found:
+                return f"{what}, step {number}, {name}: {found}"
+    return None
+
+
+def imported(definition):
+    graph = tw.Graph()
+    with graph.as_default():
+        tw.import_graph_def(tw.GraphDef.FromString(definition), name="")
+    return graph
+
+
+def with_their_gradients(header, blocks, optimise):
+    return compared("TensorFlow's gradients" if optimise else "TensorFlow's gradients, nothing rewritten", header, blocks, imported(blocks[1]),
+                    [header["total"], *(header["gradients"] or [])], optimise)
+
+
+def with_our_gradients(header, blocks):
+    if header["gradients"] is None:
+        return None
+    graph = imported(blocks[0])
+    with graph.as_default():
+        made = tw.gradients(graph.get_tensor_by_name(header["total"]), [graph.get_tensor_by_name(b) for b in header["by"]])
+        made = [g if g is None else tw.convert_to_tensor(g) for g in made]
+    return compared("our gradients", header, blocks, graph, [header["total"], *made], True)
+
+
+def difference(answer):
+    """What is not the same, or None."""
+    header, blocks = answer
+    for way in (lambda: with_their_gradients(header, blocks, True), lambda: with_their_gradients(header, blocks, False),
+                lambda: with_our_gradients(header, blocks)):
+        try:
+            found = way()
+        except (tw.errors.OpError, ValueError, TypeError, LookupError, NotImplementedError) as error:
+            found = f"ours: {type(error).__name__}: {error}"
+        if found:
+            return found
+    return None
+
+
+def smallest(release, plan, found):
+    """(plan, what differs), as small as the time allows."""
+    until, again = time.monotonic() + SECONDS_TO_SHRINK, True
+    while again:
+        again = False
+        for candidate in smaller_plans(plan):
+            if time.monotonic() > until:
+                break
+            answer = release.ask(candidate)
+            differs = None if "error" in answer[0] else difference(answer)
+            if differs:
+                plan, found, again = candidate, differs, True
+                break
+    return plan, found
+
+
+def check(release, name, plan, repro):
+    answer = release.ask(plan)
+    if "error" in answer[0]:
+        pytest.skip("TensorFlow refuses it: " + answer[0]["error"][:300])
+    found = difference(answer)
+    if found is None:
+        return
+    small, now = smallest(release, plan, found)
+    lines = "\n".join(text_of(small["body"]))
+    pytest.fail(f"TensorFlow {name}, form {plan['form']}, {size(plan)} statements: {found}\nREPRO: THALWEG_REPRO={repro} ./dev conformance repro\n"
+                f"the smallest that differs, of {size(small)} statements: {now}\n{lines}", pytrace=False)
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("name", ["2.21", "1.15"])
+def test_nesting(releases, name, seed):
+    check(releases(name), name, random_plan(seed, kind=KINDS[name]), f"{name}:{seed}")
+
+
+if os.environ.get("THALWEG_REPRO", "").count(":") == 1:
+    def test_nesting_repro(releases):
+        name, seed = os.environ["THALWEG_REPRO"].split(":")
+        check(releases(name), name, random_plan(int(seed), kind=KINDS[name]), f"{name}:{seed}")
