@@ -101,6 +101,27 @@ def test_every_operation_can_be_made_into_a_function():
     assert -np.inf in defaults and np.inf in defaults
 
 
+def test_the_functions_of_operations_take_the_arguments_of_tensorflows():
+    import inspect
+    from thalweg import raw_ops
+    facts = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "tf_facts")
+    with open(os.path.join(facts, "raw_ops.txt")) as file:
+        lines = [line.split() for line in file]
+    for name, *arguments in lines:
+        assert list(inspect.signature(getattr(raw_ops, name)).parameters) == arguments, name
+    assert len(lines) > 1460
+
+
+def test_a_function_of_an_operation_takes_names_of_the_api(graph):
+    from thalweg import raw_ops
+    with tw.Session() as sess:
+        total = raw_ops.Sum(input=[[1.0, 2.0], [3.0, 4.0]], axis=[0])
+        wider = raw_ops.ExpandDims(input=total, axis=0)
+        assert sess.run(wider).tolist() == [[4.0, 6.0]]
+        assert sess.run(raw_ops.Select(condition=[True, False], x=[1, 2], y=[3, 4])).tolist() == [1, 4]
+        assert sess.run(raw_ops.Where(condition=[False, True])).tolist() == [[1]]
+
+
 # ---- what things look like ----
 def test_graphs_and_sessions_have_a_repr(graph):
     assert repr(graph) == "<tf.Graph of 0 operations>"

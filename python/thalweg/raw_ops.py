@@ -9,6 +9,14 @@ import math
 
 from thalweg.graph import ops
 
+# The arguments that TensorFlow's functions call otherwise than the operation does (its API definitions).
+_AXIS = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
+_API_NAMES = {
+    **dict.fromkeys(("All", "Any", "EuclideanNorm", "ExpandDims", "Max", "Mean", "Min", "Prod", "Split", "SplitV", "Squeeze", "Sum"), _AXIS),
+    "Select": {"t": "x", "e": "y"},
+    "Where": {"input": "condition"},
+}
+
 
 def _safe(name):
     return name + "_" if keyword.iskeyword(name) else name
@@ -60,7 +68,7 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        made = globals()[name] = function(name)
+        made = globals()[name] = function(name, rename=_API_NAMES.get(name))
     except ValueError:
         raise AttributeError(f"module 'thalweg.raw_ops' has no attribute '{name}'") from None
     return made
