@@ -288,6 +288,25 @@ bool Request::CheckAllowed(PyObject* graph) const {
   return true;
 }
 
+void Request::NameFeedInError(size_t i) const {
+  // Other exceptions come from the value itself and keep what they carry.
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return;
+  PyObject* type = nullptr;
+  PyObject* error = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &error, &trace);
+  if (type == PyExc_TypeError || type == PyExc_ValueError) {
+    PyErr_Format(type, "%S (fed to Tensor '%s:%d', which has type %s)",
+                 error == nullptr ? Py_None : error, tw_node_name(feeds[i].node), feeds[i].index,
+                 TypeName(feed_types_[i].dtype));
+    Py_DECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+  } else {
+    PyErr_Restore(type, error, trace);
+  }
+}
+
 TensorPtr Request::FeedValue(size_t i, PyObject* value) const {
   const Feed& feed = feed_types_[i];
   if (IsTensor(value)) {
@@ -297,7 +316,10 @@ TensorPtr Request::FeedValue(size_t i, PyObject* value) const {
     return nullptr;
   }
   TensorPtr tensor = TensorFromPython(value, feed.dtype, true);
-  if (!tensor) return nullptr;
+  if (!tensor) {
+    NameFeedInError(i);
+    return nullptr;
+  }
   const int32_t rank = tw_tensor_rank(tensor.get());
   bool fits = feed.rank < 0 || feed.rank == rank;
   for (int32_t d = 0; fits && d < feed.rank; ++d) {

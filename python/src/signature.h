@@ -45,7 +45,7 @@ class Request {
   // False with a Python error where Graph.prevent_feeding or prevent_fetching forbids a part.
   bool CheckAllowed(PyObject* graph) const;
 
-  // Converts the value of feed i; null with a Python error.
+  // Converts the value of feed i; null with a Python error that names the feed.
   TensorPtr FeedValue(size_t i, PyObject* value) const;
   // The results in the structure of the fetches. Takes the tensors. Null with an error.
   PyObject* Build(TwTensor** results) const;
@@ -55,6 +55,9 @@ class Request {
   std::vector<TwNode*> targets;
 
  private:
+  // Adds to a TypeError or ValueError that is set which feed it is about.
+  void NameFeedInError(size_t i) const;
+
   struct Step {
     enum Kind : uint8_t { kLeaf, kNone, kList, kTuple, kNamedTuple, kDict, kCustom };
     Kind kind;
