@@ -52,3 +52,13 @@ def test_totals_and_exit_status(tmp_path):
 
 def test_no_tests_at_all_is_a_failure(tmp_path):
     assert run(tmp_path, "a", "--", "echo", "No tests were found!!!").returncode == 1
+
+
+def test_runs_again_where_the_leak_sanitizer_itself_broke_down(tmp_path):
+    broken = "echo '[  PASSED  ] 4 tests.'; echo '==7==LeakSanitizer has encountered a fatal error.'; exit 23"
+    once = f"if [ -e {tmp_path}/ran ]; then echo '[  PASSED  ] 4 tests.'; else touch {tmp_path}/ran; {broken}; fi"
+    assert run(tmp_path, "a", "--", "sh", "-c", once).stdout.endswith("== a: 4 passed, 0 failed, 0.0 s\n")
+    always = run(tmp_path, "b", "--", "sh", "-c", broken)
+    assert always.returncode == 1 and always.stdout.count("fatal error") == 2
+    leak = run(tmp_path, "c", "--", "sh", "-c", "echo '==7==ERROR: LeakSanitizer: detected memory leaks'; exit 23")
+    assert leak.returncode == 1 and leak.stdout.count("leaks") == 1
