@@ -3,14 +3,18 @@
 // they need beyond their inputs comes from the Work, which may refuse it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <complex>
 #include <cstdlib>
 #include <limits>
+#include <list>
 #include <vector>
 
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/compute/image/distorted_box.h"
 #include "thalweg/compute/image/suppress.h"
+#include "thalweg/compute/linalg/interruption.h"
+#include "thalweg/compute/linalg/linalg.h"
 #include "thalweg/compute/signal/fft.h"
 #include "thalweg/compute/test_work.h"
 
@@ -105,6 +109,81 @@ TEST(DistortedBoxWorkTest, StopsBetweenAttempts) {
   EXPECT_EQ(DrawBox(work, Philox(1, 2), wish, 100, 100, objects).status().code(), Code::kCancelled);
   EXPECT_EQ(work.asked(), 10);
 }
+
+// Every call of every decomposition, stopped at many points: it ends, with nothing but kCancelled.
+class LinalgWorkTest : public ::testing::TestWithParam<DType> {
+ protected:
+  static constexpr int64_t kSize = 48;
+
+  template <class F>
+  void ExpectStops(const char* name, const F& call) {
+    SCOPED_TRACE(name);
+    CancelledLater patient(std::numeric_limits<int64_t>::max());
+    {
+      const Interruption interruption(patient);
+      ASSERT_EQ(call(), LinalgResult::kOk);
+    }
+    const int64_t looks = patient.asked();
+    EXPECT_GE(looks, 1);
+    for (int64_t at = 1; at <= looks; at += 1 + looks / 40) {
+      CancelledLater work(at);
+      const Interruption interruption(work);
+      EXPECT_EQ(call(), LinalgResult::kCancelled);
+      EXPECT_EQ(work.asked(), at);
+    }
+  }
+
+  char* Out() {
+    outputs_.emplace_back(static_cast<size_t>(kSize * kSize * 16));
+    return outputs_.back().data();
+  }
+
+ private:
+  std::list<std::vector<char>> outputs_;
+};
+
+TEST_P(LinalgWorkTest, StopsWithinADecomposition) {
+  const LinalgKernels& k = *LinalgKernelsOf(GetParam());
+  const int64_t n = kSize, parts = IsComplex(GetParam()) ? 2 : 1;
+  const bool wide = GetParam() == DType::kDouble || GetParam() == DType::kComplex128;
+  char* a = Out();
+  char* definite = Out();
+  for (int64_t i = 0; i < n * n * parts; ++i) {
+    const double value = std::sin(static_cast<double>(7 * i % 1009));
+    const bool diagonal = i % (parts * (n + 1)) == 0;
+    for (const auto& [to, number] :
+         {std::pair(a, value), std::pair(definite, diagonal ? 99.0 : 0.1)}) {
+      if (wide) {
+        reinterpret_cast<double*>(to)[i] = number;
+      } else {
+        reinterpret_cast<float*>(to)[i] = static_cast<float>(number);
+      }
+    }
+  }
+  char *x = Out(), *y = Out(), *z = Out();
+  std::vector<int64_t> p(kSize);
+  ExpectStops("cholesky", [&] { return k.cholesky(n, definite, x); });
+  ExpectStops("cholesky_gradient", [&] { return k.cholesky_gradient(n, definite, a, x); });
+  ExpectStops("lu", [&] { return k.lu(n, a, x, p.data()); });
+  ExpectStops("determinant", [&] { return k.determinant(n, a, x); });
+  ExpectStops("log_determinant", [&] { return k.log_determinant(n, a, x, y); });
+  ExpectStops("inverse", [&] { return k.inverse(n, a, true, x); });
+  ExpectStops("solve", [&] { return k.solve(n, n, a, definite, false, x); });
+  ExpectStops("least_squares", [&] { return k.least_squares(n, n, n, a, definite, 0, false, x); });
+  ExpectStops("fast least_squares", [&] { return k.least_squares(n, n, n, a, a, 1, true, x); });
+  ExpectStops("qr", [&] { return k.qr(n, n, a, true, x, y); });
+  ExpectStops("svd", [&] { return k.svd(n, n, a, false, x, y, z); });
+  ExpectStops("singular values", [&] { return k.svd(n, n, a, false, x, nullptr, nullptr); });
+  ExpectStops("self_adjoint_eigen", [&] { return k.self_adjoint_eigen(n, definite, x, y); });
+  ExpectStops("eigen", [&] { return k.eigen(n, a, x, y); });
+  ExpectStops("square_root", [&] { return k.square_root(n, definite, x); });
+  ExpectStops("exponential", [&] { return k.exponential(n, a, x); });
+  if (IsComplex(GetParam())) ExpectStops("logarithm", [&] { return k.logarithm(n, definite, x); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LinalgWorkTest,
+                         ::testing::Values(DType::kFloat, DType::kDouble, DType::kComplex64,
+                                           DType::kComplex128));
 
 }  // namespace
 }  // namespace thalweg::compute

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen as compute/linalg uses it: row-major views of plain memory, no threads, no assertions (the
-// callers have checked every size), no exception beyond Guarded. Included by *_linalg.cc only.
+// Eigen as compute/linalg uses it: row-major views of plain memory, no exception beyond Guarded.
+// Included by *_linalg.cc only, behind eigen_config.h.
 #pragma once
-
-#define EIGEN_NO_DEBUG
-#define EIGEN_DONT_PARALLELIZE
-#define EIGEN_MPL2_ONLY
-#define EIGEN_NO_IO
 
 #include <Eigen/Core>
 #include <complex>
@@ -46,6 +41,8 @@ LinalgResult Guarded(F&& f) {
     return f() ? LinalgResult::kOk : LinalgResult::kFailed;
   } catch (const std::bad_alloc&) {
     return LinalgResult::kOutOfMemory;
+  } catch (const Interruption::Stop&) {
+    return LinalgResult::kCancelled;
   }
 }
 

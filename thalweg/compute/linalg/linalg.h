@@ -7,7 +7,8 @@
 // Types: float, double, complex64, complex128; null for any other. Matrices do not overlap and may
 // be empty. A kernel leaves its outputs undefined unless it returns kOk. Nothing is thrown.
 // Temporaries are a small multiple of the matrices and come from the heap.
-// Threads: any; a kernel uses the caller's alone. Decompositions are those of Eigen 3.4.
+// Threads: any; a kernel uses the caller's alone, and ends early (kCancelled) where an Interruption
+// of that thread says so. Decompositions are those of Eigen 3.4.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace thalweg::compute {
 
-enum class LinalgResult : uint8_t { kOk, kFailed, kOutOfMemory };
+enum class LinalgResult : uint8_t { kOk, kFailed, kOutOfMemory, kCancelled };
 
 struct LinalgKernels {
   // a = l l^H from the lower part of a; kFailed: not positive definite.
@@ -51,7 +52,7 @@ struct LinalgKernels {
   // Of any matrix, both complex.
   LinalgResult (*eigen)(int64_t n, const void* a, void* e, void* v);
   // Functions of a matrix; not a number where a is not finite or the root or logarithm does not
-  // exist. `logarithm` is null for real types.
+  // exist. `logarithm` fails for real types.
   LinalgResult (*square_root)(int64_t n, const void* a, void* out);
   LinalgResult (*exponential)(int64_t n, const void* a, void* out);
   LinalgResult (*logarithm)(int64_t n, const void* a, void* out);

@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "thalweg/compute/linalg/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
 #include "thalweg/kernel/kernel_registry.h"
 
@@ -87,11 +88,13 @@ Status ForEachMatrix(Context& ctx, int64_t count, double flops, std::string_view
       flops >= kFlopsOfShard ? int64_t{1} : static_cast<int64_t>(kFlopsOfShard / (flops + 1)) + 1;
   std::atomic<LinalgResult> worst = LinalgResult::kOk;
   RETURN_IF_ERROR(compute::ForBlocks(ctx.work(), count, grain, [&](int64_t begin, int64_t end) {
+    const compute::Interruption interruption(ctx.work());
     for (int64_t i = begin; i < end && worst == LinalgResult::kOk; ++i) {
       const LinalgResult result = f(i);
       if (result != LinalgResult::kOk) worst = result;
     }
   }));
+  if (worst == LinalgResult::kCancelled) return Cancelled("the step was cancelled");
   if (worst == LinalgResult::kFailed) return InvalidArgument(failure);
   if (worst == LinalgResult::kOutOfMemory) {
     return ResourceExhausted("no memory for the decomposition of a matrix");

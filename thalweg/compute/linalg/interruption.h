@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets the decompositions of this folder end before they are done.
+//
+//   const Interruption interruption(work);   // for this thread, while it lives
+//   result = kernels->svd(m, n, a, full, s, u, v);   // kCancelled once work.cancelled()
+//
+// Eigen has no such hook of its own; some of its assertions, which its functions meet a few times for
+// every row or column they touch, are where they look (eigen_config.h).
+// Threads: an Interruption belongs to the thread that made it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "thalweg/compute/work.h"
+
+namespace thalweg::compute {
+
+class Interruption {
+ public:
+  // What leaves Eigen; Guarded catches it.
+  struct Stop {};
+
+  explicit Interruption(const Work& work) : outer_(watched_) { watched_ = {&work, kInterval}; }
+  ~Interruption() { watched_ = outer_; }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  // Throws Stop when the work of this thread is cancelled; looks at it every kInterval calls.
+  static void Look() {
+    if (--watched_.left <= 0) LookAtFlag();
+  }
+
+ private:
+  static constexpr int64_t kInterval = 32;
+  struct Watched {
+    const Work* work;
+    int64_t left;
+  };
+  [[gnu::cold, gnu::noinline]] static void LookAtFlag();
+
+  // Of the initial-exec model: Look() is then two instructions in a library that is opened late, too.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local constinit Watched watched_{
+      nullptr, std::numeric_limits<int64_t>::max()};
+  const Watched outer_;
+};
+
+}  // namespace thalweg::compute
