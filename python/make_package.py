@@ -161,8 +161,10 @@ def main(sources, facts, out):
     copy_modules(sources, out)
     with open(os.path.join(facts, "ops.jsonl")) as f:
         ops = [json.loads(line) for line in f]
-    with open(os.path.join(facts, "messages.json")) as f:
-        types = json.load(f)["types"]
+    types = {}
+    for file in ("messages.json", "more_messages.json"):
+        with open(os.path.join(facts, file)) as f:
+            types.update(json.load(f)["types"])
     write(os.path.join(out, "_schemas.py"),
           table_source("SCHEMAS", "Operations: inputs, outputs, attributes, a line each.", {o["name"]: schema(o) for o in ops}))
     with open(os.path.join(facts, "python_api_v1.json")) as f:

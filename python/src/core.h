@@ -121,6 +121,7 @@ bool AddServerType(PyObject* module);
 bool AddTrainingTypes(PyObject* module);
 bool AddCheckpointType(PyObject* module);
 bool AddMemoryType(PyObject* module);
+bool AddMessageType(PyObject* module);
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.

@@ -273,7 +273,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
          AddSessionTypes(module) && AddServerType(module) && AddTrainingTypes(module) &&
-         AddCheckpointType(module) && InitInterrupts() &&
+         AddCheckpointType(module) && AddMessageType(module) && InitInterrupts() &&
          PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 

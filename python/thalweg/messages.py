@@ -3,23 +3,15 @@
 
 Classes are made from the table of the vendored facts when first asked for; each behaves as users of protobuf expect:
 fields as attributes, SerializeToString, ParseFromString, FromString, CopyFrom, HasField, WhichOneof, ListFields.
+
+Bytes are read by the core, whole; what is in a message becomes Python's a level at a time, when somebody looks.
 """
 import struct
 
+from thalweg import _core
 from thalweg._message_table import TABLE
 
-TABLE.setdefault("google.protobuf.Any", "message\ntype_url 1 string -\nvalue 2 bytes -")
-for _kind in ("bytes", "float", "int64", "bool"):
-    TABLE[f"tensorflow.HParamDef.{_kind.capitalize()}List"] = \
-        f"message\nvalue 1 {_kind} repeated" + ("" if _kind == "bytes" else " packed")
-TABLE["tensorflow.HParamDef.HParamType"] = "message\n" + "\n".join(
-    f"{_kind}_value {_number} {_kind} oneof:kind\n"
-    f"{_kind}_list {_number + (1 if _kind == 'bool' else 3)} tensorflow.HParamDef.{_kind.capitalize()}List oneof:kind"
-    for _kind, _number in (("int64", 1), ("float", 2), ("bytes", 3), ("bool", 7)))
-TABLE["tensorflow.HParamDef"] = "message\nhparam 1 map string,tensorflow.HParamDef.HParamType"
-
 _FIXED = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
-_MAX_DEPTH = 100  # of messages in each other: as protobuf reads them
 _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 0.0}
 
 
@@ -41,6 +33,15 @@ class Field:
     def default(self):
         return _DEFAULTS.get(self.kind, 0)
 
+    def message_class(self):
+        """The class of its messages, or of its map's; None where they are none."""
+        kind = self.map[1] if self.map else self.kind
+        return _class(kind) if _is_message(kind) else None
+
+    def reader(self):
+        """What the core needs to make the value: name, class of messages, and what makes a container of it and the values."""
+        return self.name, self.message_class(), MessageMap if self.map else Repeated if self.repeated else None
+
 
 def _write_varint(out, value):
     value &= 0xFFFFFFFFFFFFFFFF
@@ -48,19 +49,6 @@ def _write_varint(out, value):
         out.append(value & 127 | 128)
         value >>= 7
     out.append(value)
-
-
-def _read_varint(data, place):
-    value = shift = 0
-    while True:
-        if place >= len(data) or shift > 63:
-            raise DecodeError("truncated or too long varint")
-        byte = data[place]
-        place += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value & 0xFFFFFFFFFFFFFFFF, place
-        shift += 7
 
 
 class DecodeError(ValueError):
@@ -71,22 +59,12 @@ def _write_scalar(out, kind, value):
     if kind in _FIXED:
         out += struct.pack(_FIXED[kind], value)
     elif kind in ("string", "bytes"):
-        value = value.encode() if isinstance(value, str) else value
+        value = value.encode(errors="surrogateescape") if isinstance(value, str) else value
         _write_varint(out, len(value))
         out += value
     else:
         value = int(value)
         _write_varint(out, (value << 1) ^ (value >> 63) if kind.startswith("sint") else value)
-
-
-def _from_varint(kind, value):
-    if kind == "bool":
-        return value != 0
-    if kind.startswith("sint"):
-        return (value >> 1) ^ -(value & 1)
-    if kind in ("int32", "int64", "enum") and value >= 1 << 63:
-        return value - (1 << 64)
-    return value & 0xFFFFFFFF if kind == "uint32" else value
 
 
 class Repeated(list):
@@ -105,13 +83,15 @@ class Repeated(list):
 
 
 class MessageMap(dict):
-    """A map field whose values are messages: map[key] makes one."""
+    """A map field: map[key] makes a value where values are messages."""
 
     def __init__(self, message_class):
         super().__init__()
         self._message_class = message_class
 
     def __missing__(self, key):
+        if self._message_class is None:
+            raise KeyError(key)
         made = self[key] = self._message_class()
         return made
 
@@ -120,11 +100,12 @@ class Message:
     """Base of all messages."""
 
     _fields = {}
+    _part = None  # what was read and not looked at yet; then there are no _values
+    _parent = None
+    _unknown = b""
 
     def __init__(self, **fields):
         object.__setattr__(self, "_values", {})
-        object.__setattr__(self, "_parent", None)
-        object.__setattr__(self, "_unknown", b"")
         for name, value in fields.items():
             self._set(name, value)
 
@@ -148,17 +129,33 @@ class Message:
         except KeyError:
             raise ValueError(f"Protocol message {cls.__name__} has no \"{name}\" field.") from None
 
+    def _look(self):
+        """The values of a message that was read; from here on they may change."""
+        values, unknown = self._part.values(self._readers()), self._part.unknown()
+        object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "_unknown", unknown)
+        object.__setattr__(self, "_part", None)
+        return values
+
+    @classmethod
+    def _readers(cls):
+        """{number: (name, class of messages, container)} of the fields, made once for a class."""
+        if "_made_readers" not in cls.__dict__:
+            cls._made_readers = {f.number: f.reader() for f in cls._ordered}
+        return cls._made_readers
+
     def __getattr__(self, name):
+        if name == "_values" and self._part is not None:
+            return self._look()
         if name not in self._fields:
             raise AttributeError(f"{type(self).__name__} has no field {name}")
         values, field = self._values, self._fields[name]
         if name in values:
             return values[name]
         if field.repeated:
-            made = Repeated(_class(field.kind) if field.is_message else None)
+            made = Repeated(field.message_class())
         elif field.map:
-            value_kind = field.map[1]
-            made = MessageMap(_class(value_kind)) if _is_message(value_kind) else {}
+            made = MessageMap(field.message_class())
         elif field.is_message:
             made = _class(field.kind)()
             object.__setattr__(made, "_parent", (self, name))
@@ -243,7 +240,8 @@ class Message:
         self._values.pop("?" + name, None)
 
     def Clear(self):
-        self._values.clear()
+        for name, value in (("_values", {}), ("_unknown", b""), ("_part", None)):
+            object.__setattr__(self, name, value)
 
     def CopyFrom(self, other):
         if other is not self:
@@ -255,6 +253,8 @@ class Message:
         self.MergeFromString(other.SerializeToString())
 
     def SerializeToString(self, deterministic=False):
+        if self._part is not None:
+            return self._part.serialize()
         out = bytearray()
         for field, value in self.ListFields():
             if field.map:
@@ -283,41 +283,37 @@ class Message:
         return self.MergeFromString(data)
 
     def MergeFromString(self, data):
-        return self._merge(data, _MAX_DEPTH)
-
-    def _merge(self, data, depth):
-        """Adds what the bytes hold; `depth` is how many messages may still lie in each other."""
-        if depth <= 0:
-            raise DecodeError(f"messages lie more than {_MAX_DEPTH} deep in each other")
-        place, end = 0, len(data)
-        while place < end:
-            start = place
-            tag, place = _read_varint(data, place)
-            if tag >> 3 == 0:
-                raise DecodeError("field number 0")
-            value, place = _read_value(data, place, tag & 7)
-            field = self._by_number.get(tag >> 3)
-            packed = field is not None and field.repeated and field.wire != 2 and tag & 7 == 2
-            if field is None or tag & 7 != field.wire and not packed:
-                object.__setattr__(self, "_unknown", self._unknown + bytes(data[start:place]))
-            elif packed:
-                getattr(self, field.name).extend(_unpack(field, value))
-            else:
-                self._take(field, value, depth)
-        self._touch()
-        return end
-
-    def _take(self, field, value, depth):
-        if field.map:
-            key, item = _read_entry(field, value, depth)
-            getattr(self, field.name)[key] = item
-        elif field.repeated:
-            getattr(self, field.name).append(_value(field.kind, value, depth))
-        elif field.is_message:
-            getattr(self, field.name)._merge(value, depth - 1)
+        """Adds what the bytes hold; the message is as it was when they are not of its kind."""
+        try:
+            part = _core.parse_message(self._full_name, data)
+        except ValueError as error:
+            raise DecodeError(str(error)) from None
+        if self._part is None and not self._values and not self._unknown:
+            object.__delattr__(self, "_values")
+            object.__setattr__(self, "_part", part)
         else:
-            self._choose(field)
-            self._values[field.name] = _value(field.kind, value, depth)
+            read = type(self)()
+            object.__delattr__(read, "_values")
+            object.__setattr__(read, "_part", part)
+            self._add(read)
+        self._touch()
+        return len(data)
+
+    def _add(self, other):
+        """Adds the fields of a message that nobody else has."""
+        for field, value in other.ListFields():
+            if field.map:
+                getattr(self, field.name).update(value)
+            elif field.repeated:
+                getattr(self, field.name).extend(value)
+            elif field.is_message:
+                mine = getattr(self, field.name)
+                mine._add(value)
+                mine._touch()
+            else:
+                self._choose(field)
+                self._values[field.name] = value
+        object.__setattr__(self, "_unknown", self._unknown + other._unknown)
 
     @classmethod
     def FromString(cls, data):
@@ -388,68 +384,10 @@ def _write_field(out, number, kind, value):
     _write_scalar(out, kind, value)
 
 
-def _read_value(data, place, wire):
-    if wire == 0:
-        return _read_varint(data, place)
-    if wire == 2:
-        size, place = _read_varint(data, place)
-    elif wire in (1, 5):
-        size = 8 if wire == 1 else 4
-    else:
-        raise DecodeError(f"wire type {wire}")
-    if place + size > len(data):
-        raise DecodeError("truncated message")
-    return data[place:place + size], place + size
-
-
-def _value(kind, raw, depth):
-    if isinstance(raw, int):
-        return _from_varint(kind, raw)
-    if kind in _FIXED:
-        return struct.unpack(_FIXED[kind], raw)[0]
-    if kind == "string":
-        try:
-            return raw.decode()
-        except UnicodeDecodeError as error:
-            raise DecodeError(f"text that is not UTF-8: {error}") from None
-    if kind == "bytes":
-        return bytes(raw)
-    made = _class(kind)()
-    made._merge(raw, depth - 1)
-    return made
-
-
-def _unpack(field, data):
-    if field.kind in _FIXED:
-        if len(data) % struct.calcsize(_FIXED[field.kind]) != 0:
-            raise DecodeError(f"{len(data)} bytes are no whole number of values of type {field.kind}")
-        return [v[0] for v in struct.iter_unpack(_FIXED[field.kind], data)]
-    items, place = [], 0
-    while place < len(data):
-        value, place = _read_varint(data, place)
-        items.append(_from_varint(field.kind, value))
-    return items
-
-
 def _wire_of(kind):
     if kind in ("string", "bytes") or _is_message(kind):
         return 2
     return {"double": 1, "fixed64": 1, "sfixed64": 1, "float": 5, "fixed32": 5, "sfixed32": 5}.get(kind, 0)
-
-
-def _read_entry(field, data, depth):
-    key_kind, value_kind = field.map
-    key = _DEFAULTS.get(key_kind, 0)
-    item = _class(value_kind)() if _is_message(value_kind) else _DEFAULTS.get(value_kind, 0)
-    place = 0
-    while place < len(data):
-        tag, place = _read_varint(data, place)
-        raw, place = _read_value(data, place, tag & 7)
-        if tag == 8 + _wire_of(key_kind):
-            key = _value(key_kind, raw, depth)
-        elif tag == 16 + _wire_of(value_kind):
-            item = _value(value_kind, raw, depth - 1)
-    return key, item
 
 
 def _is_message(kind):
@@ -522,7 +460,7 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
     """The TensorProto of an array, list or number; with `allow_broadcast`, one value may fill the shape."""
     import numpy as np
 
-    from thalweg import _core, dtypes
+    from thalweg import dtypes
     number = 0 if dtype is None else dtypes.as_dtype(dtype)._number
     if shape is not None:
         number, array = _core.to_numpy(values, number)
@@ -537,5 +475,4 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
 
 def make_ndarray(tensor):
     """The array of a TensorProto."""
-    from thalweg import _core
     return _core.tensor_from_proto(tensor.SerializeToString())

@@ -498,6 +498,41 @@ TW_EXPORT TwCode tw_record_length(const void* header, uint64_t at, uint64_t* len
 /* Checks the bytes of that record; `size` counts the footer, which follows them, too. */
 TW_EXPORT TwCode tw_record_check(const void* data, size_t size, uint64_t at, TwStatus* status);
 
+/* ---- Protocol messages of every type that TensorFlow 1.15 and 2.21 write, as trees ---- */
+typedef struct TwMessage TwMessage;         /* a tree and its memory; read by any thread */
+typedef struct TwMessagePart TwMessagePart; /* one message of a tree, which owns it */
+/* Reads and checks the whole. `type`: "tensorflow.GraphDef". An error names byte and field. */
+TW_EXPORT TwMessage* tw_message_parse(const char* type, const void* data, size_t size,
+                                      TwStatus* status);
+TW_EXPORT void tw_message_free(TwMessage* message);
+TW_EXPORT const TwMessagePart* tw_message_root(const TwMessage* message);
+/* The bytes of a part: fields by number, maps by key. */
+TW_EXPORT TwBuffer* tw_message_serialize(const TwMessagePart* part, TwStatus* status);
+/* Fields that the type does not have, as they came. */
+TW_EXPORT const char* tw_message_unknown(const TwMessagePart* part, size_t* size);
+/* A field that is there. Values are int64_t, uint64_t or double (floats and bools as one of them,
+ * enums as int64_t) when it is single, arrays of the field's own width when it is repeated. */
+#define TW_MESSAGE_FIELDS 63 /* of one message, at most */
+typedef struct TwMessageField {
+  int32_t number;
+  int32_t type; /* protobuf's number: 1 double, 2 float, 3 int64 ... 11 message, 18 sint64 */
+  int32_t repeated;
+  int32_t map;        /* values are entries: messages with key 1 and value 2, by key */
+  size_t count;       /* 1 when it is single */
+  const void* values; /* repeated numbers and bools, else for the two functions below */
+  union {
+    int64_t i;
+    uint64_t u;
+    double d;
+  } single;
+} TwMessageField;
+/* Writes at most `capacity` fields, by number, and gives how many there are. */
+TW_EXPORT int32_t tw_message_fields(const TwMessagePart* part, TwMessageField* fields,
+                                    int32_t capacity);
+/* Value i of a field of text or bytes, and of one of messages; NULL where there is none. */
+TW_EXPORT const char* tw_message_text(const TwMessageField* field, size_t i, size_t* size);
+TW_EXPORT const TwMessagePart* tw_message_part(const TwMessageField* field, size_t i);
+
 /* ---- Server: one task of a cluster, driven by TensorFlow's protocol ---- */
 typedef struct TwServerOptions {
   size_t struct_size;

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(DescriptorTest, TablesAgreeWithThemselves) {
-  EXPECT_EQ(MessageTypes().size(), 247u);
+  EXPECT_EQ(MessageTypes().size(), 253u);
   EXPECT_EQ(EnumTypes().size(), 24u);
   for (const MessageDescriptor& type : MessageTypes()) {
     EXPECT_EQ(FindMessageType(type.full_name), &type);

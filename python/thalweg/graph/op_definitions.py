@@ -8,22 +8,15 @@ from thalweg.graph.environment import environment
 
 @functools.cache
 def _definitions():
-    """{operation: its OpDef as a field of an OpList}, cut without reading more than the names."""
-    data, place, found = environment().op_list(False), 0, {}
-    while place < len(data):
-        start = place
-        _, place = messages._read_varint(data, place)
-        size, place = messages._read_varint(data, place)
-        length, begin = messages._read_varint(data, place + 1)  # the name comes first
-        found[data[begin:begin + length].decode()] = data[start:place + size]
-        place += size
-    return found
+    """{operation: the bytes of its OpDef}."""
+    found = [op.SerializeToString() for op in all_definitions()]
+    return {messages.OpDef.FromString(data).name: data for data in found}
 
 
 def definition_of(op):
     """The OpDef of an operation; None of what only a graph's library knows."""
-    field = _definitions().get(op)
-    return None if field is None else messages.OpList.FromString(field).op[0]
+    data = _definitions().get(op)
+    return None if data is None else messages.OpDef.FromString(data)
 
 
 def all_definitions():
@@ -39,7 +32,7 @@ def loaded_definition_of(op):
 def definitions_of(graph_def):
     """An OpList of what the graph uses: other releases leave out attributes that they do not know, where these are defaults."""
     used = {n.op for n in graph_def.node} | {n.op for f in graph_def.library.function for n in f.node_def}
-    return b"".join(_definitions()[op] for op in sorted(used) if op in _definitions())
+    return messages.OpList(op=[definition_of(op) for op in sorted(used) if is_registered(op)])
 
 
 def is_registered(op):

@@ -57,7 +57,7 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
         made.meta_info_def.CopyFrom(meta_info_def)
     made.meta_info_def.tensorflow_version = "1.15.0"
     made.graph_def.ParseFromString(graph._export(False) if graph_def is None else graph_def.SerializeToString())
-    made.meta_info_def.stripped_op_list.MergeFromString(definitions_of(made.graph_def))
+    made.meta_info_def.stripped_op_list.CopyFrom(definitions_of(made.graph_def))
     if clear_devices:
         for node in made.graph_def.node:
             node.device = ""
