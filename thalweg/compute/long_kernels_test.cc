@@ -3,19 +3,23 @@
 // they need beyond their inputs comes from the Work, which may refuse it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <list>
+#include <string>
 #include <vector>
 
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/compute/image/distorted_box.h"
 #include "thalweg/compute/image/suppress.h"
-#include "thalweg/compute/linalg/interruption.h"
+#include "thalweg/compute/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
 #include "thalweg/compute/signal/fft.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/compute/test_work.h"
 
 namespace thalweg::compute {
@@ -108,6 +112,46 @@ TEST(DistortedBoxWorkTest, StopsBetweenAttempts) {
   CancelledLater work(10);
   EXPECT_EQ(DrawBox(work, Philox(1, 2), wish, 100, 100, objects).status().code(), Code::kCancelled);
   EXPECT_EQ(work.asked(), 10);
+}
+
+// Every sort, stopped at many points.
+TEST(SortWorkTest, EverySortEndsEarly) {
+  std::vector<std::string> words;
+  for (int64_t i = 0; i < 5000; ++i)
+    words.push_back("a longer word " + std::to_string(i * 7919 % 5003));
+  std::vector<std::string> sorted = words;
+  std::sort(sorted.begin(), sorted.end());
+  using Words = std::vector<std::string>;
+  const std::less<> less;
+  const auto middle = [](Words& w) { return w.begin() + 2000; };
+  const std::vector<std::function<Status(const Work&, Words&)>> sorts = {
+      [](const Work& work, Words& w) { return Sort(work, w.begin(), w.end()); },
+      [&](const Work& work, Words& w) { return StableSort(work, w.begin(), w.end(), less); },
+      [&](const Work& work, Words& w) {
+        return PartialSort(work, w.begin(), middle(w), w.end(), less);
+      },
+      [&](const Work& work, Words& w) {
+        return NthElement(work, w.begin(), middle(w), w.end(), less);
+      }};
+  for (size_t which = 0; which < sorts.size(); ++which) {
+    SCOPED_TRACE(which);
+    CancelledLater patient(std::numeric_limits<int64_t>::max());
+    Words all = words;
+    ASSERT_TRUE(sorts[which](patient, all).ok());
+    const size_t in_order = which < 2 ? all.size() : which == 2 ? 2000 : 0;
+    for (size_t i = 0; i < in_order; ++i) EXPECT_EQ(all[i], sorted[i]);
+    if (which == 3) {
+      EXPECT_EQ(all[2000], sorted[2000]);
+    }
+    const int64_t looks = patient.asked();
+    EXPECT_GE(looks, 100);
+    for (int64_t at = 1; at <= looks; at += 1 + looks / 20) {
+      CancelledLater work(at);
+      Words some = words;
+      EXPECT_EQ(sorts[which](work, some).code(), Code::kCancelled);
+      EXPECT_EQ(work.asked(), at);
+    }
+  }
 }
 
 // Every call of every decomposition, stopped at many points: it ends, with nothing but kCancelled.

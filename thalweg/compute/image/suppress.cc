@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thalweg/compute/sort.h"
+
 namespace thalweg::compute {
 
 Result<std::vector<Selected>> Suppress(const Work& work, int64_t n, const float* scores,
@@ -16,7 +18,7 @@ Result<std::vector<Selected>> Suppress(const Work& work, int64_t n, const float*
   const auto before = [](const Selected& a, const Selected& b) {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
   };
-  std::sort(left.begin(), left.end(), before);
+  RETURN_IF_ERROR(Sort(work, left.begin(), left.end(), before));
   const float scale = rule.soft_sigma > 0 ? -0.5f / rule.soft_sigma : 0;
   while (!left.empty() && static_cast<int64_t>(kept.size()) < rule.most) {
     if (work.cancelled()) return Cancelled("the step was cancelled");
@@ -31,7 +33,7 @@ Result<std::vector<Selected>> Suppress(const Work& work, int64_t n, const float*
       if (next.score > rule.score) left[stay++] = next;
     }
     left.resize(stay);
-    if (scale != 0) std::sort(left.begin(), left.end(), before);
+    if (scale != 0) RETURN_IF_ERROR(Sort(work, left.begin(), left.end(), before));
   }
   return kept;
 }

@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-#include "thalweg/compute/linalg/interruption.h"
+#include "thalweg/compute/interruption.h"
 
 namespace thalweg::compute {
 

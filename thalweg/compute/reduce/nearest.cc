@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thalweg/compute/sort.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -49,7 +51,9 @@ Status NearestCenters(Work& work, const NearestShape& s, const float* points, co
       for (int64_t c = 0; c < s.centers; ++c) {
         found[c] = {SquaredDistance(points + i * s.dims, centers + c * s.dims, s.dims), c};
       }
-      std::partial_sort(found.get(), found.get() + s.k, found.get() + s.centers);
+      if (!PartialSort(work, found.get(), found.get() + s.k, found.get() + s.centers).ok()) {
+        return true;  // canceled, as ForShards will say
+      }
       for (int64_t j = 0; j < s.k; ++j) {
         which[i * s.k + j] = found[j].center;
         distances[i * s.k + j] = found[j].distance;

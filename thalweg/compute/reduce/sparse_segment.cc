@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/sort.h"
 
 namespace thalweg::compute {
 namespace {
@@ -61,8 +62,8 @@ Status SparseSegment(Work& work, DType dtype, const SparseSegmentShape& shape, c
   if (!order) return OutOfScratch();
   for (int64_t i = 0; i < shape.count; ++i) order[i] = i;
   if (!std::is_sorted(segments, segments + shape.count)) {
-    std::stable_sort(order.get(), order.get() + shape.count,
-                     [&](int64_t a, int64_t b) { return segments[a] < segments[b]; });
+    RETURN_IF_ERROR(StableSort(work, order.get(), order.get() + shape.count,
+                               [&](int64_t a, int64_t b) { return segments[a] < segments[b]; }));
   }
   const Call call{shape, indices, order.get(), segments, scale};
   Status status = Unimplemented("segments of elements of type ", dtype);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "thalweg/compute/move/edit_distance.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -62,8 +63,9 @@ Result<Groups> GroupsOf(Context& ctx, const Tensor& indices, const Shape& out) {
   int64_t* const order = groups.order.mutable_data<int64_t>();
   std::iota(order, order + n, int64_t{0});
   if (!std::is_sorted(place_of, place_of + n)) {
-    std::stable_sort(order, order + n,
-                     [&](int64_t a, int64_t b) { return place_of[a] < place_of[b]; });
+    RETURN_IF_ERROR(compute::StableSort(ctx.work(), order, order + n, [&](int64_t a, int64_t b) {
+      return place_of[a] < place_of[b];
+    }));
   }
   int64_t* const places = groups.places.mutable_data<int64_t>();
   for (int64_t i = 0; i < n; ++i) places[i] = place_of[order[i]];

@@ -5,6 +5,7 @@
 
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/image/suppress.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -231,8 +232,8 @@ class CombinedCpu : public Kernel {
       if (!kept.ok()) return {};  // cancelled, as the loop over images will say
       for (const Selected& s : *kept) found.push_back({s, c});
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Found& a, const Found& b) { return a.box.score > b.box.score; });
+    const auto better = [](const Found& a, const Found& b) { return a.box.score > b.box.score; };
+    if (!compute::StableSort(ctx.work(), found.begin(), found.end(), better).ok()) return {};
     return found;
   }
 

@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "thalweg/compute/linalg/interruption.h"
+#include "thalweg/compute/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
 #include "thalweg/kernel/kernel_registry.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/kernel/kernel_registry.h"
 
@@ -160,7 +161,7 @@ class LoadAndRemapMatrixCpu : public Kernel {
     for (int64_t row = 0; row < rows_; ++row) {
       if (places[row] >= 0) wanted.emplace_back(places[row], row);
     }
-    std::sort(wanted.begin(), wanted.end());
+    RETURN_IF_ERROR(compute::Sort(ctx.work(), wanted.begin(), wanted.end()));
     for (size_t i = 0; i < wanted.size();) {
       const int64_t begin = wanted[i].first;
       int64_t end = wanted.back().first + 1;

@@ -7,6 +7,7 @@
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/reduce/sparse_segment.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
 
@@ -140,7 +141,7 @@ Status SparseGradient(Context& ctx) {
   ASSIGN_OR_RETURN(Given given, ReadGradient(ctx, F));
   const DType index_type = ctx.input(1).dtype();
   Indices unique = given.indices;
-  std::sort(unique.begin(), unique.end());
+  RETURN_IF_ERROR(compute::Sort(ctx.work(), unique.begin(), unique.end()));
   unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
   for (int64_t& index : given.indices) {
     index = std::lower_bound(unique.begin(), unique.end(), index) - unique.begin();

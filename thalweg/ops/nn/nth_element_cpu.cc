@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
 
@@ -45,7 +46,10 @@ class NthElementCpu : public Kernel {
       std::vector<T> own(static_cast<size_t>(columns));
       for (; row < end; ++row) {
         std::copy_n(from + row * columns, columns, own.begin());
-        std::nth_element(own.begin(), own.begin() + n, own.end(), Less<T>);
+        if (!compute::NthElement(ctx.work(), own.begin(), own.begin() + n, own.end(), Less<T>)
+                 .ok()) {
+          return;
+        }
         to[row] = own[static_cast<size_t>(n)];
       }
     });

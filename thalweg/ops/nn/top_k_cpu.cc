@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
@@ -12,17 +13,19 @@
 namespace thalweg {
 namespace {
 
-// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest.
+// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest. Nothing
+// once the step is canceled.
 template <bool kSmallest = false, class T, class I>
-void Largest(const T* row, int64_t columns, int64_t k, std::vector<int64_t>& order, T* values,
-             I* places) {
+void Largest(const compute::Work& work, const T* row, int64_t columns, int64_t k,
+             std::vector<int64_t>& order, T* values, I* places) {
   std::iota(order.begin(), order.end(), int64_t{0});
-  std::partial_sort(order.begin(), order.begin() + k, order.begin() + columns,
-                    [row](int64_t a, int64_t b) {
-                      const auto x = compute::ValueOf(row[kSmallest ? b : a]);
-                      const auto y = compute::ValueOf(row[kSmallest ? a : b]);
-                      return x > y || (!(y > x) && a < b);
-                    });
+  const auto before = [row](int64_t a, int64_t b) {
+    const auto x = compute::ValueOf(row[kSmallest ? b : a]);
+    const auto y = compute::ValueOf(row[kSmallest ? a : b]);
+    return x > y || (!(y > x) && a < b);
+  };
+  const auto begin = order.begin();
+  if (!compute::PartialSort(work, begin, begin + k, begin + columns, before).ok()) return;
   for (int64_t i = 0; i < k; ++i) {
     values[i] = row[order[i]];
     places[i] = static_cast<I>(order[i]);
@@ -66,7 +69,7 @@ class TopKCpu : public Kernel {
         ctx.work(), x.num_elements() / columns, grain, [&](int64_t row, int64_t end) {
           std::vector<int64_t> order(static_cast<size_t>(columns));
           for (; row < end; ++row) {
-            Largest(in + row * columns, columns, k, order, out + row * k, at + row * k);
+            Largest(ctx.work(), in + row * columns, columns, k, order, out + row * k, at + row * k);
           }
         });
   }
@@ -116,7 +119,7 @@ class ApproxTopKCpu : public Kernel {
                                   for (int64_t i = 0; i < n; ++i) {
                                     buffers.in[i] = in[from + i * inner];
                                   }
-                                  buffers.Find(largest_);
+                                  buffers.Find(ctx.work(), largest_);
                                   for (int64_t i = 0; i < k_; ++i) {
                                     out[to + i * inner] = buffers.out[i];
                                     at[to + i * inner] = buffers.at[i];
@@ -133,12 +136,12 @@ class ApproxTopKCpu : public Kernel {
           out(static_cast<size_t>(k)),
           at(static_cast<size_t>(k)),
           order(static_cast<size_t>(n)) {}
-    void Find(bool largest) {
+    void Find(const compute::Work& work, bool largest) {
       const auto n = static_cast<int64_t>(in.size()), k = static_cast<int64_t>(out.size());
       if (largest) {
-        Largest(in.data(), n, k, order, out.data(), at.data());
+        Largest(work, in.data(), n, k, order, out.data(), at.data());
       } else {
-        Largest<true>(in.data(), n, k, order, out.data(), at.data());
+        Largest<true>(work, in.data(), n, k, order, out.data(), at.data());
       }
     }
     std::vector<T> in, out;

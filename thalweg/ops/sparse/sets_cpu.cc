@@ -4,6 +4,7 @@
 #include <map>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_input.h"
 
@@ -20,11 +21,12 @@ struct Sets {
   Shape groups;  // the dimensions before the last
   std::map<int64_t, std::vector<T>> elements;
 
-  void Finish() {
+  Status Finish(const compute::Work& work) {
     for (auto& [group, set] : elements) {
-      std::sort(set.begin(), set.end());
+      RETURN_IF_ERROR(compute::Sort(work, set.begin(), set.end()));
       set.erase(std::unique(set.begin(), set.end()), set.end());
     }
+    return OkStatus();
   }
 };
 
@@ -35,7 +37,8 @@ Shape WithoutLast(const Shape& shape) {
 }
 
 template <class T>
-Result<Sets<T>> DenseSets(const Tensor& input) {
+Result<Sets<T>> DenseSets(const Context& ctx, int which) {
+  const Tensor& input = ctx.input(which);
   if (input.rank() < 2) {
     return InvalidArgument("Invalid input rank ", input.rank(), ", must be at least 2");
   }
@@ -45,7 +48,7 @@ Result<Sets<T>> DenseSets(const Tensor& input) {
     const T* from = input.data<T>() + group * width;
     sets.elements[group].assign(from, from + width);
   }
-  sets.Finish();
+  RETURN_IF_ERROR(sets.Finish(ctx.work()));
   return sets;
 }
 
@@ -71,7 +74,7 @@ Result<Sets<T>> SparseSets(const Context& ctx, int first, bool validate) {
     }
     sets.elements[group].push_back(input.values().data<T>()[i]);
   }
-  sets.Finish();
+  RETURN_IF_ERROR(sets.Finish(ctx.work()));
   return sets;
 }
 
@@ -161,9 +164,9 @@ class SetOperationCpu : public Kernel {
     const DType dtype = ctx.input(kDense == 0 ? 1 : 0).dtype();
     return compute::WithType<SetTypes>(dtype, "sets", [&]<class T>() -> Status {
       ASSIGN_OR_RETURN(const Sets<T> a,
-                       kDense == 0 ? SparseSets<T>(ctx, 0, validate_) : DenseSets<T>(ctx.input(0)));
+                       kDense == 0 ? SparseSets<T>(ctx, 0, validate_) : DenseSets<T>(ctx, 0));
       ASSIGN_OR_RETURN(const Sets<T> b, kDense == 2
-                                            ? DenseSets<T>(ctx.input(1))
+                                            ? DenseSets<T>(ctx, 1)
                                             : SparseSets<T>(ctx, kDense == 0 ? 3 : 1, validate_));
       return SetResult(ctx, operation_, a, b);
     });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "thalweg/compute/move/gather.h"
+#include "thalweg/compute/sort.h"
 #include "thalweg/kernel/context.h"
 #include "thalweg/tensor/integers.h"
 
@@ -71,14 +72,14 @@ class SparseInput {
     return flat;
   }
   // The rows in the order of their places; equal ones as they came.
-  std::vector<int64_t> Order() const {
+  Result<std::vector<int64_t>> Order(const compute::Work& work) const {
     std::vector<int64_t> order(static_cast<size_t>(count_));
     std::iota(order.begin(), order.end(), int64_t{0});
     const auto less = [this](int64_t a, int64_t b) {
       return std::lexicographical_compare(row(a), row(a) + rank(), row(b), row(b) + rank());
     };
     if (!std::is_sorted(order.begin(), order.end(), less)) {
-      std::stable_sort(order.begin(), order.end(), less);
+      RETURN_IF_ERROR(compute::StableSort(work, order.begin(), order.end(), less));
     }
     return order;
   }

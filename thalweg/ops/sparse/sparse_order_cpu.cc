@@ -7,7 +7,7 @@ namespace {
 
 Status Reorder(Context& ctx) {
   ASSIGN_OR_RETURN(const SparseInput input, SparseInput::Checked(ctx, 0, 1, 2));
-  const std::vector<int64_t> order = input.Order();
+  ASSIGN_OR_RETURN(const std::vector<int64_t> order, input.Order(ctx.work()));
   ASSIGN_OR_RETURN(Tensor indices, PickRows(ctx, input.indices(), order));
   ASSIGN_OR_RETURN(Tensor values, PickRows(ctx, input.values(), order));
   ctx.set_output(0, std::move(indices));

@@ -60,7 +60,7 @@ class ConcatCpu : public Kernel {
     ASSIGN_OR_RETURN(const SparseInput joined,
                      SparseInput::Of(IndexMatrix(places, rank, count), values,
                                      Tensor::Of<int64_t>(dims, Shape{int64_t{rank}})));
-    const std::vector<int64_t> order = joined.Order();
+    ASSIGN_OR_RETURN(const std::vector<int64_t> order, joined.Order(ctx.work()));
     ASSIGN_OR_RETURN(Tensor sorted_indices, PickRows(ctx, joined.indices(), order));
     ASSIGN_OR_RETURN(Tensor sorted_values, PickRows(ctx, joined.values(), order));
     SetSparse(ctx, 0, std::move(sorted_indices), std::move(sorted_values), shape);

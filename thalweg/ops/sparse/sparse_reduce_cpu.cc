@@ -19,7 +19,8 @@ struct Groups {
   std::vector<int64_t> first;  // value of each group
 };
 
-Result<Groups> GroupsOf(const SparseInput& input, const Tensor& axes, bool keep_dims) {
+Result<Groups> GroupsOf(const Context& ctx, const SparseInput& input, const Tensor& axes,
+                        bool keep_dims) {
   if (axes.rank() > 1) {
     return InvalidArgument("reduction_axes must be a scalar or vector, got shape ", axes.shape());
   }
@@ -47,8 +48,8 @@ Result<Groups> GroupsOf(const SparseInput& input, const Tensor& axes, bool keep_
   };
   groups.order.resize(static_cast<size_t>(input.count()));
   std::iota(groups.order.begin(), groups.order.end(), int64_t{0});
-  std::stable_sort(groups.order.begin(), groups.order.end(),
-                   [&](int64_t a, int64_t b) { return differs(a, b) < 0; });
+  RETURN_IF_ERROR(compute::StableSort(ctx.work(), groups.order.begin(), groups.order.end(),
+                                      [&](int64_t a, int64_t b) { return differs(a, b) < 0; }));
   for (size_t i = 0; i < groups.order.size(); ++i) {
     if (i == 0 || differs(groups.order[i - 1], groups.order[i]) != 0) {
       groups.first.push_back(groups.order[i]);
@@ -90,7 +91,7 @@ class ReduceCpu : public Kernel {
     if (const Status bounds = input.CheckBounds(); !bounds.ok()) {
       return kSparse ? bounds : Internal(bounds.message());  // TensorFlow's codes
     }
-    ASSIGN_OR_RETURN(const Groups groups, GroupsOf(input, ctx.input(3), keep_dims_));
+    ASSIGN_OR_RETURN(const Groups groups, GroupsOf(ctx, input, ctx.input(3), keep_dims_));
     ASSIGN_OR_RETURN(Tensor values, Reduced<kCombine>(ctx, input, groups));
     if (kSparse) {
       SetSparse(ctx, 0, Places(input, groups), std::move(values), groups.shape);
@@ -135,7 +136,8 @@ Status Softmax(Context& ctx) {
   if (input.rank() < 2) {
     return InvalidArgument("Input should have rank >= 2, but got: ", input.rank());
   }
-  ASSIGN_OR_RETURN(const Groups groups, GroupsOf(input, Tensor::Scalar(input.rank() - 1), false));
+  ASSIGN_OR_RETURN(const Groups groups,
+                   GroupsOf(ctx, input, Tensor::Scalar(input.rank() - 1), false));
   ASSIGN_OR_RETURN(Tensor * out,
                    ctx.AllocateOutput(0, input.values().dtype(), input.values().shape()));
   return compute::WithType<FloatTypes>(out->dtype(), "SparseSoftmax", [&]<class T>() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the decompositions of this folder end before they are done.
+// Lets long work in other libraries' templates end before it is done: it looks where it calls back.
 //
 //   const Interruption interruption(work);   // for this thread, while it lives
 //   result = kernels->svd(m, n, a, full, s, u, v);   // kCancelled once work.cancelled()
 //
-// Eigen has no such hook of its own; some of its assertions, which its functions meet a few times for
-// every row or column they touch, are where they look (eigen_config.h).
+// Sorts look in their comparison (sort.h). Eigen has no hook of its own; some of its assertions,
+// which it meets a few times for every row or column, are where it looks (linalg/eigen_config.h).
 // Threads: an Interruption belongs to the thread that made it.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace thalweg::compute {
 
 class Interruption {
  public:
-  // What leaves Eigen; Guarded catches it.
+  // What leaves the other library; who calls it catches it.
   struct Stop {};
 
   explicit Interruption(const Work& work) : outer_(watched_) { watched_ = {&work, kInterval}; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/linalg/interruption.h"
+#include "thalweg/compute/interruption.h"
 
 namespace thalweg::compute {
 
