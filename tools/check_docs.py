@@ -15,7 +15,7 @@ import sys
 
 PAGES = {"papers": "docs/papers.md", "users": "docs/users.md"}
 SKIP = ("tests/golden/", "tests/fuzz/", "tools/tf_facts/", "tools/tests/", "benchmarks/peers/", *PAGES.values())
-NAME_TESTS = (*PAGES.values(), "docs/questions.md", "docs/design/")  # pages whose tests must exist
+NAME_TESTS = (*PAGES.values(), "docs/findings.md", "docs/questions.md", "docs/design/")  # pages whose tests must exist
 
 LABEL = r"[A-KU]\d{1,2}(?:\.\d{1,2}){0,2}[a-f]?"
 ROW = re.compile(rf"^\| \*\*({LABEL})\*\* \|(.*)\|\s*$", re.M)
