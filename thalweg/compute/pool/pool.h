@@ -38,6 +38,9 @@ Status MaxPoolPlaces(Work& work, DType dtype, const PoolShape& shape, bool inclu
 // in_grad = sum over windows of out_grad at the window's place.
 Status MaxPoolGrad(Work& work, DType dtype, const PoolShape& shape, const void* in,
                    const void* out_grad, void* in_grad);
+// The same, each window's at every place that has its maximum. float, half, bfloat16.
+Status MaxPoolGradOfEquals(Work& work, DType dtype, const PoolShape& shape, const void* in,
+                           const void* out_grad, void* in_grad);
 
 // in_grad[places[i]] += out_grad[i] within each image; places count within the image, or over the
 // batch when include_batch. InvalidArgument for one outside its image.

@@ -112,8 +112,34 @@ struct AddToLargest {
   }
 };
 
-// Images and blocks of channels are independent.
+// Adds the gradient of one window to every place that has its maximum, for n channels.
 template <class T>
+struct AddToEquals {
+  [[gnu::always_inline]] static void Run(const T* x, const T* dy, const int64_t* taps,
+                                         int64_t count, int64_t n, T* dx) {
+    constexpr int64_t kChannels = 64;
+    Value<T> best[kChannels];
+    for (int64_t c = 0; c < n; c += kChannels) {
+      const int64_t some = std::min(kChannels, n - c);
+      for (int64_t i = 0; i < some; ++i) best[i] = static_cast<Value<T>>(x[taps[0] + c + i]);
+      for (int64_t t = 1; t < count; ++t) {
+        for (int64_t i = 0; i < some; ++i) {
+          const auto v = static_cast<Value<T>>(x[taps[t] + c + i]);
+          best[i] = v > best[i] ? v : best[i];
+        }
+      }
+      for (int64_t t = 0; t < count; ++t) {
+        for (int64_t i = 0; i < some; ++i) {
+          const int64_t at = taps[t] + c + i;
+          if (static_cast<Value<T>>(x[at]) == best[i]) dx[at] = PoolSum(dx[at], dy[c + i]);
+        }
+      }
+    }
+  }
+};
+
+// Images and blocks of channels are independent.
+template <class T, class Add>
 Status MaxPoolGradAs(Work& work, const PoolShape& s, const void* in, const void* out_grad,
                      void* in_grad) {
   const int64_t size = s.InPixels() * s.channels, block = ChannelBlock(s);
@@ -133,8 +159,7 @@ Status MaxPoolGradAs(Work& work, const PoolShape& s, const void* in, const void*
       taps.Find(view);
       if (taps.count() == 0) return;
       zero.Reach(view);
-      RunLeaf<AddToLargest<T>>(work.isa(), x, dy + p * s.channels, taps.offsets(), taps.count(),
-                               count, dx);
+      RunLeaf<Add>(work.isa(), x, dy + p * s.channels, taps.offsets(), taps.count(), count, dx);
     });
     zero.ReachPixel(s.InPixels());
     return true;
@@ -177,8 +202,16 @@ Status MaxPoolPlaces(Work& work, DType dtype, const PoolShape& shape, bool inclu
 Status MaxPoolGrad(Work& work, DType dtype, const PoolShape& shape, const void* in,
                    const void* out_grad, void* in_grad) {
   return WithType<RealTypes>(dtype, "gradient of maximum pooling", [&]<class T>() {
-    return MaxPoolGradAs<T>(work, shape, in, out_grad, in_grad);
+    return MaxPoolGradAs<T, AddToLargest<T>>(work, shape, in, out_grad, in_grad);
   });
+}
+
+Status MaxPoolGradOfEquals(Work& work, DType dtype, const PoolShape& shape, const void* in,
+                           const void* out_grad, void* in_grad) {
+  return WithType<Types<float, Half, Bfloat16>>(
+      dtype, "gradient of maximum pooling", [&]<class T>() {
+        return MaxPoolGradAs<T, AddToEquals<T>>(work, shape, in, out_grad, in_grad);
+      });
 }
 
 Status MaxPoolGradOfPlaces(Work& work, DType dtype, const PoolShape& shape, bool include_batch,

@@ -32,6 +32,8 @@ class AvgPoolCpu : public PoolKernel {
   }
 };
 
+// Of a volume, every place that has the maximum gets it, as TensorFlow's own kernel has it.
+template <auto kGradient>
 class MaxPoolGradCpu : public PoolKernel {
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &grad = ctx.input(2);
@@ -42,8 +44,8 @@ class MaxPoolGradCpu : public PoolKernel {
     ASSIGN_OR_RETURN(const Tensor image_last, ChannelsLast(ctx, p.format, image));
     ASSIGN_OR_RETURN(const Tensor grad_last, ChannelsLast(ctx, p.format, grad));
     return WriteOutput(ctx, p.format, 0, dtype, image.shape(), [&](void* out) {
-      return compute::MaxPoolGrad(ctx.work(), dtype, p.sizes, image_last.raw_data(),
-                                  grad_last.raw_data(), out);
+      return kGradient(ctx.work(), dtype, p.sizes, image_last.raw_data(), grad_last.raw_data(),
+                       out);
     });
   }
 };
@@ -170,7 +172,8 @@ THALWEG_KERNEL(pool, cpu) {
       registry.Add<Made<MaxPoolCpu>>("MaxPoolV2", kCpu, {{"T", dtype}});
     }
     for (const char* version : {"", "V2"}) {
-      registry.Add<Made<MaxPoolGradCpu>>(StrCat("MaxPoolGrad", version), kCpu, {{"T", dtype}});
+      registry.Add<Made<MaxPoolGradCpu<compute::MaxPoolGrad>>>(StrCat("MaxPoolGrad", version), kCpu,
+                                                               {{"T", dtype}});
       registry.Add<Made<MaxPoolGradGradCpu>>(StrCat("MaxPoolGradGrad", version), kCpu,
                                              {{"T", dtype}});
     }
@@ -189,7 +192,8 @@ THALWEG_KERNEL(pool, cpu) {
   }
   for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBfloat16}) {
     registry.Add<Made<MaxPoolCpu>>("MaxPool3D", kCpu, {{"T", dtype}});
-    registry.Add<Made<MaxPoolGradCpu>>("MaxPool3DGrad", kCpu, {{"T", dtype}, {"TInput", dtype}});
+    registry.Add<Made<MaxPoolGradCpu<compute::MaxPoolGradOfEquals>>>(
+        "MaxPool3DGrad", kCpu, {{"T", dtype}, {"TInput", dtype}});
     registry.Add<Made<MaxPoolGradGradCpu>>("MaxPool3DGradGrad", kCpu, {{"T", dtype}});
   }
 }

@@ -266,6 +266,28 @@ void MaxGradReference(RefCall<double>& r) {
   });
 }
 
+void MaxGradOfEqualsReference(RefCall<double>& r) {
+  const Pool pool(r, r.in[0].shape);
+  r.out = {Array<double>(r.in[0].shape)};
+  ForEachIndex(pool.output, [&](const std::vector<int64_t>& at) {
+    const double largest = r.in[0].At(pool.Largest(r.in[0], at));
+    pool.ForEachPlace(at, [&](const auto& place) {
+      if (r.in[0].At(place) == largest) r.out[0].At(place) += r.in[2].At(at);
+    });
+  });
+}
+
+// As TensorFlow's own kernel: each of several largest elements gets the whole gradient.
+TEST(PoolTest, MaxGradOfEqualElementsOfAVolume) {
+  const Tensor volume =
+      Tensor::Of<float>(std::vector<float>{1, 3, 3, 2, 0, 3, 1, 1}, Shape{1, 2, 2, 2, 1});
+  const Tensor five = Tensor::Of<float>(std::vector<float>{5}, Shape{1, 1, 1, 1, 1});
+  const auto got = RunOp("MaxPool3DGrad", {volume, five, five}, Attrs3D(2, 2, 2, 2, "VALID"));
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  const float expected[] = {0, 5, 5, 0, 0, 5, 0, 0};
+  for (int i = 0; i < 8; ++i) EXPECT_EQ((*got)[0].data<float>()[i], expected[i]) << i;
+}
+
 TEST(PoolTest, MaxGrad) {
   OpCase("MaxPoolGradV2")
       .Reference(MaxGradReference)
@@ -275,7 +297,7 @@ TEST(PoolTest, MaxGrad) {
            {{"padding", "VALID"}})
       .Run();
   OpCase("MaxPool3DGrad")
-      .Reference(MaxGradReference)
+      .Reference(MaxGradOfEqualsReference)
       .Tolerance(DType::kHalf, ToleranceOf(OpClass::kPool, DType::kHalf))
       .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kPool, DType::kBfloat16))
       .Try({In({2, 3, 4, 5, 2}).Distinct(), In({2, 2, 2, 3, 2}), In({2, 2, 2, 3, 2})},
