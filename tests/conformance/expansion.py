@@ -22,7 +22,8 @@ def all_cases():
     """(number within the operation, case)"""
     there, seen = implemented(), collections.Counter()
     tables = [importlib.import_module(f"tables.{t}").CASES for t in TABLES]
-    for made in [c for t in tables for c in t] + list(importlib.import_module("tables.simple").made(there)):
+    made_simply, at_kinks = importlib.import_module("tables.simple").made(there), importlib.import_module("tables.kinks").CASES
+    for made in [*(c for t in tables for c in t), *made_simply, *at_kinks]:
         if made.op in there:
             yield seen[made.op], made
             seen[made.op] += 1
