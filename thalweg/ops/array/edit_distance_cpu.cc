@@ -27,7 +27,7 @@ Result<Shape> CheckSparse(const Tensor& indices, const Tensor& values, const Ten
                            "_indices), their shapes are: ", values.shape(), " and ",
                            indices.shape());
   }
-  ASSIGN_OR_RETURN(const Shape dense, ShapeOf(shape, StrCat(what, "_shape")));
+  ASSIGN_OR_RETURN(Shape dense, ShapeOf(shape, StrCat(what, "_shape")));
   if (dense.rank() != indices.dim(1)) {
     return InvalidArgument("Expected ", what, "_shape.NumElements == #cols(", what,
                            "_indices), their shapes are: ", shape.shape(), " and ",

@@ -38,9 +38,8 @@ inline Shape SlidOutput(const SlideFormat& format, int64_t batch, int64_t channe
   dims[0] = batch;
   dims[format.channels()] = channels;
   const int count = format.spatial_count();
-  for (int d = 0; d < count; ++d) {
-    dims[format.spatial(d)] = windows[static_cast<size_t>(3 - count + d)].output;
-  }
+  auto window = windows.end() - count;
+  for (int d = 0; d < count; ++d) dims[format.spatial(d)] = (window++)->output;
   return Shape(dims);
 }
 
