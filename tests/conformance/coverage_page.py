@@ -29,6 +29,8 @@ ELSEWHERE = {
                             "QuantizedMatMulWithBias QuantizedMatMulWithBiasAndDequantize QuantizedMatMulWithBiasAndRelu QuantizedMatMulWithBiasAndReluAndRequantize "
                             "QuantizedMatMulWithBiasAndRequantize", "unit tests: without oneDNN, TensorFlow has an empty kernel"),
     "batches of lists": ("TensorListPushBackBatch", "test_lists.py"),
+    "batches of calls": ("Batch Unbatch UnbatchGrad", "unit tests of queues: a batch is of several steps"),
+    "records of files": ("RecordInput", "unit tests: the order of its threads"),
     "no shared handle": ("ConsumeMutexLock MutexV2 MutexLock", "unit tests of queues"),
 }
 

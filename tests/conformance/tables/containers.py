@@ -25,6 +25,10 @@ for v in ("V3", "V2", ""):
         put = N("TensorArrayWrite" + v, grad, Fed(1), ROW, grad[1] if v == "V3" else flow, T=F)
         CASES.append(case("TensorArrayRead" + v, grad, Fed(1), put, dtype=F))
     CASES.append(case("TensorArrayClose" + v, h))
+first = N("TensorArray", 3, dtype=F, clear_after_read=False)
+scattered = N("TensorArrayScatter", first, Fed([0, 1, 2]), X, Fed(0.0), T=F)
+added = N("TensorArrayGrad", first, scattered, source="g")
+CASES += [case("TensorArrayGather", first, Fed([2, 0]), scattered, dtype=F), case("TensorArrayRead", added, Fed(1), N("TensorArrayWrite", added, Fed(1), ROW, scattered, T=F), dtype=F)]
 
 
 def listed(value=X, shape=(2,), kind=F):
