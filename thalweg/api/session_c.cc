@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 
 #include "thalweg/api/handles.h"
 #include "thalweg/cluster/client/remote_session.h"
@@ -8,27 +7,12 @@
 #include "thalweg/proto/wire.h"
 #include "thalweg/session/config_options.h"
 #include "thalweg/session/run_metadata_message.h"
+#include "thalweg/tensor/inlined_tensors.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
 
 namespace {
-
-// Handles of a call's tensors on the stack: a call of few feeds and fetches allocates nothing for
-// them.
-class TensorArray {
- public:
-  explicit TensorArray(size_t size) : size_(size) {
-    if (size > kInline) many_.resize(size);
-  }
-  std::span<Tensor> span() { return {size_ > kInline ? many_.data() : few_.data(), size_}; }
-
- private:
-  static constexpr size_t kInline = 8;
-  size_t size_;
-  std::array<Tensor, kInline> few_;
-  std::vector<Tensor> many_;
-};
 
 Status FillFeeds(TwTensor* const* values, std::span<Tensor> feeds) {
   RETURN_IF_ERROR(CheckArray(values, static_cast<int64_t>(feeds.size()), "feed"));
@@ -235,8 +219,8 @@ TwCode tw_session_run(TwSession* session, const TwRunOptions* options, const TwO
     RETURN_IF_ERROR(CheckResults(results, num_fetches));
     ASSIGN_OR_RETURN(const Signature signature,
                      MakeSignature(feeds, num_feeds, fetches, num_fetches, targets, num_targets));
-    TensorArray values(static_cast<size_t>(num_feeds));
-    TensorArray fetched(static_cast<size_t>(num_fetches));
+    InlinedTensors values(static_cast<size_t>(num_feeds));
+    InlinedTensors fetched(static_cast<size_t>(num_fetches));
     RETURN_IF_ERROR(FillFeeds(feed_values, values.span()));
     const RunOptions none;
     RETURN_IF_ERROR(WithMetadata(metadata, [&](RunMetadata* filled) {
@@ -307,8 +291,8 @@ TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
   return Guard(status, [&]() -> Status {
     RETURN_IF_ERROR(RequireAll({{"callable", callable}}));
     RETURN_IF_ERROR(CheckResults(results, static_cast<int64_t>(callable->num_fetches)));
-    TensorArray values(callable->num_feeds);
-    TensorArray fetched(callable->num_fetches);
+    InlinedTensors values(callable->num_feeds);
+    InlinedTensors fetched(callable->num_fetches);
     RETURN_IF_ERROR(FillFeeds(feed_values, values.span()));
     RETURN_IF_ERROR(WithMetadata(metadata, [&](RunMetadata* filled) {
       return options == nullptr

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "thalweg/tensor/inlined_tensors.h"
+
 namespace thalweg {
 namespace {
 
@@ -15,21 +17,6 @@ std::vector<Device*> DevicesOf(const Environment& environment, const RemoteParts
   for (const auto& device : remote.devices) devices.push_back(device.get());
   return devices;
 }
-
-// Tensors of a step in memory of this frame where they are few.
-class TensorArray {
- public:
-  explicit TensorArray(size_t size) : size_(size) {
-    if (size > kInline) many_.resize(size);
-  }
-  std::span<Tensor> span() { return {size_ > kInline ? many_.data() : few_, size_}; }
-
- private:
-  static constexpr size_t kInline = 8;
-  size_t size_;
-  Tensor few_[kInline];
-  std::vector<Tensor> many_;
-};
 
 }  // namespace
 
@@ -350,7 +337,7 @@ Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
     request.fetches = fetches;
     return plan.prepared->Run(request);
   }
-  TensorArray fetched(static_cast<size_t>(plan.num_part_fetches));
+  InlinedTensors fetched(static_cast<size_t>(plan.num_part_fetches));
   request.fetches = fetched.span();
   RETURN_IF_ERROR(plan.prepared->Run(request));
   for (size_t i = 0; i < fetches.size(); ++i) {
