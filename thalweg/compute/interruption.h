@@ -16,7 +16,8 @@
 
 namespace thalweg::compute {
 
-class Interruption {
+// One for all shared objects of a process: some of them are compiled with hidden symbols.
+class [[gnu::visibility("default")]] Interruption {
  public:
   // What leaves the other library; who calls it catches it.
   struct Stop {};
