@@ -236,6 +236,81 @@ TEST_F(TextMemoryTest, LookupsOfALongDefault) {
   ExpectRefused(b_.Op("LookupTableFindV2", {table, made, Text(kLong)}));
 }
 
+TEST_F(TextMemoryTest, FilesThatAreRead) {
+  const std::string path = StrCat(::testing::TempDir(), "/text_memory_test_file");
+  const auto write = [&](int64_t megabytes) {
+    std::ofstream file(path, std::ios::binary);
+    const std::string line = std::string(1023, 'x') + "\n";
+    for (int64_t i = 0; i < megabytes * 1024; ++i) file << line;
+  };
+  write(2 * kLimit / kMegabyte);
+  const Output name = Feed(Tensor::Scalar(path));
+  ExpectRefused(b_.Op("ReadFile", {name}));
+  const Output table =
+      b_.Op("HashTableV2", {}, {{"key_dtype", DType::kString}, {"value_dtype", DType::kInt64}});
+  Node* const fill = b_.OpNode("InitializeTableFromTextFileV2", {table, name},
+                               {{"key_index", int64_t{-2}}, {"value_index", int64_t{-1}}});
+  ASSERT_TRUE(b_.ok()) << b_.status().ToString();
+  signature_.fetches.clear();
+  signature_.targets = {fill};
+  const Status status = session_->Run(RunOptions(), signature_, values_, {});
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  EXPECT_NE(status.message().find(path), std::string_view::npos) << status.ToString();
+  std::remove(path.c_str());
+}
+
+// A table keeps more than the tensors that it was made from, and longer.
+TEST_F(TextMemoryTest, RowsOfATable) {
+  for (const char* kind : {"MutableHashTableV2", "MutableDenseHashTableV2"}) {
+    std::vector<Output> inputs;
+    if (kind == std::string("MutableDenseHashTableV2")) {
+      inputs = {b_.Const(Tensor::Scalar<int64_t>(-1)), b_.Const(Tensor::Scalar<int64_t>(-2))};
+    }
+    const Output table =
+        b_.Op(kind, inputs, {{"key_dtype", DType::kInt64}, {"value_dtype", DType::kInt64}});
+    const Output keys = b_.Op("Placeholder", {}, {{"dtype", DType::kInt64}});
+    Node* const insert = b_.OpNode("LookupTableInsertV2", {table, keys, keys});
+    Node* const remove = b_.OpNode("LookupTableRemoveV2", {table, keys});
+    ASSERT_TRUE(b_.ok()) << b_.status().ToString();
+    constexpr int64_t kRows = 50'000;
+    const auto rows = [&](int64_t from) {
+      std::vector<int64_t> all;
+      for (int64_t i = 0; i < kRows; ++i) all.push_back(from + i);
+      return Tensor::Of<int64_t>(all, Shape{kRows});
+    };
+    const int64_t before = InUse();
+    int64_t done = 0;
+    Status status;
+    for (; status.ok() && done < 100; ++done) {
+      const Tensor some = rows(done * kRows);
+      status = session_->Run(RunOptions(), {{keys}, {}, {insert}}, {&some, 1}, {});
+    }
+    EXPECT_EQ(status.code(), Code::kResourceExhausted) << kind << ": " << status.ToString();
+    EXPECT_GT(done, 5) << kind;
+    EXPECT_GT(InUse() - before, kLimit / 2) << kind;
+    // What was refused is not there, what was there can be removed, and then gives its memory back.
+    for (int64_t i = 0; i < done; ++i) {
+      const Tensor some = rows(i * kRows);
+      ASSERT_TRUE(session_->Run(RunOptions(), {{keys}, {}, {remove}}, {&some, 1}, {}).ok());
+    }
+    ExpectWorks();
+    if (inputs.empty()) {
+      EXPECT_LE(InUse() - before, kMegabyte);
+    }
+  }
+}
+
+// Each place of a list, an array, a queue or a stack is a handle, also where nothing was put yet.
+TEST_F(TextMemoryTest, PlacesOfContainers) {
+  const Output many = Int(40'000'000), few = Int(4'000'000);
+  ExpectRefused(b_.Op("TensorListReserve", {Ints({}), many},
+                      {{"element_dtype", DType::kInt32}, {"shape_type", DType::kInt32}}));
+  const Output values =
+      b_.Op("Fill", {b_.Op("Reshape", {few, b_.Const(Tensor::Vector<int32_t>({1}))}), Int(1)});
+  ExpectRefused(b_.Op("TensorListFromTensor", {values, Ints({})},
+                      {{"element_dtype", DType::kInt32}, {"shape_type", DType::kInt32}}));
+}
+
 // No kernel here makes more than it was given: their sum counts.
 TEST_F(TextMemoryTest, AChainOfCopiesCounts) {
   std::vector<Output> kept;

@@ -293,21 +293,23 @@ Result<bool> FileExists(FileSystem& fs, const std::string& path) {
   return info.status();
 }
 
-Result<std::string> ReadFile(FileSystem& fs, const std::string& path, uint64_t max_bytes) {
+Result<std::string> ReadFile(FileSystem& fs, const std::string& path,
+                             const ReadFileOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, fs.OpenForReading(path));
   ASSIGN_OR_RETURN(const uint64_t size, file->Size());
   const auto too_long = [&] {
-    return ResourceExhausted("file '", path, "' has more than ", max_bytes, " bytes");
+    return ResourceExhausted("file '", path, "' has more than ", options.max_bytes, " bytes");
   };
-  if (size > max_bytes) return too_long();
+  if (size > options.max_bytes) return too_long();
   std::string contents;
   // One byte more than expected: the read that shows the end is then the same as the first.
   for (uint64_t step = size + 1;; step = std::max<uint64_t>(contents.size(), 4096)) {
     const size_t before = contents.size();
+    if (options.make_room) RETURN_IF_ERROR(options.make_room(before + step));
     contents.resize(before + step);
     ASSIGN_OR_RETURN(const size_t got, file->Read(before, contents.data() + before, step));
     contents.resize(before + got);
-    if (contents.size() > max_bytes) return too_long();
+    if (contents.size() > options.max_bytes) return too_long();
     if (got < step) return contents;
   }
 }

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -91,10 +92,15 @@ class PosixFileSystem : public FileSystem {
 // NotFound is false; every other error is returned.
 Result<bool> FileExists(FileSystem& fs, const std::string& path);
 
-// The whole file. Works for files whose size is unknown (pipes, /proc). More than max_bytes is
-// ResourceExhausted.
+struct ReadFileOptions {
+  uint64_t max_bytes = uint64_t{1} << 40;  // more is ResourceExhausted
+  // Asked for so many bytes in all, before they are taken; its error is the caller's.
+  std::function<Status(uint64_t)> make_room;
+};
+
+// The whole file. Works for files whose size is unknown (pipes, /proc).
 Result<std::string> ReadFile(FileSystem& fs, const std::string& path,
-                             uint64_t max_bytes = uint64_t{1} << 40);
+                             const ReadFileOptions& options = {});
 
 // Exactly n bytes at offset, or OutOfRange when the file is shorter.
 Status ReadExactly(const RandomAccessFile& file, uint64_t offset, void* buffer, size_t n);

@@ -100,10 +100,11 @@ TEST_F(FileSystemTest, FullDiskIsResourceExhausted) {
 
 TEST_F(FileSystemTest, ReadFileIsBoundedAndCopesWithUnknownSizes) {
   EXPECT_GT(ReadFile(fs_, "/proc/self/status")->size(), 100u);
-  EXPECT_EQ(ReadFile(fs_, "/dev/zero", 100000).status().code(), Code::kResourceExhausted);
+  EXPECT_EQ(ReadFile(fs_, "/dev/zero", {.max_bytes = 100000}).status().code(),
+            Code::kResourceExhausted);
   ASSERT_TRUE(WriteFileAtomically(fs_, Path("f"), "abc").ok());
-  EXPECT_TRUE(ReadFile(fs_, Path("f"), 3).ok());
-  EXPECT_EQ(ReadFile(fs_, Path("f"), 2).status().code(), Code::kResourceExhausted);
+  EXPECT_TRUE(ReadFile(fs_, Path("f"), {.max_bytes = 3}).ok());
+  EXPECT_EQ(ReadFile(fs_, Path("f"), {.max_bytes = 2}).status().code(), Code::kResourceExhausted);
 }
 
 TEST_F(FileSystemTest, DirectoriesAndStat) {

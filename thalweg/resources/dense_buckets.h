@@ -30,6 +30,11 @@ class DenseBuckets {
                int64_t initial_buckets, float max_load);
 
   int64_t size() const { return count_; }
+  // What the buckets that were ever filled hold.
+  size_t bytes() const {
+    return slots_.size() * (kSlotBytes + keys_.RowBytes() + values_.RowBytes()) +
+           keys_.TextBytes() + values_.TextBytes();
+  }
   // More buckets are made for all rows and all of `keys`, also those that are there already.
   void Insert(const Tensor& keys, const Tensor& values, int64_t count);
   void Remove(const Tensor& keys, int64_t i);
@@ -46,6 +51,9 @@ class DenseBuckets {
     int64_t row = 0;  // of keys_ and values_
     bool is_deleted = false;
   };
+
+  // A node of slots_, and its place there.
+  static constexpr size_t kSlotBytes = sizeof(std::pair<uint64_t, Slot>) + 4 * sizeof(void*);
 
   uint64_t HashOf(const Tensor& keys, int64_t i) const;
   // The slot of key i; null when it is not there.

@@ -6,6 +6,9 @@
 namespace thalweg {
 namespace {
 
+// A row's node in a hash map of texts, its place there, and the pointer to it.
+constexpr size_t kRowBytes = sizeof(std::pair<std::string, int64_t>) + 5 * sizeof(void*);
+
 // Room for row i of what was found.
 Status TakeRow(TextMeter& meter, const Tensor& found, int64_t i, int64_t width) {
   if (found.dtype() != DType::kString) return OkStatus();
@@ -148,6 +151,7 @@ Status LookupTable::CheckOrdinaryKeys(const Tensor& keys, int64_t count) const {
 void LookupTable::Empty() {
   rows_.clear();
   keys_of_rows_.clear();
+  key_bytes_ = 0;
   keys_.Clear();
   values_.Clear();
 }
@@ -157,17 +161,43 @@ void LookupTable::PutRow(const Tensor& keys, const Tensor& values, int64_t i) {
       rows_.try_emplace(KeyBytes(keys, i), static_cast<int64_t>(keys_of_rows_.size()));
   if (is_new) {
     keys_of_rows_.push_back(&place->first);
+    key_bytes_ += TextHeapBytes(place->first.size());
     keys_.Set(place->second, keys, i);
   }
   values_.Set(place->second, values, i);
 }
 
-void LookupTable::Put(const Tensor& keys, const Tensor& values, int64_t count) {
-  if (buckets_.has_value()) return buckets_->Insert(keys, values, count);
-  for (int64_t i = 0; i < count; ++i) PutRow(keys, values, i);
+size_t LookupTable::Bytes() const {
+  if (buckets_.has_value()) return buckets_->bytes();
+  return rows_.size() * (kRowBytes + keys_.RowBytes() + values_.RowBytes()) + key_bytes_ +
+         keys_.TextBytes() + values_.TextBytes();
 }
 
-Status LookupTable::Initialize(const Tensor& keys, const Tensor& values) {
+size_t LookupTable::BytesOfRows(const Tensor& keys, const Tensor& values, int64_t count) const {
+  size_t bytes = static_cast<size_t>(count) * (kRowBytes + keys_.RowBytes() + values_.RowBytes());
+  if (keys.dtype() == DType::kString) bytes += 2 * TextHeapBytes(keys.flat<std::string>());
+  if (values.dtype() == DType::kString) bytes += TextHeapBytes(values.flat<std::string>());
+  return bytes;
+}
+
+Status LookupTable::MakeRoom(Allocator& allocator, const Tensor& keys, const Tensor& values,
+                             int64_t count) {
+  return charge_.Set(allocator, Bytes() + BytesOfRows(keys, values, count))
+      .WithContext("rows of a table");
+}
+
+Status LookupTable::Put(Allocator& allocator, const Tensor& keys, const Tensor& values,
+                        int64_t count) {
+  RETURN_IF_ERROR(MakeRoom(allocator, keys, values, count));
+  if (buckets_.has_value()) {
+    buckets_->Insert(keys, values, count);
+  } else {
+    for (int64_t i = 0; i < count; ++i) PutRow(keys, values, i);
+  }
+  return charge_.Set(allocator, Bytes());
+}
+
+Status LookupTable::Initialize(Allocator& allocator, const Tensor& keys, const Tensor& values) {
   if (!is_static()) return InvalidArgument("the table is not one that is initialized");
   ASSIGN_OR_RETURN(const int64_t count, CountKeys(keys));
   RETURN_IF_ERROR(CheckValues(keys, values, true));
@@ -176,30 +206,30 @@ Status LookupTable::Initialize(const Tensor& keys, const Tensor& values) {
     if (count == static_cast<int64_t>(keys_of_rows_.size())) return OkStatus();
     return FailedPrecondition("Table was already initialized with different data.");
   }
-  Put(keys, values, count);
+  RETURN_IF_ERROR(Put(allocator, keys, values, count));
   // A key that came twice has its last value, which must be its only one.
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = rows_.find(KeyBytes(keys, i))->second;
     if (values_.Equals(row, values, i)) continue;
     Empty();
+    charge_.Clear();
     return FailedPrecondition("HashTable has different value for same key, at place ", i);
   }
   initialized_ = true;
   return OkStatus();
 }
 
-Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
+Status LookupTable::Insert(Allocator& allocator, const Tensor& keys, const Tensor& values) {
   RETURN_IF_ERROR(CheckMutable("Insert"));
   ASSIGN_OR_RETURN(const int64_t count, CountKeys(keys));
   RETURN_IF_ERROR(CheckValues(keys, values, true));
   RETURN_IF_ERROR(CheckOrdinaryKeys(keys, count));
   MutexLock lock(mutex_);
-  Put(keys, values, count);
-  return OkStatus();
+  return Put(allocator, keys, values, count);
 }
 
 // Scalars may come as Export gives them, or without the column.
-Status LookupTable::ImportBuckets(const Tensor& keys, const Tensor& values) {
+Status LookupTable::ImportBuckets(Allocator& allocator, const Tensor& keys, const Tensor& values) {
   const auto without_column = [](const Tensor& x, int rank) -> Result<Tensor> {
     return rank == 0 && x.rank() == 2 && x.dim(1) == 1 ? x.Reshaped(Shape{x.dim(0)}) : x;
   };
@@ -208,29 +238,32 @@ Status LookupTable::ImportBuckets(const Tensor& keys, const Tensor& values) {
   ASSIGN_OR_RETURN(const int64_t count, CountKeys(rows));
   RETURN_IF_ERROR(CheckValues(rows, row_values, true));
   MutexLock lock(mutex_);
+  RETURN_IF_ERROR(MakeRoom(allocator, rows, row_values, count));
   buckets_->Import(rows, row_values, count);
-  return OkStatus();
+  return charge_.Set(allocator, Bytes());
 }
 
-Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
-  if (is_static()) return Initialize(keys, values);
-  if (spec_.kind == TableKind::kMutableDense) return ImportBuckets(keys, values);
+Status LookupTable::Import(Allocator& allocator, const Tensor& keys, const Tensor& values) {
+  if (is_static()) return Initialize(allocator, keys, values);
+  if (spec_.kind == TableKind::kMutableDense) return ImportBuckets(allocator, keys, values);
   ASSIGN_OR_RETURN(const int64_t count, CountKeys(keys));
   RETURN_IF_ERROR(CheckValues(keys, values, true));
   MutexLock lock(mutex_);
+  // What is there stays where there is no room for the new.
+  RETURN_IF_ERROR(MakeRoom(allocator, keys, values, count));
   Empty();
-  Put(keys, values, count);
-  return OkStatus();
+  for (int64_t i = 0; i < count; ++i) PutRow(keys, values, i);
+  return charge_.Set(allocator, Bytes());
 }
 
-Status LookupTable::Remove(const Tensor& keys) {
+Status LookupTable::Remove(Allocator& allocator, const Tensor& keys) {
   RETURN_IF_ERROR(CheckMutable("Remove"));
   ASSIGN_OR_RETURN(const int64_t count, CountKeys(keys));
   RETURN_IF_ERROR(CheckOrdinaryKeys(keys, count));
   MutexLock lock(mutex_);
   if (buckets_.has_value()) {
     for (int64_t i = 0; i < count; ++i) buckets_->Remove(keys, i);
-    return OkStatus();
+    return charge_.Set(allocator, Bytes());
   }
   for (int64_t i = 0; i < count; ++i) {
     const auto found = rows_.find(KeyBytes(keys, i));
@@ -238,13 +271,14 @@ Status LookupTable::Remove(const Tensor& keys) {
     const int64_t row = found->second;
     keys_.MoveLastTo(row);
     values_.MoveLastTo(row);
+    key_bytes_ -= TextHeapBytes(found->first.size());
     const std::string* const last = keys_of_rows_.back();
     keys_of_rows_[static_cast<size_t>(row)] = last;
     keys_of_rows_.pop_back();
     rows_.find(*last)->second = row;
     rows_.erase(found);
   }
-  return OkStatus();
+  return charge_.Set(allocator, Bytes());
 }
 
 Result<Tensor> LookupTable::Find(Allocator& allocator, const Tensor& keys,

@@ -7,7 +7,7 @@
 //
 // A row is a key of key_shape elements and a value of value_shape elements; rows keep their order
 // but that the last one takes the place of a removed one. Those of a dense table lie in
-// DenseBuckets. Errors are TensorFlow's.
+// DenseBuckets. Errors are TensorFlow's, and ResourceExhausted where there is no room for more rows.
 // Threads: every member from any; each call sees the table before or after another, never between.
 #pragma once
 
@@ -21,6 +21,7 @@
 #include "thalweg/base/status.h"
 #include "thalweg/resources/dense_buckets.h"
 #include "thalweg/resources/table_column.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/resource.h"
 #include "thalweg/tensor/tensor.h"
 
@@ -49,13 +50,14 @@ class LookupTable : public Resource {
   int64_t size() const;
   bool initialized() const;
 
+  // What the rows hold is charged to the allocator of the first of these calls.
   // Fills a static table, once: later calls with as many rows change nothing, others fail.
-  Status Initialize(const Tensor& keys, const Tensor& values);
-  Status Insert(const Tensor& keys, const Tensor& values);
-  Status Remove(const Tensor& keys);
+  Status Initialize(Allocator& allocator, const Tensor& keys, const Tensor& values);
+  Status Insert(Allocator& allocator, const Tensor& keys, const Tensor& values);
+  Status Remove(Allocator& allocator, const Tensor& keys);
   // Insert into an emptied table; of a dense one all buckets, as Export gives them; a static one is
   // initialized.
-  Status Import(const Tensor& keys, const Tensor& values);
+  Status Import(Allocator& allocator, const Tensor& keys, const Tensor& values);
   // The value of each key, of those without one the default: one value, or one for each key.
   Result<Tensor> Find(Allocator& allocator, const Tensor& keys, const Tensor& default_value) const;
   // All keys and all values; of a dense table its buckets as TensorFlow lays them out, many of them
@@ -78,12 +80,20 @@ class LookupTable : public Resource {
   Status CheckMutable(std::string_view what) const;
   Status CheckInitialized() const REQUIRES(mutex_);
   Status CheckOrdinaryKeys(const Tensor& keys, int64_t count) const;
-  Status ImportBuckets(const Tensor& keys, const Tensor& values);
+  Status ImportBuckets(Allocator& allocator, const Tensor& keys, const Tensor& values);
   std::string KeyBytes(const Tensor& keys, int64_t i) const;
   Shape OutputShape(const Shape& keys) const;
   void Empty() REQUIRES(mutex_);
   void PutRow(const Tensor& keys, const Tensor& values, int64_t i) REQUIRES(mutex_);
-  void Put(const Tensor& keys, const Tensor& values, int64_t count) REQUIRES(mutex_);
+  // Before the rows are there.
+  Status MakeRoom(Allocator& allocator, const Tensor& keys, const Tensor& values, int64_t count)
+      REQUIRES(mutex_);
+  Status Put(Allocator& allocator, const Tensor& keys, const Tensor& values, int64_t count)
+      REQUIRES(mutex_);
+  size_t Bytes() const REQUIRES(mutex_);
+  // At most what `count` more rows hold.
+  size_t BytesOfRows(const Tensor& keys, const Tensor& values, int64_t count) const
+      REQUIRES(mutex_);
 
   const TableSpec spec_;
   const int64_t key_width_, values_width_;
@@ -92,10 +102,12 @@ class LookupTable : public Resource {
   bool initialized_ GUARDED_BY(mutex_) = false;
   std::unordered_map<std::string, int64_t, TextHash, std::equal_to<>> rows_ GUARDED_BY(mutex_);
   std::vector<const std::string*> keys_of_rows_ GUARDED_BY(mutex_);  // into rows_
+  size_t key_bytes_ GUARDED_BY(mutex_) = 0;                          // of the texts in rows_
   TableColumn keys_ GUARDED_BY(mutex_);
   TableColumn values_ GUARDED_BY(mutex_);
   std::optional<DenseBuckets> buckets_
       GUARDED_BY(mutex_);  // of a dense table, instead of the above
+  HeapCharge charge_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 
@@ -11,7 +14,10 @@ void TableColumn::Set(int64_t to, const Tensor& tensor, int64_t from) {
   const auto end = row + static_cast<size_t>(width_);
   if (dtype_ == DType::kString) {
     texts_.resize(std::max(texts_.size(), end));
-    std::copy_n(tensor.data<std::string>() + from * width_, width_, texts_.data() + row);
+    const std::span<std::string> texts(texts_.data() + row, static_cast<size_t>(width_));
+    text_bytes_ -= TextHeapBytes(texts);
+    std::copy_n(tensor.data<std::string>() + from * width_, width_, texts.data());
+    text_bytes_ += TextHeapBytes(texts);
   } else if (dtype_ == DType::kVariant) {
     variants_.resize(std::max(variants_.size(), end));
     std::copy_n(tensor.data<Variant>() + from * width_, width_, variants_.data() + row);
@@ -40,6 +46,7 @@ void TableColumn::MoveLastTo(int64_t row) {
   };
   const auto width = static_cast<size_t>(width_);
   if (dtype_ == DType::kString) {
+    text_bytes_ -= TextHeapBytes({texts_.data() + static_cast<size_t>(row) * width, width});
     move(texts_, width);
   } else if (dtype_ == DType::kVariant) {
     move(variants_, width);
@@ -66,6 +73,7 @@ bool TableColumn::Equals(int64_t row, const Tensor& tensor, int64_t from) const 
 void TableColumn::Clear() {
   plain_.clear();
   texts_.clear();
+  text_bytes_ = 0;
   variants_.clear();
   handles_.clear();
 }

@@ -24,6 +24,10 @@ class TableColumn {
  public:
   TableColumn(DType dtype, int64_t width) : dtype_(dtype), width_(width) {}
   int64_t width() const { return width_; }
+  // Of one row, without what its texts hold elsewhere.
+  size_t RowBytes() const { return static_cast<size_t>(width_) * DTypeStride(dtype_); }
+  // Of all texts.
+  size_t TextBytes() const { return text_bytes_; }
   // Copies row `from` of the tensor into row `to`, which may be one more than there are.
   void Set(int64_t to, const Tensor& tensor, int64_t from);
   void MoveLastTo(int64_t row);
@@ -34,12 +38,11 @@ class TableColumn {
   void Get(int64_t row, Tensor& tensor, int64_t to) const;
 
  private:
-  size_t RowBytes() const { return static_cast<size_t>(width_) * DTypeStride(dtype_); }
-
   const DType dtype_;
   const int64_t width_;
   std::vector<char> plain_;
   std::vector<std::string> texts_;
+  size_t text_bytes_ = 0;
   std::vector<Variant> variants_;
   std::vector<ResourceHandle> handles_;
 };

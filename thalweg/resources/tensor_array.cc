@@ -24,6 +24,7 @@ bool TensorArray::dynamic_size() const {
 void TensorArray::Close() {
   MutexLock lock(mutex_);
   chunks_.clear();
+  charged_.Clear();
   gradients_.clear();
   closed_ = true;
 }
@@ -74,6 +75,15 @@ Status TensorArray::CheckWrite(int64_t index, const Tensor& value) {
   return OkStatus();
 }
 
+Result<TensorArray::Element*> TensorArray::Made(Allocator& allocator, int64_t index) {
+  auto chunk = chunks_.find(index / kChunk);
+  if (chunk == chunks_.end()) {
+    RETURN_IF_ERROR(charged_.MakeRoom(allocator, chunks_.size() + 1, sizeof(Chunk)));
+    chunk = chunks_.try_emplace(index / kChunk).first;
+  }
+  return &chunk->second[static_cast<size_t>(index % kChunk)];
+}
+
 Status TensorArray::AddTo(Context& ctx, int64_t index, Element& element, const Tensor& value) {
   if (!compute::HasBinary(compute::BinaryOp::kAdd, dtype())) {
     return InvalidArgument("TensorArray ", name(), ": Could not aggregate to TensorArray index ",
@@ -98,7 +108,8 @@ Status TensorArray::AddTo(Context& ctx, int64_t index, Element& element, const T
 Status TensorArray::Write(Context& ctx, int64_t index, Tensor value) {
   MutexLock lock(mutex_);
   RETURN_IF_ERROR(CheckWrite(index, value));
-  Element& element = At(index);
+  ASSIGN_OR_RETURN(Element* const made, Made(ctx.allocator(), index));
+  Element& element = *made;
   if (element.written) return AddTo(ctx, index, element, value);
   if (!element.has_shape) {
     element.shape = value.shape();
@@ -147,7 +158,8 @@ Result<Shape> TensorArray::ShapeAt(int64_t index) const {
 Result<Tensor> TensorArray::Read(Context& ctx, int64_t index) {
   MutexLock lock(mutex_);
   ASSIGN_OR_RETURN(const Shape shape, LockedShape(index));
-  Element& element = At(index);
+  ASSIGN_OR_RETURN(Element* const made, Made(ctx.allocator(), index));
+  Element& element = *made;
   if (!element.written) {
     // Kept as if it had been written: whoever reads again gets the same.
     ASSIGN_OR_RETURN(Tensor zeros, Tensor::Allocate(ctx.allocator(), dtype(), shape));
@@ -163,7 +175,8 @@ Result<Tensor> TensorArray::Read(Context& ctx, int64_t index) {
   return std::exchange(element.value, Tensor());
 }
 
-Result<RefPtr<TensorArray>> TensorArray::Gradient(std::string_view source, const Dims& prepended) {
+Result<RefPtr<TensorArray>> TensorArray::Gradient(Allocator& allocator, std::string_view source,
+                                                  const Dims& prepended) {
   MutexLock lock(mutex_);
   if (closed_) return InvalidArgument("TensorArray ", name(), " has already been closed.");
   if (const auto found = gradients_.find(source); found != gradients_.end()) return found->second;
@@ -184,9 +197,9 @@ Result<RefPtr<TensorArray>> TensorArray::Gradient(std::string_view source, const
         if (!element.has_shape) continue;
         Dims dims = prepended;
         for (const int64_t dim : element.shape.dims()) dims.push_back(dim);
-        Element& mine = made->At(number * kChunk + i);
-        ASSIGN_OR_RETURN(mine.shape, Shape::Make(dims));
-        mine.has_shape = true;
+        ASSIGN_OR_RETURN(Element* const mine, made->Made(allocator, number * kChunk + i));
+        ASSIGN_OR_RETURN(mine->shape, Shape::Make(dims));
+        mine->has_shape = true;
       }
     }
   }

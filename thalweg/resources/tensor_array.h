@@ -7,7 +7,7 @@
 //
 // Elements take memory when they are written, not before: an array may be 2^31 - 1 long. A gradient
 // array belongs to the array that it was made of and dies with it.
-// Errors: InvalidArgument that names the array.
+// Errors: InvalidArgument that names the array; ResourceExhausted where there is no room.
 // Threads: any; each call holds the array's lock, also while it adds.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/kernel/context.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -54,7 +55,8 @@ class TensorArray : public Resource {
   // The gradient array of that name: made at the first call, as long as this array is now, which
   // may not grow afterwards. Its elements have the shapes of this array's with `prepended`
   // dimensions before them.
-  Result<RefPtr<TensorArray>> Gradient(std::string_view source, const Dims& prepended);
+  Result<RefPtr<TensorArray>> Gradient(Allocator& allocator, std::string_view source,
+                                       const Dims& prepended);
   std::string DebugString() const override;
 
  private:
@@ -70,11 +72,10 @@ class TensorArray : public Resource {
   using Chunk = std::array<Element, kChunk>;
 
   const Element* Find(int64_t index) const REQUIRES(mutex_);
-  Element& At(int64_t index) REQUIRES(mutex_) {
-    return chunks_[index / kChunk][static_cast<size_t>(index % kChunk)];
-  }
   Status CheckWrite(int64_t index, const Tensor& value) REQUIRES(mutex_);
   Status CheckRead(int64_t index) const REQUIRES(mutex_);
+  // The element, which takes memory from now on.
+  Result<Element*> Made(Allocator& allocator, int64_t index) REQUIRES(mutex_);
   Status AddTo(Context& ctx, int64_t index, Element& element, const Tensor& value) REQUIRES(mutex_);
   Result<Shape> LockedShape(int64_t index) const REQUIRES(mutex_);
 
@@ -85,6 +86,7 @@ class TensorArray : public Resource {
   bool frozen_ GUARDED_BY(mutex_) = false;  // has a gradient array
   PartialShape known_ GUARDED_BY(mutex_) = options_.element_shape;
   std::unordered_map<int64_t, Chunk> chunks_ GUARDED_BY(mutex_);
+  PlacesCharge charged_ GUARDED_BY(mutex_);  // chunks
   std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients_ GUARDED_BY(mutex_);
 };
 

@@ -5,6 +5,16 @@
 
 namespace thalweg {
 
+Result<std::shared_ptr<TensorList>> TensorList::CopyOf(Allocator& allocator,
+                                                       const TensorList& list) {
+  auto copy =
+      std::make_shared<TensorList>(list.element_dtype_, list.element_shape_, list.max_elements_);
+  RETURN_IF_ERROR(copy->places_.MakeRoom(allocator, list.elements_.size(), sizeof(Tensor)));
+  copy->elements_ = list.elements_;
+  copy->depth_ = list.depth_;
+  return copy;
+}
+
 Status TensorList::CheckType(DType dtype) const {
   if (dtype == element_dtype_) return OkStatus();
   return InvalidArgument("Invalid data types; op elements ", dtype, " but list elements ",
@@ -34,11 +44,12 @@ Status TensorList::MergeError(const PartialShape& a, const PartialShape& b) {
   return InvalidArgument("PartialTensorShape: Incompatible shapes during merge: ", a, " vs. ", b);
 }
 
-Status TensorList::Resize(int64_t size) {
+Status TensorList::Resize(Allocator& allocator, int64_t size) {
   if (size > kMaxElements) {
     return ResourceExhausted("a list has at most ", kMaxElements, " elements, this one would have ",
                              size);
   }
+  RETURN_IF_ERROR(places_.MakeRoom(allocator, static_cast<size_t>(size), sizeof(Tensor)));
   elements_.resize(static_cast<size_t>(size));
   return OkStatus();
 }
@@ -48,13 +59,14 @@ Status TensorList::Admit(const Tensor& tensor) {
   return CheckDepth(*this);
 }
 
-Status TensorList::Add(Tensor tensor) {
+Status TensorList::Add(Allocator& allocator, Tensor tensor) {
   if (max_elements_ >= 0 && size() >= max_elements_) {
     return InvalidArgument("Tried to push item into a full list list size: ", size(),
                            " max_num_elements: ", max_elements_);
   }
-  if (size() >= kMaxElements) return Resize(size() + 1);
+  if (size() >= kMaxElements) return Resize(allocator, size() + 1);
   RETURN_IF_ERROR(Admit(tensor));
+  RETURN_IF_ERROR(places_.MakeRoom(allocator, elements_.size() + 1, sizeof(Tensor)));
   elements_.push_back(std::move(tensor));
   return OkStatus();
 }
@@ -109,10 +121,12 @@ Result<ListUpdate> ListUpdate::Of(Context& ctx, int i) {
       auto mine = std::const_pointer_cast<TensorList>(list->shared_from_this());
       return ListUpdate(std::move(taken), std::move(mine));
     }
-    return ListUpdate(Tensor(), std::make_shared<TensorList>(*list));
+    ASSIGN_OR_RETURN(auto copy, TensorList::CopyOf(ctx.allocator(), *list));
+    return ListUpdate(Tensor(), std::move(copy));
   }
   ASSIGN_OR_RETURN(const TensorList* const list, ListInput(ctx, i));
-  return ListUpdate(Tensor(), std::make_shared<TensorList>(*list));
+  ASSIGN_OR_RETURN(auto copy, TensorList::CopyOf(ctx.allocator(), *list));
+  return ListUpdate(Tensor(), std::move(copy));
 }
 
 Status ListUpdate::SetOutput(Context& ctx, int i) && {

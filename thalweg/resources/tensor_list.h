@@ -9,7 +9,7 @@
 //
 // So a list that goes through a loop and has no other reader is changed in place.
 // Threads: several may read one; ListUpdate changes only what nobody else can see.
-// Errors: InvalidArgument.
+// Errors: InvalidArgument; ResourceExhausted where there is no room for more elements.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,7 @@
 #include "thalweg/base/status.h"
 #include "thalweg/kernel/context.h"
 #include "thalweg/resources/nested_variant.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -33,6 +34,9 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
       : element_dtype_(element_dtype),
         element_shape_(std::move(element_shape)),
         max_elements_(max_elements) {}
+
+  // Of a list's own elements, which are shared.
+  static Result<std::shared_ptr<TensorList>> CopyOf(Allocator& allocator, const TensorList& list);
 
   DType element_dtype() const { return element_dtype_; }
   const PartialShape& element_shape() const { return element_shape_; }
@@ -49,8 +53,8 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
   static Status MergeError(const PartialShape& a, const PartialShape& b);
 
   // New elements are not set; ResourceExhausted above kMaxElements.
-  Status Resize(int64_t size);
-  Status Add(Tensor tensor);
+  Status Resize(Allocator& allocator, int64_t size);
+  Status Add(Allocator& allocator, Tensor tensor);
   // 0 <= i < size().
   Status Set(int64_t i, Tensor tensor);
   // The last element, which may be an empty tensor. Only when size() > 0.
@@ -68,6 +72,7 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
   PartialShape element_shape_;
   int64_t max_elements_;
   std::vector<Tensor> elements_;
+  PlacesCharge places_;
   int depth_ = 1;
 };
 

@@ -58,7 +58,7 @@ Result<Variant> AddLists(Context& ctx, const TensorList& a, const TensorList& b,
   }
   ASSIGN_OR_RETURN(PartialShape shape, a.element_shape().MergeWith(b.element_shape()));
   auto sum = std::make_shared<TensorList>(a.element_dtype(), std::move(shape));
-  RETURN_IF_ERROR(sum->Resize(a.size()));
+  RETURN_IF_ERROR(sum->Resize(ctx.allocator(), a.size()));
   for (int64_t i = 0; i < a.size(); ++i) {
     if (a.at(i).empty() || b.at(i).empty()) {
       RETURN_IF_ERROR(sum->Set(i, a.at(i).empty() ? b.at(i) : a.at(i)));
@@ -129,7 +129,7 @@ Result<Tensor> AddAll(Context& ctx, const Tensor& a, const Tensor& b, int depth)
 
 Result<Variant> ZeroList(Context& ctx, const TensorList& list, int depth) {
   auto zeros = std::make_shared<TensorList>(list.element_dtype(), list.element_shape());
-  RETURN_IF_ERROR(zeros->Resize(list.size()));
+  RETURN_IF_ERROR(zeros->Resize(ctx.allocator(), list.size()));
   for (int64_t i = 0; i < list.size(); ++i) {
     if (list.at(i).empty()) continue;
     ASSIGN_OR_RETURN(Tensor zero, ZerosOf(ctx, list.at(i), depth + 1));

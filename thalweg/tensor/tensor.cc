@@ -228,19 +228,6 @@ TextRep* TextRepOf(const Tensor& tensor) {
 
 }  // namespace
 
-Status HeapCharge::Set(Allocator& allocator, size_t bytes) {
-  if (bytes == bytes_) return OkStatus();
-  if (allocator_ == nullptr) allocator_ = dynamic_cast<ChargedAllocator*>(&allocator);
-  if (allocator_ == nullptr) return OkStatus();
-  if (bytes < bytes_) {
-    allocator_->Discharge(bytes_ - bytes);
-  } else if (!allocator_->Charge(bytes - bytes_)) {
-    return AllocationError(*allocator_, bytes - bytes_);
-  }
-  bytes_ = bytes;
-  return OkStatus();
-}
-
 Status ClaimTextHeap(Allocator& allocator, Tensor& tensor, size_t bytes) {
   TextRep* const rep = TextRepOf(tensor);
   if (rep == nullptr || bytes == 0) return OkStatus();

@@ -19,38 +19,10 @@
 #include <string>
 
 #include "thalweg/base/status.h"
-#include "thalweg/tensor/allocator.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
-
-// An allocator whose limit also counts bytes that lie outside of its blocks.
-class ChargedAllocator : public Allocator {
- public:
-  // False, and nothing is charged: the limit would be passed.
-  virtual bool Charge(size_t bytes) = 0;
-  virtual void Discharge(size_t bytes) = 0;
-};
-
-// What one holder of such bytes is charged with; given back with it. A copy is charged with
-// nothing.
-class HeapCharge {
- public:
-  HeapCharge() = default;
-  HeapCharge(const HeapCharge&) {}
-  HeapCharge& operator=(const HeapCharge&) = delete;
-  ~HeapCharge() {
-    if (bytes_ != 0) allocator_->Discharge(bytes_);
-  }
-  size_t bytes() const { return bytes_; }
-  // Makes `bytes` the charge, on the allocator of the first charge. Where that counts blocks only,
-  // nothing is charged.
-  Status Set(Allocator& allocator, size_t bytes);
-
- private:
-  ChargedAllocator* allocator_ = nullptr;
-  size_t bytes_ = 0;
-};
 
 // Of a string of so many bytes. Short ones lie in the std::string itself.
 inline size_t TextHeapBytes(size_t length) { return length > 15 ? length + 1 : 0; }

@@ -3,6 +3,7 @@
 
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/resources/variable.h"
+#include "thalweg/tensor/heap_charge.h"
 
 namespace thalweg {
 namespace {
@@ -14,12 +15,13 @@ class Stack : public Resource {
   Stack(std::string name, int64_t max_size) : name_(std::move(name)), max_size_(max_size) {}
 
   const std::string& name() const { return name_; }
-  Status Push(Tensor value) {
+  Status Push(Allocator& allocator, Tensor value) {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(CheckOpen());
     if (max_size_ > 0 && static_cast<int64_t>(values_.size()) >= max_size_) {
       return InvalidArgument("Stack[", name_, "] overflowed its max_size (", max_size_, ")");
     }
+    RETURN_IF_ERROR(places_.MakeRoom(allocator, values_.size() + 1, sizeof(Tensor)));
     values_.push_back(std::move(value));
     return OkStatus();
   }
@@ -38,6 +40,7 @@ class Stack : public Resource {
     MutexLock lock(mutex_);
     closed_ = true;
     values.swap(values_);
+    places_.Clear();
   }
   std::string DebugString() const override {
     MutexLock lock(mutex_);
@@ -55,6 +58,7 @@ class Stack : public Resource {
   mutable Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
   std::vector<Tensor> values_ GUARDED_BY(mutex_);
+  PlacesCharge places_ GUARDED_BY(mutex_);
 };
 
 // Closes the stacks of a step at its end. A stack may hold its own handle.
@@ -149,7 +153,7 @@ Result<RefPtr<Stack>> StackOf(Context& ctx) {
 
 Status StackPush(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<Stack> stack, StackOf(ctx));
-  RETURN_IF_ERROR(stack->Push(ctx.input(1)));
+  RETURN_IF_ERROR(stack->Push(ctx.allocator(), ctx.input(1)));
   ctx.set_output(0, ctx.input(1));
   return OkStatus();
 }

@@ -3,6 +3,7 @@
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/io/matching_paths.h"
+#include "thalweg/kernel/charged_file.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -14,10 +15,10 @@ Result<std::string> FileName(const Tensor& name) {
 }
 
 Status ReadWhole(Context& ctx) {
-  PosixFileSystem fs;
+  HeapCharge charge;  // until the executor charges the output
   ASSIGN_OR_RETURN(const std::string name, FileName(ctx.input(0)));
-  ASSIGN_OR_RETURN(const std::string contents, ReadFile(fs, name));
-  ctx.set_output(0, Tensor::Scalar(contents));
+  ASSIGN_OR_RETURN(std::string contents, ReadFile(ctx.allocator(), charge, name));
+  ctx.set_output(0, Tensor::Scalar(std::move(contents)));
   return OkStatus();
 }
 

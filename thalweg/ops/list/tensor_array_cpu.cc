@@ -109,7 +109,8 @@ class TensorArrayGradCpu : public Kernel {
       prepended = shape.dims();
     }
     ASSIGN_OR_RETURN(const RefPtr<TensorArray> array, ArrayOf(ctx));
-    ASSIGN_OR_RETURN(RefPtr<TensorArray> gradient, array->Gradient(source_, prepended));
+    ASSIGN_OR_RETURN(RefPtr<TensorArray> gradient,
+                     array->Gradient(ctx.allocator(), source_, prepended));
     RETURN_IF_ERROR(SetHandle(ctx, version_, std::move(gradient)));
     if (version_ == Version::kResource) ctx.set_output(1, ctx.input(1));
     return OkStatus();

@@ -25,7 +25,7 @@ class MakeListCpu : public Kernel {
                              count);
     }
     auto list = std::make_shared<TensorList>(dtype_, std::move(shape), reserves_ ? -1 : count);
-    if (reserves_) RETURN_IF_ERROR(list->Resize(count));
+    if (reserves_) RETURN_IF_ERROR(list->Resize(ctx.allocator(), count));
     return SetListOutput(ctx, 0, std::move(list));
   }
 
@@ -62,7 +62,7 @@ Status Resize(Context& ctx) {
     return InvalidArgument("TensorListSlice expects size to be non-negative. Got: ", size);
   }
   ASSIGN_OR_RETURN(ListUpdate list, ListUpdate::Of(ctx, 0));
-  RETURN_IF_ERROR(list->Resize(size));
+  RETURN_IF_ERROR(list->Resize(ctx.allocator(), size));
   return std::move(list).SetOutput(ctx, 0);
 }
 
@@ -83,13 +83,13 @@ class ConcatListsCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kVariant, a.shape()));
     for (int64_t i = 0; i < a.num_elements(); ++i) {
       ASSIGN_OR_RETURN(out->mutable_data<Variant>()[i],
-                       Join(a.data<Variant>()[i], b.data<Variant>()[i], i));
+                       Join(ctx, a.data<Variant>()[i], b.data<Variant>()[i], i));
     }
     return OkStatus();
   }
 
  private:
-  Result<Variant> Join(const Variant& x, const Variant& y, int64_t i) const {
+  Result<Variant> Join(Context& ctx, const Variant& x, const Variant& y, int64_t i) const {
     const auto *a = x.As<TensorList>(), *b = y.As<TensorList>();
     if (a == nullptr || b == nullptr) {
       return InvalidArgument("an input is not a list at index ", i);
@@ -107,7 +107,7 @@ class ConcatListsCpu : public Kernel {
                              b->element_shape());
     }
     auto joined = std::make_shared<TensorList>(dtype_, a->element_shape());
-    RETURN_IF_ERROR(joined->Resize(a->size() + b->size()));
+    RETURN_IF_ERROR(joined->Resize(ctx.allocator(), a->size() + b->size()));
     for (int64_t k = 0; k < joined->size(); ++k) {
       RETURN_IF_ERROR(joined->Set(k, k < a->size() ? a->at(k) : b->at(k - a->size())));
     }

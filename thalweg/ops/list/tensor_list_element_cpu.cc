@@ -36,7 +36,7 @@ Status PushBack(Context& ctx) {
         "Tried to append a tensor with incompatible shape to a list. Op element shape: ",
         value.shape(), " list shape: ", list->element_shape());
   }
-  RETURN_IF_ERROR(list->Add(value));
+  RETURN_IF_ERROR(list->Add(ctx.allocator(), value));
   return std::move(list).SetOutput(ctx, 0);
 }
 
@@ -103,7 +103,7 @@ class SetItemCpu : public Kernel {
       return InvalidArgument("Trying to modify element ", index, " in a list with ", list->size(),
                              " elements.");
     }
-    if (index >= list->size()) RETURN_IF_ERROR(list->Resize(index + 1));
+    if (index >= list->size()) RETURN_IF_ERROR(list->Resize(ctx.allocator(), index + 1));
     RETURN_IF_ERROR(list->Set(index, value));
     return std::move(list).SetOutput(ctx, 0);
   }
@@ -135,8 +135,8 @@ Status PushBackBatch(Context& ctx) {
                              " list shape: ", list->element_shape());
     }
     ASSIGN_OR_RETURN(Tensor piece, TakeRows(ctx, rows, i, i + 1, row));
-    auto longer = std::make_shared<TensorList>(*list);
-    RETURN_IF_ERROR(longer->Add(std::move(piece)));
+    ASSIGN_OR_RETURN(auto longer, TensorList::CopyOf(ctx.allocator(), *list));
+    RETURN_IF_ERROR(longer->Add(ctx.allocator(), std::move(piece)));
     out->mutable_data<Variant>()[i] = Variant(std::move(longer));
   }
   return OkStatus();

@@ -106,7 +106,7 @@ Status FromTensor(Context& ctx) {
   const Tensor& tensor = ctx.input(0);
   ASSIGN_OR_RETURN(PartialShape shape, ListShapeOfRows(tensor, ctx.input(1)));
   auto list = std::make_shared<TensorList>(tensor.dtype(), std::move(shape));
-  RETURN_IF_ERROR(list->Resize(tensor.dim(0)));
+  RETURN_IF_ERROR(list->Resize(ctx.allocator(), tensor.dim(0)));
   const Shape row = RowShape(tensor.shape());
   for (int64_t i = 0; i < tensor.dim(0); ++i) {
     ASSIGN_OR_RETURN(Tensor piece, TakeRows(ctx, tensor, i, i + 1, row));
@@ -128,7 +128,7 @@ Status ScatterRows(Context& ctx, const Tensor& tensor, const Tensor& indices, Te
     }
     size = std::max(size, int64_t{index} + 1);
   }
-  RETURN_IF_ERROR(list.Resize(size));
+  RETURN_IF_ERROR(list.Resize(ctx.allocator(), size));
   const Shape row = RowShape(tensor.shape());
   for (int64_t i = 0; i < indices.num_elements(); ++i) {
     ASSIGN_OR_RETURN(Tensor piece, TakeRows(ctx, tensor, i, i + 1, row));
@@ -153,7 +153,7 @@ Status Scatter(Context& ctx) {
     return InvalidArgument("TensorListScatter: Trying to scatter at index ", index,
                            " in list with size ", count);
   }
-  if (count > 0) RETURN_IF_ERROR(list->Resize(count));
+  if (count > 0) RETURN_IF_ERROR(list->Resize(ctx.allocator(), count));
   RETURN_IF_ERROR(ScatterRows(ctx, tensor, ctx.input(1), *list));
   return SetListOutput(ctx, 0, std::move(list));
 }
@@ -299,7 +299,7 @@ Status Split(Context& ctx) {
   for (const int64_t length : lengths.flat<int64_t>()) {
     ASSIGN_OR_RETURN(const Shape shape, RowsOf(length, row));
     ASSIGN_OR_RETURN(Tensor piece, TakeRows(ctx, tensor, begin, begin + length, shape));
-    RETURN_IF_ERROR(list->Add(std::move(piece)));
+    RETURN_IF_ERROR(list->Add(ctx.allocator(), std::move(piece)));
     begin += length;
   }
   return SetListOutput(ctx, 0, std::move(list));

@@ -3,10 +3,11 @@
 #include <string_view>
 #include <vector>
 
-#include "thalweg/base/file_system.h"
 #include "thalweg/compute/text/numbers.h"
+#include "thalweg/kernel/charged_file.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/lookup/table_input.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 namespace {
@@ -18,10 +19,10 @@ Status Find(Context& ctx) {
   return OkStatus();
 }
 
-template <Status (LookupTable::*kChange)(const Tensor&, const Tensor&)>
+template <Status (LookupTable::*kChange)(Allocator&, const Tensor&, const Tensor&)>
 Status Change(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<LookupTable> table, TableInput(ctx));
-  return (table.get()->*kChange)(ctx.input(1), ctx.input(2));
+  return (table.get()->*kChange)(ctx.allocator(), ctx.input(1), ctx.input(2));
 }
 
 Status Initialize(Context& ctx) {
@@ -34,7 +35,7 @@ Status Initialize(Context& ctx) {
 
 Status Remove(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<LookupTable> table, TableInput(ctx));
-  return table->Remove(ctx.input(1));
+  return table->Remove(ctx.allocator(), ctx.input(1));
 }
 
 Status Size(Context& ctx) {
@@ -95,14 +96,21 @@ class FromFileCpu : public Kernel {
     RETURN_IF_ERROR(CheckColumn(key_, spec.key_dtype, "key"));
     RETURN_IF_ERROR(CheckColumn(value_, spec.value_dtype, "value"));
     if (table->initialized()) return OkStatus();
-    PosixFileSystem files;
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(files, name.scalar<std::string>()));
-    ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(text));
+    HeapCharge charge;
+    ASSIGN_OR_RETURN(std::string text,
+                     ReadFile(ctx.allocator(), charge, name.scalar<std::string>()));
+    std::erase(text, '\r');
+    const auto ends = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    RETURN_IF_ERROR(
+        charge.Set(ctx.allocator(), text.size() + (ends + 1) * sizeof(std::string_view)));
+    ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, LinesOf(text));
     const auto count = static_cast<int64_t>(lines.size());
     ASSIGN_OR_RETURN(Tensor keys, ctx.AllocateTemporary(spec.key_dtype, Shape{count}));
     ASSIGN_OR_RETURN(Tensor values, ctx.AllocateTemporary(spec.value_dtype, Shape{count}));
+    RETURN_IF_ERROR(ClaimTextHeap(ctx.allocator(), keys, text.size()));
+    RETURN_IF_ERROR(ClaimTextHeap(ctx.allocator(), values, text.size()));
     for (int64_t i = 0; i < count; ++i) {
-      const std::string& line = lines[static_cast<size_t>(i)];
+      const std::string_view line = lines[static_cast<size_t>(i)];
       for (auto [column, tensor] : {std::pair(key_, &keys), std::pair(value_, &values)}) {
         const Status status = SetElement(line, column, i, *tensor);
         if (!status.ok()) {
@@ -110,7 +118,7 @@ class FromFileCpu : public Kernel {
         }
       }
     }
-    return table->Initialize(keys, values);
+    return table->Initialize(ctx.allocator(), keys, values);
   }
 
  private:
@@ -126,19 +134,18 @@ class FromFileCpu : public Kernel {
   }
 
   // The lines behind the offset, as many as the vocabulary has; no empty ones.
-  Result<std::vector<std::string>> LinesOf(std::string_view text) const {
-    std::vector<std::string> lines;
+  Result<std::vector<std::string_view>> LinesOf(std::string_view text) const {
+    std::vector<std::string_view> lines;
     for (int64_t number = 0; !text.empty(); ++number) {
       const size_t end = text.find('\n');
-      std::string line(text.substr(0, end));
+      const std::string_view line = text.substr(0, end);
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
       if (number < offset_) continue;
       if (size_ >= 0 && static_cast<int64_t>(lines.size()) == size_) break;
-      std::erase(line, '\r');
       if (line.empty()) {
         return InvalidArgument("Invalid content: empty line found at position ", number + 1);
       }
-      lines.push_back(std::move(line));
+      lines.push_back(line);
     }
     if (size_ >= 0 && static_cast<int64_t>(lines.size()) < size_) {
       return InvalidArgument("Invalid vocab_size in file: expected ", size_, " but got ",
@@ -159,7 +166,7 @@ class FromFileCpu : public Kernel {
     return line.substr(0, line.find(delimiter_));
   }
 
-  Status SetElement(const std::string& line, int64_t column, int64_t i, Tensor& tensor) const {
+  Status SetElement(std::string_view line, int64_t column, int64_t i, Tensor& tensor) const {
     if (column == kLineNumber) {
       tensor.mutable_data<int64_t>()[i] = i + offset_;
       return OkStatus();

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 
@@ -89,6 +90,11 @@ Result<bool> Barrier::Admit(size_t component, const Tensor& keys) const {
   return any_new;
 }
 
+size_t Barrier::BytesOfElement(const std::string& key) const {
+  constexpr size_t kNode = sizeof(Element) + sizeof(std::string) + 4 * sizeof(void*);
+  return kNode + spec_.types.size() * sizeof(Tensor) + 2 * TextHeapBytes(key.size());
+}
+
 void Barrier::Add(size_t component, const std::string& key, Tensor value) {
   auto [at, is_new] = incomplete_.try_emplace(key);
   Element& element = at->second;
@@ -98,6 +104,7 @@ void Barrier::Add(size_t component, const std::string& key, Tensor value) {
     element.key = key;
     element.components.resize(spec_.types.size());
     element.missing = spec_.types.size();
+    held_ += BytesOfElement(key);
   }
   element.components[component] = std::move(value);
   if (--element.missing > 0) return;
@@ -119,9 +126,14 @@ Status Barrier::Insert(int64_t component, const Tensor& keys, const Tensor& valu
     MutexLock lock(mutex_);
     const auto c = static_cast<size_t>(component);
     ASSIGN_OR_RETURN(const bool any_new, Admit(c, keys));
+    size_t bytes = held_;
+    for (const std::string& key : keys.flat<std::string>()) bytes += BytesOfElement(key);
+    RETURN_IF_ERROR(
+        charge_.Set(allocator, bytes).WithContext(StrCat("barrier '", spec_.name, "'")));
     for (int64_t i = 0; i < count; ++i) {
       Add(c, keys.data<std::string>()[i], std::move(rows[static_cast<size_t>(i)]));
     }
+    RETURN_IF_ERROR(charge_.Set(allocator, held_));
     if (any_new) ++next_index_;
     GoOn(&ended);
   }
@@ -138,7 +150,10 @@ Status Barrier::Close(bool cancel_incomplete) {
     }
     closed_ = true;
     cancelled_ = cancel_incomplete;
-    if (cancel_incomplete) incomplete_.clear();
+    if (cancel_incomplete) {
+      for (const auto& [key, element] : incomplete_) held_ -= BytesOfElement(key);
+      incomplete_.clear();
+    }
     GoOn(&ended);
   }
   End(std::move(ended));
@@ -160,6 +175,7 @@ WaitLines::Progress Barrier::Advance(Waiter& waiter) {
   }
   if (ready < count) return Progress::kNone;
   for (auto at = ready_.begin(); count > 0; --count) {
+    held_ -= BytesOfElement(at->second.key);
     take.elements.push_back(std::move(at->second));
     at = ready_.erase(at);
   }
@@ -192,7 +208,10 @@ Status Barrier::Finish(Waiter& waiter) {
   Ended ended;
   {
     MutexLock lock(mutex_);
-    for (Element& element : take.elements) ready_.emplace(element.turn, std::move(element));
+    for (Element& element : take.elements) {
+      held_ += BytesOfElement(element.key);
+      ready_.emplace(element.turn, std::move(element));
+    }
     GoOn(&ended);
   }
   End(std::move(ended));

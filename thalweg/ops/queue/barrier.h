@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "thalweg/resources/wait_lines.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -65,11 +66,15 @@ class Barrier : public WaitLines {
   // Whether these keys may get this component now, and whether one of them is new.
   Result<bool> Admit(size_t component, const Tensor& keys) const REQUIRES(mutex_);
   void Add(size_t component, const std::string& key, Tensor value) REQUIRES(mutex_);
+  // Without what its tensors hold.
+  size_t BytesOfElement(const std::string& key) const;
   Status TooFew(int64_t requested, int64_t total) const;
 
   const Spec spec_;
   std::unordered_map<std::string, Element> incomplete_ GUARDED_BY(mutex_);
   std::map<uint64_t, Element> ready_ GUARDED_BY(mutex_);  // by turn
+  size_t held_ GUARDED_BY(mutex_) = 0;                    // by all elements
+  HeapCharge charge_ GUARDED_BY(mutex_);
   uint64_t next_turn_ GUARDED_BY(mutex_) = 0;
   int64_t next_index_ GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::min();
   bool closed_ GUARDED_BY(mutex_) = false;

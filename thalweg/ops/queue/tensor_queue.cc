@@ -90,6 +90,11 @@ int64_t TensorQueue::Available() const {
   return std::max<int64_t>(store_->size() - stay, 0);
 }
 
+Status TensorQueue::MakeRoom(Context& ctx) {
+  return places_.MakeRoom(ctx.allocator(), static_cast<size_t>(store_->size()) + 1,
+                          width_ * sizeof(Tensor));
+}
+
 void TensorQueue::CloseAndCancel() {
   Ended ended;
   {
@@ -138,6 +143,8 @@ bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
       return true;
     }
     if (!NobodyWaits(Enqueue::kLine) || store_->size() >= spec_.capacity) return false;
+    *status = MakeRoom(ctx);
+    if (!status->ok()) return true;
     Tuple element(width_);
     for (size_t c = 0; c < width_; ++c) {
       element.data()[c] = ctx.input(first_input + static_cast<int>(c));
@@ -185,6 +192,8 @@ WaitLines::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
   const int64_t before = enqueue.next;
   Tuple element(width_);
   for (; enqueue.next < enqueue.count && store_->size() < spec_.capacity; ++enqueue.next) {
+    enqueue.status = MakeRoom(enqueue.ctx);
+    if (!enqueue.status.ok()) return Progress::kEnded;
     for (size_t c = 0; c < width_; ++c) {
       const Tensor& value = enqueue.ctx.input(enqueue.first_input + static_cast<int>(c));
       Result<Tensor> row = enqueue.is_rows ? RowOf(enqueue.ctx.allocator(), value, enqueue.next)

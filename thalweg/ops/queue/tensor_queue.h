@@ -21,6 +21,7 @@
 
 #include "thalweg/ops/queue/element_store.h"
 #include "thalweg/resources/wait_lines.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -73,6 +74,8 @@ class TensorQueue : public WaitLines {
   Progress AdvanceClose(Waiter& close) REQUIRES(mutex_);
   // How many elements a dequeue may take now.
   int64_t Available() const REQUIRES(mutex_);
+  // For one more element.
+  Status MakeRoom(Context& ctx) REQUIRES(mutex_);
   Status ClosedError() const;
   Status TooFew(int64_t requested, int64_t left) const;
   Status Batch(Context& ctx, const std::vector<Tensor>& elements) const;
@@ -80,6 +83,7 @@ class TensorQueue : public WaitLines {
   const Spec spec_;
   const size_t width_;  // components of an element
   const std::unique_ptr<ElementStore> store_ GUARDED_BY(mutex_);
+  PlacesCharge places_ GUARDED_BY(mutex_);  // of store_
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "thalweg/compute/text/numbers.h"
 #include "thalweg/graph/narrow_attr.h"
@@ -9,19 +9,19 @@
 namespace thalweg {
 namespace {
 
-using Parts = std::vector<std::string_view>;
-
+// Each of these gives every part to found(part), from the first to the last.
 // Between any byte of `delimiters`; without any, each byte is a part.
-void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_empty, Parts& parts) {
+template <class Found>
+void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_empty, Found found) {
   if (text.empty()) return;
   if (delimiters.empty()) {
-    for (size_t i = 0; i < text.size(); ++i) parts.push_back(text.substr(i, 1));
+    for (size_t i = 0; i < text.size(); ++i) found(text.substr(i, 1));
     return;
   }
   for (;;) {
     const size_t end = text.find_first_of(delimiters);
     const std::string_view part = text.substr(0, end);
-    if (!skip_empty || !part.empty()) parts.push_back(part);
+    if (!skip_empty || !part.empty()) found(part);
     if (end == std::string_view::npos) return;
     text.remove_prefix(end + 1);
   }
@@ -29,55 +29,54 @@ void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_em
 
 // Between runs of white space. After `most` parts (if positive) the rest is one more, even if
 // empty.
-void SplitAtSpace(std::string_view text, int64_t most, Parts& parts) {
+template <class Found>
+void SplitAtSpace(std::string_view text, int64_t most, Found found) {
   const auto skip_space = [&text] {
     while (!text.empty() && compute::IsSpace(text.front())) text.remove_prefix(1);
   };
   skip_space();
-  for (int64_t found = 0; !text.empty();) {
+  for (int64_t number = 0; !text.empty();) {
     size_t end = 0;
     while (end < text.size() && !compute::IsSpace(text[end])) ++end;
-    parts.push_back(text.substr(0, end));
+    found(text.substr(0, end));
     text.remove_prefix(end);
     skip_space();
-    if (++found != most) continue;
-    parts.push_back(text);
+    if (++number != most) continue;
+    found(text);
     return;
   }
 }
 
-void SplitAt(std::string_view text, std::string_view separator, int64_t most, Parts& parts) {
+template <class Found>
+void SplitAt(std::string_view text, std::string_view separator, int64_t most, Found found) {
   if (most == 0) {
-    parts.push_back(text);
+    found(text);
     return;
   }
   if (separator.empty()) {
-    SplitAtSpace(text, most, parts);
+    SplitAtSpace(text, most, found);
     return;
   }
-  for (int64_t found = 0; most < 0 || found < most; ++found) {
+  for (int64_t number = 0; most < 0 || number < most; ++number) {
     const size_t end = text.find(separator);
     if (end == std::string_view::npos) break;
-    parts.push_back(text.substr(0, end));
+    found(text.substr(0, end));
     text.remove_prefix(end + separator.size());
   }
-  parts.push_back(text);
+  found(text);
 }
 
-// Outputs: indices [n, 2], values [n], shape [2] of what `split` finds in each string of input 0.
+// Outputs: indices [n, 2], values [n], shape [2] of what `split` finds in each string of input 0. It
+// runs twice, first to count: a list of the parts would take many times the memory of the strings.
 template <class Split>
 Status SplitOutputs(Context& ctx, const Split& split) {
   const Tensor& input = ctx.input(0);
-  Parts parts;
-  std::vector<int64_t> ends;
-  int64_t widest = 0;
+  int64_t n = 0, widest = 0;
   for (const std::string& text : input.flat<std::string>()) {
-    const size_t before = parts.size();
-    split(text, parts);
-    widest = std::max(widest, static_cast<int64_t>(parts.size() - before));
-    ends.push_back(static_cast<int64_t>(parts.size()));
+    const int64_t before = n;
+    split(text, [&n](std::string_view) { ++n; });
+    widest = std::max(widest, n - before);
   }
-  const auto n = static_cast<int64_t>(parts.size());
   ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, DType::kInt64, Shape{n, 2}));
   ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, DType::kString, Shape{n}));
   ASSIGN_OR_RETURN(Tensor * shape, ctx.AllocateOutput(2, DType::kInt64, Shape{2}));
@@ -85,13 +84,14 @@ Status SplitOutputs(Context& ctx, const Split& split) {
   shape->mutable_data<int64_t>()[1] = widest;
   auto* place = indices->mutable_data<int64_t>();
   auto* value = values->mutable_data<std::string>();
-  int64_t i = 0;
-  for (size_t row = 0; row < ends.size(); ++row) {
-    for (int64_t column = 0; i < ends[row]; ++i, ++column) {
-      place[2 * i] = static_cast<int64_t>(row);
-      place[2 * i + 1] = column;
-      value[i] = parts[static_cast<size_t>(i)];
-    }
+  int64_t row = 0;
+  for (const std::string& text : input.flat<std::string>()) {
+    split(text, [&, column = int64_t{0}](std::string_view part) mutable {
+      *place++ = row;
+      *place++ = column++;
+      *value++ = part;
+    });
+    ++row;
   }
   return OkStatus();
 }
@@ -114,8 +114,8 @@ class SplitCpu : public Kernel {
   Status Compute(Context& ctx) override {
     RETURN_IF_ERROR(CheckInputs(ctx, "delimiter"));
     const std::string& delimiters = ctx.input(1).scalar<std::string>();
-    return SplitOutputs(ctx, [&](std::string_view text, Parts& parts) {
-      SplitAtAny(text, delimiters, skip_empty_, parts);
+    return SplitOutputs(ctx, [&](std::string_view text, auto found) {
+      SplitAtAny(text, delimiters, skip_empty_, found);
     });
   }
 
@@ -134,7 +134,7 @@ class SplitV2Cpu : public Kernel {
     RETURN_IF_ERROR(CheckInputs(ctx, "sep"));
     const std::string& separator = ctx.input(1).scalar<std::string>();
     return SplitOutputs(
-        ctx, [&](std::string_view text, Parts& parts) { SplitAt(text, separator, most_, parts); });
+        ctx, [&](std::string_view text, auto found) { SplitAt(text, separator, most_, found); });
   }
 
  private:

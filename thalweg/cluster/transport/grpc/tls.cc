@@ -20,7 +20,7 @@ Result<std::string> ReadPem(const std::string& path, std::string_view option,
                            ", has an '&', which targets cannot say");
   }
   PosixFileSystem files;
-  Result<std::string> text = ReadFile(files, path, kMostBytes);
+  Result<std::string> text = ReadFile(files, path, {.max_bytes = kMostBytes});
   if (!text.ok()) return text.status().WithContext(StrCat("the file of ", option));
   const size_t begin = text->find("-----BEGIN ");
   const size_t end = begin == std::string::npos ? begin : text->find('\n', begin);
