@@ -139,7 +139,7 @@ def test_errors_reach_every_member(tasks):
             session.run(shapes)
         with pytest.raises(tf.errors.InvalidArgumentError, match="merge"):
             session.run(merges)
-        with pytest.raises(tf.errors.UnimplementedError, match="members in other steps"):
+        with pytest.raises(tf.errors.UnimplementedError, match="members in steps of other sessions"):
             session.run(good[1])
         assert [r.tolist() for r in session.run(good)] == [[float(count)]] * count
 
@@ -209,8 +209,97 @@ def test_a_killed_member_frees_the_others_with_its_name(leader):
 
 def test_a_leader_that_is_none(tasks):
     made = each(2, lambda i: reduce(tf.constant(1.0), 2, instance=11))
-    for leader, error in (("/job:ps/task:0", "none of the session's tasks"), ("/job:worker", "must name a task")):
+    for leader, error in (("/job:ps/task:0", "none of the cluster's tasks"), ("/job:worker", "must name a task")):
         experimental = tf.ConfigProto.Experimental(collective_group_leader=leader)
         with tasks.session(experimental=experimental) as session:
             with pytest.raises(tf.errors.InvalidArgumentError, match=error):
                 session.run(made)
+
+
+class BetweenGraphs:
+    """A program each for several tasks: its own graph, session and master; they meet in collective operations alone."""
+
+    def __init__(self, tasks, key=3, **config):
+        self.tasks, self.key, self.config = tasks, key, config
+
+    def run(self, make, steps=1, timeout_ms=60000, count=None):
+        """What each program's run() gave, by program: a list of its steps' results, or its error."""
+        results = {}
+
+        def program(i):
+            with tf.Graph().as_default(), tf.device(f"/job:worker/task:{i}"):
+                made = make(i)
+                with self.tasks.session(i, **self.config) as session:
+                    options = tf.RunOptions(timeout_in_ms=timeout_ms,
+                                            experimental=tf.RunOptions.Experimental(collective_graph_key=self.key))
+                    try:
+                        results[i] = [session.run(made, options=options) for _ in range(steps)]
+                    except tf.errors.OpError as error:
+                        results[i] = error
+
+        threads = [threading.Thread(target=program, args=(i,)) for i in range(len(self.tasks.targets) if count is None else count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(100)
+        assert len(results) == len(threads)
+        return results
+
+
+def test_members_in_sessions_of_their_own(tasks):
+    count = len(tasks.targets)
+
+    def make(i):
+        step = tf.Variable(0.0)
+        with tf.control_dependencies([step.initializer]):
+            value = tf.fill([100], float(i + 1))
+        total = reduce(value, count, instance=21)
+        # Each step goes on where the other's results are.
+        return reduce(total * 2.0 + float(i), count, instance=22, merge="Max")
+
+    expected = 2.0 * count * (count + 1) / 2 + count - 1
+    for _ in range(2):  # new sessions of the same key
+        for results in BetweenGraphs(tasks).run(make, steps=10).values():
+            assert not isinstance(results, Exception), results
+            for result in results:
+                np.testing.assert_array_equal(result, np.full(100, expected, np.float32))
+
+
+def test_sessions_that_see_no_other_task(tasks):
+    """As workers do that must outlive each other: they name the leader of all."""
+    count = len(tasks.targets)
+    make = lambda i: reduce(tf.constant([float(i)]), count, instance=23)
+    leader = tf.ConfigProto.Experimental(collective_group_leader="/job:worker/replica:0/task:0")
+
+    class Alone(Tasks):
+        def __init__(self):
+            self.targets = tasks.targets
+
+        def session(self, master=0, **config):
+            return tasks.session(master, device_filters=[f"/job:worker/task:{master}"], **config)
+
+    for result in BetweenGraphs(Alone(), key=4, experimental=leader).run(make, steps=3).values():
+        assert not isinstance(result, Exception), result
+        assert result == [[sum(range(count))]] * 3
+    unnamed = BetweenGraphs(Alone(), key=5).run(make)
+    assert any(isinstance(error, tf.errors.FailedPreconditionError) and "collective_group_leader" in str(error)
+               for error in unnamed.values()), unnamed
+
+
+def test_a_member_whose_session_does_not_come(tasks):
+    count = len(tasks.targets)
+    make = lambda i: reduce(tf.constant(1.0), count, instance=24)
+    together = BetweenGraphs(tasks, key=6)
+    error = together.run(make, timeout_ms=1500, count=1)[0]
+    assert isinstance(error, tf.errors.DeadlineExceededError), error
+    # The next step of all is one again.
+    for results in together.run(make, steps=2).values():
+        assert results == [float(count)] * 2, results
+
+
+def test_without_a_key_the_members_are_missed(tasks):
+    with tf.device("/job:worker/task:0"):
+        alone = reduce(tf.constant(1.0), 2, instance=25)
+    with tasks.session() as session:
+        with pytest.raises(tf.errors.UnimplementedError, match="collective_graph_key"):
+            session.run(alone)

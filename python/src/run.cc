@@ -39,6 +39,13 @@ bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options)
   }
   tw_run_options_trace_level(options, static_cast<int32_t>(trace));
   tw_run_options_output_partition_graphs(options, partitions != 0);
+  PyObject* const experimental = PyObject_GetAttrString(given, "experimental");
+  long long key = 0;
+  const bool has_key =
+      experimental != nullptr && LongOf(experimental, "collective_graph_key", &key);
+  Py_XDECREF(experimental);
+  if (!has_key) return false;
+  tw_run_options_collective_graph_key(options, key);
   constexpr long long kFullTrace = 3;
   tw_run_options_memory_plan(options, partitions != 0 && trace == kFullTrace);
   return true;

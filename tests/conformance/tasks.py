@@ -29,9 +29,9 @@ server.join()
 
 
 @contextlib.contextmanager
-def cluster_of(kinds, leader=""):
-    """The target of worker 0, the master, of a cluster whose tasks run; `kinds` in the order of TASKS. `leader`: of groups of
-    collective operations, as all servers are told."""
+def cluster_of(kinds, leader="", every_target=False):
+    """The target of worker 0, the master, of a cluster whose tasks run, or the targets of all; `kinds` in the order of TASKS.
+    `leader`: of groups of collective operations, as all servers are told."""
     ports = free_ports(3)
     spec = {"worker": [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[2]}"], "ps": [f"127.0.0.1:{ports[1]}"]}
     leads = ["--collective-leader", leader] if leader else []
@@ -43,7 +43,8 @@ def cluster_of(kinds, leader=""):
                 [PYTHONS[kind], "-c", THEIR_SERVER, json.dumps(spec), job, str(task), leader], stdout=subprocess.PIPE, text=True, **quiet)))
         for _, process in running:
             serving.ready(process)
-        yield f"grpc://127.0.0.1:{ports[0]}"
+        targets = [f"grpc://127.0.0.1:{port}" for port in ports]
+        yield targets if every_target else targets[0]
     finally:
         for kind, process in running:
             process.send_signal(signal.SIGTERM if kind == "ours" else signal.SIGKILL)

@@ -146,3 +146,34 @@ def test_many_steps(mixed, request):
         for t in threads:
             t.join(120)
     assert not errors, [str(e) for e in errors]
+
+
+@pytest.mark.parametrize("kinds", ["ours ours new", "new ours ours"])
+def test_members_in_sessions_of_their_own(kinds):
+    """Between-graph replication: each worker's program runs its own graph on its own server, whose master may be of either kind."""
+    leader = "/job:worker/replica:0/task:0"
+    results = {}
+
+    def program(target, i):
+        config = tf.ConfigProto(operation_timeout_in_ms=60000, device_filters=[f"/job:worker/task:{i}"])
+        config.experimental.collective_group_leader = leader
+        with tf.Graph().as_default() as graph:
+            with tf.device(f"/job:worker/task:{i}/cpu:0"):
+                made = raw_ops.CollectiveReduce(input=tf.fill([1000], float(i + 1)), group_size=2, group_key=1, instance_key=1,
+                                                merge_op="Add", final_op="Id", subdiv_offsets=[0])
+            with tf.Session(target, graph, config) as session:
+                try:
+                    results[i] = [session.run(made, options=keyed()) for _ in range(5)]
+                except tf.errors.OpError as error:
+                    results[i] = error
+
+    with cluster_of(kinds.split(), leader, every_target=True) as targets:
+        programs = [threading.Thread(target=program, args=(targets[2 * i], i)) for i in range(2)]
+        for thread in programs:
+            thread.start()
+        for thread in programs:
+            thread.join(120)
+    for i in range(2):
+        assert not isinstance(results[i], Exception), results[i]
+        for result in results[i]:
+            np.testing.assert_array_equal(result, np.full(1000, 3.0, np.float32))

@@ -363,6 +363,9 @@ TW_EXPORT void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_
 TW_EXPORT void tw_run_options_trace_level(TwRunOptions* options,
                                           int32_t level); /* RunOptions.TraceLevel's numbers */
 TW_EXPORT void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on);
+/* Not 0: members of collective operations may be in steps of other sessions of the cluster that run
+ * with this key. */
+TW_EXPORT void tw_run_options_collective_graph_key(TwRunOptions* options, int64_t key);
 /* The metadata tell what the step's values take at once, known before it runs: the one node of
  * cost_graph is where, its temporary_memory_size how many bytes. */
 TW_EXPORT void tw_run_options_memory_plan(TwRunOptions* options, int32_t on);

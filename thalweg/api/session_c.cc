@@ -199,6 +199,10 @@ void tw_run_options_trace_level(TwRunOptions* options, int32_t level) {
 void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on) {
   if (options != nullptr) options->options.partition_graphs = on != 0;
 }
+void tw_run_options_collective_graph_key(TwRunOptions* options, int64_t key) {
+  if (options != nullptr) options->options.collective_graph_key = key;
+}
+
 void tw_run_options_memory_plan(TwRunOptions* options, int32_t on) {
   if (options != nullptr) options->options.memory_plan = on != 0;
 }

@@ -50,7 +50,8 @@ Status CheckCollectiveMembers(const std::vector<StepPartition>& parts) {
     return Unimplemented(
         "collective operation '", instance.first->name(), "': group ", keys.first, ", instance ",
         keys.second, " has ", instance.members, " of ", instance.group_size,
-        " members in what this step runs; members in other steps are not supported");
+        " members in what this step runs; members in steps of other sessions need a cluster, and "
+        "the same RunOptions.experimental.collective_graph_key, not 0, in all of them");
   }
   return OkStatus();
 }

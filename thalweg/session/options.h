@@ -131,6 +131,9 @@ struct RunOptions {
   CancellationManager* cancellation = nullptr;
   // Run the whole step on the calling thread.
   bool inline_in_caller = false;
+  // Not 0: members of the step's collective operations may be in steps of other sessions of the
+  // cluster that run with this key: the n-th of each meet. One at a time for each task.
+  int64_t collective_graph_key = 0;
 
   Status Validate() const;
 };

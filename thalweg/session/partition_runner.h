@@ -38,6 +38,7 @@ struct StepRequest {
   Rendezvous* feeds_and_fetches = nullptr;      // of a partial run
   Rendezvous* rendezvous = nullptr;             // with other tasks; null: the step has its own
   CollectiveRemote* collectives = nullptr;      // with other tasks; null: all members are here
+  int64_t collective_graph_key = 0;             // 0: no member is in another step
   Allocator* allocator = nullptr;               // of what kernels make; null: the device's
   bool inline_in_caller = false;
   IdleWork* idle = nullptr;         // of the calling thread, while the step has nothing for it

@@ -305,6 +305,7 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
     request.timeout -= request.spent;
   }
   request.cancellation = options.cancellation;
+  request.collective_graph_key = options.collective_graph_key;
   request.inline_in_caller = options.inline_in_caller || options_.inline_steps;
   return request;
 }

@@ -384,7 +384,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     const RpcCallOptions calling = CallOptions(options);
     ASSIGN_OR_RETURN(const std::string handle, SendGraph(calling));
     std::optional<int64_t> callable;
-    if (partial_run.empty()) {
+    if (partial_run.empty() && options.collective_graph_key == 0) {
       ASSIGN_OR_RETURN(callable, ChannelCallable(handle, feeds, fetches, targets, calling));
     }
     if (callable.has_value() && (!WishOf(options, metadata).any() || channel_->knows_traces())) {
@@ -409,6 +409,10 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
             std::chrono::ceil<std::chrono::milliseconds>(TimeoutOf(options)).count();
         millis > 0) {
       run->SetInt(pb::RunOptions::kTimeoutInMs, millis);
+    }
+    if (options.collective_graph_key != 0) {
+      run->Mutable(pb::RunOptions::kExperimental)
+          ->SetInt(pb::RunOptions::Experimental::kCollectiveGraphKey, options.collective_graph_key);
     }
     if (metadata != nullptr) {
       run->SetInt(pb::RunOptions::kTraceLevel, static_cast<int64_t>(options.trace));

@@ -124,6 +124,24 @@ std::string CollectiveRendezvous::LeaderOf(uint32_t master) {
   return FirstOf(std::move(tasks));
 }
 
+Result<int64_t> CollectiveRendezvous::BeginStep(uint32_t master, int64_t graph_key,
+                                                const RpcCallOptions& call) {
+  const std::string leader = LeaderOf(master);
+  if (leader == peers_.self()) return sequences_.Begin(graph_key, nullptr);
+  return sequences_.Begin(graph_key, [&]() -> Result<int64_t> {
+    namespace Response = pb::GetStepSequenceResponse;
+    OwnedMessage request(pb::GetStepSequenceRequest::Descriptor());
+    request->AddInt(pb::GetStepSequenceRequest::kGraphKey, graph_key);
+    ASSIGN_OR_RETURN(const OwnedMessage response, peers_.Call(leader, "GetStepSequence", *request,
+                                                              Response::Descriptor(), call));
+    for (const Message* sequence : response->Messages(Response::kStepSequence)) {
+      const int64_t next = sequence->GetInt(pb::StepSequence::kNextStepId);
+      if (sequence->GetInt(pb::StepSequence::kGraphKey) == graph_key && next != 0) return next;
+    }
+    return Internal(leader, " knows no step of this key");
+  });
+}
+
 std::shared_ptr<ResourceManager> CollectiveRendezvous::At(const std::string& step) {
   std::shared_ptr<ResourceManager> dropped;  // goes without the lock
   MutexLock lock(mutex_);

@@ -27,6 +27,7 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/cluster/collectives/collective_group.h"
 #include "thalweg/cluster/collectives/ring_participant.h"
+#include "thalweg/cluster/collectives/step_sequences.h"
 #include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/resources/collective_instance.h"
 #include "thalweg/resources/collective_remote.h"
@@ -38,10 +39,18 @@ class CollectiveRendezvous {
  public:
   // Both outlive the rendezvous.
   CollectiveRendezvous(Environment& environment, WorkerClients& peers)
-      : environment_(environment), peers_(peers), groups_(environment, peers) {}
+      : environment_(environment),
+        peers_(peers),
+        groups_(environment, peers),
+        sequences_(peers.self()) {}
 
   // Who belongs to groups with tasks of TensorFlow's.
   CollectiveGroups& groups() { return groups_; }
+  // The numbers of steps whose members are in several sessions.
+  StepSequences& sequences() { return sequences_; }
+  // Of a step that this session begins with this key: it asks the leader where it must.
+  Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, const RpcCallOptions& call)
+      EXCLUDES(mutex_);
   // "/job:ps/replica:0/task:0" of a leader as a configuration names it. InvalidArgument.
   static Result<std::string> ParseLeader(std::string_view text);
   // The leader where nobody names one: the first by job and number.
@@ -80,6 +89,7 @@ class CollectiveRendezvous {
   Environment& environment_;
   WorkerClients& peers_;
   CollectiveGroups groups_;
+  StepSequences sequences_;
   std::string default_leader_;  // may be empty
   Mutex mutex_;
   std::map<std::string, std::string> leaders_ GUARDED_BY(mutex_);  // by session

@@ -159,13 +159,14 @@ class Member : public std::enable_shared_from_this<Member> {
       MutexLock lock(mutex_);
       if (ended_) return false;
       value = values_[section];
+      open_ += hop.sends.size();
     }
     const int self = found_.group->RankOf(call_.device.ToString());
     for (const ScheduleStep::Buffer& to : hop.sends) {
-      if (Status sent = port_->SendBuffer(KeyOf(self, to.peer, to.name), value); !sent.ok()) {
-        End(std::move(sent));
-        return false;
-      }
+      port_->SendBuffer(KeyOf(self, to.peer, to.name), value,
+                        [self = shared_from_this()](const Status& taken) {
+                          taken.ok() ? self->EndOne() : self->End(taken);
+                        });
     }
     return true;
   }
@@ -231,7 +232,7 @@ class Member : public std::enable_shared_from_this<Member> {
   Timer* timer_ = nullptr;
   Mutex mutex_;
   Timer::Entry entry_ GUARDED_BY(mutex_);
-  size_t open_ GUARDED_BY(mutex_) = 0;
+  size_t open_ GUARDED_BY(mutex_) = 0;  // sections, and buffers that nobody has taken yet
   std::vector<Tensor> values_ GUARDED_BY(mutex_);  // by section: what it has
   bool ended_ GUARDED_BY(mutex_) = false;
 };

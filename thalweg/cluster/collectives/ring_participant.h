@@ -27,7 +27,11 @@ inline constexpr std::string_view kBufferEdge = "buffer ";
 
 class BufferTransport {
  public:
-  virtual Status SendBuffer(const RendezvousKey& key, Tensor value) = 0;
+  // `taken` comes once, without a lock: when the buffer has been handed over, or with the error with
+  // which the step has ended. Members of steps of other sessions may come after this step's parts
+  // have all they need.
+  using Taken = std::function<void(const Status&)>;
+  virtual void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) = 0;
   // A vector. It comes once, from its own task or by RecvBuf from another; an error when the step
   // ends.
   virtual void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements,

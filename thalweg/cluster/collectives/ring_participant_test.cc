@@ -41,20 +41,26 @@ Result<std::vector<std::unique_ptr<Device>>> OneCpuDevice(const DeviceRequest&) 
 // All buffers of a step in one place, whatever their task.
 class SharedPort final : public BufferTransport {
  public:
-  Status SendBuffer(const RendezvousKey& key, Tensor value) override {
+  void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) override {
     names.push_back(StrCat(key.edge, " ", value.bytes()));
-    return rendezvous.Send(key, {std::move(value), false});
+    sent[PlaceOf(key)] = std::move(taken);
+    EXPECT_TRUE(rendezvous.Send(key, {std::move(value), false}).ok());
   }
   void RecvBuffer(const RendezvousKey& key, DType, int64_t elements,
                   Rendezvous::RecvDone done) override {
-    rendezvous.Recv(key, [elements, done = std::move(done)](Result<Delivery> got) {
+    rendezvous.Recv(key, [this, key, elements, done = std::move(done)](Result<Delivery> got) {
       if (got.ok()) {
         EXPECT_EQ(got->tensor.num_elements(), elements);
       }
       done(std::move(got));
+      if (got.ok()) sent[PlaceOf(key)](OkStatus());
     });
   }
+  static std::string PlaceOf(const RendezvousKey& key) {
+    return StrCat(key.edge, " ", key.destination);
+  }
   LocalRendezvous rendezvous;
+  std::map<std::string, Taken> sent;
   std::vector<std::string> names;
 };
 

@@ -9,7 +9,6 @@
 #include "thalweg/cluster/master/rpc_step_runner.h"
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/proto/messages.h"
-#include "thalweg/session/collective_members.h"
 
 namespace thalweg {
 
@@ -23,6 +22,8 @@ class ClusterPreparedStep : public PreparedStep {
     ASSIGN_OR_RETURN(PartRegistration::Registered registered, registration.RegisterAll());
     parts_.remote = std::move(registered.remote);
     parts_.exchanges_buffers = registered.exchanges_buffers;
+    lacks_members_ = std::move(registered.lacks_members);
+    parts_.lacks_members = !lacks_members_.ok();
     if (registered.edges != nullptr) {
       through_channels_ = std::make_unique<ChannelStepRunner>(runner_.context_, parts_,
                                                               std::move(registered.channel_parts),
@@ -41,7 +42,8 @@ class ClusterPreparedStep : public PreparedStep {
   }
 
   Status Run(const StepRequest& request) override {
-    if (parts_.remote.empty()) return parts_.local.Run(request);
+    if (IsHere()) return parts_.local.Run(request);
+    RETURN_IF_ERROR(CheckMembers(request));
     RETURN_IF_ERROR(runner_.StepBegins());
     Status status = RunnerOf(request).Run(request);
     runner_.StepEnds();
@@ -50,7 +52,8 @@ class ClusterPreparedStep : public PreparedStep {
 
   // By calls, which hold no thread.
   void RunAsync(const StepRequest& request, std::function<void(Status)> done) override {
-    if (parts_.remote.empty()) return parts_.local.RunAsync(request, std::move(done));
+    if (IsHere()) return parts_.local.RunAsync(request, std::move(done));
+    if (Status lacks = CheckMembers(request); !lacks.ok()) return done(std::move(lacks));
     if (Status refused = runner_.StepBegins(); !refused.ok()) return done(std::move(refused));
     by_calls_.RunAsync(request, [this, done = std::move(done)](Status status) {
       runner_.StepEnds();
@@ -70,6 +73,16 @@ class ClusterPreparedStep : public PreparedStep {
   }
 
  private:
+  bool IsHere() const { return parts_.remote.empty() && !parts_.lacks_members; }
+  // Members of other sessions' steps come by a key, to a leader whom all of them know.
+  Status CheckMembers(const StepRequest& request) const {
+    if (!parts_.lacks_members) return OkStatus();
+    if (request.collective_graph_key == 0) return lacks_members_;
+    if (runner_.options_.leader_is_shared) return OkStatus();
+    return FailedPrecondition(
+        "a session with device_filters that runs with a collective_graph_key must name its "
+        "ConfigProto.experimental.collective_group_leader, as all other sessions do");
+  }
   // A task of an older version of ours tells of a step only in answer to calls.
   StepRunner& RunnerOf(const StepRequest& request) {
     if (through_channels_ == nullptr) return by_calls_;
@@ -79,6 +92,7 @@ class ClusterPreparedStep : public PreparedStep {
 
   ClusterRunner& runner_;
   StepParts parts_;
+  Status lacks_members_;
   RpcStepRunner by_calls_;
   std::unique_ptr<ChannelStepRunner> through_channels_;  // null: a task has no channel
 };
@@ -100,7 +114,6 @@ ClusterRunner::ClusterRunner(WorkerClients& peers, RpcStepTable& steps, ChannelM
 }
 
 Result<std::unique_ptr<PreparedStep>> ClusterRunner::Prepare(const PrepareRequest& request) {
-  RETURN_IF_ERROR(CheckCollectiveMembers(request.parts));
   auto prepared = std::make_unique<ClusterPreparedStep>(*this);
   RETURN_IF_ERROR(prepared->Prepare(request));
   return std::unique_ptr<PreparedStep>(std::move(prepared));

@@ -27,6 +27,7 @@ class ClusterRunner : public PartitionRunner {
     std::vector<uint64_t> device_incarnations;    // of all devices
     std::vector<std::string> tasks;               // told when the runner stops
     std::string collective_leader;                // a task
+    bool leader_is_shared = true;                 // by all sessions of the cluster that name none
     std::chrono::nanoseconds register_timeout{};  // of one call
     std::function<WorkQueue&()> background;       // ends steps that no thread calls
   };

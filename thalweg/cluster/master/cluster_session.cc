@@ -114,15 +114,17 @@ Result<ClusterSpec> OwnEntry(const WorkerClients& peers) {
   return own;
 }
 
-// Of collective operations: one of the session's tasks.
+// Of collective operations: one of the session's tasks, or whom the configuration names.
 Result<std::string> LeaderOf(const ClusterSessionOptions& options, std::vector<std::string> tasks,
-                             const std::string& self) {
-  tasks.push_back(self);
+                             const WorkerClients& peers) {
+  tasks.push_back(peers.self());
   if (options.collective_leader.empty()) return CollectiveRendezvous::FirstOf(std::move(tasks));
   ASSIGN_OR_RETURN(std::string leader,
                    CollectiveRendezvous::ParseLeader(options.collective_leader));
-  if (std::ranges::count(tasks, leader) > 0) return leader;
-  return InvalidArgument("collective_group_leader ", leader, " is none of the session's tasks");
+  if (std::ranges::count(tasks, leader) + std::ranges::count(peers.Others(), leader) > 0) {
+    return leader;
+  }
+  return InvalidArgument("collective_group_leader ", leader, " is none of the cluster's tasks");
 }
 
 // What a task is told of a session. TensorFlow's tasks get a cluster only where the session has its
@@ -175,8 +177,9 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
       const std::vector<OwnedMessage> states,
       CallAll(peers, tasks, "GetStatus", OneRequest(pb::GetStatusRequest::Descriptor()),
               pb::GetStatusResponse::Descriptor(), options));
-  ASSIGN_OR_RETURN(options.collective_leader, LeaderOf(options, tasks, peers.self()));
   ClusterRunner::Options runner;
+  runner.leader_is_shared = !options.collective_leader.empty() || options.device_filters.empty();
+  ASSIGN_OR_RETURN(options.collective_leader, LeaderOf(options, tasks, peers));
   RemoteParts remote;
   for (const auto& device : environment->devices()) {
     runner.device_names.push_back(device->full_name());

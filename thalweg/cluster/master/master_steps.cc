@@ -66,6 +66,8 @@ RunOptions OptionsOf(const Message& options, const MasterCall& call,
   // Software tracing alone gives no statistics; full tracing does.
   if (trace >= pb::RunOptions::TraceLevel::FULL_TRACE) run.trace = TraceLevel::kFull;
   run.partition_graphs = options.GetBool(pb::RunOptions::kOutputPartitionGraphs);
+  run.collective_graph_key = options.GetMessage(pb::RunOptions::kExperimental)
+                                 .GetInt(pb::RunOptions::Experimental::kCollectiveGraphKey);
   return run;
 }
 

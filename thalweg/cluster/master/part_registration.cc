@@ -6,12 +6,17 @@
 
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/collective_members.h"
 
 namespace thalweg {
 
 Result<PartRegistration::Registered> PartRegistration::RegisterAll() {
-  registered_.exchanges_buffers = HasForeignCollectives();
-  if (Status channels = RegisterForChannels(); !channels.ok()) {
+  registered_.lacks_members = CheckCollectiveMembers(request_.parts);
+  const bool lacks_members = !registered_.lacks_members.ok();
+  registered_.exchanges_buffers = lacks_members || HasForeignCollectives();
+  // Channels number their steps themselves.
+  Status channels = lacks_members ? registered_.lacks_members : RegisterForChannels();
+  if (!channels.ok()) {
     if (is_lost_) return channels;  // to ask once more would only take longer
     registered_.remote.clear();
     registered_.channel_parts.clear();
@@ -99,7 +104,8 @@ Status PartRegistration::Register(const StepPartition& part, ChannelPlanner* pla
   request->Mutable(Request::kGraphDef)->CopyFrom(*def);
   request->Mutable(Request::kGraphOptions);
   request->Mutable(Request::kDebugOptions);
-  // Any number: it only says that there are collective operations. The steps' are shared anyway.
+  // Any number: it only says that there are collective operations. The steps' numbers are this
+  // master's.
   if (registered_.exchanges_buffers) request->SetInt(Request::kCollectiveGraphKey, 1);
   CancellationManager calls(&runner_.stopping_);
   const BudgetCancellation cancelled_with(request_.work, calls);

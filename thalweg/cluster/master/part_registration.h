@@ -29,6 +29,7 @@ class PartRegistration {
   struct Registered {
     std::vector<RemotePart> remote;
     bool exchanges_buffers = false;
+    Status lacks_members;  // of the collective operations, where some are in other steps
     // Where the step goes through channels: those of `remote`, in their order, and the edges of the
     // parts of this task; else null.
     std::vector<RemoteStepPart> channel_parts;

@@ -72,11 +72,32 @@ struct RpcStepRunner::Step {
   }
 };
 
+Result<int64_t> RpcStepRunner::NumberOf(const StepRequest& request) {
+  // Masters share the numbers of steps without asking each other, but where their steps are one.
+  if (!parts_.lacks_members) return static_cast<int64_t>(RandomSeed() >> 8 | 1);
+  constexpr std::chrono::nanoseconds kAsking = std::chrono::seconds(10);
+  const bool is_shorter = request.timeout.count() > 0 && request.timeout < kAsking;
+  CancellationManager call(&context_.stopping);
+  const ScopedCancellation outside(request.cancellation,
+                                   [&call](const Status& why) { call.Cancel(why); });
+  return context_.steps.collectives()->BeginStep(
+      MasterOfSession(NumberOfHandle(context_.session)), request.collective_graph_key,
+      {.timeout = is_shorter ? request.timeout : kAsking, .cancellation = &call});
+}
+
+void RpcStepRunner::EndNumber(const StepRequest& request, int64_t id, bool ok) {
+  if (!parts_.lacks_members) return;
+  context_.steps.collectives()->sequences().End(request.collective_graph_key, id, ok);
+}
+
 Result<std::shared_ptr<RpcStepRunner::Step>> RpcStepRunner::Begin(const StepRequest& request) {
-  // Masters share the numbers of steps without asking each other.
-  const auto id = static_cast<int64_t>(RandomSeed() >> 8 | 1);
-  ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> rendezvous,
-                   context_.steps.Begin(id, context_.session));
+  ASSIGN_OR_RETURN(const int64_t id, NumberOf(request));
+  Result<std::shared_ptr<RpcStepRendezvous>> begun = context_.steps.Begin(id, context_.session);
+  if (!begun.ok()) {
+    EndNumber(request, id, false);
+    return begun.status();
+  }
+  std::shared_ptr<RpcStepRendezvous> rendezvous = *std::move(begun);
   if (parts_.exchanges_buffers) rendezvous->ExchangeBuffers();
   return std::make_shared<Step>(request, id, std::move(rendezvous), &context_.stopping);
 }
@@ -184,6 +205,7 @@ Status RpcStepRunner::End(Step& step) {
   const Status status = step.ends.Reason();
   step.tracer->Finish();
   Cleanup(step.id);
+  EndNumber(step.request, step.id, status.ok());
   return status;
 }
 

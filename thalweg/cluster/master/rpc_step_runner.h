@@ -23,6 +23,9 @@ class RpcStepRunner : public StepRunner {
  private:
   struct Step;
   Result<std::shared_ptr<Step>> Begin(const StepRequest& request);
+  Result<int64_t> NumberOf(const StepRequest& request);
+  // Of a step that has ended.
+  void EndNumber(const StepRequest& request, int64_t id, bool ok);
   void StartAll(Step& step);
   void Start(Step& step, const RemotePart& part, OwnedMessage* stats);
   Status Take(const Step& step, const RemotePart& part, const Result<OwnedMessage>& response);

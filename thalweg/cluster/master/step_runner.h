@@ -43,6 +43,7 @@ struct StepParts {
   std::vector<std::string> tasks;       // of all parts, each once
   std::vector<std::string> loop_peers;  // tasks that loops of the local parts receive from
   bool exchanges_buffers = false;       // members of collective operations are TensorFlow's
+  bool lacks_members = false;           // some are in steps of other sessions
 };
 
 class StepRunner {

@@ -16,6 +16,8 @@
 namespace thalweg {
 namespace {
 
+// Sessions whose steps are one to their collective operations may begin them so far apart.
+constexpr std::chrono::hours kSessionsMeet{1};
 constexpr size_t kMostOpenSteps = 100'000;
 // Of the ends of steps, so that a late message finds an ended step: of one session, and so long.
 constexpr size_t kRememberedSteps = 4096;
@@ -116,6 +118,10 @@ struct RpcStepRendezvous::Asked {
   }
 };
 
+std::string RpcStepRendezvous::PlaceOfBuffer(const RendezvousKey& key) {
+  return StrCat(key.edge, " ", key.destination);
+}
+
 RpcStepRendezvous::RpcStepRendezvous(int64_t id, WorkerClients& peers, AllocatorPtr allocator,
                                      TransferLog& transfers, Clock::TimePoint made,
                                      CollectiveRendezvous* collectives)
@@ -181,6 +187,41 @@ void RpcStepRendezvous::RecvFromTask(const RendezvousKey& key, const std::string
               });
 }
 
+void RpcStepRendezvous::SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) {
+  const std::string place = PlaceOfBuffer(key);
+  {
+    MutexLock lock(mutex_);
+    if (aborted_.ok()) untaken_[place] = std::exchange(taken, nullptr);
+  }
+  if (taken) return taken(Aborted("step ", id_, " has ended"));
+  if (Status sent = here_.Send(key, {std::move(value), false}); !sent.ok()) TakeOut(place, sent);
+}
+
+void RpcStepRendezvous::TakeOut(const std::string& place, const Status& status) {
+  Taken taken;
+  {
+    MutexLock lock(mutex_);
+    const auto found = untaken_.find(place);
+    if (found == untaken_.end()) return;
+    taken = std::move(found->second);
+    untaken_.erase(found);
+  }
+  taken(status);
+}
+
+void RpcStepRendezvous::RecvBufferForPeer(const RendezvousKey& key, RecvDone done) {
+  {
+    MutexLock lock(mutex_);
+    waits_for_sessions_ = true;
+  }
+  here_.Recv(key, [self = shared_from_this(), place = PlaceOfBuffer(key),
+                   done = std::move(done)](Result<Delivery> got) {
+    const Status status = got.status();
+    done(std::move(got));
+    self->TakeOut(place, status);
+  });
+}
+
 std::shared_ptr<BufferTransport> RpcStepRendezvous::buffers() {
   MutexLock lock(mutex_);
   return exchanges_buffers_ ? shared_from_this() : nullptr;
@@ -188,7 +229,7 @@ std::shared_ptr<BufferTransport> RpcStepRendezvous::buffers() {
 
 void RpcStepRendezvous::RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements,
                                    RecvDone done) {
-  if (TaskOf(key.source) == peers_.self()) return here_.Recv(key, std::move(done));
+  if (TaskOf(key.source) == peers_.self()) return RecvBufferForPeer(key, std::move(done));
   namespace Request = pb::RecvBufRequest;
   const int64_t bytes = elements * static_cast<int64_t>(DTypeSize(dtype));
   OwnedMessage request(Request::Descriptor());
@@ -261,13 +302,16 @@ std::shared_ptr<RpcStepRendezvous::Part> RpcStepRendezvous::FindPart(const std::
 
 void RpcStepRendezvous::Abort(Status reason) {
   std::unordered_multimap<uint64_t, Parked> parked;
+  std::map<std::string, Taken> untaken;
   {
     MutexLock lock(mutex_);
     if (aborted_.ok()) aborted_ = reason;
     parked.swap(parked_);
+    untaken.swap(untaken_);
   }
   here_.Abort(reason);
   for (auto& [frame, waits] : parked) waits.done(reason);
+  for (auto& [place, taken] : untaken) taken(reason);
   cancellation_.Cancel(std::move(reason));
 }
 
@@ -331,11 +375,14 @@ void RpcStepTable::EraseSession(const std::string& session, const Status& reason
 void RpcStepTable::Expire(std::chrono::nanoseconds early_for) {
   const Clock::TimePoint now = clock_.Now();
   for (const std::shared_ptr<RpcStepRendezvous>& step : List()) {
-    if (step->begun() || now - step->made() < early_for) continue;
+    const auto patience = step->waits_for_sessions()
+                              ? std::max<std::chrono::nanoseconds>(early_for, kSessionsMeet)
+                              : early_for;
+    if (step->begun() || now - step->made() < patience) continue;
     Erase(step->id(),
           Aborted("a value of step ", step->id(),
                   " was asked for, and no part of the step began on ", peers_.self(), " within ",
-                  std::chrono::duration<double>(early_for).count(), " s; has its master ended?"));
+                  std::chrono::duration<double>(patience).count(), " s; has its master ended?"));
   }
   MutexLock lock(mutex_);
   for (auto at = ended_of_.begin(); at != ended_of_.end();) {

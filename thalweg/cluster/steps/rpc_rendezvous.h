@@ -86,9 +86,7 @@ class RpcStepRendezvous : public Rendezvous,
     MutexLock lock(mutex_);
     exchanges_buffers_ = true;
   }
-  Status SendBuffer(const RendezvousKey& key, Tensor value) override {
-    return here_.Send(key, {std::move(value), false});
-  }
+  void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) override EXCLUDES(mutex_);
   void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) override;
   StepSnapshot Describe(Clock::TimePoint now) EXCLUDES(mutex_);
   // A graph of this task that runs over several calls (a partial run).
@@ -100,6 +98,12 @@ class RpcStepRendezvous : public Rendezvous,
   std::shared_ptr<Part> FindPart(const std::string& graph, bool* is_new) EXCLUDES(mutex_);
   // What was or will be sent here.
   void RecvForPeer(const RendezvousKey& key, RecvDone done) { here_.Recv(key, std::move(done)); }
+  void RecvBufferForPeer(const RendezvousKey& key, RecvDone done) EXCLUDES(mutex_);
+  // A buffer was asked for: members may be in steps of other sessions, which come when they like.
+  bool waits_for_sessions() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return waits_for_sessions_;
+  }
   void RecvForPeer(PeerKey key, RecvDone done) EXCLUDES(mutex_);
   // False: the request was seen already. 0 is no id.
   bool IsNewRequest(int64_t id) EXCLUDES(mutex_);
@@ -110,6 +114,9 @@ class RpcStepRendezvous : public Rendezvous,
     RecvDone done;
   };
   uint32_t master() override;
+  static std::string PlaceOfBuffer(const RendezvousKey& key);
+  // Somebody has the buffer, or nobody will.
+  void TakeOut(const std::string& place, const Status& status) EXCLUDES(mutex_);
   // Requests to other tasks that are not answered.
   void AppendAsked(StepSnapshot* snapshot) const;
   std::shared_ptr<BufferTransport> buffers() override EXCLUDES(mutex_);
@@ -132,6 +139,8 @@ class RpcStepRendezvous : public Rendezvous,
   bool begun_ GUARDED_BY(mutex_) = false;
   std::string session_ GUARDED_BY(mutex_);
   bool exchanges_buffers_ GUARDED_BY(mutex_) = false;
+  std::map<std::string, Taken> untaken_ GUARDED_BY(mutex_);  // buffers, by edge and destination
+  bool waits_for_sessions_ GUARDED_BY(mutex_) = false;
   std::unordered_set<int64_t> requests_ GUARDED_BY(mutex_);
   FrameIds frames_ GUARDED_BY(mutex_);
   std::unordered_multimap<uint64_t, Parked> parked_ GUARDED_BY(mutex_);  // by a frame not open yet
@@ -157,7 +166,8 @@ class RpcStepTable {
   // What the steps receive from other tasks.
   TransferLog& transfers() { return transfers_; }
   void EraseSession(const std::string& session, const Status& reason) EXCLUDES(mutex_);
-  // Ends steps of which values were asked for `early_for` ago, and no part has begun since. Drops
+  // Ends steps of which values were asked for `early_for` ago, and no part has begun since; an hour
+  // later those of which buffers were asked for. Drops
   // marks of ended steps that are too old to matter.
   void Expire(std::chrono::nanoseconds early_for) EXCLUDES(mutex_);
   std::vector<std::shared_ptr<RpcStepRendezvous>> List() EXCLUDES(mutex_);

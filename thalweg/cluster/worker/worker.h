@@ -121,7 +121,6 @@ class Worker {
   int open_parts_ GUARDED_BY(mutex_) = 0;  // of partial runs
   std::map<std::string, WorkerSession, std::less<>> sessions_ GUARDED_BY(mutex_);
   uint64_t next_graph_ GUARDED_BY(mutex_) = 1;
-  std::map<int64_t, int64_t> step_sequences_ GUARDED_BY(mutex_);  // by graph key: its next step
   // The key of a graph says its session first.
   std::map<std::string, RegisteredGraph, std::less<>> graphs_ GUARDED_BY(mutex_);
   StepReports reports_;

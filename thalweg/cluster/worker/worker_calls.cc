@@ -9,11 +9,7 @@
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
-namespace {
-
-constexpr size_t kMostStepSequences = 10'000;
-
-}  // namespace
+namespace {}  // namespace
 
 Result<OwnedMessage> Worker::CleanupGraph(const Message& request, const WorkerCall&) {
   const int64_t id = request.GetInt(pb::CleanupGraphRequest::kStepId);
@@ -53,16 +49,11 @@ Result<OwnedMessage> Worker::Logging(const Message& request, const WorkerCall&) 
 // Steps with collective operations count up from a number that the group's leader chooses.
 Result<OwnedMessage> Worker::GetStepSequence(const Message& request, const WorkerCall&) {
   OwnedMessage response(pb::GetStepSequenceResponse::Descriptor());
-  MutexLock lock(mutex_);
   for (const int64_t key : request.Repeated<int64_t>(pb::GetStepSequenceRequest::kGraphKey)) {
-    if (step_sequences_.size() >= kMostStepSequences && !step_sequences_.contains(key)) {
-      return ResourceExhausted(peers_.self(), " keeps the steps of at most ", kMostStepSequences,
-                               " graphs with collective operations");
-    }
-    const auto at = step_sequences_.try_emplace(key, RandomSeed() >> 8 | 1).first;
+    ASSIGN_OR_RETURN(const int64_t next, collectives_.sequences().Next(key));
     Message* const sequence = response->Add(pb::GetStepSequenceResponse::kStepSequence);
     sequence->SetInt(pb::StepSequence::kGraphKey, key);
-    sequence->SetInt(pb::StepSequence::kNextStepId, at->second);
+    sequence->SetInt(pb::StepSequence::kNextStepId, next);
   }
   return response;
 }

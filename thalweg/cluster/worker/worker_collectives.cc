@@ -115,7 +115,7 @@ void Worker::RecvBuf(const Message& request, const WorkerCall& call, Done done) 
       StepFor(key, request.GetInt(Request::kStepId), request.GetInt(Request::kRequestId));
   if (!step.ok()) return done(step.status());
   const auto answer = WaitingAnswer::Make(std::move(done), call.cancellation);
-  (*step)->RecvForPeer(
+  (*step)->RecvBufferForPeer(
       key, [answer, clock = &environment_->clock(), wanted = request.GetInt(Request::kNumBytes),
             name = key.edge](const Result<Delivery>& delivery) {
         namespace Response = pb::RecvBufResponse;
