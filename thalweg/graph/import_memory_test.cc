@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
-#include "thalweg/testing/hostile_bytes.h"
+#include "thalweg/testing/hostile_fields.h"
 #include "thalweg/testing/process_counters.h"
 
 namespace thalweg {
@@ -66,66 +65,6 @@ constexpr std::string_view kEveryMessage = R"(
   }
   versions { producer: 1087 min_consumer: 12 bad_consumers: 3 })";
 
-uint64_t NumberAt(const std::string& bytes, size_t* at) {
-  uint64_t value = 0;
-  for (int shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes[(*at)++]);
-    value |= uint64_t{byte & 127u} << shift;
-    if (byte < 128) return value;
-  }
-}
-
-// The dearest that a field can be made to be: as many elements as there are bytes, each as small as
-// it may be, or numbers that claim much.
-std::vector<std::string> DearestOf(const FieldDescriptor& field) {
-  std::vector<std::string> made;
-  const std::string delimited = HostileTag(field.number, 2);
-  made.push_back(HostileRun(delimited + '\0'));
-  made.push_back(HostileRun(delimited + "\1x"));
-  made.push_back(HostilePacked(field));
-  for (const uint64_t number : {uint64_t{1}, uint64_t{1} << 20, uint64_t{1} << 31,
-                                uint64_t{1} << 40, uint64_t{1} << 62, ~uint64_t{0}}) {
-    std::string one = HostileTag(field.number, 0);
-    AppendHostileVarint(one, number);
-    made.push_back(one);
-    if (number == 1) made.push_back(HostileRun(one));
-  }
-  if (field.map) made.push_back(HostileEntries(field));
-  return made;
-}
-
-using Wrap = std::function<std::string(const std::string&)>;
-
-// f(type, add) for every message in `bytes`: add(more) gives the whole with `more` behind the
-// message's own bytes.
-void ForEachMessage(const MessageDescriptor& type, const std::string& bytes, const Wrap& wrap,
-                    const std::function<void(const MessageDescriptor&, const Wrap&)>& f) {
-  f(type, [&](const std::string& more) { return wrap(bytes + more); });
-  for (size_t at = 0; at < bytes.size();) {
-    const size_t begin = at;
-    const uint64_t tag = NumberAt(bytes, &at);
-    const std::string before = bytes.substr(0, at);
-    if (tag % 8 == 0) NumberAt(bytes, &at);
-    if (tag % 8 == 1) at += 8;
-    if (tag % 8 == 5) at += 4;
-    if (tag % 8 != 2) continue;
-    const uint64_t size = NumberAt(bytes, &at);
-    const std::string inner = bytes.substr(at, size);
-    at += size;
-    ASSERT_GT(at, begin);
-    const FieldDescriptor* const field = type.FindByNumber(static_cast<uint32_t>(tag / 8));
-    ASSERT_NE(field, nullptr);
-    if (field->type != FieldType::kMessage) continue;
-    const std::string after = bytes.substr(at);
-    const Wrap outer = [&](const std::string& changed) {
-      std::string whole = before;
-      AppendHostileVarint(whole, changed.size());
-      return wrap(whole + changed + after);
-    };
-    ForEachMessage(*field->message, inner, outer, f);
-  }
-}
-
 class ImportMemoryTest : public ::testing::Test {
  protected:
   // The bytes that the import took at most, and the bodies of all functions.
@@ -162,22 +101,23 @@ TEST_F(ImportMemoryTest, NoFieldTakesMoreThanAMultipleOfItsBytes) {
   ASSERT_TRUE(imported.ok()) << imported.ToString();
   int accepted = 0, tried = 0;
   double most = 0;
-  const Wrap whole = [](const std::string& changed) { return changed; };
-  ForEachMessage(pb::GraphDef::Descriptor(), *bytes, whole,
-                 [&](const MessageDescriptor& type, const Wrap& add) {
-                   for (const FieldDescriptor& field : type.fields) {
-                     for (const std::string& hostile : DearestOf(field)) {
-                       const std::string changed = add(hostile);
-                       const auto size = static_cast<int64_t>(changed.size());
-                       const int64_t peak = PeakOf(changed, &imported);
-                       EXPECT_LE(peak, kMostPerByte * size + kMostBeside)
-                           << type.full_name << "." << field.name << " of " << size << " bytes";
-                       accepted += imported.ok() ? 1 : 0;
-                       ++tried;
-                       most = std::max(most, static_cast<double>(peak) / static_cast<double>(size));
-                     }
-                   }
-                 });
+  const HostileWrap whole = [](const std::string& changed) { return changed; };
+  ForEachHostileMessage(
+      pb::GraphDef::Descriptor(), *bytes, whole,
+      [&](const MessageDescriptor& type, const HostileWrap& add) {
+        for (const FieldDescriptor& field : type.fields) {
+          for (const std::string& hostile : HostileFields(field)) {
+            const std::string changed = add(hostile);
+            const auto size = static_cast<int64_t>(changed.size());
+            const int64_t peak = PeakOf(changed, &imported);
+            EXPECT_LE(peak, kMostPerByte * size + kMostBeside)
+                << type.full_name << "." << field.name << " of " << size << " bytes";
+            accepted += imported.ok() ? 1 : 0;
+            ++tried;
+            most = std::max(most, static_cast<double>(peak) / static_cast<double>(size));
+          }
+        }
+      });
   // That the test reaches what it is there for.
   EXPECT_GT(tried, 1000);
   EXPECT_GT(accepted, tried / 10);

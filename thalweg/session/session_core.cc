@@ -123,10 +123,11 @@ Status SessionCore::CheckGrowth() {
   if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes_at_last_run_ = nodes;
   const int before = std::exchange(nodes_at_last_run_, nodes);
   if (nodes <= nodes_at_first_run_) return OkStatus();
+  const int growth = nodes - nodes_at_first_run_;
   const auto what = [&](const Node* first) {
     return StrCat(
-        "the graph has grown after the session's first Run, by ", nodes - nodes_at_first_run_,
-        " nodes; the first is ", first->Label(),
+        "the graph has grown after the session's first Run, by ", growth, " nodes; the first is ",
+        first->Label(),
         first->site() == 0 ? "" : StrCat(" (created at ", graph_->Site(first->site()), ")"));
   };
   if (options_.strict_graph) {

@@ -128,13 +128,19 @@ uint8_t ServiceTrials::MethodByte(std::string_view method) {
   return static_cast<uint8_t>(Methods().size());
 }
 
-void ServiceTrials::Call(Task& task, uint8_t which, std::span<const uint8_t> bytes) {
+const MessageDescriptor& ServiceTrials::RequestType(uint8_t which) {
   const Method& method = Methods()[(which & ~kOwnHandles) % Methods().size()];
   const MessageDescriptor* const type =
       method.is_master ? Master::RequestType(method.name) : Worker::RequestType(method.name);
   CHECK(type != nullptr);
+  return *type;
+}
+
+void ServiceTrials::Call(Task& task, uint8_t which, std::span<const uint8_t> bytes) {
+  const Method& method = Methods()[(which & ~kOwnHandles) % Methods().size()];
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  Result<OwnedMessage> request = ParseMessage(*type, text, {.max_memory = size_t{64} << 20});
+  Result<OwnedMessage> request =
+      ParseMessage(RequestType(which), text, {.max_memory = size_t{64} << 20});
   if (!request.ok()) return;
   if (method.graph != kNone && IsLeftOut((*request)->GetMessage(method.graph))) return;
   if ((which & kOwnHandles) == 0) {

@@ -31,6 +31,8 @@ class ServiceTrials {
   ServiceTrials();
   // The byte of "MasterService/RunStep".
   static uint8_t MethodByte(std::string_view method);
+  // What a call with this byte is asked with.
+  static const MessageDescriptor& RequestType(uint8_t method);
 
   void Try(std::span<const uint8_t> input);
   // Calls that were answered, not refused.

@@ -5,34 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "thalweg/base/philox.h"
+#include "thalweg/testing/service_seeds.h"
 
 namespace thalweg {
 namespace {
 
-std::vector<std::vector<uint8_t>> Seeds() {
-  std::vector<std::vector<uint8_t>> seeds;
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(THALWEG_SERVICES_CORPUS)) {
-    paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  for (const auto& path : paths) {
-    std::ifstream file(path, std::ios::binary);
-    seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
-  return seeds;
-}
-
 TEST(ServiceTrialTest, RecordedCallsAreAnswered) {
   ServiceTrials trials;
-  const auto seeds = Seeds();
+  const auto seeds = ServiceSeeds();
   ASSERT_GE(seeds.size(), 10);
   for (const auto& seed : seeds) {
     const int64_t before = trials.num_answers();
@@ -44,7 +27,7 @@ TEST(ServiceTrialTest, RecordedCallsAreAnswered) {
 TEST(ServiceTrialTest, CutAndChangedCallsEnd) {
   ServiceTrials trials;
   Philox random(1, 2);
-  for (const auto& seed : Seeds()) {
+  for (const auto& seed : ServiceSeeds()) {
     for (int i = 0; i < 20; ++i) {
       const auto word = random.Next();
       std::vector<uint8_t> changed = seed;

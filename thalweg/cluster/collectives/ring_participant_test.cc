@@ -38,6 +38,12 @@ Result<std::vector<std::unique_ptr<Device>>> OneCpuDevice(const DeviceRequest&) 
   return devices;
 }
 
+// Of element i in rows of `width`, as the tests fill them.
+float RowAndColumn(int64_t i, int64_t width) {
+  const int64_t row = i / width, column = i % width;
+  return static_cast<float>(100 * row + column);
+}
+
 // All buffers of a step in one place, whatever their task.
 class SharedPort final : public BufferTransport {
  public:
@@ -49,11 +55,12 @@ class SharedPort final : public BufferTransport {
   void RecvBuffer(const RendezvousKey& key, DType, int64_t elements,
                   Rendezvous::RecvDone done) override {
     rendezvous.Recv(key, [this, key, elements, done = std::move(done)](Result<Delivery> got) {
-      if (got.ok()) {
+      const Status status = got.status();
+      if (status.ok()) {
         EXPECT_EQ(got->tensor.num_elements(), elements);
       }
       done(std::move(got));
-      if (got.ok()) sent[PlaceOf(key)](OkStatus());
+      if (status.ok()) sent[PlaceOf(key)](status);
     });
   }
   static std::string PlaceOf(const RendezvousKey& key) {
@@ -189,11 +196,10 @@ TEST_F(RingParticipantTest, AReductionGoesRoundTheRing) {
 TEST_F(RingParticipantTest, TheOtherKinds) {
   for (int size = 2; size <= 9; ++size) {
     StartAll(CollectiveKind::kGather, size, 3);
-    ExpectAll([](int, int64_t i) { return static_cast<float>(100 * (i / 3) + i % 3); }, 3 * size);
+    ExpectAll([](int, int64_t i) { return RowAndColumn(i, 3); }, 3 * size);
     StartAll(CollectiveKind::kAllToAll, size, 2 * size);
-    ExpectAll(
-        [](int rank, int64_t i) { return static_cast<float>(100 * (i / 2) + 2 * rank + i % 2); },
-        2 * size);
+    ExpectAll([](int rank, int64_t i) { return RowAndColumn(i, 2) + static_cast<float>(2 * rank); },
+              2 * size);
     for (source_ = 0; source_ < size; ++source_) {
       StartAll(CollectiveKind::kBroadcast, size, 4);
       ExpectAll([&](int, int64_t i) { return static_cast<float>(100 * source_ + i); }, 4);

@@ -202,7 +202,7 @@ StepRequest RpcStepRunner::HereRequest(Step& step) const {
 Status RpcStepRunner::End(Step& step) {
   step.watch.reset();
   step.outside.End();
-  const Status status = step.ends.Reason();
+  Status status = step.ends.Reason();
   step.tracer->Finish();
   Cleanup(step.id);
   EndNumber(step.request, step.id, status.ok());

@@ -18,7 +18,9 @@ Status ReadWhole(Context& ctx) {
   HeapCharge charge;  // until the executor charges the output
   ASSIGN_OR_RETURN(const std::string name, FileName(ctx.input(0)));
   ASSIGN_OR_RETURN(std::string contents, ReadFile(ctx.allocator(), charge, name));
-  ctx.set_output(0, Tensor::Scalar(std::move(contents)));
+  Tensor out = Tensor::Scalar(std::string());
+  *out.mutable_data<std::string>() = std::move(contents);
+  ctx.set_output(0, std::move(out));
   return OkStatus();
 }
 
