@@ -9,7 +9,7 @@
 The counts are read from the summary that ctest, pytest, googletest or our own checks ("N passed, N failed") print. A command
 that prints none is one test.
 
-A run in which LeakSanitizer itself broke down says nothing of leaks: the command is then run once more.
+A run in which LeakSanitizer itself broke down says nothing of leaks: the command is then run again, up to five times in all.
 """
 import json
 import os
@@ -19,6 +19,7 @@ import sys
 import time
 
 # gcc 12's LeakSanitizer now and then reads the memory of a thread that is just ending, when the tests have passed already.
+MOST_RUNS = 5
 SANITIZER_BROKE = re.compile(r"==\d+==LeakSanitizer has encountered a fatal error")
 CTEST_CHATTER = re.compile(r"\s*Start +\d+: |.* \.+ +Passed +[\d.]+ sec")  # one line a case, thousands of them
 
@@ -68,10 +69,11 @@ def run_once(command):
 
 def run(name, least, command):
     started = time.monotonic()
-    status, output = run_once(command)
-    if status and any(SANITIZER_BROKE.match(line) for line in output):
-        print(f"{name}: LeakSanitizer broke down, once more", flush=True)
+    for run in range(MOST_RUNS):
         status, output = run_once(command)
+        if not status or not any(SANITIZER_BROKE.match(line) for line in output):
+            break
+        print(f"{name}: LeakSanitizer broke down, run {run + 1} of {MOST_RUNS}", flush=True)
     passed, failed = read_counts(output, status)
     if passed + failed < least:
         print(f"{name}: expected at least {least} tests, found {passed + failed}")

@@ -60,8 +60,13 @@ class SharedPort final : public BufferTransport {
         EXPECT_EQ(got->tensor.num_elements(), elements);
       }
       done(std::move(got));
-      if (status.ok()) sent[PlaceOf(key)](status);
+      if (status.ok()) sent.extract(PlaceOf(key)).mapped()(status);
     });
+  }
+  // The step has ended.
+  void Abort(const Status& why) {
+    rendezvous.Abort(why);
+    for (auto& [place, taken] : std::exchange(sent, {})) taken(why);
   }
   static std::string PlaceOf(const RendezvousKey& key) {
     return StrCat(key.edge, " ", key.destination);
@@ -234,7 +239,7 @@ TEST_F(RingParticipantTest, Release115NamesNoGroup) {
   member.Start(port_, {GroupOf(2, PeerVersion::k1_15), -1}, {},
                CallOf(CollectiveKind::kReduce, 1, 2, {1, 2, 3}));
   EXPECT_FALSE(member.status.has_value());
-  port_->rendezvous.Abort(Aborted("the step has ended"));
+  port_->Abort(Aborted("the step has ended"));
   ASSERT_TRUE(member.status.has_value());
   EXPECT_EQ(member.status->code(), Code::kAborted);
   // Three floats are one section, which begins at the other: there was nothing to send.
@@ -244,7 +249,7 @@ TEST_F(RingParticipantTest, Release115NamesNoGroup) {
   first.Start(port_, {GroupOf(2, PeerVersion::k1_15), -1}, {},
               CallOf(CollectiveKind::kReduce, 0, 2, {1, 2, 3}));
   EXPECT_THAT(port_->names, ElementsAre("buffer 5:0:0:0:0:0 12"));
-  port_->rendezvous.Abort(Aborted("the step has ended"));
+  port_->Abort(Aborted("the step has ended"));
 }
 
 TEST_F(RingParticipantTest, WhatTheOthersDoNotHaveIsRefused) {
@@ -274,7 +279,7 @@ TEST_F(RingParticipantTest, AMemberThatWaitsTooLongEnds) {
   clock_.Advance(std::chrono::seconds(3));
   member.ended.Wait();
   EXPECT_EQ(member.status->code(), Code::kDeadlineExceeded);
-  port_->rendezvous.Abort(Aborted("the step has ended"));  // it still held the member
+  port_->Abort(Aborted("the step has ended"));  // it still held the member
 }
 
 }  // namespace
