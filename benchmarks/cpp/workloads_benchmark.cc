@@ -276,8 +276,7 @@ int Run(const Options& options, Workload (*make)(Builder&)) {
   const Workload workload = make(builder);
   TwSessionOptions session_options;
   tw_session_options_init(&session_options);
-  session_options.fold_constants = session_options.merge_common_subexpressions = 0;
-  session_options.fuse_elementwise = 0;
+  session_options.passes = "-fold_constants,-cse,-fuse_elementwise";
   TwSession* session =
       Must(tw_session_new(builder.environment(), builder.graph(), &session_options, status));
   const Step one =

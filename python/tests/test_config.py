@@ -192,3 +192,27 @@ def test_a_server_says_that_its_threads_are_its_own(capfd):
     text = capfd.readouterr().err
     assert "inter_op_parallelism_threads" in text and "device_count" not in text
     server.stop()
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_passes_are_switched_by_their_names(where):
+    """A word with a sign among RewriterConfig.optimizers is meant for the table of passes."""
+    def config(*words):
+        made = tf.ConfigProto()
+        made.graph_options.rewrite_options.optimizers.extend(words)
+        return made
+
+    server = tf.train.Server.create_local_server() if where == "there" else None
+    target = server.target if server else ""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [])
+        twice = tf.sin(x, name="one") + tf.sin(x, name="other")
+        for words, nodes in ((), 1), (("-cse", "-fuse_elementwise"), 2), (("-all", "+cse", "layout"), 1):
+            metadata = tf.RunMetadata()
+            with tf.Session(target, config=config(*words)) as session:
+                session.run(twice, {x: 1.0}, options=tf.RunOptions(output_partition_graphs=True), run_metadata=metadata)
+            sines = [node for graph in metadata.partition_graphs for node in graph.node if node.op == "Sin"]
+            assert len(sines) == (0 if not words else nodes), (words, sines)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no pass 'csee'; nearest: 'cse'"):
+            with tf.Session(target, config=config("-csee")) as session:
+                session.run(twice, {x: 1.0})

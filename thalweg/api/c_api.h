@@ -325,15 +325,15 @@ typedef struct TwSessionOptions {
   int32_t strict_placement; /* 1: an accelerator that is not here is an error; 0: the CPU stands in
                                for it. Other devices that are not here are errors; with a config,
                                its allow_soft_placement says what all of them are */
-  int32_t prune, fold_constants, merge_common_subexpressions; /* passes: 1 on (default), 0 off */
   int32_t log_placement;
   int32_t share_resources; /* 1: variables, queues and tables are the environment's, shared by
                               container and name */
   int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
-  int32_t fuse_elementwise, fuse_epilogue, pack_weights; /* passes, as above */
-  int32_t strict_graph;  /* 1: a run after the graph has grown is an error */
-  int32_t join_products; /* a pass, as above; it changes last places */
-  int32_t channels_last; /* a pass; channels-first convolutions as channels-last ones; likewise */
+  int32_t strict_graph;    /* 1: a run after the graph has grown is an error */
+  /* Passes to switch off and on, such as "-cse,-join_products"; "none" for all. Their names are in
+   * docs/howto/add_a_pass.md; join_products and channels_last change last places. NULL: as they
+   * are. Of a session of a server its config says it. */
+  const char* passes;
   /* "grpc://HOST:PORT": the session of a server, Thalweg's or TensorFlow's, to which the graph is
    * sent; "grpcs://HOST:PORT?cert=FILE&key=FILE&ca=FILE" over TLS. NULL or "": this process. */
   const char* target;

@@ -88,12 +88,12 @@ class ChannelsFirstNet : public RandomConvNet {
 };
 
 TEST(ConvFusionTest, RandomNetsGiveTheSameWithinRounding) {
-  const PassOptions plain = {.fuse_epilogue = false, .pack_weights = false};
+  const std::string plain = "-fuse_epilogue,-pack_weights";
   int alive = 0;
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const auto expected = RunRandomNetwork<RandomConvNet>(seed, 0, plain);
     ASSERT_EQ(expected.size(), 6u);
-    const auto fused = RunRandomNetwork<RandomConvNet>(seed, 0, {.pack_weights = false});
+    const auto fused = RunRandomNetwork<RandomConvNet>(seed, 0, "-pack_weights");
     const auto packed = RunRandomNetwork<RandomConvNet>(seed, 2, {});
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(packed[i].size(), expected[i].size());
@@ -111,7 +111,7 @@ TEST(ConvFusionTest, RandomNetsGiveTheSameWithinRounding) {
 
 TEST(ConvFusionTest, ChannelsFirstNetsGiveTheSameWithinRounding) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
-    const auto expected = RunRandomNetwork<ChannelsFirstNet>(seed, 0, PassOptions::None());
+    const auto expected = RunRandomNetwork<ChannelsFirstNet>(seed, 0, "none");
     const auto last = RunRandomNetwork<ChannelsFirstNet>(seed, 2, {});
     ASSERT_EQ(last.size(), expected.size());
     for (size_t i = 0; i < expected.size(); ++i) {

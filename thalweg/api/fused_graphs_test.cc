@@ -227,7 +227,7 @@ class FusedGraphsTest : public testing::Test {
                                   const std::vector<Output>& fetches) {
     RETURN_IF_ERROR(b.status());
     SessionOptions options;
-    options.passes.fuse_elementwise = fuse;
+    if (!fuse) options.passes = "-fuse_elementwise";
     ASSIGN_OR_RETURN(const auto session, MakeLocalSession(environment, graph, options));
     std::vector<Tensor> fetched(fetches.size());
     RunMetadata metadata;

@@ -75,13 +75,13 @@ class RandomNetwork {
 };
 
 TEST(FusionTest, RandomNetworksKeepTheirBits) {
-  const PassOptions plain = {.fuse_epilogue = false, .pack_weights = false};
+  const std::string plain = "-fuse_epilogue,-pack_weights";
   int zeros = 0;
   for (unsigned seed = 1; seed <= 30; ++seed) {
     const auto expected = RunRandomNetwork<RandomNetwork>(seed, 0, plain);
     ASSERT_EQ(expected.size(), 6u);
     zeros += expected[0] == std::vector<float>(expected[0].size()) ? 1 : 0;
-    EXPECT_EQ(RunRandomNetwork<RandomNetwork>(seed, 0, {.pack_weights = false}), expected)
+    EXPECT_EQ(RunRandomNetwork<RandomNetwork>(seed, 0, "-pack_weights"), expected)
         << "fused, seed " << seed;
     const auto packed = RunRandomNetwork<RandomNetwork>(seed, 2, {});
     ASSERT_EQ(packed.size(), expected.size());
@@ -135,7 +135,7 @@ class UnrolledNetwork {
 };
 
 TEST(FusionTest, AMatrixPackedOnceForManyProductsKeepsTheirBits) {
-  const auto expected = RunRandomNetwork<UnrolledNetwork>(1, 0, {.pack_weights = false});
+  const auto expected = RunRandomNetwork<UnrolledNetwork>(1, 0, "-pack_weights");
   ASSERT_FALSE(expected.empty());
   for (const int threads : {0, 2}) {
     EXPECT_EQ(RunRandomNetwork<UnrolledNetwork>(1, threads, {}), expected);

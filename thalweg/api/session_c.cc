@@ -95,9 +95,6 @@ void tw_session_options_init(TwSessionOptions* options) {
   if (options == nullptr) return;
   *options = TwSessionOptions{};
   options->struct_size = sizeof(TwSessionOptions);
-  options->prune = options->fold_constants = options->merge_common_subexpressions = 1;
-  options->fuse_elementwise = options->fuse_epilogue = options->pack_weights = 1;
-  options->join_products = options->channels_last = 1;
 }
 
 TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
@@ -108,14 +105,7 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     tw_session_options_init(&defaults);
     const TwSessionOptions given = CopyOptions(options, defaults);
     SessionOptions wanted;
-    wanted.passes.prune = given.prune != 0;
-    wanted.passes.fold_constants = given.fold_constants != 0;
-    wanted.passes.cse = given.merge_common_subexpressions != 0;
-    wanted.passes.fuse_elementwise = given.fuse_elementwise != 0;
-    wanted.passes.channels_last = given.channels_last != 0;
-    wanted.passes.join_products = given.join_products != 0;
-    wanted.passes.fuse_epilogue = given.fuse_epilogue != 0;
-    wanted.passes.pack_weights = given.pack_weights != 0;
+    if (given.passes != nullptr) wanted.passes = given.passes;
     if (given.strict_placement != 0) wanted.placement = PlacementRule::kStrict;
     wanted.log_placement = given.log_placement != 0;
     wanted.share_resources = given.share_resources != 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "thalweg/api/registries.h"
@@ -17,7 +18,7 @@ namespace thalweg {
 // and y, Input() with a new value of x, and nodes: initializers, and changes of variables.
 template <class Net>
 std::vector<std::vector<float>> RunRandomNetwork(unsigned seed, int threads,
-                                                 const PassOptions& passes) {
+                                                 const std::string& passes) {
   auto environment = *Environment::Create({.threads = threads}, MakeRegistries());
   auto graph = std::make_shared<Graph>(environment->shared_ops());
   Net net(GraphBuilder(graph.get()), seed);

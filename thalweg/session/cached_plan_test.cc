@@ -20,7 +20,7 @@ int64_t KernelCalls(const RunMetadata& metadata) {
 }
 
 TEST(CachedPlanTest, TenThousandNodesAreTenThousandKernelCalls) {
-  SessionFixture f({.threads = 0}, {.passes = {.cse = false}});
+  SessionFixture f({.threads = 0}, {.passes = "-cse"});
   std::vector<Node*> wide;
   for (int i = 0; i < kNodes; ++i) wide.push_back(f.b.OpNode("NoOp", {}));
   Node* const group = f.b.WithControls(wide).OpNode("NoOp", {});

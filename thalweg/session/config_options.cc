@@ -67,12 +67,22 @@ bool SaysOff(const Message& message, const FieldDescriptor& field) {
   return value != nullptr && (value->name == "OFF" || value->name == "NO_MEM_OPT");
 }
 
+// TensorFlow's names of its own optimizers have no sign.
+bool IsWordOfPasses(std::string_view word) {
+  return word.starts_with('-') || word.starts_with('+');
+}
+
 // Appends the names of the fields that are set, with those of the messages around them.
 void AppendUnheeded(const Message& message, const std::string& prefix, uint8_t followers,
                     std::vector<std::string>* names) {
   for (const FieldDescriptor& field : message.type().fields) {
     if (!message.Has(field)) continue;
     const std::string path = prefix + std::string(field.name);
+    if (path == "graph_options.rewrite_options.optimizers" &&
+        std::ranges::all_of(message.Repeated<std::string_view>(Rewriter::kOptimizers),
+                            IsWordOfPasses)) {
+      continue;
+    }
     const auto known = std::ranges::find(kHeeded, path, &Heeded::path);
     if (known != kHeeded.end()) {
       if ((known->by & followers) == 0) names->push_back(path);
@@ -129,44 +139,44 @@ Status ReadDevices(const Message& config, EnvironmentSize* size) {
   return OkStatus();
 }
 
-// What changes a graph but not its values.
-void SetRewrites(bool on, PassOptions* passes) {
-  passes->channels_last &= on;
-  passes->fuse_elementwise &= on;
-  passes->join_products &= on;
-  passes->fuse_epilogue &= on;
-  passes->pack_weights &= on;
+// Words for PassSet::Parse. The session's own come first, so that these count.
+void Say(std::string_view word, SessionOptions* session) {
+  session->passes += StrCat(session->passes.empty() ? "" : ",", word);
 }
 
-Status ReadOptimizer(const Message& options, PassOptions* passes) {
+Status ReadOptimizer(const Message& options, SessionOptions* session) {
   namespace Optimizer = pb::OptimizerOptions;
   if (options.GetInt(Optimizer::kOptLevel) < 0) {  // L0: nothing but what is asked for
-    SetRewrites(false, passes);
-    passes->fold_constants &= options.GetBool(Optimizer::kDoConstantFolding);
-    passes->cse &= options.GetBool(Optimizer::kDoCommonSubexpressionElimination);
+    Say("-rewrites", session);
+    if (!options.GetBool(Optimizer::kDoConstantFolding)) Say("-fold_constants", session);
+    if (!options.GetBool(Optimizer::kDoCommonSubexpressionElimination)) Say("-cse", session);
   }
   const int64_t bytes = options.GetInt(Optimizer::kMaxFoldedConstantInBytes);
   if (bytes < 0) {
     return InvalidArgument("ConfigProto: max_folded_constant_in_bytes must not be negative, got ",
                            bytes);
   }
-  if (bytes > 0) passes->fold_limit_bytes = bytes;
+  if (bytes > 0) session->fold_limit_bytes = bytes;
   return OkStatus();
 }
 
-void ReadRewriter(const Message& options, PassOptions* passes) {
-  if (options.GetBool(Rewriter::kDisableMetaOptimizer)) SetRewrites(false, passes);
-  const auto toggle = [&](int field, std::initializer_list<bool*> passes_of_it) {
+void ReadRewriter(const Message& options, SessionOptions* session) {
+  if (options.GetBool(Rewriter::kDisableMetaOptimizer)) Say("-rewrites", session);
+  const auto toggle = [&](int field, std::initializer_list<std::string_view> passes) {
     const int64_t value = options.GetInt(field);
     if (value == Rewriter::Toggle::DEFAULT) return;
-    for (bool* pass : passes_of_it) *pass = value != Rewriter::Toggle::OFF;
+    const std::string_view sign = value == Rewriter::Toggle::OFF ? "-" : "+";
+    for (const std::string_view pass : passes) Say(StrCat(sign, pass), session);
   };
-  toggle(Rewriter::kLayoutOptimizer, {&passes->channels_last});
-  toggle(Rewriter::kRemapping, {&passes->fuse_epilogue, &passes->fuse_elementwise});
-  toggle(Rewriter::kArithmeticOptimization, {&passes->join_products});
-  toggle(Rewriter::kConstantFolding, {&passes->fold_constants});
-  toggle(Rewriter::kCommonSubgraphElimination, {&passes->cse});
-  passes->prune &= !options.GetBool(Rewriter::kDisableModelPruning);
+  toggle(Rewriter::kLayoutOptimizer, {"channels_last"});
+  toggle(Rewriter::kRemapping, {"fuse_epilogue", "fuse_elementwise"});
+  toggle(Rewriter::kArithmeticOptimization, {"join_products"});
+  toggle(Rewriter::kConstantFolding, {"fold_constants"});
+  toggle(Rewriter::kCommonSubgraphElimination, {"cse"});
+  if (options.GetBool(Rewriter::kDisableModelPruning)) Say("-prune", session);
+  for (const std::string_view word : options.Repeated<std::string_view>(Rewriter::kOptimizers)) {
+    if (IsWordOfPasses(word)) Say(word, session);
+  }
 }
 
 Status ReadExperimental(const Message& options, ConfigOptions* read) {
@@ -220,8 +230,8 @@ Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOp
   }
   to.bfloat16_transfers |= graph.GetBool(pb::GraphOptions::kEnableBfloat16Sendrecv);
   read.schedule_receives = graph.GetBool(pb::GraphOptions::kEnableRecvScheduling);
-  RETURN_IF_ERROR(ReadOptimizer(graph.GetMessage(pb::GraphOptions::kOptimizerOptions), &to.passes));
-  ReadRewriter(graph.GetMessage(pb::GraphOptions::kRewriteOptions), &to.passes);
+  RETURN_IF_ERROR(ReadOptimizer(graph.GetMessage(pb::GraphOptions::kOptimizerOptions), &to));
+  ReadRewriter(graph.GetMessage(pb::GraphOptions::kRewriteOptions), &to);
   constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
   if (const int64_t millis = config.GetInt(Config::kOperationTimeoutInMs); millis > 0) {
     to.default_timeout = std::chrono::milliseconds(std::min(millis, kMostMillis));

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "thalweg/passes/pass_table.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
@@ -26,6 +27,12 @@ ConfigOptions Read(std::string_view text, ConfigUse use = ConfigUse::kLocalSessi
   return read.ok() ? *std::move(read) : ConfigOptions();
 }
 
+PassSet PassesOf(const ConfigOptions& read) {
+  const Result<PassSet> passes = PassSet::Parse(read.session.passes);
+  EXPECT_TRUE(passes.ok()) << passes.status().ToString();
+  return passes.ok() ? *passes : PassSet();
+}
+
 Status ErrorOf(std::string_view text) {
   return ReadConfig(**ParseText(pb::ConfigProto::Descriptor(), text), ConfigUse::kLocalSession, {})
       .status();
@@ -36,7 +43,7 @@ TEST(ConfigOptionsTest, DefaultsAreTensorFlows) {
   EXPECT_EQ(local.session.placement, PlacementRule::kStrict);
   EXPECT_FALSE(local.session.share_resources);
   EXPECT_EQ(local.size, EnvironmentSize());
-  EXPECT_TRUE(local.session.passes.fold_constants && local.session.passes.cse);
+  EXPECT_TRUE(PassesOf(local).Has("fold_constants") && PassesOf(local).Has("cse"));
   EXPECT_EQ(local.Warning(), "");
   EXPECT_TRUE(Read("", ConfigUse::kRemoteSession).session.share_resources);
   EXPECT_FALSE(
@@ -63,21 +70,29 @@ TEST(ConfigOptionsTest, SessionsFollowIt) {
 }
 
 TEST(ConfigOptionsTest, LevelZeroLeavesWhatIsAskedFor) {
-  const PassOptions none =
-      Read("graph_options { optimizer_options { opt_level: L0 do_constant_folding: true } }")
-          .session.passes;
-  EXPECT_TRUE(none.fold_constants && none.prune);
-  EXPECT_FALSE(none.cse || none.channels_last || none.fuse_elementwise || none.join_products ||
-               none.fuse_epilogue || none.pack_weights);
-  const PassOptions some =
-      Read(
-          "graph_options { optimizer_options { max_folded_constant_in_bytes: 64 } rewrite_options "
-          "{ remapping: OFF layout_optimizer: OFF constant_folding: OFF } }")
-          .session.passes;
-  EXPECT_FALSE(some.fold_constants || some.fuse_epilogue || some.fuse_elementwise ||
-               some.channels_last);
-  EXPECT_TRUE(some.cse && some.join_products);
-  EXPECT_EQ(some.fold_limit_bytes, 64);
+  const ConfigOptions none =
+      Read("graph_options { optimizer_options { opt_level: L0 do_constant_folding: true } }");
+  for (const Pass& pass : PassTable()) {
+    EXPECT_EQ(PassesOf(none).Has(pass.name), pass.name == "fold_constants" || pass.name == "prune")
+        << pass.name;
+  }
+  const ConfigOptions some = Read(
+      "graph_options { optimizer_options { max_folded_constant_in_bytes: 64 } rewrite_options "
+      "{ remapping: OFF layout_optimizer: OFF constant_folding: OFF } }");
+  for (const char* off : {"fold_constants", "fuse_epilogue", "fuse_elementwise", "channels_last"}) {
+    EXPECT_FALSE(PassesOf(some).Has(off)) << off;
+  }
+  EXPECT_TRUE(PassesOf(some).Has("cse") && PassesOf(some).Has("join_products"));
+  EXPECT_EQ(some.session.fold_limit_bytes, 64);
+  const ConfigOptions words =
+      Read("graph_options { rewrite_options { optimizers: '-all' optimizers: '+cse' } }");
+  EXPECT_EQ(words.Warning(), "");
+  EXPECT_THAT(Read("graph_options { rewrite_options { optimizers: 'layout' optimizers: '-cse' } }")
+                  .unheeded,
+              ElementsAre("graph_options.rewrite_options.optimizers"));
+  for (const Pass& pass : PassTable()) {
+    EXPECT_EQ(PassesOf(words).Has(pass.name), pass.name == "cse") << pass.name;
+  }
 }
 
 TEST(ConfigOptionsTest, ThreadsAndDevices) {

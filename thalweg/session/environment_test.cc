@@ -113,7 +113,7 @@ TEST(EnvironmentTest, MemoryGoesBackWhenTheLastSessionCloses) {
 }
 
 TEST(EnvironmentTest, TheCallersFloatingPointStateComesBack) {
-  SessionFixture f({.threads = 0}, {.passes = PassOptions::None()});
+  SessionFixture f({.threads = 0}, {.passes = "none"});
   const Output y = f.b.Op("Mul", {f.Float(1e-30f), f.Float(1e-10f)});
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
   const Result<std::vector<Tensor>> result = f.Run({}, {y});

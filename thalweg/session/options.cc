@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/options.h"
 
+#include "thalweg/passes/pass_table.h"
+
 namespace thalweg {
 
 Status EnvironmentOptions::Validate() const {
@@ -28,9 +30,10 @@ Status EnvironmentOptions::Validate() const {
 }
 
 Status SessionOptions::Validate() const {
-  if (passes.fold_limit_bytes < 0) {
-    return InvalidArgument("SessionOptions: passes.fold_limit_bytes must not be negative, got ",
-                           passes.fold_limit_bytes);
+  RETURN_IF_ERROR(PassSet::Parse(passes).status());
+  if (fold_limit_bytes < 0) {
+    return InvalidArgument("SessionOptions: fold_limit_bytes must not be negative, got ",
+                           fold_limit_bytes);
   }
   if (default_timeout.count() < 0) {
     return InvalidArgument("SessionOptions: default_timeout must not be negative");

@@ -4,7 +4,7 @@
 // names the field.
 //
 //   auto environment = Environment::Create({.threads = 4, .cpu_devices = 2}, registries);
-//   auto session = MakeLocalSession(*environment, graph, {.passes = {.cse = false}});
+//   auto session = MakeLocalSession(*environment, graph, {.passes = "-cse"});
 //   session->Run({.timeout = std::chrono::seconds(5)}, ...);
 #pragma once
 
@@ -62,34 +62,10 @@ struct EnvironmentOptions {
   Status Validate() const;
 };
 
-// Graph rewrites of the step compiler. None changes what a step computes, to the last bit but for
-// channels_last and join_products.
-struct PassOptions {
-  bool prune = true;                             // drop what the other passes made useless
-  bool fold_constants = true;                    // compute once what depends on constants alone
-  int64_t fold_limit_bytes = int64_t{10} << 20;  // of one folded tensor
-  bool cse = true;                               // merge equal stateless nodes
-  bool channels_last = true;                     // NCHW parts: as NHWC, sums in another order
-  bool fuse_elementwise = true;                  // one node for a tree of element-wise ones
-  bool join_products = true;                     // a sum of products: one product, other rounding
-  bool fuse_epilogue = true;                     // products take bias and activation along
-  bool pack_weights = true;                      // weights stay packed from step to step
-
-  static PassOptions None() {
-    return {.prune = false,
-            .fold_constants = false,
-            .fold_limit_bytes = 0,
-            .cse = false,
-            .channels_last = false,
-            .fuse_elementwise = false,
-            .join_products = false,
-            .fuse_epilogue = false,
-            .pack_weights = false};
-  }
-};
-
 struct SessionOptions {
-  PassOptions passes;
+  // Passes of the step compiler to switch off and on: "-cse,-join_products" (passes/pass_table.h).
+  std::string passes;
+  int64_t fold_limit_bytes = int64_t{10} << 20;  // of one tensor that fold_constants makes
   // What becomes of a node whose device is not here or cannot run it.
   PlacementRule placement = PlacementRule::kAcceleratorsToCpu;
   // Write where each node goes, once: "NAME: (OP): DEVICE", at any level of the log.

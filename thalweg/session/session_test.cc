@@ -49,11 +49,11 @@ class SessionTest : public ::testing::TestWithParam<World> {
 INSTANTIATE_TEST_SUITE_P(
     Worlds, SessionTest,
     ::testing::Values(World{"inline", {.threads = 0}, {}},
-                      World{"inline_no_passes", {.threads = 0}, {.passes = PassOptions::None()}},
+                      World{"inline_no_passes", {.threads = 0}, {.passes = "none"}},
                       World{"two_devices", {.threads = 2, .cpu_devices = 2}, {}},
                       World{"two_devices_inline_no_passes",
                             {.threads = 0, .cpu_devices = 2},
-                            {.passes = PassOptions::None()}}),
+                            {.passes = "none"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST_P(SessionTest, AddsConstants) {
@@ -536,7 +536,7 @@ TEST(SessionSoakTest, ManyRunsDoNotGrow) {
 }
 
 TEST(PlanCacheTest, ForgetsTheLeastRecentlyUsed) {
-  SessionFixture f({.threads = 0}, {.passes = PassOptions::None(), .plan_cache_size = 2});
+  SessionFixture f({.threads = 0}, {.passes = "none", .plan_cache_size = 2});
   std::vector<Output> outputs;
   for (int i = 0; i < 5; ++i) outputs.push_back(f.b.Op("Neg", {f.Float(static_cast<float>(i))}));
   for (int round = 0; round < 3; ++round) {

@@ -9,19 +9,11 @@
 #include "thalweg/autodiff/gradients.h"
 #include "thalweg/graph/graph_text.h"
 #include "thalweg/graph/missing_feed.h"
-#include "thalweg/passes/channels_last.h"
-#include "thalweg/passes/cse.h"
 #include "thalweg/passes/expand_functions.h"
-#include "thalweg/passes/fold_constants.h"
-#include "thalweg/passes/fuse_elementwise.h"
-#include "thalweg/passes/fuse_epilogue.h"
 #include "thalweg/passes/graph_copier.h"
-#include "thalweg/passes/join_loop_products.h"
-#include "thalweg/passes/join_products.h"
 #include "thalweg/passes/late_reads.h"
 #include "thalweg/passes/prune.h"
 #include "thalweg/passes/schedule_receives.h"
-#include "thalweg/passes/share_packed.h"
 
 namespace thalweg {
 namespace {
@@ -184,7 +176,6 @@ Status StepCompiler::LogPlacement(const StepGraph& step) {
 }
 
 Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
-  const PassOptions& passes = options_.passes;
   WorkBudget& work = *step.work;
   const Graph* const before = step.graph.get();
   RETURN_IF_ERROR(work.Begin("expanding functions"));
@@ -193,43 +184,14 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   RETURN_IF_ERROR(placer_.Check(step));
   if (options_.log_placement) RETURN_IF_ERROR(LogPlacement(step));
   ASSIGN_OR_RETURN(step, LateReads(step));
-  if (passes.fold_constants) {
-    RETURN_IF_ERROR(work.Begin("folding constants"));
-    ASSIGN_OR_RETURN(step, FoldConstants(step, evaluator_, passes.fold_limit_bytes));
-  }
-  if (passes.cse) {
-    RETURN_IF_ERROR(work.Begin("merging equal nodes"));
-    ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
-  }
-  if (passes.prune && step.graph.get() != before) {
-    RETURN_IF_ERROR(work.Begin("pruning"));
-    ASSIGN_OR_RETURN(step, Prune(step));
-  }
-  const bool all_cpu = std::all_of(options_.devices.begin(), options_.devices.end(),
-                                   [](const Device* device) { return device->type() == kCpu; });
-  if (passes.channels_last && all_cpu) {
-    RETURN_IF_ERROR(work.Begin("laying images out"));
-    ASSIGN_OR_RETURN(step, ChannelsLast(step));
-  }
-  if (passes.join_products) {
-    RETURN_IF_ERROR(work.Begin("joining products"));
-    ASSIGN_OR_RETURN(step, JoinProducts(step));
-    ASSIGN_OR_RETURN(step, JoinLoopProducts(step));
-  }
-  if (passes.fuse_epilogue) {
-    RETURN_IF_ERROR(work.Begin("fusing epilogues"));
-    ASSIGN_OR_RETURN(step, FuseEpilogues(step));
-  }
-  if (passes.pack_weights) {
-    RETURN_IF_ERROR(work.Begin("packing weights"));
-    ASSIGN_OR_RETURN(step, MarkWeights(step));
-    ASSIGN_OR_RETURN(step, SharePacked(step));
-  }
-  if (passes.fuse_elementwise && all_cpu) {
-    RETURN_IF_ERROR(work.Begin("fusing element-wise nodes"));
-    ASSIGN_OR_RETURN(step, FuseElementwise(step, *options_.kernels));
-  }
-  return step;
+  const bool cpu_only = std::all_of(options_.devices.begin(), options_.devices.end(),
+                                    [](const Device* device) { return device->type() == kCpu; });
+  return RunPasses(std::move(step), options_.passes,
+                   {.evaluator = evaluator_,
+                    .fold_limit_bytes = options_.fold_limit_bytes,
+                    .kernels = *options_.kernels,
+                    .cpu_only = cpu_only,
+                    .first_graph = before});
 }
 
 Status StepCompiler::Finish(const StepGraph& step, StepPlan* plan) {

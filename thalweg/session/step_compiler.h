@@ -17,6 +17,7 @@
 
 #include "thalweg/kernel/evaluator.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/passes/pass_table.h"
 #include "thalweg/passes/place.h"
 #include "thalweg/session/function_plans.h"
 #include "thalweg/session/partition_runner.h"
@@ -43,7 +44,8 @@ struct StepPlan {
 class StepCompiler {
  public:
   struct Options {
-    PassOptions passes;
+    PassSet passes;
+    int64_t fold_limit_bytes = 0;
     Logger placement_log;  // hears where each node goes, once
     bool log_placement = false;
     PartitionOptions partition;

@@ -219,9 +219,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   remote.schedule_receives = options.schedule_receives;
   SessionOptions session = options.session;
   // A task rewrites its own part: what these passes make is of no use to another release.
-  session.passes.fuse_elementwise = session.passes.fuse_epilogue = false;
-  session.passes.pack_weights = session.passes.join_products = false;
-  session.passes.channels_last = false;
+  session.passes += ",-rewrites";
   RETURN_IF_ERROR(session.Validate());
   return MakeSession(std::make_shared<SessionCore>(std::move(environment), std::move(graph),
                                                    session, std::move(remote)));

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/pass_table.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "thalweg/graph/nearest_names.h"
+#include "thalweg/passes/channels_last.h"
+#include "thalweg/passes/cse.h"
+#include "thalweg/passes/fold_constants.h"
+#include "thalweg/passes/fuse_elementwise.h"
+#include "thalweg/passes/fuse_epilogue.h"
+#include "thalweg/passes/join_loop_products.h"
+#include "thalweg/passes/join_products.h"
+#include "thalweg/passes/prune.h"
+#include "thalweg/passes/share_packed.h"
+
+namespace thalweg {
+namespace {
+
+using Needs = Pass::Needs;
+
+// None changes what a step computes, to the last bit but for channels_last and join_products, which
+// add in another order.
+constexpr std::array<Pass, 8> kPasses = {{
+    {"fold_constants", Needs::kNothing, false, true, "folding constants",
+     [](StepGraph step, const PassContext& context) {
+       return FoldConstants(step, context.evaluator, context.fold_limit_bytes);
+     }},
+    {"cse", Needs::kNothing, false, true, "merging equal nodes",
+     [](StepGraph step, const PassContext&) { return MergeCommonSubexpressions(step); }},
+    {"prune", Needs::kRewrittenGraph, false, true, "pruning",
+     [](StepGraph step, const PassContext&) { return Prune(step); }},
+    {"channels_last", Needs::kCpuOnly, true, true, "laying images out",
+     [](StepGraph step, const PassContext&) { return ChannelsLast(step); }},
+    {"join_products", Needs::kNothing, true, true, "joining products",
+     [](StepGraph step, const PassContext&) -> Result<StepGraph> {
+       ASSIGN_OR_RETURN(step, JoinProducts(step));
+       return JoinLoopProducts(step);
+     }},
+    {"fuse_epilogue", Needs::kNothing, true, true, "fusing epilogues",
+     [](StepGraph step, const PassContext&) { return FuseEpilogues(step); }},
+    {"pack_weights", Needs::kNothing, true, true, "packing weights",
+     [](StepGraph step, const PassContext&) -> Result<StepGraph> {
+       ASSIGN_OR_RETURN(step, MarkWeights(step));
+       return SharePacked(step);
+     }},
+    {"fuse_elementwise", Needs::kCpuOnly, true, true, "fusing element-wise nodes",
+     [](StepGraph step, const PassContext& context) {
+       return FuseElementwise(step, context.kernels);
+     }},
+}};
+static_assert(kPasses.size() <= 64);  // PassSet's bits
+
+bool IsMet(Needs needs, const StepGraph& step, const PassContext& context) {
+  switch (needs) {
+    case Needs::kNothing:
+      return true;
+    case Needs::kCpuOnly:
+      return context.cpu_only;
+    case Needs::kRewrittenGraph:
+      return step.graph.get() != context.first_graph;
+  }
+  return false;
+}
+
+std::string_view Trimmed(std::string_view word) {
+  constexpr std::string_view kSpace = " \t";
+  const size_t begin = word.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return word.substr(begin, word.find_last_not_of(kSpace) + 1 - begin);
+}
+
+Status NoSuchPass(std::string_view word) {
+  NearestNames near(word);
+  for (const std::string_view other : {"all", "none", "rewrites"}) near.Add(other);
+  std::string list;
+  for (const Pass& pass : kPasses) {
+    near.Add(pass.name);
+    list += StrCat(list.empty() ? "" : ", ", pass.name);
+  }
+  return InvalidArgument("passes: there is no pass '", word, "'", near.ToString(),
+                         "; the passes are ", list, ", and the words all, none and rewrites");
+}
+
+}  // namespace
+
+std::span<const Pass> PassTable() { return kPasses; }
+
+Result<PassSet> PassSet::Parse(std::string_view words) {
+  PassSet set;
+  for (size_t i = 0; i < kPasses.size(); ++i) set.on_[i] = kPasses[i].is_on;
+  while (!words.empty()) {
+    const size_t end = std::min(words.find(','), words.size());
+    std::string_view word = Trimmed(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+    if (word.empty()) continue;
+    bool on = word.front() != '-';
+    if (word.front() == '-' || word.front() == '+') word.remove_prefix(1);
+    const bool all = word == "all" || word == "none";
+    if (word == "none") on = !on;
+    bool found = all;
+    for (size_t i = 0; i < kPasses.size(); ++i) {
+      const bool meant =
+          all || kPasses[i].name == word || (word == "rewrites" && kPasses[i].is_rewrite);
+      if (meant) set.on_[i] = on;
+      found |= meant;
+    }
+    if (!found) return NoSuchPass(word);
+  }
+  return set;
+}
+
+bool PassSet::Has(std::string_view name) const {
+  for (size_t i = 0; i < kPasses.size(); ++i) {
+    if (kPasses[i].name == name) return on_[i];
+  }
+  return false;
+}
+
+Result<StepGraph> RunPasses(StepGraph step, const PassSet& passes, const PassContext& context) {
+  for (size_t i = 0; i < kPasses.size(); ++i) {
+    if (!passes.Has(i) || !IsMet(kPasses[i].needs, step, context)) continue;
+    RETURN_IF_ERROR(step.work->Begin(kPasses[i].does));
+    ASSIGN_OR_RETURN(step, kPasses[i].run(std::move(step), context));
+  }
+  return step;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/passes/pass_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> On(std::string_view words) {
+  const Result<PassSet> set = PassSet::Parse(words);
+  EXPECT_TRUE(set.ok()) << set.status().ToString();
+  std::vector<std::string> names;
+  for (const Pass& pass : PassTable()) {
+    if (set.ok() && set->Has(pass.name)) names.emplace_back(pass.name);
+  }
+  return names;
+}
+
+TEST(PassTableTest, EveryPassHasANameAndAWordForMessages) {
+  std::set<std::string_view> names = {"all", "none", "rewrites"};
+  for (const Pass& pass : PassTable()) {
+    EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
+    EXPECT_EQ(pass.name.find_first_of("+-, "), std::string_view::npos) << pass.name;
+    EXPECT_FALSE(pass.does.empty()) << pass.name;
+  }
+}
+
+TEST(PassSetTest, WordsSwitchPassesOffAndOn) {
+  EXPECT_EQ(On("").size(), PassTable().size());
+  EXPECT_EQ(On("all"), On(""));
+  EXPECT_THAT(On("none"), IsEmpty());
+  EXPECT_THAT(On("-all"), IsEmpty());
+  EXPECT_THAT(On("none, cse,+prune"), ElementsAre("cse", "prune"));
+  EXPECT_THAT(On("-rewrites"), ElementsAre("fold_constants", "cse", "prune"));
+  EXPECT_EQ(On("-cse").size(), PassTable().size() - 1);
+}
+
+TEST(PassSetTest, TheLastWordCounts) {
+  EXPECT_EQ(On("-cse,cse"), On(""));
+  EXPECT_THAT(On("cse,none"), IsEmpty());
+  EXPECT_EQ(On(" ,, -cse ,"), On("-cse"));
+}
+
+TEST(PassSetTest, AWordThatIsNoneIsAnErrorThatNamesThem) {
+  const Status status = PassSet::Parse("-cse,-join_product").status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'join_product'"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nearest: 'join_products'"));
+  for (const Pass& pass : PassTable()) {
+    EXPECT_THAT(std::string(status.message()), HasSubstr(pass.name));
+  }
+  EXPECT_FALSE(PassSet::Parse("--cse").ok());
+}
+
+}  // namespace
+}  // namespace thalweg
