@@ -146,11 +146,11 @@ def plot(results, path):
     figure, pictures = plt.subplots(1, len(found), figsize=(14, 3.8), layout="constrained", sharey=True)
     for axes, (shape, points) in zip(pictures, found.items()):
         workers = [n for n, _ in points]
-        for label, colour, of in (("Thalweg", "#2a7f62", lambda r: (r["value"], *r["spread"])),
+        for label, color, of in (("Thalweg", "#2a7f62", lambda r: (r["value"], *r["spread"])),
                                   ("TensorFlow 2.21", "#c0562f", lambda r: (r["peers"][TF], *r["peers_spread"][TF]))):
             median, low, high = zip(*(of(r) for _, r in points))
-            axes.plot(workers, [m * 1e3 for m in median], "o-", color=colour, label=label, markersize=4)
-            axes.fill_between(workers, [x * 1e3 for x in low], [x * 1e3 for x in high], color=colour, alpha=0.2, linewidth=0)
+            axes.plot(workers, [m * 1e3 for m in median], "o-", color=color, label=label, markersize=4)
+            axes.fill_between(workers, [x * 1e3 for x in low], [x * 1e3 for x in high], color=color, alpha=0.2, linewidth=0)
         axes.set(title=shape, xlabel="workers", xscale="log", yscale="log")
         axes.set_xticks(workers, [str(n) for n in workers])
         axes.minorticks_off()

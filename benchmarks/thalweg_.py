@@ -24,7 +24,7 @@ rng = np.random.RandomState(0)
 
 
 def session():
-    """Without optimisers: a row of n nodes runs n nodes."""
+    """Without optimizers: a row of n nodes runs n nodes."""
     config = tf.ConfigProto(intra_op_parallelism_threads=a.threads, inter_op_parallelism_threads=a.threads)
     config.graph_options.optimizer_options.opt_level = -1
     return tf.Session(config=config)

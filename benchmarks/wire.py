@@ -65,7 +65,7 @@ def step_of(worker):
             return tf.add_n([tf.nn.embedding_lookup(p, ids) for p in params]).op
         if kind in ("null", "traced"):
             return [tf.assign_add(p, -p).op for p in params]
-        return [tf.reduce_max(p) for p in params]  # fetched, lest the optimiser drop what nobody reads
+        return [tf.reduce_max(p) for p in params]  # fetched, lest the optimizer drop what nobody reads
 
 
 def drive(targets, client, children):

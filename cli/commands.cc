@@ -106,7 +106,7 @@ std::string Line(TwNode* node) {
   return text + "\n";
 }
 
-void Summarise(const Model& model) {
+void Summarize(const Model& model) {
   std::map<std::string, int> ops;
   std::string placeholders, variables, last;
   std::map<const TwNode*, int> readers;
@@ -170,7 +170,7 @@ void Inspect(const InspectArgs& args) {
   if (args.plan) {
     PrintPlan(model, args);
   } else {
-    Summarise(model);
+    Summarize(model);
   }
 }
 

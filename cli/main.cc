@@ -93,7 +93,7 @@ int RunMain(int argc, char** argv) {
 
   cli::RunArgs run;
   CLI::App* running = app.add_subcommand("run", "Runs a graph once");
-  running->add_option("MODEL", run.model, "GraphDef without uninitialised variables")->required();
+  running->add_option("MODEL", run.model, "GraphDef without uninitialized variables")->required();
   running->add_option("--feed", run.feeds, "NAME=FILE.npy");
   running->add_option("--fetch", run.fetches, "NAME or NAME:INDEX")->required();
   running->add_option("--out", run.out, "FILE.npz for the values; without it, types and shapes");

@@ -1,7 +1,7 @@
 # What makes builds quick: headers that many files read are compiled beforehand, once for the rooms and once for the tests.
 #
 # thalweg_quick_family(FAMILY): the unit tests of a family of operations share compiled headers in every preset but clang's. Its rooms
-# do so under a sanitizer only, and without optimisation there (kernels are thin: the loops lie in compute/): the other presets
+# do so under a sanitizer only, and without optimization there (kernels are thin: the loops lie in compute/): the other presets
 # compile every file of a room by itself, so a missing #include is found.
 
 set(THALWEG_QUICK_ROOMS OFF)

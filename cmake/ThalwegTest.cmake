@@ -1,6 +1,6 @@
 # thalweg_test(ROOM SRCS a_test.cc ... DEPS room ...)
 #
-# One test binary a room, bin/ROOM_test, one CTest test per gtest case, named ROOM:SUITE.CASE and labelled `unit`. The target
+# One test binary a room, bin/ROOM_test, one CTest test per gtest case, named ROOM:SUITE.CASE and labeled `unit`. The target
 # unit_tests builds all of them; the file unit_tests.txt in the build folder names their rooms, one a line.
 
 if(THALWEG_TESTS)
@@ -23,7 +23,7 @@ function(thalweg_test ROOM)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_link_options(${ROOM}_test PRIVATE -Wl,--strip-debug)  # a quarter of the size: each holds all the rooms that it tests
   endif()
-  target_compile_options(${ROOM}_test PRIVATE -O0)  # half the time to compile; the rooms, which do the work, are optimised
+  target_compile_options(${ROOM}_test PRIVATE -O0)  # half the time to compile; the rooms, which do the work, are optimized
   add_dependencies(unit_tests ${ROOM}_test)
   file(APPEND ${PROJECT_BINARY_DIR}/unit_tests.txt "${ROOM}\n")
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST

@@ -19,7 +19,7 @@ GRAPHS = sorted(f"{release}/{name[:-5]}" for release in os.listdir(FOLDER) for n
 MISSING = {"string_mix": "ParseExample"}
 
 
-def run(graph, optimise):
+def run(graph, optimize):
     """[(tensor, ours, recorded)] of every case."""
     base = os.path.join(FOLDER, graph)
     with open(base + ".json") as f:
@@ -28,7 +28,7 @@ def run(graph, optimise):
     with open(base + ".pb", "rb") as f:
         definition.ParseFromString(f.read())
     config = tf.ConfigProto()
-    config.graph_options.optimizer_options.opt_level = 0 if optimise else -1
+    config.graph_options.optimizer_options.opt_level = 0 if optimize else -1
     compared = []
     with tf.Graph().as_default(), np.load(base + ".npz") as values:
         tf.import_graph_def(definition, name="")
@@ -40,15 +40,15 @@ def run(graph, optimise):
     return compared
 
 
-@pytest.mark.parametrize("optimise", [True, False], ids=["passes", "plain"])
+@pytest.mark.parametrize("optimize", [True, False], ids=["passes", "plain"])
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_gives_what_tensorflow_gave(graph, optimise):
+def test_gives_what_tensorflow_gave(graph, optimize):
     missing = MISSING.get(graph.partition("/")[2])
     if missing is not None:
         with pytest.raises(tf.errors.OpError, match=f"no kernel is registered for operation {missing}"):
-            run(graph, optimise)
+            run(graph, optimize)
         return
-    for name, ours, recorded in run(graph, optimise):
+    for name, ours, recorded in run(graph, optimize):
         ours = np.asarray(ours)
         assert ours.shape == recorded.shape, name
         if recorded.dtype.kind in "fc":

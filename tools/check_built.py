@@ -5,7 +5,7 @@
     check_built.py BUILD_FOLDER
 
 - Objects of the rooms call no function of BANNED; tools/symbols_allow.txt lists the exceptions: `OBJECT SYMBOL REASON`.
-- They have no static initialisers (allowed: `OBJECT static_initialiser REASON`).
+- They have no static initializers (allowed: `OBJECT static_initializer REASON`).
 - libthalweg.so needs only the C and C++ run time, exports only the C ABI, and stays within 25 MB stripped.
 """
 import glob
@@ -38,8 +38,8 @@ def check_object(name, rows, allowed):
         bare = symbol.split("@")[0]
         if kind == "U" and BANNED.match(bare) and (name, bare) not in allowed:
             complaints.append(f"{name}: calls {bare}")
-        if re.match(r"_GLOBAL__sub_I|__static_init", bare) and (name, "static_initialiser") not in allowed:
-            complaints.append(f"{name}: has a static initialiser ({bare})")
+        if re.match(r"_GLOBAL__sub_I|__static_init", bare) and (name, "static_initializer") not in allowed:
+            complaints.append(f"{name}: has a static initializer ({bare})")
     return complaints
 
 

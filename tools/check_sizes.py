@@ -22,7 +22,7 @@ TOKENS = re.compile(
 
 
 def cpp_functions(text):
-    """[(name, first line, lines)] of the outermost bodies in braces that are neither a scope nor an initialiser."""
+    """[(name, first line, lines)] of the outermost bodies in braces that are neither a scope nor an initializer."""
     found, stack, begin = [], [], 0
     text = re.sub(r"(?<=\d)'(?=\d)", "_", text)  # digit separators look like quotes
     for m in TOKENS.finditer(text):

@@ -4,8 +4,8 @@
 
     check_text.py [ROOT]
 
-No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its licence
-line.
+No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its license
+line. Spelling is American, as in the API; "cancelled" keeps two l, as the status code has them.
 """
 import os
 import re
@@ -16,9 +16,12 @@ SKIP = ("tests/golden/", "tests/fuzz/", "tools/tf_facts/", "benchmarks/peers/", 
 BANNED = (
     (re.compile(r"\.\./share[d]\b|(?<![\w.~-])/(?:work|farm)/(?=\w)|(?<![\w/])share[d]/(?:tf|peers|\w+\.md)"), "a folder outside the checkout"),
     (re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b"), "a note to come back later"),
-    (re.compile(r"^(?:<{7}|>{7}) "), "a merge conflict"))
+    (re.compile(r"^(?:<{7}|>{7}) "), "a merge conflict"),
+    (re.compile(r"(?i)colo" r"ur|behavio" r"ur|neighbo" r"ur|(?<![a-z])centr" r"ed?(?![a-z])|canc" r"eled|licen" r"ce|"
+                r"(?:quant|initial|normal|serial|summar|vector|minim|regular|penal|factor|recogn|optim)is" r"(?:e|ed|es|er|ers|ing|ation)(?![a-z])"),
+     "British spelling"))
 TERMINATE = re.compile(r"\bstd::terminate\b")  # compilers call it too, so tools/check_built.py cannot tell
-LICENCE = "SPDX-License-Identifier: Apache-2.0"
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
 
 def check_text(path, text):
@@ -28,8 +31,8 @@ def check_text(path, text):
         if path.startswith("thalweg/") and TERMINATE.search(line):
             complaints.append(f"{path}:{number}: ends the process")
     if path.endswith((".cc", ".h", ".cu", ".c", ".cpp", ".py", ".pyi")) and text.strip():
-        if LICENCE not in "\n".join(text.split("\n")[:2]):
-            complaints.append(f"{path}: lacks the line {LICENCE}")
+        if LICENSE not in "\n".join(text.split("\n")[:2]):
+            complaints.append(f"{path}: lacks the line {LICENSE}")
     return complaints
 
 

@@ -88,14 +88,14 @@ def main(out):
     tag = f"cp{sys.version_info[0]}{sys.version_info[1]}-cp{sys.version_info[0]}{sys.version_info[1]}-linux_{os.uname().machine}"
     info = f"thalweg-{version()}.dist-info"
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:
-        licence = f.read()
+        license = f.read()
     wheel = f"Wheel-Version: 1.0\nGenerator: thalweg\nRoot-Is-Purelib: false\nTag: {tag}\n"
     record = []
     os.makedirs(out, exist_ok=True)
     path = os.path.join(out, f"thalweg-{version()}-{tag}.whl")
     with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
         contents = [*files_of_package(scratch), (f"{info}/METADATA", metadata().encode()), (f"{info}/WHEEL", wheel.encode()),
-                    (f"{info}/entry_points.txt", ENTRY_POINTS.encode()), (f"{info}/LICENSE", licence)]
+                    (f"{info}/entry_points.txt", ENTRY_POINTS.encode()), (f"{info}/LICENSE", license)]
         for name, data in contents:
             z.writestr(entry(name), data)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

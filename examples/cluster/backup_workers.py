@@ -7,7 +7,7 @@ replicas than a step needs.
 The replicas are threads with a session each at one server. Nothing is computed: a replica's step lasts as long as a number that is
 drawn for it, from the published times after which of 100 workers the 1st, 50th, 95th and 100th have sent their gradient (1.42, 1.6,
 1.73 and some 2.6 s; of the last 30 % come within 2 s), a second of which lasts SECONDS here. The same seeds for every row.
-Normalised: (time without backups / time with b) x (n / (n + b)), as if machines were paid for by time.
+Normalized: (time without backups / time with b) x (n / (n + b)), as if machines were paid for by time.
 """
 import sys
 import threading
@@ -78,17 +78,17 @@ def seconds_of_steps(needed, backups, steps, scale):
 
 def main(needed=10, backups=2, steps=6, scale=0.05):
     print(f"{needed} gradients a step, 1 s of the published times is {scale:g} s, {steps} steps a row")
-    print("backups   mean s   median   p90      gain   normalised")
+    print("backups   mean s   median   p90      gain   normalized")
     best = without = 0.0
     for b in range(backups + 1):
         took = seconds_of_steps(needed, b, steps, scale) / scale
         mean = took.mean()
         without = without or mean
-        normalised = 100 * (without / mean * needed / (needed + b) - 1)
-        best = max(best, normalised)
+        normalized = 100 * (without / mean * needed / (needed + b) - 1)
+        best = max(best, normalized)
         print(f"{b:7} {mean:8.3f} {np.median(took):8.3f} {np.quantile(took, 0.9):6.3f} {100 * (without / mean - 1):8.1f} % "
-              f"{normalised:8.1f} %", flush=True)
-    print(f"normalised gain: {best:.1f} %")
+              f"{normalized:8.1f} %", flush=True)
+    print(f"normalized gain: {best:.1f} %")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAST_LINE = {
     "all_reduce.py": r"4 workers without a ps: the same weights on each, which differ by at most \d\.\de-\d+ from those of one",
     "asynchronous.py": r"360 updates of 3 replicas: loss 0\.[01]\d*",
-    "backup_workers.py": r"normalised gain: \d+\.\d %",
+    "backup_workers.py": r"normalized gain: \d+\.\d %",
     "concurrent_steps.py": r"steps a second: \d+ one by one, \d+ with three in flight",
     "demo_cluster.py": r"test accuracy: (0\.9[89]|1\.0)\d*",
     "model_parallel.py": r"three layers on three tasks: loss 0\.\d+ -> 0\.[012]\d*, on one device 0\.[012]\d*",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A language model of characters: two LSTM layers (Zaremba and others 2014), unrolled, that read
-// this project's licence. Arguments: STEPS UNITS.
+// this project's license. Arguments: STEPS UNITS.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>

@@ -51,7 +51,7 @@ class Net:
 
 
 def moved(images, random):
-    """The batch, moved by up to one pixel each way: the test images are not centred alike either."""
+    """The batch, moved by up to one pixel each way: the test images are not centered alike either."""
     down, right = random.randint(0, 3, 2)
     padded = np.pad(images, [(0, 0), (1, 1), (1, 1), (0, 0)])
     return np.ascontiguousarray(padded[:, down:down + 8, right:right + 8])

@@ -6,7 +6,7 @@
 An SVG, written as text: it needs no other package.
 """
 COLUMNS, CELL, DIGIT = 10, 58, 40  # digits in a row; pixels from one to the next, and of one
-GREEN, RED, GREY = "#1a7f4b", "#c0392b", "#667"
+GREEN, RED, GRAY = "#1a7f4b", "#c0392b", "#667"
 
 
 def text(x, y, words, color="#222", size=13, anchor="start"):
@@ -14,7 +14,7 @@ def text(x, y, words, color="#222", size=13, anchor="start"):
 
 
 def digit(image, left, top):
-    """Paths of an 8x8 image, one for each shade of grey in it."""
+    """Paths of an 8x8 image, one for each shade of gray in it."""
     side, shades = DIGIT / 8, {}
     for row in range(8):
         for column in range(8):
@@ -42,10 +42,10 @@ def curve(steps, accuracies, top):
         return top + 150 * (1 - accuracy)
     yield f'<rect x="20" y="{top}" width="580" height="150" fill="none" stroke="#ccd"/>'
     for mark in (0.25, 0.5, 0.75, 1.0):
-        yield f'<path stroke="#e4e4ee" d="M20 {y(mark):g}h580"/>' + text(604, y(mark) + 4, f"{mark:.0%}", GREY, 11)
+        yield f'<path stroke="#e4e4ee" d="M20 {y(mark):g}h580"/>' + text(604, y(mark) + 4, f"{mark:.0%}", GRAY, 11)
     points = " ".join(f"{x(s):.1f},{y(a):.1f}" for s, a in zip(steps, accuracies))
     yield f'<polyline fill="none" stroke="{GREEN}" stroke-width="2" points="{points}"/>'
-    yield text(600, top + 166, f"step {steps[-1]}", GREY, 11, "end")
+    yield text(600, top + 166, f"step {steps[-1]}", GRAY, 11, "end")
 
 
 def write(path, part, said, steps, accuracies):

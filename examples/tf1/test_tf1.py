@@ -25,7 +25,7 @@ PROGRAMS = {
     "seq2seq.py": (["--steps=300"], r"sequences turned around without a mistake: (\S+)", lambda share: share >= 0.9),
     "wide_deep.py": (["--train_steps=500"], r"test accuracy: (\S+), best possible: (\S+)",
                      lambda ours, best: 0.9 * best < ours <= best + 0.01),
-    "word2vec.py": (["--steps=2000"], r"neighbours of the same topic: (\S+)", lambda share: share > 0.8),
+    "word2vec.py": (["--steps=2000"], r"neighbors of the same topic: (\S+)", lambda share: share > 0.8),
     "word_count.py": ([], r"(\d+) words in 22 files, counted: (\d+)", lambda words, counted: words == counted > 0),
 }
 

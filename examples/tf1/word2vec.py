@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""word2vec: skip-grams with noise-contrastive estimation; the measure: do neighbours in the embedding share a topic?"""
+"""word2vec: skip-grams with noise-contrastive estimation; the measure: do neighbors in the embedding share a topic?"""
 import numpy as np
 import tensorflow as tf
 
@@ -27,11 +27,11 @@ def corpus(sentences, seed):
 
 
 def skip_grams(ids, window):
-    centres, contexts = [], []
+    centers, contexts = [], []
     for offset in range(1, window + 1):
-        centres += [ids[:-offset], ids[offset:]]
+        centers += [ids[:-offset], ids[offset:]]
         contexts += [ids[offset:], ids[:-offset]]
-    return np.concatenate(centres), np.concatenate(contexts)
+    return np.concatenate(centers), np.concatenate(contexts)
 
 
 def main(_):
@@ -39,7 +39,7 @@ def main(_):
     text = corpus(4000, seed=0)
     vocabulary = sorted(set(text), key=lambda w: (-text.count(w), w))  # the sampler expects frequent words first
     number = {w: i for i, w in enumerate(vocabulary)}
-    centres, contexts = skip_grams(np.array([number[w] for w in text]), window=3)
+    centers, contexts = skip_grams(np.array([number[w] for w in text]), window=3)
 
     inputs = tf.placeholder(tf.int32, [None])
     labels = tf.placeholder(tf.int64, [None, 1])
@@ -59,15 +59,15 @@ def main(_):
     with tf.Session() as session:
         tf.global_variables_initializer().run()
         for i in range(FLAGS.steps):
-            batch = rows.randint(0, len(centres), 128)
-            value, _ = session.run([loss, step], {inputs: centres[batch], labels: contexts[batch][:, None]})
+            batch = rows.randint(0, len(centers), 128)
+            value, _ = session.run([loss, step], {inputs: centers[batch], labels: contexts[batch][:, None]})
             if i % 1000 == 0:
                 print("step %4d  loss %.3f" % (i, value))
         nearest = np.argsort(-similarity.eval(), 1)[:, 1:4]
     topic = {w: name for name, words in TOPICS.items() for w in words.split()}
     print("near 'ship': " + ", ".join(vocabulary[i] for i in nearest[number["ship"]]))
     same = [topic.get(vocabulary[n]) == topic[w] for w in topic for n in nearest[number[w]]]
-    print("neighbours of the same topic: %.2f" % np.mean(same))
+    print("neighbors of the same topic: %.2f" % np.mean(same))
 
 
 if __name__ == "__main__":

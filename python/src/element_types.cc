@@ -14,7 +14,7 @@ struct TypeRow {
   const char* name;
   int numpy;
 };
-// By TensorFlow's numbers. Quantised types show their integers.
+// By TensorFlow's numbers. Quantized types show their integers.
 constexpr TypeRow kTypes[kMaxTypes] = {{"invalid", -1},
                                        {"float32", NPY_FLOAT},
                                        {"float64", NPY_DOUBLE},

@@ -14,7 +14,7 @@ def graph():
 
 @pytest.fixture
 def run():
-    """run(fetches, feeds) in a session of the test's graph, variables initialised."""
+    """run(fetches, feeds) in a session of the test's graph, variables initialized."""
     def go(fetches, feed_dict=None):
         with tw.Session() as sess:
             sess.run(tw.global_variables_initializer())

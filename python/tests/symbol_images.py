@@ -50,7 +50,7 @@ CASES.update(
         *tf.image.non_max_suppression_padded(BOXES, SCORES, 5, pad_to_max_output_size=True),
         *tf.image.non_max_suppression_with_scores(BOXES, SCORES, 6),
         tf.image.non_max_suppression_overlaps(OVERLAPS, SCORES, 4, 0.15)],
-    image__colour_spaces=lambda tf: [f(IMAGE) for f in (tf.image.rgb_to_yiq, tf.image.yiq_to_rgb, tf.image.rgb_to_yuv,
+    image__color_spaces=lambda tf: [f(IMAGE) for f in (tf.image.rgb_to_yiq, tf.image.yiq_to_rgb, tf.image.rgb_to_yuv,
                                                        tf.image.yuv_to_rgb)],
     image__sobel_edges=lambda tf: [tf.image.sobel_edges(tf.constant(IMAGE))],
     image__psnr=lambda tf: [tf.image.psnr(LARGE, LIKE, 1.0), tf.image.psnr(np.uint8(LARGE * 255), np.uint8(LIKE * 255), 255)],

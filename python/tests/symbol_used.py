@@ -240,7 +240,7 @@ POINTS = np.concatenate([numbers(20, 2, start=i) * 0.5 + c for i, c in enumerate
 
 
 def clusters(tf, steps=4, split=False, count=3, **arguments):
-    """What a few steps make of the centres."""
+    """What a few steps make of the centers."""
     points = [tf.constant(POINTS[:25]), tf.constant(POINTS[25:])] if split else tf.constant(POINTS)
     scores, nearest, distances, initialized, init, train = tf.contrib.factorization.KMeans(points, count, **arguments).training_graph()
     names = plain([(v.name, plain(v.shape), v.dtype.base_dtype.name) for v in tf.global_variables()])

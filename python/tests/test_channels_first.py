@@ -8,7 +8,7 @@ import thalweg as tf
 
 
 def network(x, data_format, rng):
-    """A residual block with normalisation, both kinds of pooling, and a classifier. Returns logits."""
+    """A residual block with normalization, both kinds of pooling, and a classifier. Returns logits."""
     first = data_format == "NCHW"
     channels = 1 if first else 3
 

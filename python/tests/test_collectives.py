@@ -174,7 +174,7 @@ def test_ring(devices, shape, known):
             assert result.shape == tuple(shape) and result.tobytes() == results[0].tobytes()
 
 
-def test_each_device_of_the_ring_speaks_to_its_neighbours_only():
+def test_each_device_of_the_ring_speaks_to_its_neighbors_only():
     made = tw.distribute.ring_all_reduce(each(lambda i: tw.constant(np.ones(12), name=f"x{i}")))
     crossing = {(t.op.device[-1], op.device[-1]) for op in made[0].graph.get_operations() for t in op.inputs
                 if t.op.device != op.device}

@@ -36,7 +36,7 @@ def test_mini_batches(parts):
 
 @pytest.mark.parametrize("steps, distance", [(2, "squared_euclidean"), (3, "squared_euclidean"), (2, "cosine"), (3, "cosine")])
 def test_several_mini_batches_an_iteration(steps, distance):
-    """The centres that points are compared with stay for so many steps; 1.15 has the same variables."""
+    """The centers that points are compared with stay for so many steps; 1.15 has the same variables."""
     def lengths_of_one(x):
         return x / np.linalg.norm(x, axis=1, keepdims=True) if distance == "cosine" else x
 

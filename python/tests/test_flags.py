@@ -17,7 +17,7 @@ def values():
 
 
 def test_kinds_of_flags(values):
-    class Colour(enum.Enum):
+    class Color(enum.Enum):
         RED = 1
         BLUE = 2
     define.DEFINE_string("text", None, "", values)
@@ -26,15 +26,15 @@ def test_kinds_of_flags(values):
     define.DEFINE_boolean("quick", True, "", values)
     define.DEFINE_bool("loud", False, "", values)
     define.DEFINE_enum("mode", "a", ["a", "b"], "", values)
-    define.DEFINE_enum_class("colour", Colour.RED, Colour, "", values)
+    define.DEFINE_enum_class("color", Color.RED, Color, "", values)
     define.DEFINE_list("names", "x, y", "", values)
     define.DEFINE_spaceseplist("words", [], "", flag_values=values)
     define.DEFINE_multi_integer("many", [7], "", flag_values=values)
-    rest = values(["prog", "--text=a=b", "-number", "0x10", "one", "--noquick", "--loud", "--mode", "b", "--colour=BLUE",
+    rest = values(["prog", "--text=a=b", "-number", "0x10", "one", "--noquick", "--loud", "--mode", "b", "--color=BLUE",
                    "--words=p q", "--many=1", "--many=2", "--", "--rate=9"])
     assert rest == ["prog", "one", "--rate=9"]
     assert (values.text, values.number, values.rate, values.quick, values.loud) == ("a=b", 16, 0.5, False, True)
-    assert (values.mode, values.colour, values.names, values.words) == ("b", Colour.BLUE, ["x", "y"], ["p", "q"])
+    assert (values.mode, values.color, values.names, values.words) == ("b", Color.BLUE, ["x", "y"], ["p", "q"])
     assert values.many == [1, 2]
 
 

@@ -64,7 +64,7 @@ def test_the_end_of_the_data_is_no_error(step):
         sess.close()
 
 
-def test_variables_are_initialised_and_the_graph_is_final(step):
+def test_variables_are_initialized_and_the_graph_is_final(step):
     v = tw.Variable(7.0)
     with tw.train.MonitoredTrainingSession() as sess:
         assert sess.run(v) == 7.0

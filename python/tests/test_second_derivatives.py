@@ -7,7 +7,7 @@ import thalweg as tw
 
 
 def composed(x, scale, offset, mean, variance, axes, spread, epsilon):
-    """Batch normalisation in single operations; moments of x unless they are given."""
+    """Batch normalization in single operations; moments of x unless they are given."""
     if mean is None:
         mean = tw.reduce_mean(x, axes, keep_dims=True)  # nn.moments stops a gradient, which its second derivative needs
         variance = tw.reduce_mean(tw.square(x - mean), axes, keep_dims=True)
@@ -25,7 +25,7 @@ def second(y, x, scale, offset, weights):
 
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("training", [True, False])
-def test_batch_normalisation(layout, training):
+def test_batch_normalization(layout, training):
     random = np.random.RandomState(3)
     shape, axes, spread = ((3, 2, 4, 5), [0, 1, 2], [1, 1, 1, 5]) if layout == "NHWC" else ((3, 5, 2, 4), [0, 2, 3], [1, 5, 1, 1])
     x, dy, w = (random.standard_normal(shape) for _ in range(3))

@@ -122,8 +122,8 @@ def test_sets():
     assert run(tw.sets.set_size(ids())).tolist() == [2, 0, 1]
 
 
-# ---- serialised, batched, crossed ----
-def test_serialised_tensors_come_back():
+# ---- serialized, batched, crossed ----
+def test_serialized_tensors_come_back():
     one = tw.serialize_sparse(sparse())
     many = tw.serialize_many_sparse(sparse())
     assert many.shape.as_list() == [2, 3]

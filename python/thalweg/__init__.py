@@ -171,7 +171,7 @@ _OPERATIONS = dict(
     batch_to_space_nd="BatchToSpaceND", bitcast="Bitcast", diag_part="DiagPart",
     extract_volume_patches="ExtractVolumePatches", matrix_band_part="MatrixBandPart", roll="Roll", 
     space_to_batch_nd="SpaceToBatchND", unravel_index="UnravelIndex",
-    # Quantisation.
+    # Quantization.
     fake_quant_with_min_max_args="FakeQuantWithMinMaxArgs",
     fake_quant_with_min_max_args_gradient="FakeQuantWithMinMaxArgsGradient",
     fake_quant_with_min_max_vars="FakeQuantWithMinMaxVars",

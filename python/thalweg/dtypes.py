@@ -7,7 +7,7 @@ from thalweg.base import names
 _NAMES = ("float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 "
           "quint16 uint16 complex128 float16 resource variant uint32 uint64").split()
 _REF = 100
-# What numpy shows for types that it does not have: quantised ones as their integers.
+# What numpy shows for types that it does not have: quantized ones as their integers.
 _SHOWN_AS = {"string": "object", "resource": "object", "variant": "object", "qint8": "int8", "quint8": "uint8",
              "qint32": "int32", "qint16": "int16", "quint16": "uint16"}
 

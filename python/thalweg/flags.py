@@ -2,7 +2,7 @@
 """tw.flags: DEFINE_integer("batch_size", 32, "..."), FLAGS.batch_size.
 
 As in TensorFlow 1.15 they are absl's flags, so that a program may mix both; where absl is not installed, own_flags.py has
-flags of the same behaviour. Beyond absl: FLAGS reads the command line when a flag is first asked for, and the arguments of
+flags of the same behavior. Beyond absl: FLAGS reads the command line when a flag is first asked for, and the arguments of
 the DEFINE functions have their older names, too.
 """
 import functools

@@ -22,7 +22,7 @@ ELSEWHERE = {
     "groups of several": ("CollectiveBcastRecv CollectiveBcastRecvV2", "unit tests: a group of one has nobody to receive from"),
     "collectives without a kernel": ("CollectiveAllToAllV2 CollectiveReduceScatterV2", "unit tests: TensorFlow's CPUs have no form of it"),
     "in place": ("InplaceAdd InplaceSub InplaceUpdate", "unit tests: TensorFlow's kernels change the constant that they are given"),
-    "quantised and fused": ("QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize QuantizedConv2DPerChannel QuantizedConv2DWithBias "
+    "quantized and fused": ("QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize QuantizedConv2DPerChannel QuantizedConv2DWithBias "
                             "QuantizedConv2DWithBiasAndRelu QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "
                             "QuantizedConv2DWithBiasSignedSumAndReluAndRequantize QuantizedConv2DWithBiasSumAndRelu QuantizedConv2DWithBiasSumAndReluAndRequantize "
                             "QuantizedDepthwiseConv2D QuantizedDepthwiseConv2DWithBias QuantizedDepthwiseConv2DWithBiasAndRelu QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize "

@@ -78,10 +78,10 @@ def array(made, blocks):
     return unpack_array(made, blocks, numpy_type(made["kind"]))
 
 
-def steps(header, graph, asked, optimise):
+def steps(header, graph, asked, optimize):
     """Of each step what is asked for and the states after it."""
     config = tw.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
-    config.graph_options.optimizer_options.opt_level = 0 if optimise else -1
+    config.graph_options.optimizer_options.opt_level = 0 if optimize else -1
     with tw.Session(graph=graph, config=config) as session:
         session.run("start")
         for step in header["steps"]:
@@ -90,11 +90,11 @@ def steps(header, graph, asked, optimise):
             yield values, session.run(header["states"])
 
 
-def compared(what, header, blocks, graph, asked, optimise):
+def compared(what, header, blocks, graph, asked, optimize):
     """asked: our tensors, in the order of TensorFlow's values; None is no gradient, which is as good as zeros."""
     names = ["total"] + [f"gradient by {by}" for by in header["by"]]
     present = [a for a in asked if a is not None]
-    for number, (step, (values, states)) in enumerate(zip(header["steps"], steps(header, graph, present, optimise))):
+    for number, (step, (values, states)) in enumerate(zip(header["steps"], steps(header, graph, present, optimize))):
         values, theirs = list(values), [array(v, blocks) for v in step["values"]]
         wanted = [theirs.pop(0)] + [None if g is None else theirs.pop(0) for g in header["gradients"] or []]
         for name, x, a in zip(names, wanted, asked):
@@ -117,9 +117,9 @@ def imported(definition):
     return graph
 
 
-def with_their_gradients(header, blocks, optimise):
-    return compared("TensorFlow's gradients" if optimise else "TensorFlow's gradients, nothing rewritten", header, blocks, imported(blocks[1]),
-                    [header["total"], *(header["gradients"] or [])], optimise)
+def with_their_gradients(header, blocks, optimize):
+    return compared("TensorFlow's gradients" if optimize else "TensorFlow's gradients, nothing rewritten", header, blocks, imported(blocks[1]),
+                    [header["total"], *(header["gradients"] or [])], optimize)
 
 
 def with_our_gradients(header, blocks):

@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 import pytest
-from both import tf  # with the behaviour of version 1
+from both import tf  # with the behavior of version 1
 from cases import ROOT, Built, Fed, L, case, num, pos, type_choices
 from expansion import all_cases
 from random_graph import RandomGraph

@@ -72,7 +72,7 @@ CASES = {
     "SparseToDense": lambda: R.SparseToDense(sparse_indices=I, output_shape=S, sparse_values=V, default_value=np.float32(9)),
     "SparseToDense twice": lambda: R.SparseToDense(sparse_indices=I[[0, 0]], output_shape=S, sparse_values=V[:2],
                                                    default_value=np.float32(9)),
-    **{f"serialised {n}": lambda p=p: there_and_back(p) for n, p in SPARSE.items()},
+    **{f"serialized {n}": lambda p=p: there_and_back(p) for n, p in SPARSE.items()},
     **{f"sparse matrix {n}": lambda p=p: dense(csr(p)) for n, p in SPARSE.items() if n != "unordered"},
     "csr components": lambda: R.CSRSparseMatrixComponents(csr_sparse_matrix=csr(SPARSE["three"]), index=1, type=tf.float32),
     "csr components bad": lambda: R.CSRSparseMatrixComponents(csr_sparse_matrix=csr(), index=1, type=tf.float32),

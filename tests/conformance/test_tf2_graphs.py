@@ -61,7 +61,7 @@ np.savez(out + "/values.npz", x=x, keras=keras.serve(x).numpy(), **results)
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    """Written by a process of its own: this one has switched TensorFlow 2's behaviour off."""
+    """Written by a process of its own: this one has switched TensorFlow 2's behavior off."""
     folder = str(tmp_path_factory.mktemp("exported"))
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     program = os.path.join(folder, "export.py")  # tf.function reads its source

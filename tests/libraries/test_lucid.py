@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lucid 0.3.10: an image is optimised, in decorrelated colors and frequencies, until it excites a channel of a frozen net."""
+"""lucid 0.3.10: an image is optimized, in decorrelated colors and frequencies, until it excites a channel of a frozen net."""
 
 PROGRAM = """
     import numpy as np

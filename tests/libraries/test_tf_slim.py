@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf-slim 1.1.0: layers under arg_scope with batch normalisation and regularisation, losses, create_train_op."""
+"""tf-slim 1.1.0: layers under arg_scope with batch normalization and regularization, losses, create_train_op."""
 
 PROGRAM = """
     import numpy as np

@@ -67,7 +67,7 @@ TW_EXPORT size_t tw_buffer_size(const TwBuffer* buffer);
 TW_EXPORT void tw_buffer_free(TwBuffer* buffer);
 
 /* ---- Tensors: dense, row-major, reference counted ---- */
-/* Uninitialised elements; strings are empty. Not for resource and variant. */
+/* Uninitialized elements; strings are empty. Not for resource and variant. */
 TW_EXPORT TwTensor* tw_tensor_new(TwDataType dtype, const int64_t* dims, int32_t rank,
                                   TwStatus* status);
 /* Over the caller's memory, without a copy; `release(arg)` runs once, on any thread, when the last

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSize = 8, kChannels = 32;
 
-// Four layers: a convolution, a normalisation or a bias, what came before added, an activation.
+// Four layers: a convolution, a normalization or a bias, what came before added, an activation.
 class RandomConvNet {
  public:
   RandomConvNet(GraphBuilder builder, unsigned seed, const char* format = "NHWC")

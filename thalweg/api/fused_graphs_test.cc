@@ -169,21 +169,21 @@ TEST_F(FusePassTest, AReductionEndsATree) {
   EXPECT_EQ(several.graph->FindNode("product")->input(0).ToString(), "bias:1");
 }
 
-TEST_F(FusePassTest, RowsAreNormalisedInOneNode) {
+TEST_F(FusePassTest, RowsAreNormalizedInOneNode) {
   const AttrMap keep = {{"keep_dims", true}};
   const Output axis = b.Const(std::vector<int32_t>{-1});
   const Output mean = b.Op("Mean", {x, axis}, keep);
   const Output square = b.Op("SquaredDifference", {x, b.Op("StopGradient", {mean})});
   const Output variance = b.Op("Mean", {square, axis}, keep);
   const Output root = b.Op("Rsqrt", {variance}, {}, "rsqrt");
-  const Output centred = b.Op("Sub", {x, mean}, {}, "centred");
-  const Output result = b.Op("AddV2", {b.Op("Mul", {centred, root}), y}, {}, "result");
+  const Output centered = b.Op("Sub", {x, mean}, {}, "centered");
+  const Output result = b.Op("AddV2", {b.Op("Mul", {centered, root}), y}, {}, "result");
   EXPECT_THAT(
       Programs(Fuse({result})),
       ElementsAre(ElementsAre("Mean 0 axes 1 keep", "SquaredDifference 0 2", "Mean 3 axes 1 keep",
                               "Rsqrt 4", "Sub 0 2", "Mul 6 5", "Add 7 1")));
   // As in training: later nodes read what is in the middle.
-  const Output later = b.Op("MatMul", {centred, result}, {{"transpose_b", true}}, "later");
+  const Output later = b.Op("MatMul", {centered, result}, {{"transpose_b", true}}, "later");
   const StepGraph step = Fuse({later});
   ASSERT_EQ(Programs(step).size(), 1u);
   EXPECT_EQ(step.graph->FindNode("later")->input(0).ToString(), "result:1");

@@ -62,7 +62,7 @@ struct TwKernelApi {
   int32_t (*num_inputs)(const TwKernelCall* call);
   int32_t (*num_outputs)(const TwKernelCall* call);
   int (*input)(TwKernelCall* call, int32_t i, TwTensorView* view);
-  /* Plain element types. The elements are uninitialised. */
+  /* Plain element types. The elements are uninitialized. */
   int (*allocate_output)(TwKernelCall* call, int32_t i, int32_t dtype, const int64_t* dims,
                          int32_t rank, TwTensorView* view);
   int (*attr_int)(TwKernelCall* call, const char* name, int64_t* value);

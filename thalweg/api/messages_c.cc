@@ -15,7 +15,7 @@ using namespace thalweg::api;  // NOLINT
 
 namespace {
 
-// Fills a message of the type by `fill` and serialises it.
+// Fills a message of the type by `fill` and serializes it.
 template <class F>
 TwBuffer* MessageBuffer(const MessageDescriptor& type, TwStatus* status, F&& fill) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {

@@ -106,7 +106,7 @@ TEST_F(SupervisorTest, AWorkerWaitsForTheChiefAndNeverRestores) {
   TrainingSupervisor impatient = Supervisor(false, 50ms);
   const Status status = impatient.Run({}, {}, std::vector<std::string>{train_}, nullptr);
   EXPECT_EQ(status.code(), Code::kUnavailable);
-  EXPECT_THAT(status.message(), HasSubstr("the chief has not initialised"));
+  EXPECT_THAT(status.message(), HasSubstr("the chief has not initialized"));
   TrainingSupervisor chief = Supervisor(true);
   EXPECT_EQ(Train(chief).first, 1);
   TrainingSupervisor worker = Supervisor(false);

@@ -187,7 +187,7 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(TwTensor* adopted) : handle_(adopted, &tw_tensor_free) {}
-  // Uninitialised elements, to be written through mutable_data before the tensor is fed.
+  // Uninitialized elements, to be written through mutable_data before the tensor is fed.
   static Result<Tensor> New(DataType dtype, const std::vector<int64_t>& shape) {
     internal::StatusHolder status;
     TwTensor* made =

@@ -14,7 +14,7 @@
 namespace thalweg {
 namespace {
 
-// Minimises (w - 2)^2 from w = [1, 5]; the gradient is 2 (w - 2).
+// Minimizes (w - 2)^2 from w = [1, 5]; the gradient is 2 (w - 2).
 class TrainingTest : public testing::TestWithParam<bool> {
  protected:
   TrainingTest() {

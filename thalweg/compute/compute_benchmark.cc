@@ -498,7 +498,7 @@ void PoolRows(Bench& bench) {
               [&] { AvgPool(bench.work(), DType::kFloat, s, x.data(), y.data()).IgnoreError(); });
 }
 
-// Batch normalisation of 8x56x56x256 in training: four passes over memory.
+// Batch normalization of 8x56x56x256 in training: four passes over memory.
 void NormRows(Bench& bench) {
   const ChannelShape s{8 * 56 * 56, 256, 1};
   const int64_t n = s.outer * s.channels;
@@ -516,7 +516,7 @@ void NormRows(Bench& bench) {
     ChannelGradSums(bench.work(), t, s, dy.data(), x.data(), f, a.data(), b.data()).IgnoreError();
   });
   bench.Bytes("batch norm gradient", 3 * bytes, [&] {
-    CentredGrad(bench.work(), t, s, dy.data(), x.data(), f, f, f, f, y.data()).IgnoreError();
+    CenteredGrad(bench.work(), t, s, dy.data(), x.data(), f, f, f, f, y.data()).IgnoreError();
   });
 }
 

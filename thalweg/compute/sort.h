@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard library's sorts for kernels: they end early once the step is canceled.
+// The standard library's sorts for kernels: they end early once the step is cancelled.
 //
 //   RETURN_IF_ERROR(Sort(work, order.begin(), order.end(), less));
 //
 // Threads: as of what is sorted; a sort uses the caller's thread alone.
-// Errors: Canceled; what was to be sorted is of no use then.
+// Errors: Cancelled; what was to be sorted is of no use then.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ enum Part : int8_t { kUnknown = -1, kCondition = 0, kBody = 1, kLeaving = 2 };
 
 // Whether the heavy nodes of a frame run one after the other whatever the number of threads: each
 // waits for the one before it, and the first for the last of the iteration before. Their cheap
-// neighbours then are not worth a second thread, unless they are much work together. Loops inside
+// neighbors then are not worth a second thread, unless they are much work together. Loops inside
 // count as heavy.
 class SerialWork {
  public:

@@ -42,7 +42,7 @@ void StepState::MakeBlock(Iteration* iteration) {
   const size_t readers = place(sizeof(uint32_t), code.num_slots);
   const size_t merges = place(sizeof(uint32_t), code.merges.size());
   const size_t sent = place(1, code.nexts.size());
-  // Value-initialised: a Tensor of zeros is empty.
+  // Value-initialized: a Tensor of zeros is empty.
   iteration->block = std::make_unique<std::byte[]>(bytes);
   std::byte* base = iteration->block.get();
   static_assert(alignof(AsyncState) <= 16 && alignof(Tensor) <= 16);

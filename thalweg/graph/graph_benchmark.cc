@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times building, importing and exporting graphs, one line each: nanoseconds a node, and the memory
-// of a large chain. Of processor time, so that neighbours count little.
+// of a large chain. Of processor time, so that neighbors count little.
 //   build/release/bin/graph_benchmark [NODES]
 #include <sys/resource.h>
 

@@ -15,7 +15,7 @@ Tensor ConvertedScalar(double value) {
   }
 }
 
-// Whether `value` can be converted to T without undefined behaviour.
+// Whether `value` can be converted to T without undefined behavior.
 template <class T>
 bool Fits(double value) {
   if constexpr (std::is_integral_v<T>) {

@@ -56,7 +56,7 @@ class Context {
   template <class T>
   Result<RefPtr<T>> Resource(int i) const;
 
-  // A new output tensor. Its elements are uninitialised.
+  // A new output tensor. Its elements are uninitialized.
   Result<Tensor*> AllocateOutput(int i, DType dtype, const Shape& shape);
   // As AllocateOutput, but in the buffer of the first of `inputs` that can be taken and fits (same
   // byte size and element size): an element-wise kernel may then overwrite it in place. The pointer
@@ -111,7 +111,7 @@ Result<RefPtr<T>> Context::Resource(int i) const {
   if (T* found = dynamic_cast<T*>(handle.resource()); found != nullptr)
     return RefPtr<T>::Share(found);
   if (handle.place() == nullptr)
-    return FailedPrecondition("input ", i, " is an uninitialised resource handle");
+    return FailedPrecondition("input ", i, " is an uninitialized resource handle");
   return step_->resources->Lookup<T>(handle.place()->container, handle.place()->name);
 }
 

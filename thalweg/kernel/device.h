@@ -26,7 +26,7 @@ class Device {
   const DeviceName& name() const { return name_; }
   const std::string& full_name() const { return full_name_; }
   const std::string& type() const { return *name_.type; }
-  // Differs after a restart, so that a message to a former life of the task is recognised.
+  // Differs after a restart, so that a message to a former life of the task is recognized.
   uint64_t incarnation() const { return incarnation_; }
 
   // For outputs and temporaries of kernels on this device.

@@ -95,7 +95,7 @@ TEST_F(ScalarTest, AnOutputThatHoldsABufferLetsItGo) {
   EXPECT_EQ(allocator_->Stats().bytes_in_use, 0);
 }
 
-TEST_F(ScalarTest, AScalarBesideAVectorIsBroadcast) {
+TEST_F(ScalarTest, AScalarBesideAVectorizBroadcast) {
   const Tensor sum = Run(BinaryOp::kAdd, Tensor::Scalar(1.0f), Tensor::Vector<float>({1, 2}));
   EXPECT_EQ(sum.shape(), Shape{2});
   EXPECT_EQ(sum.data<float>()[1], 3.0f);

@@ -57,7 +57,7 @@ Status GatherOutput(Context& ctx, const Tensor& params, const Tensor& indices, i
   const Shape from = params.shape();
   const Shape by = indices.shape();
   if (from.rank() == 0) return InvalidArgument("params must be at least 1 dimensional");
-  ASSIGN_OR_RETURN(const int at, NormaliseAxis(axis, from.rank(), "axis"));
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, from.rank(), "axis"));
   if (batch_dims < -by.rank() || batch_dims > by.rank()) {
     return InvalidArgument("batch_dims = ", batch_dims, " is not in [", -by.rank(), ", ", by.rank(),
                            "]");

@@ -5,7 +5,7 @@
 //
 //   Relu(BiasAdd(Conv2D(x))) in NCHW -> Transpose(Relu(BiasAdd(Conv2D(Transpose(x)))))
 //
-// A part begins with a convolution or a gradient of one. Normalisation, bias, pooling, their
+// A part begins with a convolution or a gradient of one. Normalization, bias, pooling, their
 // gradients and element-wise nodes of four dimensions join it when an image that they read lies
 // in it. Only nodes whose images have a rank known to be 4. Sums over a channel are made in another
 // order, as in a graph that was written channels-last: last places may differ.

@@ -24,7 +24,7 @@ bool SameAttr(const Node& a, const Node& b, const char* name) {
   return x == y || (x != nullptr && y != nullptr && *x == *y);
 }
 
-// The normalisation is what the others are made part of.
+// The normalization is what the others are made part of.
 struct Forward {
   const Node* norm = nullptr;
   const Node* add = nullptr;  // may be null
@@ -99,7 +99,7 @@ class BatchNormFuser {
     if (next != nullptr && (next->op_name() == "Add" || next->op_name() == "AddV2")) {
       found.add = next;
       found.side = next->input(next->input(0).node == &node ? 1 : 0);
-      // It must be there when the normalisation runs.
+      // It must be there when the normalization runs.
       const bool fits = found.side.node != nullptr && found.side.node->id() < node.id() &&
                         x.IsFullyDefined() && found.side.shape().IsFullyDefined() &&
                         found.side.shape() == x && !next->input_is_ref(0) && !next->input_is_ref(1);
@@ -196,7 +196,7 @@ class BatchNormFuser {
   const StepGraph& step_;
   GraphCopier copier_;
   std::vector<const Node*> readers_;
-  std::unordered_map<const Node*, Forward> forward_;       // by the normalisation
+  std::unordered_map<const Node*, Forward> forward_;       // by the normalization
   std::unordered_map<const Node*, Backward> backward_;     // by its gradient
   std::unordered_map<const Node*, const Node*> absorbed_;  // what becomes part of which
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FuseBatchNorms: batch normalisation of floats takes along what follows it, so that images are
+// FuseBatchNorms: batch normalization of floats takes along what follows it, so that images are
 // read and written fewer times, with the same bits:
 //
 //   Relu(FusedBatchNormV3(x, ...))                    -> _FusedBatchNormEx

@@ -4,7 +4,7 @@
 //
 // A node joins the tree of its readers when all of them are in one. A reduction over constant
 // dimensions is a tree's root; where it is over the last dimensions and keeps them (layer
-// normalisation, softmax) it may be inside too. What such a reduction reads, or is made of its
+// normalization, softmax) it may be inside too. What such a reduction reads, or is made of its
 // result, joins also when others read it: it becomes one more output of the new node. Never inside
 // a tree: feeds, fetches, targets, nodes that others wait for, references, stateful nodes, nodes
 // with a colocation constraint or another device than the root's. The new node has the root's name;

@@ -29,7 +29,7 @@ bool IsChannelsLast(const Node& node) {
   return format == nullptr || *format == AttrValue(std::string("NHWC"));
 }
 
-// Normalises by moments that it is given.
+// Normalizes by moments that it is given.
 bool IsInferenceNorm(const Node& node) {
   if (!IsOneOf(node, {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})) return false;
   const AttrValue* training = node.FindAttr("is_training");

@@ -9,7 +9,7 @@
 //
 // Only where nobody else sees the values between: one reader, not fetched, no control edges from
 // them, the same device, no colocation. Products keep their bits; convolutions may round otherwise
-// (a normalisation becomes part of the filter). The new node has the name of the last one, the
+// (a normalization becomes part of the filter). The new node has the name of the last one, the
 // place of the first one, and "_fused_from" with all of them, which its errors say.
 //
 // MarkWeights: products and convolutions whose b or filter is a weight, a constant or a variable

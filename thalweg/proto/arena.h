@@ -26,7 +26,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Memory aligned to 8 bytes, not initialised.
+  // Memory aligned to 8 bytes, not initialized.
   void* Allocate(size_t bytes) {
     std::byte* start =
         reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(next_) + 7) & ~uintptr_t{7});
@@ -34,7 +34,7 @@ class Arena {
     next_ = start + bytes;
     return start;
   }
-  // Memory of any alignment, not initialised.
+  // Memory of any alignment, not initialized.
   char* AllocateBytes(size_t bytes) {
     if (static_cast<size_t>(end_ - next_) < bytes) return static_cast<char*>(AllocateSlow(bytes));
     std::byte* start = next_;

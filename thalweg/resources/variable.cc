@@ -42,7 +42,7 @@ Status Variable::Assign(Tensor value, bool validate_shape) {
 std::string Variable::DebugString() const {
   const Tensor value = ReadOrEmpty();
   return StrCat("Variable ", dtype_, shape_,
-                value.empty() ? ", uninitialised" : StrCat(", ", value.bytes(), " bytes"));
+                value.empty() ? ", uninitialized" : StrCat(", ", value.bytes(), " bytes"));
 }
 
 Variable::Update::Update(Variable& variable, bool use_locking) NO_THREAD_SAFETY_ANALYSIS

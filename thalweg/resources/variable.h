@@ -8,7 +8,7 @@
 // it two unordered updates may lose one, never tear.
 //
 //   ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, 0));
-//   ASSIGN_OR_RETURN(Tensor value, variable->Read());      // FailedPrecondition when uninitialised
+//   ASSIGN_OR_RETURN(Tensor value, variable->Read());      // FailedPrecondition when uninitialized
 //   Variable::Update update(*variable, use_locking);
 //   ASSIGN_OR_RETURN(Tensor* t, update.Writable(ctx.allocator()));  // overwritten by element
 //   update.Commit();
@@ -35,7 +35,7 @@ class Variable : public Resource {
   bool initialized() const;
   // FailedPrecondition naming the variable when nothing was assigned yet.
   Result<Tensor> Read() const;
-  // Empty when uninitialised.
+  // Empty when uninitialized.
   Tensor ReadOrEmpty() const;
   // Replaces the value. The tensor is shared with the giver, never copied. InvalidArgument when
   // dtype or (with validate_shape) shape disagrees.
@@ -64,7 +64,7 @@ class Variable::Update {
   Update& operator=(const Update&) = delete;
 
   // The value to modify: the variable's own buffer when nobody else holds it, else a copy.
-  // FailedPrecondition when uninitialised.
+  // FailedPrecondition when uninitialized.
   Result<Tensor*> Writable(Allocator& allocator);
   void Commit();
 

@@ -59,7 +59,7 @@ inline constexpr int kRefOffset = 100;
 class ResourceHandle;
 class Variant;
 
-// Quantised elements: an integer that means a scaled real.
+// Quantized elements: an integer that means a scaled real.
 struct Qint8 {
   int8_t value;
 };
@@ -90,7 +90,7 @@ size_t DTypeStride(DType dtype);
 // True when elements are plain bytes: copying them is memcpy.
 inline bool IsPlain(DType dtype) { return DTypeSize(dtype) != 0; }
 bool IsFloating(DType dtype);  // half, bfloat16, float8, float, double
-bool IsInteger(DType dtype);   // signed or unsigned, not quantised, not bool
+bool IsInteger(DType dtype);   // signed or unsigned, not quantized, not bool
 bool IsSigned(DType dtype);
 bool IsComplex(DType dtype);
 bool IsQuantized(DType dtype);

@@ -61,7 +61,7 @@ Result<Shape> ShapeOf(const Tensor& tensor, std::string_view what) {
   return shape;
 }
 
-Result<int> NormaliseAxis(int64_t axis, int rank, std::string_view what) {
+Result<int> NormalizeAxis(int64_t axis, int rank, std::string_view what) {
   if (axis < -rank || axis >= rank) {
     return InvalidArgument(what, " = ", axis, " is not in [", -rank, ", ", rank,
                            "): the tensor has ", rank, " dimensions");

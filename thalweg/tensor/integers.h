@@ -4,7 +4,7 @@
 //
 //   ASSIGN_OR_RETURN(const Dims perm, IntVector(ctx.input(1), "perm"));
 //   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "dims"));
-//   ASSIGN_OR_RETURN(const int axis, NormaliseAxis(value, rank, "axis"));
+//   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(value, rank, "axis"));
 //
 // Errors: InvalidArgument with what was expected and found. Used by shape functions and kernels
 // alike, so that both refuse the same things with the same words.
@@ -31,7 +31,7 @@ Result<Dims> IntVector(const Tensor& tensor, std::string_view what);
 // A vector read as a shape: no negative dimensions, no overflow.
 Result<Shape> ShapeOf(const Tensor& tensor, std::string_view what);
 // `axis` counted from the front, for -rank <= axis < rank.
-Result<int> NormaliseAxis(int64_t axis, int rank, std::string_view what);
+Result<int> NormalizeAxis(int64_t axis, int rank, std::string_view what);
 
 // All elements as int64, each checked against [0, limit): the tensor itself when it is int64, else
 // a converted copy.

@@ -25,10 +25,10 @@ TEST(IntegersTest, RefusesWhatIsNotOne) {
 }
 
 TEST(IntegersTest, AxesCountFromTheEndToo) {
-  EXPECT_EQ(*NormaliseAxis(-1, 3, "axis"), 2);
-  EXPECT_EQ(*NormaliseAxis(0, 3, "axis"), 0);
-  EXPECT_FALSE(NormaliseAxis(3, 3, "axis").ok());
-  EXPECT_FALSE(NormaliseAxis(INT64_MIN, 3, "axis").ok());
+  EXPECT_EQ(*NormalizeAxis(-1, 3, "axis"), 2);
+  EXPECT_EQ(*NormalizeAxis(0, 3, "axis"), 0);
+  EXPECT_FALSE(NormalizeAxis(3, 3, "axis").ok());
+  EXPECT_FALSE(NormalizeAxis(INT64_MIN, 3, "axis").ok());
 }
 
 TEST(IntegersTest, IndicesAreCheckedAndNamed) {

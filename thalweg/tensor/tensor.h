@@ -7,7 +7,7 @@
 //   Tensor s = Tensor::Scalar(3);            // int32, inline
 //   Tensor r = *t.Reshaped(Shape{6});        // shares t's buffer
 //
-// Elements are contiguous, row-major. Of a fresh tensor, plain elements are uninitialised and
+// Elements are contiguous, row-major. Of a fresh tensor, plain elements are uninitialized and
 // objects (std::string, ResourceHandle, Variant) are default-constructed.
 // Ownership: the buffer lives until the last handle goes.
 // Threads: like shared_ptr. Writing through mutable_data is for a sole owner (IsSoleOwner) or a

@@ -267,7 +267,7 @@ Tensor KernelTrials::ChooseInput(const ArgDef& arg, DType dtype, const AttrMap& 
           .release());
   if (!choices.Chance(5)) {
     const Status ignored = variable->Assign(RandomTensor(choices, dtype, shape));
-    static_cast<void>(ignored);  // of another shape than declared: it stays uninitialised
+    static_cast<void>(ignored);  // of another shape than declared: it stays uninitialized
   }
   auto resource = RefPtr<Resource>::Share(variable.get());
   return arg.is_ref ? Tensor::Reference(std::move(resource), dtype)

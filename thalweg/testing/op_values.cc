@@ -16,7 +16,7 @@ using Complex = std::complex<double>;
 using LevelTypes = Types<Qint8, Quint8, Qint16, Quint16, Qint32>;
 using ArrayTypes = decltype(JoinTypes(PodTypes{}, LevelTypes{}));
 
-// Calls f.template operator()<T>() for the C++ type of a number, bool or quantised dtype; false for
+// Calls f.template operator()<T>() for the C++ type of a number, bool or quantized dtype; false for
 // others.
 template <class F>
 bool ForType(DType dtype, F&& f) {

@@ -19,13 +19,13 @@ namespace thalweg {
 enum class OpClass : uint8_t {
   kActivation,   // activations and their gradients; Softplus of bfloat16 is the worst
   kArithmetic,   // a few operations, each rounded: two inputs, short sums
-  kBatchNorm,    // normalisations, LRN too, and their gradients; measured of one
+  kBatchNorm,    // normalizations, LRN too, and their gradients; measured of one
   kBiasGrad,     // sums over all but one dimension
   kCell,         // steps of recurrent cells, every gate rounded
   kConvolution,  // convolutions and their gradients
   kDefault,      // what a case says nothing about
   kFunction,     // a function of one number, rounded once
-  kLinear,       // factorisations, solvers and functions of small matrices of good condition
+  kLinear,       // factorizations, solvers and functions of small matrices of good condition
   kMorphology,   // dilation and its gradients, which add up in the element type
   kOptimizer,    // one step of an optimizer, each operation rounded
   kPool,         // pooling and its gradients

@@ -240,7 +240,7 @@ Tensor RandomTensor(Choices& choices, DType dtype, const Shape& shape) {
     FillWith<T>(choices, *tensor);
     filled = true;
   });
-  if (!filled && IsPlain(dtype)) {  // quantised
+  if (!filled && IsPlain(dtype)) {  // quantized
     auto* bytes = static_cast<uint8_t*>(tensor->mutable_raw_data());
     for (size_t i = 0; i < tensor->bytes(); ++i) bytes[i] = choices.Byte();
   }

@@ -9,7 +9,7 @@
 //   ASSIGN_OR_RETURN(Node* step, opt.ApplyGradients(&graph, gv, global_step, "train"));
 //
 // State of the optimizer (slots, powers) is made on first use as variables of the graph, named as
-// TensorFlow's front end names them ("w/Adam", "w/Adam_1", "beta1_power"), initialised by
+// TensorFlow's front end names them ("w/Adam", "w/Adam_1", "beta1_power"), initialized by
 // created()[i].initializer. Sparse gradients stay sparse: only the rows they name are written.
 // Threads: one thread at a time.
 #pragma once

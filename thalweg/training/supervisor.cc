@@ -84,9 +84,9 @@ Status TrainingSupervisor::Begin(Session& session) {
   }
   ASSIGN_OR_RETURN(const bool ready, IsReady(session));
   if (!ready && options_.is_chief) {
-    return FailedPrecondition("variables have no value after a chief's restore or initialisers");
+    return FailedPrecondition("variables have no value after a chief's restore or initializers");
   }
-  if (!ready) return Unavailable("the chief has not initialised the variables yet");
+  if (!ready) return Unavailable("the chief has not initialized the variables yet");
   return RunTargets(session, options_.local);
 }
 

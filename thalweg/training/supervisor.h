@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrainingSupervisor: training that survives its tasks (papers A3.3.3, B4.3), by the rules of
 // Python's MonitoredTrainingSession. The chief restores the newest complete checkpoint, or
-// initialises, and saves every so many steps; a worker waits until the variables are there. A step
+// initializes, and saves every so many steps; a worker waits until the variables are there. A step
 // that fails with Aborted or Unavailable makes the session again, waits for tasks that are away,
 // and is run again: what it had done is undone by the restore of a chief. A worker's step may have
 // been applied before its answer was lost: where that matters, updates are the chief's

@@ -176,7 +176,8 @@ def test_sizes_fail_and_allow():
 GOOD = "// SPDX-License-Identifier: Apache-2.0\nint x;\n"
 
 
-@pytest.mark.parametrize("line", ["see .." + "/shared/x", "in /wo" + "rk/main", "// TO" + "DO: later", "<<<<<<" + "< HEAD"])
+@pytest.mark.parametrize("line", ["see .." + "/shared/x", "in /wo" + "rk/main", "// TO" + "DO: later", "<<<<<<" + "< HEAD",
+                                  "a colo" + "ur", "Initialis" + "es it"])
 def test_wording_fails(line):
     assert check_text.check_text("a.cc", GOOD) == []
     assert len(check_text.check_text("a.cc", GOOD + line + "\n")) == 1
@@ -186,7 +187,7 @@ def test_terminate_is_ours_to_refuse():
     assert check_text.check_text("thalweg/a.cc", GOOD + "std::terminate();\n") == ["thalweg/a.cc:3: ends the process"]
 
 
-def test_licence():
+def test_license():
     assert check_text.check_text("a.cc", "int x;\n") == ["a.cc: lacks the line SPDX-License-Identifier: Apache-2.0"]
 
 
@@ -209,7 +210,7 @@ def test_built_objects(tmp_path):
     assert check_built.check_object("base/a.cc", aborts, set()) == ["base/a.cc: calls abort"]
     assert check_built.check_object("base/a.cc", aborts, {("base/a.cc", "abort")}) == []
     early = compile_object(tmp_path, "1", "int f(); int at_start = f();\n")
-    assert "static initialiser" in check_built.check_object("base/a.cc", early, set())[0]
+    assert "static initializer" in check_built.check_object("base/a.cc", early, set())[0]
 
 
 def test_built_library(tmp_path):

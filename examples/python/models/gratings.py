@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made images for nets that want large ones: striped patterns in noise; the class is the direction and the colour of the stripes.
+"""Made images for nets that want large ones: striped patterns in noise; the class is the direction and the color of the stripes.
 
     images, labels = gratings.batch(16, 224, classes=10, seed=0)    # float32 [16, 224, 224, 3], int32 [16]
 """
@@ -14,8 +14,8 @@ def batch(count, size, classes, seed):
     y, x = np.mgrid[0:size, 0:size].astype(np.float32) / size
     along = x[None] * np.cos(angle)[:, None, None] + y[None] * np.sin(angle)[:, None, None]
     stripes = np.sin(2 * np.pi * (8 * along + random.rand(count)[:, None, None]))
-    colour = np.stack([np.cos(2 * np.pi * (labels / classes + third / 3)) for third in range(3)], 1)
-    images = stripes[..., None] * (1 + 0.5 * colour[:, None, None, :]) + random.standard_normal([count, size, size, 3])
+    color = np.stack([np.cos(2 * np.pi * (labels / classes + third / 3)) for third in range(3)], 1)
+    images = stripes[..., None] * (1 + 0.5 * color[:, None, None, :]) + random.standard_normal([count, size, size, 3])
     return images.astype(np.float32), labels
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A language model of characters: two LSTM layers (Zaremba and others 2014), unrolled, that read this project's licence."""
+"""A language model of characters: two LSTM layers (Zaremba and others 2014), unrolled, that read this project's license."""
 import os
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet-50 (He and others 2015, stride in the 3 x 3 convolutions) with batch normalisation, on made images."""
+"""ResNet-50 (He and others 2015, stride in the 3 x 3 convolutions) with batch normalization, on made images."""
 import thalweg as tf
 
 import gratings
@@ -10,7 +10,7 @@ updates = []
 
 
 def norm(x, scale=1.0):
-    """Normalised by the batch; the averages for inference follow slowly."""
+    """Normalized by the batch; the averages for inference follow slowly."""
     size = int(x.shape[-1])
     y, mean, variance = tf.nn.fused_batch_norm(x, tf.Variable(tf.fill([size], scale)), tf.Variable(tf.zeros([size])))
     for average, now in ((tf.Variable(tf.zeros([size]), trainable=False), mean),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flags of the command line where absl is not installed, with absl's behaviour: see flags.py."""
+"""Flags of the command line where absl is not installed, with absl's behavior: see flags.py."""
 import csv
 import enum
 import io

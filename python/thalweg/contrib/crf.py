@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.crf: conditional random fields over chains of tags.
 
-A sequence of tags scores the sum of its unary potentials `inputs` [batch, time, tags] and of the transitions between neighbours
+A sequence of tags scores the sum of its unary potentials `inputs` [batch, time, tags] and of the transitions between neighbors
 [tags, tags]; what lies behind a sequence's length counts for nothing.
 """
 import numpy as np

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.factorization: k-means as nodes of a graph.
 
-Centres are a variable that has no rows until the initial step has run; each of its runs adds rows until there are enough.
+Centers are a variable that has no rows until the initial step has run; each of its runs adds rows until there are enough.
 """
 from thalweg import dtypes, nn
 from thalweg.base import names
@@ -17,7 +17,7 @@ SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE = "squared_euclidean", "cosine"
 
 
 class KMeans:
-    """KMeans(points, 3).training_graph(): what measures, initialises and trains centres of clusters.
+    """KMeans(points, 3).training_graph(): what measures, initializes and trains centers of clusters.
 
     `inputs` is a matrix of points or a list of such; `initial_clusters` one of the names above, a matrix, or a function of
     (inputs, number).
@@ -38,7 +38,7 @@ class KMeans:
 
     def training_graph(self):
         """(all_scores, cluster_idx, scores, cluster_centers_initialized, init_op, training_op): distances of each point to all
-        centres, its nearest centre and the distance to that, by inputs; whether there are enough centres; what adds some;
+        centers, its nearest center and the distance to that, by inputs; whether there are enough centers; what adds some;
         what moves them."""
         count = convert_to_tensor(self._num_clusters)
         empty = ops.constant([], dtypes.float32)
@@ -55,7 +55,7 @@ class KMeans:
         points = [convert_to_tensor(x) for x in self._inputs]
         if self._cosine:
             points = [nn.l2_normalize(x, 1) for x in points]
-        shorter = self._cosine and left is None  # mini-batches leave the centres shorter than 1
+        shorter = self._cosine and left is None  # mini-batches leave the centers shorter than 1
         measured = nn.l2_normalize(centers, 1) if shorter else centers
         all_scores, nearest, scores = [], [], []
         for x in points:
@@ -73,7 +73,7 @@ class KMeans:
         return tuple(all_scores), tuple(nearest), tuple(scores), initialized, init_op, train
 
     def _distances(self, x, centers):
-        """Of each point to each centre."""
+        """Of each point to each center."""
         centers = convert_to_tensor(centers)
         products = math_ops.matmul(x, centers, transpose_b=True)
         if self._cosine:
@@ -82,26 +82,26 @@ class KMeans:
             array_ops.transpose(math_ops.reduce_sum(centers * centers, 1, keepdims=True))
 
     def _whole_step(self, points, nearest, centers, count):
-        """Each centre becomes the mean of its points."""
+        """Each center becomes the mean of its points."""
         sums = [math_ops.unsorted_segment_sum(x, i, count) for x, i in zip(points, nearest)]
         sizes = [math_ops.unsorted_segment_sum(array_ops.ones_like(array_ops.reshape(x[:, 0], [-1, 1])), i, count)
                  for x, i in zip(points, nearest)]
-        means = math_ops.add_n(sums) / (math_ops.add_n(sizes) + 1e-6)  # a centre without points goes to the origin
+        means = math_ops.add_n(sums) / (math_ops.add_n(sizes) + 1e-6)  # a center without points goes to the origin
         return variables.assign(centers, nn.l2_normalize(means, 1) if self._cosine else means)
 
     def _new_iteration(self, nearest, centers, updated, left, counts):
-        """Counts a step; when the iteration's last one is over, the centres that points are compared with become those that the
+        """Counts a step; when the iteration's last one is over, the centers that points are compared with become those that the
         mini-batches have moved, and what these have seen is forgotten."""
         def begin():
             fresh = nn.l2_normalize(updated, 1) if self._cosine else updated.value()
             with control_dependencies([variables.assign(centers, fresh), variables.assign(counts, array_ops.zeros_like(counts))]):
                 return array_ops.identity(variables.assign(left, self._steps - 1))
 
-        with control_dependencies(nearest):  # which compare with the centres that the step has found
+        with control_dependencies(nearest):  # which compare with the centers that the step has found
             return cond(left.read_value() <= 0, begin, lambda: array_ops.identity(variables.assign_sub(left, 1)))
 
     def _mini_batch_step(self, points, nearest, centers, counts):
-        """Each centre moves towards its new points by the share that they are of all it has seen (Sculley 2010)."""
+        """Each center moves towards its new points by the share that they are of all it has seen (Sculley 2010)."""
         x, index = array_ops.concat(points, 0), array_ops.concat(nearest, 0)
         ids, places = array_ops.unique(index)
         new = math_ops.unsorted_segment_sum(array_ops.ones_like(places, dtypes.int64), places, array_ops.size(ids))
@@ -115,10 +115,10 @@ class KMeans:
 
 
 class _Initialization:
-    """The step that fills the centres."""
+    """The step that fills the centers."""
 
     def __init__(self, model, count, copies, initialized):
-        """`copies` are the variables that hold the centres."""
+        """`copies` are the variables that hold the centers."""
         self._model, self._count, self._copies, self._initialized = model, count, copies, initialized
 
     def op(self):
@@ -147,7 +147,7 @@ class _Initialization:
             return array_ops.identity(variables.assign(self._initialized, True))
 
     def _add_some(self):
-        """As many new centres as there are points, at most as many as are missing; one by chains."""
+        """As many new centers as there are points, at most as many as are missing; one by chains."""
         points = [convert_to_tensor(x) for x in self._model._inputs]
         if self._model._cosine:
             points = [nn.l2_normalize(x, 1) for x in points]
@@ -162,7 +162,7 @@ class _Initialization:
                     lambda: array_ops.identity(False))
 
     def _draw(self, points, rows, number, old):
-        """New centres from the points; `old` are those that there are, None for none."""
+        """New centers from the points; `old` are those that there are, None for none."""
         model, seed = self._model, ops.constant(self._model._seed, dtypes.int64)
         if model._initial == KMEANS_PLUS_PLUS_INIT:
             return apply("KmeansPlusPlusInitialization", [points[0], number, seed, ops.constant(model._retries, dtypes.int64)])

@@ -38,7 +38,7 @@ def _depth(input_shape):
 
 
 class LayerNormBasicLSTMCell(RNNCell):
-    """LSTM whose gates and memory are normalised over the units (arXiv 1607.06450), with dropout of what is remembered."""
+    """LSTM whose gates and memory are normalized over the units (arXiv 1607.06450), with dropout of what is remembered."""
 
     def __init__(self, num_units, forget_bias=1.0, input_size=None, activation=math_ops.tanh, layer_norm=True, norm_gain=1.0,
                  norm_shift=0.0, dropout_keep_prob=1.0, dropout_prob_seed=None, reuse=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RunConfig: where and how often an Estimator saves, logs and summarises."""
+"""RunConfig: where and how often an Estimator saves, logs and summarizes."""
 import copy
 import json
 import os

@@ -54,7 +54,7 @@ class _Measurer(CheckpointSaverListener):
         self._last_time = time.monotonic()
 
     def after_save(self, session, global_step_value):
-        if self._first:  # nothing is learnt yet
+        if self._first:  # nothing is learned yet
             self._first = False
             return
         if time.monotonic() - self._last_time >= self._spec.throttle_secs:

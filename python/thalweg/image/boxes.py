@@ -49,7 +49,7 @@ def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_thre
 
 
 def draw_bounding_boxes(images, boxes, name=None, colors=None):
-    """Images with the frames of boxes, in the given colours or in ten of its own."""
+    """Images with the frames of boxes, in the given colors or in ten of its own."""
     if colors is None:
         return apply("DrawBoundingBoxes", [images, boxes], {}, name)
     return apply("DrawBoundingBoxesV2", [images, boxes, colors], {}, name)

@@ -108,7 +108,7 @@ def random_saturation(image, lower, upper, seed=None):
 
 
 def per_image_standardization(image):
-    """Each image with mean 0 and variance 1, or less where it is all of one colour."""
+    """Each image with mean 0 and variance 1, or less where it is all of one color."""
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = math_ops.cast(convert_to_tensor(image, name="image"), dtypes.float32)
         axes = [-1, -2, -3]
@@ -150,7 +150,7 @@ def _turned(images, matrix):
 
 
 def rgb_to_yiq(images):
-    """Brightness and two colours, as NTSC has them."""
+    """Brightness and two colors, as NTSC has them."""
     return _turned(images, _YIQ)
 
 
@@ -159,7 +159,7 @@ def yiq_to_rgb(images):
 
 
 def rgb_to_yuv(images):
-    """Brightness and two colours, as PAL has them."""
+    """Brightness and two colors, as PAL has them."""
     return _turned(images, _YUV)
 
 

@@ -11,7 +11,7 @@ from thalweg.operations import array_ops, math_ops
 
 
 def total_variation(images, name=None):
-    """The sum of absolute differences between neighbours, for each image."""
+    """The sum of absolute differences between neighbors, for each image."""
     with name_scope(name, "total_variation"):
         rank = image_rank(images)
         down = images[..., 1:, :, :] - images[..., :-1, :, :]

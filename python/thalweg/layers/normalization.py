@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch normalisation as a layer."""
+"""Batch normalization as a layer."""
 from thalweg import dtypes, nn
 from thalweg.control.control_flow import smart_cond
 from thalweg.layers.arguments import meant
@@ -12,7 +12,7 @@ def _known_false(training):
 
 
 def _fused(x, gamma, beta, mean, variance, axis, epsilon, training):
-    """(normalised, mean, variance of the batch or as given) by one operation."""
+    """(normalized, mean, variance of the batch or as given) by one operation."""
     size, kind = mean.shape, mean.dtype.base_dtype
     gamma = array_ops.ones(size, kind) if gamma is None else gamma
     beta = array_ops.zeros(size, kind) if beta is None else beta
@@ -39,7 +39,7 @@ def _unfused(x, gamma, beta, mean, variance, axis, epsilon, training):
 
 
 class BatchNormalization(Layer):
-    """Normalises by the mean and variance of the batch, or when not training by their moving averages, whose updates are
+    """Normalizes by the mean and variance of the batch, or when not training by their moving averages, whose updates are
     in the collection UPDATE_OPS. Images of 32 bits or less go through one operation (`fused`), which corrects the moving
     variance for the size of the batch."""
 
@@ -84,8 +84,8 @@ class BatchNormalization(Layer):
     def call(self, inputs, training=False):
         kind = self.moving_mean.dtype.base_dtype
         fits = inputs.shape.ndims == 4 and self.axis in (1, 3) and kind is dtypes.float32
-        normalise = _fused if fits and self.fused is not False else _unfused
-        result, mean, variance = normalise(inputs, self.gamma, self.beta, self.moving_mean, self.moving_variance, self.axis,
+        normalize = _fused if fits and self.fused is not False else _unfused
+        result, mean, variance = normalize(inputs, self.gamma, self.beta, self.moving_mean, self.moving_variance, self.axis,
                                            self.epsilon, training)
         if not _known_false(training):
             rate = smart_cond(training, lambda: array_ops.ones([], kind) * (1 - self.momentum),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means and variances, what is normalised by them, and the largest of many."""
+"""Means and variances, what is normalized by them, and the largest of many."""
 from thalweg import dtypes
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph import ops

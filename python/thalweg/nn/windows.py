@@ -224,14 +224,14 @@ def _conv2d(strides, padding, data_format, dilations):
 
 def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=None, filters=None,  # noqa: A002
                dilations=None):
-    """Grey-scale dilation: the largest sum of input and filter in each window."""
+    """Gray-scale dilation: the largest sum of input and filter in each window."""
     filters = filter if filters is None else filters
     return apply("Dilation2D", [input, filters], {"strides": strides, "rates": dilations if rates is None else rates,
                                                   "padding": padding.upper()}, name=name)
 
 
 def erosion2d(value, kernel, strides, rates, padding, name=None):
-    """Grey-scale erosion: the negative of the dilation of the negative."""
+    """Gray-scale erosion: the negative of the dilation of the negative."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
         flipped = array_ops.reverse(kernel, [0, 1])
         return apply("Neg", [dilation2d(-convert_to_tensor(value), flipped, strides, rates, padding)], name=scope)
@@ -239,7 +239,7 @@ def erosion2d(value, kernel, strides, rates, padding, name=None):
 
 def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True,
                      name=None):
-    """(normalised x, mean, variance): of the batch when training, else of the given mean and variance."""
+    """(normalized x, mean, variance): of the batch when training, else of the given mean and variance."""
     x = convert_to_tensor(x, name="x")
     if not is_training and (mean is None or variance is None):
         raise ValueError("Both 'mean' and 'variance' must be a 1D tensor when is_training is False. "

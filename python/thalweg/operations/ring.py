@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All-reduce as nodes of the graph: every device gets what all of them bring, merged, over edges between neighbours of a ring."""
+"""All-reduce as nodes of the graph: every device gets what all of them bring, merged, over edges between neighbors of a ring."""
 import contextlib
 
 from thalweg.graph import graph
@@ -109,7 +109,7 @@ def _merged(pieces, chunk, op, devices):
 
 
 def _gathered(merged, devices):
-    """By device, all merged chunks, each handed from neighbour to neighbour."""
+    """By device, all merged chunks, each handed from neighbor to neighbor."""
     n = len(devices)
     gathered = [[None] * n for _ in range(n)]
     for chunk, value in enumerate(merged):

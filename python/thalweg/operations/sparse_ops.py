@@ -294,7 +294,7 @@ def sparse_mask(a, mask_indices, name=None):
         return IndexedSlices(array_ops.gather(a.values, kept), indices, a.dense_shape)
 
 
-# ---- serialised ----
+# ---- serialized ----
 def serialize_sparse(sp_input, name=None, out_type=dtypes.string):
     """A vector of three strings (or variants): indices, values, shape."""
     return apply("SerializeSparse", _parts(sp_input), {"out_type": out_type}, name=name)

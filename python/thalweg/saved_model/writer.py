@@ -129,7 +129,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 
 
 def main_op():
-    """An operation that initialises variables and tables."""
+    """An operation that initializes variables and tables."""
     return ops.group(variables.global_variables_initializer(), variables.local_variables_initializer(),
                      lookup.tables_initializer())
 

@@ -42,11 +42,11 @@ def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=Tr
                                         name=scope)
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([input_tensor])], cancel_op=cancel_op))
         if summary_name is not None:
-            _summarise(summary_name, queue.size(), capacity)
+            _summarize(summary_name, queue.size(), capacity)
         return queue
 
 
-def _summarise(name, size, whole):
+def _summarize(name, size, whole):
     summary.scalar(name, math_ops.cast(size, dtypes.float32) * (1. / whole))
 
 
@@ -190,10 +190,10 @@ def _batch(default_name, tensor_lists, restore, keep_input, batch_size, threads,
         enqueues = [_enqueue(queue, tensors, keep_input, keep, enqueue_many) for tensors in lists]
         add_queue_runner(QueueRunner(queue, enqueues * threads))
         if shuffle is None:
-            _summarise(f"fraction_of_{capacity}_full", queue.size(), capacity)
+            _summarize(f"fraction_of_{capacity}_full", queue.size(), capacity)
         else:
             least = shuffle[0]
-            _summarise(f"fraction_over_{least}_of_{capacity - least}_full",
+            _summarize(f"fraction_over_{least}_of_{capacity - least}_full",
                        apply("Maximum", [0, queue.size() - least]), capacity - least)
         take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
         return restore(_taken(queue, lists, take(batch_size, name=scope), enqueue_many))

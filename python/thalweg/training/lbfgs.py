@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""L-BFGS: minimises a smooth function of many numbers by its gradients, with a memory of a few steps (Nocedal, Wright:
+"""L-BFGS: minimizes a smooth function of many numbers by its gradients, with a memory of a few steps (Nocedal, Wright:
 Numerical Optimization, algorithms 3.5, 3.6 and 7.5). No more than numpy is needed.
 
     result = minimize(lambda x: (value, gradient), x0)
@@ -97,7 +97,7 @@ def _search(line, start, first):
 
 def minimize(function, x0, memory=10, max_iterations=15000, gradient_tolerance=1e-5, value_tolerance=2.220446049250313e-09,
              callback=None):
-    """Minimises function(x) -> (value, gradient) from x0 until the largest part of the gradient, or the relative change of the
+    """Minimizes function(x) -> (value, gradient) from x0 until the largest part of the gradient, or the relative change of the
     value, is below its tolerance. callback(x) is called after each iteration."""
     x = np.array(x0, dtype=np.float64)
     value, gradient = function(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MonitoredSession and its kin: sessions that initialise or restore, fill queues, call hooks and close themselves."""
+"""MonitoredSession and its kin: sessions that initialize or restore, fill queues, call hooks and close themselves."""
 import abc
 import sys
 import time
@@ -83,7 +83,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op():
-        """Initialises local variables and tables."""
+        """Initializes local variables and tables."""
         tables = graph_module.get_collection(GraphKeys.TABLE_INITIALIZERS)
         return ops.group(variables.local_variables_initializer(), *tables)
 
@@ -101,7 +101,7 @@ class SessionCreator(abc.ABC):
 
 
 class ChiefSessionCreator(SessionCreator):
-    """Restores or initialises."""
+    """Restores or initializes."""
 
     def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None, checkpoint_filename_with_path=None):
         self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
@@ -118,7 +118,7 @@ class ChiefSessionCreator(SessionCreator):
 
 
 class WorkerSessionCreator(SessionCreator):
-    """Waits until the chief has initialised."""
+    """Waits until the chief has initialized."""
 
     def __init__(self, scaffold=None, master="", config=None, max_wait_secs=30 * 60):
         self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config

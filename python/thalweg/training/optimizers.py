@@ -57,7 +57,7 @@ class AdamOptimizer(Optimizer):
 
 
 class FtrlOptimizer(Optimizer):
-    """Follow the regularised leader."""
+    """Follow the regularized leader."""
     _kind = "Ftrl"
 
     def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1,

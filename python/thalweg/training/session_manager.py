@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SessionManager: sessions whose variables are restored from a checkpoint or initialised, and checked."""
+"""SessionManager: sessions whose variables are restored from a checkpoint or initialized, and checked."""
 import time
 
 from thalweg import errors, logging as tw_logging
@@ -75,7 +75,7 @@ class SessionManager:
 
     def prepare_session(self, master, init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                         wait_for_checkpoint=False, max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
-        """A session that is ready: restored, or else initialised."""
+        """A session that is ready: restored, or else initialized."""
         sess, restored = self._restored(master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
                                         max_wait_secs, config)
         if not restored:
@@ -110,7 +110,7 @@ class SessionManager:
         return sess, restored and ready
 
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
-        """A session whose variables somebody else has initialised."""
+        """A session whose variables somebody else has initialized."""
         until = time.monotonic() + (max_wait_secs if max_wait_secs is not None else float("inf"))
         pause = 0.05  # looks often at first, then once in recovery_wait_secs
         while True:

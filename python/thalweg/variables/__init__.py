@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables: how they are made, shared, cut into parts and initialised."""
+"""Variables: how they are made, shared, cut into parts and initialized."""

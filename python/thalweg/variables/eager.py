@@ -49,7 +49,7 @@ def disable_tensor_equality():
 
 
 def enable_v2_behavior():
-    """TensorFlow 2's behaviour is not here."""
+    """TensorFlow 2's behavior is not here."""
     enable_eager_execution()
 
 
@@ -65,7 +65,7 @@ def resource_variables_enabled():
 
 @contextlib.contextmanager
 def init_scope():
-    """Outside of all control flow and function bodies, where variables are initialised."""
+    """Outside of all control flow and function bodies, where variables are initialized."""
     target = graph_module.get_default_graph()
     while target._captures is not None:
         target = target.outermost()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variable: a tensor that lives on between steps; what initialises and lists them."""
+"""Variable: a tensor that lives on between steps; what initializes and lists them."""
 import contextlib
 import functools
 
@@ -205,7 +205,7 @@ class Variable(metaclass=_Made):
         return ops.apply("Identity", [self._as_tensor() if self._resource else self._handle], name="read")
 
     def initialized_value(self):
-        """The value, or the initial one as long as there is none: for initialising other variables by it."""
+        """The value, or the initial one as long as there is none: for initializing other variables by it."""
         with self.graph.control_dependencies(None):
             return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes, files, serialised tensors, checkpoints that are remapped, what a debugger puts between nodes."""
+"""Bytes, files, serialized tensors, checkpoints that are remapped, what a debugger puts between nodes."""
 from cases import Fed, L, N, Typed, case, num
 
 F = "float32"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factorisations and solvers, on matrices that have one answer."""
+"""Factorizations and solvers, on matrices that have one answer."""
 import numpy as np
 from cases import Fed, case, num
 

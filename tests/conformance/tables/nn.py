@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolution, pooling, normalisation, recurrent cells, resampling, CTC."""
+"""Convolution, pooling, normalization, recurrent cells, resampling, CTC."""
 import numpy as np
 from cases import Fed, N, case, num, pos, spread
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes, crops, colours, fused resampling; nearest neighbours; counts; crosses; low-discrepancy samples."""
+"""Boxes, crops, colors, fused resampling; nearest neighbors; counts; crosses; low-discrepancy samples."""
 import numpy as np
 from cases import Fed, L, Typed, case, num, pos
 

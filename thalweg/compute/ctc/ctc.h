@@ -29,7 +29,7 @@ struct CtcLogits {
 
 // -log of the probability of the labels; infinity when there is no path, and
 // then the gradient is zero. The gradient for row t goes to gradient + t *
-// logits.stride. `merge_repeated`: equal neighbours of a path are one label, so
+// logits.stride. `merge_repeated`: equal neighbors of a path are one label, so
 // that two of them in `labels` need a blank between.
 template <class T>
 Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector<int32_t>& labels,

@@ -5,7 +5,7 @@
 //   ... make the output with broadcast.output_dims() ...
 //   RunBinary(work, op, dtype, broadcast, a, b, out);
 //
-// Neighbouring dimensions that all operands walk alike are merged, so that most cases end as one or
+// Neighboring dimensions that all operands walk alike are merged, so that most cases end as one or
 // two dimensions.
 // Errors: InvalidArgument "Incompatible shapes" when two sizes differ and neither is 1.
 #pragma once

@@ -306,7 +306,7 @@ EwWalk::EwWalk(std::span<const int64_t> dims, std::span<const std::span<const in
     : operands_(static_cast<int>(operands.size())) {
   int64_t seen[kMostOperands];
   std::fill_n(seen, operands.size(), int64_t{1});
-  // From the right: neighbours that the same operands have become one.
+  // From the right: neighbors that the same operands have become one.
   std::bitset<kMostOperands> last;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t size = dims[dims.size() - 1 - d];

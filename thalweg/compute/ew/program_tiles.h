@@ -11,7 +11,7 @@
 
 namespace thalweg::compute {
 
-// How externals lie in the result: neighbouring dimensions that all walk alike are merged.
+// How externals lie in the result: neighboring dimensions that all walk alike are merged.
 class EwWalk {
  public:
   static constexpr int kMostOperands = EwProgram::kMostInputs + EwProgram::kMostInstructions;

@@ -190,7 +190,7 @@ using QuantizedTypes = Types<float, double>;
 Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
                              const ChannelShape& shape, const void* x, const void* low,
                              const void* high, void* y) {
-  return WithType<QuantizedTypes>(dtype, "quantisation", [&]<class T>() {
+  return WithType<QuantizedTypes>(dtype, "quantization", [&]<class T>() {
     return QuantizeChannels(work, spec, shape, static_cast<const T*>(x), static_cast<const T*>(low),
                             static_cast<const T*>(high), static_cast<T*>(y));
   });
@@ -198,7 +198,7 @@ Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
 
 Status PassInside(Work& work, DType dtype, const ChannelShape& shape, const void* dy, const void* x,
                   const void* low, const void* high, void* dx) {
-  return WithType<QuantizedTypes>(dtype, "quantisation", [&]<class T>() {
+  return WithType<QuantizedTypes>(dtype, "quantization", [&]<class T>() {
     return PassChannels(work, shape, static_cast<const T*>(dy), static_cast<const T*>(x),
                         static_cast<const T*>(low), static_cast<const T*>(high),
                         static_cast<T*>(dx));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real numbers put on the grid of an integer type and back: what quantisation does to a model.
+// Real numbers put on the grid of an integer type and back: what quantization does to a model.
 //
 //   const FakeQuantGrid grid(-6, 6, 8, false);   // a grid with 0 on it
 //   FakeQuant(work, &grid, n, 1, x, y);          // y on the grid, inside its range
@@ -32,7 +32,7 @@ Status FakeQuant(Work& work, const FakeQuantGrid* grids, int64_t rows, int64_t c
 Status FakeQuantGrad(Work& work, const FakeQuantGrid* grids, int64_t rows, int64_t channels,
                      const float* dy, const float* x, float* dx, float* to_low, float* to_high);
 
-// How QuantizeAndDequantize rounds: to even, or up, when two neighbours are equally near.
+// How QuantizeAndDequantize rounds: to even, or up, when two neighbors are equally near.
 struct QuantizeSpec {
   int bits = 8;
   bool is_signed = true;

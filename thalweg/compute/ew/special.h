@@ -27,7 +27,7 @@ enum class SpecialBinary : uint8_t { kIgamma, kIgammaGradA, kIgammac, kPolygamma
 Status RunSpecial(Work& work, SpecialUnary op, DType dtype, int64_t n, const void* x, void* y);
 Status RunSpecial(Work& work, SpecialBinary op, DType dtype, const Broadcast& broadcast,
                   const void* a, const void* b, void* out);
-// The regularised incomplete beta function of operands (a, b, x).
+// The regularized incomplete beta function of operands (a, b, x).
 Status RunBetainc(Work& work, DType dtype, const Broadcast& broadcast, const void* a, const void* b,
                   const void* x, void* out);
 // The float or double next to a in the direction of b.

@@ -16,14 +16,14 @@ int64_t PixelAt(float share, int64_t size) {
 }
 
 template <class T>
-void Draw(const DrawShape& s, const float* box, const float* colour, T* image) {
+void Draw(const DrawShape& s, const float* box, const float* color, T* image) {
   const int64_t top = PixelAt(box[0], s.rows), left = PixelAt(box[1], s.columns);
   const int64_t bottom = PixelAt(box[2], s.rows), right = PixelAt(box[3], s.columns);
   if (top > bottom || left > right) return;
   if (top >= s.rows || bottom < 0 || left >= s.columns || right < 0) return;
   const auto paint = [&](int64_t row, int64_t column) {
     for (int64_t c = 0; c < s.channels; ++c) {
-      image[(row * s.columns + column) * s.channels + c] = T(colour[c]);
+      image[(row * s.columns + column) * s.channels + c] = T(color[c]);
     }
   };
   const int64_t last_row = std::min(bottom, s.rows - 1);
@@ -43,12 +43,12 @@ void Draw(const DrawShape& s, const float* box, const float* colour, T* image) {
 }  // namespace
 
 Status DrawBoxes(Work& work, DType dtype, const DrawShape& s, const float* boxes,
-                 const float* colours, void* pixels) {
+                 const float* colors, void* pixels) {
   return WithType<FloatTypes>(dtype, "drawing boxes", [&]<class T>() {
     return ForShards(work, s.batch, [&](int64_t image) {
       T* const to = static_cast<T*>(pixels) + image * s.rows * s.columns * s.channels;
       for (int64_t b = 0; b < s.boxes; ++b) {
-        Draw(s, boxes + (image * s.boxes + b) * 4, colours + b % s.colours * s.colour_channels, to);
+        Draw(s, boxes + (image * s.boxes + b) * 4, colors + b % s.colors * s.color_channels, to);
       }
       return true;
     });

@@ -5,7 +5,7 @@
 //                   .crop_rows = 7, .crop_columns = 7};
 //   RETURN_IF_ERROR(CropAndResize(work, DType::kUint8, shape, image, boxes, box_image, crops));
 //
-// A box is top, left, bottom, right; 0 and 1 are the centres of the first and last pixel. Outside
+// A box is top, left, bottom, right; 0 and 1 are the centers of the first and last pixel. Outside
 // of the image the crop is `outside` and the gradient nothing. The caller has checked the indices
 // of images. Types: real numbers; gradients for images float, double, half. Others are
 // Unimplemented.

@@ -26,7 +26,7 @@ float ScaleOf(int64_t in, int64_t out, bool align_corners) {
 }
 
 // Divides the weights of the last element by their sum.
-void Normalise(Taps& taps) {
+void Normalize(Taps& taps) {
   float sum = 0;
   const auto begin = static_cast<size_t>(taps.first.back());
   for (size_t k = begin; k < taps.weight.size(); ++k) sum += taps.weight[k];
@@ -187,7 +187,7 @@ Result<Taps> CubicTaps(int64_t in, int64_t out, bool align_corners, bool half_pi
       const int64_t inside = std::clamp<int64_t>(from, 0, in - 1);
       if (!half_pixel_centers || inside == from) Add(taps, inside, weight);
     }
-    if (half_pixel_centers) Normalise(taps);
+    if (half_pixel_centers) Normalize(taps);
     Close(taps);
   }
   return taps;
@@ -208,18 +208,18 @@ Result<Taps> KernelTaps(int64_t in, int64_t out, const Placement& placement) {
   taps.in = in;
   const auto most = static_cast<float>(in - 1);
   for (int64_t i = 0; i < out; ++i) {
-    const float centre = (static_cast<float>(i) + 0.5f) * inverse - inverse * placement.translation;
-    if (centre >= 0 && centre <= static_cast<float>(in)) {
+    const float center = (static_cast<float>(i) + 0.5f) * inverse - inverse * placement.translation;
+    if (center >= 0 && center <= static_cast<float>(in)) {
       const float reach = curve->radius * wide;
       const auto begin =
-          static_cast<int64_t>(std::clamp(std::ceil(centre - reach - 0.5f), 0.0f, most));
+          static_cast<int64_t>(std::clamp(std::ceil(center - reach - 0.5f), 0.0f, most));
       const auto end =
-          static_cast<int64_t>(std::clamp(std::floor(centre + reach - 0.5f), 0.0f, most));
+          static_cast<int64_t>(std::clamp(std::floor(center + reach - 0.5f), 0.0f, most));
       for (int64_t k = begin; k <= end; ++k) {
-        const float distance = static_cast<float>(k) + 0.5f - centre;
+        const float distance = static_cast<float>(k) + 0.5f - center;
         Add(taps, k, curve->at(std::abs(distance / wide)));
       }
-      Normalise(taps);
+      Normalize(taps);
     }
     Close(taps);
   }

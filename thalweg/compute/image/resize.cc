@@ -22,7 +22,7 @@ struct Axis {
     return align_corners && out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
                                     : static_cast<float>(in) / static_cast<float>(out);
   }
-  // Two neighbours and the weight of the second one.
+  // Two neighbors and the weight of the second one.
   struct Between {
     int64_t low, high;
     float weight;

@@ -17,7 +17,7 @@ namespace thalweg::compute {
 
 struct ResizeShape {
   int64_t batch = 1, rows = 1, columns = 1, out_rows = 1, out_columns = 1, channels = 1;
-  bool align_corners = false;       // the centres of the corner pixels stay where they are
+  bool align_corners = false;       // the centers of the corner pixels stay where they are
   bool half_pixel_centers = false;  // pixel i reaches from i to i + 1, else from i - 1/2
 };
 

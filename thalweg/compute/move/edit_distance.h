@@ -5,7 +5,7 @@
 //   // sequence k of a: the elements a[order_a[i]] for i in [begin_a[k], begin_a[k + 1])
 //   EditDistances(work, dtype, {a, order_a, begin_a}, {b, order_b, begin_b}, pairs, distances);
 //
-// Element types: all plain ones but quantised, and string; others are Unimplemented. Time: the
+// Element types: all plain ones but quantized, and string; others are Unimplemented. Time: the
 // product of the two lengths, one thread a pair.
 #pragma once
 

@@ -22,8 +22,8 @@ struct Loop {
   int rank() const { return dims.size(); }
 };
 
-// Without dimensions of size 1; neighbours that run on without a step become one.
-Loop Normalise(std::span<const int64_t> dims, const Dims& from, const Dims& to) {
+// Without dimensions of size 1; neighbors that run on without a step become one.
+Loop Normalize(std::span<const int64_t> dims, const Dims& from, const Dims& to) {
   Loop loop;
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
     if (dims[i] == 1) continue;
@@ -184,7 +184,7 @@ Dims ContiguousStrides(std::span<const int64_t> dims) {
 Status CopyStrided(Work& work, DType dtype, std::span<const int64_t> dims,
                    const StridedSource& from, const StridedTarget& to) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return OkStatus();
-  Loop loop = Normalise(dims, from.strides, to.strides);
+  Loop loop = Normalize(dims, from.strides, to.strides);
   const bool tiles = ArrangeTiles(loop);
   return WithElement(dtype, [&]<class E>() {
     const E* source = static_cast<const E*>(from.data) + from.offset;

@@ -24,7 +24,7 @@ Status ForFloat(DType dtype, F&& f) {
     case DType::kBfloat16:
       return f.template operator()<Bfloat16>();
     default:
-      return Unimplemented("batch normalisation of elements of type ", dtype);
+      return Unimplemented("batch normalization of elements of type ", dtype);
   }
 }
 
@@ -81,8 +81,8 @@ struct SumSquares {
                                          const float* __restrict mean, float* __restrict squares) {
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < channels; ++c) {
-        const float centred = Load(x[r * channels + c]) - mean[c];
-        squares[c] += centred * centred;
+        const float centered = Load(x[r * channels + c]) - mean[c];
+        squares[c] += centered * centered;
       }
     }
   }
@@ -123,8 +123,8 @@ void AddRun(const T* x, int64_t size, Moments& moments) {
     const float mean =
         SumLanes(n, [&](int64_t i) { return Load(from[i]); }) / static_cast<float>(n);
     const float squares = SumLanes(n, [&](int64_t i) {
-      const float centred = Load(from[i]) - mean;
-      return centred * centred;
+      const float centered = Load(from[i]) - mean;
+      return centered * centered;
     });
     moments.Merge(static_cast<double>(n), mean, squares);
   }
@@ -315,16 +315,16 @@ struct Scale {
   }
 };
 
-// What Centre has one of for each channel.
-struct CentreTerms {
+// What Center has one of for each channel.
+struct CenterTerms {
   const float *mean, *factor, *term, *slope, *relu_factor, *relu_term;
 };
 
 template <class T, bool kRelu>
-struct Centre {
+struct Center {
   [[gnu::always_inline]] static void Run(int64_t first, int64_t rows, int64_t channels,
                                          int64_t channel, const T* dy, const T* x,
-                                         CentreTerms terms, T* __restrict dx) {
+                                         CenterTerms terms, T* __restrict dx) {
     const auto [mean, factor, term, slope, relu_factor, relu_term] = terms;
     const auto at = [&](int64_t i, float m, float f, float t, float s, float rf, float rt)
         __attribute__((always_inline)) {
@@ -383,19 +383,19 @@ Status ChannelGradSums(Work& work, DType dtype, const ChannelShape& s, const voi
   });
 }
 
-Status CentredGrad(Work& work, DType dtype, const ChannelShape& s, const void* dy, const void* x,
-                   const float* mean, const float* factor, const float* term, const float* slope,
-                   void* dx, const ScaledRelu& relu) {
+Status CenteredGrad(Work& work, DType dtype, const ChannelShape& s, const void* dy, const void* x,
+                    const float* mean, const float* factor, const float* term, const float* slope,
+                    void* dx, const ScaledRelu& relu) {
   return ForFloat(dtype, [&]<class T> {
     const T* grad = static_cast<const T*>(dy);
     const T* in = static_cast<const T*>(x);
     T* out = static_cast<T*>(dx);
     if (relu.factor != nullptr) {
-      return ForElements<Centre<T, true>>(
-          work, s, grad, in, CentreTerms{mean, factor, term, slope, relu.factor, relu.term}, out);
+      return ForElements<Center<T, true>>(
+          work, s, grad, in, CenterTerms{mean, factor, term, slope, relu.factor, relu.term}, out);
     }
-    return ForElements<Centre<T, false>>(work, s, grad, in,
-                                         CentreTerms{mean, factor, term, slope, mean, mean}, out);
+    return ForElements<Center<T, false>>(work, s, grad, in,
+                                         CenterTerms{mean, factor, term, slope, mean, mean}, out);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation: moments per channel, normalising, and the sums and values of the gradient.
+// Batch normalization: moments per channel, normalizing, and the sums and values of the gradient.
 // Element (o, c, i) of a tensor lies at (o * channels + c) * inner + i: NHWC is inner = 1.
 //
 //   ChannelMoments(work, dtype, shape, x, mean, variance);   // variance over n, not n - 1
@@ -43,8 +43,8 @@ Status ChannelGradSums(Work& work, DType dtype, const ChannelShape& shape, const
                        const void* x, const float* mean, double* sum, double* dot,
                        const ScaledRelu& relu = {});
 // dx = factor[c] * (dy - term[c] - (x - mean[c]) * slope[c]).
-Status CentredGrad(Work& work, DType dtype, const ChannelShape& shape, const void* dy,
-                   const void* x, const float* mean, const float* factor, const float* term,
-                   const float* slope, void* dx, const ScaledRelu& relu = {});
+Status CenteredGrad(Work& work, DType dtype, const ChannelShape& shape, const void* dy,
+                    const void* x, const float* mean, const float* factor, const float* term,
+                    const float* slope, void* dx, const ScaledRelu& relu = {});
 
 }  // namespace thalweg::compute

@@ -97,11 +97,11 @@ TEST(BatchNormTest, ReluAndSideInputGiveTheBitsOfPassesOfTheirOwn) {
                                 &sums[3 * c], {a.data(), b.data()})
                     .ok());
     for (size_t i = 0; i < 2 * c; ++i) ASSERT_EQ(sums[i], sums[2 * c + i]);
-    ASSERT_TRUE(CentredGrad(work, t, s, passed.data(), x.data(), mean.data(), a.data(), b.data(),
-                            mean.data(), dx.data())
+    ASSERT_TRUE(CenteredGrad(work, t, s, passed.data(), x.data(), mean.data(), a.data(), b.data(),
+                             mean.data(), dx.data())
                     .ok());
-    ASSERT_TRUE(CentredGrad(work, t, s, dy.data(), x.data(), mean.data(), a.data(), b.data(),
-                            mean.data(), fused_dx.data(), {a.data(), b.data()})
+    ASSERT_TRUE(CenteredGrad(work, t, s, dy.data(), x.data(), mean.data(), a.data(), b.data(),
+                             mean.data(), fused_dx.data(), {a.data(), b.data()})
                     .ok());
     EXPECT_EQ(dx, fused_dx);
   }

@@ -44,8 +44,8 @@ Status NormAs(Work& work, const GlobalNormInputs& in, const T* beta, T* y) {
     for (; row < end; ++row) {
       for (int64_t c = 0; c < in.channels; ++c) {
         const int64_t i = row * in.channels + c;
-        const auto centred = ValueOf(t.x[i]) - ValueOf(t.mean[c]);
-        y[i] = T(centred * factor[c] + ValueOf(beta[c]));
+        const auto centered = ValueOf(t.x[i]) - ValueOf(t.mean[c]);
+        y[i] = T(centered * factor[c] + ValueOf(beta[c]));
       }
     }
   });
@@ -90,14 +90,14 @@ Status GradAs(Work& work, const GlobalNormInputs& in, const T* dy, const GlobalN
 }  // namespace
 
 Status GlobalNorm(Work& work, DType dtype, const GlobalNormInputs& in, const void* beta, void* y) {
-  return WithType<NormTypes>(dtype, "normalisation", [&]<class T>() {
+  return WithType<NormTypes>(dtype, "normalization", [&]<class T>() {
     return NormAs(work, in, static_cast<const T*>(beta), static_cast<T*>(y));
   });
 }
 
 Status GlobalNormGrad(Work& work, DType dtype, const GlobalNormInputs& in, const void* dy,
                       const GlobalNormGrads& out) {
-  return WithType<NormTypes>(dtype, "normalisation", [&]<class T>() {
+  return WithType<NormTypes>(dtype, "normalization", [&]<class T>() {
     return GradAs(work, in, static_cast<const T*>(dy), out);
   });
 }

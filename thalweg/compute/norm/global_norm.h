@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalisation with given moments, and its gradients by everything:
+// Normalization with given moments, and its gradients by everything:
 //
 //   y = (x - mean) / sqrt(variance + epsilon) * gamma + beta      (gamma null: 1)
 //

@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t kGrain = 8192;  // elements of a shard
 
-// Calls f(first, last) for each channel: its neighbours, clipped.
+// Calls f(first, last) for each channel: its neighbors, clipped.
 template <class F>
-void ForNeighbours(int64_t channels, int64_t radius, const F& f) {
+void ForNeighbors(int64_t channels, int64_t radius, const F& f) {
   const int64_t r = std::min(radius, channels);
   for (int64_t c = 0; c < channels; ++c) {
     f(c, std::max<int64_t>(0, c - r), std::min(channels, c + r + 1));
@@ -20,7 +20,7 @@ void ForNeighbours(int64_t channels, int64_t radius, const F& f) {
 
 template <class T>
 void Norms(int64_t channels, const LrnOptions& o, const T* x, float* norm) {
-  ForNeighbours(channels, o.radius, [&](int64_t c, int64_t first, int64_t last) {
+  ForNeighbors(channels, o.radius, [&](int64_t c, int64_t first, int64_t last) {
     float sum = 0;
     for (int64_t k = first; k < last; ++k) {
       const auto value = static_cast<float>(x[k]);
@@ -72,7 +72,7 @@ Status LrnGradAs(Work& work, int64_t rows, int64_t channels, const LrnOptions& o
     for (int64_t c = 0; c < channels; ++c) {
       ratio[c] = static_cast<float>(dy[base + c]) * static_cast<float>(y[base + c]) / norm[c];
     }
-    ForNeighbours(channels, o.radius, [&](int64_t c, int64_t first, int64_t last) {
+    ForNeighbors(channels, o.radius, [&](int64_t c, int64_t first, int64_t last) {
       float sum = 0;
       for (int64_t k = first; k < last; ++k) sum += ratio[k];
       const float own = static_cast<float>(dy[base + c]) * Power(norm[c], o.beta);
@@ -82,7 +82,7 @@ Status LrnGradAs(Work& work, int64_t rows, int64_t channels, const LrnOptions& o
 }
 
 Status Missing(DType dtype) {
-  return Unimplemented("local response normalisation of elements of type ", dtype);
+  return Unimplemented("local response normalization of elements of type ", dtype);
 }
 
 }  // namespace

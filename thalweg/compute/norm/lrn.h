@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local response normalisation over the last dimension, and its gradient.
+// Local response normalization over the last dimension, and its gradient.
 //
 //   y[c] = x[c] / n[c]^beta,   n[c] = bias + alpha * sum of x[k]^2 over |k - c| <= radius
 //

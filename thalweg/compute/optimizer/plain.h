@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer updates element by element, for the rules and types that the vectorised loops of
+// Optimizer updates element by element, for the rules and types that the vectorized loops of
 // optimizer.h do not have: complex numbers, slots that stay as they are, rare rules.
 //
 //   PlainUpdate update{.rule = PlainRule::kAddSign, .var = var, .slots = {m}, .grad = grad};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grey-scale dilation: the largest of input + filter over each window, channel by channel, and its
+// Gray-scale dilation: the largest of input + filter over each window, channel by channel, and its
 // gradients, which go to the first largest place of each window in row-major order.
 //
 //   Dilation2DShape shape{.batch = 8, .rows = rows, .columns = columns, .channels = 3};

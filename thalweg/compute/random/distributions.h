@@ -57,7 +57,7 @@ template <class T>
 bool DrawTruncatedNormals(Philox& stream, const TruncatedNormalRow& row, int64_t n, T* out);
 
 // d sample / d alpha of a gamma distributed sample at a fixed probability (implicit
-// reparametrisation; Figurnov and others 2018).
+// reparametrization; Figurnov and others 2018).
 double GammaSampleDerivative(double alpha, double sample);
 
 }  // namespace thalweg::compute

@@ -52,7 +52,7 @@ Status NearestCenters(Work& work, const NearestShape& s, const float* points, co
         found[c] = {SquaredDistance(points + i * s.dims, centers + c * s.dims, s.dims), c};
       }
       if (!PartialSort(work, found.get(), found.get() + s.k, found.get() + s.centers).ok()) {
-        return true;  // canceled, as ForShards will say
+        return true;  // cancelled, as ForShards will say
       }
       for (int64_t j = 0; j < s.k; ++j) {
         which[i * s.k + j] = found[j].center;

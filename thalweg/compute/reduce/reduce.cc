@@ -240,7 +240,7 @@ Status ReduceRows(Work& work, const Kernels<T>& k, int64_t outer, int64_t size,
     Scratch<T> buffer(work, std::min(kPiece, count));
     return buffer && ReduceMadeRow(work, k, in, begin, count, buffer.get(), &partial[i]);
   }));
-  // Pairs of neighbours, then pairs of pairs.
+  // Pairs of neighbors, then pairs of pairs.
   uint32_t flags = 0;
   for (int64_t i = 0; i < outer; ++i) {
     T* p = partial.get() + i * chunks;

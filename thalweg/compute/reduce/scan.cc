@@ -15,7 +15,7 @@ constexpr int64_t kGrain = 16384;  // elements of a shard
 template <class T>
 auto Widen(T value) {
   if constexpr (std::is_integral_v<T>) {
-    // Unsigned and not narrower than int: wraps without undefined behaviour.
+    // Unsigned and not narrower than int: wraps without undefined behavior.
     using W = std::conditional_t<sizeof(T) < 8, uint32_t, uint64_t>;
     return static_cast<W>(value);
   } else {

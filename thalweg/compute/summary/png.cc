@@ -65,7 +65,7 @@ std::string Stored(std::string_view data) {
 }  // namespace
 
 Result<std::string> EncodePng(const PngSize& size, std::span<const uint8_t> pixels) {
-  const char colour = size.channels == 1 ? 0 : size.channels == 3 ? 2 : 6;
+  const char color = size.channels == 1 ? 0 : size.channels == 3 ? 2 : 6;
   if (size.channels != 1 && size.channels != 3 && size.channels != 4) {
     return InvalidArgument("PNG images have 1, 3 or 4 channels, got ", size.channels);
   }
@@ -86,7 +86,7 @@ Result<std::string> EncodePng(const PngSize& size, std::span<const uint8_t> pixe
   std::string header;
   AppendBig(header, static_cast<uint32_t>(size.width));
   AppendBig(header, static_cast<uint32_t>(size.height));
-  header.append({8, colour, 0, 0, 0});
+  header.append({8, color, 0, 0, 0});
   std::string out = "\x89PNG\r\n\x1a\n";
   AppendChunk(out, "IHDR", header);
   AppendChunk(out, "IDAT", Stored(rows));

@@ -6,7 +6,7 @@
 //
 // The pixels are stored, not compressed: the file is as large as they are. Any reader of PNG takes
 // it.
-// Errors: InvalidArgument for an image without pixels, of other than 1 (grey), 3 (RGB) or 4 (RGBA)
+// Errors: InvalidArgument for an image without pixels, of other than 1 (gray), 3 (RGB) or 4 (RGBA)
 // channels, or of more than 1 GiB.
 // Threads: any.
 #pragma once

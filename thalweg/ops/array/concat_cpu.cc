@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "thalweg/compute/move/strided_copy.h"
-#include "thalweg/compute/quantised/levels.h"
+#include "thalweg/compute/quantized/levels.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/integers.h"
@@ -64,7 +64,7 @@ Status JoinParts(Context& ctx, const Parts& parts, int axis, const Shape& shape)
 Status ConcatValues(Context& ctx, int axis_input, int begin, int end) {
   if (begin == end) return InvalidArgument("Concat needs at least one value");
   ASSIGN_OR_RETURN(const int64_t given, LegacyIntScalar(ctx.input(axis_input), "axis"));
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, ctx.input(begin).rank(), "axis"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, ctx.input(begin).rank(), "axis"));
   if (end - begin == 1) {
     ctx.set_output(0, ctx.input(begin));
     return OkStatus();
@@ -82,7 +82,7 @@ Status QuantizedConcat(Context& ctx) {
   const int begin = kAxisFirst ? 1 : 0, ranges = n + 1;
   if (n < 1) return InvalidArgument("Concat needs at least one value");
   ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(kAxisFirst ? 0 : n), "axis"));
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, ctx.input(begin).rank(), "axis"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, ctx.input(begin).rank(), "axis"));
   ASSIGN_OR_RETURN(const Shape shape, JoinedShape(ctx, begin, begin + n, axis));
   for (int i = ranges; i < ctx.num_inputs(); ++i) {
     if (ctx.input(i).num_elements() == 1) continue;
@@ -131,7 +131,7 @@ Status ConcatOffset(Context& ctx) {
   ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(0), "concat_dim"));
   ASSIGN_OR_RETURN(const Dims first, IntVector(ctx.input(1), "shape"));
   const int rank = first.size();
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, rank, "concat_dim"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, rank, "concat_dim"));
   int64_t offset = 0;
   for (int i = 1; i < ctx.num_inputs(); ++i) {
     ASSIGN_OR_RETURN(const Dims shape, IntVector(ctx.input(i), "shape"));

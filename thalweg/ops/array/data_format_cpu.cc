@@ -51,7 +51,7 @@ class DataFormatDimMapCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), x.shape()));
     for (int64_t i = 0; i < x.num_elements(); ++i) {
-      ASSIGN_OR_RETURN(const int from, NormaliseAxis(IntAt(x, i), to_.size(), "x"));
+      ASSIGN_OR_RETURN(const int from, NormalizeAxis(IntAt(x, i), to_.size(), "x"));
       if (x.dtype() == DType::kInt32) {
         out->mutable_data<int32_t>()[i] = static_cast<int32_t>(to_[from]);
       } else {

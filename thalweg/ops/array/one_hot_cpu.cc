@@ -30,7 +30,7 @@ class OneHotCpu : public Kernel {
                              " and ", off.shape());
     }
     const Shape from = indices.shape();
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(axis_, from.rank() + 1, "axis"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_, from.rank() + 1, "axis"));
     Dims dims = from.dims();
     dims.insert(axis, depth);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));

@@ -12,7 +12,7 @@ Status OneHotShape(ShapeContext& c) {
   if (axis < -1) return InvalidArgument("axis must be >= -1, got ", axis);
   const PartialShape& indices = c.input(0);
   if (!indices.known_rank()) return OkStatus();
-  ASSIGN_OR_RETURN(const int at, NormaliseAxis(axis, indices.rank() + 1, "axis"));
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, indices.rank() + 1, "axis"));
   const Tensor depth = c.InputValue(1);
   int64_t size = PartialShape::kUnknownDim;
   if (!depth.empty()) {

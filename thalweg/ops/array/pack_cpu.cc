@@ -38,7 +38,7 @@ class PackCpu : public Kernel {
     const int64_t n = ctx.num_inputs();
     if (n == 0) return InvalidArgument("Pack needs at least one input");
     ASSIGN_OR_RETURN(const Shape part, CommonShape(ctx));
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(axis_, part.rank() + 1, "axis"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_, part.rank() + 1, "axis"));
     Dims dims = part.dims();
     dims.insert(axis, n);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
@@ -85,7 +85,7 @@ class UnpackCpu : public Kernel {
     const Tensor& value = ctx.input(0);
     const Shape whole = value.shape();
     const int64_t n = ctx.num_outputs();
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(axis_, whole.rank(), "axis"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_, whole.rank(), "axis"));
     if (whole.dim(axis) != n) {
       return InvalidArgument("Dimension ", axis, " of the input has size ", whole.dim(axis),
                              ", but attribute num is ", n);

@@ -19,7 +19,7 @@ Status PackShape(ShapeContext& c) {
     merged = *std::move(next);
   }
   if (!merged.known_rank()) return OkStatus();
-  ASSIGN_OR_RETURN(const int at, NormaliseAxis(axis, merged.rank() + 1, "axis"));
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, merged.rank() + 1, "axis"));
   Dims dims = merged.dims();
   dims.insert(at, c.num_inputs());
   ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));
@@ -41,7 +41,7 @@ Status UnpackShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t axis, c.Attr<int64_t>("axis"));
   const PartialShape& value = c.input(0);
   if (!value.known_rank()) return OkStatus();
-  ASSIGN_OR_RETURN(const int at, NormaliseAxis(axis, value.rank(), "axis"));
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, value.rank(), "axis"));
   if (value.dim(at) >= 0 && value.dim(at) != c.num_outputs()) {
     return InvalidArgument("Dimension ", at, " of the input has size ", value.dim(at),
                            ", but attribute num is ", c.num_outputs());

@@ -23,7 +23,7 @@ double Quantized(const Spec& spec, double x, double low, double high) {
   return rounded * step;
 }
 
-// Elements of channel c (of `channels`, the last dimension) are quantised together.
+// Elements of channel c (of `channels`, the last dimension) are quantized together.
 auto Reference(const Spec& spec, int64_t channels) {
   return [=](RefCall<double>& r) {
     r.out = {r.in[0]};

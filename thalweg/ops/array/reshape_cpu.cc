@@ -76,7 +76,7 @@ Status ExpandDims(Context& ctx) {
     return InvalidArgument("dim must be a scalar, got shape ", dim.shape());
   }
   Dims dims = ctx.input(0).shape().dims();
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(dim, 0), dims.size() + 1, "dim"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(dim, 0), dims.size() + 1, "dim"));
   dims.insert(axis, 1);
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   return Output(ctx, shape);
@@ -94,7 +94,7 @@ class SqueezeCpu : public Kernel {
     const Shape shape = ctx.input(0).shape();
     Dims kept = shape.dims();
     for (int64_t dim : squeeze_) {
-      ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dim, shape.rank(), "squeeze_dims"));
+      ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dim, shape.rank(), "squeeze_dims"));
       if (shape.dim(axis) != 1) {
         return InvalidArgument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ",
                                shape.dim(axis));

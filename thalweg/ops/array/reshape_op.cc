@@ -77,7 +77,7 @@ Status ExpandDimsShape(ShapeContext& c) {
   if (dim.num_elements() != 1) {
     return InvalidArgument("dim must be a scalar, got shape ", dim.shape());
   }
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(dim, 0), input.rank() + 1, "dim"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(dim, 0), input.rank() + 1, "dim"));
   Dims dims = input.dims();
   dims.insert(axis, 1);
   ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));
@@ -92,7 +92,7 @@ Status SqueezeShape(ShapeContext& c) {
   if (!input.known_rank()) return OkStatus();
   std::vector<bool> drop(static_cast<size_t>(input.rank()), squeeze.empty());
   for (int64_t dim : squeeze) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dim, input.rank(), "squeeze_dims"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dim, input.rank(), "squeeze_dims"));
     if (input.dim(axis) > 1 || input.dim(axis) == 0) {
       return InvalidArgument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ",
                              input.dim(axis));

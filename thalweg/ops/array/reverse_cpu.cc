@@ -54,7 +54,7 @@ Status ReverseV2(Context& ctx) {
   ASSIGN_OR_RETURN(const Dims axes, IntVector(ctx.input(1), "axis"));
   Dims turn = NoDims(rank);
   for (int64_t given : axes) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, rank, "axis"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, rank, "axis"));
     if (turn[axis] != 0) return InvalidArgument("axis ", axis, " specified more than once.");
     turn[axis] = 1;
   }
@@ -78,8 +78,8 @@ class ReverseSequenceCpu : public Kernel {
     for (const auto& [name, given] : {std::pair{"seq_dim", seq_dim_}, {"batch_dim", batch_dim_}}) {
       if (given < 0) return InvalidArgument(name, " must not be negative, got ", given);
     }
-    ASSIGN_OR_RETURN(const int seq, NormaliseAxis(seq_dim_, shape.rank(), "seq_dim"));
-    ASSIGN_OR_RETURN(const int batch, NormaliseAxis(batch_dim_, shape.rank(), "batch_dim"));
+    ASSIGN_OR_RETURN(const int seq, NormalizeAxis(seq_dim_, shape.rank(), "seq_dim"));
+    ASSIGN_OR_RETURN(const int batch, NormalizeAxis(batch_dim_, shape.rank(), "batch_dim"));
     if (seq == batch) return InvalidArgument("batch_dim == seq_dim: both are ", seq);
     if (lengths.rank() != 1 || lengths.num_elements() != shape.dim(batch)) {
       return InvalidArgument("seq_lengths must be a vector of ", shape.dim(batch),

@@ -24,7 +24,7 @@ Status ReverseV2Shape(ShapeContext& c) {
   const Tensor axes = c.InputValue(1);
   if (!axes.empty() && c.input(0).known_rank()) {
     for (int64_t i = 0; i < axes.num_elements(); ++i) {
-      RETURN_IF_ERROR(NormaliseAxis(IntAt(axes, i), c.input(0).rank(), "axis").status());
+      RETURN_IF_ERROR(NormalizeAxis(IntAt(axes, i), c.input(0).rank(), "axis").status());
     }
   }
   return UnchangedShape(c);
@@ -42,8 +42,8 @@ Status ReverseSequenceShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t batch, c.Attr<int64_t>("batch_dim"));
   const PartialShape& x = c.input(0);
   if (x.known_rank()) {
-    ASSIGN_OR_RETURN(const int seq_dim, NormaliseAxis(seq, x.rank(), "seq_dim"));
-    ASSIGN_OR_RETURN(const int batch_dim, NormaliseAxis(batch, x.rank(), "batch_dim"));
+    ASSIGN_OR_RETURN(const int seq_dim, NormalizeAxis(seq, x.rank(), "seq_dim"));
+    ASSIGN_OR_RETURN(const int batch_dim, NormalizeAxis(batch, x.rank(), "batch_dim"));
     if (seq_dim == batch_dim) return InvalidArgument("batch_dim == seq_dim: both are ", seq_dim);
     RETURN_IF_ERROR(
         MergeDims(x.dim(batch_dim), c.input(1).known_rank() ? c.input(1).dim(0) : -1).status());

@@ -27,7 +27,7 @@ Status Roll(Context& ctx) {
   Dims shifts;
   shifts.resize(shape.rank(), 0);
   for (int64_t i = 0; i < shift.num_elements(); ++i) {
-    ASSIGN_OR_RETURN(const int d, NormaliseAxis(IntAt(axis, i), shape.rank(), "axis"));
+    ASSIGN_OR_RETURN(const int d, NormalizeAxis(IntAt(axis, i), shape.rank(), "axis"));
     const int64_t size = shape.dim(d);
     if (size == 0) continue;
     const int64_t step = IntAt(shift, i) % size;

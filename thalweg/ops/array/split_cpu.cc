@@ -46,7 +46,7 @@ Status Split(Context& ctx) {
   const Tensor& value = ctx.input(1);
   const int64_t parts = ctx.num_outputs();
   ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(0), "split_dim"));
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, value.rank(), "split_dim"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, value.rank(), "split_dim"));
   const int64_t size = value.dim(axis);
   if (parts <= 0 || size % parts != 0) {
     return InvalidArgument("Number of ways to split should evenly divide the split dimension, ",
@@ -60,7 +60,7 @@ Status SplitV(Context& ctx) {
   const Tensor& value = ctx.input(0);
   const Tensor& split = ctx.input(1);
   ASSIGN_OR_RETURN(const int64_t given, LegacyIntScalar(ctx.input(2), "split_dim"));
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, value.rank(), "split_dim"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, value.rank(), "split_dim"));
   if (split.rank() != 1 || split.num_elements() != ctx.num_outputs()) {
     return InvalidArgument("size_splits must be a vector of ", ctx.num_outputs(),
                            " elements, got shape ", split.shape());

@@ -16,7 +16,7 @@ Status SplitShape(ShapeContext& c) {
   if (!value.known_rank()) return OkStatus();
   PartialShape part = PartialShape::OfRank(value.rank());
   if (!split_dim.empty()) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
     part = value;
     if (value.dim(axis) >= 0) {
       if (value.dim(axis) % c.num_outputs() != 0) {
@@ -44,7 +44,7 @@ Status SplitVShape(ShapeContext& c) {
     PartialShape part = PartialShape::OfRank(value.rank());
     if (!split_dim.empty()) {
       ASSIGN_OR_RETURN(const int axis,
-                       NormaliseAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
+                       NormalizeAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
       part = value;
       part.set_dim(axis, PartialShape::kUnknownDim);
       if (!sizes.empty() && sizes.num_elements() == c.num_outputs()) {

@@ -16,7 +16,7 @@ Result<Dims> CheckedPermutation(const Tensor& perm, int rank) {
   }
   bool seen[kMaxRank] = {};
   for (int64_t& dim : std::span(order.data(), static_cast<size_t>(rank))) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dim, rank, "perm"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dim, rank, "perm"));
     if (seen[axis]) return InvalidArgument("perm names dimension ", axis, " twice");
     seen[axis] = true;
     dim = axis;

@@ -23,7 +23,7 @@ Status TransposeShape(ShapeContext& c) {
   if (!perm.empty() && x.known_rank()) {
     std::vector<bool> seen(static_cast<size_t>(rank));
     for (int i = 0; i < rank; ++i) {
-      ASSIGN_OR_RETURN(const int from, NormaliseAxis(IntAt(perm, i), rank, "perm"));
+      ASSIGN_OR_RETURN(const int from, NormalizeAxis(IntAt(perm, i), rank, "perm"));
       if (seen[static_cast<size_t>(from)]) {
         return InvalidArgument("perm names dimension ", from, " twice");
       }

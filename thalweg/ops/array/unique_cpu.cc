@@ -55,7 +55,7 @@ Result<Slices> SlicesAlong(const Tensor& x, const Tensor& axes) {
                            axes.num_elements());
   }
   Slices slices;
-  ASSIGN_OR_RETURN(slices.axis, NormaliseAxis(IntAt(axes, 0), x.rank(), "axis"));
+  ASSIGN_OR_RETURN(slices.axis, NormalizeAxis(IntAt(axes, 0), x.rank(), "axis"));
   for (int i = 0; i < slices.axis; ++i) slices.outer *= x.dim(i);
   slices.n = x.dim(slices.axis);
   for (int i = slices.axis + 1; i < x.rank(); ++i) slices.inner *= x.dim(i);

@@ -32,7 +32,7 @@ Status UniqueV2Shape(ShapeContext& c) {
                            axes.num_elements());
   }
   if (axes.num_elements() == 0) return UniqueShape(c);
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, 0), x.rank(), "axis"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axes, 0), x.rank(), "axis"));
   PartialShape y = x;
   y.set_dim(axis, kUnknown);
   c.set_output(0, std::move(y));

@@ -87,7 +87,7 @@ TEST(CtcTest, BeamSearchDecoder) {
 }
 
 // The sum over all paths, one by one. Labels that the search of `Alignments`
-// gives for a path: neighbours merged, blanks left out.
+// gives for a path: neighbors merged, blanks left out.
 double LossByEnumeration(const Array<double>& logits, int64_t b, int64_t steps,
                          const std::vector<int64_t>& labels) {
   const int64_t classes = logits.shape.dim(2);

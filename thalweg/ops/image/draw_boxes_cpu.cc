@@ -9,16 +9,16 @@ namespace thalweg {
 namespace {
 
 // TensorFlow's: yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia.
-constexpr std::array<std::array<float, 4>, 10> kColours = {{{1, 1, 0, 1},
-                                                            {0, 0, 1, 1},
-                                                            {1, 0, 0, 1},
-                                                            {0, 1, 0, 1},
-                                                            {0.5f, 0, 0.5f, 1},
-                                                            {0.5f, 0.5f, 0, 1},
-                                                            {0.5f, 0, 0, 1},
-                                                            {0, 0, 0.5f, 1},
-                                                            {0, 1, 1, 1},
-                                                            {1, 0, 1, 1}}};
+constexpr std::array<std::array<float, 4>, 10> kColors = {{{1, 1, 0, 1},
+                                                           {0, 0, 1, 1},
+                                                           {1, 0, 0, 1},
+                                                           {0, 1, 0, 1},
+                                                           {0.5f, 0, 0.5f, 1},
+                                                           {0.5f, 0.5f, 0, 1},
+                                                           {0.5f, 0, 0, 1},
+                                                           {0, 0, 0.5f, 1},
+                                                           {0, 1, 1, 1},
+                                                           {1, 0, 1, 1}}};
 
 Status CheckImages(const Tensor& images, const Tensor& boxes) {
   if (images.rank() != 4) {
@@ -45,12 +45,12 @@ Status DrawBoundingBoxes(Context& ctx) {
                            .columns = images.dim(2),
                            .channels = images.dim(3),
                            .boxes = boxes.dim(1),
-                           .colours = kColours.size()};
-  auto table = kColours;
+                           .colors = kColors.size()};
+  auto table = kColors;
   if (shape.channels == 1) {
-    for (auto& colour : table) colour[0] = 1;  // white
+    for (auto& color : table) color[0] = 1;  // white
   }
-  const float* colours = table[0].data();
+  const float* colors = table[0].data();
   if (ctx.num_inputs() > 2) {
     const Tensor& given = ctx.input(2);
     if (given.rank() != 2) {
@@ -61,15 +61,15 @@ Status DrawBoundingBoxes(Context& ctx) {
                              given.shape());
     }
     if (given.dim(0) > 0) {
-      colours = given.data<float>();
-      shape.colours = given.dim(0);
-      shape.colour_channels = given.dim(1);
+      colors = given.data<float>();
+      shape.colors = given.dim(0);
+      shape.color_channels = given.dim(1);
     }
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, images.dtype(), images.shape()));
   if (out->num_elements() == 0) return OkStatus();
   std::memcpy(out->mutable_raw_data(), images.raw_data(), images.bytes());
-  return compute::DrawBoxes(ctx.work(), images.dtype(), shape, boxes.data<float>(), colours,
+  return compute::DrawBoxes(ctx.work(), images.dtype(), shape, boxes.data<float>(), colors,
                             out->mutable_raw_data());
 }
 

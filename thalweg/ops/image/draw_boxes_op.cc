@@ -25,9 +25,9 @@ THALWEG_OP(draw_boxes) {
   registry.Op("DrawBoundingBoxes")
       .Shape(DrawnShape)
       .NotDifferentiable("TensorFlow has no gradient of it either")
-      .Doc("Images with the frames of boxes drawn in ten colours.");
+      .Doc("Images with the frames of boxes drawn in ten colors.");
   registry.Op("DrawBoundingBoxesV2")
       .Shape(DrawnShape)
       .NotDifferentiable("TensorFlow has no gradient of it either")
-      .Doc("Images with the frames of boxes drawn in given colours.");
+      .Doc("Images with the frames of boxes drawn in given colors.");
 }

@@ -26,8 +26,8 @@ void Reference(RefCall<double>& r) {
       const auto row = static_cast<double>(at[1]), column = static_cast<double>(at[2]);
       if (!(side(0) <= row && row <= side(2) && side(1) <= column && column <= side(3))) return;
       if (row != side(0) && row != side(2) && column != side(1) && column != side(3)) return;
-      const double grey_or = y.shape.dim(3) == 1 ? 1 : kTable[b % 10][at[3]];
-      y.At(at) = given ? r.in[2].At({b % r.in[2].shape.dim(0), at[3]}) : grey_or;
+      const double gray_or = y.shape.dim(3) == 1 ? 1 : kTable[b % 10][at[3]];
+      y.At(at) = given ? r.in[2].At({b % r.in[2].shape.dim(0), at[3]}) : gray_or;
     });
   }
   r.out = {y};
@@ -38,7 +38,7 @@ const In kDrawnBoxes =
     In({2, 3, 4}, {0.21,  0.23, 0.83, 0.71, -0.4, 0.3, 1.6, 0.9, 0.3, 0.31, 0.93, 1.5,
                    -0.55, -0.4, 0.57, 0.53, 0.9,  0.1, 0.2, 0.4, 1.3, 0.2,  1.7,  0.5});
 
-TEST(DrawBoxesTest, TableOfColours) {
+TEST(DrawBoxesTest, TableOfColors) {
   OpCase("DrawBoundingBoxes")
       .Reference(Reference)
       .NoGradient("there is none")
@@ -53,7 +53,7 @@ TEST(DrawBoxesTest, TableOfColours) {
       .Run();
 }
 
-TEST(DrawBoxesTest, GivenColours) {
+TEST(DrawBoxesTest, GivenColors) {
   OpCase("DrawBoundingBoxesV2")
       .Reference(Reference)
       .NoGradient("there is none")
@@ -66,7 +66,7 @@ TEST(DrawBoxesTest, GivenColours) {
 }
 
 TEST(DrawBoxesTest, ElevenBoxesAndNoNumbers) {
-  // The eleventh box has the first colour again; a side that is no number is not drawn.
+  // The eleventh box has the first color again; a side that is no number is not drawn.
   std::vector<float> boxes;
   for (int i = 0; i < 11; ++i) {
     const float share = (static_cast<float>(i) + 0.1f) / 10;

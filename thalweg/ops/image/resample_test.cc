@@ -208,11 +208,11 @@ Weights TriangleWeights(const RefCall<double>& r, int64_t in, int64_t out, int a
   const double wide = r.Attr<bool>("antialias") ? std::max(1.0, 1 / scale) : 1.0;
   Weights w = Empty(in, out);
   for (int64_t i = 0; i < out; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5 - shift) / scale;
-    if (centre < 0 || centre > static_cast<double>(in)) continue;
+    const double center = (static_cast<double>(i) + 0.5 - shift) / scale;
+    if (center < 0 || center > static_cast<double>(in)) continue;
     double sum = 0;
     for (int64_t k = 0; k < in; ++k) {
-      const double at = std::abs(static_cast<double>(k) + 0.5 - centre) / wide;
+      const double at = std::abs(static_cast<double>(k) + 0.5 - center) / wide;
       sum += w[static_cast<size_t>(i)][static_cast<size_t>(k)] = std::max(0.0, 1 - at);
     }
     for (double& weight : w[static_cast<size_t>(i)]) weight /= sum;

@@ -50,7 +50,7 @@ class ResizeKernel : public Kernel {
   ResizeShape options_;
 };
 
-// Forward, and nearest-neighbour gradients, whose output is of the size of an input.
+// Forward, and nearest-neighbor gradients, whose output is of the size of an input.
 template <bool kBilinear, bool kGrad>
 class ResizeToSize : public ResizeKernel {
   Status Compute(Context& ctx) override {

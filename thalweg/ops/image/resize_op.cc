@@ -7,7 +7,7 @@
 namespace thalweg {
 namespace {
 
-Status CheckCentres(ShapeContext& c) {
+Status CheckCenters(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool align, c.Attr<bool>("align_corners"));
   ASSIGN_OR_RETURN(const bool half, c.Attr<bool>("half_pixel_centers"));
   if (!align || !half) return OkStatus();
@@ -16,7 +16,7 @@ Status CheckCentres(ShapeContext& c) {
 
 // [batch, size[0], size[1], channels].
 Status ResizedShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckCentres(c));
+  RETURN_IF_ERROR(CheckCenters(c));
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape given, c.InputWithRank(1, 1));
   if (given.dim(0) >= 0 && given.dim(0) != 2) {
@@ -38,7 +38,7 @@ Status QuantizedShape(ShapeContext& c) {
 }
 
 Status OriginalShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckCentres(c));
+  RETURN_IF_ERROR(CheckCenters(c));
   ASSIGN_OR_RETURN(const PartialShape grads, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape original, c.InputWithRank(1, 4));
   ASSIGN_OR_RETURN(const int64_t batch, MergeDims(grads.dim(0), original.dim(0)));
@@ -47,7 +47,7 @@ Status OriginalShape(ShapeContext& c) {
   return OkStatus();
 }
 
-AttrMap Centres(const Node& node) {
+AttrMap Centers(const Node& node) {
   AttrMap attrs;
   for (const char* name : {"align_corners", "half_pixel_centers"}) {
     attrs.Set(name, *node.FindAttr(name));
@@ -57,7 +57,7 @@ AttrMap Centres(const Node& node) {
 
 Status BilinearGradient(GradientContext& c) {
   GradientMath m(c);
-  c.set_input_grad(0, m.Op("ResizeBilinearGrad", {c.grad(0), c.input(0)}, Centres(c.node())));
+  c.set_input_grad(0, m.Op("ResizeBilinearGrad", {c.grad(0), c.input(0)}, Centers(c.node())));
   return m.status();
 }
 
@@ -65,7 +65,7 @@ Status NearestGradient(GradientContext& c) {
   GradientMath m(c);
   const Output one = m.Ints({1});
   const Output size = m.Op("StridedSlice", {m.Shape(c.input(0)), one, m.Ints({3}), one});
-  c.set_input_grad(0, m.Op("ResizeNearestNeighborGrad", {c.grad(0), size}, Centres(c.node())));
+  c.set_input_grad(0, m.Op("ResizeNearestNeighborGrad", {c.grad(0), size}, Centers(c.node())));
   return m.status();
 }
 

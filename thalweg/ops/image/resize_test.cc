@@ -16,8 +16,8 @@ double Place(const RefCall<double>& r, int64_t i, int64_t in, int64_t out, bool 
   const double scale = r.Attr<bool>("align_corners") && out > 1
                            ? static_cast<double>(in - 1) / static_cast<double>(out - 1)
                            : static_cast<double>(in) / static_cast<double>(out);
-  const double centre = static_cast<double>(i) + (half ? 0.5 : 0);
-  return centre * scale - (half && !nearest ? 0.5 : 0);
+  const double center = static_cast<double>(i) + (half ? 0.5 : 0);
+  return center * scale - (half && !nearest ? 0.5 : 0);
 }
 
 int64_t NearestOf(const RefCall<double>& r, int64_t i, int64_t in, int64_t out) {
@@ -90,14 +90,14 @@ void Backward(RefCall<double>& r, const Shape& original) {
 
 In Size(int32_t rows, int32_t columns) { return In(Tensor::Vector<int32_t>({rows, columns})); }
 
-AttrMap Centres(bool align, bool half) {
+AttrMap Centers(bool align, bool half) {
   return {{"align_corners", align}, {"half_pixel_centers", half}};
 }
-const AttrMap kLegacy = Centres(false, false);
+const AttrMap kLegacy = Centers(false, false);
 
-OpCase WithCentres(OpCase c, std::vector<In> inputs) {
+OpCase WithCenters(OpCase c, std::vector<In> inputs) {
   for (const auto& [align, half] : {std::pair(false, false), {true, false}, {false, true}}) {
-    c.Try(inputs, Centres(align, half));
+    c.Try(inputs, Centers(align, half));
   }
   return c;
 }
@@ -112,11 +112,11 @@ TEST(ResizeTest, Bilinear) {
       .Bad({In({1, 0, 4, 2}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "non-zero")
       .Bad({In({1, 3, 4, 2}), In(Tensor::Vector<int32_t>({1, 2, 3}))}, kLegacy,
            Code::kInvalidArgument, "two elements")
-      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centres(true, true), Code::kInvalidArgument,
+      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centers(true, true), Code::kInvalidArgument,
            "align_corners must be False");
-  c = WithCentres(c, {In({2, 3, 4, 2}), Size(5, 6)});
-  c = WithCentres(c, {In({1, 7, 5, 1}), Size(3, 2)});
-  c = WithCentres(c, {In({1, 4, 4, 3}), Size(1, 1)});
+  c = WithCenters(c, {In({2, 3, 4, 2}), Size(5, 6)});
+  c = WithCenters(c, {In({1, 7, 5, 1}), Size(3, 2)});
+  c = WithCenters(c, {In({1, 4, 4, 3}), Size(1, 1)});
   c.Try({In({0, 3, 4, 2}), Size(5, 6)}, kLegacy).Run();
 }
 
@@ -168,7 +168,7 @@ TEST(ResizeTest, QuantizedBilinear) {
            "channel")
       .Bad({In({1, 3, 4, 2}), Size(2, 2), In({1}), In({})}, kLegacy, Code::kInvalidArgument, "")
       .Bad({In({1, 3, 4, 2}), Size(-1, 2), In({}), In({})}, kLegacy, Code::kInvalidArgument, "");
-  c = WithCentres(c, {In({2, 3, 4, 2}), Size(5, 6), In({}), In({})});
+  c = WithCenters(c, {In({2, 3, 4, 2}), Size(5, 6), In({}), In({})});
   c.Run();
 }
 
@@ -179,8 +179,8 @@ TEST(ResizeTest, BilinearGrad) {
       .NoGradient("there is none")
       .Bad({In({1, 2, 2, 2}), In({1, 2, 2, 3})}, kLegacy, Code::kInvalidArgument, "")
       .Bad({In({1, 0, 2, 2}), In({1, 2, 2, 2})}, kLegacy, Code::kInvalidArgument, "non-zero");
-  c = WithCentres(c, {In({2, 5, 6, 2}), In({2, 3, 4, 2})});
-  c = WithCentres(c, {In({1, 3, 2, 1}), In({1, 7, 5, 1})});
+  c = WithCenters(c, {In({2, 5, 6, 2}), In({2, 3, 4, 2})});
+  c = WithCenters(c, {In({1, 3, 2, 1}), In({1, 7, 5, 1})});
   c.Run();
 }
 
@@ -189,10 +189,10 @@ TEST(ResizeTest, Nearest) {
   c.Reference(Forward<true>)
       .GradInputs({0})
       .Bad({In({1, 3, 4, 2}), Size(2, -1)}, kLegacy, Code::kInvalidArgument, "")
-      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centres(true, true), Code::kInvalidArgument,
+      .Bad({In({1, 3, 4, 2}), Size(2, 2)}, Centers(true, true), Code::kInvalidArgument,
            "align_corners must be False");
-  c = WithCentres(c, {In({2, 3, 4, 2}), Size(5, 6)});
-  c = WithCentres(c, {In({1, 7, 5, 1}), Size(3, 2)});
+  c = WithCenters(c, {In({2, 3, 4, 2}), Size(5, 6)});
+  c = WithCenters(c, {In({1, 7, 5, 1}), Size(3, 2)});
   c.Try({In({2, 3, 4, 0}), Size(5, 6)}, kLegacy).Run();
 }
 
@@ -202,8 +202,8 @@ TEST(ResizeTest, NearestGrad) {
       .NoGradient("there is none")
       .Bad({In({1, 3, 4, 2}), Size(0, 2)}, kLegacy, Code::kInvalidArgument, "positive")
       .Bad({In({1, 3, 0, 2}), Size(2, 2)}, kLegacy, Code::kInvalidArgument, "non-zero");
-  c = WithCentres(c, {In({2, 5, 6, 2}), Size(3, 4)});
-  c = WithCentres(c, {In({1, 3, 2, 1}), Size(7, 5)});
+  c = WithCenters(c, {In({2, 5, 6, 2}), Size(3, 4)});
+  c = WithCenters(c, {In({1, 3, 2, 1}), Size(7, 5)});
   c.Run();
 }
 

@@ -19,7 +19,7 @@ class ArgCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     const Shape shape = x.shape();
     ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(1), "dimension"));
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(given, shape.rank(), "dimension"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, shape.rank(), "dimension"));
     Dims dims = shape.dims();
     dims.erase(axis);
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, out_type_, Shape(dims)));

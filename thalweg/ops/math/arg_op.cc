@@ -16,7 +16,7 @@ Status ArgShape(ShapeContext& c) {
     c.set_output(0, PartialShape::OfRank(x.rank() - 1));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axis_value, 0), x.rank(), "dimension"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axis_value, 0), x.rank(), "dimension"));
   Dims dims = x.dims();
   dims.erase(axis);
   c.set_output(0, PartialShape(dims));

@@ -9,7 +9,7 @@ using thalweg::compute::BinaryOp;
 namespace thalweg {
 namespace {
 
-// Quantised numbers are compared as the integers they are stored as.
+// Quantized numbers are compared as the integers they are stored as.
 DType Comparable(DType dtype) {
   switch (dtype) {
     case DType::kQint8:

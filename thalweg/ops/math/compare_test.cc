@@ -34,14 +34,14 @@ TEST(CompareTest, Equality) {
   OpCase equal = Compare("Equal", [](auto x, auto y) { return decltype(x)(x == y); });
   OpCase differ = Compare("NotEqual", [](auto x, auto y) { return decltype(x)(x != y); });
   for (DType dtype : kOthers) {
-    equal.Skip(dtype, "see StringsAndQuantised");
-    differ.Skip(dtype, "see StringsAndQuantised");
+    equal.Skip(dtype, "see StringsAndQuantized");
+    differ.Skip(dtype, "see StringsAndQuantized");
   }
   equal.Run();
   differ.Run();
 }
 
-TEST(CompareTest, StringsAndQuantised) {
+TEST(CompareTest, StringsAndQuantized) {
   const std::vector<std::string> words = {"a", "b"};
   const Tensor text = Tensor::Of<std::string>(words, Shape{2});
   const Tensor same = (*RunOp("Equal", {text, Tensor::Scalar("b")}))[0];

@@ -123,8 +123,8 @@ THALWEG_OP(special_binary) {
   const auto add = [&](const char* op, GradientFn gradient, const char* doc) {
     registry.Op(op).Shape(BroadcastBinaryShape).Gradient(gradient).Doc(doc);
   };
-  add("Igamma", IgammaGradient, "The regularised lower incomplete gamma function P(a, x).");
-  add("Igammac", IgammaGradient, "The regularised upper incomplete gamma function Q(a, x).");
+  add("Igamma", IgammaGradient, "The regularized lower incomplete gamma function P(a, x).");
+  add("Igammac", IgammaGradient, "The regularized upper incomplete gamma function Q(a, x).");
   add("NextAfter", NextAfterGradient, "The number next to x1 in the direction of x2.");
   add("Polygamma", PolygammaGradient, "The derivative of order a of Digamma at x.");
   add("Xlog1py", Xlog1pyGradient, "x log(1 + y), and 0 where x is 0.");
@@ -136,5 +136,5 @@ THALWEG_OP(special_binary) {
   registry.Op("Betainc")
       .Shape(BetaincShape)
       .Gradient(BetaincGradient)
-      .Doc("The regularised incomplete beta function of a, b and x.");
+      .Doc("The regularized incomplete beta function of a, b and x.");
 }

@@ -50,7 +50,7 @@ class BatchNormKernel : public Kernel {
     return InvalidArgument(name, " must have one element per channel, ", channels, ", got shape ",
                            v.shape());
   }
-  // Normalising as a factor and a term of each channel. From moments that are rounded to float, so
+  // Normalizing as a factor and a term of each channel. From moments that are rounded to float, so
   // that a gradient finds the same.
   struct Affine {
     std::vector<float> factor, term;
@@ -207,9 +207,9 @@ class BatchNormGradCpu : public BatchNormKernel {
       }
     }
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.dtype(), x.shape()));
-    return compute::CentredGrad(ctx.work(), x.dtype(), s, dy.raw_data(), x.raw_data(), mean,
-                                factor.data(), term.data(), slope.data(), dx->mutable_raw_data(),
-                                relu);
+    return compute::CenteredGrad(ctx.work(), x.dtype(), s, dy.raw_data(), x.raw_data(), mean,
+                                 factor.data(), term.data(), slope.data(), dx->mutable_raw_data(),
+                                 relu);
   }
 };
 

@@ -62,7 +62,7 @@ Status BatchNormGradient(GradientContext& c) {
   for (const char* name : {"epsilon", "data_format", "is_training"}) {
     attrs.Set(name, *node.FindAttr(name));
   }
-  // Inference normalises with the moments given.
+  // Inference normalizes with the moments given.
   std::vector<Output> inputs = {c.grad(0), c.input(0), c.input(1),
                                 training ? c.output(3) : c.input(3),
                                 training ? c.output(4) : c.input(4)};

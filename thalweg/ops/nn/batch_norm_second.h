@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of FusedBatchNormGrad by dy, x and scale: second derivatives of batch normalisation.
+// The gradient of FusedBatchNormGrad by dy, x and scale: second derivatives of batch normalization.
 // Private to batch_norm_op.
 //
 // Per channel, with xh = (x - mean) * inv, inv = 1 / sqrt(variance + epsilon), m() the mean over a
@@ -38,17 +38,17 @@ class SecondBatchNorm {
     Output to_scale = m_.Mul(inv, m_.Mul(dy, by_dx));
     if (training) {
       const Output q = Mean(m_.Mul(by_dx, xh)), r = Mean(m_.Mul(dy, xh));
-      const auto centred = [&](Output a, Output along) {  // the part of a that dx lets through
+      const auto centered = [&](Output a, Output along) {  // the part of a that dx lets through
         return m_.Sub(m_.Sub(a, Mean(a)), m_.Mul(xh, along));
       };
-      const Output kept = centred(by_dx, q);
+      const Output kept = centered(by_dx, q);
       to_dy = m_.Mul(scale, m_.Mul(inv, kept));
       to_scale = m_.Mul(inv, m_.Mul(dy, kept));
       // Through xh, with inv held; then through inv.
       const Output pull = m_.Mul(m_.Mul(scale, inv), m_.Add(m_.Mul(r, by_dx), m_.Mul(q, dy)));
       const Output by_xh = m_.Sub(m_.Mul(by_scale, dy), pull);
       const Output shrink = m_.Mul(m_.Mul(scale, m_.Square(inv)), Mean(m_.Mul(dy, kept)));
-      to_x = m_.Sub(m_.Mul(inv, centred(by_xh, Mean(m_.Mul(by_xh, xh)))), m_.Mul(shrink, xh));
+      to_x = m_.Sub(m_.Mul(inv, centered(by_xh, Mean(m_.Mul(by_xh, xh)))), m_.Mul(shrink, xh));
     }
     to_dy = m_.Add(to_dy, m_.Add(m_.Mul(by_scale, xh), by_offset));
     c_.set_input_grad(0, As(to_dy, c_.input(0)));

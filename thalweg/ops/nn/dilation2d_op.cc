@@ -51,7 +51,7 @@ THALWEG_OP(dilation2d) {
   registry.Op("Dilation2D")
       .Shape(DilationShape)
       .Gradient(DilationGradient)
-      .Doc("The largest of input + filter in each window: grey-scale dilation.");
+      .Doc("The largest of input + filter in each window: gray-scale dilation.");
   registry.Op("Dilation2DBackpropInput")
       .Shape(DilatedInputShape<0, 4>)
       .NotDifferentiable("TensorFlow has no gradient of it either")

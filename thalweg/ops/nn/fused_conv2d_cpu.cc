@@ -41,7 +41,7 @@ class FusedConv2DCpu : public ConvKernel {
       return InvalidArgument("fused_ops need ", fused_.args(), " args, got ", types.size());
     }
     if (fused_.batch_norm && dtype != DType::kFloat) {
-      return Unimplemented("a convolution of ", dtype, " fused with batch normalisation");
+      return Unimplemented("a convolution of ", dtype, " fused with batch normalization");
     }
     if (c.node().FindAttr("_fused_from") != nullptr) {
       ASSIGN_OR_RETURN(fused_from_, c.Attr<std::string>("_fused_from"));
@@ -92,7 +92,7 @@ class FusedConv2DCpu : public ConvKernel {
     return fused_.Activate(ctx.work(), y);
   }
 
-  // Normalising as a factor of each output channel's filter and a bias.
+  // Normalizing as a factor of each output channel's filter and a bias.
   Status Fold(Context& ctx, int64_t n, float* factor, float* term) const {
     const char* names[] = {"scale", "offset", "mean", "variance"};
     const float* values[4];

@@ -55,7 +55,7 @@ THALWEG_OP(global_batch_norm) {
   registry.Op("BatchNormWithGlobalNormalization")
       .Shape(NormShape)
       .Gradient(NormGradient)
-      .Doc("Normalises by given moments; FusedBatchNorm has taken its place.");
+      .Doc("Normalizes by given moments; FusedBatchNorm has taken its place.");
   registry.Op("BatchNormWithGlobalNormalizationGrad")
       .Shape(NormGradShape)
       .NotDifferentiable("TensorFlow has no gradient of it either")

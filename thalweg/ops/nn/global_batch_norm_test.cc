@@ -46,12 +46,12 @@ TEST(GlobalBatchNormTest, Gradient) {
         ForEachIndex(r.in[0].shape, [&](const auto& at) {
           const int64_t c = at[3];
           const double power = r.in[2][c] + 0.125, gamma = scale ? r.in[3][c] : 1;
-          const double g = r.in[4].At(at), centred = r.in[0].At(at) - r.in[1][c];
+          const double g = r.in[4].At(at), centered = r.in[0].At(at) - r.in[1][c];
           r.out[0].At(at) = g * gamma / std::sqrt(power);
           r.out[1][c] -= g * gamma / std::sqrt(power);
-          r.out[2][c] -= 0.5 * g * gamma * centred * std::pow(power, -1.5);
+          r.out[2][c] -= 0.5 * g * gamma * centered * std::pow(power, -1.5);
           r.out[3][c] += g;
-          r.out[4][c] += scale ? g * centred / std::sqrt(power) : 0;
+          r.out[4][c] += scale ? g * centered / std::sqrt(power) : 0;
         });
       })
       .Tolerance(DType::kHalf, ToleranceOf(OpClass::kBatchNorm, DType::kHalf))

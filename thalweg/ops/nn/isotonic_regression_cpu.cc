@@ -7,7 +7,7 @@
 namespace thalweg {
 namespace {
 
-// Neighbouring places that share their mean.
+// Neighboring places that share their mean.
 struct Pool {
   double sum;
   int64_t count;

@@ -34,7 +34,7 @@ THALWEG_OP(lrn) {
   registry.Op("LRN")
       .Shape(LrnShape)
       .Gradient(LrnGradient)
-      .Doc("Divides each element by a power of the squares of its neighbouring channels.");
+      .Doc("Divides each element by a power of the squares of its neighboring channels.");
   registry.Op("LRNGrad")
       .Shape(LrnShape)
       .NotDifferentiable("TensorFlow has no gradient of it either")

@@ -9,9 +9,9 @@
 namespace thalweg {
 namespace {
 
-// f(flat element, its channel's first and last neighbour in flat elements).
+// f(flat element, its channel's first and last neighbor in flat elements).
 template <class F>
-void ForNeighbours(const RefCall<double>& r, const Shape& shape, F f) {
+void ForNeighbors(const RefCall<double>& r, const Shape& shape, F f) {
   const int64_t channels = shape.dim(3), radius = r.Attr<int64_t>("depth_radius");
   for (int64_t i = 0; i < shape.num_elements(); ++i) {
     const int64_t c = i % channels;
@@ -21,7 +21,7 @@ void ForNeighbours(const RefCall<double>& r, const Shape& shape, F f) {
 
 Array<double> Norm(const RefCall<double>& r, const Array<double>& x) {
   Array<double> norm(x.shape);
-  ForNeighbours(r, x.shape, [&](int64_t i, int64_t first, int64_t last) {
+  ForNeighbors(r, x.shape, [&](int64_t i, int64_t first, int64_t last) {
     double sum = 0;
     for (int64_t k = first; k <= last; ++k) sum += x[k] * x[k];
     norm[i] = r.Attr<float>("bias") + r.Attr<float>("alpha") * sum;
@@ -61,7 +61,7 @@ TEST(LrnTest, Gradient) {
         const Array<double> norm = Norm(r, x);
         const double alpha = r.Attr<float>("alpha"), beta = r.Attr<float>("beta");
         r.out = {Array<double>(x.shape)};
-        ForNeighbours(r, x.shape, [&](int64_t i, int64_t first, int64_t last) {
+        ForNeighbors(r, x.shape, [&](int64_t i, int64_t first, int64_t last) {
           double sum = 0;
           for (int64_t k = first; k <= last; ++k) sum += dy[k] * y[k] / norm[k];
           r.out[0][i] = dy[i] * std::pow(norm[i], -beta) - 2 * alpha * beta * x[i] * sum;

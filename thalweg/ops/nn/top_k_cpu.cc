@@ -14,7 +14,7 @@ namespace thalweg {
 namespace {
 
 // The k largest of a row, largest first, the earlier of equal ones first; or the k smallest. Nothing
-// once the step is canceled.
+// once the step is cancelled.
 template <bool kSmallest = false, class T, class I>
 void Largest(const compute::Work& work, const T* row, int64_t columns, int64_t k,
              std::vector<int64_t>& order, T* values, I* places) {
@@ -94,7 +94,7 @@ class ApproxTopKCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     const Shape shape = x.shape();
     ASSIGN_OR_RETURN(const int axis,
-                     NormaliseAxis(dimension_, shape.rank(), "reduction_dimension"));
+                     NormalizeAxis(dimension_, shape.rank(), "reduction_dimension"));
     const int64_t n = shape.dim(axis);
     if (k_ < 0 || k_ > n) {
       return InvalidArgument("input must have at least k = ", k_, " elements along dimension ",

@@ -67,7 +67,7 @@ Status ApproxTopKShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t dimension, c.Attr<int64_t>("reduction_dimension"));
   ASSIGN_OR_RETURN(PartialShape shape, c.InputWithRankAtLeast(0, 1));
   if (!shape.known_rank()) return OkStatus();
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dimension, shape.rank(), "reduction_dimension"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dimension, shape.rank(), "reduction_dimension"));
   if (k < 0 || (shape.dim(axis) >= 0 && k > shape.dim(axis))) {
     return InvalidArgument("input must have at least k = ", k, " elements along dimension ", axis,
                            ", got ", shape.ToString());
@@ -91,7 +91,7 @@ Status ApproxTopKGradient(GradientContext& c) {
     return Unimplemented("the gradient of ApproxTopK along dimension ", dimension,
                          " of an input of unknown rank");
   }
-  ASSIGN_OR_RETURN(const int axis, NormaliseAxis(dimension, x.rank(), "reduction_dimension"));
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dimension, x.rank(), "reduction_dimension"));
   std::vector<int32_t> to_end, back(static_cast<size_t>(x.rank()));
   for (int d = 0; d < x.rank(); ++d) {
     if (d != axis) to_end.push_back(d);

@@ -13,7 +13,7 @@
 
 namespace thalweg {
 
-// Cumulated exp(logits) of one row, not normalised; what is not finite has probability 0.
+// Cumulated exp(logits) of one row, not normalized; what is not finite has probability 0.
 template <class T>
 double Cumulate(const T* logits, int64_t classes, double* cumulated) {
   double largest = std::numeric_limits<double>::lowest();

@@ -41,7 +41,7 @@ class ConcatCpu : public Kernel {
       inputs.push_back(std::move(input));
     }
     const int rank = inputs[0].rank();
-    ASSIGN_OR_RETURN(const int dim, NormaliseAxis(dim_, rank, "concat_dim"));
+    ASSIGN_OR_RETURN(const int dim, NormalizeAxis(dim_, rank, "concat_dim"));
     std::vector<int64_t> dims(inputs[0].shape().dims().begin(), inputs[0].shape().dims().end());
     std::vector<int64_t> places;
     dims[static_cast<size_t>(dim)] = 0;
@@ -112,7 +112,7 @@ Status Split(Context& ctx) {
     return InvalidArgument("split_dim must be a scalar, got shape ", ctx.input(0).shape());
   }
   ASSIGN_OR_RETURN(const SparseInput input, SparseInput::Checked(ctx, 1, 2, 3));
-  ASSIGN_OR_RETURN(const int dim, NormaliseAxis(IntAt(ctx.input(0), 0), input.rank(), "split_dim"));
+  ASSIGN_OR_RETURN(const int dim, NormalizeAxis(IntAt(ctx.input(0), 0), input.rank(), "split_dim"));
   const int64_t size = input.shape().dim(dim);
   if (n < 1 || n > size) {
     return InvalidArgument("Input num_split should be between 1 and the splitting dimension size (",

@@ -26,7 +26,7 @@ Result<Groups> GroupsOf(const Context& ctx, const SparseInput& input, const Tens
   }
   std::vector<bool> reduced(static_cast<size_t>(input.rank()));
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), input.rank(), "reduction axis"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axes, i), input.rank(), "reduction axis"));
     reduced[static_cast<size_t>(axis)] = true;
   }
   Groups groups;

@@ -15,7 +15,7 @@ Status ReduceShape(ShapeContext& c) {
   if (!shape.known_rank() || axes.empty()) return OkStatus();
   std::vector<bool> reduced(static_cast<size_t>(shape.rank()));
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
-    ASSIGN_OR_RETURN(const int axis, NormaliseAxis(IntAt(axes, i), shape.rank(), "reduction axis"));
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axes, i), shape.rank(), "reduction axis"));
     reduced[static_cast<size_t>(axis)] = true;
   }
   Dims dims;

@@ -39,14 +39,14 @@ Status DeserializeManyShape(ShapeContext& c) {
 }  // namespace thalweg
 
 THALWEG_OP(sparse_serial) {
-  constexpr std::string_view kWhy = "a serialised tensor is text";
+  constexpr std::string_view kWhy = "a serialized tensor is text";
   const auto add = [&](std::string_view name, ShapeFn shape, std::string_view doc) {
     registry.Op(name).Shape(shape).NotDifferentiable(kWhy).Doc(doc);
   };
   add("SerializeSparse", SerializeShape, "A sparse tensor as three strings.");
   add("SerializeManySparse", SerializeManyShape,
       "Each row of a sparse tensor as a sparse tensor of its own, in three strings.");
-  add("DeserializeSparse", DeserializeShape, "Serialised sparse tensors, stacked.");
+  add("DeserializeSparse", DeserializeShape, "Serialized sparse tensors, stacked.");
   add("DeserializeManySparse", DeserializeManyShape,
-      "Serialised sparse tensors, stacked along a new first dimension.");
+      "Serialized sparse tensors, stacked along a new first dimension.");
 }

@@ -97,7 +97,7 @@ THALWEG_OP(resource_variable) {
   registry.Op("DestroyResourceOp")
       .Shape(HandleOnly)
       .NotDifferentiable(kWhy)
-      .Doc("Removes a variable: the next step that names it gets a new one, uninitialised.");
+      .Doc("Removes a variable: the next step that names it gets a new one, uninitialized.");
   registry.Op("VariableShape")
       .Shape(VariableShapeShape)
       .NotDifferentiable("a shape does not depend on the values")

@@ -2,7 +2,7 @@
 // VariableSlot: the place of a variable in the resource manager, as the attributes of a node name
 // it: container, shared_name (or the node's name), dtype, shape.
 //   ASSIGN_OR_RETURN(RefPtr<Variable> variable, slot.Get(*ctx.step().resources));
-// The variable is made at the first use, uninitialised; after a reset of its container the next use
+// The variable is made at the first use, uninitialized; after a reset of its container the next use
 // makes a new one.
 // Threads: Get from any.
 #pragma once

@@ -115,7 +115,7 @@ class ReduceJoinCpu : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape(dims)));
     const std::vector<int64_t> strides = StridesOf(shape);
-    std::ranges::reverse(joined);  // along the first named axis elements are neighbours
+    std::ranges::reverse(joined);  // along the first named axis elements are neighbors
     const auto* from = input.data<std::string>();
     auto* to = out->mutable_data<std::string>();
     TextMeter meter(ctx.allocator(), *out);

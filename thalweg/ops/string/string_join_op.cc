@@ -41,7 +41,7 @@ Status ReduceJoinShape(ShapeContext& c) {
   std::vector<bool> reduced(static_cast<size_t>(input.rank()), false);
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
     ASSIGN_OR_RETURN(const int axis,
-                     NormaliseAxis(IntAt(axes, i), input.rank(), "reduction dimension"));
+                     NormalizeAxis(IntAt(axes, i), input.rank(), "reduction dimension"));
     reduced[static_cast<size_t>(axis)] = true;
   }
   Dims dims;

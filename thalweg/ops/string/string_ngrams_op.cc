@@ -20,5 +20,5 @@ THALWEG_OP(string_ngrams) {
   registry.Op("StringNGrams")
       .Shape(NGramsShape)
       .NotDifferentiable("strings have no derivative")
-      .Doc("Neighbouring strings of each row joined, for some numbers of neighbours.");
+      .Doc("Neighboring strings of each row joined, for some numbers of neighbors.");
 }

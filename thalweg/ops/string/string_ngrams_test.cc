@@ -16,7 +16,7 @@ AttrMap Attrs(std::vector<int64_t> widths, const char* left, const char* right, 
 }
 
 // Recorded with TensorFlow 2.21.
-TEST(StringNGramsTest, JoinsNeighbours) {
+TEST(StringNGramsTest, JoinsNeighbors) {
   const auto expect = [](const AttrMap& attrs, std::vector<std::string> expected,
                          std::vector<int64_t> splits) {
     ExpectOutputs("StringNGrams",

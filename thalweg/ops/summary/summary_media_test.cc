@@ -30,7 +30,7 @@ Tensor Zeros(const Shape& shape) {
   return t;
 }
 
-// A PNG file of one grey pixel of value 7, put together by hand, with zlib's checksums.
+// A PNG file of one gray pixel of value 7, put together by hand, with zlib's checksums.
 TEST(SummaryMediaTest, PngIsThisFile) {
   const uint8_t pixel = 7;
   auto file = compute::EncodePng({1, 1, 1}, {&pixel, 1});

@@ -291,10 +291,10 @@ UpdateArgs PlainUpdate<Rule>::Args() {
 
 // Rules of compute/optimizer/proximal.h.
 template <ProximalRule Rule, bool Shrinkage = false>
-class PenalisedUpdate : public UpdateKernel {
+class PenalizedUpdate : public UpdateKernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    auto kernel = std::make_unique<PenalisedUpdate>();
+    auto kernel = std::make_unique<PenalizedUpdate>();
     UpdateArgs args;
     switch (Rule) {
       case ProximalRule::kGradientDescent:
@@ -417,12 +417,12 @@ THALWEG_KERNEL(apply, cpu) {
   AddUpdate<PlainUpdate<UpdateRule::kCenteredRmsProp>>(registry, "CenteredRMSProp",
                                                        kFloatsAndComplex);
   AddUpdate<PlainUpdate<UpdateRule::kAdam>>(registry, "Adam", kFloatsAndComplex, false);
-  AddUpdate<PenalisedUpdate<ProximalRule::kGradientDescent>>(registry, "ProximalGradientDescent",
+  AddUpdate<PenalizedUpdate<ProximalRule::kGradientDescent>>(registry, "ProximalGradientDescent",
                                                              kFloatAndDouble);
-  AddUpdate<PenalisedUpdate<ProximalRule::kAdagrad>>(registry, "ProximalAdagrad", kFloatAndDouble);
-  AddUpdate<PenalisedUpdate<ProximalRule::kFtrl>>(registry, "Ftrl", kFloats);
-  AddUpdate<PenalisedUpdate<ProximalRule::kFtrl, true>>(registry, "FtrlV2", kFloats);
-  AddUpdate<PenalisedUpdate<ProximalRule::kDualAveraging>>(registry, "AdagradDA", kFloatAndDouble);
+  AddUpdate<PenalizedUpdate<ProximalRule::kAdagrad>>(registry, "ProximalAdagrad", kFloatAndDouble);
+  AddUpdate<PenalizedUpdate<ProximalRule::kFtrl>>(registry, "Ftrl", kFloats);
+  AddUpdate<PenalizedUpdate<ProximalRule::kFtrl, true>>(registry, "FtrlV2", kFloats);
+  AddUpdate<PenalizedUpdate<ProximalRule::kDualAveraging>>(registry, "AdagradDA", kFloatAndDouble);
   for (DType dtype : kFloats) {
     for (const char* prefix : {"Apply", "ResourceApply"}) {
       if (dtype != DType::kBfloat16) {

@@ -76,8 +76,8 @@ void Ftrl(Element& e, const Scalar& s, double shrinkage) {
               : 0;
 }
 
-void RmsProp(Element& e, const Scalar& s, double& ms, double& mom, double centre) {
-  mom = s("momentum") * mom + s("lr") * e.grad / std::sqrt(ms - centre * centre + s("epsilon"));
+void RmsProp(Element& e, const Scalar& s, double& ms, double& mom, double center) {
+  mom = s("momentum") * mom + s("lr") * e.grad / std::sqrt(ms - center * center + s("epsilon"));
   e.var -= mom;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalisation with slim's arguments."""
+"""Normalization with slim's arguments."""
 from thalweg import layers, nn
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
 from thalweg.contrib.framework.variables import model_variable
@@ -32,7 +32,7 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
                variables_collections=None, outputs_collections=None, trainable=True, batch_weights=None, fused=None,
                data_format="NHWC", zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None,
                renorm_decay=0.99, adjustment=None):
-    """Batch normalisation; the updates of moving averages go to `updates_collections`, or with None happen in place."""
+    """Batch normalization; the updates of moving averages go to `updates_collections`, or with None happen in place."""
     if batch_weights is not None or zero_debias_moving_mean:
         raise NotImplementedError("batch_norm has no batch_weights and zero_debias_moving_mean yet")
     given = dict(decay=decay, center=center, scale=scale, epsilon=epsilon, param_initializers=param_initializers,

@@ -129,7 +129,7 @@ class LuongAttention(MemoryAttention):
 
 
 class BahdanauAttention(MemoryAttention):
-    """Scores are made by a small network (Bahdanau 2014); with `normalize` its weights are normalised."""
+    """Scores are made by a small network (Bahdanau 2014); with `normalize` its weights are normalized."""
 
     def __init__(self, num_units, memory, memory_sequence_length=None, normalize=False, probability_fn=None,
                  score_mask_value=None, dtype=None, custom_key_value_fn=None, name="BahdanauAttention"):

@@ -85,7 +85,7 @@ class ShmArena final : public Allocator {
   mutable Mutex mutex_;
   uint64_t next_id_ GUARDED_BY(mutex_) = 1;
   std::map<const char*, std::shared_ptr<const Piece>> pieces_ GUARDED_BY(mutex_);  // by begin
-  std::map<char*, size_t> free_ GUARDED_BY(mutex_);  // by begin; neighbours of a piece are joined
+  std::map<char*, size_t> free_ GUARDED_BY(mutex_);  // by begin; neighbors of a piece are joined
   std::list<std::shared_ptr<Kept>> kept_ GUARDED_BY(mutex_);
   int64_t live_ GUARDED_BY(mutex_) = 0;          // blocks
   bool handle_gone_ GUARDED_BY(mutex_) = false;  // dies with the last block
