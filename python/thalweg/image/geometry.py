@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images that are flipped, turned, resized, cut and padded. A batch is [batch, rows, columns, channels], one image [rows, columns,
 channels]."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.control.control_flow import case, cond
@@ -9,12 +12,16 @@ from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, math_ops, random_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import IntLike, IntsLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 class ResizeMethod:
     BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = range(4)
 
 
-def image_rank(image):
+def image_rank(image: TensorLike) -> int:
     """3 or 4. What nothing is known of is taken for one image, as in TensorFlow."""
     rank = image.shape.ndims
     if rank is None:
@@ -30,11 +37,11 @@ def _flipped(image, axis, name):
         return array_ops.reverse(image, [axis + image_rank(image) - 3])
 
 
-def flip_left_right(image):
+def flip_left_right(image: TensorLike) -> Tensor:
     return _flipped(image, 1, "flip_left_right")
 
 
-def flip_up_down(image):
+def flip_up_down(image: TensorLike) -> Tensor:
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -53,17 +60,17 @@ def _perhaps_flipped(image, axis, seed, name):
         return flips * array_ops.reverse(image, [axis + 1]) + (1 - flips) * image
 
 
-def random_flip_left_right(image, seed=None):
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
     """Flipped with a chance of one half."""
     return _perhaps_flipped(image, 1, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image, seed=None):
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Flipped with a chance of one half."""
     return _perhaps_flipped(image, 0, seed, "random_flip_up_down")
 
 
-def transpose_image(image, name=None):
+def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
     """Rows for columns."""
     image = convert_to_tensor(image, name="image")
     return array_ops.transpose(image, [1, 0, 2] if image_rank(image) == 3 else [0, 2, 1, 3], name=name or "transpose_image")
@@ -72,7 +79,7 @@ def transpose_image(image, name=None):
 transpose = transpose_image
 
 
-def rot90(image, k=1, name=None):
+def rot90(image: TensorLike, k: IntLike = 1, name: str | None = None) -> Tensor:
     """Turned k times by 90 degrees, against the clock."""
     with name_scope(name, "rot90", [image]):
         image = convert_to_tensor(image, name="image")
@@ -99,7 +106,8 @@ def _sizes(image):
     return found
 
 
-def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False, preserve_aspect_ratio=False, name=None):
+def resize_images(images: TensorLike, size: IntsLike, method: int | str = ResizeMethod.BILINEAR, align_corners: bool = False,
+                  preserve_aspect_ratio: bool = False, name: str | None = None) -> Tensor:
     """Images of another size, [rows, columns]."""
     with name_scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")
@@ -131,7 +139,8 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
 resize = resize_images
 
 
-def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+def crop_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width: IntLike, target_height: IntLike,
+                         target_width: IntLike) -> Tensor:
     """A part of the image."""
     with name_scope(None, "crop_to_bounding_box", [image]):
         image = convert_to_tensor(image, name="image")
@@ -148,7 +157,8 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         return array_ops.slice_(image, array_ops.stack(begin), array_ops.stack(size))
 
 
-def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+def pad_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width: IntLike, target_height: IntLike,
+                        target_width: IntLike) -> Tensor:
     """The image at a place of a larger, black one."""
     with name_scope(None, "pad_to_bounding_box", [image]):
         image = convert_to_tensor(image, name="image")
@@ -163,7 +173,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
         return array_ops.pad(image, array_ops.stack([array_ops.stack(pair) for pair in around]))
 
 
-def resize_image_with_crop_or_pad(image, target_height, target_width):
+def resize_image_with_crop_or_pad(image: TensorLike, target_height: IntLike, target_width: IntLike) -> Tensor:
     """The middle of the image, with black around where it is too small."""
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image = convert_to_tensor(image, name="image")
@@ -186,7 +196,7 @@ def resize_image_with_crop_or_pad(image, target_height, target_width):
 resize_with_crop_or_pad = resize_image_with_crop_or_pad
 
 
-def central_crop(image, central_fraction):
+def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
     """The middle of the image, this share of each side."""
     with name_scope(None, "central_crop", [image]):
         image = convert_to_tensor(image, name="image")
@@ -206,13 +216,14 @@ def central_crop(image, central_fraction):
         return crop_to_bounding_box(image, top, left, rows, columns)
 
 
-def is_jpeg(contents, name=None):
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether bytes begin as JPEG files do."""
     with name_scope(name, "is_jpeg"):
         return math_ops.equal(apply("Substr", [contents, 0, 3]), constant(b"\xff\xd8\xff"), name=name)
 
 
-def resize_image_with_pad(image, target_height, target_width, method=0, align_corners=False):
+def resize_image_with_pad(image: TensorLike, target_height: IntLike, target_width: IntLike, method: int | str = 0,
+                          align_corners: bool = False) -> Tensor:
     """The image as large as fits, with black bars."""
     with name_scope(None, "resize_image_with_pad", [image]):
         image = convert_to_tensor(image, name="image")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Means and variances, what is normalized by them, and the largest of many."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph import ops
@@ -7,8 +11,15 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
+    from thalweg.base.typing import Axis, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def moments(x: TensorLike, axes: Axis, shift: TensorLike | None = None, name: str | None = None, keep_dims: bool | None = None,
+            keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
     """(mean, variance) over `axes`."""
     keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x]):
@@ -22,7 +33,8 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
         return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
 
 
-def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+def batch_normalization(x: TensorLike, mean: TensorLike, variance: TensorLike, offset: TensorLike, scale: TensorLike,
+                        variance_epsilon: float, name: str | None = None) -> Tensor:
     """(x - mean) / sqrt(variance) * scale + offset."""
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = apply("Rsqrt", [variance + variance_epsilon])
@@ -31,7 +43,8 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         return x * inverse + shift
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+def l2_normalize(x: TensorLike, axis: Axis | None = None, epsilon: float = 1e-12, name: str | None = None,
+                 dim: Axis | None = None) -> Tensor:
     """x / its norm along `axis`."""
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x)
@@ -40,24 +53,45 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
                      name=scope)
 
 
-def in_top_k(predictions, targets, k, name=None):
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: IntLike, name: str | None = None) -> Tensor:
     """Whether the target is among the k best."""
     return apply("InTopKV2", [predictions, targets, k], name=name or "in_top_k")
 
 
-def top_k(input, k=1, sorted=True, name=None):  # noqa: A002
+def top_k(input: TensorLike, k: IntLike = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(values, indices) of the k largest."""
     return apply("TopKV2", [input, k], {"sorted": sorted}, name=name or "TopKV2")
 
 
-def zero_fraction(value, name=None):
-    """The share of zeros."""
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
+    """The share of zeros among the elements.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Of a numeric type and any shape.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A float32 scalar between 0 and 1; NaN where there are no elements.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.nn.zero_fraction([0.0, 3.0, 0.0, 0.0])))
+    0.75
+    """
     value = convert_to_tensor(value)
     return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, ops.constant(0, value.dtype.base_dtype)]),
                                               dtypes.float32), name=name)
 
 
-def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdims=None):
+def sufficient_statistics(x: TensorLike, axes: Sequence[int], shift: TensorLike | None = None, keep_dims: bool | None = None,
+                          name: str | None = None,
+                          keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, TensorLike | None]:
     """(count, sum, sum of squares, shift) over axes."""
     axes, keep = list(dict.fromkeys(axes)), bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "sufficient_statistics", [x, shift]):
@@ -77,7 +111,8 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
                 math_ops.reduce_sum(squares, axes, keepdims=keep, name="var_ss"), shift)
 
 
-def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+def normalize_moments(counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike,
+                      name: str | None = None) -> tuple[Tensor, Tensor]:
     """(mean, variance) of sufficient statistics."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         mean_ss = convert_to_tensor(mean_ss)
@@ -87,7 +122,8 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
         return mean, convert_to_tensor(variance_ss) * divisor - apply("Square", [shifted])
 
 
-def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
+def weighted_moments(x: TensorLike, axes: Axis, frequency_weights: TensorLike, name: str | None = None,
+                     keep_dims: bool | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
     """(mean, variance) where elements count as often as their weights say."""
     keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
@@ -104,9 +140,11 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
 
 
-def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
-                                         scale_after_normalization=None, name=None, input=None, mean=None,  # noqa: A002
-                                         variance=None):
+def batch_norm_with_global_normalization(t: TensorLike | None = None, m: TensorLike | None = None, v: TensorLike | None = None,
+                                         beta: TensorLike | None = None, gamma: TensorLike | None = None,
+                                         variance_epsilon: float | None = None, scale_after_normalization: bool | None = None,
+                                         name: str | None = None, input: TensorLike | None = None, mean: TensorLike | None = None,
+                                         variance: TensorLike | None = None) -> Tensor:
     """batch_normalization, of which gamma counts only where it is asked for."""
     x, m, v = (new if old is None else old for old, new in ((t, input), (m, mean), (v, variance)))
     return batch_normalization(x, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """MetaGraphDefs into the default graph, with their collections."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.control import queue_runner  # noqa: F401  (brings what items of its collection are)
@@ -8,6 +11,13 @@ from thalweg.graph import graph as graph_module, proto_functions
 from thalweg.graph.graph import GraphKeys, prepend_name_scope
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.saving.saver import Saver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thalweg.base.typing import PathLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.messages import MetaGraphDef
 
 
 def _restored(graph, name, definition, import_scope, variables):
@@ -27,7 +37,8 @@ def _restored(graph, name, definition, import_scope, variables):
     return listed
 
 
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, *, input_map=None, **kwargs):
+def import_meta_graph(meta_graph_or_file: PathLike | MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None,
+                      *, input_map: Mapping[str, Tensor] | None = None, **kwargs: object) -> Saver | None:
     """Adds the graph and its collections to the default graph; gives its Saver, or one of its variables. `input_map`:
     {tensor of the file: tensor of the graph that its readers read instead}."""
     given = meta_graph_or_file
@@ -42,7 +53,8 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     return Saver() if graph_module.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
-def import_parts(given, clear_devices=False, import_scope=None, input_map=None):
+def import_parts(given, clear_devices: bool = False, import_scope: str | None = None,
+                 input_map: Mapping[str, Tensor] | None = None) -> None:
     """Adds the graph and the collections of a MetaGraphDef to the default graph."""
     graph = graph_module.get_default_graph()
     if clear_devices:

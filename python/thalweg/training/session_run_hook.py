@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a hook of a monitored session is, and what it is given."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from thalweg.base.typing import FeedDict, Fetches
+    from thalweg.control.coordinator import Coordinator
+    from thalweg.graph.session import Session
+    from thalweg.messages import RunOptions
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
     """What a hook adds to a run."""
 
-    def __new__(cls, fetches, feed_dict=None, options=None):
+    def __new__(cls, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None) -> Self:
         return super().__new__(cls, fetches, feed_dict, options)
 
 
@@ -17,14 +28,22 @@ class SessionRunValues(collections.namedtuple("SessionRunValues", ["results", "o
 class SessionRunContext:
     """The run that is about to begin, or has ended."""
 
-    def __init__(self, original_args, session):
+    def __init__(self, original_args: SessionRunArgs, session: Session) -> None:
         self._original_args, self._session, self._stop_requested = original_args, session, False
 
-    original_args = property(lambda self: self._original_args)
-    session = property(lambda self: self._session)
-    stop_requested = property(lambda self: self._stop_requested)
+    @property
+    def original_args(self) -> SessionRunArgs:
+        return self._original_args
 
-    def request_stop(self):
+    @property
+    def session(self) -> Session:
+        return self._session
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._stop_requested
+
+    def request_stop(self) -> None:
         """Makes should_stop() of the session true."""
         self._stop_requested = True
 
@@ -32,17 +51,17 @@ class SessionRunContext:
 class SessionRunHook:
     """Base of all hooks; each member may be left out."""
 
-    def begin(self):
+    def begin(self) -> None:
         """Called before the session is made; may add to the graph."""
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         """Called when a session was made; the graph is final."""
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Gives a SessionRunArgs of what to add to the run, or None."""
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Called after a run that did not fail."""
 
-    def end(self, session):
+    def end(self, session: Session) -> None:
         """Called at the end, when nothing failed."""

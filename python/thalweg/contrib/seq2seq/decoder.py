@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """dynamic_decode: a decoder run step by step until all its sequences have ended."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nest
 from thalweg.control import control_flow
@@ -12,36 +15,46 @@ from thalweg.nn.rnn_cell_base import check_cell
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables.variable_scopes import variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from thalweg.base.typing import IntLike, Nested
+    from thalweg.contrib.seq2seq.helper import Helper
+    from thalweg.graph.tensor import Tensor
+    from thalweg.nn.rnn_cell_base import RNNCell
+    from thalweg.variables.variable_scopes import VariableScope
+
 
 class Decoder:
     """What own decoders derive from."""
 
     @property
-    def batch_size(self):
+    def batch_size(self) -> Any:
         raise NotImplementedError
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         raise NotImplementedError
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> Any:
         raise NotImplementedError
 
     @property
-    def tracks_own_finished(self):
+    def tracks_own_finished(self) -> bool:
         """True when a sequence that has ended may go on later, as beams do that change places."""
         return False
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Any, Any]:
         """(finished, first inputs, first state)."""
         raise NotImplementedError
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Tensor]:
         """(outputs, next state, next inputs, finished)."""
         raise NotImplementedError
 
-    def finalize(self, outputs, final_state, sequence_lengths):
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Tensor) -> tuple[Any, Any]:
         """(outputs, state) as the user gets them."""
         raise NotImplementedError
 
@@ -53,7 +66,8 @@ class BasicDecoderOutput(collections.namedtuple("BasicDecoderOutput", ("rnn_outp
 class BasicDecoder(Decoder):
     """A cell, with a layer over its outputs if one is given, steered by a helper."""
 
-    def __init__(self, cell, helper, initial_state, output_layer=None):
+    def __init__(self, cell: RNNCell, helper: Helper, initial_state: Nested,
+                 output_layer: Callable[[Tensor], Tensor] | None = None) -> None:
         check_cell("cell", cell)
         if not all(hasattr(helper, p) for p in ("initialize", "sample", "next_inputs")):
             raise TypeError(f"helper must be a Helper, received: {type(helper)}")
@@ -62,10 +76,12 @@ class BasicDecoder(Decoder):
         self._cell, self._helper = cell, helper
         self._initial_state, self._output_layer = initial_state, output_layer
 
-    batch_size = property(lambda self: self._helper.batch_size)
+    @property
+    def batch_size(self) -> Tensor:
+        return self._helper.batch_size
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         size = self._cell.output_size
         if self._output_layer is not None:
             size = nest.pack_sequence_as(size, [
@@ -74,16 +90,16 @@ class BasicDecoder(Decoder):
         return BasicDecoderOutput(rnn_output=size, sample_id=self._helper.sample_ids_shape)
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> Any:
         dtype = nest.flatten(self._initial_state)[0].dtype
         sizes = self._cell.output_size
         return BasicDecoderOutput(nest.pack_sequence_as(sizes, [dtype for _ in nest.flatten(sizes)]),
                                   self._helper.sample_ids_dtype)
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Any, Any]:
         return *self._helper.initialize(), self._initial_state
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Tensor]:
         with graph.name_scope(name or "BasicDecoderStep"):
             said, state = self._cell(inputs, state)
             if self._output_layer is not None:
@@ -118,8 +134,9 @@ def _swapped(x):
     return array_ops.transpose(x, [1, 0, *range(2, x.shape.ndims)])
 
 
-def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maximum_iterations=None, parallel_iterations=32,
-                   swap_memory=False, scope=None, **kwargs):
+def dynamic_decode(decoder: Decoder, output_time_major: bool = False, impute_finished: bool = False,
+                   maximum_iterations: IntLike | None = None, parallel_iterations: int = 32, swap_memory: bool = False,
+                   scope: str | VariableScope | None = None, **kwargs: object) -> tuple[Any, Any, Tensor]:
     """(outputs, final state, lengths) of a decoder.
 
     With `impute_finished` outputs behind a sequence's end are zero and its state stays; `maximum_iterations` bounds the steps.
