@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import TensorLike
     from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
 
 RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, KMC2_INIT = "random", "kmeans_plus_plus", "kmc2"
 SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE = "squared_euclidean", "cosine"
@@ -48,7 +49,7 @@ class KMeans:
         self._mini_batch, self._steps = use_mini_batch, mini_batch_steps_per_iteration if use_mini_batch else 1
         self._seed, self._retries, self._chain = random_seed, kmeans_plus_plus_num_retries, kmc2_chain_length
 
-    def training_graph(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], Tensor, Operation, Operation]:
+    def training_graph(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], Variable, Operation, Operation]:
         """(all_scores, cluster_idx, scores, cluster_centers_initialized, init_op, training_op): distances of each point to all
         centers, its nearest center and the distance to that, by inputs; whether there are enough centers; what adds some;
         what moves them."""

@@ -324,7 +324,7 @@ def sequence_loss(logits: Sequence[Tensor], targets: Sequence[Tensor], weights: 
 def model_with_buckets(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], targets: Sequence[Tensor],
                        weights: Sequence[Tensor], buckets: Sequence[tuple[int, int]],
                        seq2seq: Callable[[Sequence[Tensor], Sequence[Tensor]], tuple[Any, Any]],
-                       softmax_loss_function: Callable[..., object] | None = None, per_example_loss: TensorLike = False,
+                       softmax_loss_function: Callable[..., object] | None = None, per_example_loss: bool = False,
                        name: str | None = None) -> tuple[list[list[Tensor]], list[Any]]:
     """(outputs, losses) for each bucket of lengths: its model is seq2seq(encoder inputs, decoder inputs)."""
     for what, given, longest in (("encoder_inputs", encoder_inputs, buckets[-1][0]), ("targets", targets, buckets[-1][1]),

@@ -18,7 +18,6 @@ from thalweg.variables.variable_scopes import variable_scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from thalweg.base.typing import TensorLike
     from thalweg.graph.tensor import Operation, Tensor
@@ -166,7 +165,7 @@ def precision_recall_at_equal_thresholds(labels: TensorLike, predictions: Tensor
 
 def auc_using_histogram(boolean_labels: TensorLike, scores: TensorLike, score_range: Sequence[float], nbins: int = 100,
                         collections: Sequence[str] | None = None, check_shape: bool = True,
-                        name: str | None = None) -> tuple[Tensor, Tensor]:
+                        name: str | None = None) -> tuple[Tensor, Operation]:
     """(value, update): the area under the ROC curve, from how many scores of both kinds fall into each of `nbins`."""
     with variable_scope(name, "auc_using_histogram", [boolean_labels, scores, score_range]):
         scores, labels = convert_to_tensor(scores), convert_to_tensor(boolean_labels)
@@ -328,7 +327,7 @@ def _interval(labels, scores, weights, alpha, logit_transformation):
 def auc_with_confidence_intervals(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
                                   alpha: float = 0.95, logit_transformation: bool = True,
                                   metrics_collections: str | Sequence[str] = (), updates_collections: str | Sequence[str] = (),
-                                  name: str | None = None) -> tuple[Any, Operation]:
+                                  name: str | None = None) -> tuple[AucData, Operation]:
     """(AucData, update): the exact area under the ROC curve of all predictions so far, which are kept, and where it lies with
     probability `alpha`; zeros where all labels are equal."""
     if not 0 < alpha < 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from thalweg import train
 from thalweg.base import names
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import apply, convert_to_tensor
@@ -13,7 +12,9 @@ from thalweg.operations import array_ops, math_ops
 from thalweg.operations.gradient_ops import clip_by_global_norm
 from thalweg.saving.saver import Saver
 from thalweg.training.external_optimizer import ExternalOptimizerInterface, ScipyOptimizerInterface  # noqa: F401
+from thalweg.training.moving_averages import ExponentialMovingAverage
 from thalweg.training.optimizer import Optimizer
+from thalweg.training.optimizers import AdamOptimizer, MomentumOptimizer
 from thalweg.variables import variables
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def extend_with_decoupled_weight_decay(base_optimizer: type[Optimizer]) -> type[
     return OptimizerWithDecoupledWeightDecay
 
 
-class AdamWOptimizer(DecoupledWeightDecayExtension, train.AdamOptimizer):
+class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
     """Adam with decoupled weight decay."""
 
     def __init__(self, weight_decay: TensorLike | Callable[[], TensorLike],
@@ -100,7 +101,7 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, train.AdamOptimizer):
                          use_locking=use_locking, name=name)
 
 
-class MomentumWOptimizer(DecoupledWeightDecayExtension, train.MomentumOptimizer):
+class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
     """Momentum with decoupled weight decay."""
 
     def __init__(self, weight_decay: TensorLike | Callable[[], TensorLike], learning_rate: TensorLike | Callable[[], TensorLike],
@@ -110,7 +111,7 @@ class MomentumWOptimizer(DecoupledWeightDecayExtension, train.MomentumOptimizer)
                          use_nesterov=use_nesterov)
 
 
-class LazyAdamOptimizer(train.AdamOptimizer):
+class LazyAdamOptimizer(AdamOptimizer):
     """Adam that leaves the averages of rows without a gradient alone."""
 
     def _sparse(self, grad, var, indices):
@@ -134,7 +135,7 @@ class LazyAdamOptimizer(train.AdamOptimizer):
         return self._sparse(grad, var, indices)
 
 
-class NadamOptimizer(train.AdamOptimizer):
+class NadamOptimizer(AdamOptimizer):
     """Adam with Nesterov's momentum (Dozat)."""
 
     def __init__(self, learning_rate: TensorLike | Callable[[], TensorLike] = 0.001,
@@ -229,7 +230,7 @@ class MovingAverageOptimizer(Optimizer):
                  sequential_update: bool = True) -> None:
         super().__init__(False, opt.get_name())
         self._optimizer, self._sequential = opt, sequential_update
-        self._ema = train.ExponentialMovingAverage(average_decay, num_updates=num_updates)
+        self._ema = ExponentialMovingAverage(average_decay, num_updates=num_updates)
         self._swapped = None
 
     def compute_gradients(self, *args: object, **kwargs: object) -> list[tuple[Gradient | None, Variable]]:

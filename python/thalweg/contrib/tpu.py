@@ -59,8 +59,8 @@ class RunConfig(_RunConfig):
         if master and cluster:
             raise ValueError("Both master and cluster are set.")
         self._tpu_config, self._cluster = tpu_config or TPUConfig(), cluster
-        self._tpu_master = master or ""
-        self._evaluation_master = evaluation_master or self._tpu_master
+        self.master = master or ""
+        self.evaluation_master = evaluation_master or self.master
 
     @property
     def tpu_config(self) -> TPUConfig:
@@ -69,14 +69,6 @@ class RunConfig(_RunConfig):
     @property
     def cluster(self) -> object:
         return self._cluster
-
-    @property
-    def master(self) -> str:
-        return self._tpu_master
-
-    @property
-    def evaluation_master(self) -> str:
-        return self._evaluation_master
 
     def replace(self, **kwargs: object) -> Self:
         tpu_config = kwargs.pop("tpu_config", self._tpu_config)

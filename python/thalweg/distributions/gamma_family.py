@@ -54,7 +54,6 @@ class _OfParameters(Distribution):
 class Gamma(_OfParameters):
     """The gamma distribution of shape `concentration` and `rate`."""
 
-    concentration: Tensor
     rate: Tensor
 
     def __init__(self, concentration: TensorLike, rate: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from thalweg.base.typing import PathLike
+    from thalweg.cluster.server import ClusterSpec
     from thalweg.graph.tensor import Operation
     from thalweg.messages import ConfigProto
 
@@ -23,6 +24,24 @@ _USE_DEFAULT = object()
 
 class RunConfig:
     """RunConfig(model_dir="here", save_checkpoints_steps=100): of one process; others are refused."""
+
+    # What replace() may change: properties, made below.
+    model_dir: str | None
+    tf_random_seed: int | None
+    save_summary_steps: int | None
+    save_checkpoints_steps: int | None
+    save_checkpoints_secs: float | None
+    session_config: ConfigProto | None
+    keep_checkpoint_max: int | None
+    keep_checkpoint_every_n_hours: float
+    log_step_count_steps: int | None
+    train_distribute: object
+    device_fn: Callable[[Operation], str] | None
+    protocol: str | None
+    eval_distribute: object
+    experimental_distribute: object
+    experimental_max_worker_delay_secs: float | None
+    session_creation_timeout_secs: float
 
     def __init__(self, model_dir: PathLike | None = None, tf_random_seed: int | None = None, save_summary_steps: int = 100,
                  save_checkpoints_steps: object = _USE_DEFAULT, save_checkpoints_secs: object = _USE_DEFAULT,
@@ -69,8 +88,10 @@ class RunConfig:
         return made
 
     # One process, which does all.
-    cluster_spec, service = None, None
-    master, evaluation_master, task_type, task_id, global_id_in_cluster = "", "", "worker", 0, 0
+    cluster_spec: ClusterSpec | None = None
+    service: object = None
+    master, evaluation_master, task_id, global_id_in_cluster = "", "", 0, 0
+    task_type: str | None = "worker"
     is_chief, num_ps_replicas, num_worker_replicas = True, 0, 1
 
 

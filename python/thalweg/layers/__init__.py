@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thalweg.base.typing import Activation, Constraint, DynamicShape, Initializer, Regularizer, TensorLike
     from thalweg.graph.shapes import TensorShape
     from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
 
 
 class Dense(Layer):
@@ -27,6 +28,17 @@ class Dense(Layer):
 
     _CONFIG = ("units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
                "activity_regularizer kernel_constraint bias_constraint")
+    units: int
+    activation: Activation | None
+    use_bias: bool
+    kernel_initializer: Initializer | None
+    bias_initializer: Initializer | None
+    kernel_regularizer: Regularizer | None
+    bias_regularizer: Regularizer | None
+    kernel_constraint: Constraint | None
+    bias_constraint: Constraint | None
+    kernel: Variable
+    bias: Variable | None
 
     def __init__(self, units: int, activation: Activation | str | None = None, use_bias: bool = True,
                  kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
@@ -416,7 +428,7 @@ average_pooling1d, average_pooling2d, average_pooling3d = [
 
 
 def batch_normalization(inputs: TensorLike, axis: int = -1, momentum: float = 0.99, epsilon: float = 0.001, center: bool = True,
-                        scale: TensorLike = True, beta_initializer: Initializer = ZEROS, gamma_initializer: Initializer = ONES,
+                        scale: bool = True, beta_initializer: Initializer = ZEROS, gamma_initializer: Initializer = ONES,
                         moving_mean_initializer: Initializer = ZEROS, moving_variance_initializer: Initializer = ONES,
                         beta_regularizer: Regularizer | None = None, gamma_regularizer: Regularizer | None = None,
                         beta_constraint: Constraint | None = None, gamma_constraint: Constraint | None = None,

@@ -10,13 +10,13 @@ from thalweg.operations import array_ops
 from thalweg.variables.layer import ZEROS, InputSpec, Layer, channels_of, with_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Self
 
-    from thalweg.base.typing import Activation, Constraint, Initializer, Regularizer, TensorLike
+    from thalweg.base.typing import Activation, Constraint, Initializer, Regularizer
     from thalweg.graph.shapes import TensorShape
     from thalweg.graph.tensor import Tensor
-    from thalweg.messages import ConfigProto
+    from thalweg.variables.variables import Variable
 
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
@@ -47,8 +47,18 @@ class _Conv(Layer):
     rank = 2
     _CONFIG = ("filters kernel_size strides padding data_format dilation_rate activation use_bias kernel_initializer "
                "bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint")
+    activation: Activation | None
+    use_bias: bool
+    kernel_initializer: Initializer | None
+    bias_initializer: Initializer | None
+    kernel_regularizer: Regularizer | None
+    bias_regularizer: Regularizer | None
+    kernel_constraint: Constraint | None
+    bias_constraint: Constraint | None
+    kernel: Variable
+    bias: Variable | None
 
-    def __init__(self, filters: TensorLike, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1,
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1,
                  padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1,
                  activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | None = None,
                  bias_initializer: Initializer = ZEROS, kernel_regularizer: Regularizer | None = None,
@@ -86,7 +96,7 @@ class _Conv(Layer):
                                         regularizer=self.bias_regularizer, constraint=self.bias_constraint)
         self.built = True
 
-    def call(self, inputs: Tensor):
+    def call(self, inputs: Tensor) -> Tensor:
         return self._finish(self._convolve(inputs))
 
     def _convolve(self, inputs):
@@ -135,7 +145,7 @@ class _Transposed(_Conv):
     output_padding = None
 
     @classmethod
-    def from_config(cls, config: ConfigProto) -> Self:
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
         return cls(**{k: v for k, v in config.items() if k not in ("dilation_rate", "output_padding")})
 
     def _kernel_shape(self, channels):
@@ -165,7 +175,7 @@ class _Transposed(_Conv):
 class Conv2DTranspose(_Transposed):
     """Transposed convolution of images."""
 
-    def __init__(self, filters: TensorLike, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
                  padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
                  use_bias: bool = True, kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
                  kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
@@ -181,7 +191,7 @@ class Conv3DTranspose(_Transposed):
     """Transposed convolution of volumes."""
     rank = 3
 
-    def __init__(self, filters: TensorLike, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1, 1),
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1, 1),
                  padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
                  use_bias: bool = True, kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
                  kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
@@ -199,11 +209,15 @@ class _Separable(_Conv):
     _CONFIG = _Conv._CONFIG + (" depth_multiplier depthwise_initializer pointwise_initializer depthwise_regularizer "
                                "pointwise_regularizer depthwise_constraint pointwise_constraint")
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
-                 depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
-                 bias_initializer=ZEROS, depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
-                 trainable=True, name=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1, padding: str = "valid",
+                 data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1, depth_multiplier: int = 1,
+                 activation: Activation | str | None = None, use_bias: bool = True,
+                 depthwise_initializer: Initializer | None = None, pointwise_initializer: Initializer | None = None,
+                 bias_initializer: Initializer = ZEROS, depthwise_regularizer: Regularizer | None = None,
+                 pointwise_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
+                 activity_regularizer: Regularizer | None = None, depthwise_constraint: Constraint | None = None,
+                 pointwise_constraint: Constraint | None = None, bias_constraint: Constraint | None = None,
+                 trainable: bool = True, name: str | None = None, **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
                          activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, trainable=trainable,
@@ -213,7 +227,7 @@ class _Separable(_Conv):
                    depthwise_regularizer=depthwise_regularizer, pointwise_regularizer=pointwise_regularizer,
                    depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint))
 
-    def build(self, input_shape):
+    def build(self, input_shape: TensorShape) -> None:
         channels = channels_of(self, input_shape, self.data_format)
 
         self.depthwise_kernel = self.add_weight(

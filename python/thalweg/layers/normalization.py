@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from thalweg.base.typing import Constraint, Initializer, Regularizer, TensorLike
     from thalweg.graph.shapes import TensorShape
     from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
 
 
 def _known_false(training):
@@ -56,9 +57,21 @@ class BatchNormalization(Layer):
 
     _CONFIG = ("axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
                "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint")
+    beta_initializer: Initializer | None
+    gamma_initializer: Initializer | None
+    moving_mean_initializer: Initializer | None
+    moving_variance_initializer: Initializer | None
+    beta_regularizer: Regularizer | None
+    gamma_regularizer: Regularizer | None
+    beta_constraint: Constraint | None
+    gamma_constraint: Constraint | None
+    beta: Variable | None
+    gamma: Variable | None
+    moving_mean: Variable
+    moving_variance: Variable
 
     def __init__(self, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
-                 scale: TensorLike = True, beta_initializer: Initializer = ZEROS, gamma_initializer: Initializer = ONES,
+                 scale: bool = True, beta_initializer: Initializer = ZEROS, gamma_initializer: Initializer = ONES,
                  moving_mean_initializer: Initializer = ZEROS, moving_variance_initializer: Initializer = ONES,
                  beta_regularizer: Regularizer | None = None, gamma_regularizer: Regularizer | None = None,
                  beta_constraint: Constraint | None = None, gamma_constraint: Constraint | None = None, renorm: bool = False,

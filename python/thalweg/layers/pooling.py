@@ -30,7 +30,7 @@ class _Pooling(Layer):
         self.layout = layout_of(data_format, self.rank)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def call(self, inputs: Tensor):
+    def call(self, inputs: Tensor) -> Tensor:
         return self._pool()(inputs, _full(self.pool_size, self.layout), _full(self.strides, self.layout), self.padding.upper(),
                             data_format=self.layout)
 
@@ -38,7 +38,7 @@ class _Pooling(Layer):
 class _Pooling1D(_Pooling):
     rank = 1
 
-    def call(self, inputs: Tensor):
+    def call(self, inputs: Tensor) -> Tensor:
         axis, layout = (2, "NHWC") if self.data_format == "channels_last" else (3, "NCHW")
         y = self._pool()(array_ops.expand_dims(inputs, axis), _full((*self.pool_size, 1), layout),
                          _full((*self.strides, 1), layout), self.padding.upper(), data_format=layout)

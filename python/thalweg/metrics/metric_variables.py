@@ -15,7 +15,7 @@ from thalweg.variables.variables import Variable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from thalweg.base.typing import DTypeLike, ShapeLike, TensorLike
+    from thalweg.base.typing import DTypeLike, S, ShapeLike, T, TensorLike
     from thalweg.graph.tensor import Operation, Tensor
 
 
@@ -25,8 +25,8 @@ def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = T
                     collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
 
 
-def collected(value: Tensor, update: Tensor, metrics_collections: str | Sequence[str],
-              updates_collections: str | Sequence[str]) -> tuple[Tensor, Tensor]:
+def collected(value: T, update: S, metrics_collections: str | Sequence[str] | None,
+              updates_collections: str | Sequence[str] | None) -> tuple[T, S]:
     """(value, update), put into the collections asked for."""
     target = graph.get_default_graph()
     if metrics_collections:
@@ -79,7 +79,7 @@ def broadcast_weights(weights: TensorLike | None, values: TensorLike) -> Tensor:
 
 
 def aligned(predictions: TensorLike | None, labels: TensorLike | None,
-            weights: TensorLike | None) -> tuple[Tensor, Tensor, Tensor | None]:
+            weights: TensorLike | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """(predictions, labels, weights) as tensors of one rank: a last dimension of 1 that one has more is left out."""
     predictions = convert_to_tensor(predictions)
     if labels is not None:

@@ -370,7 +370,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._is_there = False
         self._step = _global_step("GlobalStepWaiterHook")
 
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+    def before_run(self, run_context: SessionRunContext) -> None:
         while not self._is_there:
             if self._wait_until_step <= 0 or int(run_context.session.run(self._step)) >= self._wait_until_step:
                 self._is_there = True

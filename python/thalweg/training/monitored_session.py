@@ -203,7 +203,7 @@ class _HookedSession:
         return self._session.graph
 
     @property
-    def sess_str(self) -> str:
+    def sess_str(self) -> bytes:
         return self._session.sess_str
 
     def run(self, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,

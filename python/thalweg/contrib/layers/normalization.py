@@ -38,7 +38,7 @@ def _batch_norm_layer(sc, axis, given, reuse):
 
 
 @add_arg_scope
-def batch_norm(inputs: TensorLike, decay: float = 0.999, center: bool = True, scale: TensorLike = False, epsilon: float = 0.001,
+def batch_norm(inputs: TensorLike, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
                activation_fn: Activation | None = None, param_initializers: Mapping[str, Initializer] | None = None,
                param_regularizers: Mapping[str, Regularizer] | None = None,
                updates_collections: str | Sequence[str] = GraphKeys.UPDATE_OPS, is_training: bool | Tensor = True,
@@ -83,7 +83,7 @@ def _parameters(sc, size, inputs, center, scale, trainable, collections, initial
 
 
 @add_arg_scope
-def layer_norm(inputs: TensorLike, center: bool = True, scale: TensorLike = True, activation_fn: Activation | None = None,
+def layer_norm(inputs: TensorLike, center: bool = True, scale: bool = True, activation_fn: Activation | None = None,
                reuse: bool | None = None, variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                outputs_collections: str | Sequence[str] | None = None, trainable: bool = True, begin_norm_axis: int = 1,
                begin_params_axis: int = -1, scope: str | VariableScope | None = None) -> Tensor:
@@ -151,7 +151,7 @@ def layer_norm(inputs: TensorLike, center: bool = True, scale: TensorLike = True
 
 
 @add_arg_scope
-def instance_norm(inputs: TensorLike, center: bool = True, scale: TensorLike = True, epsilon: float = 1e-6,
+def instance_norm(inputs: TensorLike, center: bool = True, scale: bool = True, epsilon: float = 1e-6,
                   activation_fn: Activation | None = None, param_initializers: Mapping[str, Initializer] | None = None,
                   reuse: bool | None = None,
                   variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
@@ -174,7 +174,7 @@ def instance_norm(inputs: TensorLike, center: bool = True, scale: TensorLike = T
 
 @add_arg_scope
 def group_norm(inputs: TensorLike, groups: int = 32, channels_axis: int = -1, reduction_axes: Sequence[int] = (-3, -2),
-               center: bool = True, scale: TensorLike = True, epsilon: float = 1e-6, activation_fn: Activation | None = None,
+               center: bool = True, scale: bool = True, epsilon: float = 1e-6, activation_fn: Activation | None = None,
                param_initializers: Mapping[str, Initializer] | None = None, reuse: bool | None = None,
                variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,

@@ -24,7 +24,7 @@ class RunConfig(run_config.RunConfig):
 
     def __init__(self, master: str | None = None, num_cores: int = 0, log_device_placement: bool = False,
                  gpu_memory_fraction: float = 1, tf_random_seed: int | None = None, save_summary_steps: int = 100,
-                 save_checkpoints_secs: float = _DEFAULT, save_checkpoints_steps: int | None = None, keep_checkpoint_max: int = 5,
+                 save_checkpoints_secs: object = _DEFAULT, save_checkpoints_steps: int | None = None, keep_checkpoint_max: int = 5,
                  keep_checkpoint_every_n_hours: float = 10000, log_step_count_steps: int = 100, protocol: str | None = None,
                  evaluation_master: str = "", model_dir: PathLike | None = None, session_config: ConfigProto | None = None,
                  session_creation_timeout_secs: float = 7200) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import DTypeLike, Nested, ShapeLike, TensorLike
-    from thalweg.dtypes import DType
     from thalweg.graph.tensor import Tensor
 
 
@@ -86,7 +85,7 @@ class CustomHelper(Helper):
         return self._shape
 
     @property
-    def sample_ids_dtype(self) -> DType:
+    def sample_ids_dtype(self) -> DTypeLike:
         return self._dtype
 
     def initialize(self, name: str | None = None) -> tuple[Tensor, Any]:
@@ -137,7 +136,7 @@ class TrainingHelper(Helper):
         return TensorShape([])
 
     @property
-    def sample_ids_dtype(self) -> DType:
+    def sample_ids_dtype(self) -> DTypeLike:
         return dtypes.int32
 
     def _at(self, time, all_finished):
@@ -265,7 +264,7 @@ class GreedyEmbeddingHelper(Helper):
         return TensorShape([])
 
     @property
-    def sample_ids_dtype(self) -> DType:
+    def sample_ids_dtype(self) -> DTypeLike:
         return dtypes.int32
 
     def initialize(self, name: str | None = None) -> tuple[Tensor, Any]:
@@ -313,7 +312,7 @@ class InferenceHelper(Helper):
         return self._shape
 
     @property
-    def sample_ids_dtype(self) -> DType:
+    def sample_ids_dtype(self) -> DTypeLike:
         return self._dtype
 
     def initialize(self, name: str | None = None) -> tuple[Tensor, Any]:
