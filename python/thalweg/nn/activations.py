@@ -5,31 +5,165 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from thalweg import raw_ops
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops, random_ops
+from thalweg.operations.math_ops import sigmoid, tanh  # noqa: F401  (activations as well)
 
 if TYPE_CHECKING:
     from thalweg.base.typing import Activation, DynamicShape, TensorLike
     from thalweg.graph.tensor import Tensor
 
-_SINGLE = {"relu": "Relu", "relu6": "Relu6", "elu": "Elu", "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign",
-           "sigmoid": "Sigmoid", "tanh": "Tanh"}
-
-
-def __getattr__(name):
-    if name in _SINGLE:
-        value = globals()[name] = raw_ops.function(_SINGLE[name], name)
-        return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
 
 def of_name(name: str) -> Activation:
     """The activation of a name: "relu"."""
     return getattr(sys.modules[__name__], name)
+
+
+def relu(features: TensorLike, name: str | None = None) -> Tensor:
+    """max(features, 0), element by element.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a real type.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.relu([-1.0, 0.0, 2.0]))
+    array([0., 0., 2.], dtype=float32)
+    """
+    return apply("Relu", [features], name=name)
+
+
+def relu6(features: TensorLike, name: str | None = None) -> Tensor:
+    """min(max(features, 0), 6), element by element.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a real type.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.relu6([-1.0, 2.0, 8.0]))
+    array([0., 2., 6.], dtype=float32)
+    """
+    return apply("Relu6", [features], name=name)
+
+
+def elu(features: TensorLike, name: str | None = None) -> Tensor:
+    """The features where they are above 0, elsewhere exp(features) - 1 (arXiv 1511.07289).
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a floating type.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.elu([0.0, 2.0]))
+    array([0., 2.], dtype=float32)
+    """
+    return apply("Elu", [features], name=name)
+
+
+def selu(features: TensorLike, name: str | None = None) -> Tensor:
+    """An elu that is scaled so that activations keep mean 0 and variance 1 (arXiv 1706.02515).
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a floating type.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.selu([0.0, 1.0]))
+    array([0.      , 1.050701], dtype=float32)
+    """
+    return apply("Selu", [features], name=name)
+
+
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
+    """log(exp(features) + 1): a smooth relu.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a floating type.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.softplus([0.0, 100.0]))
+    array([  0.6931472, 100.       ], dtype=float32)
+    """
+    return apply("Softplus", [features], name=name)
+
+
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
+    """features / (1 + abs(features)): between -1 and 1.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a floating type.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.softsign([-1.0, 0.0, 3.0]))
+    array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
+    return apply("Softsign", [features], name=name)
 
 
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:

@@ -257,6 +257,30 @@ def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_lo
         return loss
 
 
+def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
+    """sum(t ** 2) / 2: half the square of the Euclidean norm, without the root.
+
+    Parameters
+    ----------
+    t : tensor_like
+        Of a floating type and any shape.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `t`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.nn.l2_loss([1.0, 3.0])))
+    5.0
+    """
+    return apply("L2Loss", [t], name=name)
+
+
 def compute_average_loss(per_example_loss: TensorLike, sample_weight: TensorLike | None = None,
                          global_batch_size: IntLike | None = None) -> Tensor:
     """The sum of the losses of examples over the size of the whole batch."""
