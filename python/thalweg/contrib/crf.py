@@ -154,18 +154,18 @@ class CrfForwardRnnCell(rnn_cell.RNNCell):
         self._num_tags = self._transitions.shape[1].value
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         return self._num_tags
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_tags
 
     def _paths(self, state):
         """Of each last tag but one and each last tag, the score."""
         return array_ops.expand_dims(state, 2) + self._transitions
 
-    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: Tensor, state: Tensor, scope: str | VariableScope | None = None) -> tuple[Tensor, Tensor]:
         new = inputs + math_ops.reduce_logsumexp(self._paths(state), 1)
         return new, new
 
@@ -173,7 +173,7 @@ class CrfForwardRnnCell(rnn_cell.RNNCell):
 class CrfDecodeForwardRnnCell(CrfForwardRnnCell):
     """Adds a step to the best score that ends in each tag; gives which tag comes before it."""
 
-    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: Tensor, state: Tensor, scope: str | VariableScope | None = None) -> tuple[Tensor, Tensor]:
         paths = self._paths(state)
         return math_ops.cast(math_ops.argmax(paths, 1), dtypes.int32), inputs + math_ops.reduce_max(paths, 1)
 
@@ -186,14 +186,14 @@ class CrfDecodeBackwardRnnCell(rnn_cell.RNNCell):
         self._num_tags = num_tags
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         return 1
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return 1
 
-    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: Tensor, state: Tensor, scope: str | VariableScope | None = None) -> tuple[Tensor, Tensor]:
         rows = math_ops.range_(array_ops.shape(inputs)[0]) * self._num_tags
         new = array_ops.expand_dims(_flat(inputs, rows + state[:, 0]), 1)
         return new, new

@@ -68,6 +68,19 @@ streaming_true_positives true_positives predictions labels weights:None
 """
 
 
+_COLLECTIONS = "str | Sequence[str]"
+_TYPES = {"num_thresholds": "int", "num_classes": "int", "k": "int", "class_id": "int", "thresholds": "Sequence[float]", "threshold": "float",
+          "specificity": "float", "sensitivity": "float", "curve": "str", "name": "str", "metrics_collections": _COLLECTIONS,
+          "updates_collections": _COLLECTIONS}  # all others are tensors
+
+
+def _parameter(name, default):
+    """A parameter; `default` is the text of its default, or empty."""
+    kind, value = _TYPES.get(name, "TensorLike"), ast.literal_eval(default) if default else inspect.Parameter.empty
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value,
+                             annotation=kind + " | None" if value is None else kind)
+
+
 def _made(row):
     """The function of a row: it calls the one of tw.metrics with the arguments' names."""
     name, there, *words = row.split()
@@ -79,9 +92,8 @@ def _made(row):
         argument, _, default = word.partition(":")
         here, _, other = argument.partition("=")
         renamed[here] = other or here
-        parameters.append(inspect.Parameter(here, inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                                            default=ast.literal_eval(default) if default else inspect.Parameter.empty))
-    signature = inspect.Signature(parameters)
+        parameters.append(_parameter(here, default))
+    signature = inspect.Signature(parameters, return_annotation="tuple[Tensor, Tensor]")
 
     def measure(*args, **kwargs):
         given = signature.bind(*args, **kwargs).arguments
@@ -96,7 +108,8 @@ globals().update({row.split()[0]: _made(row) for row in _SAME.strip().splitlines
 
 
 def _counter(kind):
-    def measure(predictions, labels, thresholds, weights=None):
+    def measure(predictions: TensorLike, labels: TensorLike, thresholds: Sequence[float],
+                weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
         values, updates = metrics_thresholds.counts_of(labels, convert_to_tensor(predictions), thresholds, weights, (kind,))
         return values[kind], updates[kind]
     measure.__doc__ = "How many there were so far, at each threshold."

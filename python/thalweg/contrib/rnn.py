@@ -73,11 +73,11 @@ class LayerNormBasicLSTMCell(RNNCell):
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple:
         return LSTMStateTuple(self._num_units, self._num_units)
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_units
 
     def _normal(self, x, scope):
@@ -88,7 +88,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         mean, variance = nn.moments(x, [1], keep_dims=True)
         return nn.batch_normalization(x, mean, variance, beta, gamma, 1e-3 if x.dtype.base_dtype.name == "float16" else 1e-12)
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         args = array_ops.concat([inputs, h], 1)
         kernel = get_variable("kernel", [args.shape[-1].value, 4 * self._num_units], args.dtype.base_dtype)
@@ -139,11 +139,11 @@ class NASCell(LayerRNNCell):
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple:
         return LSTMStateTuple(self._num_units, self.output_size)
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_proj if self._num_proj is not None else self._num_units
 
     def build(self, input_shape: TensorShape) -> None:
@@ -155,7 +155,7 @@ class NASCell(LayerRNNCell):
         if self._num_proj is not None:
             self._projection = self.add_variable("projection_weights", [units, self._num_proj])
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         sigmoid, tanh, relu = math_ops.sigmoid, math_ops.tanh, nn.relu
         c, h = state
         recurrent = math_ops.matmul(h, self._recurrent_kernel)
@@ -184,11 +184,11 @@ class LSTMBlockCell(LayerRNNCell):
         self._cell_clip = -1 if cell_clip is None else cell_clip
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple:
         return LSTMStateTuple(self._num_units, self._num_units)
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_units
 
     def build(self, input_shape: TensorShape) -> None:
@@ -198,7 +198,7 @@ class LSTMBlockCell(LayerRNNCell):
         if self._use_peephole:
             self._peepholes = [self.add_variable(f"w_{g}_diag", [units]) for g in "ifo"]
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         if not isinstance(state, (list, tuple)) or len(state) != 2:
             raise ValueError("Expecting state to be a tuple with length 2.")
         peepholes = self._peepholes if self._use_peephole else [array_ops.zeros([self._num_units], self._kernel.dtype)] * 3
@@ -269,11 +269,11 @@ class GRUBlockCell(LayerRNNCell):
         self._cell_size = num_units if num_units is not None else cell_size
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         return self._cell_size
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._cell_size
 
     def build(self, input_shape: TensorShape) -> None:
@@ -283,7 +283,7 @@ class GRUBlockCell(LayerRNNCell):
         self._w_c = self.add_variable(names[2], [rows, units])
         self._b_c = self.add_variable(names[3], [units], initializer=init_ops.constant_initializer(0.0))
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         made = apply("GRUBlockCell", [inputs, state, self._w_ru, self._w_c, self._b_ru, self._b_c])
         return made.h, made.h
 

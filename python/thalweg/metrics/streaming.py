@@ -176,7 +176,9 @@ def _count(chosen, weights, metrics_collections, updates_collections):
 
 
 def _counter(kind, label, prediction):
-    def measure(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+                name: str | None = None) -> tuple[Tensor, Tensor]:
         with variable_scope(name, kind, [predictions, labels, weights]):
             given = aligned(truth_values(predictions), truth_values(labels), weights)
             predicted, wanted = ((t if yes else apply("LogicalNot", [t])) for t, yes in zip(given, (prediction, label)))

@@ -51,7 +51,9 @@ def counts_of(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[
 def _one_count(kind):
     name_of_kind = _KINDS[kind]
 
-    def measure(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    def measure(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[float], weights: TensorLike | None = None,
+                metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+                name: str | None = None) -> tuple[Tensor, Tensor]:
         with variable_scope(name, name_of_kind, [predictions, labels, weights]):
             predictions = convert_to_tensor(predictions)
             values, updates = counts_of(labels, predictions, thresholds, weights, (kind,))

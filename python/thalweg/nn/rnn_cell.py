@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import Activation, DTypeLike, Initializer
+    from thalweg.graph.shapes import TensorShape
     from thalweg.graph.tensor import Tensor
 
 
@@ -49,18 +50,18 @@ class BasicRNNCell(LayerRNNCell):
         self._num_units, self._activation = num_units, _activation(activation)
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         return self._num_units
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_units
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: TensorShape) -> None:
         self._kernel = self.add_variable("kernel", [_depth(input_shape) + self._num_units, self._num_units])
         self._bias = self.add_variable("bias", [self._num_units], initializer=init_ops.zeros_initializer(dtype=self._dtype))
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         output = self._activation(activations.bias_add(math_ops.matmul(_joined([inputs, state]), self._kernel), self._bias))
         return output, output
 
@@ -101,14 +102,14 @@ class GRUCell(LayerRNNCell):
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> int:
         return self._num_units
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_units
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: TensorShape) -> None:
         rows, units = _depth(input_shape) + self._num_units, self._num_units
         bias = self._bias_initializer
         self._gate_kernel = self.add_variable("gates/kernel", [rows, 2 * units], initializer=self._kernel_initializer)
@@ -118,7 +119,7 @@ class GRUCell(LayerRNNCell):
         self._candidate_bias = self.add_variable("candidate/bias", [units], initializer=bias if bias is not None else
                                                  init_ops.zeros_initializer(dtype=self._dtype))
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         gates = activations.bias_add(math_ops.matmul(_joined([inputs, state]), self._gate_kernel), self._gate_bias)
         r, u = _in_two(math_ops.sigmoid(gates))
         candidate = activations.bias_add(math_ops.matmul(_joined([inputs, r * state]), self._candidate_kernel), self._candidate_bias)
@@ -164,19 +165,19 @@ class BasicLSTMCell(LayerRNNCell):
         self._activation = _activation(activation)
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple | int:
         return LSTMStateTuple(self._num_units, self._num_units) if self._state_is_tuple else 2 * self._num_units
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_units
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
         self._kernel = self.add_variable("kernel", [_depth(input_shape) + units, 4 * units])
         self._bias = self.add_variable("bias", [4 * units], initializer=init_ops.zeros_initializer(dtype=self._dtype))
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         c, h = state if self._state_is_tuple else _in_two(state)
         gates = activations.bias_add(math_ops.matmul(_joined([inputs, h]), self._kernel), self._bias)
         i, j, f, o = array_ops.split(gates, num_or_size_splits=4, axis=1)
@@ -246,15 +247,15 @@ class LSTMCell(LayerRNNCell):
         self._activation = _activation(activation)
 
     @property
-    def state_size(self) -> Any:
+    def state_size(self) -> LSTMStateTuple | int:
         sizes = LSTMStateTuple(self._num_units, self.output_size)
         return sizes if self._state_is_tuple else sum(sizes)
 
     @property
-    def output_size(self) -> Any:
+    def output_size(self) -> int:
         return self._num_proj or self._num_units
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
         self._kernel = self.add_variable("kernel", [_depth(input_shape) + self.output_size, 4 * units],
                                          initializer=self._initializer)
@@ -266,7 +267,7 @@ class LSTMCell(LayerRNNCell):
             self._projection = self.add_variable("projection/kernel", [units, self._num_proj],
                                                  initializer=self._initializer)
 
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         if self._state_is_tuple:
             c, h = state
         else:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def _sampler(op):
-    def sample(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
+    def sample(true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+               name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
         first, second = random_ops._seeds(seed).values()
         return apply(op, [true_classes], dict(num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max,
                                               seed=first, seed2=second), name=name)

@@ -132,10 +132,15 @@ def convolution(inputs: TensorLike, num_outputs: int, kernel_size: int | Sequenc
 
 def _of_rank(dimensions, name, doc):
     @add_arg_scope
-    def made(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None, rate=1, activation_fn=nn.relu,
-             normalizer_fn=None, normalizer_params=None, weights_initializer=_XAVIER, weights_regularizer=None,
-             biases_initializer=_ZEROS, biases_regularizer=None, reuse=None, variables_collections=None,
-             outputs_collections=None, trainable=True, scope=None):
+    def made(inputs: TensorLike, num_outputs: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
+             padding: str = "SAME", data_format: str | None = None, rate: int | Sequence[int] = 1,
+             activation_fn: Callable[..., Tensor] = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
+             normalizer_params: Mapping[str, object] | None = None, weights_initializer: Initializer = _XAVIER,
+             weights_regularizer: Regularizer | None = None, biases_initializer: Initializer = _ZEROS,
+             biases_regularizer: Regularizer | None = None, reuse: bool | None = None,
+             variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+             outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
+             scope: str | VariableScope | None = None) -> Tensor:
         return convolution(inputs, num_outputs, kernel_size, stride, padding, data_format, rate, activation_fn, normalizer_fn,
                            normalizer_params, weights_initializer, weights_regularizer, biases_initializer, biases_regularizer,
                            reuse, variables_collections, outputs_collections, trainable, scope, conv_dims=dimensions)
@@ -226,8 +231,9 @@ separable_conv2d = separable_convolution2d
 
 def _pooling(layer, default_name, doc, rank=2):
     @add_arg_scope
-    def pool(inputs, kernel_size, stride=2, padding="VALID", data_format="NHWC" if rank == 2 else "NDHWC",
-             outputs_collections=None, scope=None):
+    def pool(inputs: TensorLike, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 2, padding: str = "VALID",
+             data_format: str = "NHWC" if rank == 2 else "NDHWC", outputs_collections: str | Sequence[str] | None = None,
+             scope: str | VariableScope | None = None) -> Tensor:
         with graph.name_scope(scope, default_name, [inputs]) as sc:
             made = layer(pool_size=kernel_size, strides=stride, padding=padding, data_format=as_channels(data_format), _scope=sc)
             return collect(outputs_collections, sc, made.apply(convert_to_tensor(inputs)))
