@@ -113,7 +113,32 @@ def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Ten
 def absolute_difference(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
                         loss_collection: str | None = GraphKeys.LOSSES,
                         reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """Mean of |labels - predictions|."""
+    """Mean of weights * |labels - predictions|, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    labels, predictions : tensor_like
+        Of the same shape and any real types; they are computed with as float32.
+    weights : tensor_like
+        A number, or as many as there are elements or rows: it is broadcast to `labels`.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A float32 scalar; of the shape of `labels` with Reduction.NONE.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.absolute_difference([1.0, 2.0], [1.0, 4.0])))
+    1.0
+    """
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as name:
         predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
         labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
@@ -124,7 +149,41 @@ def absolute_difference(labels: TensorLike, predictions: TensorLike, weights: Te
 def softmax_cross_entropy(onehot_labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0, label_smoothing: float = 0,
                           scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
                           reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """Cross entropy with distributions."""
+    """Cross entropy of softmax(logits) with distributions, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    onehot_labels : tensor_like
+        Distributions over the classes, [batch, classes].
+    logits : tensor_like
+        Of a floating type and shape [batch, classes].
+    weights : tensor_like
+        A number, or one for each row.
+    label_smoothing : float
+        How much of each distribution goes to all classes alike.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `logits`; of shape [batch] with Reduction.NONE.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.softmax_cross_entropy([[0.0, 1.0]], [[0.0, 0.0]])))
+    0.6931472
+    """
     with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as name:
         logits = convert_to_tensor(logits)
         labels = math_ops.cast(convert_to_tensor(onehot_labels), logits.dtype.base_dtype)
@@ -182,7 +241,41 @@ def sparse_softmax_cross_entropy(labels: TensorLike, logits: TensorLike, weights
 def sigmoid_cross_entropy(multi_class_labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0,
                           label_smoothing: float = 0, scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
                           reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
-    """Cross entropy of independent classes."""
+    """Cross entropy of sigmoid(logits) with probabilities, each class by itself, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    multi_class_labels : tensor_like
+        Probabilities; of the shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    weights : tensor_like
+        A number, or as many as there are elements or rows: it is broadcast to the labels.
+    label_smoothing : float
+        How much the labels move towards one half.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `logits`; of their shape with Reduction.NONE.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.sigmoid_cross_entropy([[0.0, 1.0]], [[0.0, 0.0]])))
+    0.6931472
+    """
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as name:
         logits = convert_to_tensor(logits)
         labels = math_ops.cast(convert_to_tensor(multi_class_labels), logits.dtype.base_dtype)
@@ -331,7 +424,35 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
 
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Tensor:
-    """The sum of all losses of the collections."""
+    """The sum of all losses of the collections.
+
+    Parameters
+    ----------
+    add_regularization_losses : bool
+        Whether the losses of regularizers count.
+    name : str
+        Name of the operation.
+    scope : str, optional
+        Begins the names of those that are wanted; a regular expression.
+
+    Returns
+    -------
+    Tensor
+        A scalar.
+
+    Raises
+    ------
+    ValueError
+        If there are no losses.
+
+    Examples
+    --------
+    >>> first = tw.losses.absolute_difference([1.0], [3.0])
+    >>> second = tw.losses.mean_squared_error([1.0], [3.0])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.get_total_loss()))
+    6.0
+    """
     found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
     return math_ops.add_n(found, name=name)
 

@@ -53,7 +53,28 @@ def _values_of(hparam_def):
 
 
 class HParams:
-    """Hyperparameters by name: HParams(learning_rate=0.1).parse("learning_rate=0.2")."""
+    """Hyperparameters by name; their types are those of their first values.
+
+    Parameters
+    ----------
+    hparam_def : HParamDef, optional
+        A message that has them.
+    model_structure : object, optional
+        Kept for get_model_structure().
+    **kwargs
+        Names and values.
+
+    Raises
+    ------
+    ValueError
+        If both `hparam_def` and values are given.
+
+    Examples
+    --------
+    >>> hparams = tw.contrib.training.HParams(learning_rate=0.1, layers=[64, 32])
+    >>> hparams.parse("learning_rate=0.2,layers=[8,4]").values()
+    {'learning_rate': 0.2, 'layers': [8, 4]}
+    """
 
     def __init__(self, hparam_def: HParamDef | None = None, model_structure: object = None, **kwargs: object) -> None:
         self._hparam_types, self._model_structure = {}, model_structure

@@ -17,7 +17,26 @@ if TYPE_CHECKING:
 
 
 class Normal(Distribution):
-    """The normal distribution of mean `loc` and standard deviation `scale`."""
+    """The normal distribution of mean `loc` and standard deviation `scale`.
+
+    Parameters
+    ----------
+    loc, scale : tensor_like
+        Of a floating type; they are broadcast to each other.
+    validate_args : bool
+        Of no effect here.
+    allow_nan_stats : bool
+        Whether statistics that are not defined are NaN, or an error.
+    name : str
+        Name of the scope.
+
+    Examples
+    --------
+    >>> normal = tw.distributions.Normal(loc=0.0, scale=1.0)
+    >>> with tw.Session() as sess:
+    ...     print(round(float(sess.run(normal.prob(0.0))), 4), sess.run(normal.sample(1000)).shape)
+    0.3989 (1000,)
+    """
 
     def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
                  name: str = "Normal") -> None:

@@ -57,7 +57,34 @@ def adjust_brightness(image: TensorLike, delta: float) -> Tensor:
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
-    """A random delta between -max_delta and max_delta added."""
+    """The image with a random number between -max_delta and max_delta added, in the scale of floats, [0, 1].
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of any real type; integers are scaled to [0, 1] and back.
+    max_delta : float
+        The most that is added; not below 0.
+    seed : int, optional
+        Seed of the number.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `max_delta` is below 0.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     changed = sess.run(tw.image.random_brightness(tw.zeros([2, 2, 3]), 0.1))
+    >>> bool(abs(changed).max() <= 0.1)
+    True
+    """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_ops.random_uniform([], -max_delta, max_delta, seed=seed))
@@ -75,7 +102,34 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 
 
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """adjust_contrast by a random factor."""
+    """The image with each channel stretched about its mean by a random factor.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [..., height, width, channels] and any real type.
+    lower, upper : float
+        The factor's bounds.
+    seed : int, optional
+        Seed of the factor.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `lower` is below 0 or `upper` not above it.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.random_contrast(tw.ones([2, 2, 1]), 0.5, 2.0)).squeeze()
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -104,19 +158,78 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
 
 
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """The image with its hue turned by a random number between -max_delta and max_delta.
+
+    Parameters
+    ----------
+    image : tensor_like
+        RGB, of shape [..., height, width, 3] and any real type.
+    max_delta : float
+        Between 0 and 0.5: half a turn.
+    seed : int, optional
+        Seed of the number.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `max_delta` is not between 0 and 0.5.
+    """
     if max_delta > 0.5 or max_delta < 0:
         raise ValueError("max_delta must be between 0 and 0.5.")
     return adjust_hue(image, random_ops.random_uniform([], -max_delta, max_delta, seed=seed))
 
 
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """The image with its saturation multiplied by a random number between `lower` and `upper`.
+
+    Parameters
+    ----------
+    image : tensor_like
+        RGB, of shape [..., height, width, 3] and any real type.
+    lower, upper : float
+        The factor's bounds.
+    seed : int, optional
+        Seed of the factor.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `lower` is below 0 or `upper` not above it.
+    """
     if upper <= lower or lower < 0:
         raise ValueError("upper must be > lower, and lower must be non-negative.")
     return adjust_saturation(image, random_ops.random_uniform([], lower, upper, seed=seed))
 
 
 def per_image_standardization(image: TensorLike) -> Tensor:
-    """Each image with mean 0 and variance 1, or less where it is all of one color."""
+    """Each image with mean 0 and variance 1, or less where all elements are nearly alike.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [..., height, width, channels] and any real type.
+
+    Returns
+    -------
+    Tensor
+        float32, of the shape of `image`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.per_image_standardization(tw.constant([[[1.0], [3.0]]]))).squeeze()
+    array([-1.,  1.], dtype=float32)
+    """
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = math_ops.cast(convert_to_tensor(image, name="image"), dtypes.float32)
         axes = [-1, -2, -3]

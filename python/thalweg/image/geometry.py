@@ -38,10 +38,46 @@ def _flipped(image, axis, name):
 
 
 def flip_left_right(image: TensorLike) -> Tensor:
+    """The image as a mirror shows it.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.flip_left_right(tw.constant([[[1], [2]]]))).squeeze()
+    array([2, 1], dtype=int32)
+    """
     return _flipped(image, 1, "flip_left_right")
 
 
 def flip_up_down(image: TensorLike) -> Tensor:
+    """The image upside down.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.flip_up_down(tw.constant([[[1]], [[2]]]))).squeeze()
+    array([2, 1], dtype=int32)
+    """
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -61,7 +97,27 @@ def _perhaps_flipped(image, axis, seed, name):
 
 
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
-    """Flipped with a chance of one half."""
+    """The image, with a chance of one half as a mirror shows it.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+    seed : int, optional
+        Seed of the choice.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`; images of a batch are chosen one by one.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     flipped = tw.image.random_flip_left_right(tw.constant([[[1], [2]]]))
+    ...     sess.run(flipped).squeeze().tolist() in ([1, 2], [2, 1])
+    True
+    """
     return _perhaps_flipped(image, 1, seed, "random_flip_left_right")
 
 
@@ -108,7 +164,40 @@ def _sizes(image):
 
 def resize_images(images: TensorLike, size: IntsLike, method: int | str = ResizeMethod.BILINEAR, align_corners: bool = False,
                   preserve_aspect_ratio: bool = False, name: str | None = None) -> Tensor:
-    """Images of another size, [rows, columns]."""
+    """Images of another size.
+
+    Parameters
+    ----------
+    images : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+    size : tensor_like
+        The new height and width, int32.
+    method : int
+        Of ResizeMethod: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA.
+    align_corners : bool
+        Whether the centers of the corners stay where they are.
+    preserve_aspect_ratio : bool
+        Whether images grow no further than their shape allows within `size`.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        float32, or the type of `images` with NEAREST_NEIGHBOR or where nothing changes.
+
+    Raises
+    ------
+    ValueError
+        If the rank of `images` is not known, `size` has not two elements, or there is no such method.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     image = tw.constant([[[1.0], [2.0]]])
+    ...     sess.run(tw.image.resize_images(image, [1, 4], tw.image.ResizeMethod.NEAREST_NEIGHBOR)).squeeze()
+    array([1., 1., 2., 2.], dtype=float32)
+    """
     with name_scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")
         if images.shape.ndims is None:
@@ -174,7 +263,31 @@ def pad_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width:
 
 
 def resize_image_with_crop_or_pad(image: TensorLike, target_height: IntLike, target_width: IntLike) -> Tensor:
-    """The middle of the image, with black around where it is too small."""
+    """The middle of the image, with black around where it is too small.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+    target_height, target_width : int or Tensor
+        The new height and width.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `image`.
+
+    Raises
+    ------
+    ValueError
+        If a target is not above 0.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.resize_image_with_crop_or_pad(tw.constant([[[1], [2], [3]]]), 1, 1)).squeeze()
+    array(2, dtype=int32)
+    """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image = convert_to_tensor(image, name="image")
 

@@ -24,7 +24,36 @@ if TYPE_CHECKING:
 
 
 class Dense(Layer):
-    """activation(inputs * kernel + bias)."""
+    """A layer that is fully connected: activation(inputs * kernel + bias). See dense().
+
+    Parameters
+    ----------
+    units : int
+        Size of the outputs.
+    activation : callable or str, optional
+        None by default: linear.
+    use_bias : bool
+        Whether there is a bias.
+    kernel_initializer, bias_initializer : callable, optional
+        First values of the variables; the default of their scope, and zeros.
+    kernel_regularizer, bias_regularizer, activity_regularizer : callable, optional
+        Losses of the variables and of the outputs.
+    kernel_constraint, bias_constraint : callable, optional
+        Put variables back after each update.
+    trainable : bool
+        Whether the variables join the collection of those that are trained.
+    name : str, optional
+        Scope of the variables "kernel" [size, units] and "bias" [units]; "dense", "dense_1" ... by default.
+    **kwargs
+        What Layer takes.
+
+    Examples
+    --------
+    >>> layer = tw.layers.Dense(3)
+    >>> first, second = layer(tw.zeros([2, 5])), layer(tw.ones([4, 5]))
+    >>> second.shape.as_list(), [v.name for v in layer.variables]
+    ([4, 3], ['dense/kernel:0', 'dense/bias:0'])
+    """
 
     _CONFIG = ("units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
                "activity_regularizer kernel_constraint bias_constraint")
@@ -206,7 +235,27 @@ def dropout(inputs: TensorLike, rate: float | Tensor = 0.5, noise_shape: Dynamic
 
 
 def flatten(inputs: TensorLike, name: str | None = None, data_format: str = "channels_last") -> Tensor:
-    """Each example as one row."""
+    """Each example as one row.
+
+    Parameters
+    ----------
+    inputs : tensor_like
+        Of shape [batch, ...].
+    name : str, optional
+        Name of the layer.
+    data_format : str
+        "channels_last", or "channels_first": then the channels go behind the others before.
+
+    Returns
+    -------
+    Tensor
+        Of shape [batch, elements of an example] and the type of `inputs`.
+
+    Examples
+    --------
+    >>> tw.layers.flatten(tw.zeros([5, 2, 3])).shape.as_list()
+    [5, 6]
+    """
     layer = Flatten(name=name, data_format=data_format)
     return layer.apply(inputs)
 
@@ -309,7 +358,47 @@ def conv2d_transpose(inputs: TensorLike, filters: int, kernel_size: int | Sequen
                      activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
                      bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
                      reuse: bool | None = None) -> Tensor:
-    """Transposed convolution of images."""
+    """A transposed convolution of images: makes them larger.
+
+    Parameters
+    ----------
+    inputs : tensor_like
+        Of shape [batch, height, width, channels]; the channels are known.
+    filters : int
+        How many kernels.
+    kernel_size, strides : int or pair of int
+        Height and width of the kernels, and how much larger images become.
+    padding : str
+        "valid" or "same".
+    data_format : str
+        "channels_last" or "channels_first".
+    activation : callable, optional
+        None by default: linear.
+    use_bias : bool
+        Whether there is a bias.
+    kernel_initializer, bias_initializer : callable, optional
+        First values of the variables; the default of their scope, and zeros.
+    kernel_regularizer, bias_regularizer, activity_regularizer : callable, optional
+        Losses of the variables and of the outputs.
+    kernel_constraint, bias_constraint : callable, optional
+        Put variables back after each update.
+    trainable : bool
+        Whether the variables join the collection of those that are trained.
+    name : str, optional
+        Scope of the variables "kernel" [height, width, filters, channels] and "bias"; "conv2d_transpose" by default.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+
+    Returns
+    -------
+    Tensor
+        Of shape [batch, height, width, filters].
+
+    Examples
+    --------
+    >>> tw.layers.conv2d_transpose(tw.zeros([8, 7, 7, 3]), 16, kernel_size=3, strides=2, padding="same").shape.as_list()
+    [8, 14, 14, 16]
+    """
     layer = Conv2DTranspose(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
                             data_format=data_format, activation=activation, use_bias=use_bias,
                             kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
@@ -436,7 +525,60 @@ def batch_normalization(inputs: TensorLike, axis: int = -1, momentum: float = 0.
                         reuse: bool | None = None, renorm: bool = False, renorm_clipping: Mapping[str, TensorLike] | None = None,
                         renorm_momentum: float = 0.99, fused: bool | None = None, virtual_batch_size: int | None = None,
                         adjustment: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None) -> Tensor:
-    """See BatchNormalization."""
+    """Normalizes by the mean and variance of the batch, or when not training by their moving averages.
+
+    The updates of the averages are in the collection UPDATE_OPS: run them with the training step.
+
+    Parameters
+    ----------
+    inputs : tensor_like
+        Of a floating type; the size of `axis` is known.
+    axis : int
+        The dimension that keeps its own mean and variance, usually the channels.
+    momentum : float
+        How much of the averages stays in each step.
+    epsilon : float
+        Keeps the divisor from zero.
+    center, scale : bool
+        Whether there are variables "beta", which is added, and "gamma", which multiplies.
+    beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer : callable
+        First values of the variables.
+    beta_regularizer, gamma_regularizer : callable, optional
+        Losses of beta and gamma.
+    beta_constraint, gamma_constraint : callable, optional
+        Put beta and gamma back after each update.
+    training : bool or Tensor
+        Whether the batch counts; a tensor decides in each run.
+    trainable : bool
+        Whether the variables join the collection of those that are trained.
+    name : str, optional
+        Scope of the variables; "batch_normalization" by default.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+    renorm, renorm_clipping, renorm_momentum, virtual_batch_size, adjustment
+        Not there yet.
+    fused : bool, optional
+        Whether one operation does it all; by default where it can.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `inputs`.
+
+    Raises
+    ------
+    NotImplementedError
+        If `renorm`, `virtual_batch_size` or `adjustment` is asked for.
+
+    Examples
+    --------
+    >>> y = tw.layers.batch_normalization(tw.constant([[1.0], [3.0]]), training=True, epsilon=0.0)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(y)
+    array([[-1.],
+           [ 1.]], dtype=float32)
+    """
     layer = BatchNormalization(axis=axis, momentum=momentum, epsilon=epsilon, center=center, scale=scale,
                                beta_initializer=beta_initializer, gamma_initializer=gamma_initializer,
                                moving_mean_initializer=moving_mean_initializer,

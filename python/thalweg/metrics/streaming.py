@@ -23,7 +23,39 @@ if TYPE_CHECKING:
 # ---- means ----
 def mean(values: TensorLike, weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
          updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The (weighted) mean of all values so far."""
+    """The (weighted) mean of all values so far.
+
+    Parameters
+    ----------
+    values : tensor_like
+        Of a real type and any shape.
+    weights : tensor_like, optional
+        How much each counts; it is broadcast to `values`.
+    metrics_collections, updates_collections : list of str, optional
+        Collections that the value and the update operation join.
+    name : str, optional
+        Scope of the local variables; "mean" by default.
+
+    Returns
+    -------
+    value : Tensor
+        A float32 scalar, of what the updates have seen.
+    update_op : Tensor
+        It adds these values, and gives the new mean.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> value, update = tw.metrics.mean([1.0, 2.0, 6.0])
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.local_variables_initializer())
+    ...     print(sess.run(update), sess.run(value))
+    3.0 3.0
+    """
     with variable_scope(name, "mean", [values, weights]):
         values = math_ops.cast(values, dtypes.float32)
         total, count = metric_variable([], dtypes.float32, name="total"), metric_variable([], dtypes.float32, name="count")

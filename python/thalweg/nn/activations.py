@@ -235,6 +235,28 @@ def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str 
 
 
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """The features where they are above 0, elsewhere alpha * features.
+
+    Parameters
+    ----------
+    features : tensor_like
+        Of a floating type.
+    alpha : float
+        The slope below 0.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `features`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.leaky_relu([-2.0, 3.0], alpha=0.5))
+    array([-1.,  3.], dtype=float32)
+    """
     return apply("LeakyRelu", [features], {"alpha": alpha}, name=name)
 
 
@@ -311,7 +333,35 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
 
 
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
-    """log(softmax(x))."""
+    """log(softmax(logits)), without the loss of digits that the two would have one after the other.
+
+    Parameters
+    ----------
+    logits : tensor_like
+        Of a floating type and any shape that is not empty.
+    axis : int, optional
+        The dimension of the classes; the last one by default.
+    name : str, optional
+        Name of the operation.
+    dim : int, optional
+        Old name of `axis`.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `logits`.
+
+    Raises
+    ------
+    ValueError
+        If both `axis` and `dim` are given.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.log_softmax([[0.0, 0.0]]))
+    array([[-0.6931472, -0.6931472]], dtype=float32)
+    """
     return _last_dimension("LogSoftmax", logits, deprecated_argument_lookup("axis", axis, "dim", dim), name)
 
 

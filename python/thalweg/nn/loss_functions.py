@@ -235,7 +235,32 @@ def sigmoid_cross_entropy_with_logits(_sentinel: None = None, labels: TensorLike
 def weighted_cross_entropy_with_logits(labels: TensorLike | None = None, logits: TensorLike | None = None,
                                        pos_weight: TensorLike | None = None, name: str | None = None,
                                        targets: TensorLike | None = None) -> Tensor:
-    """As sigmoid_cross_entropy_with_logits with a weight for positive targets."""
+    """sigmoid_cross_entropy_with_logits with a weight for positive labels.
+
+    Parameters
+    ----------
+    labels : tensor_like
+        Probabilities; of the type and shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    pos_weight : tensor_like
+        What the losses of positive labels are multiplied by.
+    name : str, optional
+        Name of the scope.
+    targets : tensor_like, optional
+        Old name of `labels`.
+
+    Returns
+    -------
+    Tensor
+        A loss for each element, of the type and shape of `logits`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.weighted_cross_entropy_with_logits(tw.constant([1.0, 0.0]), tw.constant([0.0, 0.0]), 2.0))
+    array([1.3862944, 0.6931472], dtype=float32)
+    """
     labels = targets if labels is None else labels
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits)

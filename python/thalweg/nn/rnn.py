@@ -259,7 +259,50 @@ def bidirectional_dynamic_rnn(cell_fw: RNNCell, cell_bw: RNNCell, inputs: Nested
                               initial_state_fw: Nested = None, initial_state_bw: Nested = None, dtype: DTypeLike | None = None,
                               parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False,
                               scope: str | VariableScope | None = None) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """((outputs of cell_fw, of cell_bw), (their final states)): one goes forwards through time, one backwards."""
+    """Runs one cell forwards through time and one backwards, in loops of the graph.
+
+    Parameters
+    ----------
+    cell_fw, cell_bw : RNNCell
+        The cells.
+    inputs : Tensor or structure of Tensor
+        Of shape [batch, time, ...], or [time, batch, ...] with `time_major`.
+    sequence_length : tensor_like, optional
+        Lengths of the sequences, [batch]; all steps by default.
+    initial_state_fw, initial_state_bw : structure of Tensor, optional
+        The states to begin with; zeros of `dtype` by default.
+    dtype : DType, optional
+        Type of the states and the outputs; needed where there are no initial states.
+    parallel_iterations : int, optional
+        How many steps of the loops may run at the same time; 32 by default.
+    swap_memory : bool
+        Whether what gradients need may go to the host's memory.
+    time_major : bool
+        Whether time is the first dimension of inputs and outputs.
+    scope : str or VariableScope, optional
+        Where the cells' variables are; "bidirectional_rnn" by default.
+
+    Returns
+    -------
+    outputs : tuple of two
+        The outputs of both cells, in the order of the inputs.
+    states : tuple of two
+        Their final states.
+
+    Raises
+    ------
+    TypeError
+        If a cell is no cell.
+    ValueError
+        If there is neither an initial state nor `dtype`, or the size of the inputs is not known.
+
+    Examples
+    --------
+    >>> cells = tw.nn.rnn_cell.GRUCell(3), tw.nn.rnn_cell.GRUCell(5)
+    >>> outputs, states = tw.nn.bidirectional_dynamic_rnn(*cells, tw.ones([2, 7, 4]), dtype=tw.float32)
+    >>> [o.shape.as_list() for o in outputs], [s.shape.as_list() for s in states]
+    ([[2, 7, 3], [2, 7, 5]], [[2, 3], [2, 5]])
+    """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
     common = dict(sequence_length=sequence_length, dtype=dtype, parallel_iterations=parallel_iterations,

@@ -174,7 +174,27 @@ def _derived_seed(seed, what, number):
 
 
 class ResidualWrapper(CellWrapper):
-    """output = inputs + the cell's output, or residual_fn(inputs, output)."""
+    """A cell whose outputs are added to its inputs.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within; its outputs are as large as its inputs.
+    residual_fn : callable, optional
+        residual_fn(inputs, outputs) gives the outputs instead.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.ResidualWrapper(tw.nn.rnn_cell.GRUCell(3))
+    >>> output, state = cell(tw.ones([2, 3]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
 
     def __init__(self, cell: RNNCell, residual_fn: Callable[[Any, Any], Any] | None = None) -> None:
         super().__init__(cell)
@@ -191,7 +211,27 @@ class ResidualWrapper(CellWrapper):
 
 
 class DeviceWrapper(CellWrapper):
-    """The cell on a device."""
+    """A cell whose steps are on a device.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within.
+    device : str or callable
+        What tw.device() takes.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.DeviceWrapper(tw.nn.rnn_cell.GRUCell(3), "/cpu:0")
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.device
+    '/device:CPU:0'
+    """
 
     def __init__(self, cell: RNNCell, device: Device) -> None:
         super().__init__(cell)

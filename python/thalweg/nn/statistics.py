@@ -20,7 +20,34 @@ if TYPE_CHECKING:
 
 def moments(x: TensorLike, axes: Axis, shift: TensorLike | None = None, name: str | None = None, keep_dims: bool | None = None,
             keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
-    """(mean, variance) over `axes`."""
+    """Mean and variance over `axes`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of a floating type.
+    axes : int or sequence of int
+        The dimensions that go.
+    shift : tensor_like, optional
+        Of no effect here.
+    name : str, optional
+        Name of the scope.
+    keep_dims : bool, optional
+        Old name of `keepdims`.
+    keepdims : bool, optional
+        Whether these dimensions stay, with size 1.
+
+    Returns
+    -------
+    mean, variance : Tensor
+        Of the type of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.moments(tw.constant([[1.0, 2.0], [3.0, 6.0]]), axes=[0]))
+    (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
+    """
     keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x]):
         x = convert_to_tensor(x)
@@ -35,7 +62,32 @@ def moments(x: TensorLike, axes: Axis, shift: TensorLike | None = None, name: st
 
 def batch_normalization(x: TensorLike, mean: TensorLike, variance: TensorLike, offset: TensorLike, scale: TensorLike,
                         variance_epsilon: float, name: str | None = None) -> Tensor:
-    """(x - mean) / sqrt(variance) * scale + offset."""
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of a floating type.
+    mean, variance : tensor_like
+        Of shapes that are broadcast to that of `x`.
+    offset, scale : tensor_like or None
+        The same; left out where None.
+    variance_epsilon : float
+        Keeps the divisor from zero.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.batch_normalization(tw.constant([1.0, 3.0]), 2.0, 1.0, None, None, 0.0))
+    array([-1.,  1.], dtype=float32)
+    """
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = apply("Rsqrt", [variance + variance_epsilon])
         inverse = inverse if scale is None else inverse * scale
@@ -45,7 +97,32 @@ def batch_normalization(x: TensorLike, mean: TensorLike, variance: TensorLike, o
 
 def l2_normalize(x: TensorLike, axis: Axis | None = None, epsilon: float = 1e-12, name: str | None = None,
                  dim: Axis | None = None) -> Tensor:
-    """x / its norm along `axis`."""
+    """The elements over their norm along `axis`: x / sqrt(max(sum(x ** 2), epsilon)).
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of a floating type.
+    axis : int or sequence of int
+        The dimensions that get norm 1.
+    epsilon : float
+        Keeps the divisor from zero.
+    name : str, optional
+        Name of the scope.
+    dim : int or sequence of int, optional
+        Old name of `axis`.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.l2_normalize([[3.0, 4.0]], axis=1))
+    array([[0.6, 0.8]], dtype=float32)
+    """
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x)
         squares = math_ops.reduce_sum(x * x, deprecated_argument_lookup("axis", axis, "dim", dim), keepdims=True)
@@ -59,7 +136,38 @@ def in_top_k(predictions: TensorLike, targets: TensorLike, k: IntLike, name: str
 
 
 def top_k(input: TensorLike, k: IntLike = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """(values, indices) of the k largest."""
+    """The k largest along the last dimension.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of a real type and rank 1 or more.
+    k : int or Tensor
+        How many.
+    sorted : bool
+        Whether the largest comes first.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    values : Tensor
+        Of the type of `input`, shape [..., k].
+    indices : Tensor
+        Their places along the last dimension, int32.
+
+    Raises
+    ------
+    ValueError
+        If there are less than `k`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     values, indices = sess.run(tw.nn.top_k([1.0, 9.0, 4.0], k=2))
+    >>> values, indices
+    (array([9., 4.], dtype=float32), array([1, 2], dtype=int32))
+    """
     return apply("TopKV2", [input, k], {"sorted": sorted}, name=name or "TopKV2")
 
 

@@ -90,7 +90,46 @@ def conv2d_transpose(value: TensorLike | None = None, filter: TensorLike | None 
                      strides: int | Sequence[int] | None = None, padding: str = "SAME", data_format: str = "NHWC",
                      name: str | None = None, input: TensorLike | None = None, filters: TensorLike | None = None,
                      dilations: int | Sequence[int] | None = None) -> Tensor:
-    """The gradient of conv2d as an operation of its own."""
+    """The gradient of conv2d as an operation of its own: makes images larger.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Of a floating type and shape [batch, height, width, channels] ("NHWC").
+    filter : tensor_like
+        Of shape [height, width, outputs, channels] and the type of `value`.
+    output_shape : tensor_like
+        Shape of the result, [batch, height, width, outputs].
+    strides : int or sequence of int
+        How much larger: one number, two for height and width, or four for the dimensions of the layout.
+    padding : str
+        "SAME" or "VALID".
+    data_format : str
+        "NHWC", or "NCHW" where the channels come second.
+    name : str, optional
+        Name of the operation.
+    input, filters : tensor_like, optional
+        Other names of `value` and `filter`.
+    dilations : int or sequence of int, optional
+        Distance of the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Of shape `output_shape` and the type of `value`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     y = tw.nn.conv2d_transpose(tw.ones([1, 1, 2, 1]), tw.ones([1, 2, 1, 1]), [1, 1, 4, 1], [1, 1, 2, 1])
+    ...     sess.run(y).squeeze()
+    array([1., 1., 1., 1.], dtype=float32)
+    """
     value = input if value is None else value
     filters = filter if filters is None else filters
     return apply("Conv2DBackpropInput", [output_shape, filters, value],
@@ -142,7 +181,41 @@ def max_pool(value: TensorLike, ksize: int | Sequence[int], strides: int | Seque
 
 def avg_pool(value: TensorLike, ksize: int | Sequence[int], strides: int | Sequence[int], padding: str, data_format: str = "NHWC",
              name: str | None = None, input: TensorLike | None = None) -> Tensor:
-    """The mean of each window."""
+    """The mean of each window of a batch of images.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Of a floating type and shape [batch, height, width, channels] ("NHWC").
+    ksize, strides : int or sequence of int
+        Size and distance of the windows: one number, two for height and width, or four for the dimensions of the layout.
+    padding : str
+        "SAME" or "VALID".
+    data_format : str
+        "NHWC", or "NCHW" where the channels come second.
+    name : str, optional
+        Name of the operation.
+    input : tensor_like, optional
+        Other name of `value`.
+
+    Returns
+    -------
+    Tensor
+        Of shape [batch, height, width, channels] and the type of `value`.
+
+    Raises
+    ------
+    ValueError
+        If the rank of `value` is not 4 or the windows do not fit.
+
+    Examples
+    --------
+    >>> image = tw.reshape(tw.range(16.0), [1, 4, 4, 1])
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.avg_pool(image, ksize=2, strides=2, padding="VALID")).squeeze()
+    array([[ 2.5,  4.5],
+           [10.5, 12.5]], dtype=float32)
+    """
     return apply("AvgPool", [value if input is None else input],
                  {"ksize": _pair(ksize, data_format), "strides": _pair(strides, data_format), "padding": padding.upper(),
                   "data_format": data_format}, name=name or "AvgPool")
@@ -228,7 +301,46 @@ def max_pool_with_argmax(input: TensorLike, ksize: int | Sequence[int], strides:
 def conv1d(value: TensorLike | None = None, filters: TensorLike | None = None, stride: int | Sequence[int] | None = None,
            padding: str | None = None, use_cudnn_on_gpu: bool | None = None, data_format: str | None = None,
            name: str | None = None, input: TensorLike | None = None, dilations: int | Sequence[int] | None = None) -> Tensor:
-    """1-D convolution; filters are [width, in, out]."""
+    """1-D convolution of a batch of sequences.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Of a floating type and shape [batch, width, channels] ("NWC").
+    filters : tensor_like
+        Of shape [width, channels, filters] and the type of `value`.
+    stride : int or sequence of int
+        Distance of the windows.
+    padding : str
+        "SAME" or "VALID".
+    use_cudnn_on_gpu : bool, optional
+        Of no effect here.
+    data_format : str, optional
+        "NWC", or "NCW" where the channels come second.
+    name : str, optional
+        Name of the scope.
+    input : tensor_like, optional
+        Other name of `value`.
+    dilations : int or sequence of int, optional
+        Distance of the elements of a window.
+
+    Returns
+    -------
+    Tensor
+        Of shape [batch, width, filters] and the type of `value`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     y = tw.nn.conv1d(tw.ones([1, 4, 1]), tw.ones([2, 1, 1]), stride=1, padding="VALID")
+    ...     sess.run(y).squeeze()
+    array([2., 2., 2.], dtype=float32)
+    """
     value = input if value is None else value
     channels_first = data_format in ("NCW", "NCHW")
     wide, axis = ("NCHW", 2) if channels_first else ("NHWC", 1)

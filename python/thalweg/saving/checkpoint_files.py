@@ -105,7 +105,32 @@ def checkpoint_exists(checkpoint_prefix: PathLike) -> bool:
 
 
 def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
-    """The newest checkpoint of a directory, or None."""
+    """The newest checkpoint of a directory, or None.
+
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        The directory.
+    latest_filename : str, optional
+        Name of the file that says it; "checkpoint" by default.
+
+    Returns
+    -------
+    str or None
+        What Saver.restore() takes; None where there is no checkpoint.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     print(tw.train.latest_checkpoint(folder))
+    ...     v = tw.Variable(1.0)
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"), global_step=3)
+    ...     print(os.path.basename(tw.train.latest_checkpoint(folder)))
+    None
+    model-3
+    """
     if latest_filename and latest_filename != "checkpoint":
         state = get_checkpoint_state(checkpoint_dir, latest_filename)
         return state.model_checkpoint_path if state and checkpoint_exists(state.model_checkpoint_path) else None

@@ -77,12 +77,66 @@ def load_variable(ckpt_dir_or_file: PathLike, name: str) -> Any:
 
 
 def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
-    """[(name, shape)] of all variables."""
+    """The variables of a checkpoint.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint, or a directory whose newest one is meant.
+
+    Returns
+    -------
+    list of (str, list of int)
+        Names and shapes, by names.
+
+    Raises
+    ------
+    ValueError
+        If the directory has no checkpoint.
+    NotFoundError
+        If there is no such checkpoint.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable([[1.0, 2.0]], name="v")
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     tw.train.list_variables(path)
+    [('v', [1, 2])]
+    """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Mapping[str, Any]) -> None:
-    """Variables start with what a checkpoint holds: {name there: variable, its parts or name, "scope/": "other scope/"}."""
+    """Lets variables start with what a checkpoint holds: their initializers read it.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint, or a directory whose newest one is meant.
+    assignment_map : dict
+        {name in the checkpoint: variable, its name or its parts}, or {"scope/": "other scope/"} for all variables of a scope.
+
+    Raises
+    ------
+    ValueError
+        If the checkpoint lacks a variable, or has it with another shape.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable(5.0, name="v")
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     w = tw.get_variable("w", [])
+    ...     tw.train.init_from_checkpoint(path, {"v": w})
+    ...     sess.run(tw.variables_initializer([w]))
+    ...     print(sess.run(w))
+    5.0
+    """
     path = _found(ckpt_dir_or_file)
     reader = CheckpointReader(path)
     known = {name: v for name, v in variable_scopes._store().variables.items() if isinstance(name, str)}

@@ -98,7 +98,32 @@ def write_bytes(filename: PathLike, data: bytes) -> None:
 
 
 def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: PathLike, name: str, as_text: bool = True) -> str:
-    """Writes the graph's GraphDef to a file."""
+    """Writes the GraphDef of a graph to a file.
+
+    Parameters
+    ----------
+    graph_or_graph_def : Graph or GraphDef
+        The graph.
+    logdir : str or path
+        The directory, which is made.
+    name : str
+        Name of the file.
+    as_text : bool
+        Whether it is text, or the message's bytes.
+
+    Returns
+    -------
+    str
+        The path of the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = tw.train.write_graph(tw.get_default_graph(), folder, "graph.pbtxt")
+    ...     os.path.basename(path), os.path.exists(path)
+    ('graph.pbtxt', True)
+    """
     logdir = os.fsdecode(logdir)
     os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)

@@ -39,8 +39,44 @@ def _restored(graph, name, definition, import_scope, variables):
 
 def import_meta_graph(meta_graph_or_file: PathLike | MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None,
                       *, input_map: Mapping[str, Tensor] | None = None, **kwargs: object) -> Saver | None:
-    """Adds the graph and its collections to the default graph; gives its Saver, or one of its variables. `input_map`:
-    {tensor of the file: tensor of the graph that its readers read instead}."""
+    """Adds a graph and its collections to the default graph.
+
+    Parameters
+    ----------
+    meta_graph_or_file : MetaGraphDef or str or path
+        What export_meta_graph() made, or wrote.
+    clear_devices : bool
+        Whether nodes forget their devices.
+    import_scope : str, optional
+        Scope to import into.
+    input_map : dict, optional
+        {tensor of the file: tensor of the graph that its readers read instead}.
+    **kwargs
+        What does not count here.
+
+    Returns
+    -------
+    Saver or None
+        The saver of the graph, or one of its variables; None where there are none.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with tw.Session() as sess:
+    ...         v = tw.Variable(5.0, name="v")
+    ...         sess.run(v.initializer)
+    ...         path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     with tw.Graph().as_default(), tw.Session() as other:
+    ...         tw.train.import_meta_graph(path + ".meta").restore(other, path)
+    ...         print(other.run("v:0"))
+    5.0
+    """
     given = meta_graph_or_file
     if not isinstance(given, messages.Message):
         if not os.path.exists(given):

@@ -184,7 +184,36 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
 
 
 def merge(inputs: Sequence[TensorLike], collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
-    """One summary of several."""
+    """One summary of several.
+
+    Parameters
+    ----------
+    inputs : list of Tensor
+        Serialized summaries, string scalars.
+    collections : list of str, optional
+        Collections that the summary joins; none by default.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A string scalar: a serialized Summary.
+
+    Raises
+    ------
+    TypeError
+        If `inputs` is no list.
+    InvalidArgumentError
+        When it runs, if two summaries have the same tag.
+
+    Examples
+    --------
+    >>> merged = tw.summary.merge([tw.summary.scalar("loss", 0.5), tw.summary.scalar("rate", 0.1)])
+    >>> with tw.Session() as sess:
+    ...     [v.tag for v in tw.Summary.FromString(sess.run(merged)).value]
+    ['loss', 'rate']
+    """
     if not isinstance(inputs, (list, tuple)):
         raise TypeError(f"merge takes a list of summaries, got {inputs!r}")
     with name_scope(name, "Merge", inputs):

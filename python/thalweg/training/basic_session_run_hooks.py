@@ -143,7 +143,30 @@ class LoggingTensorHook(SessionRunHook):
 
 
 class StopAtStepHook(SessionRunHook):
-    """Stops after `num_steps` more steps, or at `last_step`."""
+    """Stops after `num_steps` more steps, or at `last_step`.
+
+    Parameters
+    ----------
+    num_steps : int, optional
+        How many steps from here.
+    last_step : int, optional
+        The global step to stop at.
+
+    Raises
+    ------
+    ValueError
+        If none or both of them are given.
+
+    Examples
+    --------
+    >>> step = tw.train.get_or_create_global_step()
+    >>> increment = tw.assign_add(step, 1)
+    >>> with tw.train.MonitoredSession(hooks=[tw.train.StopAtStepHook(last_step=3)]) as sess:
+    ...     while not sess.should_stop():
+    ...         last = sess.run(increment)
+    >>> print(last)
+    3
+    """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
         if num_steps is None and last_step is None:
@@ -293,7 +316,23 @@ class StepCounterHook(SessionRunHook):
 
 
 class NanTensorHook(SessionRunHook):
-    """Fails, or stops, when the loss is NaN."""
+    """Fails, or stops, when the loss is NaN.
+
+    Parameters
+    ----------
+    loss_tensor : Tensor or str
+        A scalar, or its name.
+    fail_on_nan_loss : bool
+        Whether to raise NanLossDuringTrainingError, or to ask for the end.
+
+    Examples
+    --------
+    >>> loss = tw.log(-1.0)
+    >>> with tw.train.MonitoredSession(hooks=[tw.train.NanTensorHook(loss, fail_on_nan_loss=False)]) as sess:
+    ...     while not sess.should_stop():
+    ...         print(sess.run(loss))
+    nan
+    """
 
     def __init__(self, loss_tensor: Element, fail_on_nan_loss: bool = True) -> None:
         self._loss, self._fails = loss_tensor, fail_on_nan_loss

@@ -66,7 +66,51 @@ def _summarize(name, size, whole):
 def string_input_producer(string_tensor: TensorLike, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
                           capacity: int = 32, shared_name: str | None = None, name: str | None = None,
                           cancel_op: Operation | None = None) -> FIFOQueue:
-    """A queue of strings, such as names of files."""
+    """A queue of strings, such as names of files, again and again.
+
+    A thread of a queue runner fills it: start_queue_runners() starts it.
+
+    Parameters
+    ----------
+    string_tensor : tensor_like
+        The strings, [n].
+    num_epochs : int, optional
+        How often each comes; after that OutOfRangeError. Counted by a local variable.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed : int, optional
+        Seed of the order.
+    capacity : int
+        How many may wait.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+    cancel_op : Operation, optional
+        What ends the queue.
+
+    Returns
+    -------
+    QueueBase
+        Of string scalars.
+
+    Raises
+    ------
+    ValueError
+        If a list of no strings is given.
+
+    Examples
+    --------
+    >>> queue = tw.train.string_input_producer(["a", "b"], num_epochs=1, shuffle=False)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.local_variables_initializer())
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     [sess.run(queue.dequeue()) for _ in range(2)]
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    [b'a', b'b']
+    """
     no_strings = "string_input_producer requires a non-null input tensor"
     if not ops.is_dense(string_tensor) and not len(string_tensor):
         raise ValueError(no_strings)
@@ -80,7 +124,41 @@ def string_input_producer(string_tensor: TensorLike, num_epochs: int | None = No
 
 def range_input_producer(limit: IntLike, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
                          capacity: int = 32, shared_name: str | None = None, name: str | None = None) -> FIFOQueue:
-    """A queue of the numbers from 0 to limit-1."""
+    """A queue of the numbers from 0 to limit - 1, again and again.
+
+    Parameters
+    ----------
+    limit : int or Tensor
+        How many numbers there are.
+    num_epochs : int, optional
+        How often each comes; after that OutOfRangeError. Counted by a local variable.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed : int, optional
+        Seed of the order.
+    capacity : int
+        How many may wait.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    QueueBase
+        Of int32 scalars.
+
+    Examples
+    --------
+    >>> number = tw.train.range_input_producer(3, shuffle=False).dequeue()
+    >>> with tw.Session() as sess:
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     [int(sess.run(number)) for _ in range(4)]
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    [0, 1, 2, 0]
+    """
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(math_ops.range_(limit), [], num_epochs, shuffle, seed, capacity, shared_name,
                               f"fraction_of_{capacity}_full", scope)
@@ -89,7 +167,46 @@ def range_input_producer(limit: IntLike, num_epochs: int | None = None, shuffle:
 def slice_input_producer(tensor_list: Sequence[TensorLike], num_epochs: int | None = None, shuffle: bool = True,
                          seed: int | None = None, capacity: int = 32, shared_name: str | None = None,
                          name: str | None = None) -> list[Tensor]:
-    """One row of each tensor in every step."""
+    """One row of each tensor in every step.
+
+    Parameters
+    ----------
+    tensor_list : list of Tensor
+        As many rows in each.
+    num_epochs : int, optional
+        How often each row comes; after that OutOfRangeError. Counted by a local variable.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed : int, optional
+        Seed of the order.
+    capacity : int
+        How many numbers of rows may wait.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    list of Tensor
+        The rows: as the tensors, without their first dimension.
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors.
+
+    Examples
+    --------
+    >>> x, y = tw.train.slice_input_producer([tw.constant([1, 2]), tw.constant([10, 20])], shuffle=False)
+    >>> with tw.Session() as sess:
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     print(*sess.run([x, y]))
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    1 10
+    """
     with name_scope(name, "input_producer", list(tensor_list)):
         tensor_list = [convert_to_tensor(t) for t in tensor_list]
         if not tensor_list:
@@ -306,7 +423,54 @@ def shuffle_batch(tensors: Sequence[TensorLike | SparseTensor] | Mapping[str, Te
                   batch_size: IntLike, capacity: int, min_after_dequeue: int, num_threads: int = 1, seed: int | None = None,
                   enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None, allow_smaller_final_batch: bool = False,
                   shared_name: str | None = None, name: str | None = None) -> Any:
-    """batch() in random order: each value is drawn from at least `min_after_dequeue` others."""
+    """Batches in random order: each value is drawn from at least `min_after_dequeue` others.
+
+    Parameters
+    ----------
+    tensors : list or dict of Tensor or SparseTensor
+        What to batch; types and shapes must be known.
+    batch_size : int or Tensor
+        How many values a batch has.
+    capacity : int
+        How many values may wait.
+    min_after_dequeue : int
+        How many wait at least behind a batch.
+    num_threads : int
+        How many threads take values.
+    seed : int, optional
+        Seed of what is drawn.
+    enqueue_many : bool
+        Whether the tensors have many values in each step, along their first dimension.
+    shapes : list of TensorShape, optional
+        Shapes of the values; those of the tensors by default.
+    allow_smaller_final_batch : bool
+        Whether what is left at the end is a batch too.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor or list or dict of Tensor
+        As `tensors` is, of shapes [batch_size, ...].
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors or their shapes are not known.
+
+    Examples
+    --------
+    >>> x = tw.train.shuffle_batch([tw.range(4)], 4, capacity=8, min_after_dequeue=0, enqueue_many=True, num_threads=1)
+    >>> with tw.Session() as sess:
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     sess.run(x).shape
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    (4,)
+    """
     return maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many, shapes,
                                allow_smaller_final_batch, shared_name, name)
 

@@ -94,7 +94,44 @@ def natural_exp_decay(learning_rate: float | TensorLike, global_step: IntLike | 
 def polynomial_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
                      end_learning_rate: float = 0.0001, power: float = 1.0, cycle: bool = False,
                      name: str | None = None) -> Tensor:
-    """From learning_rate to end_learning_rate within decay_steps; with `cycle` again and again, over longer stretches."""
+    """A rate that falls from `learning_rate` to `end_learning_rate` within `decay_steps`.
+
+    (learning_rate - end_learning_rate) * (1 - step / decay_steps) ** power + end_learning_rate; with `cycle` again and again,
+    over longer stretches.
+
+    Parameters
+    ----------
+    learning_rate : float or Tensor
+        The rate at step 0.
+    global_step : int or Tensor or Variable
+        Counts the steps.
+    decay_steps : int or Tensor
+        After so many steps the rate is `end_learning_rate`.
+    end_learning_rate : float
+        The least rate.
+    power : float
+        1 for a line.
+    cycle : bool
+        Whether it begins anew behind `decay_steps`.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `learning_rate`.
+
+    Raises
+    ------
+    ValueError
+        If `global_step` is None.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.train.polynomial_decay(1.0, global_step=5, decay_steps=10, end_learning_rate=0.0)))
+    0.5
+    """
     def formula(rate, step, number):
         total, end = number(decay_steps), number(end_learning_rate)
         if cycle:  # at step 0 the first stretch, not the zeroth

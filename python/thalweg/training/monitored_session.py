@@ -38,7 +38,43 @@ _PREEMPTED = (errors.AbortedError, errors.UnavailableError)
 
 
 class Scaffold:
-    """The pieces that a session is prepared with; what is not given is made by finalize()."""
+    """The pieces that a session is prepared with; what is not given is made by finalize().
+
+    Parameters
+    ----------
+    init_op : Operation, optional
+        Initializes global variables, where no checkpoint does.
+    init_feed_dict : dict, optional
+        What `init_op` is fed.
+    init_fn : callable, optional
+        init_fn(scaffold, session), behind `init_op`.
+    ready_op : Tensor, optional
+        The names of variables that are not initialized.
+    ready_for_local_init_op : Tensor, optional
+        The same, of those that `local_init_op` needs.
+    local_init_op : Operation, optional
+        Initializes local variables and tables.
+    summary_op : Tensor, optional
+        All summaries.
+    saver : Saver, optional
+        Writes and reads checkpoints.
+    copy_from_scaffold : Scaffold, optional
+        Has what is not given.
+
+    Raises
+    ------
+    TypeError
+        If `copy_from_scaffold` is no Scaffold.
+
+    Examples
+    --------
+    >>> v = tw.Variable(1.0)
+    >>> scaffold = tw.train.Scaffold(init_fn=lambda scaffold, sess: v.load(5.0, sess))
+    >>> creator = tw.train.ChiefSessionCreator(scaffold)
+    >>> with tw.train.MonitoredSession(creator) as sess:
+    ...     print(sess.run(v))
+    5.0
+    """
 
     def __init__(self, init_op: Operation | None = None, init_feed_dict: FeedDict | None = None,
                  init_fn: Callable[[Scaffold, Session], object] | None = None, ready_op: Tensor | None = None,
@@ -440,7 +476,24 @@ def _merged_options(options, wanted):
 
 
 class MonitoredSession(_MonitoredSession):
-    """with MonitoredSession(hooks=[...]) as sess: while not sess.should_stop(): sess.run(train_op)."""
+    """A session that initializes or restores, calls hooks, and is made anew when a task has gone away.
+
+    Parameters
+    ----------
+    session_creator : SessionCreator, optional
+        Makes the session; a ChiefSessionCreator by default.
+    hooks : list of SessionRunHook, optional
+        Called around each run, at the beginning and at the end.
+    stop_grace_period_secs : float
+        How long threads have to end.
+
+    Examples
+    --------
+    >>> v = tw.Variable(2.0)
+    >>> with tw.train.MonitoredSession() as sess:
+    ...     print(sess.run(v))
+    2.0
+    """
 
     def __init__(self, session_creator: SessionCreator | None = None, hooks: Sequence[SessionRunHook] | None = None,
                  stop_grace_period_secs: float = 120) -> None:
@@ -472,8 +525,57 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
                              log_step_count_steps: int = 100, max_wait_secs: float = 7200,
                              save_checkpoint_steps: object = USE_DEFAULT,
                              summary_dir: PathLike | None = None) -> MonitoredSession:
-    """A MonitoredSession that saves checkpoints and summaries. At a cluster it waits for the tasks that the graph names, or those
-    that the filters of `config` admit."""
+    """A MonitoredSession that saves checkpoints and summaries.
+
+    At a cluster it waits for the tasks that the graph names, or those that the filters of `config` admit.
+
+    Parameters
+    ----------
+    master : str
+        The target of the session: "" or "grpc://host:port".
+    is_chief : bool
+        Whether this task initializes and saves; others wait for it.
+    checkpoint_dir : str or path, optional
+        Where checkpoints are; without it there are none.
+    scaffold : Scaffold, optional
+        How the session begins.
+    hooks : list of SessionRunHook, optional
+        Called around each run.
+    chief_only_hooks : list of SessionRunHook, optional
+        The same, of the chief.
+    save_checkpoint_secs, save_checkpoint_steps : float and int, optional
+        How often checkpoints are saved; every 600 seconds by default.
+    save_summaries_steps, save_summaries_secs : int and float, optional
+        How often summaries are saved; every 100 steps by default.
+    config : ConfigProto, optional
+        Of the session.
+    stop_grace_period_secs : float
+        How long threads have to end.
+    log_step_count_steps : int or None
+        How often the speed is logged.
+    max_wait_secs : float
+        How long to wait for the chief.
+    summary_dir : str or path, optional
+        Where summaries are; `checkpoint_dir` by default.
+
+    Returns
+    -------
+    MonitoredSession
+        The session.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> step = tw.train.get_or_create_global_step()
+    >>> increment = tw.assign_add(step, 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with tw.train.MonitoredTrainingSession(checkpoint_dir=folder) as sess:
+    ...         print(sess.run(increment))
+    ...     with tw.Graph().as_default():
+    ...         tw.train.list_variables(folder)
+    1
+    [('global_step', [])]
+    """
     save_summaries_steps, save_summaries_secs = _chosen(save_summaries_steps, save_summaries_secs, (100, None))
     save_checkpoint_steps, save_checkpoint_secs = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
     scaffold = scaffold or Scaffold()

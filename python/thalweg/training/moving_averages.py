@@ -63,7 +63,30 @@ def weighted_moving_average(value: TensorLike, decay: float | Tensor, weight: Te
 
 
 class ExponentialMovingAverage:
-    """Averages of variables in which older values count less."""
+    """Averages of variables in which older values count less: average = decay * average + (1 - decay) * value.
+
+    Parameters
+    ----------
+    decay : float
+        How much of the average stays in each step.
+    num_updates : int or Tensor, optional
+        How many updates there were: where these are few, the decay is (1 + n) / (10 + n) at most.
+    zero_debias : bool
+        Of no effect here.
+    name : str
+        Ends the names of the averages.
+
+    Examples
+    --------
+    >>> v, average = tw.Variable(0.0), tw.train.ExponentialMovingAverage(0.5)
+    >>> update = average.apply([v])
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(v.assign(8.0).op)
+    ...     sess.run(update)
+    ...     print(sess.run(average.average(v)))
+    4.0
+    """
 
     def __init__(self, decay: float | Tensor, num_updates: IntLike | None = None, zero_debias: bool = False,
                  name: str = "ExponentialMovingAverage") -> None:
@@ -96,9 +119,33 @@ class ExponentialMovingAverage:
         return ops.group(*updates, name=self.name)
 
     def average(self, var: Variable) -> Variable | None:
+        """The variable that is the average of a variable, or None.
+
+        Parameters
+        ----------
+        var : Variable
+            What apply() was given.
+
+        Returns
+        -------
+        Variable or None
+            The average.
+        """
         return self._averages.get(var)
 
     def average_name(self, var: Variable) -> str:
+        """The name that the average of a variable has in a checkpoint.
+
+        Parameters
+        ----------
+        var : Variable
+            Any variable.
+
+        Returns
+        -------
+        str
+            "v/ExponentialMovingAverage".
+        """
         made = self._averages.get(var)
         return f"{var.op.name}/{self.name}" if made is None else made.op.name
 

@@ -42,7 +42,34 @@ class GradientDescentOptimizer(Optimizer):
 
 
 class MomentumOptimizer(Optimizer):
-    """Gradients with momentum, plain or Nesterov's."""
+    """Gradients with momentum, plain or Nesterov's.
+
+    a = momentum * a + g; v -= learning_rate * a, or with `use_nesterov` v -= learning_rate * (g + momentum * a).
+
+    Parameters
+    ----------
+    learning_rate : float or Tensor or callable
+        How far to go.
+    momentum : float or Tensor or callable
+        How much of the last step goes on.
+    use_locking : bool
+        Whether updates of a variable exclude each other.
+    name : str
+        Begins the names of slots and updates.
+    use_nesterov : bool
+        Whether the gradient counts as if the step were already made.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     w = tw.Variable(4.0)
+    ...     train_op = tw.train.MomentumOptimizer(0.25, 0.5).minimize(w * w)
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(train_op)
+    ...     sess.run(train_op)
+    ...     print(sess.run(w))
+    0.0
+    """
     _kind = "Momentum"
 
     def __init__(self, learning_rate: TensorLike | Callable[[], TensorLike], momentum: TensorLike | Callable[[], TensorLike],
@@ -51,7 +78,34 @@ class MomentumOptimizer(Optimizer):
 
 
 class AdagradOptimizer(Optimizer):
-    """Rates that fall with the sum of squared gradients."""
+    """Rates that fall with the sum of squared gradients: a += g ** 2; v -= learning_rate * g / sqrt(a).
+
+    Parameters
+    ----------
+    learning_rate : float or Tensor or callable
+        How far to go.
+    initial_accumulator_value : float
+        What the sums begin with; above 0.
+    use_locking : bool
+        Whether updates of a variable exclude each other.
+    name : str
+        Begins the names of slots and updates.
+
+    Raises
+    ------
+    ValueError
+        If `initial_accumulator_value` is not above 0.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     w = tw.Variable(3.0)
+    ...     train_op = tw.train.AdagradOptimizer(0.5).minimize(w * w)
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(train_op)
+    ...     print(round(float(sess.run(w)), 2))
+    2.5
+    """
     _kind = "Adagrad"
 
     def __init__(self, learning_rate: TensorLike | Callable[[], TensorLike], initial_accumulator_value: float = 0.1,

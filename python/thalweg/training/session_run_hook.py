@@ -15,7 +15,22 @@ if TYPE_CHECKING:
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
-    """What a hook adds to a run."""
+    """What a hook adds to a run.
+
+    Parameters
+    ----------
+    fetches : object
+        What Session.run() takes; its values come to after_run().
+    feed_dict : dict, optional
+        What is fed.
+    options : RunOptions, optional
+        How to run.
+
+    Examples
+    --------
+    >>> tw.train.SessionRunArgs("loss:0").fetches
+    'loss:0'
+    """
 
     def __new__(cls, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None) -> Self:
         return super().__new__(cls, fetches, feed_dict, options)
@@ -49,7 +64,22 @@ class SessionRunContext:
 
 
 class SessionRunHook:
-    """Base of all hooks; each member may be left out."""
+    """Base of all hooks; each member may be left out.
+
+    Examples
+    --------
+    >>> class Printing(tw.train.SessionRunHook):
+    ...     def before_run(self, run_context):
+    ...         return tw.train.SessionRunArgs("x:0")
+    ...     def after_run(self, run_context, run_values):
+    ...         print("x was", run_values.results)
+    >>> x = tw.constant(7, name="x")
+    >>> y = x + 1
+    >>> with tw.train.MonitoredSession(hooks=[Printing()]) as sess:
+    ...     print(sess.run(y))
+    x was 7
+    8
+    """
 
     def begin(self) -> None:
         """Called before the session is made; may add to the graph."""

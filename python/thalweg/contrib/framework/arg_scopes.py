@@ -63,14 +63,41 @@ def arg_scoped_arguments(func: Callable[..., object]) -> set[str]:
 
 
 def current_arg_scope() -> dict[str, dict[str, Any]]:
+    """The arguments that are set here, by function."""
     return _stack.scopes[-1]
 
 
 @contextlib.contextmanager
 def arg_scope(list_ops_or_scope: Sequence[Callable[..., object]] | Mapping[str, Mapping[str, object]],
               **kwargs: object) -> Iterator[dict[str, dict[str, Any]]]:
-    """with arg_scope([conv2d, dense], activation_fn=relu): their calls have these arguments unless they say otherwise. With the
-    scope of an earlier `with arg_scope(...) as scope`: that again."""
+    """Gives arguments to the calls of functions within a with statement, unless they say otherwise.
+
+    Parameters
+    ----------
+    list_ops_or_scope : list of callable, or dict
+        Functions with @add_arg_scope; or the scope of an earlier `with arg_scope(...) as scope`: that again.
+    **kwargs
+        The arguments.
+
+    Yields
+    ------
+    dict
+        The scope.
+
+    Raises
+    ------
+    ValueError
+        If a function has no @add_arg_scope, or a scope comes with arguments.
+    TypeError
+        If it is neither a list nor a scope.
+
+    Examples
+    --------
+    >>> layers = tw.contrib.layers
+    >>> with tw.contrib.framework.arg_scope([layers.fully_connected], activation_fn=tw.nn.sigmoid):
+    ...     layers.fully_connected(tw.ones([1, 2]), 3).op.type
+    'Sigmoid'
+    """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
             raise ValueError("When attempting to re-use a scope by suppling a dictionary, kwargs must be empty.")

@@ -251,7 +251,36 @@ avg_pool3d = _pooling(layers.AveragePooling3D, "AvgPool3D", "The mean of each wi
 def dropout(inputs: TensorLike, keep_prob: float | Tensor = 0.5, noise_shape: DynamicShape | None = None,
             is_training: bool | Tensor = True, outputs_collections: str | Sequence[str] | None = None,
             scope: str | VariableScope | None = None, seed: int | None = None) -> Tensor:
-    """Dropout while training, which may be a tensor."""
+    """Sets a random share of the elements to zero while training, and scales the others up.
+
+    Parameters
+    ----------
+    inputs : tensor_like
+        Of a floating type.
+    keep_prob : float or Tensor
+        The share that stays.
+    noise_shape : tensor_like, optional
+        Shape of the random choice, which is broadcast to that of `inputs`.
+    is_training : bool or Tensor
+        Whether anything becomes zero; a tensor decides in each run.
+    outputs_collections : str or list of str, optional
+        Collections that the outputs join.
+    scope : str, optional
+        Name of the scope.
+    seed : int, optional
+        Seed of what is drawn.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `inputs`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.contrib.layers.dropout(tw.ones([3]), is_training=False))
+    array([1., 1., 1.], dtype=float32)
+    """
     with variable_scope(scope, "Dropout", [inputs]) as sc:
         layer = layers.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=sc.name, _scope=sc)
         return collect(outputs_collections, sc, layer.apply(convert_to_tensor(inputs), training=is_training))

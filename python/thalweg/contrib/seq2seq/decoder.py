@@ -64,7 +64,35 @@ class BasicDecoderOutput(collections.namedtuple("BasicDecoderOutput", ("rnn_outp
 
 
 class BasicDecoder(Decoder):
-    """A cell, with a layer over its outputs if one is given, steered by a helper."""
+    """A cell, with a layer over its outputs if one is given, steered by a helper.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    helper : Helper
+        Says what comes of an output, and what is read next.
+    initial_state : structure of Tensor
+        The state to begin with.
+    output_layer : Layer, optional
+        Makes logits of the cell's outputs.
+
+    Raises
+    ------
+    TypeError
+        If one of them is of the wrong kind.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(4)
+    >>> helper = tw.contrib.seq2seq.TrainingHelper(tw.ones([2, 5, 3]), [5, 4])
+    >>> decoder = tw.contrib.seq2seq.BasicDecoder(cell, helper, cell.zero_state(2, tw.float32), tw.layers.Dense(7))
+    >>> outputs, state, lengths = tw.contrib.seq2seq.dynamic_decode(decoder)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     print(sess.run(outputs).rnn_output.shape, sess.run(lengths))
+    (2, 5, 7) [5 4]
+    """
 
     def __init__(self, cell: RNNCell, helper: Helper, initial_state: Nested,
                  output_layer: Callable[[Tensor], Tensor] | None = None) -> None:
@@ -137,9 +165,53 @@ def _swapped(x):
 def dynamic_decode(decoder: Decoder, output_time_major: bool = False, impute_finished: bool = False,
                    maximum_iterations: IntLike | None = None, parallel_iterations: int = 32, swap_memory: bool = False,
                    scope: str | VariableScope | None = None, **kwargs: object) -> tuple[Any, Any, Tensor]:
-    """(outputs, final state, lengths) of a decoder.
+    """Runs a decoder in a loop of the graph, until all sequences have ended.
 
-    With `impute_finished` outputs behind a sequence's end are zero and its state stays; `maximum_iterations` bounds the steps.
+    Parameters
+    ----------
+    decoder : Decoder
+        What to run.
+    output_time_major : bool
+        Whether time is the first dimension of outputs, or the batch.
+    impute_finished : bool
+        Whether outputs behind a sequence's end are zero and its state stays.
+    maximum_iterations : int or Tensor, optional
+        The most steps.
+    parallel_iterations : int
+        How many steps of the loop may run at the same time.
+    swap_memory : bool
+        Whether what gradients need may go to the host's memory.
+    scope : str or VariableScope, optional
+        Where variables are; "decoder" by default.
+    **kwargs
+        What does not count here.
+
+    Returns
+    -------
+    outputs : structure of Tensor
+        As the decoder has them, of shape [batch, time, ...].
+    state : structure of Tensor
+        The last one.
+    lengths : Tensor
+        How many steps each sequence had, int32 [batch].
+
+    Raises
+    ------
+    TypeError
+        If `decoder` is no Decoder.
+    ValueError
+        If `maximum_iterations` is no scalar.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(4)
+    >>> helper = tw.contrib.seq2seq.GreedyEmbeddingHelper(tw.zeros([4, 3]), start_tokens=[0, 0], end_token=1)
+    >>> decoder = tw.contrib.seq2seq.BasicDecoder(cell, helper, cell.zero_state(2, tw.float32))
+    >>> outputs, state, lengths = tw.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=6)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(lengths)
+    array([6, 6], dtype=int32)
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")

@@ -106,7 +106,31 @@ class CustomHelper(Helper):
 
 
 class TrainingHelper(Helper):
-    """Reads the given inputs, whatever was said."""
+    """Reads the given inputs, whatever was said.
+
+    Parameters
+    ----------
+    inputs : Tensor or structure of Tensor
+        Of shape [batch, time, ...], or [time, batch, ...] with `time_major`.
+    sequence_length : tensor_like
+        Lengths of the sequences, [batch].
+    time_major : bool
+        Whether time is the first dimension.
+    name : str, optional
+        Name of the scope.
+
+    Raises
+    ------
+    ValueError
+        If `sequence_length` is no vector.
+
+    Examples
+    --------
+    >>> helper = tw.contrib.seq2seq.TrainingHelper(tw.ones([2, 5, 3]), [5, 4])
+    >>> finished, first = helper.initialize()
+    >>> first.shape.as_list()
+    [2, 3]
+    """
 
     def __init__(self, inputs: Nested, sequence_length: TensorLike, time_major: bool = False, name: str | None = None) -> None:
         with graph.name_scope(name or "TrainingHelper"):
