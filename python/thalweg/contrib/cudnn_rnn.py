@@ -86,6 +86,7 @@ class CudnnLSTM(Layer):
 
     @property
     def variables(self) -> list[Variable]:
+        """The weights and biases of all layers, once it was called."""
         return [] if self._scope is None else self._scope.global_variables()
 
     weights = trainable_variables = trainable_weights = variables

@@ -76,10 +76,12 @@ class MultivariateNormalDiag(Distribution):
 
     @property
     def loc(self) -> Tensor:
+        """The mean, or None for zero."""
         return self._loc
 
     @property
     def scale(self) -> Any:
+        """The standard deviations as an operator."""
         return linalg.LinearOperatorDiag(self._deviations)
 
     @property

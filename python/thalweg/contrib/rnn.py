@@ -218,6 +218,7 @@ class LSTMBlockFusedCell(LayerRNNCell):
 
     @property
     def num_units(self) -> int:
+        """Size of the memory."""
         return self._num_units
 
     build = LSTMBlockCell.build

@@ -64,10 +64,12 @@ class RunConfig(_RunConfig):
 
     @property
     def tpu_config(self) -> TPUConfig:
+        """The settings of the TPU."""
         return self._tpu_config
 
     @property
     def cluster(self) -> object:
+        """The cluster that was given, or None."""
         return self._cluster
 
     def replace(self, **kwargs: object) -> Self:

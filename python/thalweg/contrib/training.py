@@ -118,6 +118,7 @@ class HParams:
         setattr(self, name, [cast(v) for v in value] if is_list else cast(value))
 
     def del_hparam(self, name: str) -> None:
+        """Forgets a hyperparameter."""
         if hasattr(self, name):
             delattr(self, name)
             del self._hparam_types[name]
@@ -153,6 +154,7 @@ class HParams:
         return self
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> Self:
+        """Sets values by names; itself."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
@@ -180,22 +182,28 @@ class HParams:
         return HParams(hparam_def=hparam_def)
 
     def parse_json(self, values_json: str) -> Self:
+        """Sets values from the text of a JSON object; itself."""
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: int | str | None = None, separators: tuple[str, str] | None = None, sort_keys: bool = False) -> str:
+        """The values as the text of a JSON object."""
         shown = {k: v for k, v in self.values().items() if not callable(v)}
         return json.dumps(shown, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def values(self) -> dict[str, Any]:
+        """{name: value}."""
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: object = None) -> Any:
+        """The value of a name, or the default."""
         return getattr(self, key) if key in self._hparam_types else default
 
     def get_model_structure(self) -> Any:
+        """What the constructor was given."""
         return self._model_structure
 
     def set_model_structure(self, model_structure: object) -> None:
+        """Keeps something for get_model_structure()."""
         self._model_structure = model_structure
 
     def __contains__(self, key: str) -> bool:

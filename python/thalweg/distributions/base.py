@@ -49,20 +49,25 @@ class Distribution:
 
     @property
     def batch_shape(self) -> TensorShape:
+        """The shape of one draw, as far as it is known."""
         return self._shape().shape
 
     @property
     def event_shape(self) -> TensorShape:
+        """The shape of what is drawn together: a scalar, unless a kind says otherwise."""
         return constant(0.0).shape
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
+        """The shape of one draw, int32."""
         return array_ops.shape(self._shape(), name=name)
 
     def log_prob(self, value: TensorLike, name: str = "log_prob") -> Tensor:
+        """The logarithm of the density, or of the chance, of a value."""
         with name_scope(name):
             return self._log_prob(self._value(value))
 
     def prob(self, value: TensorLike, name: str = "prob") -> Tensor:
+        """The density, or the chance, of a value."""
         with name_scope(name):
             return apply("Exp", [self._log_prob(self._value(value))])
 
@@ -70,14 +75,17 @@ class Distribution:
         return convert_to_tensor(value, dtype=None if hasattr(value, "graph") else self.dtype)
 
     def cdf(self, value: TensorLike, name: str = "cdf") -> Tensor:
+        """The chance that a draw is no larger than a value."""
         with name_scope(name):
             return self._cdf(self._value(value))
 
     def log_cdf(self, value: TensorLike, name: str = "log_cdf") -> Tensor:
+        """The logarithm of the chance that a draw is no larger than a value."""
         with name_scope(name):
             return apply("Log", [self._cdf(self._value(value))])
 
     def survival_function(self, value: TensorLike, name: str = "survival_function") -> Tensor:
+        """The chance that a draw is larger than a value."""
         with name_scope(name):
             return 1 - self._cdf(self._value(value))
 
@@ -119,9 +127,11 @@ class Distribution:
             return self._sample(array_ops.concat([wanted, array_ops.shape(self._shape())], 0), seed)
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
+        """The cross entropy of another distribution under this one, in nats."""
         return kl_divergence(self, other) + self.entropy()
 
     def kl_divergence(self, other: Distribution, name: str = "kl_divergence") -> Tensor:
+        """The divergence of this distribution from another one, in nats."""
         return kl_divergence(self, other, name=name)
 
 

@@ -92,6 +92,7 @@ class Uniform(Distribution):
         return self.low + self.high
 
     def range(self, name: str = "range") -> Tensor:
+        """high - low."""
         with name_scope(name):
             return self.high - self.low
 
@@ -176,6 +177,7 @@ class Categorical(Distribution):
 
     @property
     def event_size(self) -> Tensor:
+        """How many classes there are."""
         return array_ops.shape(self.logits)[-1]
 
     def _log_prob(self, k):

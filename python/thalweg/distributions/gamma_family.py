@@ -108,6 +108,7 @@ class Exponential(Gamma):
 
     @property
     def concentration(self) -> Tensor:
+        """1: the gamma distribution of which this is a kind."""
         return array_ops.ones_like(self.rate)
 
     def _cdf(self, x):
@@ -227,6 +228,7 @@ class Beta(_OfParameters):
 
     @property
     def total_concentration(self) -> Tensor:
+        """concentration1 + concentration0."""
         return self.concentration1 + self.concentration0
 
     def _shape(self):
@@ -277,6 +279,7 @@ class Dirichlet(_OfParameters):
 
     @property
     def total_concentration(self) -> Tensor:
+        """The sum of the concentrations."""
         return math_ops.reduce_sum(self.concentration, -1)
 
     @property

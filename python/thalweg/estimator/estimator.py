@@ -118,18 +118,22 @@ class Estimator:
 
     @property
     def model_dir(self) -> str:
+        """Where checkpoints and summaries are."""
         return self._model_dir
 
     @property
     def config(self) -> RunConfig:
+        """How sessions run and what they save; a copy."""
         return self._config
 
     @property
     def params(self) -> dict[str, Any]:
+        """What the model function gets as params; a copy."""
         return dict(self._params)
 
     @property
     def model_fn(self) -> Callable[..., EstimatorSpec]:
+        """The model function: (features, labels, mode, config) -> EstimatorSpec."""
         return lambda features, labels, mode, config: self._call_model_fn(features, labels, mode, config)
 
     # ---- what there is ----
@@ -138,9 +142,11 @@ class Estimator:
         return train.latest_checkpoint(self._model_dir)
 
     def get_variable_names(self) -> list[str]:
+        """The names of the variables of the newest checkpoint; ValueError where there is none."""
         return [name for name, _ in train.list_variables(self._newest())]
 
     def get_variable_value(self, name: str) -> Any:
+        """The value of a variable in the newest checkpoint."""
         return train.load_variable(self._newest(), name)
 
     def _newest(self):
@@ -150,6 +156,7 @@ class Estimator:
         return path
 
     def eval_dir(self, name: str | None = None) -> str:
+        """Where evaluate() writes its summaries."""
         return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
 
     # ---- pieces of a graph ----

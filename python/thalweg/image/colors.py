@@ -276,6 +276,7 @@ def rgb_to_yiq(images: TensorLike) -> Tensor:
 
 
 def yiq_to_rgb(images: TensorLike) -> Tensor:
+    """The image of YIQ, [..., 3] and of a floating type, as RGB."""
     return _turned(images, _FROM_YIQ)
 
 
@@ -285,4 +286,5 @@ def rgb_to_yuv(images: TensorLike) -> Tensor:
 
 
 def yuv_to_rgb(images: TensorLike) -> Tensor:
+    """The image of YUV, [..., 3] and of a floating type, as RGB."""
     return _turned(images, _FROM_YUV)

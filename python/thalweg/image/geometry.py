@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 class ResizeMethod:
+    """How resize_images() finds the elements of images of another size."""
     BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = range(4)
 
 

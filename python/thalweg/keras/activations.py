@@ -35,14 +35,17 @@ def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
 
 
 def selu(x: TensorLike) -> Tensor:
+    """An elu that is scaled so that activations keep mean 0 and variance 1."""
     return apply("Selu", [x])
 
 
 def softplus(x: TensorLike) -> Tensor:
+    """log(exp(x) + 1)."""
     return apply("Softplus", [x])
 
 
 def softsign(x: TensorLike) -> Tensor:
+    """x / (1 + abs(x))."""
     return apply("Softsign", [x])
 
 
@@ -59,14 +62,17 @@ def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, thre
 
 
 def tanh(x: TensorLike) -> Tensor:
+    """The hyperbolic tangent."""
     return apply("Tanh", [x])
 
 
 def sigmoid(x: TensorLike) -> Tensor:
+    """1 / (1 + exp(-x))."""
     return apply("Sigmoid", [x])
 
 
 def exponential(x: TensorLike) -> Tensor:
+    """exp(x)."""
     return apply("Exp", [x])
 
 
@@ -78,6 +84,7 @@ def hard_sigmoid(x: TensorLike) -> Tensor:
 
 
 def linear(x: TensorLike) -> Tensor:
+    """x itself."""
     return x
 
 

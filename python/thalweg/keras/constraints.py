@@ -29,6 +29,7 @@ class Constraint:
         return w
 
     def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
         return {}
 
 

@@ -24,6 +24,7 @@ class Regularizer:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """A regularizer of what get_config gave."""
         return cls(**config)
 
 
@@ -44,18 +45,22 @@ class L1L2(Regularizer):
         return penalty
 
     def get_config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
         return {"l1": self.l1, "l2": self.l2}
 
 
 def l1(l: float = 0.01) -> L1L2:
+    """l times the sum of the absolute values."""
     return L1L2(l1=l)
 
 
 def l2(l: float = 0.01) -> L1L2:
+    """l times the sum of the squares."""
     return L1L2(l2=l)
 
 
 def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
+    """l1 times the sum of the absolute values and l2 times the sum of the squares."""
     return L1L2(l1=l1, l2=l2)
 
 

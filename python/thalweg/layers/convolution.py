@@ -30,6 +30,7 @@ def spread(value: int | Sequence[int], rank: int, name: str) -> tuple[int, ...]:
 
 
 def layout_of(data_format: str, rank: int) -> str:
+    """"NHWC" and its kin for so many dimensions."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError("The `data_format` argument must be one of \"channels_first\", \"channels_last\". Received: "
                          f"{data_format}")

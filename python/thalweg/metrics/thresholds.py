@@ -191,6 +191,7 @@ def specificity_at_sensitivity(labels: TensorLike, predictions: TensorLike, sens
 def at_threshold(kind: str, measure: Callable[[dict[str, Tensor], str], Tensor], labels: TensorLike, predictions: TensorLike,
                  weights: TensorLike, num_thresholds: int, metrics_collections: str | Sequence[str],
                  updates_collections: str | Sequence[str], name: str) -> tuple[Tensor, Tensor]:
+    """(value, update operation) of what `measure` makes of the counts at evenly spaced thresholds."""
     with variable_scope(name, kind, [predictions, labels, weights]):
         predictions = convert_to_tensor(predictions)
         values, updates = counts_of(labels, predictions, evenly(num_thresholds), weights)

@@ -102,12 +102,14 @@ class RNNCell(Layer):
 
     @property
     def name(self) -> str:
+        """The cell's name, unique in its graph."""
         if self._get("_name") is None:
             self._name = _unique_name(_snake(type(self).__name__))
         return self._name
 
     @property
     def dtype(self) -> str | None:
+        """The name of the variables' type; None before the first call, where it was not given."""
         return None if self._get("_dtype") is None else self._dtype.name
 
     @property
@@ -128,6 +130,7 @@ class RNNCell(Layer):
 
     @property
     def scope_name(self) -> str:
+        """The name of the scope of the variables; ValueError before the first call."""
         if self._get("_scope") is None:
             raise ValueError(f"No name available for layer scope because the layer \"{self.name}\" has not been used yet.")
         return self._scope.name
@@ -142,6 +145,7 @@ class RNNCell(Layer):
 
     @property
     def trainable_variables(self) -> list[Variable]:
+        """Those of the cell's variables that are trained."""
         scope = self._get("_scope")
         return [] if scope is None else [v for v in scope.trainable_variables()]
 
@@ -149,6 +153,7 @@ class RNNCell(Layer):
 
     @property
     def non_trainable_variables(self) -> list[Variable]:
+        """Those of the cell's variables that are not trained."""
         trainable = self.trainable_variables
         return [v for v in self.variables if not any(v is t for t in trainable)]
 
@@ -166,6 +171,7 @@ class RNNCell(Layer):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """(output, new state): what a cell computes."""
         raise NotImplementedError(f"{type(self).__name__} has neither `call` nor `__call__`")
 
     def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:

@@ -33,6 +33,7 @@ class CellWrapper(RNNCell):
 
     @property
     def wrapped_cell(self) -> RNNCell:
+        """The cell within."""
         return self._cell
 
     @property
@@ -49,6 +50,7 @@ class CellWrapper(RNNCell):
 
     @property
     def weights(self) -> list[Variable]:
+        """The inner cell's variables."""
         return self._cell.variables
 
     @property
@@ -57,6 +59,7 @@ class CellWrapper(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Variable]:
+        """Those of the inner cell's variables that are trained."""
         return self._cell.trainable_variables
 
     def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:

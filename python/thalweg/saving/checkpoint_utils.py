@@ -28,6 +28,7 @@ class CheckpointReader:
         self._index = {row[0]: i for i, row in enumerate(self._tensors)}
 
     def has_tensor(self, tensor_str: str) -> bool:
+        """Whether the checkpoint has a tensor of this name."""
         return tensor_str in self._index
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:

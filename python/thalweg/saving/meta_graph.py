@@ -89,10 +89,12 @@ def export_meta_graph(filename: PathLike | None = None, meta_info_def: MetaGraph
 
 
 def write(filename: PathLike, graph: Graph, saver: Saver | None = None) -> None:
+    """Writes the MetaGraphDef of a graph and its saver."""
     write_bytes(filename, export_meta_graph(graph=graph, saver=saver).SerializeToString())
 
 
 def write_bytes(filename: PathLike, data: bytes) -> None:
+    """Writes a file anew."""
     with open(filename, "wb") as f:
         f.write(data)
 

@@ -27,6 +27,7 @@ class SaveSpec:
 
     @property
     def tensor(self) -> Tensor:
+        """What is saved, made when it is asked for."""
         return self._tensor() if callable(self._tensor) else self._tensor
 
 
@@ -38,6 +39,7 @@ class SaveableObject:
 
     @property
     def optional_restore(self) -> bool:
+        """Whether checkpoints may lack it."""
         return False
 
     @property

@@ -270,6 +270,7 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
+        """Closes all writers."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
                 writer.close()
@@ -277,6 +278,7 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: PathLike) -> FileWriter:
+        """The writer of a directory, made when it is asked for first."""
         with FileWriterCache._lock:
             if logdir not in FileWriterCache._writers:
                 FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())

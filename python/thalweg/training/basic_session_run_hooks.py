@@ -50,9 +50,11 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
+        """Forgets when it was last."""
         self._last_triggered_step = self._last_triggered_time = None
 
     def should_trigger_for_step(self, step: int) -> bool:
+        """Whether it is time again at this step."""
         if self._last_triggered_step is None:
             return True
         if self._last_triggered_step == step:
@@ -71,6 +73,7 @@ class SecondOrStepTimer:
         return since
 
     def last_triggered_step(self) -> int | None:
+        """The step at which it was last, or None."""
         return self._last_triggered_step
 
 
@@ -425,6 +428,7 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
+        """The values of the operations, once the session has ended."""
         return self._values
 
     def end(self, session: Session) -> None:

@@ -414,6 +414,7 @@ def maybe_batch_join(tensors_list: Sequence[Sequence[TensorLike | SparseTensor] 
                      keep_input: bool | TensorLike, batch_size: IntLike, capacity: int = 32, enqueue_many: bool = False,
                      shapes: Sequence[ShapeLike] | None = None, dynamic_pad: bool = False,
                      allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None) -> Any:
+    """batch_join() of the values for which `keep_input` holds."""
     lists, restore = _flat_lists(tensors_list)
     return _batch("batch_join", lists, restore, keep_input, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
@@ -480,6 +481,7 @@ def maybe_shuffle_batch(tensors: Sequence[TensorLike | SparseTensor] | Mapping[s
                         num_threads: int = 1, seed: int | None = None, enqueue_many: bool = False,
                         shapes: Sequence[ShapeLike] | None = None, allow_smaller_final_batch: bool = False,
                         shared_name: str | None = None, name: str | None = None) -> Any:
+    """shuffle_batch() of the values for which `keep_input` holds."""
     flat, restore = _flat(tensors)
     return _batch("shuffle_batch", [flat], restore, keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, False,
                   allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed))
@@ -499,6 +501,7 @@ def maybe_shuffle_batch_join(tensors_list: Sequence[Sequence[TensorLike | Sparse
                              seed: int | None = None, enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None,
                              allow_smaller_final_batch: bool = False, shared_name: str | None = None,
                              name: str | None = None) -> Any:
+    """shuffle_batch_join() of the values for which `keep_input` holds."""
     lists, restore = _flat_lists(tensors_list)
     return _batch("shuffle_batch_join", lists, restore, keep_input, batch_size, 1, capacity, enqueue_many, shapes, False,
                   allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed))

@@ -97,34 +97,42 @@ class Scaffold:
 
     @property
     def init_op(self) -> Operation | None:
+        """Initializes global variables."""
         return self._init_op
 
     @property
     def init_feed_dict(self) -> FeedDict | None:
+        """What `init_op` is fed."""
         return self._init_feed_dict
 
     @property
     def init_fn(self) -> Callable[[Session], object] | None:
+        """Called with the session behind `init_op`."""
         return self._init_fn
 
     @property
     def ready_op(self) -> Tensor | None:
+        """The names of variables that are not initialized."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Tensor | None:
+        """The names of variables that `local_init_op` needs and that are not initialized."""
         return self._ready_for_local_init_op
 
     @property
     def local_init_op(self) -> Operation | None:
+        """Initializes local variables and tables."""
         return self._local_init_op
 
     @property
     def summary_op(self) -> Tensor | None:
+        """All summaries."""
         return self._summary_op
 
     @property
     def saver(self) -> Saver | None:
+        """Writes and reads checkpoints."""
         return self._saver
 
     def finalize(self) -> Self:

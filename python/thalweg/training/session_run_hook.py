@@ -48,14 +48,17 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
+        """What the caller of run() asked for."""
         return self._original_args
 
     @property
     def session(self) -> Session:
+        """The session beneath: its runs call no hooks."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
+        """Whether a hook has asked for the end."""
         return self._stop_requested
 
     def request_stop(self) -> None:

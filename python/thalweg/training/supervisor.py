@@ -87,58 +87,72 @@ class Supervisor:
 
     @property
     def is_chief(self) -> bool:
+        """Whether this task initializes and saves."""
         return self._is_chief
 
     @property
     def session_manager(self) -> SessionManager:
+        """What makes sessions."""
         return self._manager
 
     @property
     def coord(self) -> Coordinator:
+        """What stops the threads."""
         return self._coord
 
     @property
     def init_op(self) -> Operation | None:
+        """Initializes global variables."""
         return self._init_op
 
     @property
     def init_feed_dict(self) -> FeedDict | None:
+        """What `init_op` is fed."""
         return self._init_feed_dict
 
     @property
     def ready_op(self) -> Tensor | None:
+        """The names of variables that are not initialized."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Tensor | None:
+        """The names of variables that the local initialization needs and that are not initialized."""
         return self._ready_for_local_init_op
 
     @property
     def summary_writer(self) -> FileWriter | None:
+        """Where summaries go."""
         return self._writer
 
     @property
     def summary_op(self) -> Tensor | None:
+        """All summaries."""
         return self._summary_op
 
     @property
     def save_summaries_secs(self) -> float:
+        """How often summaries are saved."""
         return self._save_summaries_secs
 
     @property
     def global_step(self) -> Variable | Tensor | None:
+        """What counts the steps."""
         return self._global_step
 
     @property
     def saver(self) -> Saver | None:
+        """Writes and reads checkpoints."""
         return self._saver
 
     @property
     def save_model_secs(self) -> float:
+        """How often checkpoints are saved."""
         return self._save_model_secs
 
     @property
     def save_path(self) -> str | None:
+        """How the names of checkpoints begin."""
         return self._save_path
 
     def prepare_or_wait_for_session(self, master: str = "", config: ConfigProto | None = None, wait_for_checkpoint: bool = False,
@@ -223,15 +237,19 @@ class Supervisor:
             self._started = False
 
     def request_stop(self, ex: BaseException | None = None) -> None:
+        """Asks all threads to end, because of an error if one is given."""
         self._coord.request_stop(ex=ex)
 
     def should_stop(self) -> bool:
+        """Whether the end was asked for."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> AbstractContextManager[None]:
+        """A with statement that asks for the end where an error leaves it."""
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
+        """Waits until the end is asked for."""
         self._coord.wait_for_stop()
 
     @contextlib.contextmanager

@@ -103,6 +103,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None) -> Tensor:
 
 def convert_to_tensor_or_sparse_tensor(value: TensorLike | SparseTensor, dtype: DTypeLike | None = None,
                                        name: str | None = None) -> Tensor | SparseTensor:
+    """A SparseTensor itself, all else as a tensor."""
     return value if hasattr(value, "dense_shape") else ops.convert_to_tensor(value, dtype, name)
 
 
@@ -119,6 +120,7 @@ def with_shape(expected_shape: ShapeLike | Tensor, tensor: TensorLike) -> Tensor
 
 
 def with_same_shape(expected_tensor: TensorLike, tensor: TensorLike) -> Tensor:
+    """The tensor, once it is known to have the shape of another."""
     return with_shape(expected_tensor.shape, tensor)
 
 

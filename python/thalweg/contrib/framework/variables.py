@@ -36,6 +36,7 @@ def assert_global_step(global_step_tensor: Tensor | Variable) -> None:
 
 def assert_or_get_global_step(graph: Graph | None = None,
                               global_step_tensor: Tensor | Variable | None = None) -> Tensor | Variable | None:
+    """The variable that counts steps: the one given, which is checked, or the graph's."""
     if global_step_tensor is None:
         global_step_tensor = get_global_step(graph)
     if global_step_tensor is not None:
@@ -109,18 +110,22 @@ def get_variables(scope: str | VariableScope | None = None, suffix: str | None =
 
 
 def get_model_variables(scope: str | VariableScope | None = None, suffix: str | None = None) -> list[Variable]:
+    """The variables that belong to a model, of a scope and with a suffix."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
 def get_local_variables(scope: str | VariableScope | None = None, suffix: str | None = None) -> list[Variable]:
+    """The local variables of a scope, with a suffix."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
 def get_trainable_variables(scope: str | VariableScope | None = None, suffix: str | None = None) -> list[Variable]:
+    """The variables of a scope that are trained, with a suffix."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
 def get_variables_by_suffix(suffix: str, scope: str | VariableScope | None = None) -> list[Variable]:
+    """The variables of a scope whose names end so."""
     return get_variables(scope, suffix)
 
 

@@ -210,6 +210,7 @@ def optimize_loss(loss: Tensor, global_step: Variable | Tensor | None, learning_
 
 
 def all_or(given: Sequence[Variable] | None) -> list[Variable]:
+    """The variables given, or all that are trained."""
     return all_variables.trainable_variables() if given is None else given
 
 
@@ -229,6 +230,7 @@ def summarize_activation(op: Tensor) -> Tensor:
 
 
 def summarize_tensors(tensors: Iterable[Tensor], summarizer: Callable[[Tensor], Tensor] = summarize_tensor) -> list[Tensor]:
+    """A summary for each tensor."""
     return [summarizer(t) for t in tensors]
 
 
@@ -243,4 +245,5 @@ def summarize_collection(collection: str, name_filter: str | None = None,
 
 def summarize_activations(name_filter: str | None = None,
                           summarizer: Callable[[Tensor], Tensor] = summarize_activation) -> list[Tensor]:
+    """A summary for each tensor in the collection of activations."""
     return summarize_collection(GraphKeys.ACTIVATIONS, name_filter, summarizer)

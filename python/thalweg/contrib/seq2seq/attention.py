@@ -37,10 +37,12 @@ class AttentionMechanism:
 
     @property
     def alignments_size(self) -> Any:
+        """How many steps the memory has."""
         raise NotImplementedError
 
     @property
     def state_size(self) -> Any:
+        """Size of the mechanism's state."""
         raise NotImplementedError
 
 
@@ -93,10 +95,12 @@ class MemoryAttention(AttentionMechanism):
         return self._steps
 
     def initial_alignments(self, batch_size: IntLike, dtype: DTypeLike) -> Tensor:
+        """Zeros, [batch, steps]."""
         return array_ops.zeros(array_ops.stack([batch_size, self._steps]) if not isinstance(self._steps, int) or
                                not isinstance(batch_size, int) else [batch_size, self._steps], dtype)
 
     def initial_state(self, batch_size: IntLike, dtype: DTypeLike) -> Tensor:
+        """The state to begin with."""
         return self.initial_alignments(batch_size, dtype)
 
     def _attend(self, score, state):
@@ -171,6 +175,7 @@ class BahdanauAttention(MemoryAttention):
 
 
 def bahdanau_variables(units: int, dtype: DTypeLike, normalize: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """(v, g, b) of bahdanau_score; g and b are None without normalization."""
     v = get_variable("attention_v", [units], dtype=dtype)
     if not normalize:
         return v, None, None

@@ -31,14 +31,17 @@ class Decoder:
 
     @property
     def batch_size(self) -> Any:
+        """How many sequences there are."""
         raise NotImplementedError
 
     @property
     def output_size(self) -> Any:
+        """Sizes of one step's outputs."""
         raise NotImplementedError
 
     @property
     def output_dtype(self) -> Any:
+        """Types of the outputs."""
         raise NotImplementedError
 
     @property

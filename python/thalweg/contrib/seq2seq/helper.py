@@ -39,14 +39,17 @@ class Helper:
 
     @property
     def batch_size(self) -> Tensor:
+        """How many sequences there are."""
         raise NotImplementedError("batch_size has not been implemented")
 
     @property
     def sample_ids_shape(self) -> Any:
+        """Shape of what sample() gives of one sequence."""
         raise NotImplementedError("sample_ids_shape has not been implemented")
 
     @property
     def sample_ids_dtype(self) -> Any:
+        """Type of what sample() gives."""
         raise NotImplementedError("sample_ids_dtype has not been implemented")
 
     def initialize(self, name: str | None = None) -> tuple[Tensor, Any]:
@@ -145,10 +148,12 @@ class TrainingHelper(Helper):
 
     @property
     def inputs(self) -> Any:
+        """The inputs as they were given."""
         return self._inputs
 
     @property
     def sequence_length(self) -> Tensor:
+        """The lengths of the sequences."""
         return self._sequence_length
 
     @property

@@ -76,6 +76,7 @@ class _Monotonic(MemoryAttention):
 
 
 class BahdanauMonotonicAttention(_Monotonic):
+    """Attention that never goes back, with the scores of BahdanauAttention."""
     def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None,
                  normalize: bool = False, score_mask_value: float | None = None, sigmoid_noise: float = 0.0,
                  sigmoid_noise_seed: int | None = None, score_bias_init: float = 0.0, mode: str = "parallel",
@@ -94,6 +95,7 @@ class BahdanauMonotonicAttention(_Monotonic):
 
 
 class LuongMonotonicAttention(_Monotonic):
+    """Attention that never goes back, with the scores of LuongAttention."""
     def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None, scale: bool = False,
                  score_mask_value: float | None = None, sigmoid_noise: float = 0.0, sigmoid_noise_seed: int | None = None,
                  score_bias_init: float = 0.0, mode: str = "parallel", dtype: DTypeLike | None = None,
