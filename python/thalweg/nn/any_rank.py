@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and pools of one, two or three dimensions, as their arguments say."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.nn import windows
 from thalweg.operations import array_ops
 from thalweg.operations.array_layout import required_space_to_batch_paddings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _channels_first(data_format):
@@ -19,8 +29,9 @@ def _each(values, rank):
     return [1] * rank if values is None else [int(values)] * rank if isinstance(values, int) else [int(v) for v in values]
 
 
-def convolution(input, filter, padding, strides=None, dilation_rate=None, name=None, data_format=None,  # noqa: A002
-                filters=None, dilations=None):
+def convolution(input: TensorLike, filter: TensorLike, padding: str, strides: int | Sequence[int] | None = None,
+                dilation_rate: int | Sequence[int] | None = None, name: str | None = None, data_format: str | None = None,
+                filters: TensorLike | None = None, dilations: int | Sequence[int] | None = None) -> Tensor:
     """A convolution of one, two or three dimensions, as the filter says."""
     filters = filter if filters is None else filters
     with name_scope(name, "convolution", [input, filters]) as scope:
@@ -41,8 +52,9 @@ def convolution(input, filter, padding, strides=None, dilation_rate=None, name=N
                         name=scope)
 
 
-def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None,  # noqa: A002
-         data_format=None, dilations=None):
+def pool(input: TensorLike, window_shape: Sequence[int], pooling_type: str, padding: str,
+         dilation_rate: int | Sequence[int] | None = None, strides: int | Sequence[int] | None = None, name: str | None = None,
+         data_format: str | None = None, dilations: int | Sequence[int] | None = None) -> Tensor:
     """The largest or the mean of each window of one, two or three dimensions."""
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]) as scope:
         x, rank = convert_to_tensor(input, name="input"), len(window_shape)
@@ -63,7 +75,9 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
         return array_ops.squeeze(y, [axis]) if rank == 1 else y
 
 
-def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, spatial_dims=None, data_format=None):  # noqa: A002
+def with_space_to_batch(input: TensorLike, dilation_rate: int | Sequence[int], padding: str,
+                        op: Callable[[Tensor, int, str], Tensor], filter_shape: int | Sequence[int] | None = None,
+                        spatial_dims: int | Sequence[int] | None = None, data_format: str | None = None) -> Tensor:
     """op(input, number of dimensions of space, padding) on the places that each rate leaves, put together again."""
     x = convert_to_tensor(input, name="input")
     rates = [int(r) for r in dilation_rate]
@@ -91,7 +105,8 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
     return apply("BatchToSpaceND", [parts, blocks, crops])
 
 
-def avg_pool_v2(input, ksize, strides, padding, data_format=None, name=None):  # noqa: A002
+def avg_pool_v2(input: TensorLike, ksize: int | Sequence[int], strides: int | Sequence[int], padding: str,
+                data_format: str | None = None, name: str | None = None) -> Tensor:
     """The mean of each window of one, two or three dimensions, as the input has them."""
     x = convert_to_tensor(input)
     rank = len(data_format) - 2 if data_format is not None else None if x.shape.ndims is None else x.shape.ndims - 2

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What optimizers share that hand their work on to another one, `_opt`. Programs ask which class an optimizer is directly derived
 from, so this is no class between them and Optimizer."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import S
 
 
-def wrapping(cls):
+def wrapping(cls: type[S]) -> type[S]:
     """Class decorator: gradients, slots and variables are those of the optimizer within, where the class has none itself."""
     def through(name):
         def method(self, *args, **kwargs):

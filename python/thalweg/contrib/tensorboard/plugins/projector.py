@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.tensorboard.plugins.projector: which variables TensorBoard shows as clouds of points."""
+from __future__ import annotations
+
 import json
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.summary.event_files import FileWriter
 
 
 class _Repeated(list):
@@ -18,7 +26,7 @@ class _Repeated(list):
 class SpriteMetadata:
     """One picture of all points' pictures."""
 
-    def __init__(self, image_path="", single_image_dim=()):
+    def __init__(self, image_path: str = "", single_image_dim: Sequence[int] = ()) -> None:
         self.image_path, self.single_image_dim = image_path, list(single_image_dim)
 
     def _lines(self):
@@ -28,7 +36,8 @@ class SpriteMetadata:
 class EmbeddingInfo:
     """A variable, and where the names of its rows are."""
 
-    def __init__(self, tensor_name="", metadata_path="", bookmarks_path="", tensor_shape=(), tensor_path=""):
+    def __init__(self, tensor_name: str = "", metadata_path: str = "", bookmarks_path: str = "", tensor_shape: Sequence[int] = (),
+                 tensor_path: str = "") -> None:
         self.tensor_name, self.metadata_path, self.bookmarks_path = tensor_name, metadata_path, bookmarks_path
         self.tensor_shape, self.tensor_path, self.sprite = list(tensor_shape), tensor_path, SpriteMetadata()
 
@@ -44,7 +53,7 @@ class EmbeddingInfo:
 class ProjectorConfig:
     """config.embeddings.add() for each variable."""
 
-    def __init__(self, model_checkpoint_path="", model_checkpoint_dir=""):
+    def __init__(self, model_checkpoint_path: str = "", model_checkpoint_dir: str = "") -> None:
         self.model_checkpoint_path, self.model_checkpoint_dir = model_checkpoint_path, model_checkpoint_dir
         self.embeddings = _Repeated(EmbeddingInfo)
 
@@ -59,7 +68,7 @@ def _field(name, value):
     return [f"{name}: {json.dumps(value)}"] if value else []
 
 
-def visualize_embeddings(summary_writer, config):
+def visualize_embeddings(summary_writer: FileWriter, config: ProjectorConfig) -> None:
     """Writes projector_config.pbtxt to the writer's folder."""
     folder = summary_writer.get_logdir()
     if folder is None:
