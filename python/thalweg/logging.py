@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.logging: Python's logging under TF1's names; warnings and errors are shown unless set_verbosity says otherwise."""
+from __future__ import annotations
+
 import logging
 
 from thalweg.base import names
@@ -10,13 +12,13 @@ debug, info, warning, warn, error, fatal, log = (_logger.debug, _logger.info, _l
                                                  _logger.error, _logger.critical, _logger.log)
 
 
-def set_verbosity(v):
+def set_verbosity(v: int | str) -> None:
     if not _logger.handlers and not logging.getLogger().handlers:
         _logger.addHandler(logging.StreamHandler())
     _logger.setLevel(v)
 
 
-def log_if(level, msg, condition, *args):
+def log_if(level: int | str, msg: object, condition: bool, *args: object) -> None:
     """Logs where the condition holds."""
     if condition:
         _logger.log(level, msg, *args)
@@ -30,30 +32,30 @@ def _counted(msg):
     return _counts[msg]
 
 
-def log_every_n(level, msg, n, *args):
+def log_every_n(level: int | str, msg: object, n: int, *args: object) -> None:
     """Logs the first time and every n times."""
     log_if(level, msg, _counted(msg) % n == 0, *args)
 
 
-def log_first_n(level, msg, n, *args):
+def log_first_n(level: int | str, msg: object, n: int, *args: object) -> None:
     """Logs the first n times."""
     log_if(level, msg, _counted(msg) < n, *args)
 
 
-def flush():
+def flush() -> None:
     for handler in _logger.handlers:
         handler.flush()
 
 
-def vlog(level, msg, *args, **kwargs):
+def vlog(level: int | str, msg: object, *args: object, **kwargs: object) -> None:
     _logger.log(level, msg, *args, **kwargs)
 
 
-def get_verbosity():
+def get_verbosity() -> int:
     return _logger.getEffectiveLevel()
 
 
-def get_logger():
+def get_logger() -> logging.Logger:
     """The logger of this package."""
     return _logger
 

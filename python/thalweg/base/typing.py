@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from thalweg.graph.shapes import Dimension, TensorShape
     from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
     from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
-    from thalweg.messages import TensorShapeProto
+    from thalweg.messages import TensorProto, TensorShapeProto
     from thalweg.variables.variables import Variable
 
 T = TypeVar("T")
@@ -87,6 +87,8 @@ Number: TypeAlias = "float | np.number[Any] | np.bool"  # int and bool count as 
 Scalar: TypeAlias = "complex | str | bytes | np.generic"
 # A value without tensors: what is fed, compared, written to files.
 ArrayLike: TypeAlias = "Scalar | Array | Sequence[ArrayLike]"
+# What an attribute that is a tensor takes.
+TensorValue: TypeAlias = "TensorProto | ArrayLike"
 # What convert_to_tensor makes a tensor of.
 TensorLike: TypeAlias = "Tensor | AsTensor | IndexedSlices | Scalar | Array | TensorShape | Dimension | Sequence[TensorLike]"
 # A tensor of integers, or integers.
