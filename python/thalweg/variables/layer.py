@@ -17,7 +17,7 @@ from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import get_variable, get_variable_scope, variable_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
     from thalweg.base.typing import Array, ArrayLike, Constraint, DTypeLike, F, Initializer, Partitioner, Regularizer, ShapeLike, TensorLike
