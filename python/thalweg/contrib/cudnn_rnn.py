@@ -21,8 +21,7 @@ from thalweg.variables.variable_scopes import get_variable, get_variable_scope, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from thalweg.base.typing import DTypeLike, Initializer, Nested, TensorLike
-    from thalweg.graph.shapes import TensorShape
+    from thalweg.base.typing import DTypeLike, Initializer, Nested, ShapeLike, TensorLike
     from thalweg.graph.tensor import Operation, Tensor
     from thalweg.variables.variables import Variable
 
@@ -69,7 +68,7 @@ class CudnnLSTM(Layer):
         """Of h and of c."""
         return ([self.num_layers * self.num_dirs, batch_size, self.num_units],) * 2
 
-    def build(self, input_shape: TensorShape) -> None:
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes the weights: the last dimension of the input must be known."""
         width = as_shape(input_shape)[-1].value
         if width is None:
@@ -127,7 +126,7 @@ class RNNParamsSaveable(SaveableObject):
     can read them. TensorFlow 1.0 to 1.2 have it; `params_to_canonical` and `canonical_to_params` turn one form into the other."""
 
     def __init__(self, params_to_canonical: Callable[..., tuple[Sequence[Tensor], Sequence[Tensor]]],
-                 canonical_to_params: Callable[..., Tensor], param_variables: Sequence[Variable],
+                 canonical_to_params: Callable[..., Tensor], param_variables: Variable | Sequence[Variable],
                  base_variable_scope: str | None = None, name: str = "params_canonical") -> None:
         scope = f"{base_variable_scope}/" if base_variable_scope else ""
         weights, biases = params_to_canonical(param_variables)

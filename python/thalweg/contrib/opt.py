@@ -33,7 +33,7 @@ class DecoupledWeightDecayExtension:
         self._weight_decay = weight_decay
         super().__init__(**kwargs)
 
-    def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | None = None,
+    def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | Tensor | None = None,
                  var_list: Variable | Sequence[Variable] | None = None, gate_gradients: int = Optimizer.GATE_OP,
                  aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
                  grad_loss: Gradient | None = None, decay_var_list: Sequence[Variable] | None = None) -> Operation:
@@ -43,7 +43,7 @@ class DecoupledWeightDecayExtension:
                                 aggregation_method=aggregation_method, name=name, grad_loss=grad_loss,
                                 colocate_gradients_with_ops=colocate_gradients_with_ops)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | None = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
                         name: str | None = None, decay_var_list: Sequence[Variable] | None = None) -> Operation:
         if decay_var_list:
             self._decay_var_list = set(decay_var_list)
@@ -236,7 +236,7 @@ class MovingAverageOptimizer(Optimizer):
     def compute_gradients(self, *args: object, **kwargs: object) -> list[tuple[Gradient | None, Variable]]:
         return self._optimizer.compute_gradients(*args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | None = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
                         name: str | None = None) -> Operation:
         step = self._optimizer.apply_gradients(grads_and_vars, global_step=global_step, name=name)
         changed = [v for _, v in grads_and_vars]

@@ -195,7 +195,7 @@ class CrossShardOptimizer(Optimizer):
                           **kwargs: object) -> list[tuple[Gradient | None, Variable]]:
         return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | None = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
                         name: str | None = None) -> Operation:
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
 

@@ -85,6 +85,9 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'HParams' object has no attribute {name!r}")  # the others are hyperparameters
+
     def add_hparam(self, name: str, value: object) -> None:
         """A new one; its type is that of the value."""
         if getattr(self, name, None) is not None:

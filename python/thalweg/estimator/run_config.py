@@ -43,10 +43,10 @@ class RunConfig:
     experimental_max_worker_delay_secs: float | None
     session_creation_timeout_secs: float
 
-    def __init__(self, model_dir: PathLike | None = None, tf_random_seed: int | None = None, save_summary_steps: int = 100,
+    def __init__(self, model_dir: PathLike | None = None, tf_random_seed: int | None = None, save_summary_steps: int | None = 100,
                  save_checkpoints_steps: object = _USE_DEFAULT, save_checkpoints_secs: object = _USE_DEFAULT,
                  session_config: ConfigProto | None = None, keep_checkpoint_max: int = 5,
-                 keep_checkpoint_every_n_hours: float = 10000, log_step_count_steps: int = 100, train_distribute: object = None,
+                 keep_checkpoint_every_n_hours: float = 10000, log_step_count_steps: int | None = 100, train_distribute: object = None,
                  device_fn: Callable[[Operation], str] | None = None, protocol: str | None = None, eval_distribute: object = None,
                  experimental_distribute: object = None, experimental_max_worker_delay_secs: float | None = None,
                  session_creation_timeout_secs: float = 7200) -> None:

@@ -70,10 +70,10 @@ class Dense(Layer):
     bias: Variable | None
 
     def __init__(self, units: int, activation: Activation | str | None = None, use_bias: bool = True,
-                 kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
-                 kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                 activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
-                 bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
+                 kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                 kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                 bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
                  **kwargs: object) -> None:
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
         self._set_arguments(**meant(units=int(units), activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
@@ -143,10 +143,10 @@ class Flatten(Layer):
 
 
 def dense(inputs: TensorLike, units: int, activation: Activation | str | None = None, use_bias: bool = True,
-          kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
-          kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-          activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
-          bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
+          kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+          kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+          activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+          bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
           reuse: bool | None = None) -> Tensor:
     """A layer that is fully connected: activation(inputs * kernel + bias).
 
@@ -262,10 +262,10 @@ def flatten(inputs: TensorLike, name: str | None = None, data_format: str = "cha
 
 def conv1d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1,
            padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1,
-           activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | None = None,
-           bias_initializer: Initializer = ZEROS, kernel_regularizer: Regularizer | None = None,
-           bias_regularizer: Regularizer | None = None, activity_regularizer: Regularizer | None = None,
-           kernel_constraint: Constraint | None = None, bias_constraint: Constraint | None = None, trainable: bool = True,
+           activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | str | None = None,
+           bias_initializer: Initializer | str = ZEROS, kernel_regularizer: Regularizer | str | None = None,
+           bias_regularizer: Regularizer | str | None = None, activity_regularizer: Regularizer | str | None = None,
+           kernel_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None, trainable: bool = True,
            name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Convolution along one dimension."""
     layer = Conv1D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
@@ -279,10 +279,10 @@ def conv1d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], s
 
 def conv2d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
            padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = (1, 1),
-           activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | None = None,
-           bias_initializer: Initializer = ZEROS, kernel_regularizer: Regularizer | None = None,
-           bias_regularizer: Regularizer | None = None, activity_regularizer: Regularizer | None = None,
-           kernel_constraint: Constraint | None = None, bias_constraint: Constraint | None = None, trainable: bool = True,
+           activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | str | None = None,
+           bias_initializer: Initializer | str = ZEROS, kernel_regularizer: Regularizer | str | None = None,
+           bias_regularizer: Regularizer | str | None = None, activity_regularizer: Regularizer | str | None = None,
+           kernel_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None, trainable: bool = True,
            name: str | None = None, reuse: bool | None = None) -> Tensor:
     """A convolution of images: activation(convolution of the inputs with `filters` kernels + bias).
 
@@ -336,10 +336,10 @@ def conv2d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], s
 
 def conv3d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1, 1),
            padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = (1, 1, 1),
-           activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | None = None,
-           bias_initializer: Initializer = ZEROS, kernel_regularizer: Regularizer | None = None,
-           bias_regularizer: Regularizer | None = None, activity_regularizer: Regularizer | None = None,
-           kernel_constraint: Constraint | None = None, bias_constraint: Constraint | None = None, trainable: bool = True,
+           activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | str | None = None,
+           bias_initializer: Initializer | str = ZEROS, kernel_regularizer: Regularizer | str | None = None,
+           bias_regularizer: Regularizer | str | None = None, activity_regularizer: Regularizer | str | None = None,
+           kernel_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None, trainable: bool = True,
            name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Convolution of volumes."""
     layer = Conv3D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding, data_format=data_format,
@@ -353,10 +353,10 @@ def conv3d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], s
 
 def conv2d_transpose(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
                      padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
-                     use_bias: bool = True, kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
-                     kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                     activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
-                     bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
+                     use_bias: bool = True, kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                     kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                     activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                     bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
                      reuse: bool | None = None) -> Tensor:
     """A transposed convolution of images: makes them larger.
 
@@ -410,10 +410,10 @@ def conv2d_transpose(inputs: TensorLike, filters: int, kernel_size: int | Sequen
 
 def conv3d_transpose(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1, 1),
                      padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
-                     use_bias: bool = True, kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
-                     kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                     activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
-                     bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
+                     use_bias: bool = True, kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                     kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                     activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                     bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
                      reuse: bool | None = None) -> Tensor:
     """Transposed convolution of volumes."""
     layer = Conv3DTranspose(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
@@ -428,11 +428,11 @@ def conv3d_transpose(inputs: TensorLike, filters: int, kernel_size: int | Sequen
 def separable_conv1d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1,
                      padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1,
                      depth_multiplier: int = 1, activation: Activation | str | None = None, use_bias: bool = True,
-                     depthwise_initializer: Initializer | None = None, pointwise_initializer: Initializer | None = None,
-                     bias_initializer: Initializer = ZEROS, depthwise_regularizer: Regularizer | None = None,
-                     pointwise_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                     activity_regularizer: Regularizer | None = None, depthwise_constraint: Constraint | None = None,
-                     pointwise_constraint: Constraint | None = None, bias_constraint: Constraint | None = None,
+                     depthwise_initializer: Initializer | str | None = None, pointwise_initializer: Initializer | str | None = None,
+                     bias_initializer: Initializer | str = ZEROS, depthwise_regularizer: Regularizer | str | None = None,
+                     pointwise_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                     activity_regularizer: Regularizer | str | None = None, depthwise_constraint: Constraint | str | None = None,
+                     pointwise_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None,
                      trainable: bool = True, name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Separable convolution along one dimension."""
     layer = SeparableConv1D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
@@ -449,11 +449,11 @@ def separable_conv1d(inputs: TensorLike, filters: int, kernel_size: int | Sequen
 def separable_conv2d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
                      padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = (1, 1),
                      depth_multiplier: int = 1, activation: Activation | str | None = None, use_bias: bool = True,
-                     depthwise_initializer: Initializer | None = None, pointwise_initializer: Initializer | None = None,
-                     bias_initializer: Initializer = ZEROS, depthwise_regularizer: Regularizer | None = None,
-                     pointwise_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                     activity_regularizer: Regularizer | None = None, depthwise_constraint: Constraint | None = None,
-                     pointwise_constraint: Constraint | None = None, bias_constraint: Constraint | None = None,
+                     depthwise_initializer: Initializer | str | None = None, pointwise_initializer: Initializer | str | None = None,
+                     bias_initializer: Initializer | str = ZEROS, depthwise_regularizer: Regularizer | str | None = None,
+                     pointwise_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                     activity_regularizer: Regularizer | str | None = None, depthwise_constraint: Constraint | str | None = None,
+                     pointwise_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None,
                      trainable: bool = True, name: str | None = None, reuse: bool | None = None) -> Tensor:
     """Separable convolution of images."""
     layer = SeparableConv2D(filters=filters, kernel_size=kernel_size, strides=strides, padding=padding,
@@ -517,10 +517,10 @@ average_pooling1d, average_pooling2d, average_pooling3d = [
 
 
 def batch_normalization(inputs: TensorLike, axis: int = -1, momentum: float = 0.99, epsilon: float = 0.001, center: bool = True,
-                        scale: bool = True, beta_initializer: Initializer = ZEROS, gamma_initializer: Initializer = ONES,
-                        moving_mean_initializer: Initializer = ZEROS, moving_variance_initializer: Initializer = ONES,
-                        beta_regularizer: Regularizer | None = None, gamma_regularizer: Regularizer | None = None,
-                        beta_constraint: Constraint | None = None, gamma_constraint: Constraint | None = None,
+                        scale: bool = True, beta_initializer: Initializer | str = ZEROS, gamma_initializer: Initializer | str = ONES,
+                        moving_mean_initializer: Initializer | str = ZEROS, moving_variance_initializer: Initializer | str = ONES,
+                        beta_regularizer: Regularizer | str | None = None, gamma_regularizer: Regularizer | str | None = None,
+                        beta_constraint: Constraint | str | None = None, gamma_constraint: Constraint | str | None = None,
                         training: bool | Tensor = False, trainable: bool = True, name: str | None = None,
                         reuse: bool | None = None, renorm: bool = False, renorm_clipping: Mapping[str, TensorLike] | None = None,
                         renorm_momentum: float = 0.99, fused: bool | None = None, virtual_batch_size: int | None = None,

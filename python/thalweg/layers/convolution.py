@@ -61,10 +61,10 @@ class _Conv(Layer):
 
     def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1,
                  padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1,
-                 activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | None = None,
-                 bias_initializer: Initializer = ZEROS, kernel_regularizer: Regularizer | None = None,
-                 bias_regularizer: Regularizer | None = None, activity_regularizer: Regularizer | None = None,
-                 kernel_constraint: Constraint | None = None, bias_constraint: Constraint | None = None, trainable: bool = True,
+                 activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | str | None = None,
+                 bias_initializer: Initializer | str = ZEROS, kernel_regularizer: Regularizer | str | None = None,
+                 bias_regularizer: Regularizer | str | None = None, activity_regularizer: Regularizer | str | None = None,
+                 kernel_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None, trainable: bool = True,
                  name: str | None = None, **kwargs: object) -> None:
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
         rank = self.rank
@@ -178,10 +178,10 @@ class Conv2DTranspose(_Transposed):
 
     def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
                  padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
-                 use_bias: bool = True, kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
-                 kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                 activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
-                 bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
+                 use_bias: bool = True, kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                 kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                 bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
                  **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer,
                          bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
@@ -194,10 +194,10 @@ class Conv3DTranspose(_Transposed):
 
     def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1, 1),
                  padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
-                 use_bias: bool = True, kernel_initializer: Initializer | None = None, bias_initializer: Initializer = ZEROS,
-                 kernel_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                 activity_regularizer: Regularizer | None = None, kernel_constraint: Constraint | None = None,
-                 bias_constraint: Constraint | None = None, trainable: bool = True, name: str | None = None,
+                 use_bias: bool = True, kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                 kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                 bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
                  **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer,
                          bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
@@ -213,11 +213,11 @@ class _Separable(_Conv):
     def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1, padding: str = "valid",
                  data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1, depth_multiplier: int = 1,
                  activation: Activation | str | None = None, use_bias: bool = True,
-                 depthwise_initializer: Initializer | None = None, pointwise_initializer: Initializer | None = None,
-                 bias_initializer: Initializer = ZEROS, depthwise_regularizer: Regularizer | None = None,
-                 pointwise_regularizer: Regularizer | None = None, bias_regularizer: Regularizer | None = None,
-                 activity_regularizer: Regularizer | None = None, depthwise_constraint: Constraint | None = None,
-                 pointwise_constraint: Constraint | None = None, bias_constraint: Constraint | None = None,
+                 depthwise_initializer: Initializer | str | None = None, pointwise_initializer: Initializer | str | None = None,
+                 bias_initializer: Initializer | str = ZEROS, depthwise_regularizer: Regularizer | str | None = None,
+                 pointwise_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, depthwise_constraint: Constraint | str | None = None,
+                 pointwise_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None,
                  trainable: bool = True, name: str | None = None, **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,

@@ -71,10 +71,10 @@ class BatchNormalization(Layer):
     moving_variance: Variable
 
     def __init__(self, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
-                 scale: bool = True, beta_initializer: Initializer = ZEROS, gamma_initializer: Initializer = ONES,
-                 moving_mean_initializer: Initializer = ZEROS, moving_variance_initializer: Initializer = ONES,
-                 beta_regularizer: Regularizer | None = None, gamma_regularizer: Regularizer | None = None,
-                 beta_constraint: Constraint | None = None, gamma_constraint: Constraint | None = None, renorm: bool = False,
+                 scale: bool = True, beta_initializer: Initializer | str = ZEROS, gamma_initializer: Initializer | str = ONES,
+                 moving_mean_initializer: Initializer | str = ZEROS, moving_variance_initializer: Initializer | str = ONES,
+                 beta_regularizer: Regularizer | str | None = None, gamma_regularizer: Regularizer | str | None = None,
+                 beta_constraint: Constraint | str | None = None, gamma_constraint: Constraint | str | None = None, renorm: bool = False,
                  renorm_clipping: Mapping[str, TensorLike] | None = None, renorm_momentum: float = 0.99,
                  fused: bool | None = None, trainable: bool = True, virtual_batch_size: int | None = None,
                  adjustment: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None, name: str | None = None,

@@ -154,7 +154,8 @@ class Saver:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
         self._var_list, self._name, self._pad = var_list, name, pad_step_number
         self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
-        self._kept, self._core, self._reshape, self.saver_def = [], None, reshape, None
+        self._kept, self._core, self._reshape = [], None, reshape
+        self.saver_def: SaverDef | None = None
         if write_version not in (1, 2):
             raise RuntimeError(f"Unexpected write_version: {write_version}")
         self._write_version = int(write_version)

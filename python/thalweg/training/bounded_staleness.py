@@ -111,7 +111,7 @@ class BoundedStalenessOptimizer(Optimizer):
         if self._state is None:
             raise ValueError("Should be called after apply_gradients().")
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | None = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
                         name: str | None = None) -> Operation:
         """A replica's train_op: applies its gradients, counts the step and sleeps while it is too far ahead."""
         pairs = list(grads_and_vars)

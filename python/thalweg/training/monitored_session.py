@@ -530,7 +530,7 @@ def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint
                              chief_only_hooks: Sequence[SessionRunHook] | None = None, save_checkpoint_secs: object = USE_DEFAULT,
                              save_summaries_steps: object = USE_DEFAULT, save_summaries_secs: object = USE_DEFAULT,
                              config: ConfigProto | None = None, stop_grace_period_secs: float = 120,
-                             log_step_count_steps: int = 100, max_wait_secs: float = 7200,
+                             log_step_count_steps: int | None = 100, max_wait_secs: float = 7200,
                              save_checkpoint_steps: object = USE_DEFAULT,
                              summary_dir: PathLike | None = None) -> MonitoredSession:
     """A MonitoredSession that saves checkpoints and summaries.

@@ -145,7 +145,7 @@ class Optimizer(optimizer_rules.Rules):
             found = array_ops.tuple_(found)
         return list(zip(found, var_list))
 
-    def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | None = None,
+    def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | Tensor | None = None,
                  var_list: Variable | Sequence[Variable] | None = None, gate_gradients: int = GATE_OP,
                  aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
                  grad_loss: Gradient | None = None) -> Operation:
@@ -213,7 +213,7 @@ class Optimizer(optimizer_rules.Rules):
         return param() if callable(param) else param
 
     # ---- updates ----
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | None = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
                         name: str | None = None) -> Operation:
         """Updates variables by their gradients: the second half of minimize().
 

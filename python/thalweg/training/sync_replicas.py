@@ -99,7 +99,7 @@ class SyncReplicasOptimizer(Optimizer):
             raise ValueError("Should be called after apply_gradients().")
         return _read(self._dropped)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | None = None,
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
                         name: str | None = None) -> Operation:
         """A replica's train_op: hands its gradients over and waits for a token, whose value it gives."""
         pairs = list(grads_and_vars)
