@@ -131,7 +131,7 @@ class Layer:
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         return inputs
 
-    def compute_output_shape(self, input_shape: Any) -> None:
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
         raise NotImplementedError(f"{type(self).__name__} does not say what shape it gives")
 
     # ---- names ----
