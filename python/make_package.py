@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the package as it is imported: make_package.py SOURCES FACTS OUT
 
-Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages), _api_v1.py and _modules_v1.py (names of 1.15),
-and where the package has its extension the stubs for editors and type checkers, which are make_stubs.py's.
+Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages), _api_v1.py
+and _modules_v1.py (names of 1.15), and where the package has its extension the stubs for editors and type checkers, which are make_stubs.py's.
 """
 import json
 import os

@@ -7,6 +7,7 @@ documentation of their sources, classes by where they are defined. What a source
 and operations are typed from their tables.
 """
 import ast
+import contextlib
 import inspect
 import keyword
 import os
@@ -67,6 +68,11 @@ def parameters_of(function, writer, hidden=frozenset(), first=None):
     return ", ".join(rows)
 
 
+def is_context_manager(function):
+    """Whether a function was made by contextlib.contextmanager of one that yields once."""
+    return hasattr(function, "__wrapped__") and function.__code__ is contextlib.contextmanager(function).__code__
+
+
 def result_of(function, writer, hidden=frozenset()):
     """The type of what a function gives: of several outputs of an operation the named tuple that raw_ops.pyi declares."""
     from thalweg.graph import ops
@@ -77,6 +83,9 @@ def result_of(function, writer, hidden=frozenset()):
         given = inspect.signature(function).return_annotation
     except (TypeError, ValueError):
         given = inspect.Signature.empty
+    if is_context_manager(function) and str(given).startswith("Iterator["):
+        return writer.name("contextlib", "AbstractContextManager") + writer.text(given, module_of(function), hidden).removeprefix(
+            writer.name("collections.abc", "Iterator"))
     if given is inspect.Signature.empty:
         return "None" if function.__name__ == "__init__" else writer.name("typing", "Any")
     return writer.text(given, module_of(function), hidden)
@@ -127,6 +136,9 @@ def member_source(name, member, writer, hidden):
         if name.endswith("__") and name not in SHOWN and "return" not in member.__annotations__:
             return ""
         return declaration(name, member, writer, "    ", hidden, first=True)
+    if name == "__new__":  # of others than our own nothing is said
+        is_own = isinstance(member, staticmethod) and "return" in getattr(member.__func__, "__annotations__", {})
+        return declaration(name, member.__func__, writer, "    ", hidden, first=True) if is_own else ""
     if isinstance(member, (classmethod, staticmethod)):
         is_class = isinstance(member, classmethod)
         return f"    @{type(member).__name__}\n" + declaration(name, member.__func__, writer, "    ", hidden, first=is_class)
@@ -211,6 +223,9 @@ def value_type(value, writer):
 
 def lines_of(name, value, writer, stubbed):
     """The declaration of a name of a namespace."""
+    declared = getattr(sys.modules[writer.path], "__annotations__", {}).get(name)
+    if declared is not None:
+        return f"{name}: {writer.text(declared, writer.path)}\n"
     if isinstance(value, types.ModuleType):
         parent, _, last = value.__name__.rpartition(".")
         if value.__name__ not in stubbed and not getattr(value, "__file__", None):

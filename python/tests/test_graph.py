@@ -224,11 +224,11 @@ def test_bad_graph_defs_are_refused():
 
 def test_unknown_operations_and_attributes():
     with pytest.raises(AttributeError):
-        tw.raw_ops.NoSuchOperation
+        _ = tw.raw_ops.NoSuchOperation
     with pytest.raises(TypeError):
         tw.raw_ops.Neg(tw.constant(1.0), no_such=1)
     with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
-        tw.frobnicate
+        _ = tw.frobnicate
 
 
 def test_graphs_of_threads_are_apart():

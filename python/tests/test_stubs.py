@@ -122,9 +122,9 @@ x.numpy()
 
 def test_a_type_checker_knows_tensors(tmp_path):
     (tmp_path / "sample.py").write_text(SAMPLE)
-    done = subprocess.run([checker(), "--no-error-summary", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), "sample.py"],
-                          cwd=tmp_path, env={**os.environ, "MYPYPATH": str(PACKAGE.parent)}, capture_output=True, text=True, check=False,
-                          timeout=600)
+    done = subprocess.run([checker(), "--config-file", ROOT / "python" / "mypy.ini", "--no-error-summary", "--cache-dir", tmp_path / "cache",
+                           "sample.py"], cwd=tmp_path, env={**os.environ, "MYPYPATH": str(PACKAGE.parent)}, capture_output=True,
+                          text=True, check=False, timeout=600)
     assert [line.partition(":")[2].partition("; expected")[0] for line in done.stdout.splitlines()] == [
         '6: note: Revealed type is "thalweg.graph.tensor.Tensor"',
         '19: error: Incompatible types in assignment (expression has type "Tensor", variable has type "int")  [assignment]',

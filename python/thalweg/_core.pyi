@@ -3,8 +3,7 @@
 from typing import Any
 
 from thalweg.base.typing import Array, FeedDict, Fetches
-from thalweg.graph import graph as _graph
-from thalweg.graph import tensor as _tensor
+from thalweg.graph import graph as _graph, tensor as _tensor
 from thalweg.messages import RunMetadata, RunOptions
 
 RECORD_HEADER: int

@@ -10,7 +10,6 @@ from thalweg.base import flag_definitions, names, own_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import NoReturn
 
 try:
     from absl import app as _absl

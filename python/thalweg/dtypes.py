@@ -116,7 +116,8 @@ class DType:
 
     @property
     def size(self) -> int:
-        return 8 if self.base_dtype.name == "string" else 1 if self.base_dtype.name in ("resource", "variant") else np.dtype(self.as_numpy_dtype).itemsize
+        fixed = {"string": 8, "resource": 1, "variant": 1}.get(self.base_dtype.name)
+        return np.dtype(self.as_numpy_dtype).itemsize if fixed is None else fixed
 
     def _limit(self, end):
         if self.base_dtype.name == "bfloat16":
@@ -200,7 +201,7 @@ string: DType
 resource: DType
 variant: DType
 half, double = _BY_NAME["float16"], _BY_NAME["float64"]
-QUANTIZED_DTYPES = frozenset(t for t in _BY_NUMBER.values() if t.name.startswith(("qint", "quint")))
+QUANTIZED_DTYPES: frozenset[DType] = frozenset(t for t in _BY_NUMBER.values() if t.name.startswith(("qint", "quint")))
 
 
 def as_dtype(type_value: DTypeLike) -> DType:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.own_flags import Flag
-    from thalweg.base.typing import TensorLike
 
 try:
     from absl import flags as _absl

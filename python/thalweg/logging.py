@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from thalweg.base import names
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 DEBUG, INFO, WARN, ERROR, FATAL = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL
 _logger = logging.getLogger("thalweg")
+debug: Callable[..., None]
+info: Callable[..., None]
+warning: Callable[..., None]
+warn: Callable[..., None]
+error: Callable[..., None]
+fatal: Callable[..., None]
+log: Callable[..., None]
 debug, info, warning, warn, error, fatal, log = (_logger.debug, _logger.info, _logger.warning, _logger.warning,
                                                  _logger.error, _logger.critical, _logger.log)
 

@@ -16,7 +16,7 @@ from thalweg.operations import array_ops, math_ops
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from thalweg.base.typing import Axis, DTypeLike, IntLike, TensorLike
+    from thalweg.base.typing import Axis, DTypeLike, IntLike, IntsLike, TensorLike
     from thalweg.graph.tensor import Tensor
 
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
@@ -50,7 +50,7 @@ def _padded(x, lengths, rank, to_real):
 def _real(op, rank):
     to_real = op.startswith("I")
 
-    def transform(input_tensor, fft_length=None, name=None):
+    def transform(input_tensor: TensorLike, fft_length: IntsLike | None = None, name: str | None = None) -> Tensor:
         with name_scope(name or op.lower()):
             types = _REAL if to_real else _COMPLEX
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64 if to_real else dtypes.float32)

@@ -15,7 +15,7 @@ import numpy as np
 
 from thalweg import errors, flags
 from thalweg.base import names
-from thalweg.cluster.local_cluster import create_local_cluster
+from thalweg.cluster.local_cluster import create_local_cluster  # noqa: F401  (public here as well)
 from thalweg.graph import graph
 from thalweg.graph.default_session import get_default_session, session_of
 from thalweg.graph.device_specs import merge_devices

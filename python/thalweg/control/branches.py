@@ -44,8 +44,9 @@ def _branches(branch_fns, default):
     return rows, default
 
 
-def switch_case(branch_index: TensorLike, branch_fns: Mapping[int, Callable[[], object]] | Sequence[Callable[[], object] | tuple[int, Callable[[], object]]], default: Callable[[], object] | None = None,
-                name: str = "switch_case") -> Any:
+def switch_case(branch_index: TensorLike,
+                branch_fns: Mapping[int, Callable[[], object]] | Sequence[Callable[[], object] | tuple[int, Callable[[], object]]],
+                default: Callable[[], object] | None = None, name: str = "switch_case") -> Any:
     """What the function of this number gives; of a number without one, the default or the last."""
     rows, default = _branches(branch_fns, default)
     with name_scope(name):

@@ -223,8 +223,8 @@ def smart_cond(pred: TensorLike, true_fn: Callable[[], T], false_fn: Callable[[]
     return cond(pred, true_fn, false_fn, name=name)
 
 
-def case(pred_fn_pairs: Mapping[Tensor, Callable[[], object]] | Sequence[tuple[TensorLike, Callable[[], object]]], default: Callable[[], object] | None = None, exclusive: bool = False, strict: bool = False,
-         name: str = "case") -> Any:
+def case(pred_fn_pairs: Mapping[Tensor, Callable[[], object]] | Sequence[tuple[TensorLike, Callable[[], object]]],
+         default: Callable[[], object] | None = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
     """The function of the first condition that holds, or `default`; without it, an error where none holds. `exclusive`
     makes it an error as well when several do."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)

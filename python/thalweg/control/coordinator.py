@@ -60,7 +60,7 @@ class Coordinator:
         """An exception inside stops all threads and does not go further."""
         try:
             yield
-        except:  # noqa: E722: whatever it is, join() raises it
+        except:  # noqa: E722  (whatever it is, join() raises it)
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:

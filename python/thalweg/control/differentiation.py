@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Self
 
-    from thalweg.base.typing import F, TensorLike
+    from thalweg.base.typing import TensorLike
     from thalweg.variables.variables import Variable
 
 

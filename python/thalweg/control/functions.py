@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from thalweg.base.typing import DTypeLike, Element, ShapeLike, TensorLike
+    from thalweg.base.typing import DTypeLike, Element, TensorLike
     from thalweg.dtypes import DType
     from thalweg.graph.graph import Graph
     from thalweg.graph.shapes import TensorShape

@@ -13,7 +13,7 @@ from thalweg.operations import array_ops, math_ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Literal
+    from typing import Literal
 
     from thalweg.base.typing import DTypeLike, DynamicShape, IntLike, TensorLike
     from thalweg.graph.tensor import Tensor

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _floating_matrices(a, hint=None):
     a = convert_to_tensor(a, preferred_dtype=hint, name="a")
     if not a.dtype.is_floating:
-        raise TypeError("Input `a` must have `float`-like `dtype` (saw {}).".format(a.dtype.name))
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}).")
     if a.shape.ndims is not None and a.shape.ndims < 2:
         raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.ndims}).")
     return a

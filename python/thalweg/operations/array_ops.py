@@ -16,14 +16,13 @@ from thalweg.graph.tensor import IndexedSlices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from thalweg.base.typing import DTypeLike, DynamicShape, Element, IntLike, IntsLike, ShapeLike, T, TensorLike
     from thalweg.graph.tensor import Tensor
     from thalweg.raw_ops import UniqueOutputs
     from thalweg.variables.variables import Variable
 
-newaxis = None
+newaxis: None = None
 
 
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:

@@ -12,7 +12,7 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import IndexedSlices
 from thalweg.operations import array_ops, math_ops
-from thalweg.operations.staging import BaseStagingArea, MapStagingArea, StagingArea
+from thalweg.operations.staging import BaseStagingArea, MapStagingArea, StagingArea  # noqa: F401  (public here as well)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

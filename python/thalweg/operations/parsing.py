@@ -40,12 +40,8 @@ class FixedLenFeature(NamedTuple):
 
     Examples
     --------
-    >>> example = tw.train.Example(features=tw.train.Features(feature={
-    ...     "age": tw.train.Feature(int64_list=tw.train.Int64List(value=[7]))}))
-    >>> parsed = tw.parse_single_example(example.SerializeToString(), {"age": tw.FixedLenFeature([], tw.int64)})
-    >>> with tw.Session() as sess:
-    ...     print(sess.run(parsed["age"]))
-    7
+    >>> tw.FixedLenFeature([], tw.int64, default_value=0)
+    FixedLenFeature(shape=[], dtype=tf.int64, default_value=0)
     """
 
     shape: ShapeLike

@@ -12,7 +12,6 @@ from thalweg.operations.string_ops import string_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from thalweg.base.typing import TensorLike
     from thalweg.graph.tensor import Operation
@@ -64,7 +63,7 @@ def _text(value, tensors):
 _PLACE = "{\0}"  # no text of a program has it
 
 
-def print_(*inputs: Any, **kwargs: object) -> Operation:
+def print_(*inputs: object, **kwargs: object) -> Operation:
     """An operation that writes its inputs when it runs: print(x, "text", output_stream=sys.stdout, summarize=3)."""
     stream = _stream(kwargs.pop("output_stream", None))
     summarize, sep, end, name = (kwargs.pop(k, d) for k, d in (("summarize", 3), ("sep", " "), ("end", "\n"), ("name", None)))

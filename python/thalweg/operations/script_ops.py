@@ -63,7 +63,7 @@ def _call(token, inputs, types):
         arrays = [_array(v) for v in values]
     except KeyboardInterrupt:
         return 0, f"{token} was interrupted"
-    except BaseException as error:  # noqa: B902: whatever leaves the function ends the step, not the thread
+    except BaseException as error:  # whatever leaves the function ends the step, not the thread
         return _code_of(error), f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
     return _checked(token, arrays, types)
 

@@ -17,7 +17,6 @@ from thalweg.operations.checks import Assert, with_dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from thalweg.base.typing import Axis, DTypeLike, DynamicShape, IntLike, IntsLike, ShapeLike, SparseLike, TensorLike
     from thalweg.graph.tensor import Tensor

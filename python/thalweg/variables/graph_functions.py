@@ -73,7 +73,8 @@ def _is_tensor(value):
 class ConcreteFunction:
     """One trace: its inputs' types and shapes are fixed."""
 
-    def __init__(self, func: Any, name: str, args: Sequence[object], kwargs: Mapping[str, object], specs: Iterable[Any], may_make_variables: bool) -> None:
+    def __init__(self, func: Any, name: str, args: Sequence[object], kwargs: Mapping[str, object], specs: Iterable[Any],
+                 may_make_variables: bool) -> None:
         """`specs` stands in the place of each tensor of args and kwargs, in the order of nest.flatten."""
         outer = graph_module.get_default_graph()
         body = _TracedGraph(outer, may_make_variables)

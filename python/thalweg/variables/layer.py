@@ -17,7 +17,7 @@ from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import get_variable, get_variable_scope, variable_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
     from thalweg.base.typing import Array, ArrayLike, Constraint, DTypeLike, F, Initializer, Partitioner, Regularizer, ShapeLike, TensorLike
@@ -131,7 +131,7 @@ class Layer:
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         return inputs
 
-    def compute_output_shape(self, input_shape: Any) -> None:
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
         raise NotImplementedError(f"{type(self).__name__} does not say what shape it gives")
 
     # ---- names ----

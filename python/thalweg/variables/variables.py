@@ -123,7 +123,7 @@ class Variable(metaclass=_Made):
     >>> twice = v.assign(v * 2.0)
     >>> with tw.Session() as sess:
     ...     sess.run(tw.global_variables_initializer())
-    ...     sess.run(twice)
+    ...     _ = sess.run(twice)
     ...     print(sess.run(v))
     [2. 4.]
     """
