@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from thalweg.base.typing import Initializer, PathLike
+    from thalweg.variables.partitioners import PartitionedVariable
     from thalweg.variables.variables import Variable
 
 
@@ -195,7 +196,7 @@ def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
-def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Mapping[str, Any]) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Mapping[str, str | Variable | Sequence[Variable] | PartitionedVariable]) -> None:
     """Lets variables start with what a checkpoint holds: their initializers read it.
 
     Parameters
