@@ -7,8 +7,8 @@ counted() { python3 tools/counted.py "$1" -- "${@:2}" || failed=1; }
 sources() { git ls-files '*.cc' '*.h' '*.cpp' '*.c' '*.cu' | grep -v '^third_party/'; }
 format() { sources | xargs -r clang-format-14 --dry-run -Werror; }
 python_sources() { git ls-files '*.py' '*.pyi' | xargs .venvs/lint/bin/ruff check -q --config python/ruff.toml; }
-public_types() {  # the stubs, and a program that uses them
-  find build/release/python/thalweg -name '*.pyi' -print0 | xargs -0 .venvs/lint/bin/mypy --config-file python/mypy.ini python/tests/typed_program.py
+public_types() {  # the stubs, and programs that use them
+  find build/release/python/thalweg -name '*.pyi' -print0 | xargs -0 .venvs/lint/bin/mypy --config-file python/mypy.ini python/tests/typed_*.py
 }
 export -f sources format python_sources public_types
 

@@ -139,6 +139,15 @@ def test_the_typed_program_runs():
     assert losses[-1] < losses[0] / 2 and typed_program.missing("/no/such/model")
 
 
+def test_the_typed_layers_run(tmp_path):
+    import numpy as np
+    import typed_layers
+    losses, newest = typed_layers.train(str(tmp_path), 30)
+    assert losses[-1] < losses[0] / 2 and len(losses) == 30 and newest.endswith("-30")
+    assert typed_layers.sums(np.array([[1, 2, 3], [4, 5, 6]], np.float32)) == [6.0, 15.0]
+    assert typed_layers.slope(str(tmp_path)) == pytest.approx(3.0, abs=1e-3)
+
+
 def test_an_annotation_of_an_unknown_name_is_refused():
     sys.path.insert(0, str(ROOT / "python"))
     try:
