@@ -81,7 +81,7 @@ def _check_shuffle(shuffle):
 
 
 def numpy_input_fn(x: Array | Mapping[str, Array], y: Array | Mapping[str, Array] | None = None, batch_size: IntLike = 128,
-                   num_epochs: int = 1, shuffle: bool | None = None, queue_capacity: int = 1000,
+                   num_epochs: int | None = 1, shuffle: bool | None = None, queue_capacity: int = 1000,
                    num_threads: int = 1) -> Callable[[], Any]:
     """An input function that gives batches of rows of arrays.
 
@@ -151,7 +151,7 @@ def numpy_input_fn(x: Array | Mapping[str, Array], y: Array | Mapping[str, Array
     return input_fn
 
 
-def pandas_input_fn(x: Any, y: Any = None, batch_size: IntLike = 128, num_epochs: int = 1, shuffle: bool | None = None,
+def pandas_input_fn(x: Any, y: Any = None, batch_size: IntLike = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
                     queue_capacity: int = 1000, num_threads: int = 1, target_column: str = "target") -> Callable[[], Any]:
     """An input function: batches of rows of a DataFrame's columns by name, its index too, and of y."""
     _check_shuffle(shuffle)
