@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What help() says of the names that programs use most: numpy's sections, with examples that run."""
+import ast
 import csv
 import doctest
 import inspect
@@ -105,6 +106,75 @@ def test_the_examples_run(path, tmp_path, monkeypatch):
     thing = thing.fget if isinstance(thing, property) else thing
     for test in examples_of(thing, path):
         said = []
+        with tw.Graph().as_default():
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+        assert not said, "".join(said)
+
+
+# ---- all others that have such documentation ----
+PACKAGE = os.path.dirname(tw.__file__)
+
+
+def sources():
+    """The modules of the package, as paths below it."""
+    found = [os.path.relpath(os.path.join(where, f), PACKAGE) for where, _, files in os.walk(PACKAGE) for f in files]
+    return sorted(path for path in found if path.endswith(".py"))
+
+
+def nodes_of(path):
+    """(qualified name, node, documentation) of the functions and classes of a module, and of the methods of these."""
+    with open(os.path.join(PACKAGE, path), encoding="utf-8") as f:
+        rows = [("", node) for node in ast.parse(f.read()).body]
+    for prefix, node in rows:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield prefix + node.name, node, ast.get_docstring(node) or ""
+        if isinstance(node, ast.ClassDef):
+            rows += [(node.name + ".", inner) for inner in node.body]
+
+
+def parameters_of(node):
+    """(names of a function's parameters, or of those of a class's constructor; what stands for any others), or None."""
+    if isinstance(node, ast.ClassDef):
+        makers = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+        node = makers.get("__init__", makers.get("__new__"))
+        if node is None:
+            return None
+    a = node.args
+    named = {p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs]} - {"self", "cls"}
+    return named, {p.arg for p in (a.vararg, a.kwarg) if p is not None}
+
+
+def named_parameters(doc):
+    """The names in the section of the parameters, or None."""
+    section = re.search(r"^Parameters\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", doc, flags=re.M | re.S)
+    if section is None:
+        return None
+    heads = [line.partition(" : ")[0] for line in section[1].splitlines() if line[:1].strip()]
+    return {name.strip().lstrip("*") for head in heads for name in head.split(",")}
+
+
+EVERYWHERE = [path for path in sources() if any(">>> " in doc or named_parameters(doc) for _, _, doc in nodes_of(path))]
+
+
+def test_there_are_many_more():
+    assert sum(">>> " in doc for path in EVERYWHERE for _, _, doc in nodes_of(path)) > 240
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_documented_parameters_are_those_of_the_signature(path):
+    for name, node, doc in nodes_of(path):
+        told, there = named_parameters(doc), parameters_of(node)
+        if told is not None and there is not None:
+            named, others = there
+            assert named <= told and (others or told <= named), f"{path}: {name} differs by {told ^ named}"
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_all_examples_of_a_module_run(path, tmp_path, monkeypatch):
+    for name, _, doc in nodes_of(path):
+        said, test = [], doctest.DocTestParser().get_doctest(doc, {"tw": tw, "tf": tw, "np": np}, f"{path}: {name}", path, 0)
+        (tmp_path / name).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / name)
         with tw.Graph().as_default():
             doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
         assert not said, "".join(said)

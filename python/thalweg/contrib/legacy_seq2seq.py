@@ -38,7 +38,35 @@ def _extract_argmax_and_embed(embedding, output_projection=None, update_embeddin
 def rnn_decoder(decoder_inputs: Sequence[Tensor], initial_state: Nested, cell: RNNCell,
                 loop_function: Callable[[Tensor, int], Tensor] | None = None,
                 scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
-    """(outputs, state) of the cell over the inputs, of which loop_function makes all but the first where it is given."""
+    """Runs a cell over inputs, of which `loop_function` makes all but the first where it is given.
+
+    Parameters
+    ----------
+    decoder_inputs : list of Tensor
+        An input of shape [batch, size] for each step.
+    initial_state : structure of Tensor
+        The state to begin with.
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    loop_function : callable, optional
+        loop_function(the output before, number of the step) gives the input.
+    scope : str or VariableScope, optional
+        Where the cell's variables are; "rnn_decoder" by default.
+
+    Returns
+    -------
+    outputs : list of Tensor
+        An output for each step.
+    state : structure of Tensor
+        The last one.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(3)
+    >>> outputs, state = tw.contrib.legacy_seq2seq.rnn_decoder([tw.ones([2, 4])] * 5, cell.zero_state(2, tw.float32), cell)
+    >>> len(outputs), outputs[0].shape.as_list()
+    (5, [2, 3])
+    """
     with variable_scope(scope or "rnn_decoder"):
         state, outputs, prev = initial_state, [], None
         for i, inp in enumerate(decoder_inputs):
@@ -290,7 +318,40 @@ def one2many_rnn_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs_dict: 
 def sequence_loss_by_example(logits: Sequence[Tensor], targets: Sequence[Tensor], weights: Sequence[Tensor],
                              average_across_timesteps: bool = True, softmax_loss_function: Callable[..., object] | None = None,
                              name: str | None = None) -> Tensor:
-    """The weighted cross entropy of each sequence of a batch."""
+    """The weighted cross entropy of each sequence of a batch.
+
+    Parameters
+    ----------
+    logits : list of Tensor
+        Of shape [batch, symbols], for each step.
+    targets : list of Tensor
+        Numbers of symbols, [batch], for each step.
+    weights : list of Tensor
+        How much each counts, [batch], for each step.
+    average_across_timesteps : bool
+        Whether losses are divided by the sum of the weights.
+    softmax_loss_function : callable, optional
+        Gets labels and logits by name; sparse_softmax_cross_entropy_with_logits by default.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A loss for each sequence, [batch].
+
+    Raises
+    ------
+    ValueError
+        If the lists differ in length.
+
+    Examples
+    --------
+    >>> loss = tw.contrib.legacy_seq2seq.sequence_loss_by_example([tw.zeros([1, 2])], [tw.constant([0])], [tw.ones([1])])
+    >>> with tw.Session() as sess:
+    ...     sess.run(loss)
+    array([0.6931472], dtype=float32)
+    """
     if len(targets) != len(logits) or len(weights) != len(logits):
         raise ValueError("Lengths of logits, weights, and targets must be the same "
                          f"{len(logits)}, {len(weights)}, {len(targets)}.")

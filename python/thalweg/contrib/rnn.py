@@ -61,7 +61,36 @@ def _depth(input_shape):
 
 
 class LayerNormBasicLSTMCell(RNNCell):
-    """LSTM whose gates and memory are normalized over the units (arXiv 1607.06450), with dropout of what is remembered."""
+    """LSTM whose gates and memory are normalized over the units, with dropout of what is remembered (arXiv 1607.06450, 1603.05118).
+
+    Parameters
+    ----------
+    num_units : int
+        Size of the memory and the output.
+    forget_bias : float
+        What is added to the biases of the forget gates.
+    input_size : int, optional
+        Of no effect.
+    activation : callable
+        Of what is remembered.
+    layer_norm : bool
+        Whether anything is normalized.
+    norm_gain, norm_shift : float
+        First values of the normalizations' variables.
+    dropout_keep_prob : float or Tensor
+        The share of what is remembered that stays.
+    dropout_prob_seed : int, optional
+        Seed of what is drawn.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+
+    Examples
+    --------
+    >>> cell = tw.contrib.rnn.LayerNormBasicLSTMCell(3)
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
 
     def __init__(self, num_units: int, forget_bias: float = 1.0, input_size: int | None = None,
                  activation: Activation = math_ops.tanh, layer_norm: bool = True, norm_gain: float = 1.0, norm_shift: float = 0.0,
@@ -175,7 +204,32 @@ class NASCell(LayerRNNCell):
 
 
 class LSTMBlockCell(LayerRNNCell):
-    """LSTM whose step is one operation."""
+    """LSTM whose step is one operation.
+
+    Parameters
+    ----------
+    num_units : int
+        Size of the memory and the output.
+    forget_bias : float
+        What is added to the biases of the forget gates.
+    cell_clip : float, optional
+        The memory stays within [-cell_clip, cell_clip].
+    use_peephole : bool
+        Whether the gates see the memory.
+    dtype : DType, optional
+        Type of the variables; that of the inputs by default.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+    name : str
+        Name of the cell.
+
+    Examples
+    --------
+    >>> cell = tw.contrib.rnn.LSTMBlockCell(3)
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
 
     def __init__(self, num_units: int, forget_bias: float = 1.0, cell_clip: float | None = None, use_peephole: bool = False,
                  dtype: DTypeLike | None = None, reuse: bool | None = None, name: str = "lstm_cell") -> None:

@@ -28,15 +28,15 @@ def crop_and_resize(image: TensorLike, boxes: TensorLike, box_ind: TensorLike | 
                  {"method": method, "extrapolation_value": extrapolation_value}, name)
 
 
-def non_max_suppression(boxes: TensorLike, scores: TensorLike, max_output_size: IntLike, iou_threshold: float = 0.5,
-                        score_threshold: float = _NEVER, name: str | None = None) -> Tensor:
+def non_max_suppression(boxes: TensorLike, scores: TensorLike, max_output_size: IntLike, iou_threshold: TensorLike = 0.5,
+                        score_threshold: TensorLike = _NEVER, name: str | None = None) -> Tensor:
     """The boxes with the best scores that do not overlap a better one too much."""
     with name_scope(name, "non_max_suppression") as scope:
         return apply("NonMaxSuppressionV3", [boxes, scores, max_output_size, iou_threshold, score_threshold], {}, scope)
 
 
-def non_max_suppression_with_scores(boxes: TensorLike, scores: TensorLike, max_output_size: IntLike, iou_threshold: float = 0.5,
-                                    score_threshold: float = _NEVER, soft_nms_sigma: TensorLike = 0.0,
+def non_max_suppression_with_scores(boxes: TensorLike, scores: TensorLike, max_output_size: IntLike, iou_threshold: TensorLike = 0.5,
+                                    score_threshold: TensorLike = _NEVER, soft_nms_sigma: TensorLike = 0.0,
                                     name: str | None = None) -> tuple[Tensor, Tensor]:
     """(boxes, their scores), where scores go down with what overlaps."""
     with name_scope(name, "non_max_suppression_with_scores") as scope:
@@ -45,8 +45,8 @@ def non_max_suppression_with_scores(boxes: TensorLike, scores: TensorLike, max_o
         return made[0], made[1]
 
 
-def non_max_suppression_padded(boxes: TensorLike, scores: TensorLike, max_output_size: IntLike, iou_threshold: float = 0.5,
-                               score_threshold: float = _NEVER, pad_to_max_output_size: bool = False,
+def non_max_suppression_padded(boxes: TensorLike, scores: TensorLike, max_output_size: IntLike, iou_threshold: TensorLike = 0.5,
+                               score_threshold: TensorLike = _NEVER, pad_to_max_output_size: bool = False,
                                name: str | None = None) -> tuple[Tensor, Tensor]:
     """(boxes, how many of them count): non_max_suppression with a result of fixed size."""
     with name_scope(name, "non_max_suppression_padded") as scope:
@@ -55,7 +55,7 @@ def non_max_suppression_padded(boxes: TensorLike, scores: TensorLike, max_output
 
 
 def non_max_suppression_overlaps(overlaps: TensorLike, scores: TensorLike, max_output_size: IntLike,
-                                 overlap_threshold: float = 0.5, score_threshold: float = _NEVER,
+                                 overlap_threshold: TensorLike = 0.5, score_threshold: TensorLike = _NEVER,
                                  name: str | None = None) -> Tensor:
     """non_max_suppression where the overlap of each pair is given."""
     with name_scope(name, "non_max_suppression_overlaps") as scope:

@@ -49,7 +49,7 @@ def _in_floats(image, function):
     return convert_image_dtype(function(floats), given, saturate=True)
 
 
-def adjust_brightness(image: TensorLike, delta: float) -> Tensor:
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """delta added, in the scale of floats."""
     with name_scope(None, "adjust_brightness", [image, delta]):
         image = convert_to_tensor(image, name="image")
@@ -137,7 +137,7 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
     return adjust_contrast(image, random_ops.random_uniform([], lower, upper, seed=seed))
 
 
-def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: float = 1) -> Tensor:
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
     """gain * image ** gamma."""
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         if not hasattr(gamma, "graph") and gamma < 0:
@@ -145,7 +145,7 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: float = 1) -> T
         return _in_floats(convert_to_tensor(image), lambda x: gain * x ** gamma)
 
 
-def adjust_hue(image: TensorLike, delta: float, name: str | None = None) -> Tensor:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """The hue of RGB turned by delta."""
     with name_scope(name, "adjust_hue", [image]):
         return _in_floats(convert_to_tensor(image), lambda x: apply("AdjustHue", [x, delta]))

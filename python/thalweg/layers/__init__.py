@@ -516,7 +516,7 @@ average_pooling1d, average_pooling2d, average_pooling3d = [
     _pooling(l, "mean") for l in (AveragePooling1D, AveragePooling2D, AveragePooling3D)]
 
 
-def batch_normalization(inputs: TensorLike, axis: int = -1, momentum: float = 0.99, epsilon: float = 0.001, center: bool = True,
+def batch_normalization(inputs: TensorLike, axis: int | Sequence[int] = -1, momentum: float = 0.99, epsilon: float = 0.001, center: bool = True,
                         scale: bool = True, beta_initializer: Initializer | str = ZEROS, gamma_initializer: Initializer | str = ONES,
                         moving_mean_initializer: Initializer | str = ZEROS, moving_variance_initializer: Initializer | str = ONES,
                         beta_regularizer: Regularizer | str | None = None, gamma_regularizer: Regularizer | str | None = None,

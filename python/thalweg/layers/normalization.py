@@ -11,7 +11,7 @@ from thalweg.operations import array_ops, math_ops
 from thalweg.variables.layer import ONES, ZEROS, InputSpec, Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from thalweg.base.typing import Constraint, Initializer, Regularizer, TensorLike
     from thalweg.graph.shapes import TensorShape
@@ -70,7 +70,7 @@ class BatchNormalization(Layer):
     moving_mean: Variable
     moving_variance: Variable
 
-    def __init__(self, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+    def __init__(self, axis: int | Sequence[int] = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
                  scale: bool = True, beta_initializer: Initializer | str = ZEROS, gamma_initializer: Initializer | str = ONES,
                  moving_mean_initializer: Initializer | str = ZEROS, moving_variance_initializer: Initializer | str = ONES,
                  beta_regularizer: Regularizer | str | None = None, gamma_regularizer: Regularizer | str | None = None,

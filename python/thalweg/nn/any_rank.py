@@ -55,7 +55,48 @@ def convolution(input: TensorLike, filter: TensorLike, padding: str, strides: in
 def pool(input: TensorLike, window_shape: Sequence[int], pooling_type: str, padding: str,
          dilation_rate: int | Sequence[int] | None = None, strides: int | Sequence[int] | None = None, name: str | None = None,
          data_format: str | None = None, dilations: int | Sequence[int] | None = None) -> Tensor:
-    """The largest or the mean of each window of one, two or three dimensions."""
+    """The largest or the mean of each window of one, two or three dimensions.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of shape [batch, *space, channels].
+    window_shape : sequence of int
+        A size for each dimension of space.
+    pooling_type : str
+        "MAX" or "AVG".
+    padding : str
+        "SAME" or "VALID".
+    dilation_rate : int or sequence of int, optional
+        1; others are not there yet.
+    strides : int or sequence of int, optional
+        Distance of the windows; 1 by default.
+    name : str, optional
+        Name of the scope.
+    data_format : str, optional
+        Begins with "NC" where the channels come second.
+    dilations : int or sequence of int, optional
+        Other name of `dilation_rate`.
+
+    Returns
+    -------
+    Tensor
+        Of the rank and type of `input`.
+
+    Raises
+    ------
+    ValueError
+        If `pooling_type` is neither of the two.
+    NotImplementedError
+        If `dilation_rate` is not 1.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     x = tw.reshape(tw.range(4.0), [1, 4, 1])
+    ...     sess.run(tw.nn.pool(x, [2], "AVG", "VALID", strides=[2])).squeeze()
+    array([0.5, 2.5], dtype=float32)
+    """
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]) as scope:
         x, rank = convert_to_tensor(input, name="input"), len(window_shape)
         if any(r != 1 for r in _each(dilation_rate if dilations is None else dilations, rank)):

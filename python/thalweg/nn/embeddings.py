@@ -34,7 +34,7 @@ def rows_of(params: TensorLike, ids: TensorLike, name: str | None = None) -> Ten
 
 
 def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None,
-                     validate_indices: bool = True, max_norm: float | None = None) -> Tensor:
+                     validate_indices: bool = True, max_norm: TensorLike | None = None) -> Tensor:
     """Rows of an embedding, which may lie in several variables.
 
     Parameters
@@ -123,7 +123,7 @@ def lookup_in_parts(params: TensorLike, ids: TensorLike, partition_strategy: str
 
 def embedding_lookup_sparse(params: TensorLike, sp_ids: SparseLike, sp_weights: SparseLike | None,
                             partition_strategy: str = "mod", name: str | None = None, combiner: str | None = None,
-                            max_norm: float | None = None) -> Tensor:
+                            max_norm: TensorLike | None = None) -> Tensor:
     """For each row of sp_ids the sum, mean or sqrtn of the embeddings that it names, weighted by sp_weights."""
     combiner = combiner or "mean"
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -150,7 +150,7 @@ def embedding_lookup_sparse(params: TensorLike, sp_ids: SparseLike, sp_weights: 
 
 def safe_embedding_lookup_sparse(embedding_weights: TensorLike, sparse_ids: SparseLike, sparse_weights: SparseLike | None = None,
                                  combiner: str = "mean", default_id: int | None = None, name: str | None = None,
-                                 partition_strategy: str = "div", max_norm: float | None = None) -> Tensor:
+                                 partition_strategy: str = "div", max_norm: TensorLike | None = None) -> Tensor:
     """embedding_lookup_sparse that passes over ids below zero and weights that are not positive; empty rows are zero, or the
     embedding of default_id."""
     if embedding_weights is None:

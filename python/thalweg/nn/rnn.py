@@ -489,7 +489,44 @@ def static_bidirectional_rnn(cell_fw: RNNCell, cell_bw: RNNCell, inputs: Sequenc
                              initial_state_bw: Nested = None, dtype: DTypeLike | None = None,
                              sequence_length: TensorLike | None = None,
                              scope: str | VariableScope | None = None) -> tuple[list[Any], Any, Any]:
-    """(outputs of both cells side by side, final state of cell_fw, of cell_bw), unrolled."""
+    """Runs one cell forwards and one backwards over a list of inputs, without a loop in the graph.
+
+    Parameters
+    ----------
+    cell_fw, cell_bw : RNNCell
+        The cells.
+    inputs : list of Tensor
+        An input of shape [batch, ...] for each step.
+    initial_state_fw, initial_state_bw : structure of Tensor, optional
+        The states to begin with; zeros of `dtype` by default.
+    dtype : DType, optional
+        Type of the states; needed where there are no initial states.
+    sequence_length : tensor_like, optional
+        Lengths of the sequences, [batch].
+    scope : str or VariableScope, optional
+        Where the cells' variables are; "bidirectional_rnn" by default.
+
+    Returns
+    -------
+    outputs : list of Tensor
+        The outputs of both cells side by side, for each step.
+    state_fw, state_bw : structure of Tensor
+        Their final states.
+
+    Raises
+    ------
+    TypeError
+        If a cell is no cell or `inputs` no list.
+    ValueError
+        If `inputs` is empty, or there is neither an initial state nor `dtype`.
+
+    Examples
+    --------
+    >>> cells = tw.nn.rnn_cell.GRUCell(3), tw.nn.rnn_cell.GRUCell(5)
+    >>> outputs, first, second = tw.nn.static_bidirectional_rnn(*cells, [tw.ones([2, 4])] * 3, dtype=tw.float32)
+    >>> [o.shape.as_list() for o in outputs]
+    [[2, 8], [2, 8], [2, 8]]
+    """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
     _checked_list(inputs)

@@ -151,7 +151,50 @@ def sampled_softmax_loss(weights: TensorLike, biases: TensorLike, labels: Tensor
                          num_classes: int, num_true: int = 1, sampled_values: Sequence[TensorLike] | None = None,
                          remove_accidental_hits: bool = True, partition_strategy: str = "mod", name: str = "sampled_softmax_loss",
                          seed: int | None = None) -> Tensor:
-    """A softmax loss over the true classes and some drawn ones, for each row."""
+    """A softmax loss over the true classes and some drawn ones, for each row.
+
+    It is for training with many classes; a softmax over all of them is what tests and predictions take.
+
+    Parameters
+    ----------
+    weights : tensor_like or Variable or sequence of these
+        Embeddings of the classes, [classes, size], or the parts of them.
+    biases : tensor_like
+        Of shape [classes].
+    labels : tensor_like
+        Numbers of the true classes, [batch, num_true].
+    inputs : tensor_like
+        Of shape [batch, size].
+    num_sampled : int
+        How many classes are drawn for a batch.
+    num_classes : int
+        How many classes there are.
+    num_true : int
+        How many true classes a row has.
+    sampled_values : tuple of Tensor, optional
+        What a candidate sampler gave; of log_uniform_candidate_sampler by default.
+    remove_accidental_hits : bool
+        Whether drawn classes that are true ones of a row do not count for it.
+    partition_strategy : str
+        How the rows of several weights lie: "mod" or "div".
+    name : str
+        Name of the scope.
+    seed : int, optional
+        Seed of what is drawn.
+
+    Returns
+    -------
+    Tensor
+        A loss for each row, [batch].
+
+    Examples
+    --------
+    >>> loss = tw.nn.sampled_softmax_loss(weights=tw.zeros([10, 4]), biases=tw.zeros([10]), labels=tw.constant([[3], [7]]),
+    ...                                   inputs=tw.ones([2, 4]), num_sampled=5, num_classes=10)
+    >>> with tw.Session() as sess:
+    ...     sess.run(loss).shape
+    (2,)
+    """
     with name_scope(name, "sampled_softmax_loss"):
         logits, targets = _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
                                           True, remove_accidental_hits, partition_strategy, seed)

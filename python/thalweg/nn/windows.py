@@ -245,7 +245,39 @@ def _pool(op, value, ksize, strides, padding, data_format, name, spatial=2):
 
 def max_pool2d(input: TensorLike, ksize: int | Sequence[int], strides: int | Sequence[int], padding: str,
                data_format: str = "NHWC", name: str | None = None) -> Tensor:
-    """The largest value of each window of a batch of images."""
+    """The largest value of each window of a batch of images.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of shape [batch, height, width, channels] ("NHWC").
+    ksize, strides : int or sequence of int
+        Size and distance of the windows: one number, two for height and width, or four for the dimensions of the layout.
+    padding : str
+        "SAME" or "VALID".
+    data_format : str
+        "NHWC", or "NCHW" where the channels come second.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of shape [batch, height, width, channels] and the type of `input`.
+
+    Raises
+    ------
+    ValueError
+        If the rank of `input` is not 4 or the windows do not fit.
+
+    Examples
+    --------
+    >>> image = tw.reshape(tw.range(16.0), [1, 4, 4, 1])
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.max_pool2d(image, ksize=2, strides=2, padding="VALID")).squeeze()
+    array([[ 5.,  7.],
+           [13., 15.]], dtype=float32)
+    """
     return _pool("MaxPool", input, ksize, strides, padding, data_format, name)
 
 
@@ -474,5 +506,28 @@ def fused_batch_norm(x: TensorLike, scale: TensorLike, offset: TensorLike, mean:
 
 def local_response_normalization(input: TensorLike, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5,
                                  name: str | None = None) -> Tensor:
-    """x / (bias + alpha * sum of the squares of near channels) ** beta."""
+    """x / (bias + alpha * sum of the squares of the elements in near channels) ** beta.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of a floating type and shape [batch, height, width, channels].
+    depth_radius : int
+        How far near channels are.
+    bias, alpha, beta : float
+        Of the divisor.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `input`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.lrn(tw.constant([[[[3.0, 4.0]]]]), depth_radius=1, bias=0.0)).squeeze()
+    array([0.6, 0.8], dtype=float32)
+    """
     return apply("LRN", [input], {"depth_radius": depth_radius, "bias": bias, "alpha": alpha, "beta": beta}, name=name)

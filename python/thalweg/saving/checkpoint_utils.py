@@ -16,11 +16,35 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from thalweg.base.typing import Initializer, PathLike
+    from thalweg.variables.partitioners import PartitionedVariable
     from thalweg.variables.variables import Variable
 
 
 class CheckpointReader:
-    """NewCheckpointReader("dir/model-10").get_tensor("weights"): what the core's reader finds, of either format."""
+    """Reads a checkpoint of either format.
+
+    Parameters
+    ----------
+    filepattern : str or path
+        The checkpoint.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such checkpoint.
+    DataLossError
+        If it is damaged.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable([1.0, 2.0], name="v")
+    ...     sess.run(v.initializer)
+    ...     reader = tw.train.NewCheckpointReader(tw.train.Saver().save(sess, os.path.join(folder, "model")))
+    ...     print(reader.get_variable_to_shape_map(), reader.get_tensor("v"))
+    {'v': [2]} [1. 2.]
+    """
 
     def __init__(self, filepattern: PathLike) -> None:
         self._core = _core.Checkpoint(os.fsdecode(filepattern))
@@ -53,7 +77,23 @@ class CheckpointReader:
 
 
 def NewCheckpointReader(filepattern: PathLike) -> CheckpointReader:
-    """Reads a checkpoint."""
+    """A reader of a checkpoint.
+
+    Parameters
+    ----------
+    filepattern : str or path
+        The checkpoint.
+
+    Returns
+    -------
+    CheckpointReader
+        With get_tensor(), has_tensor(), get_variable_to_shape_map() and get_variable_to_dtype_map().
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such checkpoint.
+    """
     return CheckpointReader(filepattern)
 
 
@@ -68,12 +108,58 @@ def _found(ckpt_dir_or_file):
 
 
 def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
-    """A reader of a checkpoint, or of the newest one of a directory."""
+    """A reader of a checkpoint, or of the newest one of a directory.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint or the directory.
+
+    Returns
+    -------
+    CheckpointReader
+        With get_tensor(), has_tensor(), get_variable_to_shape_map() and get_variable_to_dtype_map().
+
+    Raises
+    ------
+    ValueError
+        If the directory has no checkpoint.
+    NotFoundError
+        If there is no such checkpoint.
+    """
     return CheckpointReader(_found(ckpt_dir_or_file))
 
 
 def load_variable(ckpt_dir_or_file: PathLike, name: str) -> Any:
-    """The value of a variable; the name may end with :0."""
+    """The value of a variable in a checkpoint.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint, or a directory whose newest one is meant.
+    name : str
+        The variable; it may end with ":0".
+
+    Returns
+    -------
+    ndarray
+        The value.
+
+    Raises
+    ------
+    NotFoundError
+        If the checkpoint has no such variable.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable([1.0, 2.0], name="v")
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     tw.train.load_variable(folder, "v")
+    array([1., 2.], dtype=float32)
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
@@ -110,7 +196,7 @@ def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
-def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Mapping[str, Any]) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Mapping[str, str | Variable | Sequence[Variable] | PartitionedVariable]) -> None:
     """Lets variables start with what a checkpoint holds: their initializers read it.
 
     Parameters

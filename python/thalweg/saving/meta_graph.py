@@ -59,7 +59,52 @@ def export_meta_graph(filename: PathLike | None = None, meta_info_def: MetaGraph
                       export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                       strip_default_attrs: bool = False, save_debug_info: bool = False,
                       **kwargs: object) -> messages.MetaGraphDef:
-    """The MetaGraphDef of a graph, also written to `filename`. `saver`, a keyword, gives the saver_def."""
+    """The MetaGraphDef of a graph: its nodes, its collections and its saver.
+
+    Parameters
+    ----------
+    filename : str or path, optional
+        A file that it is written to as well.
+    meta_info_def : MetaGraphDef.MetaInfoDef, optional
+        What the message begins with.
+    graph_def : GraphDef, optional
+        The nodes; those of `graph` by default.
+    saver_def : SaverDef, optional
+        The saver.
+    collection_list : list of str, optional
+        The collections; all of them by default.
+    as_text : bool
+        Whether the file is text, or the message's bytes.
+    graph : Graph, optional
+        The default graph by default.
+    export_scope : str, optional
+        Not there yet.
+    clear_devices : bool
+        Whether nodes forget their devices.
+    clear_extraneous_savers, strip_default_attrs, save_debug_info : bool
+        Of no effect here.
+    **kwargs
+        `saver`: a Saver, for its saver_def.
+
+    Returns
+    -------
+    MetaGraphDef
+        The message.
+
+    Raises
+    ------
+    NotImplementedError
+        If `export_scope` is given.
+    TypeError
+        If there are other arguments.
+
+    Examples
+    --------
+    >>> v = tw.Variable(1.0, name="v")
+    >>> made = tw.train.export_meta_graph()
+    >>> "v" in [node.name for node in made.graph_def.node], sorted(made.collection_def)
+    (True, ['trainable_variables', 'variables'])
+    """
     saver = kwargs.pop("saver", None)
     if kwargs:
         raise TypeError(f"export_meta_graph() got an unexpected keyword argument '{sorted(kwargs)[0]}'")

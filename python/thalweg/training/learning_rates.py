@@ -38,8 +38,8 @@ def _share(step, number, decay_steps, staircase):
     return apply("Floor", [share]) if staircase else share
 
 
-def exponential_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
-                      decay_rate: float | TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
+def exponential_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                      decay_rate: TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
     """A rate that falls as learning_rate * decay_rate ** (global_step / decay_steps).
 
     Parameters
@@ -77,22 +77,22 @@ def exponential_decay(learning_rate: float | TensorLike, global_step: IntLike | 
         "Pow", [number(decay_rate), _share(step, number, decay_steps, staircase)]))
 
 
-def inverse_time_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
-                       decay_rate: float | TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
+def inverse_time_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                       decay_rate: TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
     """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
     return _schedule("InverseTimeDecay", name, learning_rate, global_step, lambda rate, step, number: rate / (
         1 + number(decay_rate) * _share(step, number, decay_steps, staircase)))
 
 
-def natural_exp_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
-                      decay_rate: float | TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
+def natural_exp_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                      decay_rate: TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
     """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
     return _schedule("NaturalExpDecay", name, learning_rate, global_step, lambda rate, step, number: rate * apply(
         "Exp", [-number(decay_rate) * _share(step, number, decay_steps, staircase)]))
 
 
-def polynomial_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
-                     end_learning_rate: float = 0.0001, power: float = 1.0, cycle: bool = False,
+def polynomial_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                     end_learning_rate: TensorLike = 0.0001, power: TensorLike = 1.0, cycle: bool = False,
                      name: str | None = None) -> Tensor:
     """A rate that falls from `learning_rate` to `end_learning_rate` within `decay_steps`.
 
@@ -151,15 +151,15 @@ def _done(step, number, decay_steps):
     return apply("Minimum", [step, number(decay_steps)]) / number(decay_steps)
 
 
-def cosine_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
+def cosine_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
                  alpha: float = 0.0, name: str | None = None) -> Tensor:
     """Half a cosine, from learning_rate to alpha * learning_rate (Loshchilov and Hutter 2016)."""
     return _schedule("CosineDecay", name, learning_rate, global_step, lambda rate, step, number: rate * (
         (1 - alpha) * _cosine(number, _done(step, number, decay_steps)) + alpha))
 
 
-def cosine_decay_restarts(learning_rate: float | TensorLike, global_step: IntLike | None, first_decay_steps: float | TensorLike,
-                          t_mul: float = 2.0, m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None) -> Tensor:
+def cosine_decay_restarts(learning_rate: TensorLike, global_step: IntLike | None, first_decay_steps: TensorLike,
+                          t_mul: float = 2.0, m_mul: TensorLike = 1.0, alpha: float = 0.0, name: str | None = None) -> Tensor:
     """cosine_decay that starts again, each time t_mul times as long and from m_mul times the height."""
     def formula(rate, step, number):
         done = step / number(first_decay_steps)
@@ -175,7 +175,7 @@ def cosine_decay_restarts(learning_rate: float | TensorLike, global_step: IntLik
     return _schedule("SGDRDecay", name, learning_rate, global_step, formula)
 
 
-def linear_cosine_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
+def linear_cosine_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
                         num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:
     """A line to zero under a cosine (Bello and others 2017)."""
     def formula(rate, step, number):
@@ -184,8 +184,8 @@ def linear_cosine_decay(learning_rate: float | TensorLike, global_step: IntLike 
     return _schedule("LinearCosineDecay", name, learning_rate, global_step, formula)
 
 
-def noisy_linear_cosine_decay(learning_rate: float | TensorLike, global_step: IntLike | None, decay_steps: float | TensorLike,
-                              initial_variance: float = 1.0, variance_decay: float = 0.55, num_periods: float = 0.5,
+def noisy_linear_cosine_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                              initial_variance: TensorLike = 1.0, variance_decay: TensorLike = 0.55, num_periods: float = 0.5,
                               alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:
     """linear_cosine_decay with noise whose variance falls as 1 / (1 + step) ** variance_decay."""
     def formula(rate, step, number):

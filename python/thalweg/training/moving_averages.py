@@ -88,11 +88,11 @@ class ExponentialMovingAverage:
     4.0
     """
 
-    def __init__(self, decay: float | Tensor, num_updates: IntLike | None = None, zero_debias: bool = False,
+    def __init__(self, decay: float, num_updates: IntLike | None = None, zero_debias: bool = False,
                  name: str = "ExponentialMovingAverage") -> None:
         self._decay, self._num_updates, self.name, self._averages = decay, num_updates, name, {}
 
-    def apply(self, var_list: Iterable[Variable] | None = None) -> Operation:
+    def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
         """An operation that updates the averages."""
         var_list = variables.trainable_variables() if var_list is None else var_list
         decay = ops.constant(float(self._decay))
@@ -118,7 +118,7 @@ class ExponentialMovingAverage:
             updates.append(average.assign_sub(difference * math_ops.cast(1.0 - decay, average._dtype)))
         return ops.group(*updates, name=self.name)
 
-    def average(self, var: Variable) -> Variable | None:
+    def average(self, var: Variable | Tensor) -> Variable | None:
         """The variable that is the average of a variable, or None.
 
         Parameters
@@ -133,7 +133,7 @@ class ExponentialMovingAverage:
         """
         return self._averages.get(var)
 
-    def average_name(self, var: Variable) -> str:
+    def average_name(self, var: Variable | Tensor) -> str:
         """The name that the average of a variable has in a checkpoint.
 
         Parameters

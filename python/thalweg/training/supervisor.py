@@ -46,7 +46,57 @@ def _first(collection, make):
 
 
 class Supervisor:
-    """with Supervisor(logdir="dir").managed_session() as sess: while not sv.should_stop(): sess.run(train_op)."""
+    """Begins sessions, saves checkpoints and summaries by threads, and stops all of them.
+
+    with Supervisor(logdir="dir").managed_session() as sess: while not sv.should_stop(): sess.run(train_op).
+
+    Parameters
+    ----------
+    graph : Graph, optional
+        The default graph by default; it cannot change any more.
+    ready_op, ready_for_local_init_op : Tensor, optional
+        The names of variables that are not initialized; made by default, not there with None.
+    is_chief : bool
+        Whether this task initializes and saves; others wait for it.
+    init_op : Operation, optional
+        Initializes global variables; made by default.
+    init_feed_dict : dict, optional
+        What `init_op` is fed.
+    local_init_op : Operation, optional
+        Initializes local variables and tables; made by default.
+    logdir : str or path, optional
+        Where checkpoints and summaries are; without it there are none.
+    summary_op : Tensor, optional
+        All summaries; made by default, not written with None.
+    saver : Saver, optional
+        Writes and reads checkpoints; made by default.
+    global_step : Tensor or Variable, optional
+        Counts the steps; that of the graph by default.
+    save_summaries_secs, save_model_secs : float
+        How often summaries and checkpoints are saved; 0: never.
+    recovery_wait_secs : float
+        How long to wait between looks whether the chief is ready.
+    stop_grace_secs : float
+        How long threads have to end.
+    checkpoint_basename : str
+        How the names of checkpoints begin.
+    session_manager : SessionManager, optional
+        Makes the sessions.
+    summary_writer : FileWriter, optional
+        Where summaries go; made by default.
+    init_fn : callable, optional
+        init_fn(session), behind `init_op`.
+    local_init_run_options : RunOptions, optional
+        Of `local_init_op`.
+
+    Examples
+    --------
+    >>> v = tw.Variable(2.0)
+    >>> supervisor = tw.train.Supervisor()
+    >>> with supervisor.managed_session() as sess:
+    ...     print(sess.run(v))
+    2.0
+    """
 
     USE_DEFAULT = 0
 

@@ -166,7 +166,7 @@ def _changed(pairs, noise, multipliers, clip):
     return clip(pairs) if clip is not None else pairs
 
 
-def optimize_loss(loss: Tensor, global_step: Variable | Tensor | None, learning_rate: float | TensorLike,
+def optimize_loss(loss: Tensor, global_step: Variable | Tensor | None, learning_rate: float | TensorLike | None,
                   optimizer: str | Optimizer | type[Optimizer] | Callable[[Any], Optimizer],
                   gradient_noise_scale: float | None = None, gradient_multipliers: Mapping[Variable | str, float] | None = None,
                   clip_gradients: float | Callable[..., object] | None = None,

@@ -18,7 +18,7 @@ from thalweg.variables.variable_scopes import variable_scope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from thalweg.base.typing import DynamicShape, Initializer, Regularizer, TensorLike
+    from thalweg.base.typing import Activation, DynamicShape, Initializer, Regularizer, TensorLike
     from thalweg.graph.tensor import Tensor
     from thalweg.variables.variable_scopes import VariableScope
 
@@ -34,10 +34,10 @@ def _with_normalizer(outputs, normalizer_fn, normalizer_params, activation_fn, c
 
 
 @add_arg_scope
-def fully_connected(inputs: TensorLike, num_outputs: int, activation_fn: Callable[..., Tensor] = nn.relu,
+def fully_connected(inputs: TensorLike, num_outputs: int, activation_fn: Activation | None = nn.relu,
                     normalizer_fn: Callable[..., Tensor] | None = None, normalizer_params: Mapping[str, object] | None = None,
                     weights_initializer: Initializer = _XAVIER, weights_regularizer: Regularizer | None = None,
-                    biases_initializer: Initializer = _ZEROS, biases_regularizer: Regularizer | None = None,
+                    biases_initializer: Initializer | None = _ZEROS, biases_regularizer: Regularizer | None = None,
                     reuse: bool | None = None,
                     variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                     outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
@@ -106,9 +106,9 @@ _CONVOLUTIONS = {3: layers.Conv1D, 4: layers.Conv2D, 5: layers.Conv3D}
 @add_arg_scope
 def convolution(inputs: TensorLike, num_outputs: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
                 padding: str = "SAME", data_format: str | None = None, rate: int | Sequence[int] = 1,
-                activation_fn: Callable[..., Tensor] = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
+                activation_fn: Activation | None = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
                 normalizer_params: Mapping[str, object] | None = None, weights_initializer: Initializer = _XAVIER,
-                weights_regularizer: Regularizer | None = None, biases_initializer: Initializer = _ZEROS,
+                weights_regularizer: Regularizer | None = None, biases_initializer: Initializer | None = _ZEROS,
                 biases_regularizer: Regularizer | None = None, reuse: bool | None = None,
                 variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                 outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
@@ -134,9 +134,9 @@ def _of_rank(dimensions, name, doc):
     @add_arg_scope
     def made(inputs: TensorLike, num_outputs: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
              padding: str = "SAME", data_format: str | None = None, rate: int | Sequence[int] = 1,
-             activation_fn: Callable[..., Tensor] = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
+             activation_fn: Activation | None = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
              normalizer_params: Mapping[str, object] | None = None, weights_initializer: Initializer = _XAVIER,
-             weights_regularizer: Regularizer | None = None, biases_initializer: Initializer = _ZEROS,
+             weights_regularizer: Regularizer | None = None, biases_initializer: Initializer | None = _ZEROS,
              biases_regularizer: Regularizer | None = None, reuse: bool | None = None,
              variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
              outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
@@ -157,9 +157,9 @@ convolution3d = conv3d = _of_rank(3, "convolution3d", "Convolution of volumes.")
 @add_arg_scope
 def convolution2d_transpose(inputs: TensorLike, num_outputs: int, kernel_size: int | Sequence[int],
                             stride: int | Sequence[int] = 1, padding: str = "SAME", data_format: str = "NHWC",
-                            activation_fn: Callable[..., Tensor] = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
+                            activation_fn: Activation | None = nn.relu, normalizer_fn: Callable[..., Tensor] | None = None,
                             normalizer_params: Mapping[str, object] | None = None, weights_initializer: Initializer = _XAVIER,
-                            weights_regularizer: Regularizer | None = None, biases_initializer: Initializer = _ZEROS,
+                            weights_regularizer: Regularizer | None = None, biases_initializer: Initializer | None = _ZEROS,
                             biases_regularizer: Regularizer | None = None, reuse: bool | None = None,
                             variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                             outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
@@ -185,13 +185,13 @@ def _pair(value):
 
 
 @add_arg_scope
-def separable_convolution2d(inputs: TensorLike, num_outputs: int, kernel_size: int | Sequence[int], depth_multiplier: int = 1,
+def separable_convolution2d(inputs: TensorLike, num_outputs: int | None, kernel_size: int | Sequence[int], depth_multiplier: int = 1,
                             stride: int | Sequence[int] = 1, padding: str = "SAME", data_format: str = "NHWC",
-                            rate: int | Sequence[int] = 1, activation_fn: Callable[..., Tensor] = nn.relu,
+                            rate: int | Sequence[int] = 1, activation_fn: Activation | None = nn.relu,
                             normalizer_fn: Callable[..., Tensor] | None = None,
                             normalizer_params: Mapping[str, object] | None = None, weights_initializer: Initializer = _XAVIER,
                             pointwise_initializer: Initializer | None = None, weights_regularizer: Regularizer | None = None,
-                            biases_initializer: Initializer = _ZEROS, biases_regularizer: Regularizer | None = None,
+                            biases_initializer: Initializer | None = _ZEROS, biases_regularizer: Regularizer | None = None,
                             reuse: bool | None = None,
                             variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                             outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,

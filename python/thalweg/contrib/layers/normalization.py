@@ -41,7 +41,7 @@ def _batch_norm_layer(sc, axis, given, reuse):
 def batch_norm(inputs: TensorLike, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
                activation_fn: Activation | None = None, param_initializers: Mapping[str, Initializer] | None = None,
                param_regularizers: Mapping[str, Regularizer] | None = None,
-               updates_collections: str | Sequence[str] = GraphKeys.UPDATE_OPS, is_training: bool | Tensor = True,
+               updates_collections: str | Sequence[str] | None = GraphKeys.UPDATE_OPS, is_training: bool | Tensor = True,
                reuse: bool | None = None, variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
                outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
                batch_weights: TensorLike | None = None, fused: bool | None = None, data_format: str = "NHWC",

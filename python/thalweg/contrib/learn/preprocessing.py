@@ -71,7 +71,25 @@ class CategoricalVocabulary:
 
 
 class VocabularyProcessor:
-    """Documents as rows of max_document_length numbers; 0 for unknown words and beyond the end."""
+    """Documents as rows of `max_document_length` numbers; 0 for unknown words and beyond the end.
+
+    Parameters
+    ----------
+    max_document_length : int
+        How long rows are.
+    min_frequency : float
+        Words that are counted no more often are unknown.
+    vocabulary : CategoricalVocabulary, optional
+        Words by number; a new one by default.
+    tokenizer_fn : callable, optional
+        Gives the words of each of the documents.
+
+    Examples
+    --------
+    >>> processor = tw.contrib.learn.preprocessing.VocabularyProcessor(4)
+    >>> [row.tolist() for row in processor.fit_transform(["a b a", "b c"])]
+    [[1, 2, 1, 0], [2, 3, 0, 0]]
+    """
 
     def __init__(self, max_document_length: int, min_frequency: float = 0, vocabulary: CategoricalVocabulary | None = None,
                  tokenizer_fn: Callable[[Iterable[str]], Iterable[Sequence[str]]] | None = None) -> None:

@@ -134,7 +134,37 @@ def bahdanau_score(query: Tensor, keys: Tensor, v: Tensor, g: Tensor | None = No
 
 
 class LuongAttention(MemoryAttention):
-    """Scores are products (Luong 2015); with `scale` times a learned number."""
+    """Attention whose scores are products of the query with each step of the memory (Luong 2015).
+
+    Parameters
+    ----------
+    num_units : int
+        Size of the queries.
+    memory : Tensor
+        What is attended to, [batch, steps, depth].
+    memory_sequence_length : tensor_like, optional
+        Lengths of the memory's sequences, [batch]; behind them nothing is read.
+    scale : bool
+        Whether scores are multiplied by a learned number.
+    probability_fn : callable, optional
+        Makes alignments of scores; softmax by default.
+    score_mask_value : float, optional
+        The score behind the ends; that of least probability by default.
+    dtype : DType, optional
+        Type of the variables; float32 by default.
+    custom_key_value_fn : callable, optional
+        Makes (keys, values) of both.
+    name : str
+        Name of the mechanism.
+
+    Examples
+    --------
+    >>> attention = tw.contrib.seq2seq.LuongAttention(4, tw.ones([2, 7, 3]))
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), attention, attention_layer_size=5)
+    >>> output, state = cell(tw.ones([2, 6]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list(), state.alignments.shape.as_list()
+    ([2, 5], [2, 7])
+    """
 
     def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None, scale: bool = False,
                  probability_fn: Callable[[Tensor], Tensor] | None = None, score_mask_value: float | None = None,
@@ -153,7 +183,39 @@ class LuongAttention(MemoryAttention):
 
 
 class BahdanauAttention(MemoryAttention):
-    """Scores are made by a small network (Bahdanau 2014); with `normalize` its weights are normalized."""
+    """Attention whose scores are made by a small network (Bahdanau 2014).
+
+    Parameters
+    ----------
+    num_units : int
+        Size of the network.
+    memory : Tensor
+        What is attended to, [batch, steps, depth].
+    memory_sequence_length : tensor_like, optional
+        Lengths of the memory's sequences, [batch]; behind them nothing is read.
+    normalize : bool
+        Whether the network's weights are normalized.
+    probability_fn : callable, optional
+        Makes alignments of scores; softmax by default.
+    score_mask_value : float, optional
+        The score behind the ends; that of least probability by default.
+    dtype : DType, optional
+        Type of the variables; float32 by default.
+    custom_key_value_fn : callable, optional
+        Makes (keys, values) of both.
+    name : str
+        Name of the mechanism.
+
+    Examples
+    --------
+    >>> attention = tw.contrib.seq2seq.BahdanauAttention(8, tw.ones([2, 7, 3]), memory_sequence_length=[7, 5])
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), attention)
+    >>> output, state = cell(tw.ones([2, 6]), cell.zero_state(2, tw.float32))
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     (sess.run(state.alignments)[1] > 0).tolist()
+    [True, True, True, True, True, False, False]
+    """
 
     def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None,
                  normalize: bool = False, probability_fn: Callable[[Tensor], Tensor] | None = None,
@@ -211,7 +273,47 @@ def _attention(mechanism, cell_output, state, layer):
 
 
 class AttentionWrapper(RNNCell):
-    """A cell that reads, beside its inputs, what it attended to the step before."""
+    """A cell that reads, beside its inputs, what it attended to the step before.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within.
+    attention_mechanism : AttentionMechanism or list of these
+        What it attends to.
+    attention_layer_size : int or list of int, optional
+        Size of a layer over the cell's output and what was read; without it what was read is the attention.
+    alignment_history : bool
+        Whether the state keeps the alignments of all steps.
+    cell_input_fn : callable, optional
+        Makes the inputs of (inputs, attention); side by side by default.
+    output_attention : bool
+        Whether the output is the attention, or the cell's output.
+    initial_cell_state : structure of Tensor, optional
+        The state of the cell that zero_state() begins with.
+    name : str, optional
+        Name of the cell.
+    attention_layer : callable or list of these, optional
+        The layer itself.
+    attention_fn : callable, optional
+        Computes (attention, alignments, next state) of (mechanism, output, state, layer).
+    dtype : DType, optional
+        Type of the variables; that of the inputs by default.
+
+    Raises
+    ------
+    TypeError
+        If something is of the wrong kind.
+    ValueError
+        If there is both a size and a layer, or not one for each mechanism.
+
+    Examples
+    --------
+    >>> attention = tw.contrib.seq2seq.LuongAttention(4, tw.ones([2, 7, 3]))
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), attention, output_attention=False)
+    >>> cell.output_size
+    4
+    """
 
     def __init__(self, cell: RNNCell, attention_mechanism: AttentionMechanism | Sequence[AttentionMechanism],
                  attention_layer_size: int | Sequence[int] | None = None, alignment_history: bool | Sequence[bool] = False,

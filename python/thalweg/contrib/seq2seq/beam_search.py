@@ -45,7 +45,33 @@ def _is_array(x):
 
 
 def tile_batch(t: Nested, multiplier: int, name: str | None = None) -> Any:
-    """Every row `multiplier` times, one after the other."""
+    """Every row `multiplier` times, one after the other: what beam search needs of states and memories.
+
+    Parameters
+    ----------
+    t : Tensor or structure of Tensor
+        Of shape [batch, ...].
+    multiplier : int
+        How often.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor or structure of Tensor
+        As `t`, of shape [batch * multiplier, ...].
+
+    Raises
+    ------
+    ValueError
+        If a rank is not known.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.contrib.seq2seq.tile_batch(tw.constant([1, 2]), 3))
+    array([1, 1, 1, 2, 2, 2], dtype=int32)
+    """
     def tiled(x):
         if _is_array(x):
             return x
@@ -104,7 +130,51 @@ def _penalty(lengths, weight):
 
 
 class BeamSearchDecoder(Decoder):
-    """Of a cell whose state was tiled by tile_batch(state, multiplier=beam_width)."""
+    """Follows the `beam_width` most likely sequences of each row.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    embedding : tensor_like or callable
+        The embedding, [symbols, ...], or what gives the rows of ids.
+    start_tokens : tensor_like
+        What sequences begin with, int32 [batch].
+    end_token : int or Tensor
+        What ends a sequence.
+    initial_state : structure of Tensor
+        The state to begin with, of tile_batch(state, multiplier=beam_width).
+    beam_width : int
+        How many sequences are followed.
+    output_layer : Layer, optional
+        Makes logits of the cell's outputs.
+    length_penalty_weight : float
+        How much longer sequences are preferred.
+    coverage_penalty_weight : float
+        0; others are not there.
+    reorder_tensor_arrays : bool
+        Whether arrays in the state follow their sequences.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell or `output_layer` none.
+    ValueError
+        If `start_tokens` is no vector or `end_token` no scalar.
+    UnimplementedError
+        If `coverage_penalty_weight` is not 0.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(4)
+    >>> state = tw.contrib.seq2seq.tile_batch(cell.zero_state(2, tw.float32), multiplier=3)
+    >>> decoder = tw.contrib.seq2seq.BeamSearchDecoder(cell, tw.zeros([4, 5]), [0, 0], 1, state, beam_width=3)
+    >>> outputs, _, _ = tw.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=6)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(outputs).predicted_ids.shape
+    (2, 6, 3)
+    """
 
     def __init__(self, cell: RNNCell, embedding: TensorLike | Callable[[Tensor], Tensor], start_tokens: TensorLike,
                  end_token: TensorLike, initial_state: Nested, beam_width: int,

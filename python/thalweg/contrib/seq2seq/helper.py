@@ -270,7 +270,30 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
 
 
 class GreedyEmbeddingHelper(Helper):
-    """Reads the embedding of what was most likely; a sequence ends with `end_token`."""
+    """Reads the embedding of what was most likely; a sequence ends with `end_token`.
+
+    Parameters
+    ----------
+    embedding : tensor_like or callable
+        The embedding, [symbols, ...], or what gives the rows of ids.
+    start_tokens : tensor_like
+        What sequences begin with, int32 [batch].
+    end_token : int or Tensor
+        What ends a sequence.
+
+    Raises
+    ------
+    ValueError
+        If `start_tokens` is no vector or `end_token` no scalar.
+
+    Examples
+    --------
+    >>> helper = tw.contrib.seq2seq.GreedyEmbeddingHelper(tw.zeros([9, 3]), start_tokens=[0, 0], end_token=1)
+    >>> finished, first = helper.initialize()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(finished), sess.run(first).shape)
+    [False False] (2, 3)
+    """
 
     def __init__(self, embedding: TensorLike | Callable[[Tensor], Tensor], start_tokens: TensorLike,
                  end_token: TensorLike) -> None:
@@ -309,7 +332,33 @@ class GreedyEmbeddingHelper(Helper):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """Reads the embedding of what was drawn from the outputs as logits."""
+    """Reads the embedding of what was drawn from the outputs as logits.
+
+    Parameters
+    ----------
+    embedding : tensor_like or callable
+        The embedding, [symbols, ...], or what gives the rows of ids.
+    start_tokens : tensor_like
+        What sequences begin with, int32 [batch].
+    end_token : int or Tensor
+        What ends a sequence.
+    softmax_temperature : float or Tensor, optional
+        Divides the logits: below 1 likely symbols become more likely.
+    seed : int, optional
+        Seed of what is drawn.
+
+    Raises
+    ------
+    ValueError
+        If `start_tokens` is no vector or `end_token` no scalar.
+
+    Examples
+    --------
+    >>> helper = tw.contrib.seq2seq.SampleEmbeddingHelper(tw.zeros([9, 3]), start_tokens=[0, 0], end_token=1)
+    >>> with tw.Session() as sess:
+    ...     sess.run(helper.sample(time=0, outputs=tw.constant([[0.0, 99.0], [99.0, 0.0]]), state=None))
+    array([1, 0], dtype=int32)
+    """
 
     def __init__(self, embedding: TensorLike | Callable[[Tensor], Tensor], start_tokens: TensorLike, end_token: TensorLike,
                  softmax_temperature: TensorLike | None = None, seed: int | None = None) -> None:
