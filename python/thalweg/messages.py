@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Self
 
-    from thalweg.base.typing import Array, ArrayLike, DTypeLike, ShapeLike, TensorLike
+    from thalweg.base.typing import Array, ArrayLike, DTypeLike, ShapeLike
     from thalweg.messages import TensorProto
 
 _FIXED = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
@@ -175,7 +175,7 @@ class Message:
         values[name] = made
         return made
 
-    def __setattr__(self, name: str, value: TensorLike):
+    def __setattr__(self, name: str, value: object) -> None:
         field = self._fields.get(name)
         if field is None or field.repeated or field.map or field.is_message:
             raise AttributeError(f"Assignment not allowed to \"{name}\" of {type(self).__name__}.")

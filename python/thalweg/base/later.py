@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from thalweg.base.typing import TensorLike
 
 
 class NotYetImplementedError(AttributeError):
@@ -55,7 +54,7 @@ def stand_in(path: str, kind: str, static: Sequence[str] = ()) -> Any:
     return type(name, (Exception,) if kind == "exception" else (), members)
 
 
-def is_stand_in(value: TensorLike) -> bool:
+def is_stand_in(value: object) -> bool:
     """Whether a value is what programs take for a missing name."""
     return "_is_missing" in getattr(value, "__dict__", ())
 

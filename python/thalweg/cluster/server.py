@@ -11,7 +11,6 @@ from thalweg import _core, errors, messages
 from thalweg.base import text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from thalweg.base.typing import PathLike
@@ -158,7 +157,7 @@ class Server:
 
     def __init__(self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
                  protocol: str | None = None, config: ConfigProto | None = None, start: bool = True, *, insecure: bool = False,
-                 tls: Mapping[str, PathLike] | None = None, channels: str = "any", **limits: object) -> None:
+                 tls: tuple[PathLike, PathLike, PathLike] | None = None, channels: str = "any", **limits: object) -> None:
         self._def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         self._options = dict(limits, insecure=insecure, channels=channels)
         if tls is not None:

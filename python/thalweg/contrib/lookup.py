@@ -26,14 +26,14 @@ from thalweg.operations.math_ops import cast, range_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from thalweg.base.typing import DTypeLike, Initializer, PathLike, TensorLike
+    from thalweg.base.typing import DTypeLike, PathLike, TensorLike
     from thalweg.graph.tensor import Tensor
 
 
 class HashTable(StaticHashTable):
     """A table that its initializer fills, once."""
 
-    def __init__(self, initializer: Initializer, default_value: TensorLike, shared_name: str | None = None,
+    def __init__(self, initializer: TableInitializerBase, default_value: TensorLike, shared_name: str | None = None,
                  name: str | None = None) -> None:
         super().__init__(initializer, default_value, name=name, shared_name=shared_name)
 

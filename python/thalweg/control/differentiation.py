@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from thalweg.base.typing import TensorLike
+    from thalweg.operations.gradient_ops import UnconnectedGradients
     from thalweg.variables.variables import Variable
 
 
@@ -108,7 +109,7 @@ class GradientTape:
         return self._variables and hasattr(source, "_ref_tensor") and source.trainable
 
     def gradient(self, target: Any, sources: Any, output_gradients: object = None,
-                 unconnected_gradients: str = gradient_ops.UnconnectedGradients.NONE) -> Any:
+                 unconnected_gradients: UnconnectedGradients | str = gradient_ops.UnconnectedGradients.NONE) -> Any:
         """The derivative of the sum of the target for each source, None for those that the tape does not watch."""
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
@@ -120,7 +121,7 @@ class GradientTape:
         kept = [g if self._counts(s) else array_ops.zeros_like(s) if zeros else None for g, s in zip(found, flat)]
         return nest.pack_sequence_as(sources, kept)
 
-    def jacobian(self, target: Any, sources: Any, unconnected_gradients: str = gradient_ops.UnconnectedGradients.NONE,
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: UnconnectedGradients | str = gradient_ops.UnconnectedGradients.NONE,
                  parallel_iterations: int | None = None, experimental_use_pfor: bool = True) -> Any:
         """The derivatives of each element of the target: [*shape of the target, *shape of the source]."""
         if self._used and not self._persistent:

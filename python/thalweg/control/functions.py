@@ -291,7 +291,7 @@ class Defun:
     def __init__(self, *input_types: DTypeLike, **kwargs: Any) -> None:
         self._types, self._kwargs = input_types, kwargs
 
-    def __call__(self, func: Callable[..., object]) -> DefinedFunction | _OverloadedFunction:
+    def __call__(self, func: Callable[..., object]) -> Any:
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
         parameters = inspect.signature(func).parameters.values()

@@ -225,7 +225,7 @@ class Graph(_core.Graph):
             op._set_device(DeviceSpec.from_string(self._state.device))
 
     @contextlib.contextmanager
-    def control_dependencies(self, control_inputs: Sequence[Element] | None) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Sequence[Element | IndexedSlices] | None) -> Iterator[None]:
         state = self._state
         old = state.controls, state.context
         if control_inputs is None:
@@ -733,7 +733,7 @@ def container(container_name: Text) -> AbstractContextManager[str]:
     return get_default_graph().container(container_name)
 
 
-def control_dependencies(control_inputs: Sequence[Element] | None) -> AbstractContextManager[None]:
+def control_dependencies(control_inputs: Sequence[Element | IndexedSlices] | None) -> AbstractContextManager[None]:
     """with tw.control_dependencies([op]): new operations run after these.
 
     Parameters

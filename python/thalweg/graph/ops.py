@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import DTypeLike, Element, ShapeLike, TensorLike
+    from thalweg.graph.sparse_tensor import SparseTensor
 
 
 def convert_to_tensor(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None,
@@ -389,7 +390,7 @@ def _packed(schema, made, attrs):
     return packed[0] if len(packed) == 1 else schema.result(*packed)
 
 
-def group(*inputs: Element | Sequence[Element] | None, **kwargs: str | None) -> Operation:
+def group(*inputs: Element | IndexedSlices | SparseTensor | Sequence[Any] | None, **kwargs: str | None) -> Operation:
     """An operation that has run when all inputs have.
 
     Parameters

@@ -59,7 +59,7 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
               grad_ys: TensorLike | Sequence[TensorLike | None] | None = None, name: str = "gradients",
               colocate_gradients_with_ops: bool = False, gate_gradients: bool | int = False, aggregation_method: int | None = None,
               stop_gradients: TensorLike | Sequence[TensorLike] | None = None,
-              unconnected_gradients: str = UnconnectedGradients.NONE, *, explain_unconnected: bool = False) -> list[Any]:
+              unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE, *, explain_unconnected: bool = False) -> list[Any]:
     """The derivatives of sum(ys) by each of xs.
 
     Parameters

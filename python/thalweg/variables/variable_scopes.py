@@ -43,13 +43,13 @@ class VariableScope:
     def reuse_variables(self) -> None:
         self.reuse = True
 
-    def set_initializer(self, initializer: Initializer | TensorLike) -> None:
+    def set_initializer(self, initializer: Initializer | TensorLike | None) -> None:
         self.initializer = initializer
 
     def set_dtype(self, dtype: DTypeLike) -> None:
         self.dtype = dtype
 
-    def set_regularizer(self, regularizer: Regularizer) -> None:
+    def set_regularizer(self, regularizer: Regularizer | None) -> None:
         self.regularizer = regularizer
 
     def set_use_resource(self, use_resource: bool) -> None:
@@ -58,10 +58,10 @@ class VariableScope:
     def set_caching_device(self, caching_device: Device) -> None:
         self.caching_device = caching_device
 
-    def set_partitioner(self, partitioner: Partitioner) -> None:
+    def set_partitioner(self, partitioner: Partitioner | None) -> None:
         self.partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter: Getter) -> None:
+    def set_custom_getter(self, custom_getter: Getter | None) -> None:
         self.custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[Any]:

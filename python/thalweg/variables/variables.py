@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, Literal
 
-    from thalweg.base.typing import Constraint, Device, DTypeLike, ShapeLike, TensorLike
+    from thalweg.base.typing import Constraint, Device, DTypeLike, Operators, ShapeLike, TensorLike
     from thalweg.dtypes import DType
     from thalweg.graph.graph import Graph
     from thalweg.graph.session import Session
     from thalweg.graph.tensor import Operation
     from thalweg.messages import VariableDef
+else:
+    Operators = object  # add_operators gives them
 
 _use_resource = False
 
@@ -80,7 +82,7 @@ def variable_creator_scope(variable_creator: Callable[..., object]) -> Iterator[
         target._variable_creators = before
 
 
-class Variable(metaclass=_Made):
+class Variable(Operators, metaclass=_Made):
     """A tensor that lives on between the steps of a session, set by its `initializer`, by assign and by optimizers.
 
     Parameters
