@@ -4,16 +4,25 @@
 The private folders of TensorFlow spread its public names over many modules. A stand-in looks a name up in the modules that
 _SOURCES names for its path, then in the public namespaces.
 """
+from __future__ import annotations
+
 import contextlib
 import faulthandler
 import importlib
 import sys
 import types
+from typing import TYPE_CHECKING
 
 import thalweg
 from thalweg.base import later, names
 from thalweg.base.renamed_arguments import deprecated_argument_lookup  # noqa: F401  (as the line below)
 from thalweg.graph.graph import prepend_name_scope, strip_name_scope  # noqa: F401  (TensorFlow has them among these)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from thalweg.base.typing import F
+    from thalweg.graph.graph import Graph
 
 # The path below tensorflow, and where its names live; the longest prefix counts. "" is the package itself.
 _SOURCES = {
@@ -196,7 +205,8 @@ def remove_undocumented(module_name, allowed_exception_list=None, doc_string_mod
     """TensorFlow tidies up its own modules with it."""
 
 
-def _unchanged(*args, **kwargs):
+def _unchanged(*args: object, **kwargs: object) -> Callable[[F], F]:
+    """A decorator that does nothing."""
     return lambda function: function
 
 
@@ -243,7 +253,7 @@ def IsInXLAContext(op):
     return False
 
 
-def _get_graph_from_inputs(op_input_list, graph=None):
+def _get_graph_from_inputs(op_input_list: Iterable[object], graph: Graph | None = None) -> Graph:
     for item in op_input_list:
         if graph is None and hasattr(item, "graph"):
             graph = item.graph

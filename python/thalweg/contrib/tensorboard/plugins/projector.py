@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from thalweg.summary.event_files import FileWriter
-
-
-class _Repeated(list):
-    def __init__(self, kind):
-        super().__init__()
-        self._kind = kind
-
-    def add(self, **fields):
-        """Appends a new element, and gives it."""
-        self.append(self._kind(**fields))
-        return self[-1]
 
 
 class SpriteMetadata:
@@ -50,12 +40,21 @@ class EmbeddingInfo:
         return lines + _field("tensor_path", self.tensor_path)
 
 
+class EmbeddingInfos(list[EmbeddingInfo]):
+    """The variables of a ProjectorConfig."""
+
+    def add(self, **fields: Any) -> EmbeddingInfo:
+        """Appends a new element, and gives it."""
+        self.append(EmbeddingInfo(**fields))
+        return self[-1]
+
+
 class ProjectorConfig:
     """config.embeddings.add() for each variable."""
 
     def __init__(self, model_checkpoint_path: str = "", model_checkpoint_dir: str = "") -> None:
         self.model_checkpoint_path, self.model_checkpoint_dir = model_checkpoint_path, model_checkpoint_dir
-        self.embeddings = _Repeated(EmbeddingInfo)
+        self.embeddings = EmbeddingInfos()
 
     def __str__(self):
         lines = _field("model_checkpoint_path", self.model_checkpoint_path)
@@ -64,7 +63,7 @@ class ProjectorConfig:
         return "".join(line + "\n" for line in lines + _field("model_checkpoint_dir", self.model_checkpoint_dir))
 
 
-def _field(name, value):
+def _field(name: str, value: str) -> list[str]:
     return [f"{name}: {json.dumps(value)}"] if value else []
 
 
