@@ -57,10 +57,12 @@ class DType:
 
     @property
     def as_datatype_enum(self) -> int:
+        """The number in the protocol."""
         return self._number
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
+        """The class that numpy has for it; of strings, resources and variants object."""
         if self._numpy is None:
             base = self.base_dtype.name
             if base == "bfloat16":
@@ -72,10 +74,12 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
+        """The type without "reference to"."""
         return _BY_NUMBER[self._number % _REF]
 
     @property
     def real_dtype(self) -> DType:
+        """The type of the parts of complex numbers; any other type itself."""
         return {"complex64": _BY_NAME["float32"], "complex128": _BY_NAME["float64"]}.get(self.base_dtype.name, self.base_dtype)
 
     @property
@@ -88,34 +92,42 @@ class DType:
 
     @property
     def is_floating(self) -> builtins.bool:
+        """Whether these are real numbers."""
         return self.base_dtype.name in ("float16", "bfloat16", "float32", "float64")
 
     @property
     def is_complex(self) -> builtins.bool:
+        """Whether these are complex numbers."""
         return self.base_dtype.name in ("complex64", "complex128")
 
     @property
     def is_integer(self) -> builtins.bool:
+        """Whether these are integers, none of them quantized."""
         return self.base_dtype.name.startswith(("int", "uint"))
 
     @property
     def is_unsigned(self) -> builtins.bool:
+        """Whether these are integers without a sign."""
         return self.base_dtype.name.startswith("uint")
 
     @property
     def is_quantized(self) -> builtins.bool:
+        """Whether these are quantized numbers."""
         return self.base_dtype.name.startswith(("qint", "quint"))
 
     @property
     def is_bool(self) -> builtins.bool:
+        """Whether these are true or false."""
         return self.base_dtype.name == "bool"
 
     @property
     def is_numpy_compatible(self) -> builtins.bool:
+        """Whether numpy can hold them."""
         return self.base_dtype.name not in ("resource", "variant")
 
     @property
     def size(self) -> int:
+        """How many bytes an element takes."""
         fixed = {"string": 8, "resource": 1, "variant": 1}.get(self.base_dtype.name)
         return np.dtype(self.as_numpy_dtype).itemsize if fixed is None else fixed
 
@@ -132,17 +144,21 @@ class DType:
 
     @property
     def min(self) -> Any:
+        """The smallest number; a TypeError for what are no numbers."""
         return self._limit("min")
 
     @property
     def max(self) -> Any:
+        """The largest number; a TypeError for what are no numbers."""
         return self._limit("max")
 
     @property
     def limits(self) -> tuple[Any, Any]:
+        """The smallest and the largest number."""
         return self.min, self.max
 
     def is_compatible_with(self, other: DTypeLike) -> builtins.bool:
+        """Whether the types are the same, references aside."""
         return as_dtype(other)._number in (self._number, self.base_dtype._number)
 
     def __eq__(self, other: object) -> builtins.bool:

@@ -77,15 +77,19 @@ class GFile:
         return opened
 
     def read(self, n: int = -1) -> Any:
+        """The next n bytes or characters, or all that is left."""
         return self._open_for("reading").read(n)
 
     def readline(self) -> Any:
+        """The next line, with its end; empty at the end of the file."""
         return self._open_for("reading").readline()
 
     def readlines(self) -> list[Any]:
+        """All lines that are left."""
         return self._open_for("reading").readlines()
 
     def write(self, file_content: Text) -> None:
+        """Writes text or bytes."""
         opened = self._open_for("writing")
         if "b" in self._mode:
             opened.write(text.as_bytes(file_content))
@@ -96,22 +100,28 @@ class GFile:
             opened.buffer.write(file_content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Goes to a place: `offset` from the start, from here or from the end by `whence`."""
         self._file().seek(position if offset is None else offset, whence)
 
     def tell(self) -> int:
+        """The place where it reads or writes next."""
         return self._file().tell()
 
     def size(self) -> int:
+        """How many bytes the file has."""
         return os.stat(self._name).st_size
 
     def seekable(self) -> bool:
+        """Whether seek() works: always."""
         return True
 
     def flush(self) -> None:
+        """Writes what is held back."""
         if self._opened is not None:
             self._opened.flush()
 
     def close(self) -> None:
+        """Closes the file; it may be closed already."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -160,6 +170,7 @@ def Exists(filename: PathLike) -> bool:
 
 
 def IsDirectory(dirname: PathLike) -> bool:
+    """Whether there is a folder of this path."""
     return os.path.isdir(dirname)
 
 

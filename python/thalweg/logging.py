@@ -24,6 +24,7 @@ debug, info, warning, warn, error, fatal, log = (_logger.debug, _logger.info, _l
 
 
 def set_verbosity(v: int | str) -> None:
+    """What is less severe than this level is not shown."""
     if not _logger.handlers and not logging.getLogger().handlers:
         _logger.addHandler(logging.StreamHandler())
     _logger.setLevel(v)
@@ -54,15 +55,18 @@ def log_first_n(level: int | str, msg: object, n: int, *args: object) -> None:
 
 
 def flush() -> None:
+    """Writes what the handlers hold back."""
     for handler in _logger.handlers:
         handler.flush()
 
 
 def vlog(level: int | str, msg: object, *args: object, **kwargs: object) -> None:
+    """Logs at a level given as a number."""
     _logger.log(level, msg, *args, **kwargs)
 
 
 def get_verbosity() -> int:
+    """The level below which nothing is shown."""
     return _logger.getEffectiveLevel()
 
 

@@ -40,6 +40,7 @@ class TableInitializerBase:
     def value_dtype(self) -> DType: return self._value_dtype
 
     def initialize(self, table: Any) -> Operation:
+        """An operation that fills the table."""
         raise NotImplementedError
 
     def _check(self, table):
@@ -60,6 +61,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
+        """An operation that fills the table."""
         self._check(table)
         made = apply("InitializeTableV2", [table.resource_handle, self._keys, self._values], name=self._name)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, made)
@@ -91,6 +93,7 @@ class TextFileInitializer(TableInitializerBase):
         self._name = name or "text_file_init"
 
     def initialize(self, table: Any) -> Operation:
+        """An operation that fills the table."""
         self._check(table)
         filename = convert_to_tensor(self._filename, dtypes.string, name="asset_filepath")
         made = apply("InitializeTableFromTextFileV2", [table.resource_handle, filename], self._attrs, name=self._name)
@@ -177,6 +180,7 @@ class StaticHashTable(LookupInterface):
 
     @property
     def init(self) -> Operation:
+        """The operation that fills the table; the same as `initializer`."""
         return self._init_op
 
 

@@ -85,10 +85,12 @@ class Repeated(list):
         self._message_class = message_class
 
     def add(self, **fields: object) -> Any:
+        """Makes one more message, of these fields, and gives it."""
         self.append(self._message_class(**fields))
         return self[-1]
 
     def MergeFrom(self, other: Any) -> None:
+        """Adds the elements of another."""
         self.extend(other)
 
 
@@ -215,6 +217,7 @@ class Message:
                 parent._touch()
 
     def SetInParent(self) -> None:
+        """Makes it count as there, though nothing was set in it."""
         self._touch()
 
     def _present(self, field):
@@ -231,38 +234,46 @@ class Message:
         return value
 
     def ListFields(self) -> list[tuple[Field, Any]]:
+        """(field, value) of what is there, in the order of the fields' numbers."""
         return [(f, v) for f in self._ordered for v in [self._present(f)] if v is not None]
 
     def HasField(self, name: str) -> bool:
+        """Whether a field, or one of a oneof, is there."""
         field = self._fields.get(name)
         if field is None:
             return self.WhichOneof(name) is not None
         return self._present(field) is not None
 
     def WhichOneof(self, oneof: str) -> str | None:
+        """The name of the field of a oneof that is there, or None."""
         for field in self._ordered:
             if field.oneof == oneof and self._present(field) is not None:
                 return field.name
         return None
 
     def ClearField(self, name: str) -> None:
+        """Takes away what a field has."""
         self._values.pop(name, None)
         self._values.pop("?" + name, None)
 
     def Clear(self) -> None:
+        """Takes away all that is in it."""
         for name, value in (("_values", {}), ("_unknown", b""), ("_part", None)):
             object.__setattr__(self, name, value)
 
     def CopyFrom(self, other: Message) -> None:
+        """Becomes equal to another message."""
         if other is not self:
             self.Clear()
             self.MergeFrom(other)
             self._touch()
 
     def MergeFrom(self, other: Message) -> None:
+        """Adds what another message has: single fields are replaced, repeated ones grow."""
         self.MergeFromString(other.SerializeToString())
 
     def SerializeToString(self, deterministic: bool = False) -> bytes:
+        """The bytes of the message."""
         if self._part is not None:
             return self._part.serialize()
         out = bytearray()
@@ -286,9 +297,11 @@ class Message:
         return bytes(out) + self._unknown
 
     def ByteSize(self) -> int:
+        """How many bytes it takes."""
         return len(self.SerializeToString())
 
     def ParseFromString(self, data: bytes) -> int:
+        """Becomes what the bytes hold; a DecodeError where they are not of its kind."""
         self.Clear()
         return self.MergeFromString(data)
 
@@ -327,6 +340,7 @@ class Message:
 
     @classmethod
     def FromString(cls, data: bytes) -> Self:
+        """A message of its bytes; a DecodeError where they are not of its kind."""
         made = cls()
         made.MergeFromString(data)
         return made

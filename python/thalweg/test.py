@@ -51,10 +51,12 @@ _temporary = []
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: object = None) -> bool:
+    """Whether there is a GPU: no."""
     return False
 
 
 def is_built_with_cuda() -> bool:
+    """Whether this can use GPUs: no."""
     return False
 
 
@@ -62,10 +64,12 @@ is_built_with_gpu_support = is_built_with_rocm = is_built_with_cuda
 
 
 def gpu_device_name() -> str:
+    """The name of the GPU: "", for there is none."""
     return ""
 
 
 def test_src_dir_path(relative_path: str) -> str:
+    """A path below the current folder."""
     return os.path.join(os.getcwd(), relative_path)
 
 
@@ -168,6 +172,7 @@ class TestCase(unittest.TestCase):
             self._cached_session = None
 
     def get_temp_dir(self) -> str:
+        """A folder of this test's own."""
         return tempfile.mkdtemp(dir=get_temp_dir())
 
     # ---- sessions ----
@@ -209,6 +214,7 @@ class TestCase(unittest.TestCase):
 
     def checkedThread(self, target: Callable[..., object], args: Sequence[object] | None = None,
                       kwargs: Mapping[str, object] | None = None) -> _CheckedThread:
+        """A thread whose join() raises what `target` has raised."""
         return _CheckedThread(self, target, args, kwargs)
 
     # ---- comparisons ----
@@ -245,6 +251,7 @@ class TestCase(unittest.TestCase):
                                       float_rtol: float = 1e-6, float_atol: float = 1e-6, half_rtol: float = 1e-3,
                                       half_atol: float = 1e-3, bfloat16_rtol: float = 1e-2, bfloat16_atol: float = 1e-2,
                                       msg: str | None = None) -> None:
+        """As assertAllClose, with tolerances by the type of the elements."""
         kinds = {self._array(a).dtype.name, self._array(b).dtype.name}
         if kinds & {"float32", "complex64"}:
             rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
@@ -255,6 +262,7 @@ class TestCase(unittest.TestCase):
         self.assertAllClose(a, b, rtol, atol, msg)
 
     def assertNotAllClose(self, a: object, b: object, **kwargs: object) -> None:
+        """The values are not all close."""
         try:
             self.assertAllClose(a, b, **kwargs)
         except AssertionError:
@@ -262,6 +270,7 @@ class TestCase(unittest.TestCase):
         raise AssertionError("The two values are close at all elements")
 
     def assertAllEqual(self, a: object, b: object, msg: str | None = None) -> None:
+        """The values are of one shape and equal."""
         a, b = self._array(a), self._array(b)
         self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}. {msg or ''}")
         if a.dtype.kind in "OSU" or b.dtype.kind in "OSU":
@@ -269,6 +278,7 @@ class TestCase(unittest.TestCase):
         np.testing.assert_array_equal(a, b, err_msg=msg or "")
 
     def assertNotAllEqual(self, a: object, b: object, msg: str | None = None) -> None:
+        """The values are not all equal."""
         try:
             self.assertAllEqual(a, b)
         except AssertionError:
@@ -281,44 +291,56 @@ class TestCase(unittest.TestCase):
             raise AssertionError(f"not all elements are {what}: {a}")
 
     def assertAllGreater(self, a: object, comparison_target: object) -> None:
+        """All elements are greater than `comparison_target`."""
         self._all(lambda x: x > comparison_target, a, f"greater than {comparison_target}")
 
     def assertAllLess(self, a: object, comparison_target: object) -> None:
+        """All elements are less than `comparison_target`."""
         self._all(lambda x: x < comparison_target, a, f"less than {comparison_target}")
 
     def assertAllGreaterEqual(self, a: object, comparison_target: object) -> None:
+        """No element is less than `comparison_target`."""
         self._all(lambda x: x >= comparison_target, a, f"at least {comparison_target}")
 
     def assertAllLessEqual(self, a: object, comparison_target: object) -> None:
+        """No element is greater than `comparison_target`."""
         self._all(lambda x: x <= comparison_target, a, f"at most {comparison_target}")
 
     def assertAllInRange(self, target: object, lower_bound: object, upper_bound: object, open_lower_bound: bool = False,
                          open_upper_bound: bool = False) -> None:
+        """All elements lie between the bounds."""
         self._all(lambda x: ((x > lower_bound) if open_lower_bound else (x >= lower_bound)) &
                   ((x < upper_bound) if open_upper_bound else (x <= upper_bound)), target,
                   f"between {lower_bound} and {upper_bound}")
 
     def assertAllInSet(self, target: object, expected_set: Iterable[object]) -> None:
+        """All elements are in the set."""
         self._all(lambda x: np.isin(x, list(expected_set)), target, f"in {expected_set}")
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """The numbers differ by at most `err`."""
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1} != {f2} +/- {err} {msg or ''}")
 
     def assertArrayNear(self, farray1: Iterable[float], farray2: Iterable[float], err: float, msg: str | None = None) -> None:
+        """The numbers of two lists differ by at most `err`."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for one, other in zip(farray1, farray2):
             self.assertNear(float(one), float(other), err, msg)
 
     def assertNDArrayNear(self, ndarray1: ArrayLike, ndarray2: ArrayLike, err: float, msg: str | None = None) -> None:
+        """The arrays differ by less than `err`, as vectors."""
         self.assertTrue(np.linalg.norm(np.ravel(ndarray1) - np.ravel(ndarray2)) < err, msg)
 
     def assertShapeEqual(self, np_array: Array, tf_tensor: Tensor, msg: str | None = None) -> None:
+        """The array has the static shape of the tensor."""
         self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list(), msg)
 
     def assertDTypeEqual(self, target: object, expected_dtype: DTypeLike) -> None:
+        """The elements are of the type."""
         self.assertEqual(self._array(target).dtype, np.dtype(expected_dtype))
 
     def assertDeviceEqual(self, device1: Device, device2: Device, msg: str | None = None) -> None:
+        """The names, or specs, are those of one device."""
         self.assertEqual(merge_devices(device1, ""), merge_devices(device2, ""), msg)
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Message | str, message: Message, msg: str | None = None) -> None:
@@ -347,6 +369,7 @@ class TestCase(unittest.TestCase):
 
     def assertRaisesOpError(self,
                             expected_err_re_or_predicate: str | Callable[[BaseException], bool]) -> AbstractContextManager[None]:
+        """An errors.OpError whose text matches, or of which a function holds."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
 
 

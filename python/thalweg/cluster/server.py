@@ -64,6 +64,7 @@ class ClusterSpec:
                 for name, tasks in self._jobs.items()}
 
     def as_cluster_def(self) -> messages.ClusterDef:
+        """The cluster as a message."""
         made = ClusterDef()
         for name in sorted(self._jobs):
             job = made.job.add()
@@ -74,6 +75,7 @@ class ClusterSpec:
 
     @property
     def jobs(self) -> list[str]:
+        """The names of the jobs."""
         return list(self._jobs)
 
     def _job(self, job_name):
@@ -82,12 +84,15 @@ class ClusterSpec:
         return self._jobs[job_name]
 
     def num_tasks(self, job_name: str) -> int:
+        """How many tasks a job has."""
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
+        """The numbers of a job's tasks, in order."""
         return sorted(self._job(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
+        """HOST:PORT of a task."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
@@ -188,10 +193,12 @@ class Server:
 
     @property
     def server_def(self) -> messages.ServerDef:
+        """The server as a message."""
         return self._def
 
     @property
     def target(self) -> str:
+        """What a Session of this server is given as its target."""
         return self._started().target
 
     @staticmethod

@@ -53,6 +53,7 @@ class Coordinator:
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
+        """Whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
@@ -68,6 +69,7 @@ class Coordinator:
         return self._stop_event.wait(timeout)
 
     def register_thread(self, thread: Thread) -> None:
+        """join() waits for this thread too."""
         with self._lock:
             self._threads.add(thread)
 
@@ -105,6 +107,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
+        """Whether join() has ended."""
         return self._joined
 
     def raise_requested_exception(self) -> None:

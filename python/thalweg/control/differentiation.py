@@ -95,12 +95,14 @@ class GradientTape:
             self._watched.append(t)
 
     def watched_variables(self) -> tuple[Variable, ...]:
+        """The variables that are watched."""
         return tuple(w for w in self._watched if hasattr(w, "_ref_tensor"))
 
     def stop_recording(self) -> None:
         raise NotImplementedError("GradientTape.stop_recording is not there: use tf.stop_gradient for what is not to count")
 
     def reset(self) -> None:
+        """Forgets what is watched."""
         self._watched = []
 
     def _counts(self, source):

@@ -191,25 +191,30 @@ class DefinedFunction:
 
     @property
     def name(self) -> str:
+        """The name in the library of graphs."""
         self._trace()
         return self._name
 
     @property
     def definition(self) -> FunctionDef:
+        """The function as a message."""
         self._trace()
         return self._definition
 
     @property
     def declared_input_types(self) -> tuple[DType, ...]:
+        """The types of its arguments."""
         return tuple(self._types)
 
     @property
     def captured_inputs(self) -> list[Tensor]:
+        """The tensors outside that its body reads."""
         self._trace()
         return self._captured
 
     @property
     def stateful_ops(self) -> list[Any]:
+        """(name, type) of the operations in it that have state."""
         self._trace()
         return self._stateful_ops
 

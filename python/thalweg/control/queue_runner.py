@@ -136,6 +136,7 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: QueueRunnerDef, import_scope: str | None = None) -> QueueRunner:
+        """The runner that a QueueRunnerDef describes, of nodes in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     def _read(self, proto, scope):

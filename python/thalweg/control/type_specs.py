@@ -80,10 +80,12 @@ class TensorSpec(TypeSpec):
 
     @classmethod
     def from_spec(cls, spec: TensorSpec, name: str | None = None) -> Self:
+        """A spec of the same shape and type under another name."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> Self:
+        """The spec of a tensor."""
         if not isinstance(tensor, Tensor):
             raise ValueError("`tensor` should be a tf.Tensor")
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)

@@ -34,6 +34,7 @@ def exists(path: PathLike) -> bool:
 
 
 def isdir(path: PathLike) -> bool:
+    """Whether there is a folder of this path."""
     return gfile.IsDirectory(path)
 
 

@@ -164,6 +164,7 @@ class Graph(_core.Graph):
 
     @contextlib.contextmanager
     def name_scope(self, name: Text | None) -> Iterator[str]:
+        """with graph.name_scope("layer") as scope: names of new operations begin with "layer/". See tw.name_scope."""
         if name:
             if isinstance(name, bytes):
                 name = name.decode()
@@ -181,11 +182,13 @@ class Graph(_core.Graph):
             self._state.scope = old
 
     def get_name_scope(self) -> str:
+        """The scope that is open, without a / at its end."""
         return self._state.scope
 
     # ---- scopes ----
     @contextlib.contextmanager
     def device(self, device_name_or_function: Device) -> Iterator[None]:
+        """with graph.device("/cpu:1"): new operations are to run there. See tw.device."""
         state = self._state
         old = state.device, state.device_functions
         if callable(device_name_or_function):
@@ -226,6 +229,7 @@ class Graph(_core.Graph):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Sequence[Element | IndexedSlices] | None) -> Iterator[None]:
+        """with graph.control_dependencies([op]): new operations run after these. See tw.control_dependencies."""
         state = self._state
         old = state.controls, state.context
         if control_inputs is None:
@@ -243,6 +247,7 @@ class Graph(_core.Graph):
 
     @contextlib.contextmanager
     def colocate_with(self, op: Element | None, ignore_existing: bool = False) -> Iterator[None]:
+        """with graph.colocate_with(op): new operations run where `op` does."""
         state = self._state
         old = state.colocate, state.device, state.device_functions
         if op is not None:
@@ -328,6 +333,7 @@ class Graph(_core.Graph):
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The Tensor or Operation of a name, or of what stands for one; a KeyError or ValueError where it is not of this graph."""
         convert = getattr(obj, "_as_graph_element", None)
         if convert is not None:
             obj = convert()
@@ -348,6 +354,7 @@ class Graph(_core.Graph):
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
     def get_operation_by_name(self, name: str) -> Operation:
+        """The Operation of a name; a KeyError where there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         if ":" not in name and self._find(name) is None:
@@ -355,20 +362,24 @@ class Graph(_core.Graph):
         return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
+        """The Tensor of a name such as "mul:0"; a KeyError where there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_operation=False)
 
     def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were made."""
         return self._nodes()
 
     # ---- messages ----
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """The graph as a message."""
         from thalweg import messages
         return messages.GraphDef.FromString(self._export(False))
 
     @property
     def version(self) -> int:
+        """A number that grows with every operation."""
         return self._num_nodes()
 
     @property
@@ -379,17 +390,21 @@ class Graph(_core.Graph):
 
     # ---- collections ----
     def add_to_collection(self, name: str, value: object) -> None:
+        """Puts an object into a collection."""
         self._check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: str | Sequence[str], value: object) -> None:
+        """Puts an object into several collections."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:
+        """A collection itself, to be changed; made when it is not there."""
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """What is in a collection, as a new list: all, or what has a name that begins as the regular expression `scope` says."""
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
@@ -397,21 +412,26 @@ class Graph(_core.Graph):
         return [item for item in items if hasattr(item, "name") and matches(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:
+        """The names of the collections."""
         return [name for name in self._collections if isinstance(name, str)]
 
     @property
     def collections(self) -> list[str]:
+        """The names of the collections."""
         return self.get_all_collection_keys()
 
     def clear_collection(self, name: str) -> None:
+        """Empties a collection."""
         self._collections.pop(name, None)
 
     # ---- state ----
     @property
     def finalized(self) -> bool:
+        """Whether the graph may not be changed any more."""
         return self._finalized
 
     def finalize(self) -> None:
+        """From now on the graph may not be changed."""
         self._finalized = True
 
     def _unsafe_unfinalize(self):
@@ -464,9 +484,11 @@ class Graph(_core.Graph):
         self._restricted = True
 
     def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a session may feed the tensor."""
         return tensor not in self._kept_from_feeds
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a session may fetch the tensor or operation."""
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._kept_from_fetches
 
     def _check_feed(self, tensor):
@@ -519,6 +541,7 @@ class NodeView:
         self.type, self.name, self._attrs, self.device = op, name, attrs, device
 
     def get_attr(self, name: str) -> Any:
+        """An attribute by its name; a ValueError where it was not given."""
         if name not in self._attrs:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         kind, value = self._attrs[name]
@@ -688,6 +711,7 @@ class name_scope:
 
     @property
     def name(self) -> Text | None:
+        """The name that was asked for."""
         return self._name
 
     def __enter__(self) -> str:
@@ -759,6 +783,7 @@ def control_dependencies(control_inputs: Sequence[Element | IndexedSlices] | Non
 
 
 def colocate_with(op: Element | None, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """with tw.colocate_with(op): new operations run where `op` does."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
@@ -786,6 +811,7 @@ def add_to_collection(name: str, value: object) -> None:
 
 
 def add_to_collections(names: str | Sequence[str], value: object) -> None:
+    """Puts an object into several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
@@ -814,6 +840,7 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
 
 
 def get_collection_ref(key: str) -> list[Any]:
+    """A collection of the default graph itself, to be changed; made when it is not there."""
     return get_default_graph().get_collection_ref(key)
 
 

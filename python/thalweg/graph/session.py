@@ -78,6 +78,7 @@ class Session(_core.Session):
         self._contexts = []
 
     def as_default(self) -> AbstractContextManager[Session]:
+        """with session.as_default(): tensor.eval() and operation.run() use it."""
         return DefaultSession(self)
 
     def __enter__(self) -> Self:
@@ -109,6 +110,7 @@ class Session(_core.Session):
         return f"<tf.{type(self).__name__}{where} {state}>"
 
     def list_devices(self) -> list[DeviceAttributes]:
+        """The devices that it can use."""
         from thalweg import messages
         devices = messages.ListDevicesResponse.FromString(self._devices()).local_device
         return [DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in devices]
@@ -133,6 +135,7 @@ class Session(_core.Session):
         return handle
 
     def partial_run(self, handle: str, fetches: Fetches, feed_dict: FeedDict | None = None) -> Any:
+        """Runs on in a step that partial_run_setup() began, with more feeds, as far as the fetches need."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         run = self._partial_runs.get(handle)
@@ -141,12 +144,14 @@ class Session(_core.Session):
         return run.run(fetches, _expand_feeds(feed_dict or {}))
 
     def close(self) -> None:
+        """Ends what runs, and gives back what it holds. Closed sessions cannot run."""
         self._closed = True
         self._partial_runs.clear()
         super().close()
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
+        """Drops the state of containers, all of them unless they are named, of a server or of this process."""
         containers = list(containers or [])
         if target:
             timeout = 0 if config is None else config.operation_timeout_in_ms
@@ -197,6 +202,7 @@ class InteractiveSession(Session):
             self._graph_scope.__enter__()
 
     def close(self) -> None:
+        """Closes it; it is the default session no more."""
         if self._scope is not None:
             if self._graph_scope is not None:
                 self._graph_scope.__exit__(None, None, None)

@@ -30,17 +30,21 @@ class Dimension:
 
     @property
     def value(self) -> int | None:
+        """The size as a number, or None."""
         return self._value
 
     def is_compatible_with(self, other: int | Dimension | None) -> bool:
+        """Whether both may be the same size."""
         other = Dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
     def assert_is_compatible_with(self, other: int | Dimension | None) -> None:
+        """A ValueError where both cannot be the same size."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible")
 
     def merge_with(self, other: int | Dimension | None) -> Dimension:
+        """The size that one of them knows; a ValueError where they differ."""
         other = Dimension(other)
         self.assert_is_compatible_with(other)
         return other if self._value is None else self
@@ -99,6 +103,7 @@ class Dimension:
 
 
 def dimension_value(dimension: T | Dimension) -> T | int | None:
+    """The number of a Dimension; anything else itself."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
@@ -123,10 +128,12 @@ class TensorShape:
 
     @property
     def dims(self) -> list[Dimension] | None:
+        """The dimensions, or None where not even the rank is known."""
         return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     @property
     def ndims(self) -> int | None:
+        """The rank, or None."""
         return None if self._dims is None else len(self._dims)
 
     rank = ndims
@@ -154,6 +161,7 @@ class TensorShape:
         return list(self._dims)
 
     def num_elements(self) -> int | None:
+        """How many elements there are, or None where a size is not known."""
         if not self.is_fully_defined():
             return None
         total = 1
@@ -162,13 +170,16 @@ class TensorShape:
         return total
 
     def is_fully_defined(self) -> bool:
+        """Whether all sizes are known."""
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
+        """A ValueError where a size is not known."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
+        """Whether both may be the same shape."""
         other = as_shape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -176,10 +187,12 @@ class TensorShape:
             a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
 
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
+        """A ValueError where both cannot be the same shape."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
+        """What both know together; a ValueError where they cannot be the same."""
         other = as_shape(other)
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are not compatible")
@@ -190,33 +203,40 @@ class TensorShape:
         return TensorShape(b if a is None else a for a, b in zip(self._dims, other._dims))
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
+        """The dimensions of both, one after the other."""
         other = as_shape(other)
         return TensorShape(None if self._dims is None or other._dims is None else self._dims + other._dims)
 
     def with_rank(self, rank: int) -> TensorShape:
+        """The shape, known to be of this rank; a ValueError where it is not."""
         self.assert_has_rank(rank)
         return self.merge_with([None] * rank)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
+        """The shape; a ValueError where its rank is known to be less."""
         if self.ndims is not None and self.ndims < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
+        """The shape; a ValueError where its rank is known to be more."""
         if self.ndims is not None and self.ndims > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
+        """A ValueError where the rank is known to be another one."""
         if self.ndims not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: ShapeLike) -> None:
+        """A ValueError where the ranks are known to differ."""
         other = as_shape(other)
         if None not in (self.ndims, other.ndims) and self.ndims != other.ndims:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def as_proto(self) -> TensorShapeProto:
+        """The shape as a message."""
         from thalweg import messages
         proto = messages.TensorShapeProto()
         if self._dims is None:
@@ -268,6 +288,7 @@ class TensorShape:
 
 
 def as_shape(value: ShapeLike) -> TensorShape:
+    """The TensorShape of what describes one."""
     return value if isinstance(value, TensorShape) else TensorShape(value)
 
 

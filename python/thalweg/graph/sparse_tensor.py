@@ -36,6 +36,7 @@ class SparseTensor:
 
     @classmethod
     def from_value(cls, value: SparseLike) -> SparseTensor:
+        """The SparseTensor of a SparseTensorValue; a SparseTensor itself."""
         return value if isinstance(value, SparseTensor) else cls(*value)
 
     @property
@@ -46,6 +47,7 @@ class SparseTensor:
     def graph(self) -> Graph: return self.values.graph
 
     def get_shape(self) -> TensorShape:
+        """The dense shape, as far as it is known before a step."""
         return constant_value_as_shape(self.dense_shape)
 
     shape = property(get_shape)
@@ -57,6 +59,7 @@ class SparseTensor:
         return dict(zip((self.indices, self.values, self.dense_shape), value))
 
     def eval(self, feed_dict: FeedDict | None = None, session: Session | None = None) -> Any:
+        """The value in `session`, or the default one, as a SparseTensorValue."""
         return session_of(session, self.values, "evaluate tensor").run(self, feed_dict)
 
     def __repr__(self):

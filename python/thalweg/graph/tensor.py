@@ -38,6 +38,7 @@ class Operation(_core.Operation):
 
     @property
     def node_def(self) -> NodeDef:
+        """The operation as a message."""
         from thalweg import messages
         return messages.NodeDef.FromString(self._node_def())
 
@@ -49,6 +50,7 @@ class Operation(_core.Operation):
 
     @property
     def traceback(self) -> list[str]:
+        """The line that made it."""
         return [self.site]
 
     def get_attr(self, name: str) -> Any:
@@ -58,6 +60,7 @@ class Operation(_core.Operation):
         return attributes.value_of_attr(messages.AttrValue.FromString(self._attr(name)))
 
     def values(self) -> tuple[Tensor, ...]:
+        """The tensors it makes."""
         return tuple(self.outputs)
 
     def run(self, feed_dict: FeedDict | None = None, session: Session | None = None) -> None:
@@ -65,6 +68,7 @@ class Operation(_core.Operation):
         session_of(session, self, "execute operation").run(self, feed_dict)
 
     def colocation_groups(self) -> list[bytes]:
+        """The names of what it runs beside, as b"loc:@name"."""
         try:
             return self.get_attr("_class")
         except ValueError:
@@ -107,10 +111,12 @@ class Tensor(_core.Tensor, Operators):
 
     @property
     def dtype(self) -> DType:
+        """The type of its elements."""
         return dtypes._BY_NUMBER[self._dtype]
 
     @property
     def shape(self) -> TensorShape:
+        """The shape, as far as it is known before a step."""
         return TensorShape(self._dims)
 
     def get_shape(self) -> TensorShape:
@@ -150,6 +156,7 @@ class Tensor(_core.Tensor, Operators):
 
     @property
     def device(self) -> str:
+        """The device that its operation asks for, "" for any."""
         return self.op.device
 
     def consumers(self) -> list[Operation]:
@@ -238,22 +245,27 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
+        """The type of its elements."""
         return self.values.dtype
 
     @property
     def name(self) -> str:
+        """The name of its values."""
         return self.values.name
 
     @property
     def op(self) -> Operation:
+        """The operation that makes its values."""
         return self.values.op
 
     @property
     def graph(self) -> Graph:
+        """The graph of its values."""
         return self.values.graph
 
     @property
     def device(self) -> str:
+        """The device of its values."""
         return self.values.device
 
     def __repr__(self):

@@ -146,23 +146,29 @@ class LinearOperator:
 
     # ---- numbers ----
     def determinant(self, name: str = "det") -> Tensor:
+        """The determinant of each matrix."""
         self._needs_square("Determinant")
         return apply("MatrixDeterminant", [self._to_dense()], name=name)
 
     def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
+        """The logarithm of the absolute value of each determinant."""
         self._needs_square("Determinant")
         return apply("LogMatrixDeterminant", [self._to_dense()], name=name)[1]
 
     def diag_part(self, name: str = "diag_part") -> Tensor:
+        """The diagonal of each matrix."""
         return apply("MatrixDiagPart", [self._to_dense()], name=name)
 
     def trace(self, name: str = "trace") -> Tensor:
+        """The sum of each diagonal."""
         return math_ops.reduce_sum(self.diag_part(), -1, name=name)
 
     def to_dense(self, name: str = "to_dense") -> Tensor:
+        """The matrices as a tensor."""
         return array_ops.identity(self._to_dense(), name=name)
 
     def add_to_tensor(self, x: TensorLike, name: str = "add_to_tensor") -> Tensor:
+        """The matrices plus a tensor."""
         return apply("Add", [convert_to_tensor(x, dtype=self.dtype), self._to_dense()], name=name)
 
     # ---- other operators ----
@@ -174,12 +180,14 @@ class LinearOperator:
     def H(self) -> LinearOperator: return self.adjoint()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
+        """The operator of the inverse matrices."""
         self._needs_square("Inverse")
         if self.is_non_singular is False:
             raise ValueError("Cannot take the Inverse: This operator represents a singular linear operator.")
         return LinearOperatorInversion(self)
 
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
+        """The operator of the lower triangular factors."""
         if not self.is_positive_definite or not self.is_self_adjoint:
             raise ValueError("Cannot take the Cholesky decomposition: Not a positive definite self adjoint matrix.")
         return LinearOperatorLowerTriangular(apply("Cholesky", [self._to_dense()]), is_non_singular=True)

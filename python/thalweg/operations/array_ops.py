@@ -205,6 +205,7 @@ def shape_internal(input: TensorLike, name: str | None = None, optimize: bool = 
 
 
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None) -> list[Tensor]:
+    """The shapes of several tensors."""
     return apply("ShapeN", [input], {"out_type": out_type}, name=name)
 
 
@@ -862,6 +863,7 @@ def reverse(tensor: TensorLike, axis: IntsLike, name: str | None = None) -> Tens
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> UniqueOutputs:
+    """The different values of a vector, in the order in which they come first, and for each element the place of its value."""
     return apply("Unique", [x], {"out_idx": out_idx}, name=name)
 
 
@@ -883,6 +885,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
 
 
 def broadcast_to(input: TensorLike, shape: DynamicShape, name: str | None = None) -> Tensor:
+    """The tensor, repeated along dimensions of size 1 and new ones, until it has the shape."""
     return apply("BroadcastTo", [input, _shape_value(shape)], name=name)
 
 
@@ -907,4 +910,5 @@ def tuple_(tensors: Sequence[T], name: str | None = None, control_inputs: Sequen
 
 
 def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
+    """The same value, which the caller says never changes."""
     return apply("GuaranteeConst", [input], name=name)

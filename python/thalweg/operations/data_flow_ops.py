@@ -170,9 +170,11 @@ class QueueBase:
                      name or f"{self._name}_Close")
 
     def is_closed(self, name: str | None = None) -> Tensor:
+        """Whether the queue is closed, as a bool scalar."""
         return apply("QueueIsClosedV2", [self._queue_ref], name=name or f"{self._name}_Is_Closed")
 
     def size(self, name: str | None = None) -> Tensor:
+        """How many elements are in the queue, as an int32 scalar."""
         return apply("QueueSizeV2", [self._queue_ref], name=name or f"{self._name}_Size")
 
 
@@ -365,6 +367,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
                                                   reduction_type))
 
     def apply_indexed_slices_grad(self, grad: IndexedSlices, local_step: IntLike = 0, name: str | None = None) -> Operation:
+        """Adds a gradient, unless it is older than the accumulator's step."""
         return self.apply_grad(grad_indices=grad.indices, grad_values=grad.values, grad_shape=grad.dense_shape,
                                local_step=local_step, name=name)
 
@@ -382,5 +385,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return apply("SparseAccumulatorTakeGradient", [self._accumulator_ref, num_required], {"dtype": self._dtype}, name)
 
     def take_indexed_slices_grad(self, num_required: IntLike, name: str | None = None) -> IndexedSlices:
+        """The average of at least `num_required` gradients, which are then gone; waits for them."""
         made = self.take_grad(num_required, name)
         return IndexedSlices(indices=made[0], values=made[1], dense_shape=made[2])

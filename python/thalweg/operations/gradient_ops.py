@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 
 class AggregationMethod:
+    """How gradients of one tensor are added up; here there is one way."""
+
     ADD_N = DEFAULT = 0
     EXPERIMENTAL_TREE = 1
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
 class UnconnectedGradients(enum.Enum):
+    """What gradients() gives where there is no path: None or zeros."""
+
     NONE = "none"
     ZERO = "zero"
 

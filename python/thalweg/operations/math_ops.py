@@ -95,6 +95,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 
 def accumulate_n(inputs: Sequence[TensorLike], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None,
                  name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape, as add_n."""
     return add_n(inputs, name=name)
 
 
@@ -678,6 +679,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: IntLike, name: str | None
 
 
 def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None) -> Tensor:
+    """Sums of the elements with the same segment id; ids need no order, and negative ones count for nothing."""
     return apply("UnsortedSegmentSum", [data, segment_ids, num_segments], name=name)
 
 
@@ -689,8 +691,10 @@ def reduced_shape(input_shape: TensorLike, axes: Axis) -> Tensor:
 
 
 def to_complex64(x: TensorLike, name: str = "ToComplex64") -> Tensor:
+    """x as complex64."""
     return cast(x, dtypes.complex64, name=name)
 
 
 def to_complex128(x: TensorLike, name: str = "ToComplex128") -> Tensor:
+    """x as complex128."""
     return cast(x, dtypes.complex128, name=name)

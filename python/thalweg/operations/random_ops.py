@@ -147,18 +147,21 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
 
 def multinomial(logits: TensorLike, num_samples: IntLike, seed: int | None = None, name: str | None = None,
                 output_dtype: DTypeLike | None = None) -> Tensor:
+    """Draws classes by the logarithms of their probabilities: [rows, num_samples] numbers of classes."""
     output_dtype = output_dtype or dtypes.int64
     return apply("Multinomial", [logits, num_samples], {"output_dtype": output_dtype, **_seeds(seed)}, name=name)
 
 
 def random_gamma(shape: DynamicShape, alpha: TensorLike, beta: TensorLike | None = None, dtype: DTypeLike = dtypes.float32,
                  seed: int | None = None, name: str | None = None) -> Tensor:
+    """Random numbers of gamma distributions: [*shape, *shape of alpha and beta]."""
     values = apply("RandomGamma", [_shape_argument(shape), convert_to_tensor(alpha, dtype=dtype)], _seeds(seed), name=name)
     return values if beta is None else values / beta
 
 
 def random_poisson(lam: TensorLike, shape: DynamicShape, dtype: DTypeLike = dtypes.float32, seed: int | None = None,
                    name: str | None = None) -> Tensor:
+    """Random numbers of Poisson distributions: [*shape, *shape of lam]."""
     return apply("RandomPoissonV2", [_shape_argument(shape), lam], {"dtype": dtype, **_seeds(seed)}, name=name)
 
 

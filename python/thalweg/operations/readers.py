@@ -33,18 +33,23 @@ class ReaderBase:
         return apply("ReaderReadUpToV2", [self._reader_ref, getattr(queue, "queue_ref", queue), num_records], name=name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
+        """How many records the reader has given, as an int64 scalar."""
         return apply("ReaderNumRecordsProducedV2", [self._reader_ref], name=name)
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
+        """How many files the reader has finished, as an int64 scalar."""
         return apply("ReaderNumWorkUnitsCompletedV2", [self._reader_ref], name=name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
+        """The state of the reader as a string scalar."""
         return apply("ReaderSerializeStateV2", [self._reader_ref], name=name)
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
+        """Puts the reader into a state that serialize_state() gave."""
         return apply("ReaderRestoreStateV2", [self._reader_ref, state], name=name)
 
     def reset(self, name: str | None = None) -> Operation:
+        """The reader starts anew."""
         return apply("ReaderResetV2", [self._reader_ref], name=name)
 
 

@@ -102,6 +102,7 @@ class ConcreteFunction:
 
     @property
     def structured_outputs(self) -> Any:
+        """What the Python function gave, with tensors in the place of values."""
         return self._packed(self.outputs)
 
     @property

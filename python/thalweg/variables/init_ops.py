@@ -38,10 +38,13 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """An initializer of what get_config() gave."""
         return cls(**config)
 
 
 class Zeros(Initializer):
+    """An initializer that gives zeros; of strings the empty one."""
+
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -51,6 +54,8 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
+    """An initializer that gives ones."""
+
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -96,6 +101,8 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
+    """An initializer that draws of minval to maxval, all as likely."""
+
     def __init__(self, minval: TensorLike = 0, maxval: TensorLike | None = None, seed: int | None = None,
                  dtype: DTypeLike = dtypes.float32) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
@@ -201,28 +208,36 @@ class VarianceScaling(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
+    """An initializer that draws of -r to r, r = sqrt(6 / (inputs + outputs))."""
+
     def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class GlorotNormal(VarianceScaling):
+    """An initializer that draws of a normal distribution cut at two deviations; its variance is 2 / (inputs + outputs)."""
+
     def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
 def lecun_normal(seed: int | None = None) -> Initializer:
+    """An initializer that draws of a normal distribution cut at two deviations; its variance is 1 / inputs."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> Initializer:
+    """An initializer that draws of -r to r, r = sqrt(3 / inputs)."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)
 
 
 def he_normal(seed: int | None = None) -> Initializer:
+    """An initializer that draws of a normal distribution cut at two deviations; its variance is 2 / inputs."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> Initializer:
+    """An initializer that draws of -r to r, r = sqrt(6 / inputs)."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
@@ -259,6 +274,8 @@ class UniformUnitScaling(Initializer):
 
 
 class Identity(Initializer):
+    """An initializer that gives an identity matrix, times `gain`."""
+
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain, self.dtype = gain, dtypes.as_dtype(dtype)
 

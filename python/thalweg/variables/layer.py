@@ -126,44 +126,54 @@ class Layer:
 
     # ---- what a kind of layer defines ----
     def build(self, input_shape: Any) -> None:
+        """Makes the variables, once the shape of the inputs is known; a kind of layer says how."""
         self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """What the layer computes of its inputs; a kind of layer says it."""
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of what the layer gives for inputs of a shape."""
         raise NotImplementedError(f"{type(self).__name__} does not say what shape it gives")
 
     # ---- names ----
     @property
     def name(self) -> str:
+        """Its name, which its variables' names begin with."""
         return self._given_name or (self._scope.name.split("/")[-1] if self._scope is not None else self._base_name)
 
     @property
     def scope_name(self) -> str:
+        """The name of its variable scope."""
         if self._scope is None:
             raise ValueError(f"No name available for layer scope because the layer \"{self._base_name}\" has not been used yet.")
         return self._scope.name
 
     @property
     def dtype(self) -> str | None:
+        """The name of the type of its variables, or None before it is known."""
         return None if self._dtype is None else self._dtype.name
 
     @property
     def graph(self) -> Graph | None:
+        """The graph it was made in."""
         return self._graph
 
     # ---- variables ----
     @property
     def trainable_variables(self) -> list[Variable]:
+        """Its variables that optimizers change."""
         return list(self._trainable_weights) if self.trainable else []
 
     @property
     def non_trainable_variables(self) -> list[Variable]:
+        """Its variables that optimizers leave alone."""
         return list(self._non_trainable_weights) if self.trainable else self._trainable_weights + self._non_trainable_weights
 
     @property
     def variables(self) -> list[Variable]:
+        """All its variables."""
         return self._trainable_weights + self._non_trainable_weights
 
     @property
@@ -213,6 +223,7 @@ class Layer:
     get_input_shape_at, get_output_shape_at = _at_no_node("input shape"), _at_no_node("output shape")
 
     def count_params(self) -> int:
+        """How many numbers its variables hold."""
         return sum(v.shape.num_elements() for v in self.variables)
 
     def add_weight(self, name: str, shape: ShapeLike, dtype: DTypeLike | None = None, initializer: Initializer | None = None,
@@ -256,9 +267,11 @@ class Layer:
         return self.updates
 
     def get_weights(self) -> list[Array]:
+        """The values of its variables in the default session."""
         return get_default_session().run(self.variables)
 
     def set_weights(self, weights: Sequence[ArrayLike]) -> None:
+        """Sets its variables in the default session."""
         for variable, value in zip(self.variables, weights):
             variable.load(value, get_default_session())
 
@@ -300,6 +313,7 @@ class Layer:
                 spec.check(self, x)
 
     def apply(self, inputs: Sequence[Any], *args: object, **kwargs: object) -> Any:
+        """What the layer gives for these inputs: the same as calling it."""
         return self(inputs, *args, **kwargs)
 
     def __deepcopy__(self, memo):

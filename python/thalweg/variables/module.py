@@ -36,6 +36,7 @@ class Module:
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
+        """with module.name_scope: names of new operations begin with the module's."""
         return graph_module.name_scope(self._scope_name)
 
     @classmethod
@@ -81,12 +82,15 @@ class Module:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
+        """The variables of the module and of the modules in it."""
         return tuple(self._all(Variable, {id(self)}))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
+        """Those that optimizers change."""
         return tuple(v for v in self.variables if v.trainable)
 
     @property
     def submodules(self) -> tuple[Module, ...]:
+        """The modules in it, at any depth."""
         return tuple(self._all(Module, {id(self)}))

@@ -52,16 +52,19 @@ def batch_scatter_update(ref: Variable | Tensor, indices: TensorLike, updates: T
 
 def scatter_update(ref: Variable | Tensor, indices: TensorLike, updates: TensorLike, use_locking: bool = True,
                    name: str | None = None) -> Tensor:
+    """Sets rows of a variable; gives its value."""
     return scatter("Update", ref, indices, updates, use_locking, name)
 
 
 def scatter_add(ref: Variable | Tensor, indices: TensorLike, updates: TensorLike, use_locking: bool = False,
                 name: str | None = None) -> Tensor:
+    """Adds to rows of a variable; gives its value."""
     return scatter("Add", ref, indices, updates, use_locking, name)
 
 
 def scatter_sub(ref: Variable | Tensor, indices: TensorLike, updates: TensorLike, use_locking: bool = False,
                 name: str | None = None) -> Tensor:
+    """Subtracts from rows of a variable; gives its value."""
     return scatter("Sub", ref, indices, updates, use_locking, name)
 
 

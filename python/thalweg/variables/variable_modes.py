@@ -42,6 +42,7 @@ class Reference:
         self._wrapped = wrapped
 
     def deref(self) -> Any:
+        """The variable."""
         return self._wrapped
 
     def __eq__(self, other: object) -> bool:

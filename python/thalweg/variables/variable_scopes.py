@@ -41,39 +41,51 @@ class VariableScope:
         self.original_name_scope, self.caching_device, self.partitioner = name_scope, caching_device, partitioner
 
     def reuse_variables(self) -> None:
+        """From now on variables must be there."""
         self.reuse = True
 
     def set_initializer(self, initializer: Initializer | TensorLike | None) -> None:
+        """Sets the initializer of variables that name none."""
         self.initializer = initializer
 
     def set_dtype(self, dtype: DTypeLike) -> None:
+        """Sets the type of variables that name none."""
         self.dtype = dtype
 
     def set_regularizer(self, regularizer: Regularizer | None) -> None:
+        """Sets the regularizer of variables that name none."""
         self.regularizer = regularizer
 
     def set_use_resource(self, use_resource: bool) -> None:
+        """Sets the kind of variables that name none."""
         self.use_resource = use_resource
 
     def set_caching_device(self, caching_device: Device) -> None:
+        """Sets where reads of variables are kept."""
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Partitioner | None) -> None:
+        """Sets how variables are cut."""
         self.partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Getter | None) -> None:
+        """Sets what get_variable calls in its place."""
         self.custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[Any]:
+        """What is in a collection under the names of this scope."""
         return graph.get_collection(name, self.name + "/" if self.name else None)
 
     def trainable_variables(self) -> list[Variable]:
+        """The variables of this scope that optimizers change."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def global_variables(self) -> list[Variable]:
+        """The variables of this scope that all tasks share."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Variable]:
+        """The local variables of this scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def _copy(self, **changes):

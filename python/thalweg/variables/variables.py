@@ -42,6 +42,7 @@ def enable_resource_variables() -> None:
 
 
 def disable_resource_variables() -> None:
+    """New variables are references from now on, unless they say otherwise."""
     global _use_resource
     _use_resource = False
 
@@ -231,16 +232,20 @@ class Variable(Operators, metaclass=_Made):
 
     @property
     def dtype(self) -> DType:
+        """The type of its elements; of a reference, the reference's."""
         return self._dtype if self._resource else self._dtype._as_ref
 
     @property
     def shape(self) -> TensorShape:
+        """The shape, as far as it is known before a step."""
         return self._snapshot.shape
 
     def get_shape(self) -> TensorShape:
+        """The shape, as far as it is known before a step."""
         return self.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
+        """Tells more about the shape than the graph does."""
         self._handle.set_shape(shape)
         self._snapshot.set_shape(shape)
 
@@ -279,6 +284,7 @@ class Variable(Operators, metaclass=_Made):
             return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
 
     def eval(self, session: Session | None = None) -> Any:
+        """The value in `session`, or the default one."""
         return self._snapshot.eval(session=session)
 
     def load(self, value: TensorLike, session: Session | None = None) -> None:
@@ -372,24 +378,31 @@ class Variable(Operators, metaclass=_Made):
         return scatter(kind, self, slices.indices, slices.values, use_locking, name)
 
     def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Adds to rows; gives the value."""
         return self._scatter("Add", sparse_delta, use_locking, name)
 
     def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Subtracts from rows; gives the value."""
         return self._scatter("Sub", sparse_delta, use_locking, name)
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Sets rows; gives the value."""
         return self._scatter("Update", sparse_delta, use_locking, name)
 
     def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Divides rows; gives the value."""
         return self._scatter("Div", sparse_delta, use_locking, name)
 
     def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Raises rows to what is larger; gives the value."""
         return self._scatter("Max", sparse_delta, use_locking, name)
 
     def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Lowers rows to what is smaller; gives the value."""
         return self._scatter("Min", sparse_delta, use_locking, name)
 
     def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Multiplies rows; gives the value."""
         return self._scatter("Mul", sparse_delta, use_locking, name)
 
     def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
@@ -423,6 +436,7 @@ class Variable(Operators, metaclass=_Made):
         return array_ops.gather_nd(self, indices, name=name)
 
     def count_up_to(self, limit: int) -> Tensor:
+        """Adds one and gives what was there; at `limit` a step ends with errors.OutOfRangeError."""
         return ops.apply("CountUpTo", [self._handle], {"limit": limit})
 
     def experimental_ref(self) -> Reference:
@@ -599,10 +613,12 @@ def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Op
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that each task has for itself."""
     return graph.get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that say what a model computes, as layers of contrib mark them."""
     return graph.get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
@@ -628,6 +644,7 @@ def trainable_variables(scope: str | None = None) -> list[Variable]:
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of which there are moving averages."""
     return graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
@@ -675,6 +692,7 @@ def local_variables_initializer() -> Operation:
 
 
 def is_variable_initialized(variable: Variable) -> Tensor:
+    """Whether a variable has a value, as a bool scalar."""
     if variable._resource:
         return ops.apply("VarIsInitializedOp", [variable.handle])
     return ops.apply("IsVariableInitialized", [variable])
