@@ -93,7 +93,7 @@ class TFConfigClusterResolver(ClusterResolver):
         return self._config().get("rpc_layer") if self._rpc_layer is None else self._rpc_layer
 
     @property
-    def environment(self) -> str:
+    def environment(self) -> str | None:
         return self._environment
 
     def cluster_spec(self) -> ClusterSpec:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from thalweg.base.typing import DTypeLike, Initializer, Nested, ShapeLike, TensorLike
-    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.graph.tensor import Tensor
     from thalweg.variables.variables import Variable
 
 CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional"
@@ -135,7 +135,7 @@ class RNNParamsSaveable(SaveableObject):
                  for i, value in enumerate(values)]
         super().__init__(param_variables, [SaveSpec(value, "", full) for full, value in parts], scope + name)
 
-    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: object) -> Operation:
+    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: object) -> Tensor:
         weights, biases = restored_tensors[:self._num_weights], restored_tensors[self._num_weights:]
         return variables.assign(self._variables, self._canonical_to_params(weights, biases), validate_shape=False)
 

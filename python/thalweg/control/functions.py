@@ -190,7 +190,7 @@ class DefinedFunction:
             custom_gradients._registered["function " + self._name] = self._python_grad
 
     @property
-    def name(self) -> str:
+    def name(self) -> str | None:
         """The name in the library of graphs."""
         self._trace()
         return self._name

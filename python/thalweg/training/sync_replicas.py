@@ -100,7 +100,7 @@ class SyncReplicasOptimizer(Optimizer):
         return _read(self._dropped)
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
-                        name: str | None = None) -> Operation:
+                        name: str | None = None) -> Tensor:
         """A replica's train_op: hands its gradients over and waits for a token, whose value it gives."""
         pairs = list(grads_and_vars)
         if not pairs:
