@@ -305,7 +305,7 @@ void PartialRunDealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-constexpr char run_documentation[] =
+constexpr char kRunDocumentation[] =
     R"(run($self, fetches, feed_dict=None, options=None, run_metadata=None)
 --
 
@@ -329,10 +329,8 @@ Raises
 ------
 errors.OpError
     An operation failed: its class says how.
-ValueError, TypeError
-    A fetch or a feed is not of this graph, or a value does not fit its tensor.
-RuntimeError
-    The session is closed.
+ValueError, TypeError, RuntimeError
+    A fetch or feed is not of this graph, a value does not fit, or the session is closed.
 
 Examples
 --------
@@ -346,7 +344,7 @@ Examples
 
 PyMethodDef session_methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(SessionRun)),
-     METH_FASTCALL | METH_KEYWORDS, run_documentation},
+     METH_FASTCALL | METH_KEYWORDS, kRunDocumentation},
     {"_devices", SessionDevices, METH_NOARGS, "A ListDevicesResponse message."},
     {"close", SessionClose, METH_NOARGS, "Cancels what runs, frees what the session holds."},
     {"_prepare", SessionPrepare, METH_VARARGS, "_prepare(fetches, feed_list): a callable."},
