@@ -23,7 +23,7 @@ def commit():
 
 def stamp(machine):
     """What every result says of itself: commit, machine, date."""
-    return {"commit": commit(), "machine": machine, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")}
+    return {"commit": commit(), "machine": machine, "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")}
 
 
 def measured(result):

@@ -118,7 +118,8 @@ def page(results, profiled=()):
     yield f"\n{headline(results)}\n"
     if any("commit" not in r for r in results if r["peers"]):
         yield OLD.lstrip("\n")
-    yield "| row | threads | step | beside all peers | peers, fastest first: time, ours / theirs by pairs / by medians | measured |\n|---|---|---|---|---|---|"
+    yield "| row | threads | step | beside all peers | peers, fastest first: time, ours / theirs by pairs / by medians | measured |"
+    yield "|---|---|---|---|---|---|"
     yield from rows(results)
     yield from cluster_page.section(cluster)
     if profiled:

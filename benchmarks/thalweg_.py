@@ -218,8 +218,8 @@ def as_tensorflow():
     runpy.run_path(os.path.join(PEERS, "tf1.py"))
 
 
-OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, compile_functions, compile_outputs, compile_stack, dag_layered, lstm_pair, sparse_update_1g, sparse_update_16g, while_cond,
-                              while_function, while_nested, while_parallel, while_queue)}
+OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, compile_functions, compile_outputs, compile_stack, dag_layered, lstm_pair,
+                              sparse_update_1g, sparse_update_16g, while_cond, while_function, while_nested, while_parallel, while_queue)}
 
 if __name__ == "__main__":
     OWN.get(a.workload, as_tensorflow)()

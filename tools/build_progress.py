@@ -120,8 +120,8 @@ def main(folder, jobs, *targets):
     recorded = build_times.read_log(log) if os.path.exists(log) else {}
     progress = Progress(weights(steps_to_come(folder, targets, environment), recorded))
     display = Display(sys.stdout)
-    ninja = subprocess.Popen(["ninja", "-C", folder, "-j", jobs, *targets], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                             env=environment)
+    ninja = subprocess.Popen(["ninja", "-C", folder, "-j", jobs, *targets], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             errors="replace", env=environment)
     signal.signal(signal.SIGTERM, lambda *_: ninja.terminate())  # ninja ends its compilers, its output ends, and so does this
     signal.signal(signal.SIGINT, signal.SIG_IGN)                 # which a terminal sends to ninja as well
     follow(ninja.stdout, progress, display)

@@ -17,7 +17,8 @@
       | 0 | `transport/` | channels |
       | 1 | `call` `peers/` | calls to tasks |
 
-- Where python/thalweg/ states its layers, its modules import each other in no circle. Imports inside functions count.
+- Where python/thalweg/ states its layers, its modules import each other in no circle. Imports inside functions count,
+  those below `if TYPE_CHECKING:` do not: they are for annotations.
 """
 import os
 import re

@@ -102,7 +102,8 @@ dev_setup() {
   case ${1:-core} in
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
     tests) dev_setup core; install_packages tests ;;
-    lint | fuzz | ucx) dev_setup tests; install_packages "$1" ;;
+    lint) dev_setup tests; install_packages lint; make_venv .venvs/lint python/requirements-lint.txt ;;
+    fuzz | ucx) dev_setup tests; install_packages "$1" ;;
     failures) dev_setup tests; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
     cluster) dev_setup tests; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup tests; make_venv .venvs/peers python/requirements-peers.txt optional ;;

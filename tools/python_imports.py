@@ -3,6 +3,18 @@
 import ast
 
 
+def _walk_what_runs(tree):
+    """The nodes of a source but those below `if TYPE_CHECKING:`."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            pending += node.orelse
+        else:
+            pending += ast.iter_child_nodes(node)
+
+
 class Package:
     """The modules of a package: `files` are their paths below a folder that is on Python's path, such as thalweg/nn.py."""
 
@@ -23,9 +35,10 @@ class Package:
         return name
 
     def imports(self, text):
-        """[(line, dotted name)] of the package's modules that a source imports; the name is None where it is relative."""
+        """[(line, dotted name)] of the package's modules that a source imports; the name is None where it is relative. What only type
+        checkers read (`if TYPE_CHECKING:`) imports nothing."""
         found = []
-        for node in ast.walk(ast.parse(text)):
+        for node in _walk_what_runs(ast.parse(text)):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]

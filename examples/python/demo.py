@@ -100,7 +100,8 @@ def main(seed, folder):
         accuracy, said = session.run([net.accuracy, net.answers], {net.images: test.images, net.labels: test.labels})
     picture.write(os.path.join(folder, "demo.svg"), test, said, *learned)
     here = os.path.dirname(os.path.abspath(__file__))
-    print(f"checkpoint: {path}\npicture: {os.path.join(folder, 'demo.svg')}\nprogram: {os.path.abspath(__file__)}\ndata: {os.path.relpath(digits.FOLDER, here)} beside it; "
+    print(f"checkpoint: {path}\npicture: {os.path.join(folder, 'demo.svg')}\nprogram: {os.path.abspath(__file__)}\n"
+          f"data: {os.path.relpath(digits.FOLDER, here)} beside it; "
           f"the same net in C++: {os.path.join(os.path.dirname(here), 'cpp', 'convnet_digits.cc')}")
     print(f"test accuracy: {accuracy:.4f}")
 

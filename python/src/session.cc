@@ -305,13 +305,46 @@ void PartialRunDealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+constexpr char kRunDocumentation[] =
+    R"(run($self, fetches, feed_dict=None, options=None, run_metadata=None)
+--
+
+Runs, in one step, what the fetches need, and gives their values.
+
+Parameters
+----------
+fetches : Tensor, Operation, variable, name, or lists, tuples and dictionaries of them
+feed_dict : dict, optional
+    Tensors, or their names, and the values they have in the step.
+options : RunOptions, optional
+    A time limit, a trace.
+run_metadata : RunMetadata, optional
+    What gets the trace.
+
+Returns
+-------
+The structure of `fetches`: numpy arrays and scalars in the place of tensors, None in that of operations.
+
+Raises
+------
+errors.OpError
+    An operation failed: its class says how.
+ValueError, TypeError, RuntimeError
+    A fetch or feed is not of this graph, a value does not fit, or the session is closed.
+
+Examples
+--------
+>>> x = tw.placeholder(tw.float32, [None])
+>>> total, twice = tw.reduce_sum(x), x * 2.0
+>>> with tw.Session() as sess:
+...     total_value, named = sess.run([total, {"twice": twice}], feed_dict={x: [1, 2]})
+...     print(total_value, named["twice"])
+3.0 [2. 4.]
+)";
+
 PyMethodDef session_methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(SessionRun)),
-     METH_FASTCALL | METH_KEYWORDS,
-     "run($self, fetches, feed_dict=None, options=None, run_metadata=None)\n--\n\n"
-     "Runs what the fetches need and returns their values in the structure of `fetches`: tensors, "
-     "operations (None), names, and lists, tuples and dicts of them. `feed_dict` maps tensors or "
-     "their names to values."},
+     METH_FASTCALL | METH_KEYWORDS, kRunDocumentation},
     {"_devices", SessionDevices, METH_NOARGS, "A ListDevicesResponse message."},
     {"close", SessionClose, METH_NOARGS, "Cancels what runs, frees what the session holds."},
     {"_prepare", SessionPrepare, METH_VARARGS, "_prepare(fetches, feed_list): a callable."},

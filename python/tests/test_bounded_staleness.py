@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 import thalweg as tf
-from test_server import three_servers  # noqa: F401: the fixture `cluster`
+from test_server import three_servers  # noqa: F401  (the fixture `cluster`)
 from test_sync_replicas import all_of
 
 ASLEEP = 2

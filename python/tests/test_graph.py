@@ -224,11 +224,11 @@ def test_bad_graph_defs_are_refused():
 
 def test_unknown_operations_and_attributes():
     with pytest.raises(AttributeError):
-        tw.raw_ops.NoSuchOperation
+        _ = tw.raw_ops.NoSuchOperation
     with pytest.raises(TypeError):
         tw.raw_ops.Neg(tw.constant(1.0), no_such=1)
     with pytest.raises(AttributeError, match="no attribute 'frobnicate'"):
-        tw.frobnicate
+        _ = tw.frobnicate
 
 
 def test_graphs_of_threads_are_apart():
@@ -246,8 +246,9 @@ def test_graphs_of_threads_are_apart():
 
 def test_raw_operations_have_signatures_and_help(run):
     import inspect
-    assert str(inspect.signature(tw.raw_ops.MatMul)).startswith("(a, b, transpose_a=False, transpose_b=False")
-    assert "transpose_a" in tw.raw_ops.MatMul.__doc__ and "MatMul" in dir(tw.raw_ops)
+    assert str(inspect.signature(tw.raw_ops.MatMul)).startswith(
+        "(a: 'TensorLike', b: 'TensorLike', transpose_a: 'bool' = False, transpose_b: 'bool' = False")
+    assert "transpose_a : optional, False unless given" in tw.raw_ops.MatMul.__doc__ and "MatMul" in dir(tw.raw_ops)
     assert run(tw.raw_ops.Add(x=1.0, y=2.0)) == 3.0
     both = run(tw.raw_ops.Unpack(value=[1, 2], num=2))
     assert both == [1, 2]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package as a whole: what an import costs, what a run prints, messages, the examples."""
-import ast
 import os
 import subprocess
 import sys
@@ -99,72 +98,6 @@ def test_files_and_programs(tmp_path):
     with pytest.raises(SystemExit) as ended:
         tw.app.run(lambda argv: len(argv), argv=["program", "x"])
     assert ended.value.code == 2
-
-
-def declared(path):
-    """{name: what its stub says of it} of a namespace."""
-    place = os.path.join(os.path.dirname(tw.__file__), *path)
-    with open(os.path.join(place, "__init__.pyi") if os.path.isdir(place) else place + ".pyi") as f:
-        nodes = ast.parse(f.read()).body
-    found = {alias.asname or alias.name: ast.unparse(n) for n in nodes if isinstance(n, (ast.ImportFrom, ast.Import)) for alias in n.names}
-    found.update((n.name, ast.unparse(n.returns) if isinstance(n, ast.FunctionDef) else "class") for n in nodes
-                 if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
-    found.update((ast.unparse(n.target if isinstance(n, ast.AnnAssign) else n.targets[0]), ast.unparse(n)) for n in nodes
-                 if isinstance(n, (ast.AnnAssign, ast.Assign)))
-    return found
-
-
-@pytest.mark.parametrize("path", ["__init__", "nn", "train", "math", "losses", "image", "linalg", "random", "io", "contrib/rnn", "errors"])
-def test_stubs_name_all_that_works(path):
-    space = tw
-    for part in path.split("/") if path != "__init__" else []:
-        space = getattr(space, part)
-    named = declared(path.split("/"))
-    assert {n for n in dir(space) if not n.startswith("__")} <= set(named)
-
-
-def test_stubs_say_what_is_a_tensor():
-    named = declared(["__init__"])
-    assert named["Tensor"] == "from thalweg.graph.tensor import Tensor as Tensor" and named["matmul"] == named["exp"] == "_Tensor"
-    assert named["GraphDef"] == "class" and named["float32"] == "float32: _DType" and declared(["nn"])["relu"] == "_Tensor"
-    assert declared(["graph", "tensor"])["Tensor"] == declared(["variables", "variables"])["Variable"] == "class"
-    with open(os.path.join(os.path.dirname(tw.__file__), "raw_ops.pyi")) as f:
-        assert {"MatMul", "Conv2D"} <= {n.name for n in ast.parse(f.read()).body if isinstance(n, ast.FunctionDef)}
-
-
-_CHECKED = """
-import thalweg as tf
-x: tf.Tensor = tf.placeholder(tf.float32, [None, 3])
-w = tf.Variable(tf.zeros([3, 2]))
-y = (1.0 - tf.nn.relu(tf.matmul(x, w))) * w + 1.0
-reveal_type(y)
-def twice(t: tf.Tensor, g: tf.Graph, d: tf.DType, m: tf.GraphDef) -> tf.Tensor:
-    return tf.cast(t, d) * 2
-train = tf.train.AdamOptimizer(0.1).minimize(tf.losses.mean_squared_error(y, y))
-with tf.Session() as sess:
-    sess.run(train, {x: [[1.0, 2.0, 3.0]]})
-class Mine(tf.layers.Layer):
-    def call(self, inputs):
-        return tf.layers.dense(inputs, 3)
-try:
-    cell = tf.nn.rnn_cell.BasicLSTMCell(3)
-except tf.errors.NotFoundError as e:
-    print(e.message)
-c: int = tf.matmul(x, x)
-tf.reduce_men(x)
-"""
-
-
-def test_a_type_checker_knows_tensors(tmp_path):
-    pytest.importorskip("mypy")
-    (tmp_path / "sample.py").write_text(_CHECKED)
-    environment = {**os.environ, "MYPYPATH": os.path.dirname(os.path.dirname(tw.__file__))}
-    done = subprocess.run([sys.executable, "-m", "mypy", "--no-error-summary", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"),
-                           "sample.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300)
-    assert [line.partition(":")[2] for line in done.stdout.splitlines()] == [
-        '6: note: Revealed type is "thalweg.graph.tensor.Tensor"',
-        '19: error: Incompatible types in assignment (expression has type "Tensor", variable has type "int")  [assignment]',
-        '20: error: Module has no attribute "reduce_men"; maybe "reduce_mean", "reduce_min", or "reduce_any"?  [attr-defined]'], done.stdout
 
 
 def test_the_package_is_a_command_too():

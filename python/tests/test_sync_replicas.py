@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import thalweg as tf
-from test_server import three_servers  # noqa: F401: the fixture `cluster`
+from test_server import three_servers  # noqa: F401  (the fixture `cluster`)
 from thalweg.contrib import training as contrib_training
 
 

@@ -169,7 +169,7 @@ _OPERATIONS = dict(
     sqrt="Sqrt", square="Square", squared_difference="SquaredDifference", tan="Tan",
     # Elements that are moved.
     batch_to_space_nd="BatchToSpaceND", bitcast="Bitcast", diag_part="DiagPart",
-    extract_volume_patches="ExtractVolumePatches", matrix_band_part="MatrixBandPart", roll="Roll", 
+    extract_volume_patches="ExtractVolumePatches", matrix_band_part="MatrixBandPart", roll="Roll",
     space_to_batch_nd="SpaceToBatchND", unravel_index="UnravelIndex",
     # Quantization.
     fake_quant_with_min_max_args="FakeQuantWithMinMaxArgs",

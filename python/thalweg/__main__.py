@@ -26,8 +26,8 @@ def main():
     if arguments[0] == "--help":
         return 0
     if arguments[0] == "--version":
-        from thalweg import _core  # noqa: F401  (fails where the package is not whole)
         import thalweg
+        from thalweg import _core  # noqa: F401  (fails where the package is not whole)
         print("thalweg", thalweg.__version__)
         return 0
     sys.stderr.write(f"thalweg: {command} is missing: this package was built without the command\n")

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.app.run: reads the flags, calls main(argv) and ends the program with what it returns."""
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from thalweg import flags
 from thalweg.base import flag_definitions, names, own_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 try:
     from absl import app as _absl
@@ -23,8 +29,31 @@ def _read(argv):
     return flags.FLAGS(argv, known_only=True)
 
 
-def run(main=None, argv=None):
-    """Runs the program; what is left of argv after the flags goes to main."""
+def run(main: Callable[[list[str]], object] | None = None, argv: Sequence[str] | None = None) -> None:
+    """Reads the flags of the command line, calls `main` and ends the program.
+
+    Parameters
+    ----------
+    main : callable, optional
+        Called with what is left of `argv` after the flags; what it gives is the exit status. The function `main` of the program unless
+        given.
+    argv : list of str, optional
+        sys.argv unless given.
+
+    Raises
+    ------
+    SystemExit
+        Always. With status 1, after a message, for flags that are not right.
+
+    Examples
+    --------
+    >>> try:
+    ...     tw.app.run(lambda argv: print("arguments:", argv[1:]), argv=["program", "data"])
+    ... except SystemExit as end:
+    ...     print("status:", end.code)
+    arguments: ['data']
+    status: None
+    """
     argv = sys.argv if argv is None else argv
     main = main or sys.modules["__main__"].main
     if _absl is not None:

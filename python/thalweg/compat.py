@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.compat: tw.compat.v1 is the package itself; text conversions."""
+from __future__ import annotations
+
 import contextlib
 import sys
+from typing import TYPE_CHECKING
 
-from thalweg.base.text import (as_bytes, as_str, as_str_any, as_text, bytes_or_text_types, complex_types, integral_types,
-                               path_to_str, real_types)
+from thalweg.base.text import as_bytes, as_str, as_str_any, as_text, bytes_or_text_types, complex_types, integral_types, path_to_str, real_types
 from thalweg.graph.shapes import dimension_at_index, dimension_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 v1 = sys.modules["thalweg"]
 
 
-def forward_compatible(year, month, day):
+def forward_compatible(year: int, month: int, day: int) -> bool:
+    """False: what is written here depends on no date."""
     return False
 
 
 @contextlib.contextmanager
-def forward_compatibility_horizon(year, month, day):
+def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
     """Changes nothing: what is written here depends on no date."""
     yield
 

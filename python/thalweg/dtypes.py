@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types: tw.float32, tw.int64_ref ... and as_dtype."""
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg.base import names
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike
 
 _NAMES = ("float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 "
           "quint16 uint16 complex128 float16 resource variant uint32 uint64").split()
@@ -13,24 +23,46 @@ _SHOWN_AS = {"string": "object", "resource": "object", "variant": "object", "qin
 
 
 class DType:
-    """The type of a tensor's elements."""
+    """The type of a tensor's elements: tw.float32, tw.int64, tw.string ...
+
+    Parameters
+    ----------
+    type_enum : int
+        Its number in the protocol.
+
+    Raises
+    ------
+    TypeError
+        There is no type of this number.
+
+    Examples
+    --------
+    >>> tw.float32.name, tw.float32.as_numpy_dtype, tw.float32.size
+    ('float32', <class 'numpy.float32'>, 4)
+    >>> tw.float32.is_floating, tw.int8.limits
+    (True, (-128, 127))
+    >>> tw.as_dtype("float32") is tw.float32, tw.float32 == np.float32
+    (True, True)
+    """
 
     __slots__ = ("_number", "name", "_numpy")
 
-    def __init__(self, type_enum):
+    def __init__(self, type_enum: int) -> None:
         if type_enum % _REF - 1 not in range(len(_NAMES)):
             raise TypeError(f"type_enum is not a valid types_pb2.DataType: {type_enum}")
         self._number = type_enum
         base = _NAMES[type_enum % _REF - 1]
         self.name = base + "_ref" if type_enum > _REF else base
-        self._numpy = None
+        self._numpy: type[Any] | None = None
 
     @property
-    def as_datatype_enum(self):
+    def as_datatype_enum(self) -> int:
+        """The number in the protocol."""
         return self._number
 
     @property
-    def as_numpy_dtype(self):
+    def as_numpy_dtype(self) -> type[Any]:
+        """The class that numpy has for it; of strings, resources and variants object."""
         if self._numpy is None:
             base = self.base_dtype.name
             if base == "bfloat16":
@@ -41,12 +73,14 @@ class DType:
         return self._numpy
 
     @property
-    def base_dtype(self):
+    def base_dtype(self) -> DType:
+        """The type without "reference to"."""
         return _BY_NUMBER[self._number % _REF]
 
     @property
-    def real_dtype(self):
-        return {"complex64": float32, "complex128": float64}.get(self.base_dtype.name, self.base_dtype)
+    def real_dtype(self) -> DType:
+        """The type of the parts of complex numbers; any other type itself."""
+        return {"complex64": _BY_NAME["float32"], "complex128": _BY_NAME["float64"]}.get(self.base_dtype.name, self.base_dtype)
 
     @property
     def _is_ref_dtype(self):
@@ -57,36 +91,45 @@ class DType:
         return self if self._is_ref_dtype else _BY_NUMBER[self._number + _REF]
 
     @property
-    def is_floating(self):
+    def is_floating(self) -> builtins.bool:
+        """Whether these are real numbers."""
         return self.base_dtype.name in ("float16", "bfloat16", "float32", "float64")
 
     @property
-    def is_complex(self):
+    def is_complex(self) -> builtins.bool:
+        """Whether these are complex numbers."""
         return self.base_dtype.name in ("complex64", "complex128")
 
     @property
-    def is_integer(self):
+    def is_integer(self) -> builtins.bool:
+        """Whether these are integers, none of them quantized."""
         return self.base_dtype.name.startswith(("int", "uint"))
 
     @property
-    def is_unsigned(self):
+    def is_unsigned(self) -> builtins.bool:
+        """Whether these are integers without a sign."""
         return self.base_dtype.name.startswith("uint")
 
     @property
-    def is_quantized(self):
+    def is_quantized(self) -> builtins.bool:
+        """Whether these are quantized numbers."""
         return self.base_dtype.name.startswith(("qint", "quint"))
 
     @property
-    def is_bool(self):
+    def is_bool(self) -> builtins.bool:
+        """Whether these are true or false."""
         return self.base_dtype.name == "bool"
 
     @property
-    def is_numpy_compatible(self):
+    def is_numpy_compatible(self) -> builtins.bool:
+        """Whether numpy can hold them."""
         return self.base_dtype.name not in ("resource", "variant")
 
     @property
-    def size(self):
-        return 8 if self.base_dtype.name == "string" else 1 if self.base_dtype.name in ("resource", "variant") else np.dtype(self.as_numpy_dtype).itemsize
+    def size(self) -> int:
+        """How many bytes an element takes."""
+        fixed = {"string": 8, "resource": 1, "variant": 1}.get(self.base_dtype.name)
+        return np.dtype(self.as_numpy_dtype).itemsize if fixed is None else fixed
 
     def _limit(self, end):
         if self.base_dtype.name == "bfloat16":
@@ -100,21 +143,25 @@ class DType:
         raise TypeError(f"Cannot find {end}imum value of {self}.")
 
     @property
-    def min(self):
+    def min(self) -> Any:
+        """The smallest number; a TypeError for what are no numbers."""
         return self._limit("min")
 
     @property
-    def max(self):
+    def max(self) -> Any:
+        """The largest number; a TypeError for what are no numbers."""
         return self._limit("max")
 
     @property
-    def limits(self):
+    def limits(self) -> tuple[Any, Any]:
+        """The smallest and the largest number."""
         return self.min, self.max
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other: DTypeLike) -> builtins.bool:
+        """Whether the types are the same, references aside."""
         return as_dtype(other)._number in (self._number, self.base_dtype._number)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> builtins.bool:
         if other is self:
             return True
         if other is None:
@@ -124,7 +171,7 @@ class DType:
         except TypeError:
             return False
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> builtins.bool:
         return not self == other
 
     def __hash__(self):
@@ -143,14 +190,37 @@ class DType:
 _BY_NUMBER = {n: DType(n) for base in range(1, len(_NAMES) + 1) for n in (base, base + _REF)}
 _BY_NAME = {t.name: t for t in _BY_NUMBER.values()}
 _BY_NAME.update(half=_BY_NAME["float16"], float=_BY_NAME["float32"], double=_BY_NAME["float64"])
-_BY_CLASS = {float: _BY_NAME["float32"], int: _BY_NAME["int32"], bool: _BY_NAME["bool"], str: _BY_NAME["string"],
+_BY_CLASS = {float: _BY_NAME["float32"], int: _BY_NAME["int32"], builtins.bool: _BY_NAME["bool"], str: _BY_NAME["string"],
              bytes: _BY_NAME["string"], object: _BY_NAME["string"]}
 globals().update((name, _BY_NAME[name]) for name in _NAMES)
+float16: DType
+float32: DType
+float64: DType
+bfloat16: DType
+complex64: DType
+complex128: DType
+int8: DType
+int16: DType
+int32: DType
+int64: DType
+uint8: DType
+uint16: DType
+uint32: DType
+uint64: DType
+qint8: DType
+qint16: DType
+qint32: DType
+quint8: DType
+quint16: DType
+bool: DType
+string: DType
+resource: DType
+variant: DType
 half, double = _BY_NAME["float16"], _BY_NAME["float64"]
-QUANTIZED_DTYPES = frozenset(t for t in _BY_NUMBER.values() if t.name.startswith(("qint", "quint")))
+QUANTIZED_DTYPES: frozenset[DType] = frozenset(t for t in _BY_NUMBER.values() if t.name.startswith(("qint", "quint")))
 
 
-def as_dtype(type_value):
+def as_dtype(type_value: DTypeLike) -> DType:
     """The DType for a DType, its number or name, a numpy type or a Python class."""
     if type(type_value) is DType:
         return type_value

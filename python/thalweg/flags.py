@@ -5,10 +5,19 @@ As in TensorFlow 1.15 they are absl's flags, so that a program may mix both; whe
 flags of the same behavior. Beyond absl: FLAGS reads the command line when a flag is first asked for, and the arguments of
 the DEFINE functions have their older names, too.
 """
+from __future__ import annotations
+
 import functools
 import sys
+from typing import TYPE_CHECKING
 
 from thalweg.base import names, own_flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.own_flags import Flag
 
 try:
     from absl import flags as _absl
@@ -19,41 +28,51 @@ _OLD_NAMES = {"flag_name": "name", "default_value": "default", "docstring": "hel
 
 
 class _ReadWhenAsked:
-    """absl's FLAGS, which reads the command line when a flag is first asked for."""
+    """The values of the program's flags, as attributes: absl's FLAGS, which reads the command line when a flag is first asked for.
 
-    def __init__(self, flags):
+    Examples
+    --------
+    >>> _ = tw.flags.DEFINE_integer("batch_of_example", 32, "How many examples a step takes.")
+    >>> tw.flags.FLAGS(["program", "--batch_of_example=8"])
+    ['program']
+    >>> tw.flags.FLAGS.batch_of_example
+    8
+    >>> delattr(tw.flags.FLAGS, "batch_of_example")
+    """
+
+    def __init__(self, flags) -> None:
         object.__setattr__(self, "_flags", flags)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         if not self._flags.is_parsed() and name in self._flags:
             self._flags(sys.argv, known_only=True)
         return getattr(self._flags, name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: object):
         setattr(self._flags, name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str):
         delattr(self._flags, name)
 
     def __dir__(self):
         return dir(self._flags)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return self._flags[name]
 
-    def __setitem__(self, name, flag):
+    def __setitem__(self, name: str, flag: Flag) -> None:
         self._flags[name] = flag
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self._flags
 
     def __iter__(self):
         return iter(self._flags)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._flags)
 
-    def __call__(self, argv, known_only=False):
+    def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
         return self._flags(argv, known_only)
 
     def __repr__(self):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.graph_util: GraphDefs cut out, frozen and cleaned."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import messages
 from thalweg.base import names
 from thalweg.graph import ops
@@ -7,10 +11,19 @@ from thalweg.graph.graph_import import import_graph_def  # noqa: F401  (public h
 from thalweg.saved_model import freezing
 from thalweg.saved_model.freezing import producer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Operation
+    from thalweg.messages import GraphDef, NodeDef
+
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
 
-def extract_sub_graph(graph_def, dest_nodes):
+def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDef:
     """The nodes that `dest_nodes` need, in their old order."""
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
@@ -31,8 +44,9 @@ def extract_sub_graph(graph_def, dest_nodes):
     return made
 
 
-def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
-                                   variable_names_blacklist=None):
+def convert_variables_to_constants(sess: Session, input_graph_def: GraphDef, output_node_names: Sequence[str],
+                                   variable_names_whitelist: Sequence[str] | None = None,
+                                   variable_names_blacklist: Sequence[str] | None = None) -> GraphDef:
     """The graph that `output_node_names` need, with the value that each variable has in `sess` in the variable's place."""
     inference = extract_sub_graph(freezing.without_calls(extract_sub_graph(input_graph_def, output_node_names)), output_node_names)
 
@@ -57,7 +71,7 @@ def _read_of(variable, graph_def, graph):
         return ops.apply("ReadVariableOp", [handle], {"dtype": variable.attr["dtype"].type}, name=variable.name + "/Read")
 
 
-def remove_training_nodes(input_graph, protected_nodes=None):
+def remove_training_nodes(input_graph: GraphDef, protected_nodes: Sequence[str] | None = None) -> GraphDef:
     """The graph without CheckNumerics and Identity nodes that nothing but their value needs."""
     protected = set(protected_nodes or ())
     controls = {edge[1:] for n in input_graph.node for edge in n.input if edge.startswith("^")}
@@ -85,7 +99,7 @@ def remove_training_nodes(input_graph, protected_nodes=None):
     return made
 
 
-def must_run_on_cpu(node, pin_variables_on_cpu=False):
+def must_run_on_cpu(node: NodeDef | Operation, pin_variables_on_cpu: bool = False) -> bool:
     """Whether a node has to run on a CPU."""
     definition = getattr(node, "node_def", node)
     if pin_variables_on_cpu and definition.op in _VARIABLES:
@@ -94,7 +108,7 @@ def must_run_on_cpu(node, pin_variables_on_cpu=False):
     return kind == 7 and definition.op in ("Const", "Placeholder")  # DT_STRING
 
 
-def tensor_shape_from_node_def_name(graph, input_name):
+def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
     """The shape of the tensor called `input_name`."""
     return graph.get_tensor_by_name(input_name if ":" in input_name else input_name + ":0").get_shape()
 

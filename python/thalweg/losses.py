@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses as one number, also in the collection "losses": tw.losses."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nn
 from thalweg.base import names
 from thalweg.graph import graph, ops
@@ -7,26 +11,32 @@ from thalweg.graph.graph import GraphKeys, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 class Reduction:
+    """How the losses of elements become one."""
     NONE, SUM, MEAN = "none", "weighted_sum", "weighted_mean"
     SUM_OVER_BATCH_SIZE, SUM_OVER_NONZERO_WEIGHTS = "weighted_sum_over_batch_size", "weighted_sum_by_nonzero_weights"
     SUM_BY_NONZERO_WEIGHTS = SUM_OVER_NONZERO_WEIGHTS
 
     @classmethod
-    def all(cls):
+    def all(cls) -> tuple[str, ...]:
         """All of them, the one that has two names twice."""
         return cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS
 
     @classmethod
-    def validate(cls, key):
+    def validate(cls, key: str) -> None:
         """ValueError for what is none of them."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}.")
 
 
-def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
+                          loss_collection: str | None = GraphKeys.LOSSES,
+                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """The losses times their weights, reduced to one number."""
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert_to_tensor(losses)
@@ -58,9 +68,40 @@ def _safe_divide(total, count):
     return apply("DivNoNan", [total, count], name="value")
 
 
-def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                       reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    """Mean of (labels - predictions) ** 2."""
+def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
+                       loss_collection: str | None = GraphKeys.LOSSES,
+                       reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
+    """Mean of weights * (labels - predictions) ** 2, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    labels, predictions : tensor_like
+        Of the same shape and any real types; they are computed with as float32.
+    weights : tensor_like
+        A number, or as many as there are elements or rows: it is broadcast to `labels`.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A float32 scalar; of the shape of `labels` with Reduction.NONE.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0])))
+    2.0
+    """
     with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as name:
         predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
         labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
@@ -69,9 +110,35 @@ def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collec
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    """Mean of |labels - predictions|."""
+def absolute_difference(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
+                        loss_collection: str | None = GraphKeys.LOSSES,
+                        reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
+    """Mean of weights * |labels - predictions|, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    labels, predictions : tensor_like
+        Of the same shape and any real types; they are computed with as float32.
+    weights : tensor_like
+        A number, or as many as there are elements or rows: it is broadcast to `labels`.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A float32 scalar; of the shape of `labels` with Reduction.NONE.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.absolute_difference([1.0, 2.0], [1.0, 4.0])))
+    1.0
+    """
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as name:
         predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
         labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
@@ -79,9 +146,44 @@ def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_colle
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    """Cross entropy with distributions."""
+def softmax_cross_entropy(onehot_labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0, label_smoothing: float = 0,
+                          scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
+    """Cross entropy of softmax(logits) with distributions, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    onehot_labels : tensor_like
+        Distributions over the classes, [batch, classes].
+    logits : tensor_like
+        Of a floating type and shape [batch, classes].
+    weights : tensor_like
+        A number, or one for each row.
+    label_smoothing : float
+        How much of each distribution goes to all classes alike.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `logits`; of shape [batch] with Reduction.NONE.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.softmax_cross_entropy([[0.0, 1.0]], [[0.0, 0.0]])))
+    0.6931472
+    """
     with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as name:
         logits = convert_to_tensor(logits)
         labels = math_ops.cast(convert_to_tensor(onehot_labels), logits.dtype.base_dtype)
@@ -92,9 +194,42 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                                 reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    """Cross entropy with class numbers."""
+def sparse_softmax_cross_entropy(labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
+                                 loss_collection: str | None = GraphKeys.LOSSES,
+                                 reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
+    """Cross entropy of softmax(logits) with class numbers, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    labels : tensor_like
+        Numbers of classes, int32 or int64, of shape [...] or [..., 1].
+    logits : tensor_like
+        Of a floating type and shape [..., classes].
+    weights : tensor_like
+        A number, or one for each label.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `logits`; of the shape of `labels` with Reduction.NONE.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.sparse_softmax_cross_entropy([0, 1], [[0.0, 0.0], [0.0, 0.0]])))
+    0.6931472
+    """
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as name:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
         if labels.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims and labels.shape[-1].value == 1:
@@ -103,9 +238,44 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_c
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    """Cross entropy of independent classes."""
+def sigmoid_cross_entropy(multi_class_labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0,
+                          label_smoothing: float = 0, scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+                          reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
+    """Cross entropy of sigmoid(logits) with probabilities, each class by itself, as one number in the collection of losses.
+
+    Parameters
+    ----------
+    multi_class_labels : tensor_like
+        Probabilities; of the shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    weights : tensor_like
+        A number, or as many as there are elements or rows: it is broadcast to the labels.
+    label_smoothing : float
+        How much the labels move towards one half.
+    scope : str, optional
+        Name of the scope.
+    loss_collection : str or None
+        The collection that the loss joins.
+    reduction : str
+        How losses become one: a name of Reduction. By default their sum over the number of weights that are not zero.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `logits`; of their shape with Reduction.NONE.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.sigmoid_cross_entropy([[0.0, 1.0]], [[0.0, 0.0]])))
+    0.6931472
+    """
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as name:
         logits = convert_to_tensor(logits)
         labels = math_ops.cast(convert_to_tensor(multi_class_labels), logits.dtype.base_dtype)
@@ -115,8 +285,9 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection=GraphKeys.LOSSES,
-             reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def log_loss(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, epsilon: float = 1e-7,
+             scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+             reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """Cross entropy of probabilities."""
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as name:
         p = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
@@ -125,8 +296,8 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-               reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def hinge_loss(labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
+               loss_collection: str | None = GraphKeys.LOSSES, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """How far logits lie on the wrong side of a margin; labels are 0 and 1."""
     with name_scope(scope, "hinge_loss", [logits, labels, weights]) as name:
         logits = math_ops.cast(convert_to_tensor(logits), dtypes.float32)
@@ -135,8 +306,9 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKey
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-               reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def huber_loss(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, delta: float = 1.0,
+               scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+               reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """Half the square of small errors, linear in those beyond delta."""
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as name:
         predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
@@ -147,8 +319,9 @@ def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_col
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, dim=None):
+def cosine_distance(labels: TensorLike, predictions: TensorLike, axis: int | None = None, weights: TensorLike = 1.0,
+                    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+                    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS, dim: int | None = None) -> Tensor:
     """1 - the product of unit vectors along `axis`."""
     axis = dim if axis is None else axis
     if axis is None:
@@ -160,7 +333,8 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, los
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
-def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES):
+def mean_pairwise_squared_error(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
+                                loss_collection: str | None = GraphKeys.LOSSES) -> Tensor:
     """Mean over the pairs of elements of an example of (difference of labels - difference of predictions) ** 2."""
     with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
         predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
@@ -182,26 +356,103 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
         return loss
 
 
-def add_loss(loss, loss_collection=GraphKeys.LOSSES):
+def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Adds a loss to a collection.
+
+    Parameters
+    ----------
+    loss : Tensor
+        A scalar.
+    loss_collection : str or None
+        The collection; none where it is None.
+    """
     if loss_collection:
         graph.add_to_collection(loss_collection, loss)
 
 
-def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
+def get_losses(scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES) -> list[Tensor]:
+    """The losses of a collection.
+
+    Parameters
+    ----------
+    scope : str, optional
+        Begins the names of those that are wanted; a regular expression.
+    loss_collection : str
+        The collection.
+
+    Returns
+    -------
+    list of Tensor
+        In the order in which they were made.
+    """
     return graph.get_collection(loss_collection, scope)
 
 
-def get_regularization_losses(scope=None):
+def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
+    """The losses of regularizers of variables.
+
+    Parameters
+    ----------
+    scope : str, optional
+        Begins the names of those that are wanted; a regular expression.
+
+    Returns
+    -------
+    list of Tensor
+        In the order in which they were made.
+    """
     return graph.get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
-def get_regularization_loss(scope=None, name="total_regularization_loss"):
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
+    """The sum of the losses of regularizers of variables; 0 where there are none.
+
+    Parameters
+    ----------
+    scope : str, optional
+        Begins the names of those that are wanted; a regular expression.
+    name : str
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A scalar.
+    """
     found = get_regularization_losses(scope)
     return math_ops.add_n(found, name=name) if found else ops.constant(0.0)
 
 
-def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
-    """The sum of all losses of the collections."""
+def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Tensor:
+    """The sum of all losses of the collections.
+
+    Parameters
+    ----------
+    add_regularization_losses : bool
+        Whether the losses of regularizers count.
+    name : str
+        Name of the operation.
+    scope : str, optional
+        Begins the names of those that are wanted; a regular expression.
+
+    Returns
+    -------
+    Tensor
+        A scalar.
+
+    Raises
+    ------
+    ValueError
+        If there are no losses.
+
+    Examples
+    --------
+    >>> first = tw.losses.absolute_difference([1.0], [3.0])
+    >>> second = tw.losses.mean_squared_error([1.0], [3.0])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.losses.get_total_loss()))
+    6.0
+    """
     found = get_losses(scope) + (get_regularization_losses(scope) if add_regularization_losses else [])
     return math_ops.add_n(found, name=name)
 

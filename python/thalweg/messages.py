@@ -6,10 +6,20 @@ fields as attributes, SerializeToString, ParseFromString, FromString, CopyFrom, 
 
 Bytes are read by the core, whole; what is in a message becomes Python's a level at a time, when somebody looks.
 """
+from __future__ import annotations
+
 import struct
+from typing import TYPE_CHECKING
 
 from thalweg import _core
 from thalweg._message_table import TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Self
+
+    from thalweg.base.typing import Array, ArrayLike, DTypeLike, ShapeLike
+    from thalweg.messages import TensorProto
 
 _FIXED = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
 _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 0.0}
@@ -18,7 +28,7 @@ _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 
 class Field:
     """One field: how it is read and written."""
 
-    def __init__(self, row):
+    def __init__(self, row: str) -> None:
         self.name, number, kind, flag, *packed = row.split()
         self.number = int(number)
         self.map = flag.split(",") if kind == "map" else None
@@ -30,15 +40,15 @@ class Field:
         self.is_message = "." in kind and not self.enum and not self.map
         self.wire = 2 if self.is_message or self.map else _wire_of(kind)
 
-    def default(self):
+    def default(self) -> Any:
         return _DEFAULTS.get(self.kind, 0)
 
-    def message_class(self):
+    def message_class(self) -> type[Message] | None:
         """The class of its messages, or of its map's; None where they are none."""
         kind = self.map[1] if self.map else self.kind
         return _class(kind) if _is_message(kind) else None
 
-    def reader(self):
+    def reader(self) -> tuple[Any, ...]:
         """What the core needs to make the value: name, class of messages, and what makes a container of it and the values."""
         return self.name, self.message_class(), MessageMap if self.map else Repeated if self.repeated else None
 
@@ -70,26 +80,28 @@ def _write_scalar(out, kind, value):
 class Repeated(list):
     """A repeated field; `add` makes one more message."""
 
-    def __init__(self, message_class=None, items=()):
+    def __init__(self, message_class: type[Message] | None = None, items: Iterable[Any] = ()) -> None:
         super().__init__(items)
         self._message_class = message_class
 
-    def add(self, **fields):
+    def add(self, **fields: object) -> Any:
+        """Makes one more message, of these fields, and gives it."""
         self.append(self._message_class(**fields))
         return self[-1]
 
-    def MergeFrom(self, other):
+    def MergeFrom(self, other: Any) -> None:
+        """Adds the elements of another."""
         self.extend(other)
 
 
 class MessageMap(dict):
     """A map field: map[key] makes a value where values are messages."""
 
-    def __init__(self, message_class):
+    def __init__(self, message_class: type[Message] | None) -> None:
         super().__init__()
         self._message_class = message_class
 
-    def __missing__(self, key):
+    def __missing__(self, key: Any):
         if self._message_class is None:
             raise KeyError(key)
         made = self[key] = self._message_class()
@@ -104,7 +116,7 @@ class Message:
     _parent = None
     _unknown = b""
 
-    def __init__(self, **fields):
+    def __init__(self, **fields: object) -> None:
         object.__setattr__(self, "_values", {})
         for name, value in fields.items():
             self._set(name, value)
@@ -144,7 +156,7 @@ class Message:
             cls._made_readers = {f.number: f.reader() for f in cls._ordered}
         return cls._made_readers
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         if name == "_values" and self._part is not None:
             return self._look()
         if name not in self._fields:
@@ -165,7 +177,7 @@ class Message:
         values[name] = made
         return made
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: object) -> None:
         field = self._fields.get(name)
         if field is None or field.repeated or field.map or field.is_message:
             raise AttributeError(f"Assignment not allowed to \"{name}\" of {type(self).__name__}.")
@@ -204,7 +216,8 @@ class Message:
                 parent._values[name] = self
                 parent._touch()
 
-    def SetInParent(self):
+    def SetInParent(self) -> None:
+        """Makes it count as there, though nothing was set in it."""
         self._touch()
 
     def _present(self, field):
@@ -220,39 +233,47 @@ class Message:
             return None
         return value
 
-    def ListFields(self):
+    def ListFields(self) -> list[tuple[Field, Any]]:
+        """(field, value) of what is there, in the order of the fields' numbers."""
         return [(f, v) for f in self._ordered for v in [self._present(f)] if v is not None]
 
-    def HasField(self, name):
+    def HasField(self, name: str) -> bool:
+        """Whether a field, or one of a oneof, is there."""
         field = self._fields.get(name)
         if field is None:
             return self.WhichOneof(name) is not None
         return self._present(field) is not None
 
-    def WhichOneof(self, oneof):
+    def WhichOneof(self, oneof: str) -> str | None:
+        """The name of the field of a oneof that is there, or None."""
         for field in self._ordered:
             if field.oneof == oneof and self._present(field) is not None:
                 return field.name
         return None
 
-    def ClearField(self, name):
+    def ClearField(self, name: str) -> None:
+        """Takes away what a field has."""
         self._values.pop(name, None)
         self._values.pop("?" + name, None)
 
-    def Clear(self):
+    def Clear(self) -> None:
+        """Takes away all that is in it."""
         for name, value in (("_values", {}), ("_unknown", b""), ("_part", None)):
             object.__setattr__(self, name, value)
 
-    def CopyFrom(self, other):
+    def CopyFrom(self, other: Message) -> None:
+        """Becomes equal to another message."""
         if other is not self:
             self.Clear()
             self.MergeFrom(other)
             self._touch()
 
-    def MergeFrom(self, other):
+    def MergeFrom(self, other: Message) -> None:
+        """Adds what another message has: single fields are replaced, repeated ones grow."""
         self.MergeFromString(other.SerializeToString())
 
-    def SerializeToString(self, deterministic=False):
+    def SerializeToString(self, deterministic: bool = False) -> bytes:
+        """The bytes of the message."""
         if self._part is not None:
             return self._part.serialize()
         out = bytearray()
@@ -275,14 +296,16 @@ class Message:
                     _write_field(out, field.number, field.kind, item)
         return bytes(out) + self._unknown
 
-    def ByteSize(self):
+    def ByteSize(self) -> int:
+        """How many bytes it takes."""
         return len(self.SerializeToString())
 
-    def ParseFromString(self, data):
+    def ParseFromString(self, data: bytes) -> int:
+        """Becomes what the bytes hold; a DecodeError where they are not of its kind."""
         self.Clear()
         return self.MergeFromString(data)
 
-    def MergeFromString(self, data):
+    def MergeFromString(self, data: bytes) -> int:
         """Adds what the bytes hold; the message is as it was when they are not of its kind."""
         try:
             part = _core.parse_message(self._full_name, data)
@@ -316,12 +339,13 @@ class Message:
         object.__setattr__(self, "_unknown", self._unknown + other._unknown)
 
     @classmethod
-    def FromString(cls, data):
+    def FromString(cls, data: bytes) -> Self:
+        """A message of its bytes; a DecodeError where they are not of its kind."""
         made = cls()
         made.MergeFromString(data)
         return made
 
-    def __eq__(self, other):
+    def __eq__(self, other: Message) -> bool:
         return type(other) is type(self) and self.SerializeToString() == other.SerializeToString()
 
     __hash__ = None
@@ -437,26 +461,27 @@ def __getattr__(name):
 class Enum(dict):
     """The values of an enum by their names; each is an attribute too."""
 
-    def Name(self, number):  # noqa: N802
+    def Name(self, number: int) -> str:
         """The name of a value."""
         for name, value in self.items():
             if value == number:
                 return name
         raise ValueError(f"the enum has no name defined for value {number!r}")
 
-    def Value(self, name):  # noqa: N802
+    def Value(self, name: str) -> int:
         """The value of a name."""
         if name not in self:
             raise ValueError(f"the enum has no value defined for name {name!r}")
         return self[name]
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         if name not in self:
             raise AttributeError(name)
         return self[name]
 
 
-def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_broadcast=False):
+def make_tensor_proto(values: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike = None, verify_shape: bool = False,
+                      allow_broadcast: bool = False) -> TensorProto:
     """The TensorProto of an array, list or number; with `allow_broadcast`, one value may fill the shape."""
     import numpy as np
 
@@ -473,6 +498,6 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False, allow_
     return _class("tensorflow.TensorProto").FromString(_core.tensor_to_proto(values, number))
 
 
-def make_ndarray(tensor):
+def make_ndarray(tensor: TensorProto) -> Array:
     """The array of a TensorProto."""
     return _core.tensor_from_proto(tensor.SerializeToString())

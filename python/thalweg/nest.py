@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nested lists, tuples and dicts of things."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.base import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
 
 
 def _is_named_tuple(structure):
     return isinstance(structure, tuple) and hasattr(structure, "_fields")
 
 
-def flatten(structure, expand_composites=False):
+def flatten(structure: object, expand_composites: bool = False) -> list[Any]:
     """The leaves in order; of a dict, by sorted keys."""
     if isinstance(structure, (list, tuple)):
         return [leaf for part in structure for leaf in flatten(part)]
@@ -16,7 +24,7 @@ def flatten(structure, expand_composites=False):
     return [structure]
 
 
-def pack_sequence_as(structure, flat_sequence, expand_composites=False):
+def pack_sequence_as(structure: object, flat_sequence: Iterable[Any], expand_composites: bool = False) -> Any:
     """The structure with other leaves."""
     flat_sequence = list(flat_sequence)
     leaves = iter(flat_sequence)
@@ -37,7 +45,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     return pack(structure)
 
 
-def is_nested(seq):
+def is_nested(seq: object) -> bool:
     """Whether it is a list, tuple or dict."""
     return isinstance(seq, (list, tuple, dict))
 
@@ -45,7 +53,7 @@ def is_nested(seq):
 is_sequence = is_nested
 
 
-def map_structure(func, *structure, **kwargs):
+def map_structure(func: Callable[..., object], *structure: object, **kwargs: object) -> Any:
     """The structure with func of the leaves that stand at the same places."""
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -60,7 +68,7 @@ def map_structure(func, *structure, **kwargs):
     return pack_sequence_as(structure[0], [func(*leaves) for leaves in zip(*map(flatten, structure))])
 
 
-def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
+def assert_same_structure(nest1: object, nest2: object, check_types: bool = True, expand_composites: bool = False) -> None:
     """ValueError unless both are nested in the same way; TypeError, where types count, for a list that is a tuple there."""
     words = f"First structure: {nest1} Second structure: {nest2}"
     if is_nested(nest1) != is_nested(nest2) or len(flatten(nest1)) != len(flatten(nest2)):
@@ -97,7 +105,8 @@ def _same_sort(a, b):
         _is_named_tuple(a) and _is_named_tuple(b) and type(a).__name__ == type(b).__name__ and a._fields == b._fields)
 
 
-def assert_shallow_structure(shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True):
+def assert_shallow_structure(shallow_tree: object, input_tree: object, check_types: bool = True, expand_composites: bool = False,
+                             check_subtrees_length: bool = True) -> None:
     """ValueError or TypeError unless `input_tree` is nested as `shallow_tree` is, or deeper."""
     if not is_nested(shallow_tree):
         return
@@ -133,19 +142,22 @@ def _up_to(shallow_tree, input_tree, path=()):
             for found in _up_to(shallow, deep, (*path, key))]
 
 
-def flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True):
+def flatten_with_tuple_paths_up_to(shallow_tree: object, input_tree: object, check_types: bool = True,
+                                   expand_composites: bool = False,
+                                   check_subtrees_length: bool = True) -> list[tuple[tuple[Any, ...], Any]]:
     """As flatten_up_to, each part with its place as a tuple of keys."""
     assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
     return _up_to(shallow_tree, input_tree)
 
 
-def flatten_up_to(shallow_tree, input_tree, check_types=True, expand_composites=False, check_subtrees_length=True):
+def flatten_up_to(shallow_tree: object, input_tree: object, check_types: bool = True, expand_composites: bool = False,
+                  check_subtrees_length: bool = True) -> list[Any]:
     """The parts of `input_tree` at the leaves of `shallow_tree`."""
     return [part for _, part in flatten_with_tuple_paths_up_to(shallow_tree, input_tree, check_types, expand_composites,
                                                               check_subtrees_length)]
 
 
-def map_structure_with_tuple_paths_up_to(shallow_tree, func, *inputs, **kwargs):
+def map_structure_with_tuple_paths_up_to(shallow_tree: object, func: Callable[..., object], *inputs: Any, **kwargs: object) -> Any:
     """As map_structure_up_to; func gets the place, a tuple of keys, before the parts."""
     if not inputs:
         raise ValueError("Cannot map over no sequences")
@@ -158,12 +170,12 @@ def map_structure_with_tuple_paths_up_to(shallow_tree, func, *inputs, **kwargs):
     return pack_sequence_as(shallow_tree, results)
 
 
-def map_structure_up_to(shallow_tree, func, *inputs, **kwargs):
+def map_structure_up_to(shallow_tree: object, func: Callable[..., object], *inputs: Any, **kwargs: object) -> Any:
     """The structure of `shallow_tree` with func of the parts of the inputs that stand at its leaves."""
     return map_structure_with_tuple_paths_up_to(shallow_tree, lambda path, *parts: func(*parts), *inputs, **kwargs)
 
 
-def get_traverse_shallow_structure(traverse_fn, structure, expand_composites=False):
+def get_traverse_shallow_structure(traverse_fn: Callable[[Any], Any], structure: object, expand_composites: bool = False) -> Any:
     """A structure of booleans: False where `traverse_fn` of a part says not to go on, True for leaves. The function gives one
     boolean, or a structure of them for the part's own parts."""
     answer = traverse_fn(structure)
@@ -187,34 +199,35 @@ def get_traverse_shallow_structure(traverse_fn, structure, expand_composites=Fal
     return type(structure)(*found) if _is_named_tuple(structure) else type(structure)(found)
 
 
-def flatten_with_tuple_paths(structure, expand_composites=False):
+def flatten_with_tuple_paths(structure: object, expand_composites: bool = False) -> list[tuple[tuple[Any, ...], Any]]:
     """[(place as a tuple of keys, leaf)]."""
     return _up_to(structure, structure)
 
 
-def yield_flat_paths(nest, expand_composites=False):
+def yield_flat_paths(nest: object, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
     """The places of the leaves as tuples of keys."""
     return iter([path for path, _ in _up_to(nest, nest)])
 
 
-def flatten_with_joined_string_paths(structure, separator="/", expand_composites=False):
+def flatten_with_joined_string_paths(structure: object, separator: str = "/",
+                                     expand_composites: bool = False) -> list[tuple[str, Any]]:
     """[(place as keys joined by `separator`, leaf)]."""
     return [(separator.join(map(str, path)), leaf) for path, leaf in _up_to(structure, structure)]
 
 
-def map_structure_with_tuple_paths(func, *structure, **kwargs):
+def map_structure_with_tuple_paths(func: Callable[..., object], *structure: object, **kwargs: object) -> Any:
     """As map_structure; func gets the place, a tuple of keys, before the leaves."""
     if not structure:
         raise ValueError("Must provide at least one structure")
     return map_structure_with_tuple_paths_up_to(structure[0], func, *structure, **kwargs)
 
 
-def map_structure_with_paths(func, *structure, **kwargs):
+def map_structure_with_paths(func: Callable[..., object], *structure: object, **kwargs: object) -> Any:
     """As map_structure; func gets the place, keys joined by /, before the leaves."""
     return map_structure_with_tuple_paths(lambda path, *leaves: func("/".join(map(str, path)), *leaves), *structure, **kwargs)
 
 
-def flatten_dict_items(dictionary):
+def flatten_dict_items(dictionary: Mapping[Any, Any]) -> Any:
     """A dict whose keys and values may be nested alike, as one of leaves to leaves."""
     if not isinstance(dictionary, dict):
         raise TypeError("input must be a dictionary")

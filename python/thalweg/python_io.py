@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.python_io: files of records, written and read by a program itself rather than by a step."""
+from __future__ import annotations
+
 import zlib
+from typing import TYPE_CHECKING
 
 from thalweg import errors
 from thalweg.base import names
 from thalweg.files import records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import BinaryIO, Self
+
+    from thalweg.base.typing import PathLike
 
 _CHUNK = 1 << 18
 
@@ -20,8 +30,10 @@ class TFRecordOptions:
 
     compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB", TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}
 
-    def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None, output_buffer_size=None, window_bits=None,
-                 compression_level=None, compression_method=None, mem_level=None, compression_strategy=None):
+    def __init__(self, compression_type: int | str | None = None, flush_mode: int | None = None,
+                 input_buffer_size: int | None = None, output_buffer_size: int | None = None, window_bits: int | None = None,
+                 compression_level: int | None = None, compression_method: int | None = None, mem_level: int | None = None,
+                 compression_strategy: int | None = None) -> None:
         self.get_compression_type_string(compression_type)
         self.compression_type, self.flush_mode = compression_type, flush_mode
         self.input_buffer_size, self.output_buffer_size = input_buffer_size, output_buffer_size
@@ -29,7 +41,7 @@ class TFRecordOptions:
         self.mem_level, self.compression_strategy = mem_level, compression_strategy
 
     @classmethod
-    def get_compression_type_string(cls, options):
+    def get_compression_type_string(cls, options: TFRecordOptions | int | str | None) -> str:
         """"", "ZLIB" or "GZIP" of options, a name, one of TFRecordCompressionType, or None."""
         if not options:
             return ""
@@ -64,14 +76,15 @@ def _packer(options):
 class TFRecordWriter:
     """with TFRecordWriter("data") as writer: writer.write(example.SerializeToString())"""
 
-    def __init__(self, path, options=None):
+    def __init__(self, path: PathLike, options: TFRecordOptions | int | str | None = None) -> None:
         self._packer = _packer(options)
         self._file = _opened(path, "wb")
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, unused_type, unused_value, unused_traceback):
+    def __exit__(self, unused_type: type[BaseException] | None, unused_value: BaseException | None,
+                 unused_traceback: TracebackType | None) -> None:
         self.close()
 
     def _put(self, data):
@@ -79,19 +92,19 @@ class TFRecordWriter:
             raise errors.FailedPreconditionError(None, None, "Writer not initialized or previously closed")
         self._file.write(data)
 
-    def write(self, record):
+    def write(self, record: bytes) -> None:
         """Adds a record."""
         if not isinstance(record, bytes):
             raise TypeError(f"expected bytes, {type(record).__name__} found")
         data = records.frame(record)
         self._put(self._packer.compress(data) if self._packer and self._file else data)
 
-    def flush(self):
+    def flush(self) -> None:
         """Makes what was written so far readable."""
         self._put(self._packer.flush(zlib.Z_SYNC_FLUSH) if self._packer and self._file else b"")
         self._file.flush()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the file; a second time does nothing."""
         if self._file is not None:
             self._put(self._packer.flush() if self._packer else b"")
@@ -102,7 +115,7 @@ class TFRecordWriter:
 class _Unpacked:
     """The bytes of a file, unpacked as they are asked for."""
 
-    def __init__(self, file, path, unpacker):
+    def __init__(self, file: BinaryIO, path: PathLike, unpacker: object) -> None:
         self._file, self._path, self._unpacker, self._ready = file, path, unpacker, b""
 
     def _more(self):
@@ -119,7 +132,7 @@ class _Unpacked:
                 raise errors.DataLossError(None, None, f"{self._path} is not packed like this: {error}") from None
         return found
 
-    def read(self, size):
+    def read(self, size: int) -> bytes:
         """As many bytes; fewer at the end."""
         parts, count = [self._ready], len(self._ready)
         while count < size:
@@ -141,7 +154,7 @@ def _opened(path, mode):
         raise errors.PermissionDeniedError(None, None, f"{path}; Permission denied") from None
 
 
-def tf_record_iterator(path, options=None):
+def tf_record_iterator(path: PathLike, options: TFRecordOptions | int | str | None = None) -> Iterator[bytes]:
     """The records of a file, as bytes; DataLossError where it is damaged."""
     kind = TFRecordOptions.get_compression_type_string(options)
     with _opened(path, "rb") as file:

@@ -4,10 +4,17 @@
 Arguments are the operation's inputs, then its attributes without a default, then those with one. A function is made
 when it is first asked for.
 """
+from __future__ import annotations
+
 import keyword
 import math
+from typing import TYPE_CHECKING
 
 from thalweg.graph import ops
+from thalweg.graph.operation_docs import documentation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # The arguments that TensorFlow's functions call otherwise than the operation does (its API definitions).
 _AXIS = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
@@ -29,21 +36,7 @@ def _default(attr):
     return repr(attr.default) if attr.kind in "ifbs" else "None"
 
 
-def _doc(schema):
-    def spec(argument):
-        kind = argument.type_list_attr or argument.type_attr or argument.dtype.name
-        kind = f"list of {kind}" if argument.type_list_attr or argument.number_attr else kind
-        return f"  {argument.name}: {'reference to ' if argument.is_ref else ''}{kind}"
-    lines = [f"The operation {schema.op}.", "", "Inputs:", *map(spec, schema.inputs)] if schema.inputs \
-        else [f"The operation {schema.op}."]
-    attrs = schema.parameters()
-    if attrs:
-        lines += ["", "Attributes:", *(f"  {a.name}" + (f" (default {a.default!r})" if a.has_default else "") for a in attrs)]
-    lines += ["", "Gives:", *(map(spec, schema.outputs) if schema.outputs else ["  an operation"])]
-    return "\n".join(lines)
-
-
-def function(op, name=None, rename=None):
+def function(op: str, name: str | None = None, rename: Mapping[str, str] | None = None):
     """The function that makes nodes of `op`, under a public name of its own; `rename` maps its arguments' names."""
     schema = ops.schema_of(op)
     rename = rename or {}
@@ -58,9 +51,13 @@ def function(op, name=None, rename=None):
     scope = {"_apply": ops.apply, "_float": float}
     exec(compile(source, "<thalweg>", "exec"), scope)
     made = scope[name]
-    made.__doc__ = _doc(schema)
+    made.__doc__ = documentation(schema, rename)
     made.__module__ = __name__
     made.operation = op
+    types = schema.annotations()
+    made.__annotations__ = {**{n: types[i.name] for n, i in zip(inputs, schema.inputs)},
+                            **{n: types[a.name] + (" | None" if a.has_default and _default(a) == "None" else "")
+                               for n, a in zip(names, attrs)}, "name": "str | None", "return": types["return"]}
     return made
 
 

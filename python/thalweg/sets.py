@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.sets: rows of the last dimension as sets."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.base import names
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.sparse_tensor import SparseTensor
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import SparseLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 _TYPES = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.uint16, dtypes.string)
 
@@ -23,7 +31,7 @@ def _inputs(x, dtype=None):
     return parts
 
 
-def set_size(a, validate_indices=True):
+def set_size(a: SparseLike, validate_indices: bool = True) -> Tensor:
     """How many different elements each set has."""
     if not _is_sparse(a):
         raise TypeError("Expected `SparseTensor`, got %s." % a)
@@ -40,17 +48,18 @@ def _operation(a, b, operation, validate_indices):
     return SparseTensor(*made)
 
 
-def intersection(a, b, validate_indices=True):
+def intersection(a: TensorLike | SparseTensor, b: TensorLike | SparseTensor, validate_indices: bool = True) -> SparseTensor:
     """What is in both."""
     return _operation(a, b, "intersection", validate_indices)
 
 
-def difference(a, b, aminusb=True, validate_indices=True):
+def difference(a: TensorLike | SparseTensor, b: TensorLike | SparseTensor, aminusb: bool = True,
+               validate_indices: bool = True) -> SparseTensor:
     """What is in a and not in b, or the other way round."""
     return _operation(a, b, "a-b" if aminusb else "b-a", validate_indices)
 
 
-def set_union(a, b, validate_indices=True):
+def set_union(a: TensorLike | SparseTensor, b: TensorLike | SparseTensor, validate_indices: bool = True) -> SparseTensor:
     """What is in one or the other."""
     return _operation(a, b, "union", validate_indices)
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.signal: Fourier and cosine transforms, windows, frames."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +12,12 @@ from thalweg.base import names
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from thalweg.base.typing import Axis, DTypeLike, IntLike, IntsLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 _COMPLEX = {dtypes.float32: dtypes.complex64, dtypes.float64: dtypes.complex128}
 _REAL = {c: r for r, c in _COMPLEX.items()}
@@ -41,7 +50,7 @@ def _padded(x, lengths, rank, to_real):
 def _real(op, rank):
     to_real = op.startswith("I")
 
-    def transform(input_tensor, fft_length=None, name=None):
+    def transform(input_tensor: TensorLike, fft_length: IntsLike | None = None, name: str | None = None) -> Tensor:
         with name_scope(name or op.lower()):
             types = _REAL if to_real else _COMPLEX
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64 if to_real else dtypes.float32)
@@ -74,12 +83,12 @@ def _shifted(x, axes, inverse):
     return apply("Roll", [x, array_ops.stack(shifts), np.array(list(axes), np.int32)])
 
 
-def fftshift(x, axes=None, name=None):
+def fftshift(x: TensorLike, axes: Axis | None = None, name: str | None = None) -> Tensor:
     """Frequency zero in the middle."""
     return _shifted(x, axes, False)
 
 
-def ifftshift(x, axes=None, name=None):
+def ifftshift(x: TensorLike, axes: Axis | None = None, name: str | None = None) -> Tensor:
     """The inverse of fftshift."""
     return _shifted(x, axes, True)
 
@@ -97,17 +106,20 @@ def _window(name, default, length, periodic, dtype, a, b):
         return apply("SelectV2", [apply("Equal", [length, 1]), array_ops.ones_like(made), made])
 
 
-def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
+def hann_window(window_length: IntLike, periodic: bool = True, dtype: DTypeLike = dtypes.float32,
+                name: str | None = None) -> Tensor:
     """A raised cosine."""
     return _window(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
 
-def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
+def hamming_window(window_length: IntLike, periodic: bool = True, dtype: DTypeLike = dtypes.float32,
+                   name: str | None = None) -> Tensor:
     """A raised cosine that does not reach zero."""
     return _window(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
-def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
+def frame(signal: TensorLike, frame_length: IntLike, frame_step: IntLike, pad_end: bool = False, pad_value: TensorLike = 0,
+          axis: int = -1, name: str | None = None) -> Tensor:
     """Windows of a signal, each a row: [..., samples] to [..., frames, frame_length]."""
     with name_scope(name or "frame"):
         signal = convert_to_tensor(signal)
@@ -128,7 +140,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         return array_ops.gather(signal, places, axis=signal.shape.ndims - 1)
 
 
-def overlap_and_add(signal, frame_step, name=None):
+def overlap_and_add(signal: TensorLike, frame_step: IntLike, name: str | None = None) -> Tensor:
     """The signal whose frames, frame_step apart, these are, added up."""
     with name_scope(name or "overlap_and_add"):
         signal = convert_to_tensor(signal)
@@ -145,7 +157,8 @@ def overlap_and_add(signal, frame_step, name=None):
         return array_ops.transpose(total, [*range(1, rank - 1), 0])
 
 
-def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
+def stft(signals: TensorLike, frame_length: IntLike, frame_step: IntLike, fft_length: IntLike | None = None,
+         window_fn: Callable[..., Tensor] | None = hann_window, pad_end: bool = False, name: str | None = None) -> Tensor:
     """Fourier transforms of windows of real signals."""
     with name_scope(name or "stft"):
         signals = convert_to_tensor(signals)
@@ -157,7 +170,8 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
         return rfft(framed, [fft_length])
 
 
-def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None):
+def inverse_stft_window_fn(frame_step: IntLike, forward_window_fn: Callable[..., Tensor] = hann_window,
+                           name: str | None = None) -> Callable[..., Tensor]:
     """The window for inverse_stft that undoes forward_window_fn."""
     def window(frame_length, dtype):
         with name_scope(name or "inverse_stft_window_fn"):
@@ -170,7 +184,8 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
     return window
 
 
-def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
+def inverse_stft(stfts: TensorLike, frame_length: IntLike, frame_step: IntLike, fft_length: IntLike | None = None,
+                 window_fn: Callable[..., Tensor] | None = hann_window, name: str | None = None) -> Tensor:
     """The signals of which these are the transforms of windows."""
     with name_scope(name or "inverse_stft"):
         stfts = convert_to_tensor(stfts)
@@ -185,7 +200,8 @@ def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=han
         return overlap_and_add(frames, frame_step)
 
 
-def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
+def dct(input: TensorLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+        name: str | None = None) -> Tensor:
     """The cosine transform of the last dimension (types 1, 2 and 3)."""
     if axis != -1 or norm not in (None, "ortho") or type not in (1, 2, 3) or (type == 1 and norm):
         raise NotImplementedError("tw.signal.dct has types 1 (without norm), 2 and 3 of the last axis")
@@ -212,7 +228,8 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
         return array_ops.reshape(flat, array_ops.shape(x))
 
 
-def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
+def idct(input: TensorLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+         name: str | None = None) -> Tensor:
     """The inverse of dct, but for a factor of twice the size when it is not orthonormal."""
     return dct(input, {1: 1, 2: 3, 3: 2}[type], n, axis, norm, name)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.strings: operations on strings."""
 from thalweg.base import names
-from thalweg.operations.string_ops import split, string_format as format  # noqa: A004, F401 - TF1's name
+from thalweg.operations.string_ops import split, string_format as format  # noqa: F401  (as 1.15 calls it)
 
 names.complete(globals())

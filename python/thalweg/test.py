@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of programs: tw.test.TestCase and what it stands on."""
+from __future__ import annotations
+
 import contextlib
 import os
 import random
@@ -7,6 +9,7 @@ import re
 import tempfile
 import threading
 import unittest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +23,24 @@ from thalweg.graph.ops import constant, convert_to_tensor
 from thalweg.graph.session import Session
 from thalweg.operations.gradient_ops import gradients
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
 
-def main(argv=None):
+    from thalweg.base.typing import Array, ArrayLike, Device, DTypeLike, FeedDict, Fetches
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.messages import ConfigProto, GraphDef, Message
+
+
+def main(argv: Sequence[str] | None = None) -> None:
     """Runs the tests of the program."""
     flags.FLAGS.mark_as_parsed()
     unittest.main(argv=argv)
 
 
-def get_temp_dir():
+def get_temp_dir() -> str:
     """A directory for the tests of this process."""
     if not _temporary:
         _temporary.append(tempfile.TemporaryDirectory(prefix="thalweg_test_"))
@@ -37,29 +50,34 @@ def get_temp_dir():
 _temporary = []
 
 
-def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: object = None) -> bool:
+    """Whether there is a GPU: no."""
     return False
 
 
-def is_built_with_cuda():
+def is_built_with_cuda() -> bool:
+    """Whether this can use GPUs: no."""
     return False
 
 
 is_built_with_gpu_support = is_built_with_rocm = is_built_with_cuda
 
 
-def gpu_device_name():
+def gpu_device_name() -> str:
+    """The name of the GPU: "", for there is none."""
     return ""
 
 
-def test_src_dir_path(relative_path):
+def test_src_dir_path(relative_path: str) -> str:
+    """A path below the current folder."""
     return os.path.join(os.getcwd(), relative_path)
 
 
 test_src_dir_path.__test__ = False
 
 
-def assert_equal_graph_def(actual, expected, checkpoint_v2=False, hash_table_shared_name=False):
+def assert_equal_graph_def(actual: object, expected: GraphDef, checkpoint_v2: bool = False,
+                           hash_table_shared_name: bool = False) -> None:
     """The graphs have the same nodes, in whatever order."""
     def nodes(definition):
         return {n.name: str(n) for n in definition.node}
@@ -96,7 +114,8 @@ def _jacobians(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_
     return symbolic, numeric
 
 
-def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta=0.001, init_targets=None, extra_feed_dict=None):
+def compute_gradient(x: Any, x_shape: Any, y: Any, y_shape: Sequence[int], x_init_value: Any = None, delta: float = 0.001,
+                     init_targets: Sequence[Operation] | Operation | None = None, extra_feed_dict: FeedDict | None = None) -> Any:
     """(Jacobian by gradients, Jacobian by differences) of y by x; pairs of them for a list of x."""
     if isinstance(x, list):
         values = x_init_value or [None] * len(x)
@@ -104,7 +123,9 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta=0.001, ini
     return _jacobians(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
 
 
-def compute_gradient_error(x, x_shape, y, y_shape, x_init_value=None, delta=0.001, init_targets=None, extra_feed_dict=None):
+def compute_gradient_error(x: Any, x_shape: Any, y: Any, y_shape: Sequence[int], x_init_value: Any = None, delta: float = 0.001,
+                           init_targets: Sequence[Operation] | Operation | None = None,
+                           extra_feed_dict: FeedDict | None = None) -> float:
     """The largest difference between the two."""
     pairs = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = pairs if isinstance(pairs, list) else [pairs]
@@ -114,18 +135,19 @@ def compute_gradient_error(x, x_shape, y, y_shape, x_init_value=None, delta=0.00
 class _CheckedThread(threading.Thread):
     """A thread whose error its join() raises."""
 
-    def __init__(self, test, target, args, kwargs):
+    def __init__(self, test: TestCase, target: Callable[..., object], args: Sequence[object],
+                 kwargs: Mapping[str, object]) -> None:
         super().__init__()
         self._test, self._call, self._error = test, (target, args or (), kwargs or {}), None
 
-    def run(self):
+    def run(self) -> None:
         target, args, kwargs = self._call
         try:
             target(*args, **kwargs)
         except Exception as error:  # shown by join()
             self._error = error
 
-    def join(self, timeout=None):
+    def join(self, timeout: float | None = None) -> None:
         super().join(timeout)
         if self._error is not None:
             self._test.fail(f"Error in checkedThread: {self._error}")
@@ -136,7 +158,7 @@ class TestCase(unittest.TestCase):
 
     maxDiff = 1600
 
-    def setUp(self):
+    def setUp(self) -> None:
         random.seed(graph._DEFAULT_SEED)
         np.random.seed(graph._DEFAULT_SEED)
         self._cached_session = None
@@ -144,23 +166,26 @@ class TestCase(unittest.TestCase):
         graph.reset_default_graph()
         graph.set_random_seed(graph._DEFAULT_SEED)
 
-    def tearDown(self):
+    def tearDown(self) -> None:
         if getattr(self, "_cached_session", None) is not None:
             self._cached_session.close()
             self._cached_session = None
 
-    def get_temp_dir(self):
+    def get_temp_dir(self) -> str:
+        """A folder of this test's own."""
         return tempfile.mkdtemp(dir=get_temp_dir())
 
     # ---- sessions ----
     @contextlib.contextmanager
-    def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):  # noqa: A002
+    def session(self, graph: Graph | None = None, config: ConfigProto | None = None, use_gpu: bool = False,
+                force_gpu: bool = False) -> Iterator[Session]:
         """A new session, which is the default one."""
         with Session(graph=graph, config=config) as made:
             yield made
 
     @contextlib.contextmanager
-    def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+    def cached_session(self, graph: Graph | None = None, config: ConfigProto | None = None, use_gpu: bool = False,
+                       force_gpu: bool = False) -> Iterator[Session]:
         """The session that all of a test share."""
         if self._cached_session is None:
             self._cached_session = Session(graph=graph, config=config)
@@ -171,14 +196,15 @@ class TestCase(unittest.TestCase):
             yield self._cached_session
 
     @contextlib.contextmanager
-    def test_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
+    def test_session(self, graph: Graph | None = None, config: ConfigProto | None = None, use_gpu: bool = False,
+                     force_gpu: bool = False) -> Iterator[Session]:
         """cached_session; a graph makes it a new one."""
         with (self.cached_session(None, config) if graph is None else self.session(graph, config)) as made:
             yield made
 
     test_session.__test__ = False
 
-    def evaluate(self, tensors):
+    def evaluate(self, tensors: Fetches) -> Any:
         """Values of tensors in the default session."""
         session = get_default_session()
         if session is not None:
@@ -186,7 +212,9 @@ class TestCase(unittest.TestCase):
         with self.cached_session() as made:
             return made.run(tensors)
 
-    def checkedThread(self, target, args=None, kwargs=None):  # noqa: N802
+    def checkedThread(self, target: Callable[..., object], args: Sequence[object] | None = None,
+                      kwargs: Mapping[str, object] | None = None) -> _CheckedThread:
+        """A thread whose join() raises what `target` has raised."""
         return _CheckedThread(self, target, args, kwargs)
 
     # ---- comparisons ----
@@ -215,12 +243,15 @@ class TestCase(unittest.TestCase):
         self.assertEqual(a.shape, b.shape, f"Shape mismatch{path}: expected {a.shape}, got {b.shape}. {msg or ''}")
         np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=f"{path} {msg or ''}", equal_nan=True)
 
-    def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):  # noqa: N802
+    def assertAllClose(self, a: object, b: object, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
         """Arrays, or lists and dicts of them, are equal within atol + rtol * |b|."""
         self._close(a, b, rtol, atol, msg)
 
-    def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6,  # noqa: N802
-                                      half_rtol=1e-3, half_atol=1e-3, bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None):
+    def assertAllCloseAccordingToType(self, a: object, b: object, rtol: float = 1e-6, atol: float = 1e-6,
+                                      float_rtol: float = 1e-6, float_atol: float = 1e-6, half_rtol: float = 1e-3,
+                                      half_atol: float = 1e-3, bfloat16_rtol: float = 1e-2, bfloat16_atol: float = 1e-2,
+                                      msg: str | None = None) -> None:
+        """As assertAllClose, with tolerances by the type of the elements."""
         kinds = {self._array(a).dtype.name, self._array(b).dtype.name}
         if kinds & {"float32", "complex64"}:
             rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
@@ -230,21 +261,24 @@ class TestCase(unittest.TestCase):
             rtol, atol = max(rtol, bfloat16_rtol), max(atol, bfloat16_atol)
         self.assertAllClose(a, b, rtol, atol, msg)
 
-    def assertNotAllClose(self, a, b, **kwargs):  # noqa: N802
+    def assertNotAllClose(self, a: object, b: object, **kwargs: object) -> None:
+        """The values are not all close."""
         try:
             self.assertAllClose(a, b, **kwargs)
         except AssertionError:
             return
         raise AssertionError("The two values are close at all elements")
 
-    def assertAllEqual(self, a, b, msg=None):  # noqa: N802
+    def assertAllEqual(self, a: object, b: object, msg: str | None = None) -> None:
+        """The values are of one shape and equal."""
         a, b = self._array(a), self._array(b)
         self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}. {msg or ''}")
         if a.dtype.kind in "OSU" or b.dtype.kind in "OSU":
             a, b = (np.asarray([v.encode() if isinstance(v, str) else v for v in x.ravel()], object) for x in (a, b))
         np.testing.assert_array_equal(a, b, err_msg=msg or "")
 
-    def assertNotAllEqual(self, a, b, msg=None):  # noqa: N802
+    def assertNotAllEqual(self, a: object, b: object, msg: str | None = None) -> None:
+        """The values are not all equal."""
         try:
             self.assertAllEqual(a, b)
         except AssertionError:
@@ -256,48 +290,60 @@ class TestCase(unittest.TestCase):
         if not np.all(holds(a)):
             raise AssertionError(f"not all elements are {what}: {a}")
 
-    def assertAllGreater(self, a, comparison_target):  # noqa: N802
+    def assertAllGreater(self, a: object, comparison_target: object) -> None:
+        """All elements are greater than `comparison_target`."""
         self._all(lambda x: x > comparison_target, a, f"greater than {comparison_target}")
 
-    def assertAllLess(self, a, comparison_target):  # noqa: N802
+    def assertAllLess(self, a: object, comparison_target: object) -> None:
+        """All elements are less than `comparison_target`."""
         self._all(lambda x: x < comparison_target, a, f"less than {comparison_target}")
 
-    def assertAllGreaterEqual(self, a, comparison_target):  # noqa: N802
+    def assertAllGreaterEqual(self, a: object, comparison_target: object) -> None:
+        """No element is less than `comparison_target`."""
         self._all(lambda x: x >= comparison_target, a, f"at least {comparison_target}")
 
-    def assertAllLessEqual(self, a, comparison_target):  # noqa: N802
+    def assertAllLessEqual(self, a: object, comparison_target: object) -> None:
+        """No element is greater than `comparison_target`."""
         self._all(lambda x: x <= comparison_target, a, f"at most {comparison_target}")
 
-    def assertAllInRange(self, target, lower_bound, upper_bound, open_lower_bound=False,  # noqa: N802
-                         open_upper_bound=False):
+    def assertAllInRange(self, target: object, lower_bound: object, upper_bound: object, open_lower_bound: bool = False,
+                         open_upper_bound: bool = False) -> None:
+        """All elements lie between the bounds."""
         self._all(lambda x: ((x > lower_bound) if open_lower_bound else (x >= lower_bound)) &
                   ((x < upper_bound) if open_upper_bound else (x <= upper_bound)), target,
                   f"between {lower_bound} and {upper_bound}")
 
-    def assertAllInSet(self, target, expected_set):  # noqa: N802
+    def assertAllInSet(self, target: object, expected_set: Iterable[object]) -> None:
+        """All elements are in the set."""
         self._all(lambda x: np.isin(x, list(expected_set)), target, f"in {expected_set}")
 
-    def assertNear(self, f1, f2, err, msg=None):  # noqa: N802
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """The numbers differ by at most `err`."""
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1} != {f2} +/- {err} {msg or ''}")
 
-    def assertArrayNear(self, farray1, farray2, err, msg=None):  # noqa: N802
+    def assertArrayNear(self, farray1: Iterable[float], farray2: Iterable[float], err: float, msg: str | None = None) -> None:
+        """The numbers of two lists differ by at most `err`."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for one, other in zip(farray1, farray2):
             self.assertNear(float(one), float(other), err, msg)
 
-    def assertNDArrayNear(self, ndarray1, ndarray2, err, msg=None):  # noqa: N802
+    def assertNDArrayNear(self, ndarray1: ArrayLike, ndarray2: ArrayLike, err: float, msg: str | None = None) -> None:
+        """The arrays differ by less than `err`, as vectors."""
         self.assertTrue(np.linalg.norm(np.ravel(ndarray1) - np.ravel(ndarray2)) < err, msg)
 
-    def assertShapeEqual(self, np_array, tf_tensor, msg=None):  # noqa: N802
+    def assertShapeEqual(self, np_array: Array, tf_tensor: Tensor, msg: str | None = None) -> None:
+        """The array has the static shape of the tensor."""
         self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list(), msg)
 
-    def assertDTypeEqual(self, target, expected_dtype):  # noqa: N802
+    def assertDTypeEqual(self, target: object, expected_dtype: DTypeLike) -> None:
+        """The elements are of the type."""
         self.assertEqual(self._array(target).dtype, np.dtype(expected_dtype))
 
-    def assertDeviceEqual(self, device1, device2, msg=None):  # noqa: N802
+    def assertDeviceEqual(self, device1: Device, device2: Device, msg: str | None = None) -> None:
+        """The names, or specs, are those of one device."""
         self.assertEqual(merge_devices(device1, ""), merge_devices(device2, ""), msg)
 
-    def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):  # noqa: N802
+    def assertProtoEquals(self, expected_message_maybe_ascii: Message | str, message: Message, msg: str | None = None) -> None:
         """Equal messages, or the text of one."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, (str, bytes)):
@@ -306,7 +352,8 @@ class TestCase(unittest.TestCase):
 
     # ---- errors ----
     @contextlib.contextmanager
-    def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):  # noqa: N802
+    def assertRaisesWithPredicateMatch(self, exception_type: type[BaseException],
+                                       expected_err_re_or_predicate: str | Callable[[BaseException], bool]) -> Iterator[None]:
         """An exception whose text matches, or of which a function holds."""
         matches = expected_err_re_or_predicate
         if not callable(matches):
@@ -320,7 +367,9 @@ class TestCase(unittest.TestCase):
             return
         self.fail(f"{exception_type.__name__} not raised")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate):  # noqa: N802
+    def assertRaisesOpError(self,
+                            expected_err_re_or_predicate: str | Callable[[BaseException], bool]) -> AbstractContextManager[None]:
+        """An errors.OpError whose text matches, or of which a function holds."""
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
 
 

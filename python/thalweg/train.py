@@ -2,7 +2,7 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "LBFGSOptimizer"]  # beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "LBFGSOptimizer"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",

@@ -94,7 +94,7 @@ def spoilt(chosen=None):
             continue
         types = type_choices(made)[0]
         plain = Built(made, types, made.op, fed=True)
-        for i, (kind, value) in enumerate(plain.values):
+        for i, (_, value) in enumerate(plain.values):
             for name, change in CHANGES.items():
                 if change(value) is None:
                     continue

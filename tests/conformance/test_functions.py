@@ -165,8 +165,8 @@ def raw_forms():
     @function.Defun(F32)
     def less(a):
         return -a
-    start, limit, delta, a = (x_of(name=n, dtype=tf.int32) for n in ("s", "l", "d")), None, None, x_of(2)
-    s, l, d = start
+    s, l, d = (x_of(name=n, dtype=tf.int32) for n in ("s", "l", "d"))
+    a = x_of(2)
     fetches = [functional_ops.For(s, l, d, [a], body)[0], functional_ops.If(a[0], [a], more, less)[0],
                functional_ops.If(tf.reshape(a, [1, 2]), [a], more, less)[0], functional_ops.If("", [a], more, less)[0]]
     return fetches, [{"s:0": np.int32(s), "l:0": np.int32(l), "d:0": np.int32(d), "x:0": numbers(2)}

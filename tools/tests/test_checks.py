@@ -136,6 +136,8 @@ def test_imports_of_python_are_read():
     package = python_imports.Package(["thalweg/__init__.py", "thalweg/nest.py", "thalweg/nn/__init__.py", "thalweg/nn/rnn.py"])
     text = "import os, thalweg.nest as n\nfrom thalweg.nn import relu, rnn\nfrom thalweg.nn.rnn import _cell\nfrom thalweg import _core, add\n"
     assert package.imports(text) == [(1, "thalweg.nest"), (2, "thalweg.nn"), (2, "thalweg.nn.rnn"), (3, "thalweg.nn.rnn"), (4, "thalweg")]
+    checked = "if TYPE_CHECKING:\n    from thalweg.nn import rnn\nelse:\n    import thalweg.nest\n"
+    assert package.imports(checked) == [(4, "thalweg.nest")]
 
 
 CODE = '''
@@ -160,6 +162,13 @@ Result<T> Long(std::vector<int> v) {
 def test_functions_are_measured():
     found = check_sizes.cpp_functions(CODE % "\n".join(["  x();"] * 100))
     assert [(name, lines) for name, _, lines in found] == [("Short", 1), ("Long", 105)]
+
+
+def test_documentation_does_not_count():
+    doc = '    """One.\n' + "    more\n" * 200 + '    """\n'
+    text = f"def f(x):\n{doc}    y = x\n    return y\n"
+    assert check_sizes.python_functions(text) == [("f", 1, 3)]
+    assert check_sizes.measure("a.py", text)[0][1] == 3
 
 
 def test_sizes_fail_and_allow():

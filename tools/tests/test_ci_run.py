@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -125,7 +124,8 @@ def test_the_order_of_a_clean_clone_goes_round_with_the_commit():
 
 
 def test_what_fits_into_the_time_comes_before_what_does_not():
-    tsan, machine, parsers = steps.Step(12, 40, "rooms", "tsan"), steps.Step(15, 40, "whole", "fuzz 60 kernels"), steps.Step(4, 20, "whole", "fuzz 60")
+    tsan, machine = steps.Step(12, 40, "rooms", "tsan"), steps.Step(15, 40, "whole", "fuzz 60 kernels")
+    parsers = steps.Step(4, 20, "whole", "fuzz 60")
     todo = [machine, tsan, parsers]
     assert [ci_run.choose(todo, left) for left in (20, 14, 5, 2, -1)] == [machine, tsan, parsers, tsan, tsan]
     assert ci_run.choose([machine, parsers], -1) == machine  # which is told that there is no time

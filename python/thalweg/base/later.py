@@ -11,8 +11,16 @@ Modules are another matter. Programs ask whether TensorFlow has one (`hasattr(tf
 try), and do without when it has not. Those in names.ABSENT, and modules of contrib of which nothing works, are therefore not
 there for whoever asks; but the text `tf.data.Dataset` in a program, which asks nothing, takes the class: see `asked_in_text`.
 """
+from __future__ import annotations
+
 import sys
 import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
 
 
 class NotYetImplementedError(AttributeError):
@@ -32,7 +40,7 @@ def _refuses(path):
     return refuse
 
 
-def stand_in(path, kind, static=()):
+def stand_in(path: str, kind: str, static: Sequence[str] = ()) -> Any:
     """What is taken for the missing class, exception or function `path`. `static`: methods of the class that need no object."""
     name = path.rpartition(".")[2]
     refuse = _refuses(path)
@@ -46,18 +54,18 @@ def stand_in(path, kind, static=()):
     return type(name, (Exception,) if kind == "exception" else (), members)
 
 
-def is_stand_in(value):
+def is_stand_in(value: object) -> bool:
     """Whether a value is what programs take for a missing name."""
     return "_is_missing" in getattr(value, "__dict__", ())
 
 
-def kind(path):
+def kind(path: str) -> str | None:
     """class, function, module ... of a public name of 1.15; None when it has none of that name."""
     from thalweg import _api_v1
     return _api_v1.KINDS.get(path) or _api_v1.CONTRIB.get(path)
 
 
-def public(path):
+def public(path: str) -> Any:
     """The stand-in of a public name of 1.15, one object each; None when 1.15 has no class or function of that name."""
     if path not in _made:
         from thalweg import _api_v1
@@ -71,7 +79,7 @@ def public(path):
 _made = {}
 
 
-def private(module_name, name):
+def private(module_name: str, name: str) -> Any:
     """The stand-in of a class or function that TensorFlow defines in a module that is not public, or below it where it is a
     package; None when it does not."""
     from thalweg import _modules_v1
@@ -91,7 +99,7 @@ def private(module_name, name):
 class _Absent(types.ModuleType):
     """What the text `tf.data` gives while tf.data is absent."""
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         path = f"{self.__name__}.{name}"
         found = absent(path) if kind(path) == "module" else public(path)
         if found is None:
@@ -100,7 +108,7 @@ class _Absent(types.ModuleType):
         return found
 
 
-def absent(path):
+def absent(path: str) -> Any:
     """The module of an absent path, for a program whose text takes names of it."""
     if path not in _modules:
         _modules[path] = _Absent(path, _says(path) + ".")
@@ -110,7 +118,7 @@ def absent(path):
 _modules = {}
 
 
-def asked_in_text(more=()):
+def asked_in_text(more: Iterable[str] = ()) -> bool:
     """Whether the program stands at an attribute in its text, `tf.data`, or at an instruction of `more`; not in hasattr, getattr
     or an import."""
     import dis  # only few programs come here

@@ -5,12 +5,20 @@ A module that is a public namespace ends with names.complete(globals()): what it
 shows and exports the names of 1.15 that it can give, and those of its own that its `__all__` names. The tables of names,
 `_api_v1.py`, are made at build time from tools/tf_facts/*_api_v1.json and loaded when first needed.
 """
+from __future__ import annotations
+
 import importlib
 import sys
 import types
+from typing import TYPE_CHECKING
 
 from thalweg.base import later
 from thalweg.base.later import NotYetImplementedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import ModuleType
+    from typing import Any
 
 _own = {}  # module name -> its own __getattr__, or None
 
@@ -19,7 +27,7 @@ _own = {}  # module name -> its own __getattr__, or None
 ABSENT = frozenset("autograph contrib.autograph contrib.data contrib.distribute data lite contrib.lite ragged".split())
 
 
-def is_absent(path):
+def is_absent(path: str) -> bool:
     """Whether "data" or "data.experimental" lies in a namespace that is absent."""
     parts = path.split(".")
     return any(".".join(parts[:count]) in ABSENT for count in range(1, len(parts) + 1))
@@ -47,7 +55,7 @@ def _in_places(scope, places):
     return find
 
 
-def complete(scope, places=None):
+def complete(scope: dict[str, Any], places: Mapping[str, str] | None = None) -> None:
     """Gives a module the names that 1.15 has under its name, after its own ones. `places`: {module below thalweg: names of the
     namespace that live there}, which is imported when one of them is asked for; "name=other" is `other` there."""
     if places:
@@ -79,7 +87,7 @@ def complete(scope, places=None):
     scope["__getattr__"], scope["__dir__"] = find, lambda: shown(module_name, more)
 
 
-def public(module_name):
+def public(module_name: str) -> list[str]:
     """The names that 1.15 has in a namespace; of one that the tables do not know, what is defined there."""
     from thalweg import _api_v1
     prefix = _path(module_name) + "."
@@ -89,13 +97,13 @@ def public(module_name):
                      if not n.startswith("_") and getattr(v, "__module__", None) == module_name]
 
 
-def exported(module_name, more=()):
+def exported(module_name: str, more: Iterable[str] = ()) -> list[str]:
     """What `from module import *` brings: the names that the module can give."""
     module = sys.modules[module_name]
     return sorted(n for n in {*public(module_name), *more} if hasattr(module, n))
 
 
-def shown(module_name, more=(), known=frozenset()):
+def shown(module_name: str, more: Iterable[str] = (), known: Iterable[str] = frozenset()) -> list[str]:
     """What dir() of a namespace lists: the names that work; of those in `known` that is so."""
     module = sys.modules[module_name]
     if "thalweg.as_tensorflow" in sys.modules and module_name in ("thalweg", "thalweg.train"):
@@ -112,14 +120,14 @@ def shown(module_name, more=(), known=frozenset()):
     return sorted(n for n in {*public(module_name), *more, *known} if n in known or works(n))
 
 
-def single(module_name):
+def single(module_name: str) -> set[str]:
     """The names of a namespace that are single operations."""
     from thalweg.base import operation_paths
     prefix = _path(module_name) + "."
     return {p[len(prefix):] for p in operation_paths.table() if p.startswith(prefix) and "." not in p[len(prefix):]}
 
 
-def namespace(name):
+def namespace(name: str) -> ModuleType:
     """The module of a namespace, made when it has no file."""
     full = "thalweg." + name
     if full not in sys.modules:
@@ -165,7 +173,7 @@ _FILES = {"io.gfile": "files.file_names", "saved_model.constants": "saved_model.
           "saved_model.signature_constants": "saved_model.constants", "saved_model.tag_constants": "saved_model.constants"}
 
 
-def lookup(module_name, name, missing=None):
+def lookup(module_name: str, name: str, missing: AttributeError | None = None) -> Any:
     """What 1.15 has as `name` in the namespace, by another of its names or as one operation."""
     from thalweg import _api_v1
     from thalweg.base import operation_paths
@@ -196,7 +204,7 @@ def lookup(module_name, name, missing=None):
     raise NotYetImplementedError(f"{path} of TensorFlow 1.15 is not implemented in Thalweg")
 
 
-def direct(path):
+def direct(path: str) -> Any:
     """The symbol where it is defined under this very name; AttributeError when it is not."""
     module_name, _, name = ("thalweg" + path.removeprefix("tf")).rpartition(".")
     module = sys.modules.get(module_name)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of TensorFlow 1.15 that are one operation: path, operation, and arguments that have other names there
 (operation's=function's)."""
+from __future__ import annotations
+
 import functools
 
 _TABLE = """
@@ -128,7 +130,7 @@ zeta Zeta
 
 
 @functools.cache
-def table():
+def table() -> dict[str, tuple[str, dict[str, str]]]:
     """{path: (operation, {the operation's argument: the function's})}"""
     rows = (row.split() for row in _TABLE.strip().splitlines())
     return {"tf." + path: (op, dict(r.split("=") for r in renames)) for path, op, *renames in rows}

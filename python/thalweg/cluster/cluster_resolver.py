@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.distribute.cluster_resolver: clusters that somebody else has started, and which of their tasks this process is."""
+from __future__ import annotations
+
 import collections
 import json
 import os
 import re
+from typing import TYPE_CHECKING
 
 from thalweg.cluster.server import ClusterSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.messages import ConfigProto
 
 
 def _with_layer(layer, address):
@@ -17,13 +25,14 @@ class ClusterResolver:
 
     environment = ""
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> ClusterSpec:
         raise NotImplementedError("cluster_spec is not implemented for this ClusterResolver.")
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         raise NotImplementedError("master is not implemented for this ClusterResolver.")
 
-    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+    def num_accelerators(self, task_type: str | None = None, task_id: int | None = None,
+                         config_proto: ConfigProto | None = None) -> dict[str, int]:
         """By kind: none here, kernels run on CPUs."""
         del task_type, task_id, config_proto
         return {}
@@ -32,32 +41,34 @@ class ClusterResolver:
 class SimpleClusterResolver(ClusterResolver):
     """A cluster that the program knows."""
 
-    def __init__(self, cluster_spec, master="", task_type=None, task_id=None, environment="", num_accelerators=None,
-                 rpc_layer=None):
+    def __init__(self, cluster_spec: ClusterSpec, master: str = "", task_type: str | None = None, task_id: int | None = None,
+                 environment: str = "", num_accelerators: Mapping[str, int] | None = None, rpc_layer: str | None = None) -> None:
         if not isinstance(cluster_spec, ClusterSpec):
             raise TypeError("cluster_spec must be a ClusterSpec.")
         self._cluster_spec, self._master, self.rpc_layer = cluster_spec, master, rpc_layer
         self.task_type, self.task_id, self.environment = task_type, task_id, environment
         self._num_accelerators = num_accelerators
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> ClusterSpec:
         return self._cluster_spec
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         if task_type is not None and task_id is not None:
             address = self._cluster_spec.task_address(task_type, task_id)
         else:
             address = self._master
         return _with_layer(rpc_layer or self.rpc_layer, address)
 
-    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+    def num_accelerators(self, task_type: str | None = None, task_id: int | None = None,
+                         config_proto: ConfigProto | None = None) -> dict[str, int]:
         return dict(self._num_accelerators or {})
 
 
 class TFConfigClusterResolver(ClusterResolver):
     """The cluster of the environment's TF_CONFIG: {"cluster": {...}, "task": {"type": ..., "index": ...}}."""
 
-    def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
+    def __init__(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None,
+                 environment: str | None = None) -> None:
         self._task_type, self._task_id, self._rpc_layer, self._environment = task_type, task_id, rpc_layer, environment
 
     @staticmethod
@@ -68,27 +79,27 @@ class TFConfigClusterResolver(ClusterResolver):
         return self._config().get("task", {}).get(field)
 
     @property
-    def task_type(self):
+    def task_type(self) -> str | None:
         value = self._task("type") if self._task_type is None else self._task_type
         return None if value is None else str(value)
 
     @property
-    def task_id(self):
+    def task_id(self) -> int | None:
         value = self._task("index") if self._task_id is None else self._task_id
         return None if value is None else int(value)
 
     @property
-    def rpc_layer(self):
+    def rpc_layer(self) -> str | None:
         return self._config().get("rpc_layer") if self._rpc_layer is None else self._rpc_layer
 
     @property
-    def environment(self):
+    def environment(self) -> str | None:
         return self._environment
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> ClusterSpec:
         return ClusterSpec(self._config().get("cluster", {}))
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Empty, which is this process, where the cluster has one task or none."""
         spec = self.cluster_spec()
         if sum(spec.num_tasks(job) for job in spec.jobs) <= 1:
@@ -104,7 +115,7 @@ class UnionResolver(ClusterResolver):
     """Several clusters as one. Jobs of one name are joined; where both are lists, the second continues the first. The task is the
     first one's unless it is given."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: ClusterResolver, **kwargs: object) -> None:
         if not args:
             raise ValueError("At least one ClusterResolver is required.")
         for resolver in args:
@@ -119,10 +130,10 @@ class UnionResolver(ClusterResolver):
             getattr(first, name, None) if value is None else value for name, value in given.items())
 
     @property
-    def environment(self):
+    def environment(self) -> str:
         return self._resolvers[0].environment
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> ClusterSpec:
         jobs = {}
         for resolver in self._resolvers:
             for job, tasks in resolver.cluster_spec().as_dict().items():
@@ -140,14 +151,15 @@ class UnionResolver(ClusterResolver):
                 merged[job].update(part)
         return ClusterSpec(merged)
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Of the given task; without one, what the first cluster says."""
         layer = rpc_layer or self.rpc_layer or ""
         if task_type is not None and task_id is not None:
             return _with_layer(layer, self.cluster_spec().task_address(task_type, task_id))
         return self._resolvers[0].master()
 
-    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+    def num_accelerators(self, task_type: str | None = None, task_id: int | None = None,
+                         config_proto: ConfigProto | None = None) -> dict[str, int]:
         return self._resolvers[0].num_accelerators(task_type, task_id, config_proto)
 
 
@@ -185,8 +197,8 @@ class SlurmClusterResolver(ClusterResolver):
     """The tasks that srun started: `jobs` says how many of them have which name, in order. Tasks of one host get the ports
     `port_base`, `port_base` + 1 ... Hosts and numbers come from the step's environment; `tasks_per_node` overrides one of them."""
 
-    def __init__(self, jobs, port_base=8888, gpus_per_node=1, gpus_per_task=1, tasks_per_node=None, auto_set_gpu=True,
-                 rpc_layer="grpc"):
+    def __init__(self, jobs: Mapping[str, int], port_base: int = 8888, gpus_per_node: int = 1, gpus_per_task: int = 1,
+                 tasks_per_node: int | None = None, auto_set_gpu: bool = True, rpc_layer: str = "grpc") -> None:
         del gpus_per_node, gpus_per_task, auto_set_gpu  # kernels run on CPUs
         self._jobs = collections.OrderedDict(jobs)
         self._port_base, self._tasks_per_node, self.rpc_layer = port_base, tasks_per_node, rpc_layer
@@ -224,14 +236,14 @@ class SlurmClusterResolver(ClusterResolver):
                 rank += 1
         return ClusterSpec(spec)
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> ClusterSpec:
         return self._spec
 
-    def get_task_info(self):
+    def get_task_info(self) -> tuple[str, int]:
         """(job, number) of this process; (None, None) where it is none of the named tasks."""
         return self.task_type, self.task_id
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         task_type = self.task_type if task_type is None else task_type
         task_id = self.task_id if task_id is None else task_id
         if task_type is None or task_id is None:
@@ -243,7 +255,8 @@ class KubernetesClusterResolver(ClusterResolver):
     """Pods that carry labels: {"worker": ["job-name=worker"], "ps": [...]}. `override_client` answers
     list_pod_for_all_namespaces(label_selector=...), as CoreV1Api of the package `kubernetes`, which is used without it."""
 
-    def __init__(self, job_to_label_mapping=None, tf_server_port=8470, rpc_layer="grpc", override_client=None):
+    def __init__(self, job_to_label_mapping: Mapping[str, Sequence[str]] | None = None, tf_server_port: int = 8470,
+                 rpc_layer: str = "grpc", override_client: object = None) -> None:
         self._labels = job_to_label_mapping or {"worker": ["job-name=tensorflow"]}
         self._port, self.rpc_layer = tf_server_port, rpc_layer
         self._client = self._make_client() if override_client is None else override_client
@@ -257,7 +270,7 @@ class KubernetesClusterResolver(ClusterResolver):
         config.load_kube_config()
         return client.CoreV1Api()
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> ClusterSpec:
         spec = {}
         for job, selectors in self._labels.items():
             pods = [pod for selector in selectors
@@ -268,7 +281,7 @@ class KubernetesClusterResolver(ClusterResolver):
             spec[job] = [f"{pod.status.host_ip}:{self._port}" for pod in pods]
         return ClusterSpec(spec)
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         if task_type is None or task_id is None:
             return ""
         return _with_layer(rpc_layer or self.rpc_layer, self.cluster_spec().task_address(task_type, task_id))
@@ -277,8 +290,9 @@ class KubernetesClusterResolver(ClusterResolver):
 class TPUClusterResolver(ClusterResolver):
     """Not there: programs make one where their flags ask for a TPU."""
 
-    def __init__(self, tpu=None, zone=None, project=None, job_name="worker", coordinator_name=None, coordinator_address=None,
-                 credentials="default", service=None, discovery_url=None):
+    def __init__(self, tpu: str | None = None, zone: str | None = None, project: str | None = None, job_name: str = "worker",
+                 coordinator_name: str | None = None, coordinator_address: str | None = None, credentials: object = "default",
+                 service: object = None, discovery_url: str | None = None) -> None:
         raise NotImplementedError(f"TPUClusterResolver({tpu!r}): there is no TPU here; without one the same program runs on the CPU "
                                   "(use_tpu=False)")
 
@@ -286,6 +300,6 @@ class TPUClusterResolver(ClusterResolver):
 class GCEClusterResolver(ClusterResolver):
     """Not there: it asks a cloud's own interface."""
 
-    def __init__(self, project, zone, instance_group, port, task_type="worker", task_id=0, rpc_layer="grpc",
-                 credentials="default", service=None):
+    def __init__(self, project: str, zone: str, instance_group: str, port: int, task_type: str = "worker", task_id: int = 0,
+                 rpc_layer: str = "grpc", credentials: object = "default", service: object = None) -> None:
         raise NotImplementedError(f"GCEClusterResolver({instance_group!r}): not implemented; SimpleClusterResolver takes the addresses")

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters of servers within this process, on loopback: for tests and for a first try."""
+from __future__ import annotations
+
 import random
 import socket
+from typing import TYPE_CHECKING
 
 from thalweg.cluster.server import ClusterSpec, Server
+
+if TYPE_CHECKING:
+    from thalweg.messages import ConfigProto
 
 _OURS = range(10000, 32000)  # outgoing connections of Linux take theirs from 32768 on
 
 
-def free_ports(count):
+def free_ports(count: int) -> list[int]:
     """Loopback ports that nobody has now, and that no outgoing connection of this host takes before they are listened at."""
     held = {}
     try:
@@ -27,7 +33,8 @@ def free_ports(count):
             s.close()
 
 
-def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=None, ps_config=None):
+def create_local_cluster(num_workers: int, num_ps: int, protocol: str = "grpc", worker_config: ConfigProto | None = None,
+                         ps_config: ConfigProto | None = None) -> tuple[list[Server], list[Server]]:
     """(servers of the job worker, servers of the job ps), all of one cluster within this process, as tf.test's."""
     ports = free_ports(num_workers + num_ps)
     addresses = [f"localhost:{port}" for port in ports]

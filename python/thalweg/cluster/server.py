@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters: which tasks there are, and one of them in this process (tf.train.ClusterSpec, tf.train.Server)."""
+from __future__ import annotations
+
 import atexit
 import contextlib
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import _core, errors, messages
 from thalweg.base import text
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.base.typing import PathLike
+    from thalweg.messages import ConfigProto
 
 ClusterDef = messages.ClusterDef
 ServerDef = messages.ServerDef
@@ -14,7 +23,7 @@ ServerDef = messages.ServerDef
 class ClusterSpec:
     """The jobs of a cluster: {"ps": ["HOST:PORT", ...], "worker": {0: "HOST:PORT", 3: ...}}, a ClusterDef or another ClusterSpec."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: Any) -> None:
         if isinstance(cluster, ClusterSpec):
             cluster = cluster.as_cluster_def()
         if isinstance(cluster, ClusterDef):
@@ -38,10 +47,10 @@ class ClusterSpec:
                 raise TypeError(f"Task address must be bytes or unicode string, but job {job!r} has {address!r}")
         return {number: text.as_str(address) for number, address in tasks.items()}
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self._jobs)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, ClusterSpec) and self._jobs == other._jobs
 
     __hash__ = None
@@ -49,12 +58,13 @@ class ClusterSpec:
     def __repr__(self):
         return f"ClusterSpec({self.as_dict()})"
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         """Jobs by name: a list of addresses, or a dictionary where numbers are left out."""
         return {name: [tasks[i] for i in range(len(tasks))] if set(tasks) == set(range(len(tasks))) else dict(tasks)
                 for name, tasks in self._jobs.items()}
 
-    def as_cluster_def(self):
+    def as_cluster_def(self) -> messages.ClusterDef:
+        """The cluster as a message."""
         made = ClusterDef()
         for name in sorted(self._jobs):
             job = made.job.add()
@@ -64,7 +74,8 @@ class ClusterSpec:
         return made
 
     @property
-    def jobs(self):
+    def jobs(self) -> list[str]:
+        """The names of the jobs."""
         return list(self._jobs)
 
     def _job(self, job_name):
@@ -72,19 +83,22 @@ class ClusterSpec:
             raise ValueError(f"No such job in cluster: {job_name!r}")
         return self._jobs[job_name]
 
-    def num_tasks(self, job_name):
+    def num_tasks(self, job_name: str) -> int:
+        """How many tasks a job has."""
         return len(self._job(job_name))
 
-    def task_indices(self, job_name):
+    def task_indices(self, job_name: str) -> list[int]:
+        """The numbers of a job's tasks, in order."""
         return sorted(self._job(job_name))
 
-    def task_address(self, job_name, task_index):
+    def task_address(self, job_name: str, task_index: int) -> str:
+        """HOST:PORT of a task."""
         tasks = self._job(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
         return tasks[task_index]
 
-    def job_tasks(self, job_name):
+    def job_tasks(self, job_name: str) -> list[str | None]:
         """Addresses by number; None where there is no task."""
         tasks = self._job(job_name)
         return [tasks.get(i) for i in range(max(tasks) + 1)] if tasks else []
@@ -116,7 +130,7 @@ def _server_def(given, job_name, task_index, protocol, config):
     return made
 
 
-def full_target(target):
+def full_target(target: str) -> str:
     """A target of TLS that names no files takes those of THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TLS_CA."""
     target = text.as_str(target)
     address, _, options = target.partition("?")
@@ -146,8 +160,9 @@ class Server:
     max_calls, memory_limit. `channels`: how values go to other tasks of this kind: "memory", "sockets", "tcp", "calls", or "any" of
     them, the fastest that can be had; "ucx" where it is built with it."""
 
-    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True, *,
-                 insecure=False, tls=None, channels="any", **limits):
+    def __init__(self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
+                 protocol: str | None = None, config: ConfigProto | None = None, start: bool = True, *, insecure: bool = False,
+                 tls: tuple[PathLike, PathLike, PathLike] | None = None, channels: str = "any", **limits: object) -> None:
         self._def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         self._options = dict(limits, insecure=insecure, channels=channels)
         if tls is not None:
@@ -156,7 +171,7 @@ class Server:
         if start:
             self.start()
 
-    def start(self):
+    def start(self) -> None:
         """Listens. Nothing when it does already."""
         if self._server is None:
             self._server = _core.Server(self._def.SerializeToString(), **self._options)
@@ -167,24 +182,26 @@ class Server:
             raise RuntimeError("The server has not been started: start() it")
         return self._server
 
-    def join(self):
+    def join(self) -> None:
         """Waits until the server is stopped."""
         self._started().join()
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends its sessions and calls and frees its port."""
         self._started().stop()
         _serving.discard(self._server)
 
     @property
-    def server_def(self):
+    def server_def(self) -> messages.ServerDef:
+        """The server as a message."""
         return self._def
 
     @property
-    def target(self):
+    def target(self) -> str:
+        """What a Session of this server is given as its target."""
         return self._started().target
 
     @staticmethod
-    def create_local_server(config=None, start=True):
+    def create_local_server(config: ConfigProto | None = None, start: bool = True) -> Server:
         """A cluster of this process alone, on a free loopback port."""
         return Server({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)

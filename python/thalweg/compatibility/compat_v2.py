@@ -5,13 +5,23 @@ What both call alike is the function of the package. Where the arguments differ,
 it; what cannot be said by renaming and reordering arguments is written out here, or says when it is used that it is missing.
 The table of differences, `_compat_v2.py`, is made at build time from tools/tf_facts/compat_v2.json. There is no eager execution.
 """
+from __future__ import annotations
+
 import ast
 import inspect
 import types
+from typing import TYPE_CHECKING
 
 import thalweg as v1
 from thalweg import _compat_v2, dtypes
 from thalweg.base import later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, IntLike, Nested, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 # What arguments of TensorFlow 2 are called in 1.
 _OTHER_NAMES = {"input": "value tensor input_tensor", "filters": "filter kernel", "dilations": "dilation_rate rates",
@@ -43,37 +53,39 @@ class Variable(metaclass=_Variables):
     """Variable(initial_value): one that is a resource."""
 
 
-def where(condition, x=None, y=None, name=None):
+def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None) -> Tensor:
     """Elements of x where the condition holds, else of y, all of one shape; without them, the places where it holds."""
     if x is None and y is None:
         return v1.where(condition, name=name)
     return v1.where_v2(condition, x, y, name=name)
 
 
-def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-               maximum_iterations=None, name=None):
+def while_loop(cond: Callable[..., object], body: Callable[..., object], loop_vars: Nested, shape_invariants: object = None,
+               parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
+               maximum_iterations: IntLike | None = None, name: str | None = None) -> Any:
     """As in TensorFlow 1; the result is nested as loop_vars are, also where that is one value."""
     return v1.while_loop(cond, body, loop_vars, shape_invariants=shape_invariants, parallel_iterations=parallel_iterations,
                          back_prop=back_prop, swap_memory=swap_memory, name=name, maximum_iterations=maximum_iterations,
                          return_same_structure=True)
 
 
-def argmax(input, axis=None, output_type=dtypes.int64, name=None):
+def argmax(input: TensorLike, axis: int | None = None, output_type: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
     """The place of the greatest element along an axis, the first by default."""
     return v1.argmax(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
-def argmin(input, axis=None, output_type=dtypes.int64, name=None):
+def argmin(input: TensorLike, axis: int | None = None, output_type: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
     """The place of the least element along an axis, the first by default."""
     return v1.argmin(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
-def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+def softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
     """The cross entropy of classes, with gradients for the labels too."""
     return v1.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, axis=axis, name=name)
 
 
-def embedding_lookup(params, ids, max_norm=None, name=None):
+def embedding_lookup(params: Mapping[str, object], ids: TensorLike, max_norm: float | None = None,
+                     name: str | None = None) -> Tensor:
     """Rows of a table, which may be in several parts of neighboring rows."""
     return v1.nn.embedding_lookup(params, ids, partition_strategy="div", name=name, max_norm=max_norm)
 

@@ -4,52 +4,76 @@
 The private folders of TensorFlow spread its public names over many modules. A stand-in looks a name up in the modules that
 _SOURCES names for its path, then in the public namespaces.
 """
+from __future__ import annotations
+
 import contextlib
 import faulthandler
 import importlib
 import sys
 import types
+from typing import TYPE_CHECKING
 
 import thalweg
 from thalweg.base import later, names
-from thalweg.base.renamed_arguments import deprecated_argument_lookup  # noqa: F401: as the line below
-from thalweg.graph.graph import prepend_name_scope, strip_name_scope  # noqa: F401: TensorFlow has them among these
+from thalweg.base.renamed_arguments import deprecated_argument_lookup  # noqa: F401  (as the line below)
+from thalweg.graph.graph import prepend_name_scope, strip_name_scope  # noqa: F401  (TensorFlow has them among these)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from thalweg.base.typing import F
+    from thalweg.graph.graph import Graph
 
 # The path below tensorflow, and where its names live; the longest prefix counts. "" is the package itself.
 _SOURCES = {
-    "core": "messages", "python": "", "tools": "", "python.client.session": "graph.session", "python.client.device_lib": "graph.device_lib",
-    "python.framework.constant_op": "graph.ops", "python.framework.dtypes": "dtypes", "python.framework.errors": "errors",
-    "python.framework.errors_impl": "errors", "python.framework.function": "control.functions",
-    "python.framework.graph_util": "graph_util", "python.framework.importer": "graph.graph_import",
-    "python.framework.meta_graph": "saving.meta_graph", "python.framework.ops": "graph.graph graph.tensor graph.ops graph.default_session graph.graph_import compatibility.stand_ins compatibility.private_names graph.proto_functions",
-    "python.framework.composite_tensor": "compatibility.private_names", "python.framework.op_def_registry": "compatibility.private_names",
-    "python.framework.type_spec": "control.type_specs", "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
+    "core": "messages", "python": "", "tools": "", "python.client.session": "graph.session",
+    "python.client.device_lib": "graph.device_lib", "python.framework.constant_op": "graph.ops",
+    "python.framework.dtypes": "dtypes", "python.framework.errors": "errors", "python.framework.errors_impl": "errors",
+    "python.framework.function": "control.functions", "python.framework.graph_util": "graph_util",
+    "python.framework.importer": "graph.graph_import", "python.framework.meta_graph": "saving.meta_graph",
+    "python.framework.ops": "graph.graph graph.tensor graph.ops graph.default_session "
+                            "graph.graph_import compatibility.stand_ins compatibility.private_names graph.proto_functions",
+    "python.framework.composite_tensor": "compatibility.private_names",
+    "python.framework.op_def_registry": "compatibility.private_names", "python.framework.type_spec": "control.type_specs",
+    "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
     "python.ops.op_selector": "contrib.graph_editor", "python.training.monitored_session": "training.monitored_session",
-    "python.training.basic_session_run_hooks": "training.basic_session_run_hooks", "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
+    "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",
+    "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
     "python.framework.tensor_shape": "graph.shapes", "python.framework.tensor_util": "graph.tensor_util messages",
-    "python.framework.test_util": "test compatibility.stand_ins", "python.layers": "layers layers.convolution layers.normalization layers.pooling", "python.lib.io.file_io": "file_io gfile",
+    "python.framework.test_util": "test compatibility.stand_ins",
+    "python.layers": "layers layers.convolution layers.normalization layers.pooling", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "variables.layer layers",
-    "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras", "python.keras.utils": "keras compatibility.stand_ins", "python.keras.engine": "variables.layer keras",
-    "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks", "python.ops.clip_ops": "operations.gradient_ops",
-    "python.ops.control_flow_ops": "control.control_flow operations.checks", "python.ops.control_flow_util": "compatibility.stand_ins",
-    "python.ops.critical_section_ops": "control.critical_section", "python.ops.data_flow_ops": "operations.data_flow_ops",
-    "python.ops.functional_ops": "control.function_calls control.functional_ops", "python.ops.gradients": "operations.gradient_ops", "python.ops.gradients_impl": "operations.gradient_ops", "python.ops.image_ops": "image",
-    "python.ops.init_ops": "variables.init_ops", "python.ops.linalg_ops": "linalg", "python.ops.logging_ops": "logging_ops summary",
-    "python.ops.lookup_ops": "lookup", "python.ops.losses": "losses", "python.ops.math_ops": "operations.math_ops math",
-    "python.ops.metrics": "metrics", "python.ops.metrics_impl": "metrics metrics.metric_variables", "python.ops.nn": "nn",
-    "python.ops.nn_impl": "nn", "python.ops.nn_ops": "nn", "python.ops.random_ops": "operations.random_ops random",
-    "python.ops.resource_variable_ops": "compatibility.private_names variables.variables", "python.ops.rnn": "nn.rnn nn", "python.ops.rnn_cell": "nn.rnn_cell compatibility.private_names", "python.ops.rnn_cell_impl": "nn.rnn_cell compatibility.private_names",
-    "python.ops.state_ops": "variables.variables", "python.ops.tensor_array_ops": "control.tensor_array",
-    "python.ops.variable_scope": "variables.variable_scopes variables.partitioners variables.variables", "python.ops.variables": "variables.variables variables.scattering",
+    "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras",
+    "python.keras.utils": "keras compatibility.stand_ins", "python.keras.engine": "variables.layer keras",
+    "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks",
+    "python.ops.clip_ops": "operations.gradient_ops", "python.ops.control_flow_ops": "control.control_flow operations.checks",
+    "python.ops.control_flow_util": "compatibility.stand_ins", "python.ops.critical_section_ops": "control.critical_section",
+    "python.ops.data_flow_ops": "operations.data_flow_ops",
+    "python.ops.functional_ops": "control.function_calls control.functional_ops",
+    "python.ops.gradients": "operations.gradient_ops", "python.ops.gradients_impl": "operations.gradient_ops",
+    "python.ops.image_ops": "image", "python.ops.init_ops": "variables.init_ops", "python.ops.linalg_ops": "linalg",
+    "python.ops.logging_ops": "logging_ops summary", "python.ops.lookup_ops": "lookup", "python.ops.losses": "losses",
+    "python.ops.math_ops": "operations.math_ops math", "python.ops.metrics": "metrics",
+    "python.ops.metrics_impl": "metrics metrics.metric_variables", "python.ops.nn": "nn", "python.ops.nn_impl": "nn",
+    "python.ops.nn_ops": "nn", "python.ops.random_ops": "operations.random_ops random",
+    "python.ops.resource_variable_ops": "compatibility.private_names variables.variables", "python.ops.rnn": "nn.rnn nn",
+    "python.ops.rnn_cell": "nn.rnn_cell compatibility.private_names",
+    "python.ops.rnn_cell_impl": "nn.rnn_cell compatibility.private_names", "python.ops.state_ops": "variables.variables",
+    "python.ops.tensor_array_ops": "control.tensor_array",
+    "python.ops.variable_scope": "variables.variable_scopes variables.partitioners variables.variables",
+    "python.ops.variables": "variables.variables variables.scattering",
     "python.ops.partitioned_variables": "variables.partitioners", "python.ops.distributions": "distributions",
     "python.ops.confusion_matrix": "confusion_matrix", "python.ops.weights_broadcast_ops": "metrics.metric_variables",
-    "python.platform": "compatibility.stand_ins", "python.platform.app": "app", "python.platform.flags": "flags", "python.platform.gfile": "gfile",
-    "python.platform.test": "test", "python.platform.googletest": "test", "python.platform.tf_logging": "logging",
-    "python.pywrap_tensorflow": "train compatibility.stand_ins", "python.saved_model": "saved_model", "python.summary": "summary",
-    "python.tf2": "compatibility.stand_ins", "python.training": "train", "python.training.moving_averages": "training.moving_averages train",
-    "python.training.optimizer": "train", "python.training.saver": "saving.saver", "python.training.saving.saveable_object": "saving.saveables", "python.training.learning_rate_decay": "training.learning_rates",
-    "python.util": "compatibility.stand_ins", "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "compatibility.stand_ins", "python.tpu": "compatibility.stand_ins",
-    "python.eager.context": "compatibility.stand_ins",
+    "python.platform": "compatibility.stand_ins", "python.platform.app": "app", "python.platform.flags": "flags",
+    "python.platform.gfile": "gfile", "python.platform.test": "test", "python.platform.googletest": "test",
+    "python.platform.tf_logging": "logging", "python.pywrap_tensorflow": "train compatibility.stand_ins",
+    "python.saved_model": "saved_model", "python.summary": "summary", "python.tf2": "compatibility.stand_ins",
+    "python.training": "train", "python.training.moving_averages": "training.moving_averages train",
+    "python.training.optimizer": "train", "python.training.saver": "saving.saver",
+    "python.training.saving.saveable_object": "saving.saveables",
+    "python.training.learning_rate_decay": "training.learning_rates", "python.util": "compatibility.stand_ins",
+    "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "compatibility.stand_ins",
+    "python.tpu": "compatibility.stand_ins", "python.eager.context": "compatibility.stand_ins",
 }
 _FOLDERS = [f"tensorflow.python.{folder}" for folder in "framework ops training util".split()]
 _PUBLIC = ("nn math linalg train losses metrics layers image summary io strings sparse random debugging errors gfile logging test "
@@ -181,7 +205,8 @@ def remove_undocumented(module_name, allowed_exception_list=None, doc_string_mod
     """TensorFlow tidies up its own modules with it."""
 
 
-def _unchanged(*args, **kwargs):
+def _unchanged(*args: object, **kwargs: object) -> Callable[[F], F]:
+    """A decorator that does nothing."""
     return lambda function: function
 
 
@@ -220,15 +245,15 @@ def get_tpu_context():
     return TpuContext()
 
 
-def GraphOrParentsInXlaContext(graph):  # noqa: N802
+def GraphOrParentsInXlaContext(graph):
     return False
 
 
-def IsInXLAContext(op):  # noqa: N802
+def IsInXLAContext(op):
     return False
 
 
-def _get_graph_from_inputs(op_input_list, graph=None):
+def _get_graph_from_inputs(op_input_list: Iterable[object], graph: Graph | None = None) -> Graph:
     for item in op_input_list:
         if graph is None and hasattr(item, "graph"):
             graph = item.graph
@@ -250,7 +275,7 @@ def do_not_convert(func=None, *args, **kwargs):
     return func if callable(func) else lambda function: function
 
 
-def InstallStackTraceHandler():  # noqa: N802
+def InstallStackTraceHandler():
     """A process that is ended by a fault prints where it was."""
     faulthandler.enable()
 

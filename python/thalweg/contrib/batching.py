@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.batching: functions that are called once for the rows of several steps that run at the same time."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.base import names
 from thalweg.control.function_calls import _outputs, apply
 from thalweg.control.functions import Defun
 from thalweg.graph import graph
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
-def batch_function(num_batch_threads, max_batch_size, batch_timeout_micros, allowed_batch_sizes=None, max_enqueued_batches=10,
-                   autograph=True):
+
+def batch_function(num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int,
+                   allowed_batch_sizes: Sequence[int] | None = None, max_enqueued_batches: int = 10,
+                   autograph: bool = True) -> Callable[[Callable[..., object]], Callable[..., Any]]:
     """A decorator: the function is called on batches of the rows of its arguments, and gives as many rows."""
     del autograph  # bodies are traced as they are
 

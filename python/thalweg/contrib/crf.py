@@ -4,6 +4,10 @@
 A sequence of tags scores the sum of its unary potentials `inputs` [batch, time, tags] and of the transitions between neighbors
 [tags, tags]; what lies behind a sequence's length counts for nothing.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
@@ -13,6 +17,13 @@ from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.nn import rnn, rnn_cell
 from thalweg.operations import array_layout, array_ops, math_ops
 from thalweg.variables.variable_scopes import get_variable
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.base.typing import Array, TensorLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variable_scopes import VariableScope
 
 
 def _one_or_more(inputs, one, more):
@@ -36,14 +47,16 @@ def _without_empty(values, lengths):
     return array_ops.where(apply("LessEqual", [lengths, array_ops.zeros_like(lengths)]), array_ops.zeros_like(values), values)
 
 
-def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
+def crf_sequence_score(inputs: TensorLike, tag_indices: TensorLike, sequence_lengths: TensorLike,
+                       transition_params: TensorLike) -> Tensor:
     """Of each sequence of tags, its score [batch]."""
     inputs = convert_to_tensor(inputs)
     return crf_unary_score(tag_indices, sequence_lengths, inputs) + \
         crf_binary_score(tag_indices, sequence_lengths, transition_params)
 
 
-def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition_params):
+def crf_multitag_sequence_score(inputs: TensorLike, tag_bitmap: TensorLike, sequence_lengths: TensorLike,
+                                transition_params: TensorLike) -> Tensor:
     """The log of the sum over all sequences of tags that the bitmap [batch, time, tags] allows, of the exponential of their scores."""
     inputs, allowed = convert_to_tensor(inputs), math_ops.cast(tag_bitmap, dtypes.bool)
     never = array_ops.fill(array_ops.shape(inputs), constant(-np.inf, inputs.dtype))
@@ -52,7 +65,7 @@ def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition
                         lambda: crf_log_norm(inputs, sequence_lengths, transition_params))
 
 
-def crf_log_norm(inputs, sequence_lengths, transition_params):
+def crf_log_norm(inputs: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Tensor:
     """The log of the sum over all sequences of tags, of the exponential of their scores [batch]."""
     inputs, lengths = convert_to_tensor(inputs), convert_to_tensor(sequence_lengths)
 
@@ -63,7 +76,8 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
     return _without_empty(_one_or_more(inputs, lambda: math_ops.reduce_logsumexp(inputs[:, 0], 1), more), lengths)
 
 
-def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=None):
+def crf_log_likelihood(inputs: TensorLike, tag_indices: TensorLike, sequence_lengths: TensorLike,
+                       transition_params: TensorLike | None = None) -> tuple[Tensor, Tensor]:
     """(log-likelihood of the tags [batch], transitions), which are the variable "transitions" unless given."""
     inputs = convert_to_tensor(inputs)
     if transition_params is None:
@@ -73,7 +87,7 @@ def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=
     return score - crf_log_norm(inputs, sequence_lengths, transition_params), transition_params
 
 
-def crf_unary_score(tag_indices, sequence_lengths, inputs):
+def crf_unary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, inputs: TensorLike) -> Tensor:
     """The sum of the unary potentials of the tags [batch]."""
     inputs, tags = convert_to_tensor(inputs), math_ops.cast(tag_indices, dtypes.int32)
     shape = array_ops.shape(inputs)
@@ -81,7 +95,7 @@ def crf_unary_score(tag_indices, sequence_lengths, inputs):
     return math_ops.reduce_sum(_flat(inputs, places) * _mask(sequence_lengths, tags, inputs.dtype), 1)
 
 
-def crf_binary_score(tag_indices, sequence_lengths, transition_params):
+def crf_binary_score(tag_indices: TensorLike, sequence_lengths: TensorLike, transition_params: TensorLike) -> Tensor:
     """The sum of the transitions between the tags [batch]."""
     tags, transitions = math_ops.cast(tag_indices, dtypes.int32), convert_to_tensor(transition_params)
     places = tags[:, :-1] * array_ops.shape(transitions)[0] + tags[:, 1:]
@@ -98,7 +112,7 @@ def _walk(cell, inputs, lengths, dtype=None):
     return rnn.dynamic_rnn(cell, inputs[:, 1:], sequence_length=_but_one(lengths), initial_state=inputs[:, 0], dtype=dtype)
 
 
-def viterbi_decode(score, transition_params):
+def viterbi_decode(score: Array, transition_params: Array) -> tuple[list[int], Any]:
     """(best tags, their score) of one sequence in numpy: score [time, tags]."""
     best, from_where = np.array(score[0], dtype=float), []
     for row in score[1:]:
@@ -111,7 +125,7 @@ def viterbi_decode(score, transition_params):
     return tags[::-1], np.max(best)
 
 
-def crf_decode(potentials, transition_params, sequence_length):
+def crf_decode(potentials: TensorLike, transition_params: TensorLike, sequence_length: TensorLike) -> tuple[Tensor, Tensor]:
     """(best tags [batch, time], their score [batch]); tags behind a sequence are 0."""
     potentials, lengths = convert_to_tensor(potentials), convert_to_tensor(sequence_length)
 
@@ -134,18 +148,24 @@ def crf_decode(potentials, transition_params, sequence_length):
 class CrfForwardRnnCell(rnn_cell.RNNCell):
     """Adds a step to the log of the sum over all sequences that end in each tag."""
 
-    def __init__(self, transition_params):
+    def __init__(self, transition_params: TensorLike) -> None:
         super().__init__()
         self._transitions = array_ops.expand_dims(convert_to_tensor(transition_params), 0)
         self._num_tags = self._transitions.shape[1].value
 
-    state_size = output_size = property(lambda self: self._num_tags)
+    @property
+    def state_size(self) -> int:
+        return self._num_tags
+
+    @property
+    def output_size(self) -> int:
+        return self._num_tags
 
     def _paths(self, state):
         """Of each last tag but one and each last tag, the score."""
         return array_ops.expand_dims(state, 2) + self._transitions
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs: Tensor, state: Tensor, scope: str | VariableScope | None = None) -> tuple[Tensor, Tensor]:
         new = inputs + math_ops.reduce_logsumexp(self._paths(state), 1)
         return new, new
 
@@ -153,7 +173,7 @@ class CrfForwardRnnCell(rnn_cell.RNNCell):
 class CrfDecodeForwardRnnCell(CrfForwardRnnCell):
     """Adds a step to the best score that ends in each tag; gives which tag comes before it."""
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs: Tensor, state: Tensor, scope: str | VariableScope | None = None) -> tuple[Tensor, Tensor]:
         paths = self._paths(state)
         return math_ops.cast(math_ops.argmax(paths, 1), dtypes.int32), inputs + math_ops.reduce_max(paths, 1)
 
@@ -161,13 +181,19 @@ class CrfDecodeForwardRnnCell(CrfForwardRnnCell):
 class CrfDecodeBackwardRnnCell(rnn_cell.RNNCell):
     """Follows what CrfDecodeForwardRnnCell has noted, from the last tag [batch, 1] back."""
 
-    def __init__(self, num_tags):
+    def __init__(self, num_tags: int) -> None:
         super().__init__()
         self._num_tags = num_tags
 
-    state_size = output_size = property(lambda self: 1)
+    @property
+    def state_size(self) -> int:
+        return 1
 
-    def __call__(self, inputs, state, scope=None):
+    @property
+    def output_size(self) -> int:
+        return 1
+
+    def __call__(self, inputs: Tensor, state: Tensor, scope: str | VariableScope | None = None) -> tuple[Tensor, Tensor]:
         rows = math_ops.range_(array_ops.shape(inputs)[0]) * self._num_tags
         new = array_ops.expand_dims(_flat(inputs, rows + state[:, 0]), 1)
         return new, new

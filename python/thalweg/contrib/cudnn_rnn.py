@@ -4,6 +4,10 @@
 The weights are variables under the names that TensorFlow gives them in checkpoints; in TensorFlow's graph they are one opaque
 variable of the GPU's library.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nn
 from thalweg.base import names
 from thalweg.graph.shapes import as_shape
@@ -14,6 +18,13 @@ from thalweg.variables import init_ops, variables
 from thalweg.variables.layer import Layer
 from thalweg.variables.variable_scopes import get_variable, get_variable_scope, variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import DTypeLike, Initializer, Nested, ShapeLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
+
 CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional"
 _CELL = "cudnn_compatible_lstm_cell"
 
@@ -21,7 +32,7 @@ _CELL = "cudnn_compatible_lstm_cell"
 class CudnnCompatibleLSTMCell(rnn_cell.LSTMCell):
     """An LSTM cell as the GPU's library has it: without forget bias and peepholes."""
 
-    def __init__(self, num_units, reuse=None):
+    def __init__(self, num_units: int, reuse: bool | None = None) -> None:
         super().__init__(num_units, forget_bias=0.0, name=_CELL)
 
 
@@ -30,8 +41,10 @@ class CudnnLSTM(Layer):
 
     rnn_mode = "lstm"
 
-    def __init__(self, num_layers, num_units, input_mode="linear_input", direction=CUDNN_RNN_UNIDIRECTION, dropout=0.0,
-                 seed=None, dtype=dtypes.float32, kernel_initializer=None, bias_initializer=None, name=None):
+    def __init__(self, num_layers: int, num_units: int, input_mode: str = "linear_input", direction: str = CUDNN_RNN_UNIDIRECTION,
+                 dropout: float = 0.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32,
+                 kernel_initializer: Initializer | None = None, bias_initializer: Initializer | None = None,
+                 name: str | None = None) -> None:
         super().__init__(dtype=dtype, name=name or "cudnn_lstm")
         if direction not in (CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION):
             raise ValueError(f"Invalid direction: {direction}")
@@ -51,11 +64,11 @@ class CudnnLSTM(Layer):
             return [f"rnn/multi_rnn_cell/cell_{layer}"]
         return [f"stack_bidirectional_rnn/cell_{layer}/bidirectional_rnn/{way}" for way in ("fw", "bw")]
 
-    def state_shape(self, batch_size):
+    def state_shape(self, batch_size: int) -> tuple[list[int], ...]:
         """Of h and of c."""
         return ([self.num_layers * self.num_dirs, batch_size, self.num_units],) * 2
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         """Makes the weights: the last dimension of the input must be known."""
         width = as_shape(input_shape)[-1].value
         if width is None:
@@ -71,12 +84,14 @@ class CudnnLSTM(Layer):
         self.built = True
 
     @property
-    def variables(self):
+    def variables(self) -> list[Variable]:
+        """The weights and biases of all layers, once it was called."""
         return [] if self._scope is None else self._scope.global_variables()
 
     weights = trainable_variables = trainable_weights = variables
 
-    def call(self, inputs, initial_state=None, sequence_lengths=None, time_major=True, training=True):
+    def call(self, inputs: TensorLike, initial_state: Nested = None, sequence_lengths: TensorLike | None = None,
+             time_major: bool = True, training: bool | Tensor = True) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         x = inputs if time_major else array_ops.transpose(inputs, [1, 0, 2])
         if initial_state is None:
             shape = array_ops.stack([self.num_layers * self.num_dirs, array_ops.shape(x)[1], self.num_units])
@@ -110,8 +125,9 @@ class RNNParamsSaveable(SaveableObject):
     """The opaque weights of a cell of the GPU's library, as a Saver writes them: weights and biases one by one, so that other cells
     can read them. TensorFlow 1.0 to 1.2 have it; `params_to_canonical` and `canonical_to_params` turn one form into the other."""
 
-    def __init__(self, params_to_canonical, canonical_to_params, param_variables, base_variable_scope=None,
-                 name="params_canonical"):
+    def __init__(self, params_to_canonical: Callable[..., tuple[Sequence[Tensor], Sequence[Tensor]]],
+                 canonical_to_params: Callable[..., Tensor], param_variables: Variable | Sequence[Variable],
+                 base_variable_scope: str | None = None, name: str = "params_canonical") -> None:
         scope = f"{base_variable_scope}/" if base_variable_scope else ""
         weights, biases = params_to_canonical(param_variables)
         self._canonical_to_params, self._variables, self._num_weights = canonical_to_params, param_variables, len(weights)
@@ -119,7 +135,7 @@ class RNNParamsSaveable(SaveableObject):
                  for i, value in enumerate(values)]
         super().__init__(param_variables, [SaveSpec(value, "", full) for full, value in parts], scope + name)
 
-    def restore(self, restored_tensors, restored_shapes):
+    def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: object) -> Tensor:
         weights, biases = restored_tensors[:self._num_weights], restored_tensors[self._num_weights:]
         return variables.assign(self._variables, self._canonical_to_params(weights, biases), validate_shape=False)
 

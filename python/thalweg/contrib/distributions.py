@@ -1,19 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.distributions: tw.distributions, and normal distributions of vectors whose elements do not depend on each other."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, linalg, nn
 from thalweg.base import names
 from thalweg.distributions import (  # noqa: F401
-    FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED, Bernoulli, Beta, Categorical, Dirichlet, Distribution, Exponential, Gamma, Laplace,
-    Multinomial, Normal, RegisterKL, ReparameterizationType, StudentT, Uniform, kl_divergence)
+    FULLY_REPARAMETERIZED,
+    NOT_REPARAMETERIZED,
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Distribution,
+    Exponential,
+    Gamma,
+    Laplace,
+    Multinomial,
+    Normal,
+    RegisterKL,
+    ReparameterizationType,
+    StudentT,
+    Uniform,
+    kl_divergence,
+)
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.operations import array_layout, array_ops, math_ops, random_ops
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def softplus_inverse(x, name=None):
+    from thalweg.base.typing import DynamicShape, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def softplus_inverse(x: TensorLike, name: str | None = None) -> Tensor:
     """The y whose log(1 + exp(y)) is x."""
     with name_scope(name, "softplus_inverse", [x]):
         x = convert_to_tensor(x)
@@ -23,7 +48,8 @@ def softplus_inverse(x, name=None):
 class NormalWithSoftplusScale(Normal):
     """A normal distribution whose standard deviation is log(1 + exp(scale))."""
 
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="NormalWithSoftplusScale"):
+    def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "NormalWithSoftplusScale") -> None:
         super().__init__(loc, nn.softplus(convert_to_tensor(scale, preferred_dtype=dtypes.float32)), validate_args, allow_nan_stats, name)
 
 
@@ -31,8 +57,9 @@ class MultivariateNormalDiag(Distribution):
     """Vectors of independent normal elements: means `loc`, standard deviations `scale_diag` plus `scale_identity_multiplier`; all
     1 when neither is given."""
 
-    def __init__(self, loc=None, scale_diag=None, scale_identity_multiplier=None, validate_args=False, allow_nan_stats=True,
-                 name="MultivariateNormalDiag"):
+    def __init__(self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None,
+                 scale_identity_multiplier: TensorLike | None = None, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "MultivariateNormalDiag") -> None:
         if loc is None and scale_diag is None:
             raise ValueError("Must pass at least one of loc and scale_diag: without them the size of the vectors is not known")
         with name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as scope:
@@ -47,9 +74,19 @@ class MultivariateNormalDiag(Distribution):
                 self._deviations = more * self._deviations if scale_diag is None else more + self._deviations
         super().__init__(given[0].dtype.base_dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats, name=scope)
 
-    loc = property(lambda self: self._loc)
-    scale = property(lambda self: linalg.LinearOperatorDiag(self._deviations))
-    event_shape = property(lambda self: TensorShape(self._both().shape.as_list()[-1:]))
+    @property
+    def loc(self) -> Tensor:
+        """The mean, or None for zero."""
+        return self._loc
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviations as an operator."""
+        return linalg.LinearOperatorDiag(self._deviations)
+
+    @property
+    def event_shape(self) -> TensorShape:
+        return TensorShape(self._both().shape.as_list()[-1:])
 
     def _both(self):
         """Zeros of the shape of batch and event."""
@@ -58,7 +95,7 @@ class MultivariateNormalDiag(Distribution):
     def _shape(self):
         return self._both()[..., 0]
 
-    def event_shape_tensor(self, name="event_shape_tensor"):
+    def event_shape_tensor(self, name: str = "event_shape_tensor") -> Tensor:
         with name_scope(name):
             return array_ops.shape(self._both())[-1:]
 
@@ -78,7 +115,7 @@ class MultivariateNormalDiag(Distribution):
     def _stddev(self):
         return math_ops.abs_(self._deviations)  # of their own shape: without the batch of the means
 
-    def covariance(self, name="covariance"):
+    def covariance(self, name: str = "covariance") -> Tensor:
         """Squares of the standard deviations on the diagonal."""
         with name_scope(name):
             return array_layout.matrix_diag(apply("Square", [self._stddev()]))
@@ -86,7 +123,7 @@ class MultivariateNormalDiag(Distribution):
     def _entropy(self):
         return math_ops.reduce_sum(0.5 * math.log(2 * math.pi * math.e) + self._log_deviations() + self._both(), -1)
 
-    def sample(self, sample_shape=(), seed=None, name="sample"):
+    def sample(self, sample_shape: DynamicShape = (), seed: int | None = None, name: str = "sample") -> Tensor:
         """Random vectors: [*sample_shape, *batch_shape, size]."""
         with name_scope(name):
             wanted = array_ops._shape_argument([sample_shape] if isinstance(sample_shape, int) else sample_shape)
@@ -97,7 +134,8 @@ class MultivariateNormalDiag(Distribution):
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """Vectors of independent normal elements of standard deviations log(1 + exp(scale_diag))."""
 
-    def __init__(self, loc, scale_diag, validate_args=False, allow_nan_stats=True, name="MultivariateNormalDiagWithSoftplusScale"):
+    def __init__(self, loc: TensorLike, scale_diag: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "MultivariateNormalDiagWithSoftplusScale") -> None:
         super().__init__(loc, nn.softplus(convert_to_tensor(scale_diag, preferred_dtype=dtypes.float32)), None, validate_args,
                          allow_nan_stats, name)
 

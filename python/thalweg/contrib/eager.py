@@ -4,5 +4,4 @@ from thalweg.base import names
 from thalweg.variables.eager import executing_eagerly, init_scope  # noqa: F401
 from thalweg.variables.graph_functions import defun  # noqa: F401
 
-
 names.complete(globals())

@@ -3,6 +3,10 @@
 
 Centers are a variable that has no rows until the initial step has run; each of its runs adds rows until there are enough.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nn
 from thalweg.base import names
 from thalweg.control.control_flow import cond
@@ -11,6 +15,13 @@ from thalweg.graph.graph import control_dependencies, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor, group
 from thalweg.operations import array_ops, math_ops, random_ops
 from thalweg.variables import scattering, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
 
 RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, KMC2_INIT = "random", "kmeans_plus_plus", "kmc2"
 SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE = "squared_euclidean", "cosine"
@@ -23,9 +34,11 @@ class KMeans:
     (inputs, number).
     """
 
-    def __init__(self, inputs, num_clusters, initial_clusters=RANDOM_INIT, distance_metric=SQUARED_EUCLIDEAN_DISTANCE,
-                 use_mini_batch=False, mini_batch_steps_per_iteration=1, random_seed=0, kmeans_plus_plus_num_retries=2,
-                 kmc2_chain_length=200):
+    def __init__(self, inputs: TensorLike | Sequence[TensorLike], num_clusters: int,
+                 initial_clusters: str | TensorLike | Callable[..., TensorLike] = RANDOM_INIT,
+                 distance_metric: str = SQUARED_EUCLIDEAN_DISTANCE, use_mini_batch: bool = False,
+                 mini_batch_steps_per_iteration: int = 1, random_seed: int = 0, kmeans_plus_plus_num_retries: int = 2,
+                 kmc2_chain_length: int = 200) -> None:
         if isinstance(initial_clusters, str) and initial_clusters not in (RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, KMC2_INIT):
             raise ValueError(f"Unsupported initialization algorithm '{initial_clusters}'")
         if distance_metric not in (SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE):
@@ -36,7 +49,7 @@ class KMeans:
         self._mini_batch, self._steps = use_mini_batch, mini_batch_steps_per_iteration if use_mini_batch else 1
         self._seed, self._retries, self._chain = random_seed, kmeans_plus_plus_num_retries, kmc2_chain_length
 
-    def training_graph(self):
+    def training_graph(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], Variable, Operation, Operation]:
         """(all_scores, cluster_idx, scores, cluster_centers_initialized, init_op, training_op): distances of each point to all
         centers, its nearest center and the distance to that, by inputs; whether there are enough centers; what adds some;
         what moves them."""

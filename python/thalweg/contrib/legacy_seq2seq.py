@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.legacy_seq2seq: sequence to sequence models over lists of tensors, one for each step."""
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nest, nn
 from thalweg.base import names
@@ -11,6 +14,15 @@ from thalweg.graph.ops import convert_to_tensor
 from thalweg.nn import rnn
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables.variable_scopes import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, Nested, TensorLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.nn.rnn_cell_base import RNNCell
+    from thalweg.variables.variable_scopes import VariableScope
 
 
 def _extract_argmax_and_embed(embedding, output_projection=None, update_embedding=True):
@@ -23,8 +35,38 @@ def _extract_argmax_and_embed(embedding, output_projection=None, update_embeddin
     return loop_function
 
 
-def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=None):
-    """(outputs, state) of the cell over the inputs, of which loop_function makes all but the first where it is given."""
+def rnn_decoder(decoder_inputs: Sequence[Tensor], initial_state: Nested, cell: RNNCell,
+                loop_function: Callable[[Tensor, int], Tensor] | None = None,
+                scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
+    """Runs a cell over inputs, of which `loop_function` makes all but the first where it is given.
+
+    Parameters
+    ----------
+    decoder_inputs : list of Tensor
+        An input of shape [batch, size] for each step.
+    initial_state : structure of Tensor
+        The state to begin with.
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    loop_function : callable, optional
+        loop_function(the output before, number of the step) gives the input.
+    scope : str or VariableScope, optional
+        Where the cell's variables are; "rnn_decoder" by default.
+
+    Returns
+    -------
+    outputs : list of Tensor
+        An output for each step.
+    state : structure of Tensor
+        The last one.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(3)
+    >>> outputs, state = tw.contrib.legacy_seq2seq.rnn_decoder([tw.ones([2, 4])] * 5, cell.zero_state(2, tw.float32), cell)
+    >>> len(outputs), outputs[0].shape.as_list()
+    (5, [2, 3])
+    """
     with variable_scope(scope or "rnn_decoder"):
         state, outputs, prev = initial_state, [], None
         for i, inp in enumerate(decoder_inputs):
@@ -40,14 +82,17 @@ def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=N
     return outputs, state
 
 
-def basic_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, dtype=dtypes.float32, scope=None):
+def basic_rnn_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], cell: RNNCell,
+                      dtype: DTypeLike = dtypes.float32, scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
     """An encoder and a decoder with weights of their own."""
     with variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = rnn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
 
 
-def tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, loop_function=None, dtype=dtypes.float32, scope=None):
+def tied_rnn_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], cell: RNNCell,
+                     loop_function: Callable[[Tensor, int], Tensor] | None = None, dtype: DTypeLike = dtypes.float32,
+                     scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
     """An encoder and a decoder with the same weights."""
     with variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
@@ -63,8 +108,10 @@ def _check_projection(output_projection, sizes):
         convert_to_tensor(part).shape.assert_is_compatible_with(size)
 
 
-def embedding_rnn_decoder(decoder_inputs, initial_state, cell, num_symbols, embedding_size, output_projection=None,
-                          feed_previous=False, update_embedding_for_previous=True, scope=None):
+def embedding_rnn_decoder(decoder_inputs: Sequence[Tensor], initial_state: Nested, cell: RNNCell, num_symbols: int,
+                          embedding_size: int, output_projection: tuple[TensorLike, TensorLike] | None = None,
+                          feed_previous: bool | Tensor = False, update_embedding_for_previous: bool = True,
+                          scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
     """rnn_decoder of symbols."""
     with variable_scope(scope or "embedding_rnn_decoder"):
         _check_projection(output_projection, [[None, num_symbols], [num_symbols]])
@@ -85,8 +132,10 @@ def _either(feed_previous, decode, count, structure):
     return made[:count], nest.pack_sequence_as(structure, made[count:])
 
 
-def embedding_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symbols, num_decoder_symbols, embedding_size,
-                          output_projection=None, feed_previous=False, dtype=None, scope=None):
+def embedding_rnn_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], cell: RNNCell,
+                          num_encoder_symbols: int, num_decoder_symbols: int, embedding_size: int,
+                          output_projection: tuple[TensorLike, TensorLike] | None = None, feed_previous: bool | Tensor = False,
+                          dtype: DTypeLike | None = None, scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
     """basic_rnn_seq2seq of symbols."""
     with variable_scope(scope or "embedding_rnn_seq2seq", dtype=dtype) as made:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
@@ -102,8 +151,11 @@ def embedding_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symb
         return _either(feed_previous, decode, len(decoder_inputs), state)
 
 
-def embedding_tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_symbols, embedding_size, num_decoder_symbols=None,
-                               output_projection=None, feed_previous=False, dtype=None, scope=None):
+def embedding_tied_rnn_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], cell: RNNCell,
+                               num_symbols: int, embedding_size: int, num_decoder_symbols: int | None = None,
+                               output_projection: tuple[TensorLike, TensorLike] | None = None,
+                               feed_previous: bool | Tensor = False, dtype: DTypeLike | None = None,
+                               scope: str | VariableScope | None = None) -> tuple[list[Tensor], Any]:
     """tied_rnn_seq2seq of symbols, with one embedding."""
     with variable_scope(scope or "embedding_tied_rnn_seq2seq", dtype=dtype) as made:
         dtype = dtype or made.dtype
@@ -152,8 +204,11 @@ class _Attention:
         return seen
 
 
-def attention_decoder(decoder_inputs, initial_state, attention_states, cell, output_size=None, num_heads=1,
-                      loop_function=None, dtype=None, scope=None, initial_state_attention=False):
+def attention_decoder(decoder_inputs: Sequence[Tensor], initial_state: Nested, attention_states: Tensor, cell: RNNCell,
+                      output_size: int | None = None, num_heads: int = 1,
+                      loop_function: Callable[[Tensor, int], Tensor] | None = None, dtype: DTypeLike | None = None,
+                      scope: str | VariableScope | None = None,
+                      initial_state_attention: bool = False) -> tuple[list[Tensor], Any]:
     """rnn_decoder with attention on the states of an encoder."""
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -190,9 +245,12 @@ def attention_decoder(decoder_inputs, initial_state, attention_states, cell, out
     return outputs, state
 
 
-def embedding_attention_decoder(decoder_inputs, initial_state, attention_states, cell, num_symbols, embedding_size, num_heads=1,
-                                output_size=None, output_projection=None, feed_previous=False,
-                                update_embedding_for_previous=True, dtype=None, scope=None, initial_state_attention=False):
+def embedding_attention_decoder(decoder_inputs: Sequence[Tensor], initial_state: Nested, attention_states: Tensor, cell: RNNCell,
+                                num_symbols: int, embedding_size: int, num_heads: int = 1, output_size: int | None = None,
+                                output_projection: tuple[TensorLike, TensorLike] | None = None,
+                                feed_previous: bool | Tensor = False, update_embedding_for_previous: bool = True,
+                                dtype: DTypeLike | None = None, scope: str | VariableScope | None = None,
+                                initial_state_attention: bool = False) -> tuple[list[Tensor], Any]:
     """attention_decoder of symbols."""
     output_size = cell.output_size if output_size is None else output_size
     _check_projection(output_projection and output_projection[1:], [[num_symbols]])
@@ -205,9 +263,12 @@ def embedding_attention_decoder(decoder_inputs, initial_state, attention_states,
                                  initial_state_attention=initial_state_attention)
 
 
-def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symbols, num_decoder_symbols, embedding_size,
-                                num_heads=1, output_projection=None, feed_previous=False, dtype=None, scope=None,
-                                initial_state_attention=False):
+def embedding_attention_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], cell: RNNCell,
+                                num_encoder_symbols: int, num_decoder_symbols: int, embedding_size: int, num_heads: int = 1,
+                                output_projection: tuple[TensorLike, TensorLike] | None = None,
+                                feed_previous: bool | Tensor = False, dtype: DTypeLike | None = None,
+                                scope: str | VariableScope | None = None,
+                                initial_state_attention: bool = False) -> tuple[list[Tensor], Any]:
     """embedding_rnn_seq2seq with attention."""
     with variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as made:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
@@ -229,8 +290,11 @@ def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encode
         return _either(feed_previous, decode, len(decoder_inputs), state)
 
 
-def one2many_rnn_seq2seq(encoder_inputs, decoder_inputs_dict, enc_cell, dec_cells_dict, num_encoder_symbols,
-                         num_decoder_symbols_dict, embedding_size, feed_previous=False, dtype=None, scope=None):
+def one2many_rnn_seq2seq(encoder_inputs: Sequence[Tensor], decoder_inputs_dict: Mapping[str, Sequence[Tensor]], enc_cell: RNNCell,
+                         dec_cells_dict: Mapping[str, RNNCell], num_encoder_symbols: int,
+                         num_decoder_symbols_dict: Mapping[str, int], embedding_size: int, feed_previous: bool | Tensor = False,
+                         dtype: DTypeLike | None = None,
+                         scope: str | VariableScope | None = None) -> tuple[dict[str, list[Tensor]], dict[str, Any]]:
     """One encoder, a decoder of symbols for each name: (outputs by name, states by name)."""
     outputs, states = {}, {}
     with variable_scope(scope or "one2many_rnn_seq2seq", dtype=dtype) as made:
@@ -251,8 +315,43 @@ def one2many_rnn_seq2seq(encoder_inputs, decoder_inputs_dict, enc_cell, dec_cell
     return outputs, states
 
 
-def sequence_loss_by_example(logits, targets, weights, average_across_timesteps=True, softmax_loss_function=None, name=None):
-    """The weighted cross entropy of each sequence of a batch."""
+def sequence_loss_by_example(logits: Sequence[Tensor], targets: Sequence[Tensor], weights: Sequence[Tensor],
+                             average_across_timesteps: bool = True, softmax_loss_function: Callable[..., object] | None = None,
+                             name: str | None = None) -> Tensor:
+    """The weighted cross entropy of each sequence of a batch.
+
+    Parameters
+    ----------
+    logits : list of Tensor
+        Of shape [batch, symbols], for each step.
+    targets : list of Tensor
+        Numbers of symbols, [batch], for each step.
+    weights : list of Tensor
+        How much each counts, [batch], for each step.
+    average_across_timesteps : bool
+        Whether losses are divided by the sum of the weights.
+    softmax_loss_function : callable, optional
+        Gets labels and logits by name; sparse_softmax_cross_entropy_with_logits by default.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A loss for each sequence, [batch].
+
+    Raises
+    ------
+    ValueError
+        If the lists differ in length.
+
+    Examples
+    --------
+    >>> loss = tw.contrib.legacy_seq2seq.sequence_loss_by_example([tw.zeros([1, 2])], [tw.constant([0])], [tw.ones([1])])
+    >>> with tw.Session() as sess:
+    ...     sess.run(loss)
+    array([0.6931472], dtype=float32)
+    """
     if len(targets) != len(logits) or len(weights) != len(logits):
         raise ValueError("Lengths of logits, weights, and targets must be the same "
                          f"{len(logits)}, {len(weights)}, {len(targets)}.")
@@ -271,8 +370,9 @@ def sequence_loss_by_example(logits, targets, weights, average_across_timesteps=
     return total
 
 
-def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True,
-                  softmax_loss_function=None, name=None):
+def sequence_loss(logits: Sequence[Tensor], targets: Sequence[Tensor], weights: Sequence[Tensor],
+                  average_across_timesteps: bool = True, average_across_batch: bool = True,
+                  softmax_loss_function: Callable[..., object] | None = None, name: str | None = None) -> Tensor:
     """The weighted cross entropy of a batch of sequences."""
     with name_scope(name, "sequence_loss", list(logits) + list(targets) + list(weights)):
         cost = math_ops.reduce_sum(sequence_loss_by_example(logits, targets, weights, average_across_timesteps,
@@ -282,8 +382,11 @@ def sequence_loss(logits, targets, weights, average_across_timesteps=True, avera
         return cost
 
 
-def model_with_buckets(encoder_inputs, decoder_inputs, targets, weights, buckets, seq2seq, softmax_loss_function=None,
-                       per_example_loss=False, name=None):
+def model_with_buckets(encoder_inputs: Sequence[Tensor], decoder_inputs: Sequence[Tensor], targets: Sequence[Tensor],
+                       weights: Sequence[Tensor], buckets: Sequence[tuple[int, int]],
+                       seq2seq: Callable[[Sequence[Tensor], Sequence[Tensor]], tuple[Any, Any]],
+                       softmax_loss_function: Callable[..., object] | None = None, per_example_loss: bool = False,
+                       name: str | None = None) -> tuple[list[list[Tensor]], list[Any]]:
     """(outputs, losses) for each bucket of lengths: its model is seq2seq(encoder inputs, decoder inputs)."""
     for what, given, longest in (("encoder_inputs", encoder_inputs, buckets[-1][0]), ("targets", targets, buckets[-1][1]),
                                  ("weights", weights, buckets[-1][1])):

@@ -1,26 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.lookup: tables under their older names, and vocabularies."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.base import names
 from thalweg.graph.ops import convert_to_tensor
-from thalweg.lookup import (KeyValueTensorInitializer, LookupInterface, MutableDenseHashTable, MutableHashTable,  # noqa: F401
-                            StaticHashTable, TableInitializerBase, TextFileIdTableInitializer, TextFileIndex,
-                            TextFileInitializer, TextFileStringTableInitializer, _WithSpareBuckets)
+from thalweg.lookup import (  # noqa: F401
+    KeyValueTensorInitializer,
+    LookupInterface,
+    MutableDenseHashTable,
+    MutableHashTable,
+    StaticHashTable,
+    TableInitializerBase,
+    TextFileIdTableInitializer,
+    TextFileIndex,
+    TextFileInitializer,
+    TextFileStringTableInitializer,
+    _WithSpareBuckets,
+)
 from thalweg.operations.array_ops import size
 from thalweg.operations.math_ops import cast, range_
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import DTypeLike, PathLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 class HashTable(StaticHashTable):
     """A table that its initializer fills, once."""
 
-    def __init__(self, initializer, default_value, shared_name=None, name=None):
+    def __init__(self, initializer: TableInitializerBase, default_value: TensorLike, shared_name: str | None = None,
+                 name: str | None = None) -> None:
         super().__init__(initializer, default_value, name=name, shared_name=shared_name)
 
 
 class HasherSpec:
     """How unknown keys are hashed, and the key of the hash."""
 
-    def __init__(self, hasher, key):
+    def __init__(self, hasher: str, key: object) -> None:
         self.hasher, self.key = hasher, key
 
 
@@ -30,7 +51,7 @@ FastHashSpec = HasherSpec("fasthash", None)
 class StrongHashSpec(HasherSpec):
     """A hash whose collisions nobody can arrange without the key: two numbers."""
 
-    def __init__(self, key):
+    def __init__(self, key: Sequence[int]) -> None:
         if len(key) != 2:
             raise ValueError(f"key must have size 2, got {len(key)}.")
         super().__init__("stronghash", list(key))
@@ -39,9 +60,10 @@ class StrongHashSpec(HasherSpec):
 class IdTableWithHashBuckets(_WithSpareBuckets):
     """A table to int64 whose unknown keys get one of num_oov_buckets numbers behind its own."""
 
-    def __init__(self, table, num_oov_buckets, hasher_spec=FastHashSpec, name=None, key_dtype=None):
+    def __init__(self, table: LookupInterface, num_oov_buckets: int, hasher_spec: HasherSpec = FastHashSpec,
+                 name: str | None = None, key_dtype: DTypeLike | None = None) -> None:
         if table is None and num_oov_buckets <= 0:
-            raise ValueError("oov_buckets must be > 0 if no table is supplied, but num_oov_buckets=%s" % num_oov_buckets)
+            raise ValueError(f"oov_buckets must be > 0 if no table is supplied, but num_oov_buckets={num_oov_buckets}")
         if not isinstance(hasher_spec, HasherSpec):
             raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec}")
         strong = hasher_spec.hasher == "stronghash"
@@ -59,7 +81,9 @@ def _with_buckets(initializer, num_oov_buckets, default_value, hasher_spec, name
     return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, name, key_dtype)
 
 
-def index_table_from_tensor(mapping, num_oov_buckets=0, default_value=-1, hasher_spec=FastHashSpec, dtype=dtypes.string, name=None):
+def index_table_from_tensor(mapping: TensorLike, num_oov_buckets: int = 0, default_value: TensorLike = -1,
+                            hasher_spec: HasherSpec = FastHashSpec, dtype: DTypeLike = dtypes.string,
+                            name: str | None = None) -> LookupInterface:
     """From the elements of a vector to their places."""
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -78,9 +102,11 @@ def _places(keys):
     return cast(range_(size(keys)), dtypes.int64)
 
 
-def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None, default_value=-1, hasher_spec=FastHashSpec,
-                          key_dtype=dtypes.string, name=None, key_column_index=TextFileIndex.WHOLE_LINE,
-                          value_column_index=TextFileIndex.LINE_NUMBER, delimiter="\t"):
+def index_table_from_file(vocabulary_file: PathLike | Tensor | None = None, num_oov_buckets: int = 0,
+                          vocab_size: int | None = None, default_value: TensorLike = -1, hasher_spec: HasherSpec = FastHashSpec,
+                          key_dtype: DTypeLike = dtypes.string, name: str | None = None,
+                          key_column_index: int = TextFileIndex.WHOLE_LINE, value_column_index: int = TextFileIndex.LINE_NUMBER,
+                          delimiter: str = "\t") -> LookupInterface:
     """From the lines of a file to their numbers."""
     if vocabulary_file is None or vocabulary_file == "":
         raise ValueError("vocabulary_file must be specified and must not be empty.")
@@ -93,7 +119,8 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=No
     return _with_buckets(initializer, num_oov_buckets, default_value, hasher_spec, name, other)
 
 
-def index_to_string_table_from_tensor(mapping, default_value="UNK", name=None):
+def index_to_string_table_from_tensor(mapping: TensorLike, default_value: TensorLike = "UNK",
+                                      name: str | None = None) -> LookupInterface:
     """From places to the elements of a vector of strings."""
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -102,9 +129,10 @@ def index_to_string_table_from_tensor(mapping, default_value="UNK", name=None):
                      name=name or "index_to_string")
 
 
-def index_to_string_table_from_file(vocabulary_file, vocab_size=None, default_value="UNK", name=None,
-                                    key_column_index=TextFileIndex.LINE_NUMBER, value_column_index=TextFileIndex.WHOLE_LINE,
-                                    delimiter="\t"):
+def index_to_string_table_from_file(vocabulary_file: PathLike | Tensor, vocab_size: int | None = None,
+                                    default_value: TensorLike = "UNK", name: str | None = None,
+                                    key_column_index: int = TextFileIndex.LINE_NUMBER,
+                                    value_column_index: int = TextFileIndex.WHOLE_LINE, delimiter: str = "\t") -> LookupInterface:
     """From line numbers to the lines of a file."""
     if vocabulary_file is None or vocabulary_file == "":
         raise ValueError("vocabulary_file must be specified and must not be empty.")
@@ -115,13 +143,15 @@ def index_to_string_table_from_file(vocabulary_file, vocab_size=None, default_va
     return HashTable(initializer, default_value, name=name or "index_to_string")
 
 
-def string_to_index_table_from_tensor(mapping, num_oov_buckets=0, default_value=-1, hasher_spec=FastHashSpec, name=None):
+def string_to_index_table_from_tensor(mapping: TensorLike, num_oov_buckets: int = 0, default_value: TensorLike = -1,
+                                      hasher_spec: HasherSpec = FastHashSpec, name: str | None = None) -> LookupInterface:
     """An old name of index_table_from_tensor."""
     return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, dtypes.string, name)
 
 
-def string_to_index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None, default_value=-1,
-                                    hasher_spec=FastHashSpec, name=None):
+def string_to_index_table_from_file(vocabulary_file: PathLike | Tensor | None = None, num_oov_buckets: int = 0,
+                                    vocab_size: int | None = None, default_value: TensorLike = -1,
+                                    hasher_spec: HasherSpec = FastHashSpec, name: str | None = None) -> LookupInterface:
     """An old name of index_table_from_file."""
     return index_table_from_file(vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, dtypes.string, name)
 

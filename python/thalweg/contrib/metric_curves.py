@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures of tw.contrib.metrics at many thresholds, of all values so far, and of agreement."""
+from __future__ import annotations
+
 import collections
 import statistics
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nn
 from thalweg.control import control_flow
@@ -12,6 +15,12 @@ from thalweg.metrics.metric_variables import collected, metric_variable
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables import variables
 from thalweg.variables.variable_scopes import variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
 
 _SMALL = 1e-7
 
@@ -32,21 +41,29 @@ def _rate_at(kind, short, hits, others, predictions, labels, thresholds, weights
         return collected(value, update, metrics_collections, updates_collections)
 
 
-def streaming_false_negative_rate_at_thresholds(predictions, labels, thresholds, weights=None, metrics_collections=None,
-                                                updates_collections=None, name=None):
+def streaming_false_negative_rate_at_thresholds(predictions: TensorLike, labels: TensorLike, thresholds: Sequence[float],
+                                                weights: TensorLike | None = None,
+                                                metrics_collections: str | Sequence[str] | None = None,
+                                                updates_collections: str | Sequence[str] | None = None,
+                                                name: str | None = None) -> tuple[Tensor, Tensor]:
     """Of what is true, the share that scores no more than each threshold."""
     return _rate_at("false_negative_rate", "fnr", "fn", "tp", predictions, labels, thresholds, weights, metrics_collections,
                     updates_collections, name)
 
 
-def streaming_false_positive_rate_at_thresholds(predictions, labels, thresholds, weights=None, metrics_collections=None,
-                                                updates_collections=None, name=None):
+def streaming_false_positive_rate_at_thresholds(predictions: TensorLike, labels: TensorLike, thresholds: Sequence[float],
+                                                weights: TensorLike | None = None,
+                                                metrics_collections: str | Sequence[str] | None = None,
+                                                updates_collections: str | Sequence[str] | None = None,
+                                                name: str | None = None) -> tuple[Tensor, Tensor]:
     """Of what is false, the share that scores more than each threshold."""
     return _rate_at("false_positive_rate", "fpr", "fp", "tn", predictions, labels, thresholds, weights, metrics_collections,
                     updates_collections, name)
 
 
-def f1_score(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None, name=None):
+def f1_score(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200,
+             metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+             name: str | None = None) -> tuple[Tensor, Tensor]:
     """The best harmonic mean of precision and recall that a threshold gives."""
     with variable_scope(name, "f1", (labels, predictions, weights)):
         both = metrics_thresholds.counts_of(labels, convert_to_tensor(predictions), metrics_thresholds.evenly(num_thresholds),
@@ -58,8 +75,9 @@ def f1_score(labels, predictions, weights=None, num_thresholds=200, metrics_coll
         return collected(*map(best, both), metrics_collections, updates_collections)
 
 
-def precision_at_recall(labels, predictions, target_recall, weights=None, num_thresholds=200, metrics_collections=None,
-                        updates_collections=None, name=None):
+def precision_at_recall(labels: TensorLike, predictions: TensorLike, target_recall: float, weights: TensorLike | None = None,
+                        num_thresholds: int = 200, metrics_collections: str | Sequence[str] | None = None,
+                        updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The precision at the threshold whose recall is the nearest to `target_recall`."""
     if target_recall < 0 or target_recall > 1:
         raise ValueError("`target_recall` must be in the range [0, 1].")
@@ -71,8 +89,10 @@ def precision_at_recall(labels, predictions, target_recall, weights=None, num_th
                                            metrics_collections, updates_collections, name)
 
 
-def recall_at_precision(labels, predictions, precision, weights=None, num_thresholds=200, metrics_collections=None,
-                        updates_collections=None, name=None, strict_mode=False):
+def recall_at_precision(labels: TensorLike, predictions: TensorLike, precision: float, weights: TensorLike | None = None,
+                        num_thresholds: int = 200, metrics_collections: str | Sequence[str] | None = None,
+                        updates_collections: str | Sequence[str] | None = None, name: str | None = None,
+                        strict_mode: bool = False) -> tuple[Tensor, Tensor]:
     """The recall at the threshold whose precision is the nearest to `precision`; in strict mode none below it will do, and the
     recall is 0 where there is none."""
     if not 0 <= precision <= 1:
@@ -92,8 +112,11 @@ def recall_at_precision(labels, predictions, precision, weights=None, num_thresh
                                            metrics_collections, updates_collections, name)
 
 
-def streaming_curve_points(labels=None, predictions=None, weights=None, num_thresholds=200, metrics_collections=None,
-                           updates_collections=None, curve="ROC", name=None):
+def streaming_curve_points(labels: TensorLike | None = None, predictions: TensorLike | None = None,
+                           weights: TensorLike | None = None, num_thresholds: int = 200,
+                           metrics_collections: str | Sequence[str] | None = None,
+                           updates_collections: str | Sequence[str] | None = None, curve: str = "ROC",
+                           name: str | None = None) -> tuple[Tensor, Operation]:
     """[thresholds, 2]: x and y of the ROC or the precision-recall curve at each threshold."""
     with variable_scope(name, "curve_points", (labels, predictions, weights)):
         if curve not in ("ROC", "PR"):
@@ -109,7 +132,9 @@ def streaming_curve_points(labels=None, predictions=None, weights=None, num_thre
                          updates_collections)
 
 
-def precision_recall_at_equal_thresholds(labels, predictions, weights=None, num_thresholds=None, use_locking=None, name=None):
+def precision_recall_at_equal_thresholds(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                                         num_thresholds: int | None = None, use_locking: bool | None = None,
+                                         name: str | None = None) -> tuple[PrecisionRecallData, Operation]:
     """(PrecisionRecallData, update): all counts at thresholds that divide [0, 1] evenly, in time linear in the predictions."""
     number = 201 if num_thresholds is None else num_thresholds
     if number < 1:
@@ -138,8 +163,9 @@ def precision_recall_at_equal_thresholds(labels, predictions, weights=None, num_
         return PrecisionRecallData(*found, thresholds), ops.group(*updates)
 
 
-def auc_using_histogram(boolean_labels, scores, score_range, nbins=100, collections=None, check_shape=True,  # noqa: A002
-                        name=None):
+def auc_using_histogram(boolean_labels: TensorLike, scores: TensorLike, score_range: Sequence[float], nbins: int = 100,
+                        collections: Sequence[str] | None = None, check_shape: bool = True,
+                        name: str | None = None) -> tuple[Tensor, Operation]:
     """(value, update): the area under the ROC curve, from how many scores of both kinds fall into each of `nbins`."""
     with variable_scope(name, "auc_using_histogram", [boolean_labels, scores, score_range]):
         scores, labels = convert_to_tensor(scores), convert_to_tensor(boolean_labels)
@@ -163,7 +189,9 @@ def auc_using_histogram(boolean_labels, scores, score_range, nbins=100, collecti
         return area, update
 
 
-def streaming_concat(values, axis=0, max_size=None, metrics_collections=None, updates_collections=None, name=None):
+def streaming_concat(values: TensorLike, axis: int = 0, max_size: int | None = None,
+                     metrics_collections: str | Sequence[str] | None = None,
+                     updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """All values so far, one after the other along an axis, up to `max_size`; the update gives how many there are."""
     with variable_scope(name, "streaming_concat", (values,)):
         values = convert_to_tensor(values)
@@ -223,7 +251,9 @@ def _is_of_one_kind(labels):
                                apply("Equal", [positive, array_ops.size(labels, out_type=dtypes.int64)])])
 
 
-def streaming_dynamic_auc(labels, predictions, curve="ROC", metrics_collections=(), updates_collections=(), name=None, weights=None):
+def streaming_dynamic_auc(labels: TensorLike, predictions: TensorLike, curve: str = "ROC",
+                          metrics_collections: str | Sequence[str] = (), updates_collections: str | Sequence[str] = (),
+                          name: str | None = None, weights: TensorLike | None = None) -> tuple[Tensor, Operation]:
     """The exact area under the curve of all predictions so far, which are kept; 0 where all labels are equal."""
     if curve not in ("PR", "ROC"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
@@ -237,7 +267,9 @@ def streaming_dynamic_auc(labels, predictions, curve="ROC", metrics_collections=
         return collected(value, ops.group(*updates), metrics_collections, updates_collections)
 
 
-def cohen_kappa(labels, predictions_idx, num_classes, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def cohen_kappa(labels: TensorLike, predictions_idx: TensorLike, num_classes: int, weights: TensorLike | None = None,
+                metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+                name: str | None = None) -> tuple[Tensor, Tensor]:
     """How much more labels and predictions agree than they would by chance (Cohen 1960)."""
     with variable_scope(name, "cohen_kappa", (labels, predictions_idx, weights)):
         labels, guesses = (array_ops.reshape(math_ops.cast(convert_to_tensor(x), dtypes.int64), [-1])
@@ -292,8 +324,10 @@ def _interval(labels, scores, weights, alpha, logit_transformation):
     return area, apply("Sigmoid", [middle - width]), apply("Sigmoid", [middle + width])
 
 
-def auc_with_confidence_intervals(labels, predictions, weights=None, alpha=0.95, logit_transformation=True, metrics_collections=(),
-                                  updates_collections=(), name=None):
+def auc_with_confidence_intervals(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                                  alpha: float = 0.95, logit_transformation: bool = True,
+                                  metrics_collections: str | Sequence[str] = (), updates_collections: str | Sequence[str] = (),
+                                  name: str | None = None) -> tuple[AucData, Operation]:
     """(AucData, update): the exact area under the ROC curve of all predictions so far, which are kept, and where it lies with
     probability `alpha`; zeros where all labels are equal."""
     if not 0 < alpha < 1:

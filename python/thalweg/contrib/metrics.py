@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.metrics: tw.metrics in their older form, predictions before labels, and a few that only stand here."""
+from __future__ import annotations
+
 import ast
 import inspect
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, metrics, nn, sets
 from thalweg.base import names
-from thalweg.contrib.metric_curves import (auc_using_histogram, auc_with_confidence_intervals, cohen_kappa,  # noqa: F401
-                                           f1_score, precision_at_recall, precision_recall_at_equal_thresholds,
-                                           recall_at_precision, streaming_concat, streaming_curve_points, streaming_dynamic_auc,
-                                           streaming_false_negative_rate_at_thresholds,
-                                           streaming_false_positive_rate_at_thresholds)
+from thalweg.contrib.metric_curves import (  # noqa: F401
+    auc_using_histogram,
+    auc_with_confidence_intervals,
+    cohen_kappa,
+    f1_score,
+    precision_at_recall,
+    precision_recall_at_equal_thresholds,
+    recall_at_precision,
+    streaming_concat,
+    streaming_curve_points,
+    streaming_dynamic_auc,
+    streaming_false_negative_rate_at_thresholds,
+    streaming_false_positive_rate_at_thresholds,
+)
 from thalweg.graph import graph
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.metrics import ranked as metrics_ranked, thresholds as metrics_thresholds
@@ -17,6 +29,12 @@ from thalweg.metrics.metric_variables import aligned, broadcast_weights, collect
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.confusion import confusion_matrix  # noqa: F401
 from thalweg.variables.variable_scopes import variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 set_difference, set_intersection, set_size, set_union = sets.difference, sets.intersection, sets.size, sets.union
 
@@ -50,6 +68,19 @@ streaming_true_positives true_positives predictions labels weights:None
 """
 
 
+_COLLECTIONS = "str | Sequence[str]"
+_TYPES = {"num_thresholds": "int", "num_classes": "int", "k": "int", "class_id": "int", "thresholds": "Sequence[float]", "threshold": "float",
+          "specificity": "float", "sensitivity": "float", "curve": "str", "name": "str", "metrics_collections": _COLLECTIONS,
+          "updates_collections": _COLLECTIONS}  # all others are tensors
+
+
+def _parameter(name, default):
+    """A parameter; `default` is the text of its default, or empty."""
+    kind, value = _TYPES.get(name, "TensorLike"), ast.literal_eval(default) if default else inspect.Parameter.empty
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value,
+                             annotation=kind + " | None" if value is None else kind)
+
+
 def _made(row):
     """The function of a row: it calls the one of tw.metrics with the arguments' names."""
     name, there, *words = row.split()
@@ -61,9 +92,8 @@ def _made(row):
         argument, _, default = word.partition(":")
         here, _, other = argument.partition("=")
         renamed[here] = other or here
-        parameters.append(inspect.Parameter(here, inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                                            default=ast.literal_eval(default) if default else inspect.Parameter.empty))
-    signature = inspect.Signature(parameters)
+        parameters.append(_parameter(here, default))
+    signature = inspect.Signature(parameters, return_annotation="tuple[Tensor, Tensor]")
 
     def measure(*args, **kwargs):
         given = signature.bind(*args, **kwargs).arguments
@@ -78,7 +108,8 @@ globals().update({row.split()[0]: _made(row) for row in _SAME.strip().splitlines
 
 
 def _counter(kind):
-    def measure(predictions, labels, thresholds, weights=None):
+    def measure(predictions: TensorLike, labels: TensorLike, thresholds: Sequence[float],
+                weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
         values, updates = metrics_thresholds.counts_of(labels, convert_to_tensor(predictions), thresholds, weights, (kind,))
         return values[kind], updates[kind]
     measure.__doc__ = "How many there were so far, at each threshold."
@@ -89,7 +120,7 @@ streaming_true_positives_at_thresholds, streaming_false_negatives_at_thresholds 
 streaming_true_negatives_at_thresholds, streaming_false_positives_at_thresholds = _counter("tn"), _counter("fp")
 
 
-def accuracy(predictions, labels, weights=None, name=None):
+def accuracy(predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The share of predictions that equal their labels, of these alone."""
     with variable_scope(name, "accuracy", [predictions, labels]):
         predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
@@ -104,21 +135,29 @@ def accuracy(predictions, labels, weights=None, name=None):
         return math_ops.reduce_sum(right * weights) / math_ops.reduce_sum(array_ops.ones_like(right) * weights)
 
 
-def streaming_mean_cosine_distance(predictions, labels, dim, weights=None, metrics_collections=None, updates_collections=None,
-                                   name=None):
+def streaming_mean_cosine_distance(predictions: TensorLike, labels: TensorLike, dim: int, weights: TensorLike | None = None,
+                                   metrics_collections: str | Sequence[str] | None = None,
+                                   updates_collections: str | Sequence[str] | None = None,
+                                   name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of 1 - predictions . labels along a dimension."""
     return metrics.mean_cosine_distance(labels, predictions, dim, weights, metrics_collections, updates_collections,
                                         name or "mean_cosine_distance")
 
 
-def streaming_sparse_average_precision_at_top_k(top_k_predictions, labels, weights=None, metrics_collections=None,
-                                                updates_collections=None, name=None):
+def streaming_sparse_average_precision_at_top_k(top_k_predictions: TensorLike, labels: TensorLike,
+                                                weights: TensorLike | None = None,
+                                                metrics_collections: str | Sequence[str] | None = None,
+                                                updates_collections: str | Sequence[str] | None = None,
+                                                name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean over examples of the average precision of their ranked classes."""
     return metrics_ranked.average_precision_at_top_k(labels, top_k_predictions, weights, metrics_collections, updates_collections,
                                                      name)
 
 
-def streaming_recall_at_k(predictions, labels, k, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def streaming_recall_at_k(predictions: TensorLike, labels: TensorLike, k: int, weights: TensorLike | None = None,
+                          metrics_collections: str | Sequence[str] | None = None,
+                          updates_collections: str | Sequence[str] | None = None,
+                          name: str | None = None) -> tuple[Tensor, Tensor]:
     """How often the label [batch] is among the k best predictions."""
     return metrics.mean(math_ops.cast(nn.in_top_k(predictions, labels, k), dtypes.float32), weights, metrics_collections,
                         updates_collections, name or f"recall_at_{k}")
@@ -133,19 +172,26 @@ def _rate(kind, hits, others, predictions, labels, weights, collections, name):
         return collected(value, update, *collections)
 
 
-def streaming_false_positive_rate(predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def streaming_false_positive_rate(predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None,
+                                  metrics_collections: str | Sequence[str] | None = None,
+                                  updates_collections: str | Sequence[str] | None = None,
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """Of what is false, the share that was predicted true."""
     return _rate("false_positive_rate", "false_positives", "true_negatives", predictions, labels, weights,
                  (metrics_collections, updates_collections), name)
 
 
-def streaming_false_negative_rate(predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def streaming_false_negative_rate(predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None,
+                                  metrics_collections: str | Sequence[str] | None = None,
+                                  updates_collections: str | Sequence[str] | None = None,
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """Of what is true, the share that was predicted false."""
     return _rate("false_negative_rate", "false_negatives", "true_positives", predictions, labels, weights,
                  (metrics_collections, updates_collections), name)
 
 
-def count(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def count(values: TensorLike, weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+          updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """How many values there were, or the sum of their weights."""
     with variable_scope(name, "count", [values, weights]):
         total = metric_variable([], dtypes.float32, name="count")
@@ -171,7 +217,10 @@ def _joint(predictions, labels, weights):
     return number, *means, math_ops.reduce_sum((predictions - means[0]) * (labels - means[1]) * weights)
 
 
-def streaming_covariance(predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def streaming_covariance(predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None,
+                         metrics_collections: str | Sequence[str] | None = None,
+                         updates_collections: str | Sequence[str] | None = None,
+                         name: str | None = None) -> tuple[Tensor, Tensor]:
     """The unbiased covariance of all predictions and labels so far; NaN for fewer than two (Chan, Golub, LeVeque 1979)."""
     with variable_scope(name, "covariance", [predictions, labels, weights]):
         predictions, labels = math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32)
@@ -198,7 +247,10 @@ def _unbiased(comoment, number, name):
     return array_ops.where(apply("Less", [number, 2.0]), nan, comoment / (number - 1), name=name)
 
 
-def streaming_pearson_correlation(predictions, labels, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def streaming_pearson_correlation(predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None,
+                                  metrics_collections: str | Sequence[str] | None = None,
+                                  updates_collections: str | Sequence[str] | None = None,
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """The correlation of all predictions and labels so far."""
     with variable_scope(name, "pearson_r", [predictions, labels, weights]):
         pairs = [streaming_covariance(x, y, weights, name=part) for x, y, part in (
@@ -209,7 +261,7 @@ def streaming_pearson_correlation(predictions, labels, weights=None, metrics_col
                          updates_collections)
 
 
-def aggregate_metrics(*value_update_tuples):
+def aggregate_metrics(*value_update_tuples: tuple[Tensor, Tensor]) -> tuple[list[Tensor], list[Tensor]]:
     """(values, updates) of metrics."""
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
@@ -217,7 +269,7 @@ def aggregate_metrics(*value_update_tuples):
     return list(values), list(updates)
 
 
-def aggregate_metric_map(names_to_tuples):
+def aggregate_metric_map(names_to_tuples: Mapping[str, tuple[Tensor, Tensor]]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """({name: value}, {name: update}) of {name: metric}."""
     values, updates = zip(*names_to_tuples.values())
     return dict(zip(names_to_tuples, values)), dict(zip(names_to_tuples, updates))

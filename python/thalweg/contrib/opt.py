@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.opt: optimizers in Python over the base and the usual ones."""
-import math
+from __future__ import annotations
 
-from thalweg import train
+import math
+from typing import TYPE_CHECKING
+
 from thalweg.base import names
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import apply, convert_to_tensor
@@ -10,27 +12,39 @@ from thalweg.operations import array_ops, math_ops
 from thalweg.operations.gradient_ops import clip_by_global_norm
 from thalweg.saving.saver import Saver
 from thalweg.training.external_optimizer import ExternalOptimizerInterface, ScipyOptimizerInterface  # noqa: F401
+from thalweg.training.moving_averages import ExponentialMovingAverage
 from thalweg.training.optimizer import Optimizer
+from thalweg.training.optimizers import AdamOptimizer, MomentumOptimizer
 from thalweg.variables import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from thalweg.base.typing import Gradient, IntLike, TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
 
 
 class DecoupledWeightDecayExtension:
     """Mixed in before an optimizer: every variable first loses weight_decay of itself (Loshchilov, Hutter: AdamW)."""
 
-    def __init__(self, weight_decay, **kwargs):
+    def __init__(self, weight_decay: TensorLike | Callable[[], TensorLike], **kwargs: object) -> None:
         self._decay_var_list = None
         self._weight_decay = weight_decay
         super().__init__(**kwargs)
 
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=Optimizer.GATE_OP, aggregation_method=None,
-                 colocate_gradients_with_ops=False, name=None, grad_loss=None, decay_var_list=None):
+    def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | Tensor | None = None,
+                 var_list: Variable | Sequence[Variable] | None = None, gate_gradients: int = Optimizer.GATE_OP,
+                 aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+                 grad_loss: Gradient | None = None, decay_var_list: Sequence[Variable] | None = None) -> Operation:
         """As the optimizer's; only the variables of decay_var_list decay where it is given."""
         self._decay_var_list = set(decay_var_list) if decay_var_list else None
         return super().minimize(loss, global_step=global_step, var_list=var_list, gate_gradients=gate_gradients,
                                 aggregation_method=aggregation_method, name=name, grad_loss=grad_loss,
                                 colocate_gradients_with_ops=colocate_gradients_with_ops)
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None, decay_var_list=None):
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
+                        name: str | None = None, decay_var_list: Sequence[Variable] | None = None) -> Operation:
         if decay_var_list:
             self._decay_var_list = set(decay_var_list)
         return super().apply_gradients(grads_and_vars, global_step=global_step, name=name)
@@ -65,7 +79,7 @@ class DecoupledWeightDecayExtension:
             return super()._resource_apply_sparse(grad, var, indices)
 
 
-def extend_with_decoupled_weight_decay(base_optimizer):
+def extend_with_decoupled_weight_decay(base_optimizer: type[Optimizer]) -> type[Optimizer]:
     """A class of an optimizer that has the weight decay as its first argument."""
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
         """The optimizer with weight decay."""
@@ -76,23 +90,28 @@ def extend_with_decoupled_weight_decay(base_optimizer):
     return OptimizerWithDecoupledWeightDecay
 
 
-class AdamWOptimizer(DecoupledWeightDecayExtension, train.AdamOptimizer):
+class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
     """Adam with decoupled weight decay."""
 
-    def __init__(self, weight_decay, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="AdamW"):
+    def __init__(self, weight_decay: TensorLike | Callable[[], TensorLike],
+                 learning_rate: TensorLike | Callable[[], TensorLike] = 0.001, beta1: TensorLike | Callable[[], TensorLike] = 0.9,
+                 beta2: TensorLike | Callable[[], TensorLike] = 0.999, epsilon: TensorLike | Callable[[], TensorLike] = 1e-8,
+                 use_locking: bool = False, name: str = "AdamW") -> None:
         super().__init__(weight_decay, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon,
                          use_locking=use_locking, name=name)
 
 
-class MomentumWOptimizer(DecoupledWeightDecayExtension, train.MomentumOptimizer):
+class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
     """Momentum with decoupled weight decay."""
 
-    def __init__(self, weight_decay, learning_rate, momentum, use_locking=False, name="MomentumW", use_nesterov=False):
+    def __init__(self, weight_decay: TensorLike | Callable[[], TensorLike], learning_rate: TensorLike | Callable[[], TensorLike],
+                 momentum: TensorLike | Callable[[], TensorLike], use_locking: bool = False, name: str = "MomentumW",
+                 use_nesterov: bool = False) -> None:
         super().__init__(weight_decay, learning_rate=learning_rate, momentum=momentum, use_locking=use_locking, name=name,
                          use_nesterov=use_nesterov)
 
 
-class LazyAdamOptimizer(train.AdamOptimizer):
+class LazyAdamOptimizer(AdamOptimizer):
     """Adam that leaves the averages of rows without a gradient alone."""
 
     def _sparse(self, grad, var, indices):
@@ -116,10 +135,12 @@ class LazyAdamOptimizer(train.AdamOptimizer):
         return self._sparse(grad, var, indices)
 
 
-class NadamOptimizer(train.AdamOptimizer):
+class NadamOptimizer(AdamOptimizer):
     """Adam with Nesterov's momentum (Dozat)."""
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
+    def __init__(self, learning_rate: TensorLike | Callable[[], TensorLike] = 0.001,
+                 beta1: TensorLike | Callable[[], TensorLike] = 0.9, beta2: TensorLike | Callable[[], TensorLike] = 0.999,
+                 epsilon: TensorLike | Callable[[], TensorLike] = 1e-8, use_locking: bool = False, name: str = "Adam") -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
         self._nesterov = True  # of the operation ApplyAdam
 
@@ -181,8 +202,9 @@ class _SignOptimizer(Optimizer):
 class PowerSignOptimizer(_SignOptimizer):
     """Steps times base to the power of sign(g) sign(m) (Bello and others)."""
 
-    def __init__(self, learning_rate=0.1, base=math.e, beta=0.9, sign_decay_fn=None, use_locking=False,
-                 name="PowerSignOptimizer"):
+    def __init__(self, learning_rate: TensorLike | Callable[[], TensorLike] = 0.1, base: float = math.e, beta: float = 0.9,
+                 sign_decay_fn: Callable[[TensorLike], TensorLike] | None = None, use_locking: bool = False,
+                 name: str = "PowerSignOptimizer") -> None:
         super().__init__(learning_rate, math.log(base), beta, sign_decay_fn, use_locking, name)
 
     def _scale(self, sign):
@@ -192,7 +214,9 @@ class PowerSignOptimizer(_SignOptimizer):
 class AddSignOptimizer(_SignOptimizer):
     """Steps times alpha + sign(g) sign(m)."""
 
-    def __init__(self, learning_rate=0.1, alpha=1.0, beta=0.9, sign_decay_fn=None, use_locking=False, name="AddSignOptimizer"):
+    def __init__(self, learning_rate: TensorLike | Callable[[], TensorLike] = 0.1, alpha: float = 1.0, beta: float = 0.9,
+                 sign_decay_fn: Callable[[TensorLike], TensorLike] | None = None, use_locking: bool = False,
+                 name: str = "AddSignOptimizer") -> None:
         super().__init__(learning_rate, alpha, beta, sign_decay_fn, use_locking, name)
 
     def _scale(self, sign):
@@ -202,16 +226,18 @@ class AddSignOptimizer(_SignOptimizer):
 class MovingAverageOptimizer(Optimizer):
     """An optimizer whose variables have moving averages, which swapping_saver() saves in their place."""
 
-    def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
+    def __init__(self, opt: Optimizer, average_decay: float = 0.9999, num_updates: IntLike | None = None,
+                 sequential_update: bool = True) -> None:
         super().__init__(False, opt.get_name())
         self._optimizer, self._sequential = opt, sequential_update
-        self._ema = train.ExponentialMovingAverage(average_decay, num_updates=num_updates)
+        self._ema = ExponentialMovingAverage(average_decay, num_updates=num_updates)
         self._swapped = None
 
-    def compute_gradients(self, *args, **kwargs):
+    def compute_gradients(self, *args: object, **kwargs: object) -> list[tuple[Gradient | None, Variable]]:
         return self._optimizer.compute_gradients(*args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
+                        name: str | None = None) -> Operation:
         step = self._optimizer.apply_gradients(grads_and_vars, global_step=global_step, name=name)
         changed = [v for _, v in grads_and_vars]
         with graph.control_dependencies([step] if self._sequential else []):
@@ -221,7 +247,8 @@ class MovingAverageOptimizer(Optimizer):
             self._swapped[self._ema.average_name(v)] = v
         return ops.group(step, averages, name="train_with_avg")
 
-    def swapping_saver(self, var_list=None, name="swapping_saver", **kwargs):
+    def swapping_saver(self, var_list: Sequence[Variable] | Mapping[str, Variable] | None = None, name: str = "swapping_saver",
+                       **kwargs: object) -> Saver:
         """A Saver that writes averages under the variables' names; call apply_gradients or minimize first."""
         if self._swapped is None:
             raise RuntimeError("Must call apply_gradients or minimize before creating the swapping_saver")
@@ -229,17 +256,18 @@ class MovingAverageOptimizer(Optimizer):
         by_name = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
         return Saver({key: self._swapped.get(key, v) for key, v in by_name.items()}, name=name, **kwargs)
 
-    def get_slot(self, var, name):
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
         return self._optimizer.get_slot(var, name)
 
-    def get_slot_names(self):
+    def get_slot_names(self) -> list[str]:
         return self._optimizer.get_slot_names()
 
-    def variables(self):
+    def variables(self) -> list[Variable]:
         return self._optimizer.variables()
 
 
-def clip_gradients_by_global_norm(gradients_variables, clip_norm=20.0):
+def clip_gradients_by_global_norm(gradients_variables: Sequence[tuple[Gradient | None, Variable]],
+                                  clip_norm: float = 20.0) -> list[tuple[Gradient | None, Variable]]:
     """[(gradient, variable)] with gradients that have at most this norm together."""
     found, changed = zip(*gradients_variables)
     return list(zip(clip_by_global_norm(found, clip_norm)[0], changed))

@@ -10,6 +10,10 @@ Identity). Its weights and what it gives go through FakeQuantWithMinMaxVars, who
 weights' last and the activations' averaged ones, in evaluation as they were saved. Layers with a fused batch normalization
 after them, which TensorFlow folds into the weights first, are refused.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.base import names
 from thalweg.control import control_flow
@@ -17,6 +21,9 @@ from thalweg.graph import graph, ops
 from thalweg.operations import array_ops, math_ops
 from thalweg.training import moving_averages
 from thalweg.variables import init_ops, variable_scopes, variables
+
+if TYPE_CHECKING:
+    from thalweg.graph.graph import Graph
 
 _LAYERS = ("Conv2D", "DepthwiseConv2dNative", "MatMul")
 _ACTIVATIONS = ("Relu", "Relu6", "Identity")
@@ -26,25 +33,26 @@ _DECAY = 0.999
 _STEP = "fake_quantization_step"
 
 
-def create_training_graph(input_graph=None, quant_delay=0):
+def create_training_graph(input_graph: Graph | None = None, quant_delay: int = 0) -> None:
     """Rewrites the graph for training; values are quantized from the step `quant_delay` on."""
     _rewrite(input_graph, 8, 8, False, quant_delay, True, None)
 
 
-def create_eval_graph(input_graph=None):
+def create_eval_graph(input_graph: Graph | None = None) -> None:
     """Rewrites the graph for evaluation, with the ranges that training has saved."""
     _rewrite(input_graph, 8, 8, False, None, False, None)
 
 
-def experimental_create_training_graph(input_graph=None, weight_bits=8, activation_bits=8, symmetric=False, quant_delay=0,
-                                       freeze_bn_delay=None, scope=None):
+def experimental_create_training_graph(input_graph: Graph | None = None, weight_bits: int = 8, activation_bits: int = 8,
+                                       symmetric: bool = False, quant_delay: int = 0, freeze_bn_delay: int | None = None,
+                                       scope: str | None = None) -> None:
     """The same with other numbers of bits, ranges around zero, and only for the layers under `scope`."""
     del freeze_bn_delay  # of batch normalizations that are folded
     _rewrite(input_graph, weight_bits, activation_bits, symmetric, quant_delay, True, scope)
 
 
-def experimental_create_eval_graph(input_graph=None, weight_bits=8, activation_bits=8, symmetric=False, quant_delay=None,
-                                   scope=None):
+def experimental_create_eval_graph(input_graph: Graph | None = None, weight_bits: int = 8, activation_bits: int = 8,
+                                   symmetric: bool = False, quant_delay: int | None = None, scope: str | None = None) -> None:
     """The same with other numbers of bits, ranges around zero, and only for the layers under `scope`."""
     _rewrite(input_graph, weight_bits, activation_bits, symmetric, quant_delay, False, scope)
 

@@ -1,16 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.rnn: the cells and networks of tw.nn, and more cells."""
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING
 
 from thalweg import nn
 from thalweg.base import names
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.nn import rnn
-from thalweg.nn.rnn_cell import (BasicLSTMCell, BasicRNNCell, DeviceWrapper, DropoutWrapper, GRUCell, LayerRNNCell, LSTMCell,
-                                 LSTMStateTuple, MultiRNNCell, ResidualWrapper, RNNCell)
+from thalweg.nn.rnn_cell import (
+    BasicLSTMCell,
+    BasicRNNCell,
+    DeviceWrapper,
+    DropoutWrapper,
+    GRUCell,
+    LayerRNNCell,
+    LSTMCell,
+    LSTMStateTuple,
+    MultiRNNCell,
+    ResidualWrapper,
+    RNNCell,
+)
 from thalweg.operations import array_layout, array_ops, math_ops
 from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import get_variable, variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Activation, DTypeLike, Nested, TensorLike
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variable_scopes import VariableScope
 
 _PROJECTIONS = "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper".split()
 _NETWORKS = "static_bidirectional_rnn static_rnn static_state_saving_rnn".split()
@@ -26,7 +49,7 @@ def __getattr__(name):
     raise AttributeError(f"module 'thalweg.contrib.rnn' has no attribute '{name}'")
 
 
-def transpose_batch_time(x):
+def transpose_batch_time(x: TensorLike) -> Tensor:
     """[batch, time, ...] as [time, batch, ...], or the other way round."""
     return rnn._transposed(x)
 
@@ -38,17 +61,53 @@ def _depth(input_shape):
 
 
 class LayerNormBasicLSTMCell(RNNCell):
-    """LSTM whose gates and memory are normalized over the units (arXiv 1607.06450), with dropout of what is remembered."""
+    """LSTM whose gates and memory are normalized over the units, with dropout of what is remembered (arXiv 1607.06450, 1603.05118).
 
-    def __init__(self, num_units, forget_bias=1.0, input_size=None, activation=math_ops.tanh, layer_norm=True, norm_gain=1.0,
-                 norm_shift=0.0, dropout_keep_prob=1.0, dropout_prob_seed=None, reuse=None):
+    Parameters
+    ----------
+    num_units : int
+        Size of the memory and the output.
+    forget_bias : float
+        What is added to the biases of the forget gates.
+    input_size : int, optional
+        Of no effect.
+    activation : callable
+        Of what is remembered.
+    layer_norm : bool
+        Whether anything is normalized.
+    norm_gain, norm_shift : float
+        First values of the normalizations' variables.
+    dropout_keep_prob : float or Tensor
+        The share of what is remembered that stays.
+    dropout_prob_seed : int, optional
+        Seed of what is drawn.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+
+    Examples
+    --------
+    >>> cell = tw.contrib.rnn.LayerNormBasicLSTMCell(3)
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
+
+    def __init__(self, num_units: int, forget_bias: float = 1.0, input_size: int | None = None,
+                 activation: Activation = math_ops.tanh, layer_norm: bool = True, norm_gain: float = 1.0, norm_shift: float = 0.0,
+                 dropout_keep_prob: float | Tensor = 1.0, dropout_prob_seed: int | None = None,
+                 reuse: bool | None = None) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._forget_bias, self._activation = num_units, forget_bias, activation
         self._layer_norm, self._norm_gain, self._norm_shift = layer_norm, norm_gain, norm_shift
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
 
-    state_size = property(lambda self: LSTMStateTuple(self._num_units, self._num_units))
-    output_size = property(lambda self: self._num_units)
+    @property
+    def state_size(self) -> LSTMStateTuple:
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
 
     def _normal(self, x, scope):
         size = x.shape[-1:].as_list()
@@ -58,7 +117,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         mean, variance = nn.moments(x, [1], keep_dims=True)
         return nn.batch_normalization(x, mean, variance, beta, gamma, 1e-3 if x.dtype.base_dtype.name == "float16" else 1e-12)
 
-    def call(self, inputs, state):
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         args = array_ops.concat([inputs, h], 1)
         kernel = get_variable("kernel", [args.shape[-1].value, 4 * self._num_units], args.dtype.base_dtype)
@@ -80,16 +139,43 @@ class LayerNormBasicLSTMCell(RNNCell):
 
 
 class NASCell(LayerRNNCell):
-    """The cell that a search has found (arXiv 1611.01578)."""
+    """The cell that a search has found (arXiv 1611.01578).
 
-    def __init__(self, num_units, num_proj=None, use_bias=False, reuse=None, **kwargs):
+    Parameters
+    ----------
+    num_units : int
+        Size of the memory.
+    num_proj : int, optional
+        Size of the output, where it is projected.
+    use_bias : bool
+        Whether there are biases.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+    **kwargs
+        What Layer takes.
+
+    Examples
+    --------
+    >>> cell = tw.contrib.rnn.NASCell(3)
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
+
+    def __init__(self, num_units: int, num_proj: int | None = None, use_bias: bool = False, reuse: bool | None = None,
+                 **kwargs: object) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
 
-    state_size = property(lambda self: LSTMStateTuple(self._num_units, self.output_size))
-    output_size = property(lambda self: self._num_proj if self._num_proj is not None else self._num_units)
+    @property
+    def state_size(self) -> LSTMStateTuple:
+        return LSTMStateTuple(self._num_units, self.output_size)
 
-    def build(self, input_shape):
+    @property
+    def output_size(self) -> int:
+        return self._num_proj if self._num_proj is not None else self._num_units
+
+    def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
         self._recurrent_kernel = self.add_variable("recurrent_kernel", [self.output_size, 8 * units])
         self._kernel = self.add_variable("kernel", [_depth(input_shape), 8 * units])
@@ -98,7 +184,7 @@ class NASCell(LayerRNNCell):
         if self._num_proj is not None:
             self._projection = self.add_variable("projection_weights", [units, self._num_proj])
 
-    def call(self, inputs, state):
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         sigmoid, tanh, relu = math_ops.sigmoid, math_ops.tanh, nn.relu
         c, h = state
         recurrent = math_ops.matmul(h, self._recurrent_kernel)
@@ -118,25 +204,55 @@ class NASCell(LayerRNNCell):
 
 
 class LSTMBlockCell(LayerRNNCell):
-    """LSTM whose step is one operation."""
+    """LSTM whose step is one operation.
 
-    def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, dtype=None, reuse=None,
-                 name="lstm_cell"):
+    Parameters
+    ----------
+    num_units : int
+        Size of the memory and the output.
+    forget_bias : float
+        What is added to the biases of the forget gates.
+    cell_clip : float, optional
+        The memory stays within [-cell_clip, cell_clip].
+    use_peephole : bool
+        Whether the gates see the memory.
+    dtype : DType, optional
+        Type of the variables; that of the inputs by default.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+    name : str
+        Name of the cell.
+
+    Examples
+    --------
+    >>> cell = tw.contrib.rnn.LSTMBlockCell(3)
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
+
+    def __init__(self, num_units: int, forget_bias: float = 1.0, cell_clip: float | None = None, use_peephole: bool = False,
+                 dtype: DTypeLike | None = None, reuse: bool | None = None, name: str = "lstm_cell") -> None:
         super().__init__(_reuse=reuse, dtype=dtype, name=name)
         self._num_units, self._forget_bias, self._use_peephole = num_units, forget_bias, use_peephole
         self._cell_clip = -1 if cell_clip is None else cell_clip
 
-    state_size = property(lambda self: LSTMStateTuple(self._num_units, self._num_units))
-    output_size = property(lambda self: self._num_units)
+    @property
+    def state_size(self) -> LSTMStateTuple:
+        return LSTMStateTuple(self._num_units, self._num_units)
 
-    def build(self, input_shape):
+    @property
+    def output_size(self) -> int:
+        return self._num_units
+
+    def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
         self._kernel = self.add_variable("kernel", [_depth(input_shape) + units, 4 * units])
         self._bias = self.add_variable("bias", [4 * units], initializer=init_ops.zeros_initializer())
         if self._use_peephole:
             self._peepholes = [self.add_variable(f"w_{g}_diag", [units]) for g in "ifo"]
 
-    def call(self, inputs, state):
+    def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         if not isinstance(state, (list, tuple)) or len(state) != 2:
             raise ValueError("Expecting state to be a tuple with length 2.")
         peepholes = self._peepholes if self._use_peephole else [array_ops.zeros([self._num_units], self._kernel.dtype)] * 3
@@ -148,16 +264,21 @@ class LSTMBlockCell(LayerRNNCell):
 class LSTMBlockFusedCell(LayerRNNCell):
     """LSTM over whole sequences [time, batch, depth] by one operation."""
 
-    def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, reuse=None, dtype=None,
-                 name="lstm_fused_cell"):
+    def __init__(self, num_units: int, forget_bias: float = 1.0, cell_clip: float | None = None, use_peephole: bool = False,
+                 reuse: bool | None = None, dtype: DTypeLike | None = None, name: str = "lstm_fused_cell") -> None:
         super().__init__(_reuse=reuse, dtype=dtype, name=name)
         self._num_units, self._forget_bias, self._use_peephole = num_units, forget_bias, use_peephole
         self._cell_clip = -1 if cell_clip is None else cell_clip
 
-    num_units = property(lambda self: self._num_units)
+    @property
+    def num_units(self) -> int:
+        """Size of the memory."""
+        return self._num_units
+
     build = LSTMBlockCell.build
 
-    def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+    def __call__(self, inputs: TensorLike | Sequence[TensorLike], initial_state: Nested = None, dtype: DTypeLike | None = None,
+                 sequence_length: TensorLike | None = None, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
         """(outputs, (last memory, last output)). Sequences end at their length: zeros follow."""
         inputs = convert_to_tensor(inputs)
         if initial_state is None:
@@ -171,7 +292,7 @@ class LSTMBlockFusedCell(LayerRNNCell):
         self._lengths = sequence_length
         return self._run(inputs, initial_state, scope)
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         steps = array_ops.shape(inputs)[0]
         lengths = self._lengths
         longest = steps if lengths is None else math_ops.reduce_max(lengths)
@@ -195,22 +316,29 @@ class GRUBlockCell(LayerRNNCell):
 
     _NAMES = "w_ru b_ru w_c b_c".split()
 
-    def __init__(self, num_units=None, cell_size=None, reuse=None, name="gru_cell"):
+    def __init__(self, num_units: int | None = None, cell_size: int | None = None, reuse: bool | None = None,
+                 name: str = "gru_cell") -> None:
         super().__init__(_reuse=reuse, name=name)
         if (cell_size is None) == (num_units is None):
             raise ValueError("Exactly one of num_units or cell_size must be provided.")
         self._cell_size = num_units if num_units is not None else cell_size
 
-    state_size = output_size = property(lambda self: self._cell_size)
+    @property
+    def state_size(self) -> int:
+        return self._cell_size
 
-    def build(self, input_shape):
+    @property
+    def output_size(self) -> int:
+        return self._cell_size
+
+    def build(self, input_shape: TensorShape) -> None:
         rows, units, names = _depth(input_shape) + self._cell_size, self._cell_size, self._NAMES
         self._w_ru = self.add_variable(names[0], [rows, 2 * units])
         self._b_ru = self.add_variable(names[1], [2 * units], initializer=init_ops.constant_initializer(1.0))
         self._w_c = self.add_variable(names[2], [rows, units])
         self._b_c = self.add_variable(names[3], [units], initializer=init_ops.constant_initializer(0.0))
 
-    def call(self, inputs, state):
+    def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         made = apply("GRUBlockCell", [inputs, state, self._w_ru, self._w_c, self._b_ru, self._b_c])
         return made.h, made.h
 
@@ -221,9 +349,12 @@ class GRUBlockCellV2(GRUBlockCell):
     _NAMES = "gates/kernel gates/bias candidate/kernel candidate/bias".split()
 
 
-def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
-                                    sequence_length=None, parallel_iterations=None, time_major=False, scope=None,
-                                    swap_memory=False):
+def stack_bidirectional_dynamic_rnn(cells_fw: Sequence[RNNCell], cells_bw: Sequence[RNNCell], inputs: TensorLike,
+                                    initial_states_fw: Sequence[Nested] | None = None,
+                                    initial_states_bw: Sequence[Nested] | None = None, dtype: DTypeLike | None = None,
+                                    sequence_length: TensorLike | None = None, parallel_iterations: int | None = None,
+                                    time_major: bool = False, scope: str | VariableScope | None = None,
+                                    swap_memory: bool = False) -> tuple[Tensor, tuple[Any, ...], tuple[Any, ...]]:
     """bidirectional_dynamic_rnn several times, each over both outputs of the one before: (outputs, states fw, states bw)."""
     for what, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list):

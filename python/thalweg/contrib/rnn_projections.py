@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells around a cell that change its inputs or outputs by a matrix of their own."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import nn
 from thalweg.graph.ops import is_dense
@@ -10,8 +13,15 @@ from thalweg.operations.array_ops import concat, reshape
 from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import get_variable, get_variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-def linear(inputs, size):
+    from thalweg.base.typing import Activation, Initializer
+    from thalweg.graph.tensor import Tensor
+
+
+def linear(inputs: Sequence[Tensor], size: int) -> Tensor:
     """inputs side by side times a matrix, plus a bias: the variables kernel and bias of the scope."""
     inputs = inputs if isinstance(inputs, list) else [inputs]
     width = sum(x.shape[1].value for x in inputs)
@@ -28,8 +38,13 @@ class _Around(RNNCell):
         super().__init__()
         self._cell = cell
 
-    state_size = property(lambda self: self._cell.state_size)
-    output_size = property(lambda self: self._cell.output_size)
+    @property
+    def state_size(self) -> Any:
+        return self._cell.state_size
+
+    @property
+    def output_size(self) -> Any:
+        return self._cell.output_size
 
     def zero_state(self, batch_size, dtype):
         return self._cell.zero_state(batch_size, dtype)
@@ -38,13 +53,14 @@ class _Around(RNNCell):
 class EmbeddingWrapper(_Around):
     """A cell of symbols: the vectors are rows of the variable `embedding`."""
 
-    def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
+    def __init__(self, cell: RNNCell, embedding_classes: int, embedding_size: int, initializer: Initializer | None = None,
+                 reuse: bool | None = None) -> None:
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             raise ValueError(f"Both embedding_classes and embedding_size must be > 0: {embedding_classes}, {embedding_size}.")
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         initializer = self._initializer or get_variable_scope().initializer
         if initializer is None:
             initializer = init_ops.random_uniform_initializer(-math.sqrt(3), math.sqrt(3))
@@ -58,15 +74,17 @@ class EmbeddingWrapper(_Around):
 class OutputProjectionWrapper(_Around):
     """A cell whose output goes through a matrix."""
 
-    def __init__(self, cell, output_size, activation=None, reuse=None):
+    def __init__(self, cell: RNNCell, output_size: int, activation: Activation | None = None, reuse: bool | None = None) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:
             raise ValueError(f"Parameter output_size must be > 0: {output_size}.")
         self._size, self._activation = output_size, activation
 
-    output_size = property(lambda self: self._size)
+    @property
+    def output_size(self) -> Any:
+        return self._size
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         output, state = self._cell(inputs, state)
         projected = linear(output, self._size)
         return (self._activation(projected) if self._activation else projected), state
@@ -75,10 +93,11 @@ class OutputProjectionWrapper(_Around):
 class InputProjectionWrapper(_Around):
     """A cell whose input goes through a matrix."""
 
-    def __init__(self, cell, num_proj, activation=None, input_size=None, reuse=None):
+    def __init__(self, cell: RNNCell, num_proj: int, activation: Activation | None = None, input_size: int | None = None,
+                 reuse: bool | None = None) -> None:
         super().__init__(cell, reuse)
         self._size, self._activation = num_proj, activation
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         projected = linear(inputs, self._size)
         return self._cell(self._activation(projected) if self._activation else projected, state)

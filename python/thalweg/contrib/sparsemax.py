@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.sparsemax: the point of the simplex that is nearest to the logits (Martins and Astudillo, 2016)."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nn
 from thalweg.base import names
 from thalweg.graph import ops
@@ -8,8 +12,12 @@ from thalweg.graph.ops import convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.array_layout import batch_gather
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
-def sparsemax(logits, name=None):
+
+def sparsemax(logits: TensorLike, name: str | None = None) -> Tensor:
     """Probabilities of each row, many of them 0: logits less a threshold of the row, where that is positive."""
     with name_scope(name, "sparsemax", [logits]):
         logits = convert_to_tensor(logits)
@@ -29,7 +37,7 @@ def sparsemax(logits, name=None):
         return found
 
 
-def sparsemax_loss(logits, sparsemax, labels, name=None):
+def sparsemax_loss(logits: TensorLike, sparsemax: TensorLike, labels: TensorLike, name: str | None = None) -> Tensor:
     """Of each row, how far its sparsemax is from the labels: 0 where they are equal."""
     with name_scope(name, "sparsemax_loss", [logits, sparsemax, labels]):
         logits, sparsemax, labels = (convert_to_tensor(x) for x in (logits, sparsemax, labels))

@@ -3,5 +3,4 @@
 from thalweg.base import names
 from thalweg.operations.staging import StagingArea  # noqa: F401
 
-
 names.complete(globals())

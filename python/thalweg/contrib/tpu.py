@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.tpu: programs for TPUs, run on the CPU as TensorFlow runs them with use_tpu=False."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from thalweg.base import names as _names
 from thalweg.estimator import Estimator, EstimatorSpec, RunConfig as _RunConfig
@@ -8,6 +11,15 @@ from thalweg.estimator.estimator import _parameters
 from thalweg.operations import array_ops
 from thalweg.training.optimizer import Optimizer
 from thalweg.training.wrapped_optimizer import wrapping
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, NoReturn, Self
+
+    from thalweg.base.typing import Gradient, PathLike, TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.training.session_run_hook import SessionRunHook
+    from thalweg.variables.variables import Variable
 
 
 class InputPipelineConfig:
@@ -22,9 +34,11 @@ class TPUConfig(collections.namedtuple("TPUConfig", [
         "experimental_host_call_every_n_steps"])):
     """Settings of the TPU; kept, and without effect on a CPU."""
 
-    def __new__(cls, iterations_per_loop=2, num_shards=None, num_cores_per_replica=None, per_host_input_for_training=True,
-                tpu_job_name=None, initial_infeed_sleep_secs=None, input_partition_dims=None,
-                eval_training_input_configuration=InputPipelineConfig.PER_HOST_V1, experimental_host_call_every_n_steps=1):
+    def __new__(cls, iterations_per_loop: int = 2, num_shards: int | None = None, num_cores_per_replica: int | None = None,
+                per_host_input_for_training: bool | int = True, tpu_job_name: str | None = None,
+                initial_infeed_sleep_secs: float | None = None, input_partition_dims: Sequence[object] | None = None,
+                eval_training_input_configuration: int = InputPipelineConfig.PER_HOST_V1,
+                experimental_host_call_every_n_steps: int = 1) -> Self:
         for name, value in (("iterations_per_loop", iterations_per_loop), ("num_shards", num_shards)):
             if value is not None and value < 1:
                 raise ValueError(f"TPUConfig {name} must be positive, got {value}")
@@ -39,20 +53,26 @@ class TPUConfig(collections.namedtuple("TPUConfig", [
 class RunConfig(_RunConfig):
     """The settings of an Estimator, and those of the TPU."""
 
-    def __init__(self, tpu_config=None, evaluation_master=None, master=None, cluster=None, **kwargs):
+    def __init__(self, tpu_config: TPUConfig | None = None, evaluation_master: str | None = None, master: str | None = None,
+                 cluster: object = None, **kwargs: object) -> None:
         super().__init__(**kwargs)
         if master and cluster:
             raise ValueError("Both master and cluster are set.")
         self._tpu_config, self._cluster = tpu_config or TPUConfig(), cluster
-        self._tpu_master = master or ""
-        self._evaluation_master = evaluation_master or self._tpu_master
+        self.master = master or ""
+        self.evaluation_master = evaluation_master or self.master
 
-    tpu_config = property(lambda self: self._tpu_config)
-    cluster = property(lambda self: self._cluster)
-    master = property(lambda self: self._tpu_master)
-    evaluation_master = property(lambda self: self._evaluation_master)
+    @property
+    def tpu_config(self) -> TPUConfig:
+        """The settings of the TPU."""
+        return self._tpu_config
 
-    def replace(self, **kwargs):
+    @property
+    def cluster(self) -> object:
+        """The cluster that was given, or None."""
+        return self._cluster
+
+    def replace(self, **kwargs: object) -> Self:
         tpu_config = kwargs.pop("tpu_config", self._tpu_config)
         made = super().replace(**kwargs)
         made._tpu_config = tpu_config
@@ -64,12 +84,16 @@ class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", [
         "training_hooks", "evaluation_hooks", "prediction_hooks"])):
     """An EstimatorSpec whose metrics and scaffold are made by functions."""
 
-    def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metrics=None, export_outputs=None,
-                scaffold_fn=None, host_call=None, training_hooks=None, evaluation_hooks=None, prediction_hooks=None):
+    def __new__(cls, mode: str, predictions: Tensor | Mapping[str, Tensor] | None = None, loss: Tensor | None = None,
+                train_op: Operation | Tensor | None = None, eval_metrics: tuple[Callable[..., object], object] | None = None,
+                export_outputs: Mapping[str, object] | None = None, scaffold_fn: Callable[..., object] | None = None,
+                host_call: tuple[Callable[..., object], object] | None = None,
+                training_hooks: Sequence[SessionRunHook] | None = None, evaluation_hooks: Sequence[SessionRunHook] | None = None,
+                prediction_hooks: Sequence[SessionRunHook] | None = None) -> Self:
         return super().__new__(cls, mode, predictions, loss, train_op, eval_metrics, export_outputs, scaffold_fn, host_call,
                                tuple(training_hooks or ()), tuple(evaluation_hooks or ()), tuple(prediction_hooks or ()))
 
-    def as_estimator_spec(self):
+    def as_estimator_spec(self) -> EstimatorSpec:
         """The same for a CPU."""
         return EstimatorSpec(self.mode, self.predictions, self.loss, self.train_op, _called(self.eval_metrics),
                              self.export_outputs, scaffold=self.scaffold_fn() if self.scaffold_fn else None,
@@ -88,9 +112,12 @@ def _called(metrics):
 class TPUEstimator(Estimator):
     """An Estimator whose params hold the batch size of the mode."""
 
-    def __init__(self, model_fn=None, model_dir=None, config=None, params=None, use_tpu=True, train_batch_size=None,
-                 eval_batch_size=None, predict_batch_size=None, batch_axis=None, eval_on_tpu=True, export_to_tpu=True,
-                 export_to_cpu=True, warm_start_from=None, embedding_config_spec=None, export_saved_model_api_version=None):
+    def __init__(self, model_fn: Callable[..., object] | None = None, model_dir: PathLike | None = None,
+                 config: RunConfig | None = None, params: Mapping[str, object] | None = None, use_tpu: bool = True,
+                 train_batch_size: int | None = None, eval_batch_size: int | None = None, predict_batch_size: int | None = None,
+                 batch_axis: Sequence[int] | None = None, eval_on_tpu: bool = True, export_to_tpu: bool = True,
+                 export_to_cpu: bool = True, warm_start_from: object = None, embedding_config_spec: object = None,
+                 export_saved_model_api_version: object = None) -> None:
         if config is None or not isinstance(config, RunConfig):
             raise ValueError("`config` must be provided with type `tpu_config.RunConfig`")
         if params is not None and any(k in params for k in ("batch_size", "context", "use_tpu")):
@@ -102,7 +129,7 @@ class TPUEstimator(Estimator):
         self._mode = None
 
     @property
-    def params(self):
+    def params(self) -> dict[str, Any]:
         size = self._batch_sizes.get(self._mode)
         return dict(self._params, use_tpu=False, **({} if size is None else {"batch_size": size}))
 
@@ -128,27 +155,57 @@ def _on_cpu(model_fn):
 
 @wrapping
 class CrossShardOptimizer(Optimizer):
-    """An optimizer whose gradients are averaged over the shards, of which there is one."""
+    """An optimizer whose gradients are averaged over the shards, of which there is one.
 
-    def __init__(self, opt, reduction="weighted_mean", name="CrossShardOptimizer", group_assignment=None):
+    Parameters
+    ----------
+    opt : Optimizer
+        The optimizer within.
+    reduction : str
+        "weighted_mean" or "weighted_sum".
+    name : str
+        Name of the optimizer.
+    group_assignment : optional
+        Of no effect here.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is none of the two.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     w = tw.Variable(3.0)
+    ...     train_op = tw.contrib.tpu.CrossShardOptimizer(tw.train.GradientDescentOptimizer(0.5)).minimize(w * w)
+    ...     sess.run(w.initializer)
+    ...     sess.run(train_op)
+    ...     print(sess.run(w))
+    0.0
+    """
+
+    def __init__(self, opt: Optimizer, reduction: str = "weighted_mean", name: str = "CrossShardOptimizer",
+                 group_assignment: object = None) -> None:
         if reduction not in ("weighted_mean", "weighted_sum"):
             raise ValueError(f"Unsupported reduction: {reduction}.")
         super().__init__(False, name)
         self._opt = opt
 
-    def compute_gradients(self, loss, var_list=None, **kwargs):
+    def compute_gradients(self, loss: Tensor | Callable[[], Tensor], var_list: Variable | Sequence[Variable] | None = None,
+                          **kwargs: object) -> list[tuple[Gradient | None, Variable]]:
         return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
+                        name: str | None = None) -> Operation:
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
 
 
-def cross_replica_sum(x, group_assignment=None, name=None):
+def cross_replica_sum(x: TensorLike, group_assignment: object = None, name: str | None = None) -> Tensor:
     """The sum over the replicas: of the one."""
     return array_ops.identity(x, name=name)
 
 
-def bfloat16_scope(name=None):
+def bfloat16_scope(name: str | None = None) -> NoReturn:
     """Not there: variables of 32 bits that are read with 16."""
     raise NotImplementedError("tf.contrib.tpu.bfloat16_scope: there is no TPU here")
 

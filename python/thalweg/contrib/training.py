@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.training: HParams, and which parameter server gets a variable."""
+from __future__ import annotations
+
 import json
 import re
+from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.base import names, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Self
+
+    from thalweg.graph.tensor import Operation
+    from thalweg.messages import HParamDef
 
 
 def _parsed(name, kind, text):
@@ -43,9 +53,30 @@ def _values_of(hparam_def):
 
 
 class HParams:
-    """Hyperparameters by name: HParams(learning_rate=0.1).parse("learning_rate=0.2")."""
+    """Hyperparameters by name; their types are those of their first values.
 
-    def __init__(self, hparam_def=None, model_structure=None, **kwargs):
+    Parameters
+    ----------
+    hparam_def : HParamDef, optional
+        A message that has them.
+    model_structure : object, optional
+        Kept for get_model_structure().
+    **kwargs
+        Names and values.
+
+    Raises
+    ------
+    ValueError
+        If both `hparam_def` and values are given.
+
+    Examples
+    --------
+    >>> hparams = tw.contrib.training.HParams(learning_rate=0.1, layers=[64, 32])
+    >>> hparams.parse("learning_rate=0.2,layers=[8,4]").values()
+    {'learning_rate': 0.2, 'layers': [8, 4]}
+    """
+
+    def __init__(self, hparam_def: HParamDef | None = None, model_structure: object = None, **kwargs: object) -> None:
         self._hparam_types, self._model_structure = {}, model_structure
         if hparam_def is not None:
             if kwargs:
@@ -54,7 +85,10 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name, value):
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'HParams' object has no attribute {name!r}")  # the others are hyperparameters
+
+    def add_hparam(self, name: str, value: object) -> None:
         """A new one; its type is that of the value."""
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -71,7 +105,7 @@ class HParams:
             raise KeyError(name)
         return self._hparam_types[name]
 
-    def set_hparam(self, name, value):
+    def set_hparam(self, name: str, value: object) -> None:
         """Another value of the type that it has."""
         kind, is_list = self._known(name)
         if isinstance(value, list) != is_list:
@@ -86,12 +120,13 @@ class HParams:
             return kind(v)
         setattr(self, name, [cast(v) for v in value] if is_list else cast(value))
 
-    def del_hparam(self, name):
+    def del_hparam(self, name: str) -> None:
+        """Forgets a hyperparameter."""
         if hasattr(self, name):
             delattr(self, name)
             del self._hparam_types[name]
 
-    def parse(self, values):
+    def parse(self, values: str) -> Self:
         """Sets values from text: name=value,other=[1,2,3],third[2]=4."""
         pattern = re.compile(r"\s*(?P<name>[a-zA-Z][\w.]*)(\[\s*(?P<index>\d+)\s*\])?\s*=\s*((\[(?P<list>[^\]]*)\])|(?P<value>"
                              r"[^,\[]*))\s*(,|$)")
@@ -121,16 +156,17 @@ class HParams:
                 setattr(self, name, _parsed(name, kind, match["value"]))
         return self
 
-    def override_from_dict(self, values_dict):
+    def override_from_dict(self, values_dict: Mapping[str, Any]) -> Self:
+        """Sets values by names; itself."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
-    def set_from_map(self, values_map):
+    def set_from_map(self, values_map: Mapping[str, Any]) -> Self:
         """The older name of override_from_dict."""
         return self.override_from_dict(values_map)
 
-    def to_proto(self, export_scope=None):
+    def to_proto(self, export_scope: str | None = None) -> HParamDef:
         """The values as an HParamDef message."""
         made = messages.HParamDef()
         for name, (kind, is_list) in self._hparam_types.items():
@@ -144,30 +180,36 @@ class HParams:
         return made
 
     @staticmethod
-    def from_proto(hparam_def, import_scope=None):
+    def from_proto(hparam_def: HParamDef, import_scope: str | None = None) -> HParams:
         """What to_proto wrote."""
         return HParams(hparam_def=hparam_def)
 
-    def parse_json(self, values_json):
+    def parse_json(self, values_json: str) -> Self:
+        """Sets values from the text of a JSON object; itself."""
         return self.override_from_dict(json.loads(values_json))
 
-    def to_json(self, indent=None, separators=None, sort_keys=False):
+    def to_json(self, indent: int | str | None = None, separators: tuple[str, str] | None = None, sort_keys: bool = False) -> str:
+        """The values as the text of a JSON object."""
         shown = {k: v for k, v in self.values().items() if not callable(v)}
         return json.dumps(shown, indent=indent, separators=separators, sort_keys=sort_keys)
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
+        """{name: value}."""
         return {name: getattr(self, name) for name in self._hparam_types}
 
-    def get(self, key, default=None):
+    def get(self, key: str, default: object = None) -> Any:
+        """The value of a name, or the default."""
         return getattr(self, key) if key in self._hparam_types else default
 
-    def get_model_structure(self):
+    def get_model_structure(self) -> Any:
+        """What the constructor was given."""
         return self._model_structure
 
-    def set_model_structure(self, model_structure):
+    def set_model_structure(self, model_structure: object) -> None:
+        """Keeps something for get_model_structure()."""
         self._model_structure = model_structure
 
-    def __contains__(self, key):
+    def __contains__(self, key: str) -> bool:
         return key in self._hparam_types
 
     def __str__(self):
@@ -181,10 +223,10 @@ class HParams:
 class RandomStrategy:
     """One by the hash of a variable's name and the seed: all replicas agree."""
 
-    def __init__(self, num_ps_tasks, seed=0):
+    def __init__(self, num_ps_tasks: int, seed: int = 0) -> None:
         self._tasks, self._seed = num_ps_tasks, seed
 
-    def __call__(self, op):
+    def __call__(self, op: Operation) -> int:
         import hashlib
         return int(hashlib.md5(f"{op.name}_{self._seed}".encode()).hexdigest(), 16) % self._tasks
 
@@ -192,17 +234,17 @@ class RandomStrategy:
 class GreedyLoadBalancingStrategy:
     """The one that has least so far, by what load_fn says of an operation: a number, or a vector whose sum counts."""
 
-    def __init__(self, num_tasks, load_fn):
+    def __init__(self, num_tasks: int, load_fn: Callable[[Operation], float]) -> None:
         import numpy
         self._load_fn, self._ps_loads = load_fn, numpy.zeros(num_tasks)
 
-    def __call__(self, op):
+    def __call__(self, op: Operation) -> int:
         task = self._ps_loads.argmin()
         self._ps_loads[task] += self._load_fn(op)
         return task
 
 
-def byte_size_load_fn(op):
+def byte_size_load_fn(op: Operation) -> int:
     """How many bytes a variable has; a resource counts as 1, as in TensorFlow."""
     if len(op.outputs) != 1:
         raise ValueError(f"Op {op} must have a single output")

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """switch_case: one of several functions by number."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.control import control_flow
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply
 from thalweg.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import TensorLike
 
 
 def _branches(branch_fns, default):
@@ -34,7 +44,9 @@ def _branches(branch_fns, default):
     return rows, default
 
 
-def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
+def switch_case(branch_index: TensorLike,
+                branch_fns: Mapping[int, Callable[[], object]] | Sequence[Callable[[], object] | tuple[int, Callable[[], object]]],
+                default: Callable[[], object] | None = None, name: str = "switch_case") -> Any:
     """What the function of this number gives; of a number without one, the default or the last."""
     rows, default = _branches(branch_fns, default)
     with name_scope(name):

@@ -5,9 +5,12 @@ Code of a branch or a loop runs inside a context. An operation made there that r
 through a Switch or an Enter that the context adds; one that reads nothing gets a control edge from the context's pivot,
 so that it runs only where the branch or the iteration does.
 """
+from __future__ import annotations
+
 import contextlib
 import warnings
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nest
 from thalweg.graph import graph as graph_module, ops
@@ -18,11 +21,18 @@ from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations.checks import Assert
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import IntLike, S, T, TensorLike
+    from thalweg.graph.graph import Graph
+
 
 class _Context:
     """What CondContext and WhileContext share. `pivot` is an operation that runs where the context does."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.outer = graph._state.context
         self.pivot = None
@@ -30,7 +40,7 @@ class _Context:
         self._outer_state = None
 
     @contextlib.contextmanager
-    def inside(self):
+    def inside(self) -> Iterator[None]:
         """New operations belong to the context; control dependencies from outside hold through the pivot."""
         state = self.graph._state
         old = state.context, state.controls
@@ -42,7 +52,7 @@ class _Context:
             state.context, state.controls = old
 
     @contextlib.contextmanager
-    def outside(self):
+    def outside(self) -> Iterator[None]:
         """Back where the context itself was made."""
         state = self.graph._state
         old = state.context, state.controls
@@ -53,14 +63,14 @@ class _Context:
         finally:
             state.context, state.controls = old
 
-    def holds(self, op):
+    def holds(self, op: Any) -> bool:
         """Whether an operation was made in this context or one inside it."""
         context = self.graph._contexts.get(op._id)
         while context is not None and context is not self:
             context = context.outer
         return context is self
 
-    def value(self, tensor):
+    def value(self, tensor: Tensor) -> Tensor:
         """A tensor from anywhere, as operations of this context may read it."""
         if self.holds(tensor.op):
             return tensor
@@ -70,11 +80,11 @@ class _Context:
             found.set_shape(tensor.shape)
         return found
 
-    def AddValue(self, val):  # noqa: N802, as libraries call it
+    def AddValue(self, val: Tensor) -> Tensor:
         """See value()."""
         return self.value(val)
 
-    def enter(self, op, flat, before):
+    def enter(self, op: Any, flat: Any, before: Any) -> tuple[Any, Any]:
         """Inputs and control inputs of an operation about to be made here."""
         flat = [t if t is None else self.value(t) for t in flat]
         before = self.controls_inside(before)
@@ -82,13 +92,13 @@ class _Context:
             before = [self.pivot]
         return flat, before
 
-    def controls_inside(self, before):
+    def controls_inside(self, before: Any) -> list[Operation]:
         return [b for b in before if self.holds(b)]
 
-    def made(self, op):
+    def made(self, op: Any) -> None:
         """Told of every new operation of this context."""
 
-    def adopt(self, graph, first):
+    def adopt(self, graph: Graph, first: int) -> None:
         """Operations that the core has made since node `first` belong here."""
         for op in graph._nodes(first):
             graph._contexts.setdefault(op._id, self)
@@ -107,14 +117,14 @@ class _Context:
 class CondContext(_Context):
     """One branch of a cond."""
 
-    def __init__(self, graph, pred, pivot, branch):
+    def __init__(self, graph: Graph, pred: TensorLike, pivot: Tensor, branch: int) -> None:
         super().__init__(graph)
         self.pred, self.branch = pred, branch
         self.pivot = pivot.op
         self._own(pivot)
         self._brought[pred] = pred
 
-    def bring(self, tensor):
+    def bring(self, tensor: Tensor) -> Tensor:
         with self.outside():
             op = "RefSwitch" if tensor.dtype._is_ref_dtype else "Switch"
             switch = apply(op, [tensor, self.pred], name="Switch")
@@ -122,7 +132,7 @@ class CondContext(_Context):
         self.graph._contexts[part.op._id] = self
         return part
 
-    def results(self, function):
+    def results(self, function: Callable[..., object]) -> tuple[Any, list[Any]]:
         """The branch's values as tensors of this context, and their structure."""
         with self.inside():
             given = function()
@@ -139,8 +149,44 @@ class CondContext(_Context):
         return apply("Identity", [self.value(value)])
 
 
-def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
-    """true_fn() where pred holds, else false_fn(): only one of them runs."""
+def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn: Callable[[], object] | None = None,
+         strict: bool = False, name: str | None = None, fn1: Callable[[], object] | None = None,
+         fn2: Callable[[], object] | None = None) -> Any:
+    """What one of two functions gives, chosen in the step.
+
+    Only the operations that the functions make run in one case alone; what they use from outside runs in both.
+
+    Parameters
+    ----------
+    pred : bool scalar
+    true_fn, false_fn : callable
+        Without arguments; both give tensors, or lists, tuples or dictionaries of them, of the same structure and types.
+    strict : bool, optional
+        Whether a list of one tensor stays a list.
+    name : str, optional
+        Of the operation.
+    fn1, fn2 : callable, optional
+        The old names of the functions.
+
+    Returns
+    -------
+    Tensor, or the structure of what the functions give
+
+    Raises
+    ------
+    TypeError
+        A function is missing, cannot be called, or `pred` is a Python bool; or the types of what they give differ.
+    ValueError
+        One gives more than the other.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [])
+    >>> y = tw.cond(x > 0.0, lambda: x, lambda: -10.0 * x)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(y, {x: 2.0}), sess.run(y, {x: -2.0}))
+    2.0 20.0
+    """
     true_fn, false_fn = true_fn or fn1, false_fn or fn2
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("true_fn and false_fn must be callable.")
@@ -170,14 +216,15 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
         return result
 
 
-def smart_cond(pred, true_fn, false_fn, name=None):
+def smart_cond(pred: TensorLike, true_fn: Callable[[], T], false_fn: Callable[[], S], name: str | None = None) -> Any:
     """cond, or just one of the functions when pred is known."""
     if isinstance(pred, (bool, int)):
         return true_fn() if pred else false_fn()
     return cond(pred, true_fn, false_fn, name=name)
 
 
-def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+def case(pred_fn_pairs: Mapping[Tensor, Callable[[], object]] | Sequence[tuple[TensorLike, Callable[[], object]]],
+         default: Callable[[], object] | None = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
     """The function of the first condition that holds, or `default`; without it, an error where none holds. `exclusive`
     makes it an error as well when several do."""
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
@@ -225,13 +272,13 @@ def _checks_of_case(predicates, one_must_hold, exclusive):
 class WhileContext(_Context):
     """The body and condition of a loop: one frame of the executor."""
 
-    def __init__(self, graph, parallel_iterations, name, back_prop=True):
+    def __init__(self, graph: Graph, parallel_iterations: int, name: str, back_prop: bool = True) -> None:
         super().__init__(graph)
         self.frame = graph.unique_name("while_context") if name is None else name
         self.parallel_iterations = parallel_iterations
         self.back_prop = back_prop
 
-    def enter(self, op, flat, before):
+    def enter(self, op: Any, flat: Any, before: Any) -> tuple[Any, Any]:
         """What has an effect and reads nothing that the loop makes waits for the pivot: it would run once too often."""
         flat, before = super().enter(op, flat, before)
         if not before and self.pivot is not None and op != "ReadVariableOp":
@@ -241,7 +288,7 @@ class WhileContext(_Context):
                 before = [self.pivot]
         return flat, before
 
-    def bring(self, tensor):
+    def bring(self, tensor: Tensor) -> Tensor:
         with self.outside():
             op = "RefEnter" if tensor.dtype._is_ref_dtype else "Enter"
             entered = self._enter(op, tensor, True)
@@ -253,7 +300,7 @@ class WhileContext(_Context):
             attrs["_back_prop"] = False
         return apply(op, [tensor], attrs, name="Enter")
 
-    def build(self, condition, body, structure, invariants):
+    def build(self, condition: Callable[..., TensorLike], body: Callable[..., object], structure: Any, invariants: object) -> list[Any]:
         graph = self.graph
         with self.inside():
             with self.outside():
@@ -330,7 +377,7 @@ def _narrower(shape, other):
     return any(a is not None and a != b for a, b in zip(shape._dims, other._dims))
 
 
-def nest_shapes(invariants):
+def nest_shapes(invariants: object) -> list[Any]:
     """The shapes of shape_invariants, which are lists themselves at times."""
 
     def flat(part):
@@ -354,8 +401,9 @@ def _arguments(structure, flat):
     return nest.pack_sequence_as(structure, flat)
 
 
-def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-               name=None, maximum_iterations=None, return_same_structure=False):
+def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loop_vars: object, shape_invariants: object = None,
+               parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False, name: str | None = None,
+               maximum_iterations: IntLike | None = None, return_same_structure: bool = False) -> Any:
     """body(loop variables) again and again while cond(loop variables) holds; gives their last values.
 
     Without back_prop gradients take these for constants. swap_memory changes nothing: what a gradient needs of the
@@ -373,7 +421,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     with name_scope(name, "while", loop_vars):
         if maximum_iterations is not None:
             limit = convert_to_tensor(maximum_iterations, dtype=dtypes.int32)
-            condition = lambda i, v: apply("LogicalAnd", [i < limit, cond(*v)])  # noqa: E731
+            condition = lambda i, v: apply("LogicalAnd", [i < limit, cond(*v)])
 
             def step(i, v):
                 given = body(*v)

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coordinator: stops a set of threads together and re-raises the first error of any of them."""
+from __future__ import annotations
+
 import contextlib
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from thalweg import errors, logging as tw_logging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from threading import Thread
+    from typing import Any
 
 
 class Coordinator:
     """coord = Coordinator(); threads check coord.should_stop(); coord.join(threads) raises what stopped them."""
 
-    def __init__(self, clean_stop_exception_types=None):
+    def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None) -> None:
         if clean_stop_exception_types is None:
             clean_stop_exception_types = (errors.OutOfRangeError,)
         self._clean = tuple(clean_stop_exception_types)
@@ -21,7 +29,7 @@ class Coordinator:
         self._joined = False
         self._threads = set()
 
-    def request_stop(self, ex=None):
+    def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Asks all threads to stop; of the errors given, the first is raised by join()."""
         error = ex[1] if isinstance(ex, tuple) else ex
         if isinstance(error, self._clean):
@@ -37,29 +45,31 @@ class Coordinator:
                     self._error = error
                 self._stop_event.set()
 
-    def clear_stop(self):
+    def clear_stop(self) -> None:
         """As before any request."""
         with self._lock:
             self._joined = False
             self._error = None
             self._stop_event.clear()
 
-    def should_stop(self):
+    def should_stop(self) -> bool:
+        """Whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
-    def stop_on_exception(self):
+    def stop_on_exception(self) -> Iterator[None]:
         """An exception inside stops all threads and does not go further."""
         try:
             yield
-        except:  # noqa: E722: whatever it is, join() raises it
+        except:  # noqa: E722  (whatever it is, join() raises it)
             self.request_stop(ex=sys.exc_info())
 
-    def wait_for_stop(self, timeout=None):
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
         """True once a stop was requested, False when the time has passed."""
         return self._stop_event.wait(timeout)
 
-    def register_thread(self, thread):
+    def register_thread(self, thread: Thread) -> None:
+        """join() waits for this thread too."""
         with self._lock:
             self._threads.add(thread)
 
@@ -68,7 +78,8 @@ class Coordinator:
         with self._lock:
             self._threads.difference_update(threads)
 
-    def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
+    def join(self, threads: Iterable[Thread] | None = None, stop_grace_period_secs: float = 120,
+             ignore_live_threads: bool = False) -> None:
         """Waits until the threads have ended, after a stop for so long at most; raises the first error."""
         with self._lock:
             threads = self._threads.union(threads or ())
@@ -95,10 +106,11 @@ class Coordinator:
                 tw_logging.info(message)
 
     @property
-    def joined(self):
+    def joined(self) -> bool:
+        """Whether join() has ended."""
         return self._joined
 
-    def raise_requested_exception(self):
+    def raise_requested_exception(self) -> None:
         """Raises the error that a thread has given, if any."""
         with self._lock:
             if self._error is not None:
@@ -108,7 +120,8 @@ class Coordinator:
 class LooperThread(threading.Thread):
     """Calls a target again and again, or once in so many seconds, until the coordinator stops."""
 
-    def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):
+    def __init__(self, coord: Coordinator, timer_interval_secs: float, target: Callable[..., object] | None = None,
+                 args: Sequence[object] | None = None, kwargs: Mapping[str, object] | None = None) -> None:
         if not isinstance(coord, Coordinator):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
         super().__init__(daemon=True)
@@ -119,13 +132,14 @@ class LooperThread(threading.Thread):
         coord.register_thread(self)
 
     @staticmethod
-    def loop(coord, timer_interval_secs, target, args=None, kwargs=None):
+    def loop(coord: Coordinator, timer_interval_secs: float, target: Callable[..., object], args: Sequence[object] | None = None,
+             kwargs: Mapping[str, object] | None = None) -> LooperThread:
         """A thread that is started already."""
         looper = LooperThread(coord, timer_interval_secs, target=target, args=args, kwargs=kwargs)
         looper.start()
         return looper
 
-    def run(self):
+    def run(self) -> None:
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._interval is None:
@@ -138,12 +152,12 @@ class LooperThread(threading.Thread):
                     self.run_loop()
             self.stop_loop()
 
-    def start_loop(self):
+    def start_loop(self) -> None:
         """Called once before the first run_loop."""
 
-    def stop_loop(self):
+    def stop_loop(self) -> None:
         """Called once after the last run_loop."""
 
-    def run_loop(self):
+    def run_loop(self) -> None:
         if self._function:
             self._function(*self._arguments, **self._keywords)

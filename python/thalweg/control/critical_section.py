@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """CriticalSection: operations that one step at a time runs."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import nest
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import add_to_collection, get_collection, name_scope
@@ -7,13 +11,17 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations import array_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
 _SECTIONS, _EXECUTIONS = "critical_sections", "critical_section_executions"
 
 
 class _Execution:
     """What one execute() locks and reads."""
 
-    def __init__(self, op, handle, resources, exclusive_resource_access):
+    def __init__(self, op: Any, handle: Any, resources: Sequence[Any], exclusive_resource_access: bool) -> None:
         self.op, self.handle, self.resources = op, handle, resources
         self.exclusive_resource_access = exclusive_resource_access
 
@@ -26,7 +34,8 @@ class CriticalSection:
             sess.run(cs.execute(lambda: v.assign(v.read_value() + 1)))
     """
 
-    def __init__(self, name=None, shared_name=None, critical_section_def=None, import_scope=None):
+    def __init__(self, name: str | None = None, shared_name: str | None = None, critical_section_def: object = None,
+                 import_scope: str | None = None) -> None:
         if critical_section_def is not None:
             raise ValueError("critical_section_def is not supported.")
         if import_scope is not None:
@@ -36,10 +45,10 @@ class CriticalSection:
         add_to_collection(_SECTIONS, self)
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._handle.op.name
 
-    def execute(self, fn, exclusive_resource_access=True, name=None):
+    def execute(self, fn: Callable[..., object], exclusive_resource_access: bool = True, name: str | None = None) -> Any:
         """What fn() gives, a structure of tensors and operations; what fn makes runs under the lock."""
         if not callable(fn):
             raise TypeError(f"fn must be callable, got {type(fn).__name__}")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """More of gradients: second derivatives, functions without one of their own, tapes."""
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from thalweg import nest
 from thalweg.control import control_flow
@@ -11,8 +14,18 @@ from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, custom_gradients, gradient_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Self
 
-def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None):
+    from thalweg.base.typing import TensorLike
+    from thalweg.operations.gradient_ops import UnconnectedGradients
+    from thalweg.variables.variables import Variable
+
+
+def hessians(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[TensorLike], name: str = "hessians",
+             colocate_gradients_with_ops: bool = False, gate_gradients: bool | int = False,
+             aggregation_method: int | None = None) -> list[Tensor]:
     """For each of xs the matrix of second derivatives of sum(ys): [*shape of x, *shape of x]."""
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     made = []
@@ -35,7 +48,7 @@ def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gr
     return made
 
 
-def grad_pass_through(f):
+def grad_pass_through(f: Callable[..., object]) -> Callable[..., Any]:
     """A function whose gradient is that of the identity."""
     @custom_gradients.custom_gradient
     def whole(*args, **kwargs):
@@ -47,7 +60,7 @@ def grad_pass_through(f):
     return through
 
 
-def recompute_grad(f):
+def recompute_grad(f: Callable[..., object]) -> Callable[..., Any]:
     """The function: the core keeps or recomputes what gradients need as its memory planner decides."""
     @functools.wraps(f)
     def same(*args, **kwargs):
@@ -61,33 +74,35 @@ class GradientTape:
     The graph knows already how everything was computed; the tape says what counts.
     """
 
-    def __init__(self, persistent=False, watch_accessed_variables=True):
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._variables = persistent, watch_accessed_variables
         self._watched, self._used, self._recording = [], False, False
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self._recording:
             raise ValueError("Tape is already recording.")
         self._recording = True
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._recording = False
 
-    def watch(self, tensor):
+    def watch(self, tensor: Any) -> None:
         """Gradients for these tensors are wanted."""
         for t in nest.flatten(tensor):
             if not (isinstance(t, Tensor) or hasattr(t, "_as_tensor")):
                 raise ValueError(f"Passed in object of type {type(t)}, not tf.Tensor")
             self._watched.append(t)
 
-    def watched_variables(self):
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The variables that are watched."""
         return tuple(w for w in self._watched if hasattr(w, "_ref_tensor"))
 
-    def stop_recording(self):
+    def stop_recording(self) -> None:
         raise NotImplementedError("GradientTape.stop_recording is not there: use tf.stop_gradient for what is not to count")
 
-    def reset(self):
+    def reset(self) -> None:
+        """Forgets what is watched."""
         self._watched = []
 
     def _counts(self, source):
@@ -95,7 +110,8 @@ class GradientTape:
             return True
         return self._variables and hasattr(source, "_ref_tensor") and source.trainable
 
-    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=gradient_ops.UnconnectedGradients.NONE):
+    def gradient(self, target: Any, sources: Any, output_gradients: object = None,
+                 unconnected_gradients: UnconnectedGradients | str = gradient_ops.UnconnectedGradients.NONE) -> Any:
         """The derivative of the sum of the target for each source, None for those that the tape does not watch."""
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
@@ -107,8 +123,8 @@ class GradientTape:
         kept = [g if self._counts(s) else array_ops.zeros_like(s) if zeros else None for g, s in zip(found, flat)]
         return nest.pack_sequence_as(sources, kept)
 
-    def jacobian(self, target, sources, unconnected_gradients=gradient_ops.UnconnectedGradients.NONE, parallel_iterations=None,
-                 experimental_use_pfor=True):
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: UnconnectedGradients | str = gradient_ops.UnconnectedGradients.NONE,
+                 parallel_iterations: int | None = None, experimental_use_pfor: bool = True) -> Any:
         """The derivatives of each element of the target: [*shape of the target, *shape of the source]."""
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.jacobian can only be called once on non-persistent tapes.")
@@ -127,7 +143,7 @@ class GradientTape:
         return nest.pack_sequence_as(sources, made)
 
 
-def vectorized_map(fn, elems):
+def vectorized_map(fn: Callable[..., object], elems: object) -> Any:
     """The function of each row, stacked; all rows may run at once."""
     flat = nest.flatten(elems)
     first = nest.pack_sequence_as(elems, [convert_to_tensor(e)[0] for e in flat])

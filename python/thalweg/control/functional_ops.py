@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """map_fn, foldl, foldr and scan: a function applied to the rows of tensors, one after the other, in a loop."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nest
 from thalweg.control.control_flow import while_loop
 from thalweg.control.tensor_array import TensorArray
@@ -8,6 +12,10 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import Dimension, TensorShape
 from thalweg.operations import array_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def _rows(elems):
@@ -44,7 +52,8 @@ def _pack(structure, flat):
     return nest.pack_sequence_as(structure, flat)
 
 
-def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None):
+def map_fn(fn: Callable[..., object], elems: object, dtype: object = None, parallel_iterations: int | None = None,
+           back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, name: str | None = None) -> Any:
     """fn of each row of `elems` (tensors in any structure); `dtype` says what fn gives where that is something else."""
     _check(fn)
     with name_scope(name, "map", nest.flatten(elems)):
@@ -83,18 +92,20 @@ def _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, n
                           swap_memory=swap_memory)[1]
 
 
-def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
+def foldl(fn: Callable[..., object], elems: object, initializer: object = None, parallel_iterations: int = 10,
+          back_prop: bool = True, swap_memory: bool = False, name: str | None = None) -> Any:
     """fn(... fn(fn(initializer, row 0), row 1) ..., last row); without initializer row 0 is it."""
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name, "foldl", False)
 
 
-def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
+def foldr(fn: Callable[..., object], elems: object, initializer: object = None, parallel_iterations: int = 10,
+          back_prop: bool = True, swap_memory: bool = False, name: str | None = None) -> Any:
     """As foldl from the last row to the first."""
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name, "foldr", True)
 
 
-def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
-         reverse=False, name=None):
+def scan(fn: Callable[..., object], elems: object, initializer: object = None, parallel_iterations: int = 10, back_prop: bool = True,
+         swap_memory: bool = False, infer_shape: bool = True, reverse: bool = False, name: str | None = None) -> Any:
     """All values that foldl (with `reverse`, foldr) goes through, as rows: a = fn(a, row) again and again."""
     _check(fn)
     with name_scope(name, "scan", nest.flatten(elems)):

@@ -7,10 +7,13 @@
 
 The body is traced once, in a graph of its own, and travels with the GraphDef: whoever imports that can call it by name.
 """
+from __future__ import annotations
+
 import base64
 import hashlib
 import inspect
 import re
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, messages
 from thalweg.graph import attributes, graph as graph_module, ops
@@ -19,35 +22,46 @@ from thalweg.graph.op_definitions import is_stateful
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations import custom_gradients
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, Element, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.messages import FunctionDef
+
 _NO_SHAPES = ("_disable_call_shape_inference", "b", True)
 
 
 class BodyGraph(graph_module.Graph):
     """The graph of a body. What it reads of graphs outside becomes inputs."""
 
-    def __new__(cls, outer):
+    def __new__(cls, outer: Graph):
         return super().__new__(cls)
 
-    def __init__(self, outer):
+    def __init__(self, outer: Graph) -> None:
         super().__init__()
         self._outer = outer
         self._captures = {}  # tensor outside -> what stands for it
         self.seed = outer.seed
 
-    def colocate_with(self, op, ignore_existing=False):
+    def colocate_with(self, op: Element | None, ignore_existing: bool = False) -> AbstractContextManager[None]:
         op = getattr(op, "op", op)
         return super().colocate_with(op if getattr(op, "graph", self) is self else None, ignore_existing)
 
-    def outermost(self):
+    def outermost(self) -> Graph:
         return self._outer.outermost() if self._outer._captures is not None else self._outer
 
-    def argument(self, dtype, name, shape=None):
+    def argument(self, dtype: DTypeLike, name: str, shape: TensorShape | None = None) -> Tensor:
         dtype = dtypes.as_dtype(dtype).base_dtype
         dims = None if shape is None or shape.ndims is None else shape.as_list()
         attrs = [("dtype", "t", dtype._number), ("shape", "h", dims)]
         return self._add_node("Placeholder", self.unique_name(name), [], [], attrs, "", site())._output(0)
 
-    def inside(self, tensor):
+    def inside(self, tensor: Tensor) -> Tensor:
         """A tensor from anywhere, as the body may read it."""
         if not isinstance(tensor, Tensor) or tensor.graph is self:
             return tensor
@@ -89,7 +103,8 @@ def _output_names(node, signatures):
     return names
 
 
-def definition_of(body, name, inputs, outputs, out_names=None):
+def definition_of(body: Graph, name: str, inputs: Sequence[Tensor], outputs: Any,
+                  out_names: Sequence[str] | None = None) -> tuple[Any, Any]:
     """The FunctionDef of a body's graph, and those of the functions it calls."""
     graph_def = body.as_graph_def()
     signatures = {f.signature.name: f.signature for f in graph_def.library.function}
@@ -133,8 +148,10 @@ def definition_of(body, name, inputs, outputs, out_names=None):
 class DefinedFunction:
     """What Defun makes of a Python function whose types are known."""
 
-    def __init__(self, func, argnames, input_types, func_name=None, grad_func=None, python_grad_func=None, out_names=None,
-                 shape_func=None, capture_by_value=False, **kwargs):
+    def __init__(self, func: Callable[..., object], argnames: Sequence[str], input_types: Sequence[DTypeLike],
+                 func_name: str | None = None, grad_func: DefinedFunction | None = None,
+                 python_grad_func: Callable[..., object] | None = None, out_names: Sequence[str] | None = None,
+                 shape_func: Callable[..., object] | None = None, capture_by_value: bool = False, **kwargs: object) -> None:
         self._func, self._argnames, self._types = func, argnames, [dtypes.as_dtype(t) for t in input_types]
         self._name, self._grad_func, self._python_grad = func_name, grad_func, python_grad_func
         self._out_names, self._shapes = out_names, shape_func
@@ -173,44 +190,49 @@ class DefinedFunction:
             custom_gradients._registered["function " + self._name] = self._python_grad
 
     @property
-    def name(self):
+    def name(self) -> str | None:
+        """The name in the library of graphs."""
         self._trace()
         return self._name
 
     @property
-    def definition(self):
+    def definition(self) -> FunctionDef:
+        """The function as a message."""
         self._trace()
         return self._definition
 
     @property
-    def declared_input_types(self):
+    def declared_input_types(self) -> tuple[DType, ...]:
+        """The types of its arguments."""
         return tuple(self._types)
 
     @property
-    def captured_inputs(self):
+    def captured_inputs(self) -> list[Tensor]:
+        """The tensors outside that its body reads."""
         self._trace()
         return self._captured
 
     @property
-    def stateful_ops(self):
+    def stateful_ops(self) -> list[Any]:
+        """(name, type) of the operations in it that have state."""
         self._trace()
         return self._stateful_ops
 
     @property
-    def python_grad_func(self):
+    def python_grad_func(self) -> Any:
         return self._python_grad
 
     @property
-    def grad_func_name(self):
+    def grad_func_name(self) -> str | None:
         return self._grad_func.name if self._grad_func is not None else None
 
-    def set_grad_func(self, grad_func):
+    def set_grad_func(self, grad_func: DefinedFunction) -> None:
         """The gradient is another defined function: of the inputs and of the gradients of the outputs."""
         if self._grad_func is not None and self._grad_func is not grad_func:
             raise ValueError("Gradient defined twice for function " + self.name)
         self._grad_func = grad_func
 
-    def add_to_graph(self, g=None):
+    def add_to_graph(self, g: Graph | None = None) -> None:
         """Puts the definition into the library of the graph, or the default one, with what it calls."""
         self._trace()
         g = graph_module.get_default_graph() if g is None else g
@@ -226,7 +248,7 @@ class DefinedFunction:
             whole.library.gradient.add(function_name=self._name, gradient_func=self._grad_func.name)
         g._import(whole.SerializeToString(), False, "", [], [], [], [])
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: TensorLike, **kwargs: Any) -> Any:
         name = kwargs.pop("name", None)
         if kwargs:
             raise ValueError(f"Unknown keyword arguments: {kwargs.keys()}")
@@ -248,11 +270,11 @@ class DefinedFunction:
 class _OverloadedFunction:
     """A Defun without types: one function for each types it is called with."""
 
-    def __init__(self, func, argnames, **kwargs):
+    def __init__(self, func: Callable[..., object], argnames: Sequence[str], **kwargs: Any) -> None:
         self._func, self._argnames, self._kwargs = func, argnames, kwargs
         self._made = {}
 
-    def instantiate(self, input_types):
+    def instantiate(self, input_types: Sequence[DTypeLike]) -> Any:
         if len(input_types) != len(self._argnames):
             raise ValueError(f"Expected number of arguments: {len(self._argnames)}, received: {len(input_types)}")
         key = tuple(dtypes.as_dtype(t).base_dtype.name for t in input_types)
@@ -263,7 +285,7 @@ class _OverloadedFunction:
             self._made[key] = DefinedFunction(self._func, self._argnames, input_types, **kwargs)
         return self._made[key]
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: TensorLike, **kwargs: Any) -> Any:
         args = [ops.convert_to_tensor(a) for a in args]
         return self.instantiate([a.dtype for a in args])(*args, **kwargs)
 
@@ -271,10 +293,10 @@ class _OverloadedFunction:
 class Defun:
     """@Defun(type, ..., func_name=, grad_func=, python_grad_func=, out_names=, shape_func=): a graph function."""
 
-    def __init__(self, *input_types, **kwargs):
+    def __init__(self, *input_types: DTypeLike, **kwargs: Any) -> None:
         self._types, self._kwargs = input_types, kwargs
 
-    def __call__(self, func):
+    def __call__(self, func: Callable[..., object]) -> Any:
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
         parameters = inspect.signature(func).parameters.values()
@@ -304,13 +326,13 @@ def _attr_of(value):
     return attributes.attr_of_value(kind, value)
 
 
-def get_extra_inputs():
+def get_extra_inputs() -> list[Tensor]:
     """What the function being defined has read from outside so far."""
     graph = graph_module.get_default_graph()
     return list(graph._captures) if graph._captures is not None else []
 
 
-def get_extra_args():
+def get_extra_args() -> list[Tensor]:
     """Its arguments for these."""
     graph = graph_module.get_default_graph()
     return list(graph._captures.values()) if graph._captures is not None else []

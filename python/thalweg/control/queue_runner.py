@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """QueueRunner: threads that fill a queue, each running an enqueue operation until there is nothing more."""
+from __future__ import annotations
+
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from thalweg import errors, logging as tw_logging, messages
 from thalweg.graph import graph, proto_functions
@@ -10,12 +13,22 @@ from thalweg.graph.graph import GraphKeys
 from thalweg.graph.session import Session
 from thalweg.operations.data_flow_ops import QueueBase
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from threading import Thread
+
+    from thalweg.control.coordinator import Coordinator
+    from thalweg.graph.tensor import Operation
+    from thalweg.messages import QueueRunnerDef
+
 
 class QueueRunner:
     """QueueRunner(queue, [enqueue_op] * 4) fills `queue` with four threads."""
 
-    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None, queue_closed_exception_types=None,
-                 queue_runner_def=None, import_scope=None):
+    def __init__(self, queue: QueueBase | None = None, enqueue_ops: Sequence[Operation] | None = None,
+                 close_op: Operation | None = None, cancel_op: Operation | None = None,
+                 queue_closed_exception_types: tuple[type[BaseException], ...] | None = None,
+                 queue_runner_def: QueueRunnerDef | None = None, import_scope: str | None = None) -> None:
         if queue and queue_runner_def:
             raise ValueError("queue_runner_def and queue are mutually exclusive.")
         if queue_runner_def:
@@ -37,13 +50,20 @@ class QueueRunner:
         self._running = weakref.WeakKeyDictionary()  # session -> threads that still fill
         self._exceptions = []
 
-    queue = property(lambda self: self._queue)
-    enqueue_ops = property(lambda self: self._enqueue_ops)
-    close_op = property(lambda self: self._close_op)
-    cancel_op = property(lambda self: self._cancel_op)
-    queue_closed_exception_types = property(lambda self: self._closed_types)
-    exceptions_raised = property(lambda self: self._exceptions)
-    name = property(lambda self: self._queue.name)
+    @property
+    def queue(self) -> QueueBase: return self._queue
+    @property
+    def enqueue_ops(self) -> list[Operation]: return self._enqueue_ops
+    @property
+    def close_op(self) -> Operation | None: return self._close_op
+    @property
+    def cancel_op(self) -> Operation | None: return self._cancel_op
+    @property
+    def queue_closed_exception_types(self) -> tuple[type[BaseException], ...]: return self._closed_types
+    @property
+    def exceptions_raised(self) -> list[BaseException]: return self._exceptions
+    @property
+    def name(self) -> str: return self._queue.name
 
     def _fill(self, sess, enqueue_op, coord):
         ended = False
@@ -86,7 +106,8 @@ class QueueRunner:
         coord.wait_for_stop()
         self._end(sess, self._cancel_op)
 
-    def create_threads(self, sess, coord=None, daemon=False, start=False):
+    def create_threads(self, sess: Session, coord: Coordinator | None = None, daemon: bool = False,
+                       start: bool = False) -> list[Thread]:
         """The threads that fill the queue of `sess`, and one that ends them when `coord` stops."""
         with self._lock:
             if self._running.get(sess, 0) > 0:
@@ -106,7 +127,7 @@ class QueueRunner:
                 thread.start()
         return threads
 
-    def to_proto(self, export_scope=None):
+    def to_proto(self, export_scope: str | None = None) -> QueueRunnerDef | None:
         """A QueueRunnerDef."""
         codes = [t.error_code for t in self._closed_types]
         return messages.QueueRunnerDef(queue_name=self.name, enqueue_op_name=[op.name for op in self._enqueue_ops],
@@ -114,7 +135,8 @@ class QueueRunner:
                                        queue_closed_exception_types=codes)
 
     @staticmethod
-    def from_proto(queue_runner_def, import_scope=None):
+    def from_proto(queue_runner_def: QueueRunnerDef, import_scope: str | None = None) -> QueueRunner:
+        """The runner that a QueueRunnerDef describes, of nodes in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     def _read(self, proto, scope):
@@ -133,12 +155,13 @@ class QueueRunner:
 proto_functions.register_proto_function(GraphKeys.QUEUE_RUNNERS, messages.QueueRunnerDef, proto_functions.to_proto, QueueRunner.from_proto)
 
 
-def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
+def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
     """Remembers a runner, for start_queue_runners."""
     graph.add_to_collection(collection, qr)
 
 
-def start_queue_runners(sess=None, coord=None, daemon=True, start=True, collection=GraphKeys.QUEUE_RUNNERS):
+def start_queue_runners(sess: Session | None = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
+                        collection: str = GraphKeys.QUEUE_RUNNERS) -> list[Thread]:
     """Starts the threads of all runners of the graph; gives them."""
     if sess is None:
         sess = get_default_session()

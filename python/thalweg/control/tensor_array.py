@@ -4,12 +4,21 @@
 Every write gives a new TensorArray object that has to be used from then on: its `flow`, a float that goes through all
 operations on the array, is what orders them and what gradients go along. Loops and conditionals carry the flow.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape, as_shape
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, IntLike, ShapeLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.tensor import Operation
 
 
 class TensorArray:
@@ -21,8 +30,10 @@ class TensorArray:
 
     _is_tensor_array = True
 
-    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
-                 flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
+    def __init__(self, dtype: DTypeLike, size: IntLike | None = None, dynamic_size: bool | None = None,
+                 clear_after_read: bool | None = None, tensor_array_name: str | None = None, handle: Tensor | None = None,
+                 flow: Tensor | None = None, infer_shape: bool = True, element_shape: ShapeLike = None,
+                 colocate_with_first_write_call: bool = True, name: str | None = None) -> None:
         if handle is not None and tensor_array_name:
             raise ValueError("Cannot construct with both handle and tensor_array_name")
         if handle is not None and size is not None:
@@ -49,13 +60,17 @@ class TensorArray:
                 "tensor_array_name": tensor_array_name or ""}, name=scope)
             self._handle, self._flow = made
 
-    dtype = property(lambda self: self._dtype)
-    handle = property(lambda self: self._handle)
-    flow = property(lambda self: self._flow)
-    dynamic_size = property(lambda self: self._dynamic_size)
+    @property
+    def dtype(self) -> DType: return self._dtype
+    @property
+    def handle(self) -> Tensor | None: return self._handle
+    @property
+    def flow(self) -> Tensor: return self._flow
+    @property
+    def dynamic_size(self) -> bool: return self._dynamic_size
 
     @property
-    def element_shape(self):
+    def element_shape(self) -> TensorShape:
         """What is known of the elements' shapes."""
         return self._shapes[0] if self._shapes else TensorShape(None)
 
@@ -78,11 +93,11 @@ class TensorArray:
     def _value(self, value):
         return convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
 
-    def identity(self):
+    def identity(self) -> TensorArray:
         """The same array behind an identity of its flow: after the control dependencies of here."""
         return self._with_flow(apply("Identity", [self._flow]))
 
-    def grad(self, source, flow=None, name=None):
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """The gradient array of this one for the gradients of name `source`."""
         flow = self._flow if flow is None else flow
         with name_scope(name, "TensorArrayGrad", [self._handle]):
@@ -93,7 +108,7 @@ class TensorArray:
             result._shapes = list(self._shapes)
             return result
 
-    def read(self, index, name=None):
+    def read(self, index: IntLike, name: str | None = None) -> Tensor:
         """The element at `index`."""
         value = apply("TensorArrayReadV3", [self._handle, index, self._flow], {"dtype": self._dtype},
                       name=name or "TensorArrayReadV3")
@@ -101,7 +116,7 @@ class TensorArray:
             value.set_shape(self._shapes[0])
         return value
 
-    def write(self, index, value, name=None):
+    def write(self, index: IntLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array after `value` was written at `index`."""
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             value = self._value(value)
@@ -109,12 +124,12 @@ class TensorArray:
         self._learn_shape(value.shape)
         return self._with_flow(flow)
 
-    def stack(self, name=None):
+    def stack(self, name: str | None = None) -> Tensor:
         """All elements as the rows of one tensor."""
         with name_scope(name, "TensorArrayStack", [self._handle]):
             return self.gather(math_ops.range_(0, self.size()), name=name)
 
-    def gather(self, indices, name=None):
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The elements at `indices` as the rows of one tensor."""
         value = apply("TensorArrayGatherV3", [self._handle, indices, self._flow],
                       {"dtype": self._dtype, "element_shape": self.element_shape}, name=name or "TensorArrayGatherV3")
@@ -122,7 +137,7 @@ class TensorArray:
             value.set_shape([None] + self._shapes[0].as_list())
         return value
 
-    def concat(self, name=None):
+    def concat(self, name: str | None = None) -> Tensor:
         """All elements one after the other along their first dimension."""
         rest = TensorShape(None)
         if self._shapes and self._shapes[0].ndims is not None:
@@ -133,14 +148,14 @@ class TensorArray:
             value.set_shape([None] + rest.as_list())
         return value
 
-    def unstack(self, value, name=None):
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array after the rows of `value` were written at 0, 1, 2 ..."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
             value = self._value(value)
             count = array_ops.shape(value)[0]
             return self.scatter(math_ops.range_(0, count), value, name=name)
 
-    def scatter(self, indices, value, name=None):
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """The array after the rows of `value` were written at `indices`."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             value = self._value(value)
@@ -149,7 +164,7 @@ class TensorArray:
             return self._with_flow(apply("TensorArrayScatterV3", [self._handle, indices, value, self._flow],
                                          name=name or "TensorArrayScatterV3"))
 
-    def split(self, value, lengths, name=None):
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """The array after pieces of `value`, lengths[i] rows each, were written at 0, 1, 2 ..."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             value = self._value(value)
@@ -161,11 +176,11 @@ class TensorArray:
             return self._with_flow(apply("TensorArraySplitV3", [self._handle, value, lengths, self._flow],
                                          name=name or "TensorArraySplitV3"))
 
-    def size(self, name=None):
+    def size(self, name: str | None = None) -> Tensor:
         """How many elements there are."""
         return apply("TensorArraySizeV3", [self._handle, self._flow], name=name or "TensorArraySizeV3")
 
-    def close(self, name=None):
+    def close(self, name: str | None = None) -> Operation:
         """An operation that releases the elements."""
         return apply("TensorArrayCloseV3", [self._handle], name=name or "TensorArrayCloseV3")
 

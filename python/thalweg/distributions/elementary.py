@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The normal, uniform, Bernoulli and categorical distributions."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nn
 from thalweg.distributions.base import FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED, Distribution, RegisterKL
@@ -8,11 +11,35 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops, random_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 class Normal(Distribution):
-    """The normal distribution of mean `loc` and standard deviation `scale`."""
+    """The normal distribution of mean `loc` and standard deviation `scale`.
 
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
+    Parameters
+    ----------
+    loc, scale : tensor_like
+        Of a floating type; they are broadcast to each other.
+    validate_args : bool
+        Of no effect here.
+    allow_nan_stats : bool
+        Whether statistics that are not defined are NaN, or an error.
+    name : str
+        Name of the scope.
+
+    Examples
+    --------
+    >>> normal = tw.distributions.Normal(loc=0.0, scale=1.0)
+    >>> with tw.Session() as sess:
+    ...     print(round(float(sess.run(normal.prob(0.0))), 4), sess.run(normal.sample(1000)).shape)
+    0.3989 (1000,)
+    """
+
+    def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Normal") -> None:
         with name_scope(name, values=[loc, scale]) as scope:
             self.loc = array_ops.identity(convert_to_tensor(loc, preferred_dtype=dtypes.float32), name="loc")
             self.scale = array_ops.identity(convert_to_tensor(scale, dtype=self.loc.dtype.base_dtype), name="scale")
@@ -42,7 +69,7 @@ class Normal(Distribution):
         scale = self.scale * array_ops.ones_like(self.loc)
         return 0.5 * math.log(2 * math.pi * math.e) + apply("Log", [scale])
 
-    def quantile(self, value, name="quantile"):
+    def quantile(self, value: TensorLike, name: str = "quantile") -> Tensor:
         """The value below which a draw is with this chance."""
         with name_scope(name):
             return apply("Ndtri", [convert_to_tensor(value, dtype=self.dtype)]) * self.scale + self.loc
@@ -54,7 +81,8 @@ class Normal(Distribution):
 class Uniform(Distribution):
     """Every value between `low` and `high` is as likely."""
 
-    def __init__(self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True, name="Uniform"):
+    def __init__(self, low: TensorLike = 0.0, high: TensorLike = 1.0, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Uniform") -> None:
         with name_scope(name, values=[low, high]) as scope:
             self.low = array_ops.identity(convert_to_tensor(low, preferred_dtype=dtypes.float32), name="low")
             self.high = array_ops.identity(convert_to_tensor(high, dtype=self.low.dtype.base_dtype), name="high")
@@ -63,7 +91,8 @@ class Uniform(Distribution):
     def _shape(self):
         return self.low + self.high
 
-    def range(self, name="range"):
+    def range(self, name: str = "range") -> Tensor:
+        """high - low."""
         with name_scope(name):
             return self.high - self.low
 
@@ -101,8 +130,8 @@ def _logits(logits, probs, inverse):
 class Bernoulli(Distribution):
     """1 with chance `probs`, else 0."""
 
-    def __init__(self, logits=None, probs=None, dtype=dtypes.int32, validate_args=False, allow_nan_stats=True,
-                 name="Bernoulli"):
+    def __init__(self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: DTypeLike = dtypes.int32,
+                 validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Bernoulli") -> None:
         with name_scope(name, values=[logits, probs]) as scope:
             self.logits = _logits(logits, probs, lambda p: apply("Log", [p]) - apply("Log1p", [-p]))
             self.probs = convert_to_tensor(probs) if probs is not None else apply("Sigmoid", [self.logits])
@@ -136,8 +165,8 @@ class Bernoulli(Distribution):
 class Categorical(Distribution):
     """A class number, with chances along the last dimension."""
 
-    def __init__(self, logits=None, probs=None, dtype=dtypes.int32, validate_args=False, allow_nan_stats=True,
-                 name="Categorical"):
+    def __init__(self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: DTypeLike = dtypes.int32,
+                 validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Categorical") -> None:
         with name_scope(name, values=[logits, probs]) as scope:
             self.logits = _logits(logits, probs, lambda p: apply("Log", [p]))
             self.probs = convert_to_tensor(probs) if probs is not None else nn.softmax(self.logits)
@@ -146,7 +175,10 @@ class Categorical(Distribution):
     def _shape(self):
         return self.logits[..., 0]
 
-    event_size = property(lambda self: array_ops.shape(self.logits)[-1])
+    @property
+    def event_size(self) -> Tensor:
+        """How many classes there are."""
+        return array_ops.shape(self.logits)[-1]
 
     def _log_prob(self, k):
         return -nn.sparse_softmax_cross_entropy_with_logits(labels=math_ops.cast(k, dtypes.int32), logits=self.logits)

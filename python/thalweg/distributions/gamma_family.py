@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gamma and beta distributions and their kin: exponential, Laplace, Student's t, Dirichlet, multinomial."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nn
 from thalweg.distributions.base import FULLY_REPARAMETERIZED, Distribution, RegisterKL
@@ -8,6 +11,11 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, checks, math_ops, random_ops
 from thalweg.operations.math_statistics import lbeta
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Tensor
 
 
 def _log(x):
@@ -46,7 +54,10 @@ class _OfParameters(Distribution):
 class Gamma(_OfParameters):
     """The gamma distribution of shape `concentration` and `rate`."""
 
-    def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"):
+    rate: Tensor
+
+    def __init__(self, concentration: TensorLike, rate: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Gamma") -> None:
         self._begin(name, validate_args, allow_nan_stats, concentration=concentration, rate=rate)
 
     def _shape(self):
@@ -89,11 +100,15 @@ def _gamma(shape, concentration, dtype, seed):
 class Exponential(Gamma):
     """The time between events that come at a rate."""
 
-    def __init__(self, rate, validate_args=False, allow_nan_stats=True, name="Exponential"):
+    rate: Tensor
+
+    def __init__(self, rate: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Exponential") -> None:
         self._begin(name, validate_args, allow_nan_stats, rate=rate)
 
     @property
-    def concentration(self):
+    def concentration(self) -> Tensor:
+        """1: the gamma distribution of which this is a kind."""
         return array_ops.ones_like(self.rate)
 
     def _cdf(self, x):
@@ -108,7 +123,11 @@ class Exponential(Gamma):
 class Laplace(_OfParameters):
     """Two exponential distributions back to back at `loc`."""
 
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Laplace"):
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Laplace") -> None:
         self._begin(name, validate_args, allow_nan_stats, loc=loc, scale=scale)
 
     def _shape(self):
@@ -145,7 +164,12 @@ class Laplace(_OfParameters):
 class StudentT(_OfParameters):
     """Student's t distribution of `df` degrees of freedom, moved and scaled."""
 
-    def __init__(self, df, loc, scale, validate_args=False, allow_nan_stats=True, name="StudentT"):
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, df: TensorLike, loc: TensorLike, scale: TensorLike, validate_args: bool = False,
+                 allow_nan_stats: bool = True, name: str = "StudentT") -> None:
         self._begin(name, validate_args, allow_nan_stats, df=df, loc=loc, scale=scale)
 
     def _shape(self):
@@ -195,10 +219,17 @@ class StudentT(_OfParameters):
 class Beta(_OfParameters):
     """The beta distribution: chances."""
 
-    def __init__(self, concentration1=None, concentration0=None, validate_args=False, allow_nan_stats=True, name="Beta"):
+    concentration1: Tensor
+    concentration0: Tensor
+
+    def __init__(self, concentration1: TensorLike | None = None, concentration0: TensorLike | None = None,
+                 validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Beta") -> None:
         self._begin(name, validate_args, allow_nan_stats, concentration1=concentration1, concentration0=concentration0)
 
-    total_concentration = property(lambda self: self.concentration1 + self.concentration0)
+    @property
+    def total_concentration(self) -> Tensor:
+        """concentration1 + concentration0."""
+        return self.concentration1 + self.concentration0
 
     def _shape(self):
         return self.total_concentration
@@ -240,11 +271,20 @@ class Beta(_OfParameters):
 class Dirichlet(_OfParameters):
     """Chances that add up to 1, along the last dimension."""
 
-    def __init__(self, concentration, validate_args=False, allow_nan_stats=True, name="Dirichlet"):
+    concentration: Tensor
+
+    def __init__(self, concentration: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Dirichlet") -> None:
         self._begin(name, validate_args, allow_nan_stats, concentration=concentration)
 
-    total_concentration = property(lambda self: math_ops.reduce_sum(self.concentration, -1))
-    event_shape = property(lambda self: self.concentration.shape[-1:])
+    @property
+    def total_concentration(self) -> Tensor:
+        """The sum of the concentrations."""
+        return math_ops.reduce_sum(self.concentration, -1)
+
+    @property
+    def event_shape(self) -> TensorShape:
+        return self.concentration.shape[-1:]
 
     def _shape(self):
         return self.total_concentration
@@ -282,7 +322,12 @@ class Dirichlet(_OfParameters):
 class Multinomial(_OfParameters):
     """How often each class comes in `total_count` draws."""
 
-    def __init__(self, total_count, logits=None, probs=None, validate_args=False, allow_nan_stats=True, name="Multinomial"):
+    total_count: Tensor
+    logits: Tensor
+    probs: Tensor
+
+    def __init__(self, total_count: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None,
+                 validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Multinomial") -> None:
         if (logits is None) == (probs is None):
             raise ValueError("Must pass probs or logits, but not both.")
         self._begin(name, validate_args, allow_nan_stats, total_count=total_count, **(
@@ -292,7 +337,9 @@ class Multinomial(_OfParameters):
         else:
             self.logits = _log(self.probs)
 
-    event_shape = property(lambda self: self.logits.shape[-1:])
+    @property
+    def event_shape(self) -> TensorShape:
+        return self.logits.shape[-1:]
 
     def _shape(self):
         return math_ops.reduce_sum(self.logits, -1) + self.total_count

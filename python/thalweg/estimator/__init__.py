@@ -6,7 +6,6 @@ from thalweg.estimator.run_config import RunConfig
 from thalweg.estimator.spec import EstimatorSpec, ModeKeys
 from thalweg.estimator.training import EvalSpec, Exporter, TrainSpec, train_and_evaluate
 
-
 # What tf.train has under the same name.
 _OF_TRAIN = frozenset("""CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook LoggingTensorHook
 NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimator: trains, measures and asks a model function, each in a graph and a session of its own."""
+from __future__ import annotations
+
 import collections
 import inspect
 import os
 import tempfile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +16,16 @@ from thalweg.estimator.spec import EstimatorSpec, ModeKeys
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.saving.saver import Saver
-from thalweg.training.basic_session_run_hooks import (CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook,
-                                                      StopAtStepHook)
+from thalweg.training.basic_session_run_hooks import CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
 from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
 from thalweg.training.session_run_hook import SessionRunHook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, NoReturn, Self
+
+    from thalweg.base.typing import PathLike
+    from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
 
 WarmStartSettings = collections.namedtuple("WarmStartSettings", [
     "ckpt_to_initialize_from", "vars_to_warm_start", "var_name_to_vocab_info", "var_name_to_prev_var_name"])
@@ -41,9 +50,51 @@ class _StopAfterSteps(SessionRunHook):
 
 
 class Estimator:
-    """Estimator(model_fn, model_dir): model_fn(features, labels, mode, params, config) gives an EstimatorSpec."""
+    """Trains, measures and asks a model function, each in a graph and a session of its own.
 
-    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+    Parameters
+    ----------
+    model_fn : callable
+        model_fn(features, labels, mode, params, config) gives an EstimatorSpec; all but features may be missing.
+    model_dir : str or path, optional
+        Where checkpoints and summaries are; a new temporary directory by default.
+    config : RunConfig, optional
+        How sessions run and what they save.
+    params : dict, optional
+        What `model_fn` gets as params.
+    warm_start_from : str or WarmStartSettings, optional
+        A checkpoint that training begins from.
+
+    Raises
+    ------
+    ValueError
+        If `model_fn` does not take what it is to be given, or two directories are named.
+    NotImplementedError
+        If `config` is of a cluster: an Estimator runs in one process.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> def model(features, labels, mode):
+    ...     w = tw.get_variable("w", [], initializer=tw.zeros_initializer())
+    ...     y = w * features["x"]
+    ...     if mode == tw.estimator.ModeKeys.PREDICT:
+    ...         return tw.estimator.EstimatorSpec(mode, predictions={"y": y})
+    ...     loss = tw.losses.mean_squared_error(labels, y)
+    ...     step = tw.train.GradientDescentOptimizer(0.1).minimize(loss, tw.train.get_global_step())
+    ...     return tw.estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+    >>> data = {"x": np.array([1.0, 2.0], np.float32)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     estimator = tw.estimator.Estimator(model, folder)
+    ...     for_training = tw.estimator.inputs.numpy_input_fn(data, 3 * data["x"], 2, num_epochs=None, shuffle=True)
+    ...     trained = estimator.train(for_training, steps=50)
+    ...     for_asking = tw.estimator.inputs.numpy_input_fn(data, shuffle=False)
+    ...     [round(float(row["y"]), 2) for row in estimator.predict(for_asking)]
+    [3.0, 6.0]
+    """
+
+    def __init__(self, model_fn: Callable[..., EstimatorSpec], model_dir: PathLike | None = None, config: RunConfig | None = None,
+                 params: Mapping[str, object] | None = None, warm_start_from: str | WarmStartSettings | None = None) -> None:
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
         config = config or RunConfig()
@@ -65,20 +116,37 @@ class Estimator:
         if warm_start_from is not None and not isinstance(warm_start_from, (str, WarmStartSettings)):
             raise ValueError("warm_start_from must be a string or a WarmStartSettings")
 
-    model_dir = property(lambda self: self._model_dir)
-    config = property(lambda self: self._config)
-    params = property(lambda self: dict(self._params))
-    model_fn = property(lambda self: lambda features, labels, mode, config: self._call_model_fn(features, labels, mode, config))
+    @property
+    def model_dir(self) -> str:
+        """Where checkpoints and summaries are."""
+        return self._model_dir
+
+    @property
+    def config(self) -> RunConfig:
+        """How sessions run and what they save; a copy."""
+        return self._config
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What the model function gets as params; a copy."""
+        return dict(self._params)
+
+    @property
+    def model_fn(self) -> Callable[..., EstimatorSpec]:
+        """The model function: (features, labels, mode, config) -> EstimatorSpec."""
+        return lambda features, labels, mode, config: self._call_model_fn(features, labels, mode, config)
 
     # ---- what there is ----
-    def latest_checkpoint(self):
+    def latest_checkpoint(self) -> str | None:
         """The newest checkpoint's path, or None."""
         return train.latest_checkpoint(self._model_dir)
 
-    def get_variable_names(self):
+    def get_variable_names(self) -> list[str]:
+        """The names of the variables of the newest checkpoint; ValueError where there is none."""
         return [name for name, _ in train.list_variables(self._newest())]
 
-    def get_variable_value(self, name):
+    def get_variable_value(self, name: str) -> Any:
+        """The value of a variable in the newest checkpoint."""
         return train.load_variable(self._newest(), name)
 
     def _newest(self):
@@ -87,7 +155,8 @@ class Estimator:
             raise ValueError(f"Estimator has not been trained yet: no checkpoint in {self._model_dir}")
         return path
 
-    def eval_dir(self, name=None):
+    def eval_dir(self, name: str | None = None) -> str:
+        """Where evaluate() writes its summaries."""
         return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
 
     # ---- pieces of a graph ----
@@ -133,7 +202,8 @@ class Estimator:
             return made, self._call_model_fn(features, labels if mode != ModeKeys.PREDICT else None, mode, self._config)
 
     # ---- training ----
-    def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
+    def train(self, input_fn: Callable[..., object], hooks: Sequence[SessionRunHook] | None = None, steps: int | None = None,
+              max_steps: int | None = None, saving_listeners: Sequence[CheckpointSaverListener] | None = None) -> Self:
         """Trains for `steps` more, or until `max_steps`, or until the input ends. Gives itself."""
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
@@ -193,7 +263,8 @@ class Estimator:
         return loss
 
     # ---- measuring ----
-    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
+    def evaluate(self, input_fn: Callable[..., object], steps: int | None = None, hooks: Sequence[SessionRunHook] | None = None,
+                 checkpoint_path: PathLike | None = None, name: str | None = None) -> dict[str, Any]:
         """The metrics by name, with loss and global_step."""
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
@@ -237,7 +308,9 @@ class Estimator:
         writer.close()
 
     # ---- asking ----
-    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None, yield_single_examples=True):
+    def predict(self, input_fn: Callable[..., object], predict_keys: Sequence[str] | None = None,
+                hooks: Sequence[SessionRunHook] | None = None, checkpoint_path: PathLike | None = None,
+                yield_single_examples: bool = True) -> Iterator[Any]:
         """Yields the predictions of each row, or of each batch."""
         path = checkpoint_path or self.latest_checkpoint()
         if path is None:
@@ -259,8 +332,9 @@ class Estimator:
             with made.as_default():
                 session.close()
 
-    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False,
-                          checkpoint_path=None, strip_default_attrs=False):
+    def export_savedmodel(self, export_dir_base: PathLike, serving_input_receiver_fn: Callable[..., object],
+                          assets_extra: Mapping[str, object] | None = None, as_text: bool = False,
+                          checkpoint_path: PathLike | None = None, strip_default_attrs: bool = False) -> NoReturn:
         """Not there yet: tf.saved_model writes models of sessions."""
         raise NotImplementedError("an Estimator writes no SavedModel yet; its checkpoints and graph.pbtxt are in "
                                   f"{self._model_dir}")

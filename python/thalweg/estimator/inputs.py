@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.estimator.inputs: batches of arrays through a queue."""
+from __future__ import annotations
+
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +12,12 @@ from thalweg.base import names
 from thalweg.control import queue_runner
 from thalweg.graph import graph
 from thalweg.operations import data_flow_ops, script_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from thalweg.base.typing import Array, IntLike
 
 
 class _Rows:
@@ -71,8 +80,51 @@ def _check_shuffle(shuffle):
                          f"training); got {shuffle}")
 
 
-def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1):
-    """An input function: batches of rows of the arrays x (an array, or a dict of them), and of y."""
+def numpy_input_fn(x: Array | Mapping[str, Array], y: Array | Mapping[str, Array] | None = None, batch_size: IntLike = 128,
+                   num_epochs: int | None = 1, shuffle: bool | None = None, queue_capacity: int = 1000,
+                   num_threads: int = 1) -> Callable[[], Any]:
+    """An input function that gives batches of rows of arrays.
+
+    Parameters
+    ----------
+    x : ndarray or dict of ndarray
+        The features: all of the same length.
+    y : ndarray or dict of ndarray, optional
+        The labels.
+    batch_size : int
+        Rows of a batch.
+    num_epochs : int, optional
+        How often the rows come; None: again and again.
+    shuffle : bool
+        Whether the order of rows is random; must be given.
+    queue_capacity : int
+        How many rows may wait.
+    num_threads : int
+        How many threads take rows; with more than one their order is open.
+
+    Returns
+    -------
+    callable
+        Without arguments; it gives the features, or (features, labels), of the next batch as tensors.
+
+    Raises
+    ------
+    ValueError
+        If `shuffle` is not given; when it is called, if lengths differ or a dict is empty.
+    TypeError
+        When it is called, if `x` is neither an array nor a dict.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     rows = tw.estimator.inputs.numpy_input_fn(np.array([1.0, 2.0, 3.0]), batch_size=2, shuffle=False)()
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     sess.run(rows)
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    array([1., 2.])
+    """
     _check_shuffle(shuffle)
 
     def input_fn():
@@ -99,8 +151,8 @@ def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_
     return input_fn
 
 
-def pandas_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1,
-                    target_column="target"):
+def pandas_input_fn(x: Any, y: Any = None, batch_size: IntLike = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
+                    queue_capacity: int = 1000, num_threads: int = 1, target_column: str = "target") -> Callable[[], Any]:
     """An input function: batches of rows of a DataFrame's columns by name, its index too, and of y."""
     _check_shuffle(shuffle)
     features = {"index": x.index.values, **{c: x[c].values for c in x.columns}}

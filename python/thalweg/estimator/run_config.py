@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """RunConfig: where and how often an Estimator saves, logs and summarizes."""
+from __future__ import annotations
+
 import copy
 import json
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    from thalweg.base.typing import PathLike
+    from thalweg.cluster.server import ClusterSpec
+    from thalweg.graph.tensor import Operation
+    from thalweg.messages import ConfigProto
 
 _CHANGEABLE = ("model_dir tf_random_seed save_summary_steps save_checkpoints_steps save_checkpoints_secs session_config "
                "keep_checkpoint_max keep_checkpoint_every_n_hours log_step_count_steps train_distribute device_fn protocol "
@@ -13,11 +25,31 @@ _USE_DEFAULT = object()
 class RunConfig:
     """RunConfig(model_dir="here", save_checkpoints_steps=100): of one process; others are refused."""
 
-    def __init__(self, model_dir=None, tf_random_seed=None, save_summary_steps=100, save_checkpoints_steps=_USE_DEFAULT,
-                 save_checkpoints_secs=_USE_DEFAULT, session_config=None, keep_checkpoint_max=5,
-                 keep_checkpoint_every_n_hours=10000, log_step_count_steps=100, train_distribute=None, device_fn=None,
-                 protocol=None, eval_distribute=None, experimental_distribute=None, experimental_max_worker_delay_secs=None,
-                 session_creation_timeout_secs=7200):
+    # What replace() may change: properties, made below.
+    model_dir: str | None
+    tf_random_seed: int | None
+    save_summary_steps: int | None
+    save_checkpoints_steps: int | None
+    save_checkpoints_secs: float | None
+    session_config: ConfigProto | None
+    keep_checkpoint_max: int | None
+    keep_checkpoint_every_n_hours: float
+    log_step_count_steps: int | None
+    train_distribute: object
+    device_fn: Callable[[Operation], str] | None
+    protocol: str | None
+    eval_distribute: object
+    experimental_distribute: object
+    experimental_max_worker_delay_secs: float | None
+    session_creation_timeout_secs: float
+
+    def __init__(self, model_dir: PathLike | None = None, tf_random_seed: int | None = None, save_summary_steps: int | None = 100,
+                 save_checkpoints_steps: object = _USE_DEFAULT, save_checkpoints_secs: object = _USE_DEFAULT,
+                 session_config: ConfigProto | None = None, keep_checkpoint_max: int = 5,
+                 keep_checkpoint_every_n_hours: float = 10000, log_step_count_steps: int | None = 100, train_distribute: object = None,
+                 device_fn: Callable[[Operation], str] | None = None, protocol: str | None = None, eval_distribute: object = None,
+                 experimental_distribute: object = None, experimental_max_worker_delay_secs: float | None = None,
+                 session_creation_timeout_secs: float = 7200) -> None:
         if save_checkpoints_steps is _USE_DEFAULT and save_checkpoints_secs is _USE_DEFAULT:
             save_checkpoints_steps, save_checkpoints_secs = None, 600
         elif save_checkpoints_secs is _USE_DEFAULT:
@@ -40,7 +72,7 @@ class RunConfig:
             if value is not None and value < 0:
                 raise ValueError(f"{name} should be >= 0")
 
-    def replace(self, **kwargs):
+    def replace(self, **kwargs: object) -> Self:
         """A copy with other values."""
         for name in kwargs:
             if name not in _CHANGEABLE:
@@ -56,8 +88,10 @@ class RunConfig:
         return made
 
     # One process, which does all.
-    cluster_spec, service = None, None
-    master, evaluation_master, task_type, task_id, global_id_in_cluster = "", "", "worker", 0, 0
+    cluster_spec: ClusterSpec | None = None
+    service: object = None
+    master, evaluation_master, task_id, global_id_in_cluster = "", "", 0, 0
+    task_type: str | None = "worker"
     is_chief, num_ps_replicas, num_worker_replicas = True, 0, 1
 
 

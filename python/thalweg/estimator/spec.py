@@ -1,24 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model function gives: EstimatorSpec."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations import array_ops
 from thalweg.training.monitored_session import Scaffold
 from thalweg.training.session_run_hook import SessionRunHook
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
 
 class ModeKeys:
+    """What a model is built for: TRAIN, EVAL or PREDICT.
+
+    Examples
+    --------
+    >>> tw.estimator.ModeKeys.TRAIN, tw.estimator.ModeKeys.EVAL, tw.estimator.ModeKeys.PREDICT
+    ('train', 'eval', 'infer')
+    """
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
 class EstimatorSpec(collections.namedtuple("EstimatorSpec", [
         "mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs", "training_chief_hooks",
         "training_hooks", "scaffold", "evaluation_hooks", "prediction_hooks"])):
-    """The tensors and operations of a model in one mode; ValueError where what the mode needs is missing."""
+    """The tensors and operations of a model in one mode: what a model function gives.
 
-    def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metric_ops=None, export_outputs=None,
-                training_chief_hooks=None, training_hooks=None, scaffold=None, evaluation_hooks=None, prediction_hooks=None):
+    Parameters
+    ----------
+    mode : str
+        A name of ModeKeys.
+    predictions : Tensor or dict of Tensor, optional
+        Needed in PREDICT.
+    loss : Tensor, optional
+        A scalar; needed in TRAIN and EVAL.
+    train_op : Operation or Tensor, optional
+        Needed in TRAIN.
+    eval_metric_ops : dict, optional
+        {name: (value, update operation)}.
+    export_outputs : dict, optional
+        What an exported model offers.
+    training_chief_hooks, training_hooks, evaluation_hooks, prediction_hooks : sequence of SessionRunHook, optional
+        Of sessions of that mode.
+    scaffold : Scaffold, optional
+        How sessions begin.
+
+    Raises
+    ------
+    ValueError
+        If what the mode needs is missing.
+    TypeError
+        If something is of the wrong kind.
+
+    Examples
+    --------
+    >>> spec = tw.estimator.EstimatorSpec("infer", predictions={"y": tw.constant([1.0])})
+    >>> spec.mode, sorted(spec.predictions)
+    ('infer', ['y'])
+    """
+
+    def __new__(cls, mode: str, predictions: Tensor | Mapping[str, Tensor] | None = None, loss: Tensor | None = None,
+                train_op: Operation | Tensor | None = None, eval_metric_ops: Mapping[str, object] | None = None,
+                export_outputs: Mapping[str, object] | None = None, training_chief_hooks: Sequence[SessionRunHook] | None = None,
+                training_hooks: Sequence[SessionRunHook] | None = None, scaffold: Scaffold | None = None,
+                evaluation_hooks: Sequence[SessionRunHook] | None = None,
+                prediction_hooks: Sequence[SessionRunHook] | None = None) -> Self:
         if mode == ModeKeys.TRAIN and train_op is None:
             raise ValueError("Missing train_op.")
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL) and loss is None:

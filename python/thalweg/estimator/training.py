@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """train_and_evaluate: training that stops to measure where a checkpoint was saved."""
+from __future__ import annotations
+
 import abc
 import collections
 import time
+from typing import TYPE_CHECKING
 
 from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Self
+
+    from thalweg.base.typing import PathLike
+    from thalweg.estimator.estimator import Estimator
+    from thalweg.training.session_run_hook import SessionRunHook
 
 
 class TrainSpec(collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks"])):
     """What to train on, and until when."""
 
-    def __new__(cls, input_fn, max_steps=None, hooks=None):
+    def __new__(cls, input_fn: Callable[..., object], max_steps: int | None = None,
+                hooks: Sequence[SessionRunHook] | None = None) -> Self:
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
         return super().__new__(cls, input_fn, max_steps, tuple(hooks or ()))
@@ -20,7 +32,9 @@ class EvalSpec(collections.namedtuple("EvalSpec", ["input_fn", "steps", "name", 
                                                    "throttle_secs"])):
     """What to measure on, how long, and how often at most."""
 
-    def __new__(cls, input_fn, steps=100, name=None, hooks=None, exporters=None, start_delay_secs=120, throttle_secs=600):
+    def __new__(cls, input_fn: Callable[..., object], steps: int | None = 100, name: str | None = None,
+                hooks: Sequence[SessionRunHook] | None = None, exporters: Exporter | Sequence[Exporter] | None = None,
+                start_delay_secs: float = 120, throttle_secs: float = 600) -> Self:
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         if start_delay_secs < 0 or throttle_secs < 0:
@@ -35,11 +49,12 @@ class Exporter(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def name(self):
+    def name(self) -> str:
         """Of the folder below export/."""
 
     @abc.abstractmethod
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(self, estimator: Estimator, export_path: PathLike, checkpoint_path: PathLike, eval_result: Mapping[str, Any],
+               is_the_final_export: bool) -> object:
         """Writes it."""
 
 
@@ -76,7 +91,8 @@ class _Measurer(CheckpointSaverListener):
         self.result = found, exports
 
 
-def train_and_evaluate(estimator, train_spec, eval_spec):
+def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec,
+                       eval_spec: EvalSpec) -> tuple[dict[str, Any] | None, list[Any]]:
     """Trains, and measures in between and at the end. Gives (the last metrics, what exporters gave)."""
     if not isinstance(train_spec, TrainSpec) or not isinstance(eval_spec, EvalSpec):
         raise TypeError("`train_spec` must have type `TrainSpec` and `eval_spec` must have type `EvalSpec`")

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes and tensors as messages, and back."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, messages
 from thalweg.graph.shapes import as_shape
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.messages import AttrValue, OpDef
 
 _LIST = {"I": "i", "F": "f", "B": "b", "S": "s", "T": "type", "H": "shape", "L": "tensor", "P": "func"}
 _ONE = {"i": "i", "f": "f", "b": "b", "s": "s", "t": "type", "h": "shape", "V": "tensor", "p": "func"}
@@ -24,7 +33,7 @@ def _plain(field, value):
     return value
 
 
-def attr_of_value(kind, value):
+def attr_of_value(kind: str, value: object) -> AttrValue:
     """The AttrValue of a Python value for an attribute of this kind (a letter of _schemas.py)."""
     attr = messages.AttrValue()
     if kind in _LIST:
@@ -36,7 +45,7 @@ def attr_of_value(kind, value):
     return attr
 
 
-def value_of_attr(attr):
+def value_of_attr(attr: AttrValue) -> Any:
     """The Python value of an AttrValue."""
     which = attr.WhichOneof("value")
     if which == "type":
@@ -50,7 +59,7 @@ def value_of_attr(attr):
     return []
 
 
-def schema_text(definition):
+def schema_text(definition: OpDef) -> str:
     """An OpDef as _schemas.py writes operations."""
     kinds = {"int": "i", "float": "f", "bool": "b", "type": "t", "string": "s", "shape": "h", "tensor": "V", "func": "p"}
 

@@ -3,9 +3,16 @@
 
 Arrays have types of their own and are converted as they are; this is about numbers, strings, lists and other objects.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike
 
 _TEXT = (str, bytes)
 _SURE = {int: ("integer", "floating", "complex"), float: ("floating", "complex"), bool: ("bool",), str: ("string",), bytes: ("string",)}
@@ -20,7 +27,7 @@ def _kind(dtype):
     return "complex" if dtype.is_complex else "floating" if dtype.is_floating else "integer" if dtype.is_integer else None
 
 
-def check(value, dtype):
+def check(value: object, dtype: DTypeLike) -> None:
     """Raises a TypeError where a value is none of `dtype`, or, without one, of no type that tensors have."""
     kind = None if dtype is None else _kind(dtype)
     if kind in _SURE.get(type(value), ()) or hasattr(value, "__array__") or kind is None and dtype is not None:

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of the process, in which its sessions run."""
+from __future__ import annotations
+
 import os
 import threading
+from typing import TYPE_CHECKING
 
 from thalweg import _core
+
+if TYPE_CHECKING:
+    from thalweg._core import Environment
 
 _environment = None
 _environment_lock = threading.Lock()
 
 
-def environment():
+def environment() -> Environment:
     """The process' environment, made at its first use: what operations there are, memory, threads. Sessions whose ConfigProto
     asks for other threads or devices have those beside it."""
     global _environment

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graph: names, scopes, devices, control dependencies and collections over the core's graph."""
+from __future__ import annotations
+
 import collections
 import contextlib
 import os
 import re
 import sys
 import threading
+from typing import TYPE_CHECKING, NamedTuple
 
 from thalweg import _core, dtypes
 from thalweg.graph.device_specs import DeviceSpec, check_device, merge_devices
@@ -13,6 +16,16 @@ from thalweg.graph.environment import environment
 from thalweg.graph.schemas import schema_of
 from thalweg.graph.shapes import as_shape
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Self
+
+    from thalweg.base.typing import Device, DTypeLike, Element, Text
+    from thalweg.dtypes import DType
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.messages import AttrValue, GraphDef, OpDef, VersionDef
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
@@ -22,7 +35,14 @@ _SHOWN_KINDS = 10
 
 
 class GraphKeys:
-    """Names of the collections that the package itself uses."""
+    """The names of collections that the package itself uses.
+
+    Examples
+    --------
+    >>> v = tw.Variable(1.0, name="v")
+    >>> [w.name for w in tw.get_collection(tw.GraphKeys.TRAINABLE_VARIABLES)]
+    ['v:0']
+    """
     GLOBAL_VARIABLES = VARIABLES = "variables"
     LOCAL_VARIABLES = "local_variables"
     METRIC_VARIABLES = "metric_variables"
@@ -60,7 +80,7 @@ class GraphKeys:
 class _State(threading.local):
     """Where a thread is within the scopes of a graph."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.scope = ""
         self.device = ""
         self.device_functions = ()  # when there are any: all device scopes, functions and names, the innermost first
@@ -71,7 +91,20 @@ class _State(threading.local):
 
 
 class Graph(_core.Graph):
-    """A dataflow graph; operations are added to the default one, see as_default."""
+    """A dataflow graph. New operations go to the default one: the graph of the innermost `with graph.as_default()`, else one that is
+    there from the start.
+
+    Examples
+    --------
+    >>> graph = tw.Graph()
+    >>> with graph.as_default():
+    ...     y = tw.constant(2.0, name="two") * 3.0
+    >>> y.graph is graph, [op.name for op in graph.get_operations()]
+    (True, ['two', 'mul/y', 'mul'])
+    >>> with tw.Session(graph=graph) as sess:
+    ...     print(sess.run("mul:0"))
+    6.0
+    """
     _captures = None  # of a function's body: see functions.py
     _lift_variable = None  # of a tf.function's body: see graph_functions.py
     _restricted = False  # whether something may not be fed or fetched
@@ -79,7 +112,7 @@ class Graph(_core.Graph):
     def __new__(cls):
         return _core.Graph.__new__(cls, environment())
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._state = _State()
         self._names = {}
         self._collections = {}
@@ -106,7 +139,7 @@ class Graph(_core.Graph):
         return f"<p>{html.escape(repr(self)[1:-1])}: {kinds}</p>{table}"
 
     # ---- names ----
-    def unique_name(self, name, mark_as_used=True):
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """`name` under the current scope, with _1, _2 ... when it is taken."""
         scope = self._state.scope
         if scope:
@@ -130,7 +163,8 @@ class Graph(_core.Graph):
         return name
 
     @contextlib.contextmanager
-    def name_scope(self, name):
+    def name_scope(self, name: Text | None) -> Iterator[str]:
+        """with graph.name_scope("layer") as scope: names of new operations begin with "layer/". See tw.name_scope."""
         if name:
             if isinstance(name, bytes):
                 name = name.decode()
@@ -147,12 +181,14 @@ class Graph(_core.Graph):
         finally:
             self._state.scope = old
 
-    def get_name_scope(self):
+    def get_name_scope(self) -> str:
+        """The scope that is open, without a / at its end."""
         return self._state.scope
 
     # ---- scopes ----
     @contextlib.contextmanager
-    def device(self, device_name_or_function):
+    def device(self, device_name_or_function: Device) -> Iterator[None]:
+        """with graph.device("/cpu:1"): new operations are to run there. See tw.device."""
         state = self._state
         old = state.device, state.device_functions
         if callable(device_name_or_function):
@@ -171,7 +207,7 @@ class Graph(_core.Graph):
             state.device, state.device_functions = old
 
     @contextlib.contextmanager
-    def container(self, container_name):
+    def container(self, container_name: Text) -> Iterator[str]:
         """Variables, queues, tables ... that are made meanwhile and name no container are of this one, for Session.reset."""
         if not isinstance(container_name, (str, bytes)):
             raise TypeError(f"container_name must be a string, got {container_name!r}")
@@ -192,7 +228,8 @@ class Graph(_core.Graph):
             op._set_device(DeviceSpec.from_string(self._state.device))
 
     @contextlib.contextmanager
-    def control_dependencies(self, control_inputs):
+    def control_dependencies(self, control_inputs: Sequence[Element | IndexedSlices] | None) -> Iterator[None]:
+        """with graph.control_dependencies([op]): new operations run after these. See tw.control_dependencies."""
         state = self._state
         old = state.controls, state.context
         if control_inputs is None:
@@ -209,7 +246,8 @@ class Graph(_core.Graph):
             state.controls, state.context = old
 
     @contextlib.contextmanager
-    def colocate_with(self, op, ignore_existing=False):
+    def colocate_with(self, op: Element | None, ignore_existing: bool = False) -> Iterator[None]:
+        """with graph.colocate_with(op): new operations run where `op` does."""
         state = self._state
         old = state.colocate, state.device, state.device_functions
         if op is not None:
@@ -225,7 +263,20 @@ class Graph(_core.Graph):
             state.colocate, state.device, state.device_functions = old
 
     @contextlib.contextmanager
-    def as_default(self):
+    def as_default(self) -> Iterator[Self]:
+        """with graph.as_default(): new operations of this thread go to the graph.
+
+        Returns
+        -------
+        context manager
+            Which gives the graph.
+
+        Examples
+        --------
+        >>> with tw.Graph().as_default() as graph:
+        ...     print(tw.constant(1).graph is graph)
+        True
+        """
         _default.stack.append(self)
         try:
             yield self
@@ -234,7 +285,7 @@ class Graph(_core.Graph):
                 raise AssertionError("Nesting violated for default stack of Graph objects")
             _default.stack.pop()
 
-    def gradient_override_map(self, op_type_map):
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
         """with g.gradient_override_map({"Identity": "Name"}): new Identity operations have the gradient registered so."""
         if not isinstance(op_type_map, dict) or not all(isinstance(v, str) for kv in op_type_map.items() for v in kv):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
@@ -281,7 +332,8 @@ class Graph(_core.Graph):
         except (KeyError, ValueError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
 
-    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """The Tensor or Operation of a name, or of what stands for one; a KeyError or ValueError where it is not of this graph."""
         convert = getattr(obj, "_as_graph_element", None)
         if convert is not None:
             obj = convert()
@@ -301,71 +353,85 @@ class Graph(_core.Graph):
         wanted = " or ".join(n for n, a in (("Tensor", allow_tensor), ("Operation", allow_operation)) if a)
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
-    def get_operation_by_name(self, name):
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The Operation of a name; a KeyError where there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         if ":" not in name and self._find(name) is None:
             raise KeyError(f"The name '{name}' refers to an Operation not in the graph.{self._nearest(name)}")
         return self.as_graph_element(name, allow_tensor=False)
 
-    def get_tensor_by_name(self, name):
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The Tensor of a name such as "mul:0"; a KeyError where there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_operation=False)
 
-    def get_operations(self):
+    def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were made."""
         return self._nodes()
 
     # ---- messages ----
-    def as_graph_def(self, from_version=None, add_shapes=False):
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """The graph as a message."""
         from thalweg import messages
         return messages.GraphDef.FromString(self._export(False))
 
     @property
-    def version(self):
+    def version(self) -> int:
+        """A number that grows with every operation."""
         return self._num_nodes()
 
     @property
-    def graph_def_versions(self):
+    def graph_def_versions(self) -> VersionDef:
         """The versions that as_graph_def() tells."""
         from thalweg import messages
         return messages.GraphDef.FromString(Graph()._export(False)).versions
 
     # ---- collections ----
-    def add_to_collection(self, name, value):
+    def add_to_collection(self, name: str, value: object) -> None:
+        """Puts an object into a collection."""
         self._check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names, value):
+    def add_to_collections(self, names: str | Sequence[str], value: object) -> None:
+        """Puts an object into several collections."""
         for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
             self.add_to_collection(name, value)
 
-    def get_collection_ref(self, name):
+    def get_collection_ref(self, name: str) -> list[Any]:
+        """A collection itself, to be changed; made when it is not there."""
         return self._collections.setdefault(name, [])
 
-    def get_collection(self, name, scope=None):
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """What is in a collection, as a new list: all, or what has a name that begins as the regular expression `scope` says."""
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
         matches = re.compile(scope).match
         return [item for item in items if hasattr(item, "name") and matches(item.name)]
 
-    def get_all_collection_keys(self):
+    def get_all_collection_keys(self) -> list[str]:
+        """The names of the collections."""
         return [name for name in self._collections if isinstance(name, str)]
 
     @property
-    def collections(self):
+    def collections(self) -> list[str]:
+        """The names of the collections."""
         return self.get_all_collection_keys()
 
-    def clear_collection(self, name):
+    def clear_collection(self, name: str) -> None:
+        """Empties a collection."""
         self._collections.pop(name, None)
 
     # ---- state ----
     @property
-    def finalized(self):
+    def finalized(self) -> bool:
+        """Whether the graph may not be changed any more."""
         return self._finalized
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """From now on the graph may not be changed."""
         self._finalized = True
 
     def _unsafe_unfinalize(self):
@@ -407,20 +473,22 @@ class Graph(_core.Graph):
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
-    def prevent_feeding(self, tensor):
+    def prevent_feeding(self, tensor: Tensor) -> None:
         """No session may feed the tensor from now on; runs of a kind that came before go on."""
         self._kept_from_feeds.add(tensor)
         self._restricted = True
 
-    def prevent_fetching(self, op):
+    def prevent_fetching(self, op: Operation) -> None:
         """No session may fetch the operation or its outputs from now on; runs of a kind that came before go on."""
         self._kept_from_fetches.add(op)
         self._restricted = True
 
-    def is_feedable(self, tensor):
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether a session may feed the tensor."""
         return tensor not in self._kept_from_feeds
 
-    def is_fetchable(self, tensor_or_op):
+    def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
+        """Whether a session may fetch the tensor or operation."""
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._kept_from_fetches
 
     def _check_feed(self, tensor):
@@ -432,15 +500,17 @@ class Graph(_core.Graph):
             raise ValueError(f"Operation {getattr(element, 'op', element).name!r} has been marked as not fetchable.")
 
     @property
-    def building_function(self):
+    def building_function(self) -> bool:
         """Whether this is the body of a function."""
         return self._captures is not None
 
-    def switch_to_thread_local(self):
+    def switch_to_thread_local(self) -> None:
         """Scopes belong to threads here from the start."""
 
-    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
-                  compute_shapes=True, compute_device=True):
+    def create_op(self, op_type: str, inputs: Sequence[Tensor], dtypes: Sequence[DTypeLike] | None = None,
+                  input_types: Sequence[DTypeLike] | None = None, name: str | None = None,
+                  attrs: Mapping[str, AttrValue] | None = None, op_def: OpDef | None = None, compute_shapes: bool = True,
+                  compute_device: bool = True) -> Operation:
         """An operation of tensors and AttrValue messages; its types and shapes are inferred."""
         for item in inputs:
             if not isinstance(item, Tensor):
@@ -456,24 +526,29 @@ class Graph(_core.Graph):
             return create_node(node_def.op, node_def.name + "/", inputs, attrs, control_inputs)
 
 
-NodeOutput = collections.namedtuple("NodeOutput", "shape dtype")
+class NodeOutput(NamedTuple):
+    """What a device function sees of an output."""
+
+    shape: TensorShape
+    dtype: DType
 
 
 class NodeView:
     """What a device function sees of an operation. `attrs`: those that are given, by name; of variables they say what their
     output is."""
 
-    def __init__(self, op, name, attrs, device=""):
+    def __init__(self, op: str, name: str, attrs: Mapping[str, tuple[str, Any]], device: str = "") -> None:
         self.type, self.name, self._attrs, self.device = op, name, attrs, device
 
-    def get_attr(self, name):
+    def get_attr(self, name: str) -> Any:
+        """An attribute by its name; a ValueError where it was not given."""
         if name not in self._attrs:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         kind, value = self._attrs[name]
         return dtypes._BY_NUMBER[value] if kind == "t" else value
 
     @property
-    def outputs(self):
+    def outputs(self) -> list[NodeOutput]:
         """Of a variable: what has a type and a shape."""
         if self.type in ("Variable", "VariableV2"):
             return [NodeOutput(as_shape(self.get_attr("shape")), self.get_attr("dtype"))]
@@ -481,7 +556,7 @@ class NodeView:
 
 
 class _Default(threading.local):
-    def __init__(self):
+    def __init__(self) -> None:
         self.stack = []
 
 
@@ -489,7 +564,18 @@ _default = _Default()
 _global = None
 
 
-def get_default_graph():
+def get_default_graph() -> Graph:
+    """The graph that new operations of this thread go to.
+
+    Returns
+    -------
+    Graph
+
+    Examples
+    --------
+    >>> tw.constant(1).graph is tw.get_default_graph()
+    True
+    """
     global _global
     if _default.stack:
         return _default.stack[-1]
@@ -498,7 +584,22 @@ def get_default_graph():
     return _global
 
 
-def reset_default_graph():
+def reset_default_graph() -> None:
+    """The default graph is a new, empty one from now on.
+
+    What was made before stays in its graph; close the sessions of it first.
+
+    Raises
+    ------
+    AssertionError
+        Inside `with graph.as_default()`.
+
+    Examples
+    --------
+    >>> before = tw.get_default_graph()
+    >>> before is tw.get_default_graph()
+    True
+    """
     global _global
     if _default.stack:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, "
@@ -510,7 +611,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _INSIDE = {}  # file name -> whether it is one of the package's
 
 
-def site():
+def site() -> str:
     """The line of the caller outside the package: "train.py:41 in build"."""
     frame = sys._getframe(1)
     while frame is not None:
@@ -528,7 +629,8 @@ def site():
 _CONTEXTLIB = sys.modules["contextlib"].__file__
 
 
-def create_node(op, name, flat, attrs, controls=()):
+def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, str, Any]],
+                controls: Sequence[Operation] = ()) -> Operation:
     """A node under the scopes of the default graph; `name` that ends in / is used as it is."""
     stack = _default.stack
     if stack and stack[-1]._captures is not None:  # the body of a function
@@ -578,72 +680,197 @@ def create_node(op, name, flat, attrs, controls=()):
 
 
 class name_scope:
-    """with tw.name_scope("layer"): names of new operations begin with "layer/"."""
+    """with tw.name_scope("layer") as scope: names of new operations begin with "layer/".
 
-    def __init__(self, name, default_name=None, values=None):
+    A scope whose name is taken is called layer_1, layer_2 ...; a name that ends in / enters that very scope again.
+
+    Parameters
+    ----------
+    name : str or None
+    default_name : str, optional
+        The name where `name` is None.
+    values : list, optional
+        The arguments of the function that opens the scope.
+
+    Raises
+    ------
+    ValueError
+        It is no valid name, or there is neither name while there are `values`.
+
+    Examples
+    --------
+    >>> with tw.name_scope("layer") as scope:
+    ...     x = tw.constant(1, name="x")
+    >>> scope, x.name
+    ('layer/', 'layer/x:0')
+    """
+
+    def __init__(self, name: Text | None, default_name: str | None = None, values: Iterable[object] | None = None) -> None:
         self._name = default_name if name is None else name
         self._values = values
 
     @property
-    def name(self):
+    def name(self) -> Text | None:
+        """The name that was asked for."""
         return self._name
 
-    def __enter__(self):
+    def __enter__(self) -> str:
         if self._name is None and self._values is not None:
             raise ValueError(f"At least one of name ({self._name}) and default_name must be provided.")
         self._context = get_default_graph().name_scope(self._name)
         return self._context.__enter__()
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> bool | None:
         return self._context.__exit__(*error)
 
 
-def device(device_name_or_function):
-    """with tw.device("/cpu:1"): new operations are to run there."""
+def device(device_name_or_function: Device) -> AbstractContextManager[None]:
+    """with tw.device("/cpu:1"): new operations are to run there.
+
+    Parameters
+    ----------
+    device_name_or_function : str, callable or None
+        Such as "/job:worker/task:1" or "/cpu:0"; what it leaves open is as outside. A function is asked for the device of each operation.
+        None: inside, nothing that is said outside holds.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    ValueError
+        It is no name of a device.
+
+    Examples
+    --------
+    >>> with tw.device("/job:worker"), tw.device("/cpu:0"):
+    ...     x = tw.constant(1)
+    >>> x.device
+    '/job:worker/device:CPU:0'
+    """
     return get_default_graph().device(device_name_or_function)
 
 
-def container(container_name):
+def container(container_name: Text) -> AbstractContextManager[str]:
     """with tw.container("name"): variables, queues, tables ... that are made there belong to it, for Session.reset."""
     return get_default_graph().container(container_name)
 
 
-def control_dependencies(control_inputs):
-    """with tw.control_dependencies([op]): new operations run after these."""
+def control_dependencies(control_inputs: Sequence[Element | IndexedSlices] | None) -> AbstractContextManager[None]:
+    """with tw.control_dependencies([op]): new operations run after these.
+
+    Parameters
+    ----------
+    control_inputs : list of Operation, Tensor or variable, or None
+        What must have run. None: inside, nothing that is said outside holds.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> v = tw.Variable(1)
+    >>> with tw.control_dependencies([v.assign_add(5)]):
+    ...     after = v.read_value()
+    >>> with tw.Session() as sess:
+    ...     sess.run(v.initializer)
+    ...     print(sess.run(after))
+    6
+    """
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def colocate_with(op, ignore_existing=False):
+def colocate_with(op: Element | None, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """with tw.colocate_with(op): new operations run where `op` does."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
-def add_to_collection(name, value):
+def add_to_collection(name: str, value: object) -> None:
+    """Puts an object into a collection of the default graph.
+
+    Parameters
+    ----------
+    name : str
+        Of the collection: one of GraphKeys, or any other.
+    value : object
+
+    Raises
+    ------
+    RuntimeError
+        The graph is finalized.
+
+    Examples
+    --------
+    >>> tw.add_to_collection("outputs", tw.constant(1, name="one"))
+    >>> [t.name for t in tw.get_collection("outputs")]
+    ['one:0']
+    """
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names, value):
+def add_to_collections(names: str | Sequence[str], value: object) -> None:
+    """Puts an object into several collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
-def get_collection(key, scope=None):
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """What is in a collection of the default graph.
+
+    Parameters
+    ----------
+    key : str
+        The name of the collection.
+    scope : str, optional
+        A regular expression: only what has a name that begins so.
+
+    Returns
+    -------
+    list
+        A new one, in the order in which things were added; empty for a collection that nobody made.
+
+    Examples
+    --------
+    >>> a, b = tw.Variable(1.0, name="a/v"), tw.Variable(1.0, name="b/v")
+    >>> [v.name for v in tw.get_collection(tw.GraphKeys.GLOBAL_VARIABLES, scope="a/")]
+    ['a/v:0']
+    """
     return get_default_graph().get_collection(key, scope)
 
 
-def get_collection_ref(key):
+def get_collection_ref(key: str) -> list[Any]:
+    """A collection of the default graph itself, to be changed; made when it is not there."""
     return get_default_graph().get_collection_ref(key)
 
 
-def set_random_seed(seed):
-    """The seed of the graph: operations without their own get one that depends on it and on their place."""
+def set_random_seed(seed: int) -> None:
+    """The seed of the default graph.
+
+    Operations without a seed of their own get one that depends on it and on their place in the graph: the same program draws the same
+    numbers in every session.
+
+    Parameters
+    ----------
+    seed : int
+
+    Examples
+    --------
+    >>> tw.set_random_seed(1)
+    >>> x = tw.random_normal([])
+    >>> with tw.Session() as one, tw.Session() as other:
+    ...     print(one.run(x) == other.run(x))
+    True
+    """
     get_default_graph().seed = seed
 
 
-def prepend_name_scope(name, import_scope):
+def prepend_name_scope(name: str, import_scope: str | None) -> str:
     """A name of a graph as it is once the graph has been imported under a scope."""
     return f"{import_scope}/{name}" if import_scope else name
 
 
-def strip_name_scope(name, export_scope):
+def strip_name_scope(name: str, export_scope: str | None) -> str:
     """A name without the scope that it begins with."""
     return name.removeprefix(f"{export_scope}/") if export_scope else name
 
@@ -651,7 +878,7 @@ def strip_name_scope(name, export_scope):
 _DEFAULT_SEED = 87654321
 
 
-def get_seed(op_seed):
+def get_seed(op_seed: int) -> tuple[int | None, int | None]:
     """The two seeds that a random operation gets, by TF1's rule."""
     graph = get_default_graph()
     if graph.seed is not None:

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """import_graph_def: the nodes of a GraphDef in the default graph."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import messages
 from thalweg.graph import imported_names
 from thalweg.graph.graph import get_default_graph
 from thalweg.graph.op_definitions import all_definitions
 from thalweg.graph.ops import convert_to_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from thalweg.graph.tensor import Tensor
+    from thalweg.messages import GraphDef, OpList
 
 
 def _without_default_attrs(data, producer_op_list):
@@ -28,7 +39,9 @@ def _without_default_attrs(data, producer_op_list):
     return graph.SerializeToString()
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
+def import_graph_def(graph_def: GraphDef, input_map: Mapping[str, Tensor] | None = None,
+                     return_elements: Sequence[str] | None = None, name: str | None = None, op_dict: object = None,
+                     producer_op_list: OpList | None = None) -> list[Any] | None:
     """Adds the nodes of a GraphDef (a message or its bytes) under the scope `name` ("import")."""
     graph = get_default_graph()
     graph._check_not_finalized()

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of imported nodes that the graph has already: import_graph_def(name="") gives the new ones other names."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.graph.graph import Graph
 
 _CLASS = b"loc:@"
 
 
-def made_unique(graph, data):
+def made_unique(graph: Graph, data: bytes) -> tuple[bytes, dict[str, str]]:
     """A serialized GraphDef whose nodes have none of the graph's names, and {old name: new name}."""
     if not graph._num_nodes():
         return data, {}
@@ -37,6 +46,6 @@ def _renamed(path, new):
     return ("^" if control else "") + new.get(node, node) + colon + place
 
 
-def renamed(paths, new):
+def renamed(paths: Sequence[str], new: Mapping[str, str]) -> Sequence[str]:
     """The same of a list of tensors, operations and control inputs that the caller names."""
     return [_renamed(path, new) for path in paths] if new else paths

@@ -1,13 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Python's operators make of tensors: x + y, x @ y, -x, x[1:3]. Importing any module of this folder brings them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
 from thalweg.graph.tensor import IndexedSlices, Tensor
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def cast(x, dtype, name=None):
-    """x with elements of another type."""
+    from thalweg.base.typing import DTypeLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.variables.variables import Variable
+
+
+@overload
+def cast(x: IndexedSlices, dtype: DTypeLike, name: str | None = None) -> IndexedSlices: ...
+@overload
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor: ...
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor | IndexedSlices:
+    """x with elements of another type.
+
+    Parameters
+    ----------
+    x : Tensor, IndexedSlices or value
+    dtype : DType
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor or IndexedSlices
+        Of type `dtype` and the shape of `x`. Real numbers lose what is behind the point, integers wrap around.
+
+    Raises
+    ------
+    TypeError
+        There is no such type.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.cast([1.8, -1.8], tw.int32)))
+    [ 1 -1]
+    """
     wanted = dtypes.as_dtype(dtype).base_dtype
     if isinstance(x, IndexedSlices):
         return IndexedSlices(cast(x.values, wanted, name), x.indices, x.dense_shape)
@@ -17,7 +56,7 @@ def cast(x, dtype, name=None):
     return apply("Cast", [x], {"DstT": wanted}, name=name or "Cast")
 
 
-def truediv(x, y, name=None):
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y as real numbers: integers are converted first."""
     with name_scope(name, "truediv", [x, y]) as scope:
         if not is_dense(y):
@@ -34,16 +73,48 @@ def truediv(x, y, name=None):
         return apply("RealDiv", [x, y], name=scope)
 
 
-def logical_xor(x, y, name="LogicalXor"):
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     """True where just one of the two is."""
     either = apply("LogicalOr", [x, y])
     both = apply("LogicalAnd", [x, y])
     return apply("LogicalAnd", [either, apply("LogicalNot", [both])], name=name)
 
 
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
-           b_is_sparse=False, name=None):
-    """The product of matrices, or of the matrices in the last two dimensions."""
+def matmul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+           adjoint_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None) -> Tensor:
+    """The product of two matrices, or of the matrices in the last two dimensions.
+
+    Parameters
+    ----------
+    a, b : tensors of numbers of one type
+        Of rank 2 or more; the columns of a are as many as the rows of b.
+    transpose_a, transpose_b : bool, optional
+        Whether the matrices are transposed before.
+    adjoint_a, adjoint_b : bool, optional
+        Whether they are also conjugated.
+    a_is_sparse, b_is_sparse : bool, optional
+        Have no effect on the values.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of both, shape [..., rows of a, columns of b].
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit, where they are known, or a matrix is both transposed and adjoint.
+    TypeError
+        Types differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.matmul([[1.0, 2.0]], [[3.0], [4.0]])))
+    [[11.]]
+    """
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("Only one of transpose and adjoint can be True.")
     with name_scope(name, "MatMul", [a, b]) as scope:
@@ -63,7 +134,7 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
                      name=scope)
 
 
-def dtype_beside(value, other):
+def dtype_beside(value: Any, other: Any) -> DType | None:
     """The type that a plain value takes from the tensor beside it."""
     return None if is_dense(value) or not is_dense(other) else other.dtype.base_dtype
 
@@ -74,7 +145,7 @@ _BINARY = {"add": ("Add", "add"), "sub": ("Sub", "sub"), "mul": ("Mul", "mul"), 
            "or": ("LogicalOr", "or"), "xor": (None, None), "matmul": (None, None), "truediv": (None, None)}
 
 
-def binary(name, x, y):
+def binary(name: str, x: TensorLike, y: TensorLike) -> Tensor:
     """What x <operator> y makes; a value that is no tensor takes the other's type."""
     op, node_name = _BINARY[name]
     if op is not None:
@@ -83,7 +154,7 @@ def binary(name, x, y):
         return {"xor": logical_xor, "matmul": matmul, "truediv": truediv}[name](x, y, name=scope)
 
 
-def strided_slice_of(tensor, key, variable=None):
+def strided_slice_of(tensor: Tensor, key: Any, variable: Variable | None = None) -> Tensor:
     """tensor[key] as one StridedSlice; key has numbers, slices, ..., None and scalar tensors. A part of a variable has
     `assign`, which changes that part."""
     keys = key if isinstance(key, (tuple, list)) else (key,)
@@ -144,7 +215,7 @@ _OPERATORS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "f
               "pow": "pow", "matmul": "matmul", "and": "and", "or": "or", "xor": "xor", "div": "truediv"}
 
 
-def add_operators(cls):
+def add_operators(cls: Any) -> Any:
     """Arithmetic on anything that converts to a tensor."""
     for name, op in _OPERATORS.items():
         setattr(cls, f"__{name}__", _binary(op, f"__{name}__"))

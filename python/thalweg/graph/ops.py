@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """New operations: arguments to tensors, attributes to the core's, under the current scopes of the graph."""
+from __future__ import annotations
+
 import re
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +15,48 @@ from thalweg.graph.schemas import _schemas, schema_of
 from thalweg.graph.shapes import Dimension, TensorShape, dims_of
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
-    """A tensor of `value`: itself, a variable's value, or a constant."""
+    from thalweg.base.typing import DTypeLike, Element, ShapeLike, TensorLike
+    from thalweg.graph.sparse_tensor import SparseTensor
+
+
+def convert_to_tensor(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None,
+                      preferred_dtype: DTypeLike | None = None, dtype_hint: DTypeLike | None = None) -> Tensor:
+    """A tensor of a value: itself, what a variable holds, or a constant.
+
+    Parameters
+    ----------
+    value : Tensor, variable, IndexedSlices, number, string, array, or lists of them
+        A list with tensors in it becomes their stack.
+    dtype : DType, optional
+        That it must have; a tensor is not converted.
+    name : str, optional
+        Of the operation.
+    preferred_dtype, dtype_hint : DType, optional
+        That it gets where it fits and `dtype` is not given.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        The value cannot become a tensor of this type.
+    ValueError
+        A tensor is of another type than `dtype`, or lists are of unequal length.
+
+    Examples
+    --------
+    >>> tw.convert_to_tensor([1.0, 2.0])
+    <tf.Tensor 'Const:0' shape=(2,) dtype=float32>
+    >>> x = tw.constant(1)
+    >>> tw.convert_to_tensor(x) is x
+    True
+    """
     if dtype is not None:
         dtype = dtypes.as_dtype(dtype).base_dtype
     if not isinstance(value, Tensor):
@@ -48,7 +90,7 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
     return value
 
 
-def densify(slices):
+def densify(slices: IndexedSlices) -> Tensor:
     """IndexedSlices as a tensor; large ones get a warning, once for each line."""
     if not isinstance(slices, IndexedSlices):
         return slices
@@ -62,7 +104,7 @@ def densify(slices):
     return apply("UnsortedSegmentSum", [slices.values, slices.indices, rows])
 
 
-def is_dense(value):
+def is_dense(value: object) -> bool:
     """Whether a value is a tensor, or a variable, which is one where it is used."""
     return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
 
@@ -85,8 +127,41 @@ def _dtype_of(values):
     return None
 
 
-def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
-    """A node that gives `value`."""
+def constant(value: TensorLike, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str = "Const",
+             verify_shape: bool = False) -> Tensor:
+    """A tensor whose value stands in the graph.
+
+    Parameters
+    ----------
+    value : number, string, array, or lists of them
+    dtype : DType, optional
+        That of `value` unless given: int32 for int, float32 for float, that of an array.
+    shape : list of int, optional
+        Of the tensor; where `value` has fewer elements, the last one fills it up.
+    name : str, optional
+        Of the operation.
+    verify_shape : bool, optional
+        Whether `value` must have this very shape.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        `value` does not fit `dtype`, or has not the shape that `verify_shape` asks for.
+    ValueError
+        `value` has more elements than `shape`, or its lists are of unequal length.
+
+    Examples
+    --------
+    >>> tw.constant([[1, 2], [3, 4]])
+    <tf.Tensor 'Const:0' shape=(2, 2) dtype=int32>
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.constant(7.0, shape=[2])))
+    [7. 7.]
+    """
     if value is None:
         raise ValueError("None values not supported.")
     number = 0 if dtype is None else dtypes.as_dtype(dtype).base_dtype._number
@@ -112,7 +187,7 @@ def _filled(array, shape, verify_shape):
     return np.concatenate([flat, np.full(count - flat.size, flat[-1], flat.dtype)]).reshape(shape)
 
 
-def apply(op, inputs, attrs=None, name=None):
+def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None, name: str | None = None) -> Any:
     """A new `op`; inputs in the schema's order, attrs by name (None: left at the default). Gives the operation, its
     tensor, or a named tuple of its outputs."""
     schema = _schemas.get(op) or schema_of(op)
@@ -315,8 +390,34 @@ def _packed(schema, made, attrs):
     return packed[0] if len(packed) == 1 else schema.result(*packed)
 
 
-def group(*inputs, **kwargs):
-    """An operation that has run when all inputs have."""
+def group(*inputs: Element | IndexedSlices | SparseTensor | Sequence[Any] | None, **kwargs: str | None) -> Operation:
+    """An operation that has run when all inputs have.
+
+    Parameters
+    ----------
+    *inputs : Operation, Tensor, variable, IndexedSlices, or lists of them
+        None counts for nothing.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Operation
+
+    Raises
+    ------
+    TypeError
+        An input is none of these.
+
+    Examples
+    --------
+    >>> a, b = tw.Variable(1), tw.Variable(2)
+    >>> both = tw.group(a.initializer, b.initializer)
+    >>> with tw.Session() as sess:
+    ...     sess.run(both)
+    ...     print(sess.run([a, b]))
+    [...1..., ...2...]
+    """
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
@@ -338,12 +439,32 @@ def group(*inputs, **kwargs):
     return create_node("NoOp", name or "group_deps", [], [], controls=list(dict.fromkeys(before)))
 
 
-def no_op(name=None):
-    """Does nothing; a place for control dependencies."""
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing: a place for control dependencies.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Operation
+
+    Examples
+    --------
+    >>> v = tw.Variable(1)
+    >>> with tw.control_dependencies([v.initializer]):
+    ...     ready = tw.no_op()
+    >>> with tw.Session() as sess:
+    ...     sess.run(ready)
+    ...     print(sess.run(v))
+    1
+    """
     return apply("NoOp", [], name=name)
 
 
-def op_scope_name(name, default):
+def op_scope_name(name: str | None, default: str) -> str:
     return name if name else default
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operations take and give."""
+from __future__ import annotations
+
 import collections
 
 from thalweg import dtypes
@@ -7,13 +9,18 @@ from thalweg import dtypes
 Argument = collections.namedtuple("Argument", "name is_ref number_attr type_list_attr type_attr dtype")
 Attribute = collections.namedtuple("Attribute", "name kind has_default default")
 
+# The values that attributes of a kind take.
+_TYPES = {"i": "int", "f": "float", "b": "bool", "t": "DTypeLike", "s": "Text", "h": "ShapeLike", "V": "TensorValue", "p": "object",
+          "I": "Sequence[int]", "F": "Sequence[float]", "B": "Sequence[bool]", "T": "Sequence[DTypeLike]", "S": "Sequence[Text]",
+          "H": "Sequence[ShapeLike]", "L": "Sequence[TensorValue]", "P": "Sequence[object]"}
+
 
 class Schema:
     """What an operation takes and gives, as _schemas.py has it."""
 
     __slots__ = ("op", "inputs", "outputs", "attrs", "inferred", "several_lists", "simple", "result")
 
-    def __init__(self, op, text):
+    def __init__(self, op: str, text: str) -> None:
         inputs, outputs, *attrs = text.split("\n")
         self.op = op
         self.inputs = [_argument(a) for a in inputs.split("\t") if a]
@@ -30,7 +37,17 @@ class Schema:
         if len(self.outputs) > 1:
             self.result = collections.namedtuple(op, [o.name for o in self.outputs], rename=True)
 
-    def parameters(self):
+    def annotations(self):
+        """{input or attribute: its type as text}, and what the operation gives as "return". The names are those of base/typing.py."""
+        found = {i.name: "Sequence[TensorLike]" if i.number_attr or i.type_list_attr else "Variable | Tensor" if i.is_ref else "TensorLike"
+                 for i in self.inputs}
+        found.update((a.name, _TYPES[a.kind]) for a in self.parameters())
+        lists = [bool(o.number_attr or o.type_list_attr) for o in self.outputs]
+        kinds = ["list[Tensor]" if is_list else "Tensor" for is_list in lists]
+        found["return"] = f"tuple[{', '.join(kinds)}]" if len(kinds) > 1 else kinds[0] if kinds else "Operation"
+        return found
+
+    def parameters(self) -> list[Attribute]:
         """Attributes that a caller gives, those without a default first."""
         given = [a for a in self.attrs.values() if a.name not in self.inferred]
         return [a for a in given if not a.has_default] + [a for a in given if a.has_default]
@@ -50,7 +67,7 @@ def _argument(text):
 _schemas = {}
 
 
-def schema_of(op):
+def schema_of(op: str) -> Schema:
     found = _schemas.get(op)
     if found is None:
         from thalweg._schemas import SCHEMAS  # large, and not all programs make operations

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session: runs a graph. The work of `run` is done by the extension; this is what surrounds it."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import _core, errors
 from thalweg.base import text
 from thalweg.graph import default_session, graph as graph_module
 from thalweg.graph.default_session import DefaultSession
 from thalweg.graph.tensor import IndexedSlices, IndexedSlicesValue, Operation, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any, Self
+
+    from thalweg.base.typing import FeedDict, Fetches
+    from thalweg.graph.graph import Graph
+    from thalweg.messages import ConfigProto, GraphDef
 
 
 def _config_bytes(config):
@@ -20,46 +33,74 @@ def _full_target(target):
 
 
 class Session(_core.Session):
-    """with tw.Session() as sess: sess.run(fetches, feed_dict={placeholder: value})."""
+    """Runs a graph: holds the values of its variables, and sends work to the devices.
+
+    `with` makes it and its graph the default ones and closes it at the end; else close() gives back what it holds.
+
+    Parameters
+    ----------
+    target : str, optional
+        Of a server, "grpc://host:port"; in this process unless given.
+    graph : Graph, optional
+        The default graph unless given.
+    config : ConfigProto, optional
+        Threads, devices, memory, what passes do.
+
+    Raises
+    ------
+    TypeError
+        `graph` or `config` is something else.
+    errors.InvalidArgumentError
+        An option is not right.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [None])
+    >>> total = tw.reduce_sum(x)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(total, feed_dict={x: [1, 2, 3]}))
+    6.0
+    """
 
     _closed = False
 
-    def __new__(cls, target="", graph=None, config=None):
+    def __new__(cls, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None):
         graph = graph_module.get_default_graph() if graph is None else graph
         if not isinstance(graph, graph_module.Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         return _core.Session.__new__(cls, graph_module.environment(), graph, config=_config_bytes(config),
                                      target=_full_target(target) if target else None)
 
-    def __init__(self, target="", graph=None, config=None):
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         self._target = target
         self._config = config
         self._partial_runs = {}
         self._contexts = []
 
-    def as_default(self):
+    def as_default(self) -> AbstractContextManager[Session]:
+        """with session.as_default(): tensor.eval() and operation.run() use it."""
         return DefaultSession(self)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         scopes = self.graph.as_default(), self.as_default()
         for scope in scopes:
             scope.__enter__()
         self._contexts.append(scopes)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         graph_scope, session_scope = self._contexts.pop()
         session_scope.__exit__(None, None, None)
         graph_scope.__exit__(None, None, None)
         self.close()
 
     @property
-    def graph_def(self):
+    def graph_def(self) -> GraphDef:
         """The graph as a message."""
         return self.graph.as_graph_def()
 
     @property
-    def sess_str(self):
+    def sess_str(self) -> bytes:
         """The target, as bytes."""
         return text.as_bytes(self._target or "")
 
@@ -68,12 +109,14 @@ class Session(_core.Session):
         where = f" at {self._target}" if self._target else ""
         return f"<tf.{type(self).__name__}{where} {state}>"
 
-    def list_devices(self):
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The devices that it can use."""
         from thalweg import messages
         devices = messages.ListDevicesResponse.FromString(self._devices()).local_device
         return [DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in devices]
 
-    def make_callable(self, fetches, feed_list=None, accept_options=False):
+    def make_callable(self, fetches: Fetches, feed_list: Sequence[Any] | None = None,
+                      accept_options: bool = False) -> Callable[..., Any]:
         """A function of the values of `feed_list` that runs `fetches`: names and plan are worked out now."""
         prepared = self._prepare(fetches, [self._feed(f) for f in feed_list or []])
         if accept_options:
@@ -84,14 +127,15 @@ class Session(_core.Session):
     def _feed(self, key):
         return key if isinstance(key, (str, Tensor)) else self.graph.as_graph_element(key, allow_operation=False)
 
-    def partial_run_setup(self, fetches, feeds=None):
+    def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
         """Names all that partial_run will feed and fetch; gives the handle of the step."""
         run = self._partial_run(fetches, [self._feed(f) for f in feeds or []])
         handle = f"partial_run_{id(run)}"
         self._partial_runs[handle] = run
         return handle
 
-    def partial_run(self, handle, fetches, feed_dict=None):
+    def partial_run(self, handle: str, fetches: Fetches, feed_dict: FeedDict | None = None) -> Any:
+        """Runs on in a step that partial_run_setup() began, with more feeds, as far as the fetches need."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         run = self._partial_runs.get(handle)
@@ -99,13 +143,15 @@ class Session(_core.Session):
             raise ValueError(f"No partial run of the handle {handle!r}; partial_run_setup() gives one.")
         return run.run(fetches, _expand_feeds(feed_dict or {}))
 
-    def close(self):
+    def close(self) -> None:
+        """Ends what runs, and gives back what it holds. Closed sessions cannot run."""
         self._closed = True
         self._partial_runs.clear()
         super().close()
 
     @staticmethod
-    def reset(target, containers=None, config=None):
+    def reset(target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
+        """Drops the state of containers, all of them unless they are named, of a server or of this process."""
         containers = list(containers or [])
         if target:
             timeout = 0 if config is None else config.operation_timeout_in_ms
@@ -120,7 +166,7 @@ class Session(_core.Session):
 class DeviceAttributes:
     """A device of a session."""
 
-    def __init__(self, name, device_type, memory_limit_bytes=0, incarnation=0):
+    def __init__(self, name: str, device_type: str, memory_limit_bytes: int = 0, incarnation: int = 0) -> None:
         self.name, self.device_type = name, device_type
         self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
 
@@ -129,9 +175,25 @@ class DeviceAttributes:
 
 
 class InteractiveSession(Session):
-    """A Session that is the default one from the start."""
+    """A Session that is the default one from the start, for a shell or a notebook: tensor.eval() needs no `with`.
 
-    def __init__(self, target="", graph=None, config=None):
+    Parameters
+    ----------
+    target : str, optional
+        Of a server, "grpc://host:port"; in this process unless given.
+    graph : Graph, optional
+        The default graph unless given.
+    config : ConfigProto, optional
+
+    Examples
+    --------
+    >>> sess = tw.InteractiveSession()
+    >>> print((tw.constant(2) + 3).eval())
+    5
+    >>> sess.close()
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         super().__init__(target, graph, config)
         self._scope = self.as_default()
         self._scope.__enter__()
@@ -139,7 +201,8 @@ class InteractiveSession(Session):
         if self._graph_scope is not None:
             self._graph_scope.__enter__()
 
-    def close(self):
+    def close(self) -> None:
+        """Closes it; it is the default session no more."""
         if self._scope is not None:
             if self._graph_scope is not None:
                 self._graph_scope.__exit__(None, None, None)
@@ -152,7 +215,9 @@ class InteractiveSession(Session):
 _known = []  # (class, function of a fetch, function of a feed, function of a feed's key) that programs have made known
 
 
-def register_session_run_conversion_functions(tensor_type, fetch_function, feed_function=None, feed_function_for_partial_run=None):
+def register_session_run_conversion_functions(tensor_type: type[Any], fetch_function: Callable[[Any], Any],
+                                              feed_function: Callable[[Any, Any], Any] | None = None,
+                                              feed_function_for_partial_run: Callable[[Any], Any] | None = None) -> None:
     """Objects of a class can be fetched: fetch_function gives the tensors and a function of the list of their values; and fed:
     feed_function gives [(tensor, value)] of an object and its value."""
     for known, *_ in _known:

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """SparseTensor: indices, values and shape that are fed and fetched together."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.default_session import session_of
 from thalweg.graph.tensor_util import constant_value_as_shape
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.base.typing import FeedDict, SparseLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Operation
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -13,7 +26,7 @@ SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "val
 class SparseTensor:
     """values[i] is at indices[i]; everything else is zero."""
 
-    def __init__(self, indices, values, dense_shape):
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
         self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
         self.values = ops.convert_to_tensor(values, name="values")
         self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
@@ -22,14 +35,19 @@ class SparseTensor:
         indices[1:].merge_with(sizes[:1])
 
     @classmethod
-    def from_value(cls, value):
+    def from_value(cls, value: SparseLike) -> SparseTensor:
+        """The SparseTensor of a SparseTensorValue; a SparseTensor itself."""
         return value if isinstance(value, SparseTensor) else cls(*value)
 
-    dtype = property(lambda self: self.values.dtype)
-    op = property(lambda self: self.values.op)
-    graph = property(lambda self: self.values.graph)
+    @property
+    def dtype(self) -> DType: return self.values.dtype
+    @property
+    def op(self) -> Operation: return self.values.op
+    @property
+    def graph(self) -> Graph: return self.values.graph
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
+        """The dense shape, as far as it is known before a step."""
         return constant_value_as_shape(self.dense_shape)
 
     shape = property(get_shape)
@@ -40,7 +58,8 @@ class SparseTensor:
     def _feed_parts(self, value):
         return dict(zip((self.indices, self.values, self.dense_shape), value))
 
-    def eval(self, feed_dict=None, session=None):
+    def eval(self, feed_dict: FeedDict | None = None, session: Session | None = None) -> Any:
+        """The value in `session`, or the default one, as a SparseTensorValue."""
         return session_of(session, self.values, "evaluate tensor").run(self, feed_dict)
 
     def __repr__(self):

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known of tensors while a graph is built."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg.graph.tensor import IndexedSlices, Tensor
 from thalweg.messages import make_ndarray, make_tensor_proto
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.shapes import TensorShape
+
 MakeNdarray = make_ndarray
 
 
-def is_tensor(x):
+def is_tensor(x: object) -> bool:
     """Whether x is a tensor, sparse or not, or a variable."""
     return isinstance(x, (Tensor, IndexedSlices)) or hasattr(x, "_as_tensor") or hasattr(x, "_fetch_parts")
 
 
-def constant_value(tensor, partial=False):
+def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
     """The value of a tensor that is the same in every step, as far as it can be told; else None. What is no tensor is itself."""
     if not isinstance(tensor, Tensor):
         return None if is_tensor(tensor) else tensor
@@ -57,7 +67,7 @@ _FOLDED = {
 }
 
 
-def constant_value_as_shape(tensor):
+def constant_value_as_shape(tensor: Tensor) -> TensorShape:
     """The shape that a vector of sizes means, as far as it can be told."""
     from thalweg.graph.shapes import TensorShape
     value = constant_value(tensor, partial=True)

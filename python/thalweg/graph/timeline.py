@@ -5,9 +5,18 @@
     session.run(fetches, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
     text = Timeline(metadata.step_stats).generate_chrome_trace_format()
 """
+from __future__ import annotations
+
 import collections
 import json
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from thalweg.graph.graph import Graph
+    from thalweg.messages import StepStats
 
 StepStatsAnalysis = collections.namedtuple("StepStatsAnalysis", "chrome_trace allocator_maximums")
 AllocationMaximum = collections.namedtuple("AllocationMaximum", "timestamp num_bytes tensors")
@@ -16,7 +25,7 @@ AllocationMaximum = collections.namedtuple("AllocationMaximum", "timestamp num_b
 class _Node:
     """A node of a step: where and when it ran, what it read."""
 
-    def __init__(self, stats, process, graph):
+    def __init__(self, stats: Any, process: Any, graph: Graph) -> None:
         self.stats, self.process = stats, process
         self.name = stats.node_name.partition(":")[0]
         self.start = stats.all_start_micros
@@ -37,10 +46,10 @@ class _Node:
 class Timeline:
     """The events of a step, from the statistics that a traced run leaves in its RunMetadata."""
 
-    def __init__(self, step_stats, graph=None):
+    def __init__(self, step_stats: StepStats, graph: Graph | None = None) -> None:
         self._step_stats, self._graph = step_stats, graph
 
-    def analyze_step_stats(self, show_dataflow=True, show_memory=True):
+    def analyze_step_stats(self, show_dataflow: bool = True, show_memory: bool = True) -> Any:
         """The events, and the most memory that each allocator held."""
         events, nodes = [], []
         for number, device in enumerate(self._step_stats.dev_stats):
@@ -58,7 +67,7 @@ class Timeline:
         maximums, counters = _memory(nodes)
         return StepStatsAnalysis(_Trace(events + (counters if show_memory else [])), maximums)
 
-    def generate_chrome_trace_format(self, show_dataflow=True, show_memory=False):
+    def generate_chrome_trace_format(self, show_dataflow: bool = True, show_memory: bool = False) -> str:
         """The text of a file that chrome://tracing shows."""
         return self.analyze_step_stats(show_dataflow, show_memory).chrome_trace.format_to_string(pretty=True)
 
@@ -66,10 +75,10 @@ class Timeline:
 class _Trace:
     """A list of events as text."""
 
-    def __init__(self, events):
+    def __init__(self, events: list[dict[str, Any]]) -> None:
         self._events = events
 
-    def format_to_string(self, pretty=False):
+    def format_to_string(self, pretty: bool = False) -> str:
         return json.dumps({"traceEvents": self._events}, indent=4 if pretty else None, separators=None if pretty else (",", ":"))
 
 

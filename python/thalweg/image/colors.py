@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types, brightness, contrast and colors of images."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
@@ -7,12 +11,16 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.operations import array_ops, math_ops, random_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 def _largest(dtype):
     return np.iinfo(dtype.as_numpy_dtype).max
 
 
-def convert_image_dtype(image, dtype, saturate=False, name=None):
+def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
     """Another element type: floats between 0 and 1, integers up to their largest."""
     image, dtype = convert_to_tensor(image, name="image"), dtypes.as_dtype(dtype)
     given = image.dtype.base_dtype
@@ -41,21 +49,48 @@ def _in_floats(image, function):
     return convert_image_dtype(function(floats), given, saturate=True)
 
 
-def adjust_brightness(image, delta):
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """delta added, in the scale of floats."""
     with name_scope(None, "adjust_brightness", [image, delta]):
         image = convert_to_tensor(image, name="image")
         return _in_floats(image, lambda x: x + math_ops.cast(delta, x.dtype.base_dtype))
 
 
-def random_brightness(image, max_delta, seed=None):
-    """A random delta between -max_delta and max_delta added."""
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """The image with a random number between -max_delta and max_delta added, in the scale of floats, [0, 1].
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of any real type; integers are scaled to [0, 1] and back.
+    max_delta : float
+        The most that is added; not below 0.
+    seed : int, optional
+        Seed of the number.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `max_delta` is below 0.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     changed = sess.run(tw.image.random_brightness(tw.zeros([2, 2, 3]), 0.1))
+    >>> bool(abs(changed).max() <= 0.1)
+    True
+    """
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_ops.random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def adjust_contrast(images, contrast_factor):
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """Each channel stretched about its mean."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]):
         images = convert_to_tensor(images, name="images")
@@ -66,8 +101,35 @@ def adjust_contrast(images, contrast_factor):
         return _in_floats(images, stretch)
 
 
-def random_contrast(image, lower, upper, seed=None):
-    """adjust_contrast by a random factor."""
+def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """The image with each channel stretched about its mean by a random factor.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [..., height, width, channels] and any real type.
+    lower, upper : float
+        The factor's bounds.
+    seed : int, optional
+        Seed of the factor.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `lower` is below 0 or `upper` not above it.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.random_contrast(tw.ones([2, 2, 1]), 0.5, 2.0)).squeeze()
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -75,7 +137,7 @@ def random_contrast(image, lower, upper, seed=None):
     return adjust_contrast(image, random_ops.random_uniform([], lower, upper, seed=seed))
 
 
-def adjust_gamma(image, gamma=1, gain=1):
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
     """gain * image ** gamma."""
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         if not hasattr(gamma, "graph") and gamma < 0:
@@ -83,32 +145,91 @@ def adjust_gamma(image, gamma=1, gain=1):
         return _in_floats(convert_to_tensor(image), lambda x: gain * x ** gamma)
 
 
-def adjust_hue(image, delta, name=None):
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """The hue of RGB turned by delta."""
     with name_scope(name, "adjust_hue", [image]):
         return _in_floats(convert_to_tensor(image), lambda x: apply("AdjustHue", [x, delta]))
 
 
-def adjust_saturation(image, saturation_factor, name=None):
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Tensor:
     """The saturation of RGB times a factor."""
     with name_scope(name, "adjust_saturation", [image]):
         return _in_floats(convert_to_tensor(image), lambda x: apply("AdjustSaturation", [x, saturation_factor]))
 
 
-def random_hue(image, max_delta, seed=None):
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """The image with its hue turned by a random number between -max_delta and max_delta.
+
+    Parameters
+    ----------
+    image : tensor_like
+        RGB, of shape [..., height, width, 3] and any real type.
+    max_delta : float
+        Between 0 and 0.5: half a turn.
+    seed : int, optional
+        Seed of the number.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `max_delta` is not between 0 and 0.5.
+    """
     if max_delta > 0.5 or max_delta < 0:
         raise ValueError("max_delta must be between 0 and 0.5.")
     return adjust_hue(image, random_ops.random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_saturation(image, lower, upper, seed=None):
+def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """The image with its saturation multiplied by a random number between `lower` and `upper`.
+
+    Parameters
+    ----------
+    image : tensor_like
+        RGB, of shape [..., height, width, 3] and any real type.
+    lower, upper : float
+        The factor's bounds.
+    seed : int, optional
+        Seed of the factor.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Raises
+    ------
+    ValueError
+        If `lower` is below 0 or `upper` not above it.
+    """
     if upper <= lower or lower < 0:
         raise ValueError("upper must be > lower, and lower must be non-negative.")
     return adjust_saturation(image, random_ops.random_uniform([], lower, upper, seed=seed))
 
 
-def per_image_standardization(image):
-    """Each image with mean 0 and variance 1, or less where it is all of one color."""
+def per_image_standardization(image: TensorLike) -> Tensor:
+    """Each image with mean 0 and variance 1, or less where all elements are nearly alike.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [..., height, width, channels] and any real type.
+
+    Returns
+    -------
+    Tensor
+        float32, of the shape of `image`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.per_image_standardization(tw.constant([[[1.0], [3.0]]]))).squeeze()
+    array([-1.,  1.], dtype=float32)
+    """
     with name_scope(None, "per_image_standardization", [image]) as scope:
         image = math_ops.cast(convert_to_tensor(image, name="image"), dtypes.float32)
         axes = [-1, -2, -3]
@@ -119,7 +240,7 @@ def per_image_standardization(image):
         return math_ops.div(image - mean, apply("Maximum", [apply("Sqrt", [variance]), least]), name=scope)
 
 
-def rgb_to_grayscale(images, name=None):
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """One channel, as bright as the three look."""
     with name_scope(name, "rgb_to_grayscale", [images]):
         images = convert_to_tensor(images, name="images")
@@ -128,7 +249,7 @@ def rgb_to_grayscale(images, name=None):
                                                                  keepdims=True))
 
 
-def grayscale_to_rgb(images, name=None):
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """The channel three times."""
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = convert_to_tensor(images, name="images")
@@ -149,19 +270,21 @@ def _turned(images, matrix):
     return math_ops.tensordot(images, convert_to_tensor(np.array(matrix), dtype=images.dtype), [[images.shape.ndims - 1], [0]])
 
 
-def rgb_to_yiq(images):
+def rgb_to_yiq(images: TensorLike) -> Tensor:
     """Brightness and two colors, as NTSC has them."""
     return _turned(images, _YIQ)
 
 
-def yiq_to_rgb(images):
+def yiq_to_rgb(images: TensorLike) -> Tensor:
+    """The image of YIQ, [..., 3] and of a floating type, as RGB."""
     return _turned(images, _FROM_YIQ)
 
 
-def rgb_to_yuv(images):
+def rgb_to_yuv(images: TensorLike) -> Tensor:
     """Brightness and two colors, as PAL has them."""
     return _turned(images, _YUV)
 
 
-def yuv_to_rgb(images):
+def yuv_to_rgb(images: TensorLike) -> Tensor:
+    """The image of YUV, [..., 3] and of a floating type, as RGB."""
     return _turned(images, _FROM_YUV)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images that are flipped, turned, resized, cut and padded. A batch is [batch, rows, columns, channels], one image [rows, columns,
 channels]."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.control.control_flow import case, cond
@@ -9,12 +12,17 @@ from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, math_ops, random_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import IntLike, IntsLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 class ResizeMethod:
+    """How resize_images() finds the elements of images of another size."""
     BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = range(4)
 
 
-def image_rank(image):
+def image_rank(image: TensorLike) -> int:
     """3 or 4. What nothing is known of is taken for one image, as in TensorFlow."""
     rank = image.shape.ndims
     if rank is None:
@@ -30,11 +38,47 @@ def _flipped(image, axis, name):
         return array_ops.reverse(image, [axis + image_rank(image) - 3])
 
 
-def flip_left_right(image):
+def flip_left_right(image: TensorLike) -> Tensor:
+    """The image as a mirror shows it.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.flip_left_right(tw.constant([[[1], [2]]]))).squeeze()
+    array([2, 1], dtype=int32)
+    """
     return _flipped(image, 1, "flip_left_right")
 
 
-def flip_up_down(image):
+def flip_up_down(image: TensorLike) -> Tensor:
+    """The image upside down.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.flip_up_down(tw.constant([[[1]], [[2]]]))).squeeze()
+    array([2, 1], dtype=int32)
+    """
     return _flipped(image, 0, "flip_up_down")
 
 
@@ -53,17 +97,37 @@ def _perhaps_flipped(image, axis, seed, name):
         return flips * array_ops.reverse(image, [axis + 1]) + (1 - flips) * image
 
 
-def random_flip_left_right(image, seed=None):
-    """Flipped with a chance of one half."""
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
+    """The image, with a chance of one half as a mirror shows it.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+    seed : int, optional
+        Seed of the choice.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `image`; images of a batch are chosen one by one.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     flipped = tw.image.random_flip_left_right(tw.constant([[[1], [2]]]))
+    ...     sess.run(flipped).squeeze().tolist() in ([1, 2], [2, 1])
+    True
+    """
     return _perhaps_flipped(image, 1, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image, seed=None):
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Flipped with a chance of one half."""
     return _perhaps_flipped(image, 0, seed, "random_flip_up_down")
 
 
-def transpose_image(image, name=None):
+def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
     """Rows for columns."""
     image = convert_to_tensor(image, name="image")
     return array_ops.transpose(image, [1, 0, 2] if image_rank(image) == 3 else [0, 2, 1, 3], name=name or "transpose_image")
@@ -72,7 +136,7 @@ def transpose_image(image, name=None):
 transpose = transpose_image
 
 
-def rot90(image, k=1, name=None):
+def rot90(image: TensorLike, k: IntLike = 1, name: str | None = None) -> Tensor:
     """Turned k times by 90 degrees, against the clock."""
     with name_scope(name, "rot90", [image]):
         image = convert_to_tensor(image, name="image")
@@ -99,8 +163,42 @@ def _sizes(image):
     return found
 
 
-def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False, preserve_aspect_ratio=False, name=None):
-    """Images of another size, [rows, columns]."""
+def resize_images(images: TensorLike, size: IntsLike, method: int | str = ResizeMethod.BILINEAR, align_corners: bool = False,
+                  preserve_aspect_ratio: bool = False, name: str | None = None) -> Tensor:
+    """Images of another size.
+
+    Parameters
+    ----------
+    images : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+    size : tensor_like
+        The new height and width, int32.
+    method : int
+        Of ResizeMethod: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA.
+    align_corners : bool
+        Whether the centers of the corners stay where they are.
+    preserve_aspect_ratio : bool
+        Whether images grow no further than their shape allows within `size`.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        float32, or the type of `images` with NEAREST_NEIGHBOR or where nothing changes.
+
+    Raises
+    ------
+    ValueError
+        If the rank of `images` is not known, `size` has not two elements, or there is no such method.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     image = tw.constant([[[1.0], [2.0]]])
+    ...     sess.run(tw.image.resize_images(image, [1, 4], tw.image.ResizeMethod.NEAREST_NEIGHBOR)).squeeze()
+    array([1., 1., 2., 2.], dtype=float32)
+    """
     with name_scope(name, "resize", [images, size]):
         images = convert_to_tensor(images, name="images")
         if images.shape.ndims is None:
@@ -131,7 +229,8 @@ def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=Fals
 resize = resize_images
 
 
-def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+def crop_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width: IntLike, target_height: IntLike,
+                         target_width: IntLike) -> Tensor:
     """A part of the image."""
     with name_scope(None, "crop_to_bounding_box", [image]):
         image = convert_to_tensor(image, name="image")
@@ -148,7 +247,8 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         return array_ops.slice_(image, array_ops.stack(begin), array_ops.stack(size))
 
 
-def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+def pad_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width: IntLike, target_height: IntLike,
+                        target_width: IntLike) -> Tensor:
     """The image at a place of a larger, black one."""
     with name_scope(None, "pad_to_bounding_box", [image]):
         image = convert_to_tensor(image, name="image")
@@ -163,8 +263,32 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
         return array_ops.pad(image, array_ops.stack([array_ops.stack(pair) for pair in around]))
 
 
-def resize_image_with_crop_or_pad(image, target_height, target_width):
-    """The middle of the image, with black around where it is too small."""
+def resize_image_with_crop_or_pad(image: TensorLike, target_height: IntLike, target_width: IntLike) -> Tensor:
+    """The middle of the image, with black around where it is too small.
+
+    Parameters
+    ----------
+    image : tensor_like
+        Of shape [batch, height, width, channels] or [height, width, channels].
+    target_height, target_width : int or Tensor
+        The new height and width.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `image`.
+
+    Raises
+    ------
+    ValueError
+        If a target is not above 0.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.image.resize_image_with_crop_or_pad(tw.constant([[[1], [2], [3]]]), 1, 1)).squeeze()
+    array(2, dtype=int32)
+    """
     with name_scope(None, "resize_image_with_crop_or_pad", [image]):
         image = convert_to_tensor(image, name="image")
 
@@ -186,7 +310,7 @@ def resize_image_with_crop_or_pad(image, target_height, target_width):
 resize_with_crop_or_pad = resize_image_with_crop_or_pad
 
 
-def central_crop(image, central_fraction):
+def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
     """The middle of the image, this share of each side."""
     with name_scope(None, "central_crop", [image]):
         image = convert_to_tensor(image, name="image")
@@ -206,13 +330,14 @@ def central_crop(image, central_fraction):
         return crop_to_bounding_box(image, top, left, rows, columns)
 
 
-def is_jpeg(contents, name=None):
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether bytes begin as JPEG files do."""
     with name_scope(name, "is_jpeg"):
         return math_ops.equal(apply("Substr", [contents, 0, 3]), constant(b"\xff\xd8\xff"), name=name)
 
 
-def resize_image_with_pad(image, target_height, target_width, method=0, align_corners=False):
+def resize_image_with_pad(image: TensorLike, target_height: IntLike, target_width: IntLike, method: int | str = 0,
+                          align_corners: bool = False) -> Tensor:
     """The image as large as fits, with black bars."""
     with name_scope(None, "resize_image_with_pad", [image]):
         image = convert_to_tensor(image, name="image")

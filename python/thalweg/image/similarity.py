@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edges and variation of images, and how alike two of them are."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
@@ -9,8 +13,14 @@ from thalweg.image.colors import convert_image_dtype
 from thalweg.image.geometry import image_rank
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def total_variation(images, name=None):
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """The sum of absolute differences between neighbors, for each image."""
     with name_scope(name, "total_variation"):
         rank = image_rank(images)
@@ -20,7 +30,7 @@ def total_variation(images, name=None):
         return sum(math_ops.reduce_sum(math_ops.abs_(d), axes) for d in (down, right))
 
 
-def image_gradients(image):
+def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """(differences down, differences to the right), the last ones zero."""
     if image.shape.ndims != 4:
         raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}.")
@@ -37,7 +47,7 @@ def _each_channel(images, kernel, **attrs):
     return apply("DepthwiseConv2dNative", [images, filters], {"strides": [1, 1, 1, 1], "padding": "VALID", **attrs})
 
 
-def sobel_edges(image):
+def sobel_edges(image: TensorLike) -> Tensor:
     """[..., 2]: the differences downwards and to the right."""
     image = convert_to_tensor(image)
     down = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
@@ -61,7 +71,7 @@ def _pair(a, b, max_val):
     return _in_float32(a), _in_float32(b), _in_float32(math_ops.cast(max_val, a.dtype.base_dtype))
 
 
-def psnr(a, b, max_val, name=None):
+def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Tensor:
     """The ratio of signal to noise of each pair of images, in decibels."""
     with name_scope(name, "PSNR", [a, b]) as scope:
         a, b, most = _pair(a, b, max_val)
@@ -98,15 +108,17 @@ def _ssim_of_channels(a, b, most, size, sigma, k1, k2):
     return math_ops.reduce_mean(luminance * structure, [-3, -2]), math_ops.reduce_mean(structure, [-3, -2])
 
 
-def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+def ssim(img1: TensorLike, img2: TensorLike, max_val: TensorLike, filter_size: int = 11, filter_sigma: float = 1.5,
+         k1: float = 0.01, k2: float = 0.03) -> Tensor:
     """The structural similarity of each pair of images: 1 where they are the same."""
     with name_scope(None, "SSIM", [img1, img2]):
         a, b, most = _pair(img1, img2, max_val)
         return math_ops.reduce_mean(_ssim_of_channels(a, b, most, filter_size, filter_sigma, k1, k2)[0], [-1])
 
 
-def ssim_multiscale(img1, img2, max_val, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5,
-                    k1=0.01, k2=0.03):
+def ssim_multiscale(img1: TensorLike, img2: TensorLike, max_val: TensorLike,
+                    power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size: int = 11,
+                    filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03) -> Tensor:
     """ssim over several sizes of the images, each half of the one before."""
     with name_scope(None, "MS-SSIM", [img1, img2]):
         a, b, most = _pair(img1, img2, max_val)

@@ -1,14 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.keras.initializers: first values of variables, under Keras' names and with its defaults."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.base import names
 from thalweg.keras import utils
 from thalweg.variables import init_ops
-from thalweg.variables.init_ops import (Constant, Identity, Initializer, Ones, Orthogonal, VarianceScaling, Zeros,
-                                        glorot_normal_initializer as glorot_normal,
-                                        glorot_uniform_initializer as glorot_uniform, he_normal, he_uniform, lecun_normal,
-                                        lecun_uniform)
+from thalweg.variables.init_ops import (
+    Constant,
+    Identity,
+    Initializer,
+    Ones,
+    Orthogonal,
+    VarianceScaling,  # noqa: F401  (public here as well)
+    Zeros,
+    glorot_normal_initializer as glorot_normal,
+    glorot_uniform_initializer as glorot_uniform,
+    he_normal,
+    he_uniform,
+    lecun_normal,
+    lecun_uniform,
+)
 from thalweg.variables.layer import with_defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 
 def _with_defaults(base, name, **defaults):
@@ -25,12 +44,12 @@ TruncatedNormal = truncated_normal = _with_defaults(init_ops.TruncatedNormal, "T
 constant, identity, ones, orthogonal, zeros = Constant, Identity, Ones, Orthogonal, Zeros
 
 
-def serialize(initializer):
+def serialize(initializer: Initializer) -> dict[str, Any]:
     """The class and the configuration."""
     return {"class_name": type(initializer).__name__, "config": initializer.get_config()}
 
 
-def deserialize(config, custom_objects=None):
+def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, object] | None = None) -> Initializer:
     """An initializer of a class and a configuration, or of a name."""
     name, arguments = (config["class_name"], config.get("config", {})) if isinstance(config, dict) else (config, {})
     found = {**utils.get_custom_objects(), **(custom_objects or {})}.get(name) or \
@@ -40,7 +59,7 @@ def deserialize(config, custom_objects=None):
     return found(**arguments)
 
 
-def get(identifier):
+def get(identifier: object) -> Initializer | None:
     """An initializer by its name, its configuration, or itself."""
     if identifier is None or callable(identifier):
         return identifier

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of tf.keras.utils needs no model."""
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thalweg.base import names
 
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from thalweg.base.typing import Array, ArrayLike
+
 _custom = {}
 
 
-def get_custom_objects():
+def get_custom_objects() -> dict[str, object]:
     """The classes and functions by the names under which they may be asked for; what is put into the dict is known."""
     return _custom
 
@@ -17,21 +25,21 @@ def get_custom_objects():
 class CustomObjectScope(contextlib.AbstractContextManager):
     """with CustomObjectScope({"Name": class}, ...): these names are known meanwhile."""
 
-    def __init__(self, *args):
+    def __init__(self, *args: object) -> None:
         self._more, self._before = args, None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._before = dict(_custom)
         for objects in self._more:
             _custom.update(objects)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         _custom.clear()
         _custom.update(self._before)
 
 
-def custom_object_scope(*args):
+def custom_object_scope(*args: object) -> CustomObjectScope:
     """As CustomObjectScope."""
     return CustomObjectScope(*args)
 
@@ -39,20 +47,20 @@ def custom_object_scope(*args):
 class Sequence:
     """Base of data that is asked for in batches: __len__ says how many, __getitem__ gives one, on_epoch_end comes after all."""
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         raise NotImplementedError
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise NotImplementedError
 
-    def on_epoch_end(self):
+    def on_epoch_end(self) -> None:
         """After all batches."""
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
 
-def to_categorical(y, num_classes=None, dtype="float32"):
+def to_categorical(y: ArrayLike, num_classes: int | None = None, dtype: str = "float32") -> Array:
     """Numbers of classes as rows with a one."""
     y = np.array(y, dtype="int")
     shape = y.shape[:-1] if y.shape and y.shape[-1] == 1 and y.ndim > 1 else y.shape
@@ -62,7 +70,7 @@ def to_categorical(y, num_classes=None, dtype="float32"):
     return rows.reshape(*shape, -1)
 
 
-def normalize(x, axis=-1, order=2):
+def normalize(x: ArrayLike, axis: int = -1, order: int = 2) -> Array:
     """An array divided by its norms along an axis."""
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))
     return x / np.expand_dims(np.where(norms == 0, 1, norms), axis)

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutional layers, plain, transposed and separable."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import nn
 from thalweg.layers.arguments import meant
 from thalweg.operations import array_ops
 from thalweg.variables.layer import ZEROS, InputSpec, Layer, channels_of, with_defaults
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Self
+
+    from thalweg.base.typing import Activation, Constraint, Initializer, Regularizer
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
+
 _LAYOUTS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
-def spread(value, rank, name):
+def spread(value: int | Sequence[int], rank: int, name: str) -> tuple[int, ...]:
     """A size for each of `rank` dimensions."""
     values = (value,) * rank if isinstance(value, int) else tuple(int(v) for v in value)
     if len(values) != rank:
@@ -16,7 +29,8 @@ def spread(value, rank, name):
     return values
 
 
-def layout_of(data_format, rank):
+def layout_of(data_format: str, rank: int) -> str:
+    """"NHWC" and its kin for so many dimensions."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError("The `data_format` argument must be one of \"channels_first\", \"channels_last\". Received: "
                          f"{data_format}")
@@ -34,11 +48,24 @@ class _Conv(Layer):
     rank = 2
     _CONFIG = ("filters kernel_size strides padding data_format dilation_rate activation use_bias kernel_initializer "
                "bias_initializer kernel_regularizer bias_regularizer activity_regularizer kernel_constraint bias_constraint")
+    activation: Activation | None
+    use_bias: bool
+    kernel_initializer: Initializer | None
+    bias_initializer: Initializer | None
+    kernel_regularizer: Regularizer | None
+    bias_regularizer: Regularizer | None
+    kernel_constraint: Constraint | None
+    bias_constraint: Constraint | None
+    kernel: Variable
+    bias: Variable | None
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
-                 activation=None, use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None,
-                 bias_regularizer=None, activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True,
-                 name=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1,
+                 padding: str = "valid", data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1,
+                 activation: Activation | str | None = None, use_bias: bool = True, kernel_initializer: Initializer | str | None = None,
+                 bias_initializer: Initializer | str = ZEROS, kernel_regularizer: Regularizer | str | None = None,
+                 bias_regularizer: Regularizer | str | None = None, activity_regularizer: Regularizer | str | None = None,
+                 kernel_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None, trainable: bool = True,
+                 name: str | None = None, **kwargs: object) -> None:
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
         rank = self.rank
         self.filters, self.data_format = filters, data_format
@@ -58,7 +85,7 @@ class _Conv(Layer):
     def _kernel_shape(self, channels):
         return [*self.kernel_size, channels, self.filters]
 
-    def build(self, input_shape):
+    def build(self, input_shape: TensorShape) -> None:
         channels = channels_of(self, input_shape, self.data_format)
         self.kernel = self.add_weight("kernel", self._kernel_shape(channels), initializer=self.kernel_initializer,
                                       regularizer=self.kernel_regularizer, constraint=self.kernel_constraint)
@@ -70,7 +97,7 @@ class _Conv(Layer):
                                         regularizer=self.bias_regularizer, constraint=self.bias_constraint)
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return self._finish(self._convolve(inputs))
 
     def _convolve(self, inputs):
@@ -119,7 +146,7 @@ class _Transposed(_Conv):
     output_padding = None
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
         return cls(**{k: v for k, v in config.items() if k not in ("dilation_rate", "output_padding")})
 
     def _kernel_shape(self, channels):
@@ -149,9 +176,13 @@ class _Transposed(_Conv):
 class Conv2DTranspose(_Transposed):
     """Transposed convolution of images."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last", activation=None,
-                 use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1),
+                 padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
+                 use_bias: bool = True, kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                 kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                 bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
+                 **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer,
                          bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
                          bias_constraint, trainable, name, **kwargs)
@@ -161,9 +192,13 @@ class Conv3DTranspose(_Transposed):
     """Transposed convolution of volumes."""
     rank = 3
 
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last", activation=None,
-                 use_bias=True, kernel_initializer=None, bias_initializer=ZEROS, kernel_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, kernel_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = (1, 1, 1),
+                 padding: str = "valid", data_format: str = "channels_last", activation: Activation | str | None = None,
+                 use_bias: bool = True, kernel_initializer: Initializer | str | None = None, bias_initializer: Initializer | str = ZEROS,
+                 kernel_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, kernel_constraint: Constraint | str | None = None,
+                 bias_constraint: Constraint | str | None = None, trainable: bool = True, name: str | None = None,
+                 **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, 1, activation, use_bias, kernel_initializer,
                          bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer, kernel_constraint,
                          bias_constraint, trainable, name, **kwargs)
@@ -175,11 +210,15 @@ class _Separable(_Conv):
     _CONFIG = _Conv._CONFIG + (" depth_multiplier depthwise_initializer pointwise_initializer depthwise_regularizer "
                                "pointwise_regularizer depthwise_constraint pointwise_constraint")
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
-                 depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None, pointwise_initializer=None,
-                 bias_initializer=ZEROS, depthwise_regularizer=None, pointwise_regularizer=None, bias_regularizer=None,
-                 activity_regularizer=None, depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
-                 trainable=True, name=None, **kwargs):
+    def __init__(self, filters: int, kernel_size: int | Sequence[int], strides: int | Sequence[int] = 1, padding: str = "valid",
+                 data_format: str = "channels_last", dilation_rate: int | Sequence[int] = 1, depth_multiplier: int = 1,
+                 activation: Activation | str | None = None, use_bias: bool = True,
+                 depthwise_initializer: Initializer | str | None = None, pointwise_initializer: Initializer | str | None = None,
+                 bias_initializer: Initializer | str = ZEROS, depthwise_regularizer: Regularizer | str | None = None,
+                 pointwise_regularizer: Regularizer | str | None = None, bias_regularizer: Regularizer | str | None = None,
+                 activity_regularizer: Regularizer | str | None = None, depthwise_constraint: Constraint | str | None = None,
+                 pointwise_constraint: Constraint | str | None = None, bias_constraint: Constraint | str | None = None,
+                 trainable: bool = True, name: str | None = None, **kwargs: object) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
                          activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, trainable=trainable,
@@ -189,7 +228,7 @@ class _Separable(_Conv):
                    depthwise_regularizer=depthwise_regularizer, pointwise_regularizer=pointwise_regularizer,
                    depthwise_constraint=depthwise_constraint, pointwise_constraint=pointwise_constraint))
 
-    def build(self, input_shape):
+    def build(self, input_shape: TensorShape) -> None:
         channels = channels_of(self, input_shape, self.data_format)
 
         self.depthwise_kernel = self.add_weight(

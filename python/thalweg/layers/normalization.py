@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batch normalization as a layer."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nn
 from thalweg.control.control_flow import smart_cond
 from thalweg.layers.arguments import meant
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables.layer import ONES, ZEROS, InputSpec, Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from thalweg.base.typing import Constraint, Initializer, Regularizer, TensorLike
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
 
 
 def _known_false(training):
@@ -45,12 +57,28 @@ class BatchNormalization(Layer):
 
     _CONFIG = ("axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
                "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint")
+    beta_initializer: Initializer | None
+    gamma_initializer: Initializer | None
+    moving_mean_initializer: Initializer | None
+    moving_variance_initializer: Initializer | None
+    beta_regularizer: Regularizer | None
+    gamma_regularizer: Regularizer | None
+    beta_constraint: Constraint | None
+    gamma_constraint: Constraint | None
+    beta: Variable | None
+    gamma: Variable | None
+    moving_mean: Variable
+    moving_variance: Variable
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=ZEROS,
-                 gamma_initializer=ONES, moving_mean_initializer=ZEROS, moving_variance_initializer=ONES, beta_regularizer=None,
-                 gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None,
-                 renorm_momentum=0.99, fused=None, trainable=True, virtual_batch_size=None, adjustment=None, name=None,
-                 **kwargs):
+    def __init__(self, axis: int | Sequence[int] = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
+                 scale: bool = True, beta_initializer: Initializer | str = ZEROS, gamma_initializer: Initializer | str = ONES,
+                 moving_mean_initializer: Initializer | str = ZEROS, moving_variance_initializer: Initializer | str = ONES,
+                 beta_regularizer: Regularizer | str | None = None, gamma_regularizer: Regularizer | str | None = None,
+                 beta_constraint: Constraint | str | None = None, gamma_constraint: Constraint | str | None = None, renorm: bool = False,
+                 renorm_clipping: Mapping[str, TensorLike] | None = None, renorm_momentum: float = 0.99,
+                 fused: bool | None = None, trainable: bool = True, virtual_batch_size: int | None = None,
+                 adjustment: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None, name: str | None = None,
+                 **kwargs: object) -> None:
         if renorm or virtual_batch_size is not None or adjustment is not None:
             raise NotImplementedError("batch_normalization has no renorm, virtual_batch_size and adjustment yet")
         super().__init__(trainable=trainable, name=name, **kwargs)
@@ -61,7 +89,7 @@ class BatchNormalization(Layer):
                    gamma_constraint=gamma_constraint))
         self.fused, self.gamma, self.beta = fused, None, None
 
-    def build(self, input_shape):
+    def build(self, input_shape: TensorShape) -> None:
         axis = self.axis[0] if isinstance(self.axis, (list, tuple)) else self.axis
         if input_shape.ndims is None:
             raise ValueError("Input has undefined rank:", input_shape)
@@ -81,7 +109,7 @@ class BatchNormalization(Layer):
         self.moving_mean = self.add_weight("moving_mean", size, kind, self.moving_mean_initializer, trainable=False)
         self.moving_variance = self.add_weight("moving_variance", size, kind, self.moving_variance_initializer, trainable=False)
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Tensor, training: bool | Tensor = False) -> Tensor:
         kind = self.moving_mean.dtype.base_dtype
         fits = inputs.shape.ndims == 4 and self.axis in (1, 3) and kind is dtypes.float32
         normalize = _fused if fits and self.fused is not False else _unfused

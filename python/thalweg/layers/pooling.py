@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pooling layers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import nn
 from thalweg.layers.convolution import _full, layout_of, spread
 from thalweg.operations import array_ops
 from thalweg.variables.layer import InputSpec, Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.graph.tensor import Tensor
 
 
 class _Pooling(Layer):
@@ -12,7 +21,8 @@ class _Pooling(Layer):
     rank = 2
     _CONFIG = "pool_size strides padding data_format"
 
-    def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
+    def __init__(self, pool_size: int | Sequence[int], strides: int | Sequence[int], padding: str = "valid",
+                 data_format: str = "channels_last", name: str | None = None, **kwargs: object) -> None:
         super().__init__(name=name, **kwargs)
         self.pool_size = spread(pool_size, self.rank, "pool_size")
         self.strides = spread(self.pool_size if strides is None else strides, self.rank, "strides")
@@ -20,7 +30,7 @@ class _Pooling(Layer):
         self.layout = layout_of(data_format, self.rank)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         return self._pool()(inputs, _full(self.pool_size, self.layout), _full(self.strides, self.layout), self.padding.upper(),
                             data_format=self.layout)
 
@@ -28,7 +38,7 @@ class _Pooling(Layer):
 class _Pooling1D(_Pooling):
     rank = 1
 
-    def call(self, inputs):
+    def call(self, inputs: Tensor) -> Tensor:
         axis, layout = (2, "NHWC") if self.data_format == "channels_last" else (3, "NCHW")
         y = self._pool()(array_ops.expand_dims(inputs, axis), _full((*self.pool_size, 1), layout),
                          _full((*self.strides, 1), layout), self.padding.upper(), data_format=layout)

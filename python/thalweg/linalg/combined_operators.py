@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear operators that are made of others, or of few numbers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.linalg import matrices
-from thalweg.linalg.linear_operator import _OfOperators, LinearOperator, _batched, _hints
+from thalweg.linalg.linear_operator import LinearOperator, _batched, _hints, _OfOperators
 from thalweg.operations import array_ops, math_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import DTypeLike, TensorLike
 
 
 class LinearOperatorKronecker(_OfOperators):
@@ -31,7 +40,9 @@ class LinearOperatorBlockDiag(_OfOperators):
 
     _joint = "_ds_"
 
-    def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name=None):
+    def __init__(self, operators: Sequence[LinearOperator], is_non_singular: bool | None = None,
+                 is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool = True,
+                 name: str | None = None) -> None:
         super().__init__(operators, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
     def _to_dense(self):
@@ -49,8 +60,10 @@ class LinearOperatorBlockDiag(_OfOperators):
 class LinearOperatorLowRankUpdate(LinearOperator):
     """base + u diag v*."""
 
-    def __init__(self, base_operator, u, diag_update=None, v=None, is_diag_update_positive=None, is_non_singular=None,
-                 is_self_adjoint=None, is_positive_definite=None, is_square=None, name="LinearOperatorLowRankUpdate"):
+    def __init__(self, base_operator: LinearOperator, u: TensorLike, diag_update: TensorLike | None = None,
+                 v: TensorLike | None = None, is_diag_update_positive: bool | None = None, is_non_singular: bool | None = None,
+                 is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool | None = None,
+                 name: str = "LinearOperatorLowRankUpdate") -> None:
         hints = _hints(locals())
         self.base_operator, self.u = base_operator, convert_to_tensor(u, name="u")
         self.v = self.u if v is None else convert_to_tensor(v, name="v")
@@ -66,8 +79,9 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 class LinearOperatorToeplitz(LinearOperator):
     """Constant along each diagonal: its first column and its first row."""
 
-    def __init__(self, col, row, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
-                 name="LinearOperatorToeplitz"):
+    def __init__(self, col: TensorLike, row: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool | None = None,
+                 name: str = "LinearOperatorToeplitz") -> None:
         hints = _hints(locals())
         self.col, self.row = convert_to_tensor(col, name="col"), convert_to_tensor(row, name="row")
         super().__init__(self.col.dtype, name=name, **hints)
@@ -84,15 +98,17 @@ class _Circulant(LinearOperator):
 
     rank, _forward, _back = 1, "FFT", "IFFT"
 
-    def __init__(self, spectrum, input_output_dtype=dtypes.complex64, is_non_singular=None, is_self_adjoint=None,
-                 is_positive_definite=None, is_square=True, name=None):
+    def __init__(self, spectrum: TensorLike, input_output_dtype: DTypeLike = dtypes.complex64,
+                 is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool = True, name: str | None = None) -> None:
         hints = _hints(locals())
         self.spectrum = convert_to_tensor(spectrum, name="spectrum")
         if not is_square:
             raise ValueError("A [[nested] block] circulant operator is always square.")
         super().__init__(input_output_dtype, name=name or type(self).__name__, **hints)
 
-    block_depth = property(lambda self: self.rank)
+    @property
+    def block_depth(self) -> int: return self.rank
 
     def _to_dense(self):
         sizes = self.spectrum.shape.as_list()[-self.rank:]
@@ -111,8 +127,9 @@ class _Circulant(LinearOperator):
 class LinearOperatorCirculant(_Circulant):
     """Each row is the one before, moved by one place."""
 
-    def __init__(self, spectrum, input_output_dtype=dtypes.complex64, is_non_singular=None, is_self_adjoint=None,
-                 is_positive_definite=None, is_square=True, name="LinearOperatorCirculant"):
+    def __init__(self, spectrum: TensorLike, input_output_dtype: DTypeLike = dtypes.complex64,
+                 is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool = True, name: str = "LinearOperatorCirculant") -> None:
         super().__init__(spectrum, input_output_dtype, **_hints(locals()), name=name)
 
 
@@ -120,8 +137,10 @@ class LinearOperatorCirculant2D(_Circulant):
     """Blocks that are circulant, in circulant order."""
     rank, _forward, _back = 2, "FFT2D", "IFFT2D"
 
-    def __init__(self, spectrum, input_output_dtype=dtypes.complex64, is_non_singular=None, is_self_adjoint=None,
-                 is_positive_definite=None, is_square=True, name="LinearOperatorCirculant2D"):
+    def __init__(self, spectrum: TensorLike, input_output_dtype: DTypeLike = dtypes.complex64,
+                 is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool = True,
+                 name: str = "LinearOperatorCirculant2D") -> None:
         super().__init__(spectrum, input_output_dtype, **_hints(locals()), name=name)
 
 
@@ -129,6 +148,8 @@ class LinearOperatorCirculant3D(_Circulant):
     """Circulant in three dimensions."""
     rank, _forward, _back = 3, "FFT3D", "IFFT3D"
 
-    def __init__(self, spectrum, input_output_dtype=dtypes.complex64, is_non_singular=None, is_self_adjoint=None,
-                 is_positive_definite=None, is_square=True, name="LinearOperatorCirculant3D"):
+    def __init__(self, spectrum: TensorLike, input_output_dtype: DTypeLike = dtypes.complex64,
+                 is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool = True,
+                 name: str = "LinearOperatorCirculant3D") -> None:
         super().__init__(spectrum, input_output_dtype, **_hints(locals()), name=name)

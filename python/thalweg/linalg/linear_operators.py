@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear operators of one matrix: whole, diagonal, identity, zero, a reflection."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.linalg import matrices
 from thalweg.linalg.linear_operator import LinearOperator, _hints
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, DynamicShape, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 class LinearOperatorFullMatrix(LinearOperator):
     """A matrix as it is."""
 
-    def __init__(self, matrix, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
-                 name="LinearOperatorFullMatrix"):
+    def __init__(self, matrix: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool | None = None,
+                 name: str = "LinearOperatorFullMatrix") -> None:
         hints = _hints(locals())
         self._matrix = convert_to_tensor(matrix, name="matrix")
         if self._matrix.shape.ndims is not None and self._matrix.shape.ndims < 2:
@@ -25,8 +34,9 @@ class LinearOperatorFullMatrix(LinearOperator):
 class LinearOperatorDiag(LinearOperator):
     """A diagonal, zeros elsewhere."""
 
-    def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
-                 name="LinearOperatorDiag"):
+    def __init__(self, diag: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool | None = None,
+                 name: str = "LinearOperatorDiag") -> None:
         if is_square is False:
             raise ValueError("Only square diagonal operators currently supported.")
         self.diag = self._diag = convert_to_tensor(diag, name="diag")
@@ -46,22 +56,23 @@ class LinearOperatorDiag(LinearOperator):
     def _solution(self, rhs, adjoint):
         return rhs / array_ops.expand_dims(matrices.conjugate(self.diag) if adjoint else self.diag, -1)
 
-    def determinant(self, name="det"):
+    def determinant(self, name: str = "det") -> Tensor:
         return math_ops.reduce_prod(self.diag, [-1], name=name)
 
-    def log_abs_determinant(self, name="log_abs_det"):
+    def log_abs_determinant(self, name: str = "log_abs_det") -> Tensor:
         size = apply("ComplexAbs", [self.diag]) if self.dtype.is_complex else apply("Abs", [self.diag])
         return math_ops.reduce_sum(apply("Log", [size]), [-1], name=name)
 
-    def diag_part(self, name="diag_part"):
+    def diag_part(self, name: str = "diag_part") -> Tensor:
         return array_ops.identity(self.diag, name=name)
 
 
 class LinearOperatorIdentity(LinearOperator):
     """Ones on the diagonal."""
 
-    def __init__(self, num_rows, batch_shape=None, dtype=None, is_non_singular=True, is_self_adjoint=True,
-                 is_positive_definite=True, is_square=True, assert_proper_shapes=False, name="LinearOperatorIdentity"):
+    def __init__(self, num_rows: IntLike, batch_shape: DynamicShape | None = None, dtype: DTypeLike | None = None,
+                 is_non_singular: bool = True, is_self_adjoint: bool = True, is_positive_definite: bool = True,
+                 is_square: bool = True, assert_proper_shapes: bool = False, name: str = "LinearOperatorIdentity") -> None:
         if not is_non_singular or not is_self_adjoint or not is_positive_definite or not is_square:
             raise ValueError("An identity operator is always non-singular, self-adjoint, positive definite and square.")
         hints = _hints(locals())
@@ -81,8 +92,9 @@ class LinearOperatorIdentity(LinearOperator):
 class LinearOperatorScaledIdentity(LinearOperator):
     """One number on the diagonal."""
 
-    def __init__(self, num_rows, multiplier, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
-                 assert_proper_shapes=False, name="LinearOperatorScaledIdentity"):
+    def __init__(self, num_rows: IntLike, multiplier: TensorLike, is_non_singular: bool | None = None,
+                 is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool = True,
+                 assert_proper_shapes: bool = False, name: str = "LinearOperatorScaledIdentity") -> None:
         if not is_square:
             raise ValueError("A ScaledIdentity operator is always square.")
         self._multiplier, self._rows = convert_to_tensor(multiplier, name="multiplier"), num_rows
@@ -91,7 +103,8 @@ class LinearOperatorScaledIdentity(LinearOperator):
         hints = _hints(locals())
         super().__init__(self._multiplier.dtype, name=name, **hints)
 
-    multiplier = property(lambda self: self._multiplier)
+    @property
+    def multiplier(self) -> Tensor: return self._multiplier
 
     def _to_dense(self):
         return matrices.eye(self._rows, batch_shape=array_ops.shape(self._multiplier), dtype=self.dtype) * array_ops.reshape(
@@ -101,8 +114,10 @@ class LinearOperatorScaledIdentity(LinearOperator):
 class LinearOperatorZeros(LinearOperator):
     """Nothing but zeros."""
 
-    def __init__(self, num_rows, num_columns=None, batch_shape=None, dtype=None, is_non_singular=False, is_self_adjoint=True,
-                 is_positive_definite=False, is_square=True, assert_proper_shapes=False, name="LinearOperatorZeros"):
+    def __init__(self, num_rows: IntLike, num_columns: IntLike | None = None, batch_shape: DynamicShape | None = None,
+                 dtype: DTypeLike | None = None, is_non_singular: bool = False, is_self_adjoint: bool = True,
+                 is_positive_definite: bool = False, is_square: bool = True, assert_proper_shapes: bool = False,
+                 name: str = "LinearOperatorZeros") -> None:
         if is_non_singular or is_positive_definite:
             raise ValueError("A zero operator is singular.")
         hints = _hints(locals())
@@ -114,15 +129,16 @@ class LinearOperatorZeros(LinearOperator):
     def _to_dense(self):
         return array_ops.zeros(self._sizes, self.dtype)
 
-    def determinant(self, name="det"):
+    def determinant(self, name: str = "det") -> Tensor:
         return array_ops.zeros(self._sizes[:-2], self.dtype, name=name)
 
 
 class LinearOperatorHouseholder(LinearOperator):
     """The reflection at the plane to which the axis is at right angles."""
 
-    def __init__(self, reflection_axis, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
-                 name="LinearOperatorHouseholder"):
+    def __init__(self, reflection_axis: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+                 is_positive_definite: bool | None = None, is_square: bool | None = None,
+                 name: str = "LinearOperatorHouseholder") -> None:
         if is_square is False or is_self_adjoint is False or is_positive_definite or is_non_singular is False:
             raise ValueError("A Householder operator is always square, non-singular, self-adjoint and not positive definite.")
         self.reflection_axis = convert_to_tensor(reflection_axis, name="reflection_axis")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of matrices that are more than one operation."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
 import numpy as np
 
 from thalweg import dtypes
@@ -7,24 +11,32 @@ from thalweg.graph import graph
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
 
-def conjugate(x):
+    from thalweg.base.typing import DTypeLike, DynamicShape, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def conjugate(x: TensorLike) -> Tensor:
     return apply("Conj", [x]) if x.dtype.is_complex else x
 
 
-def adjoint(matrix, name=None):
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The conjugate transposes of the last two axes."""
     with graph.name_scope(name or "adjoint"):
         return array_ops.matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
-def trace(x, name=None):
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """Sums of the diagonals of the last two axes."""
     with graph.name_scope(name or "Trace"):
         return math_ops.reduce_sum(apply("MatrixDiagPart", [convert_to_tensor(x, name="x")]), [-1])
 
 
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+def eye(num_rows: IntLike, num_columns: IntLike | None = None, batch_shape: DynamicShape | None = None,
+        dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """Identity matrices [*batch_shape, num_rows, num_columns]."""
     with graph.name_scope(name or "eye"):
         columns = num_rows if num_columns is None else num_columns
@@ -36,7 +48,8 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
         return apply("MatrixSetDiag", [made, array_ops.ones(array_ops.concat([batch, array_ops.reshape(smaller, [1])], 0), dtype)])
 
 
-def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+def matrix_solve_ls(matrix: TensorLike, rhs: TensorLike, l2_regularizer: float = 0.0, fast: bool = True,
+                    name: str | None = None) -> Tensor:
     """The least-squares solutions of matrix x = rhs; `fast` by the normal equations with the regularizer on their diagonal."""
     with graph.name_scope(name or "matrix_solve_ls"):
         matrix = convert_to_tensor(matrix, name="matrix")
@@ -62,19 +75,19 @@ def _normal_equations(matrix, rhs, regularizer, is_tall):
 lstsq = matrix_solve_ls
 
 
-def cholesky_solve(chol, rhs, name=None):
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """The solutions of A x = rhs, from the lower factors of A."""
     with graph.name_scope(name or "cholesky_solve"):
         half = apply("MatrixTriangularSolve", [chol, rhs], {"adjoint": False, "lower": True})
         return apply("MatrixTriangularSolve", [chol, half], {"adjoint": True, "lower": True})
 
 
-def self_adjoint_eig(tensor, name=None):
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(eigenvalues, rising, and eigenvectors) of self-adjoint matrices."""
     return apply("SelfAdjointEigV2", [tensor], {"compute_v": True}, name)
 
 
-def self_adjoint_eigvals(tensor, name=None):
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Eigenvalues, rising, of self-adjoint matrices."""
     return apply("SelfAdjointEigV2", [tensor], {"compute_v": False}, name)[0]
 
@@ -82,13 +95,20 @@ def self_adjoint_eigvals(tensor, name=None):
 eigh, eigvalsh = self_adjoint_eig, self_adjoint_eigvals
 
 
-def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+@overload
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: Literal[True] = True,
+        name: str | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def svd(tensor: TensorLike, full_matrices: bool, compute_uv: Literal[False], name: str | None = None) -> Tensor: ...
+@overload
+def svd(tensor: TensorLike, full_matrices: bool = False, *, compute_uv: Literal[False], name: str | None = None) -> Tensor: ...
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Tensor | tuple[Tensor, Tensor, Tensor]:
     """(s, u, v) with tensor = u diag(s) v*, or s alone."""
     s, u, v = apply("Svd", [tensor], {"full_matrices": full_matrices, "compute_uv": compute_uv}, name)
     return (s, u, v) if compute_uv else s
 
 
-def einsum(equation, *inputs, **kwargs):
+def einsum(equation: str, *inputs: TensorLike, **kwargs: object) -> Tensor:
     """Sums of products as the equation says: einsum("ij,jk->ik", a, b)."""
     name = kwargs.pop("name", None)
     if kwargs:
@@ -100,17 +120,17 @@ def einsum(equation, *inputs, **kwargs):
     return apply("Einsum", [list(inputs)], {"equation": equation}, name)
 
 
-def expm(input, name=None):  # noqa: A002
+def expm(input: TensorLike, name: str | None = None) -> Tensor:
     """Matrix exponentials."""
     return apply("MatrixExponential", [input], {}, name)
 
 
-def slogdet(input, name=None):  # noqa: A002
+def slogdet(input: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(sign, logarithm of the absolute value) of determinants."""
     return apply("LogMatrixDeterminant", [input], {}, name)
 
 
-def logdet(matrix, name=None):
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Logarithms of the determinants of positive definite matrices."""
     with graph.name_scope(name or "logdet"):
         factor = apply("Cholesky", [matrix])
@@ -118,7 +138,8 @@ def logdet(matrix, name=None):
                                                      else apply("MatrixDiagPart", [factor])]), [-1])
 
 
-def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+def matvec(a: TensorLike, b: TensorLike, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
+           b_is_sparse: bool = False, name: str | None = None) -> Tensor:
     """Products of matrices and vectors."""
     with graph.name_scope(name or "MatVec"):
         column = array_ops.expand_dims(convert_to_tensor(b), -1)
@@ -126,7 +147,8 @@ def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_spa
                                                  b_is_sparse=b_is_sparse), [-1])
 
 
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):  # noqa: A002
+def norm(tensor: TensorLike, ord: int | float | str = "euclidean", axis: int | Sequence[int] | None = None,
+         keepdims: bool | None = None, name: str | None = None, keep_dims: bool | None = None) -> Tensor:
     """Norms of vectors, or of matrices where `axis` is a pair."""
     keepdims = bool(keepdims if keepdims is not None else keep_dims)
     is_matrix = isinstance(axis, (list, tuple)) and len(axis) == 2
@@ -166,7 +188,8 @@ def _spectral_norm(tensor, axis, keepdims):
     return largest
 
 
-def normalize(tensor, ord="euclidean", axis=None, name=None):  # noqa: A002
+def normalize(tensor: TensorLike, ord: int | float | str = "euclidean", axis: int | Sequence[int] | None = None,
+              name: str | None = None) -> tuple[Tensor, Tensor]:
     """(tensor over its norm, the norm)."""
     with graph.name_scope(name or "normalize"):
         tensor = convert_to_tensor(tensor)

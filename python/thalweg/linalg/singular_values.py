@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks and inverses by singular values."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
@@ -9,11 +13,15 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.linalg import matrices
 from thalweg.operations import array_ops, checks, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 def _floating_matrices(a, hint=None):
     a = convert_to_tensor(a, preferred_dtype=hint, name="a")
     if not a.dtype.is_floating:
-        raise TypeError("Input `a` must have `float`-like `dtype` (saw {}).".format(a.dtype.name))
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}).")
     if a.shape.ndims is not None and a.shape.ndims < 2:
         raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.ndims}).")
     return a
@@ -26,7 +34,7 @@ def _checked(a, validate_args):
         return array_ops.identity(a)
 
 
-def matrix_rank(a, tol=None, validate_args=False, name=None):
+def matrix_rank(a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """How many singular values are larger than `tol`."""
     with name_scope(name, "matrix_rank"):
         a = _checked(_floating_matrices(a, dtypes.float32), validate_args)
@@ -37,7 +45,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
         return math_ops.reduce_sum(math_ops.cast(apply("Greater", [s, tol]), array_ops.shape(a).dtype), -1)
 
 
-def pinv(a, rcond=None, validate_args=False, name=None):
+def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The Moore-Penrose inverses: singular values below rcond times the largest count as 0."""
     with name_scope(name or "pinv"):
         a = _checked(_floating_matrices(a), validate_args)

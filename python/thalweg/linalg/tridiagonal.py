@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Systems of three diagonals."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.linalg import matrices
 from thalweg.operations import array_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _diagonals(diagonals, diagonals_format, dtype=None):
@@ -39,8 +48,9 @@ def _diagonals(diagonals, diagonals_format, dtype=None):
     raise ValueError(f"Unrecognized diagonals_format: {diagonals_format}")
 
 
-def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
-                      partial_pivoting=True):
+def tridiagonal_solve(diagonals: TensorLike | Sequence[TensorLike], rhs: TensorLike, diagonals_format: str = "compact",
+                      transpose_rhs: bool = False, conjugate_rhs: bool = False, name: str | None = None,
+                      partial_pivoting: bool = True) -> Tensor:
     """The solutions of systems whose matrices have three diagonals."""
     with name_scope(name or "tridiagonal_solve"):
         whole = array_ops.stack(_diagonals(diagonals, diagonals_format), -2)
@@ -60,7 +70,8 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=
         return array_ops.matrix_transpose(made) if transpose_rhs else made
 
 
-def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
+def tridiagonal_matmul(diagonals: TensorLike | Sequence[TensorLike], rhs: TensorLike, diagonals_format: str = "compact",
+                       name: str | None = None) -> Tensor:
     """Products of matrices of three diagonals with others."""
     with name_scope(name or "tridiagonal_matmul"):
         above, on, below = (array_ops.expand_dims(d, -2) for d in _diagonals(diagonals, diagonals_format))

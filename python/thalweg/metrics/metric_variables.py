@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all of tw.metrics stand on: their variables, their weights, where values and updates are collected."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope
@@ -8,14 +12,21 @@ from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.confusion import remove_squeezable_dimensions
 from thalweg.variables.variables import Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def metric_variable(shape, dtype, validate_shape=True, name=None):
+    from thalweg.base.typing import DTypeLike, S, ShapeLike, T, TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+
+
+def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Variable:
     """A local variable of zeros, also in the collection of metrics."""
     return Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, validate_shape=validate_shape, name=name,
                     collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
 
 
-def collected(value, update, metrics_collections, updates_collections):
+def collected(value: T, update: S, metrics_collections: str | Sequence[str] | None,
+              updates_collections: str | Sequence[str] | None) -> tuple[T, S]:
     """(value, update), put into the collections asked for."""
     target = graph.get_default_graph()
     if metrics_collections:
@@ -25,7 +36,7 @@ def collected(value, update, metrics_collections, updates_collections):
     return value, update
 
 
-def assert_broadcastable(weights, values):
+def assert_broadcastable(weights: TensorLike | None, values: TensorLike) -> Operation:
     """An operation that fails unless weights are a scalar or have, dimension by dimension, 1 or the size of values."""
     with name_scope(None, "assert_broadcastable", [values, weights]):
         weights, values = convert_to_tensor(weights, name="weights"), convert_to_tensor(values, name="values")
@@ -55,7 +66,7 @@ def _dynamic_check(weights, values):
                          ["weights can not be broadcast to values.", "weights.shape=", w, "values.shape=", v])
 
 
-def broadcast_weights(weights, values):
+def broadcast_weights(weights: TensorLike | None, values: TensorLike) -> Tensor:
     """The weights with the shape of values."""
     with name_scope(None, "broadcast_weights", [weights, values]):
         values = convert_to_tensor(values, name="values")
@@ -67,7 +78,8 @@ def broadcast_weights(weights, values):
             return apply("Mul", [weights, array_ops.ones_like(values)])
 
 
-def aligned(predictions, labels, weights):
+def aligned(predictions: TensorLike | None, labels: TensorLike | None,
+            weights: TensorLike | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """(predictions, labels, weights) as tensors of one rank: a last dimension of 1 that one has more is left out."""
     predictions = convert_to_tensor(predictions)
     if labels is not None:
@@ -85,6 +97,6 @@ def aligned(predictions, labels, weights):
     return predictions, labels, weights
 
 
-def truth_values(tensor):
+def truth_values(tensor: TensorLike) -> Tensor:
     """The values as booleans."""
     return math_ops.cast(tensor, dtypes.bool)

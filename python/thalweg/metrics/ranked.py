@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures of the k best guesses: how many of them are among the labels of an example."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nn, sets
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
@@ -7,6 +11,12 @@ from thalweg.graph.ops import apply
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.metrics.metric_variables import assert_broadcastable, broadcast_weights, collected, metric_variable
 from thalweg.operations import array_ops, math_ops, sparse_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _name(name, k, class_id=None):
@@ -65,34 +75,40 @@ def _best(predictions, k):
     return math_ops.cast(nn.top_k(predictions, k)[1], dtypes.int64)
 
 
-def precision_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
-                       updates_collections=None, name=None):
+def precision_at_top_k(labels: TensorLike, predictions_idx: TensorLike, k: int | None = None, class_id: int | None = None,
+                       weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                       updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of guesses, given as class numbers, that are among the labels."""
     return _share(name, "precision", labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections)
 
 
-def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
-                    updates_collections=None, name=None):
+def recall_at_top_k(labels: TensorLike, predictions_idx: TensorLike, k: int | None = None, class_id: int | None = None,
+                    weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                    updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of labels that are among the guesses, given as class numbers."""
     return _share(name, "recall", labels, predictions_idx, k, class_id, weights, metrics_collections, updates_collections)
 
 
-def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
-                   name=None):
+def precision_at_k(labels: TensorLike, predictions: TensorLike, k: int, class_id: int | None = None,
+                   weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                   updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of the k best guesses that are among the labels."""
     with name_scope(name, _name("precision", k, class_id), [predictions, labels, weights]) as scope:
         return precision_at_top_k(labels, _best(predictions, k), k, class_id, weights, metrics_collections, updates_collections,
                                   scope)
 
 
-def sparse_precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None,
-                          updates_collections=None, name=None):
+def sparse_precision_at_k(labels: TensorLike, predictions: TensorLike, k: int, class_id: int | None = None,
+                          weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                          updates_collections: str | Sequence[str] | None = None,
+                          name: str | None = None) -> tuple[Tensor, Tensor]:
     """The old name of precision_at_k."""
     return precision_at_k(labels, predictions, k, class_id, weights, metrics_collections, updates_collections, name)
 
 
-def recall_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
-                name=None):
+def recall_at_k(labels: TensorLike, predictions: TensorLike, k: int, class_id: int | None = None,
+                weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of labels that are among the k best guesses."""
     with name_scope(name, _name("recall", k, class_id), [predictions, labels, weights]) as scope:
         return recall_at_top_k(labels, _best(predictions, k), k, class_id, weights, metrics_collections, updates_collections,
@@ -118,7 +134,10 @@ def _average_precision(labels, guesses):
                               apply("Minimum", [number, math_ops.cast(k, dtypes.float64)])])
 
 
-def average_precision_at_k(labels, predictions, k, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def average_precision_at_k(labels: TensorLike, predictions: TensorLike, k: int, weights: TensorLike | None = None,
+                           metrics_collections: str | Sequence[str] | None = None,
+                           updates_collections: str | Sequence[str] | None = None,
+                           name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean over examples of their average precision at k."""
     if k < 1:
         raise ValueError(f"Invalid k={k}.")
@@ -126,7 +145,10 @@ def average_precision_at_k(labels, predictions, k, weights=None, metrics_collect
                                    metrics_collections, updates_collections, name)
 
 
-def average_precision_at_top_k(labels, predictions_idx, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def average_precision_at_top_k(labels: TensorLike, predictions_idx: TensorLike, weights: TensorLike | None = None,
+                               metrics_collections: str | Sequence[str] | None = None,
+                               updates_collections: str | Sequence[str] | None = None,
+                               name: str | None = None) -> tuple[Tensor, Tensor]:
     """The same of classes that are ranked already."""
     return _mean_average_precision("average_precision_at_top_k", labels, predictions_idx,
                                    lambda p: math_ops.cast(p, dtypes.int64), weights, metrics_collections, updates_collections, name)
@@ -147,7 +169,9 @@ def _mean_average_precision(kind, labels, predictions, guess, weights, metrics_c
         return collected(value, update, metrics_collections, updates_collections)
 
 
-def sparse_average_precision_at_k(labels, predictions, k, weights=None, metrics_collections=None, updates_collections=None,
-                                  name=None):
+def sparse_average_precision_at_k(labels: TensorLike, predictions: TensorLike, k: int, weights: TensorLike | None = None,
+                                  metrics_collections: str | Sequence[str] | None = None,
+                                  updates_collections: str | Sequence[str] | None = None,
+                                  name: str | None = None) -> tuple[Tensor, Tensor]:
     """The old name of average_precision_at_k."""
     return average_precision_at_k(labels, predictions, k, weights, metrics_collections, updates_collections, name)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Means, counts and errors over many batches. Each gives (value, update operation) over local variables."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
@@ -9,10 +13,49 @@ from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.confusion import confusion_matrix, remove_squeezable_dimensions
 from thalweg.variables.variable_scopes import variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 # ---- means ----
-def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
-    """The (weighted) mean of all values so far."""
+def mean(values: TensorLike, weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+         updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The (weighted) mean of all values so far.
+
+    Parameters
+    ----------
+    values : tensor_like
+        Of a real type and any shape.
+    weights : tensor_like, optional
+        How much each counts; it is broadcast to `values`.
+    metrics_collections, updates_collections : list of str, optional
+        Collections that the value and the update operation join.
+    name : str, optional
+        Scope of the local variables; "mean" by default.
+
+    Returns
+    -------
+    value : Tensor
+        A float32 scalar, of what the updates have seen.
+    update_op : Tensor
+        It adds these values, and gives the new mean.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> value, update = tw.metrics.mean([1.0, 2.0, 6.0])
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.local_variables_initializer())
+    ...     print(sess.run(update), sess.run(value))
+    3.0 3.0
+    """
     with variable_scope(name, "mean", [values, weights]):
         values = math_ops.cast(values, dtypes.float32)
         total, count = metric_variable([], dtypes.float32, name="total"), metric_variable([], dtypes.float32, name="count")
@@ -30,7 +73,8 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         return collected(value, update, metrics_collections, updates_collections)
 
 
-def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_tensor(values: TensorLike, weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The (weighted) means of all values so far, element by element."""
     with variable_scope(name, "mean", [values, weights]):
         values = math_ops.cast(values, dtypes.float32)
@@ -49,8 +93,42 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
         return collected(value, update, metrics_collections, updates_collections)
 
 
-def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
-    """The share of predictions so far that were right."""
+def accuracy(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+             metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+             name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The share of predictions so far that were right.
+
+    Parameters
+    ----------
+    labels, predictions : tensor_like
+        Of the same shape; predictions are cast to the type of the labels.
+    weights : tensor_like, optional
+        How much each counts; it is broadcast to `labels`.
+    metrics_collections, updates_collections : list of str, optional
+        Collections that the value and the update operation join.
+    name : str, optional
+        Scope of the local variables; "accuracy" by default.
+
+    Returns
+    -------
+    value : Tensor
+        A float32 scalar, of what the updates have seen.
+    update_op : Tensor
+        It adds this batch, and gives the new value.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     value, update = tw.metrics.accuracy(labels=[1, 2, 3, 4], predictions=[1, 2, 3, 0])
+    ...     sess.run(tw.local_variables_initializer())
+    ...     print(sess.run(update), sess.run(value))
+    0.75 0.75
+    """
     predictions, labels, weights = aligned(predictions, labels, weights)
     if labels.dtype != predictions.dtype:
         predictions = math_ops.cast(predictions, labels.dtype)
@@ -58,28 +136,36 @@ def accuracy(labels, predictions, weights=None, metrics_collections=None, update
     return mean(hits, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
-def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_absolute_error(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                        metrics_collections: str | Sequence[str] | None = None,
+                        updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of |labels - predictions| so far."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     errors = apply("Abs", [apply("Sub", [predictions, labels])])
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_absolute_error")
 
 
-def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                       metrics_collections: str | Sequence[str] | None = None,
+                       updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of (labels - predictions) ** 2 so far."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     errors = apply("SquaredDifference", [labels, predictions])
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_squared_error")
 
 
-def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def root_mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                            metrics_collections: str | Sequence[str] | None = None,
+                            updates_collections: str | Sequence[str] | None = None,
+                            name: str | None = None) -> tuple[Tensor, Tensor]:
     """The square root of the mean of (labels - predictions) ** 2 so far."""
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
     return collected(apply("Sqrt", [value]), apply("Sqrt", [update]), metrics_collections, updates_collections)
 
 
-def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_collections=None, updates_collections=None,
-                        name=None):
+def mean_relative_error(labels: TensorLike, predictions: TensorLike, normalizer: TensorLike, weights: TensorLike | None = None,
+                        metrics_collections: str | Sequence[str] | None = None,
+                        updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean of |labels - predictions| / normalizer so far, where the normalizer is not 0."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
@@ -89,7 +175,10 @@ def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_c
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_relative_error")
 
 
-def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_cosine_distance(labels: TensorLike, predictions: TensorLike, dim: int, weights: TensorLike | None = None,
+                         metrics_collections: str | Sequence[str] | None = None,
+                         updates_collections: str | Sequence[str] | None = None,
+                         name: str | None = None) -> tuple[Tensor, Tensor]:
     """1 less the mean of the products of unit vectors along `dim` so far."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     products = math_ops.reduce_sum(apply("Mul", [predictions, labels]), [dim], keepdims=True)
@@ -97,7 +186,9 @@ def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collect
     return collected(apply("Sub", [1.0, value]), apply("Sub", [1.0, update]), metrics_collections, updates_collections)
 
 
-def percentage_below(values, threshold, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def percentage_below(values: TensorLike, threshold: float, weights: TensorLike | None = None,
+                     metrics_collections: str | Sequence[str] | None = None,
+                     updates_collections: str | Sequence[str] | None = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of values so far below a threshold."""
     below = math_ops.cast(apply("Less", [values, threshold]), dtypes.float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")
@@ -117,7 +208,9 @@ def _count(chosen, weights, metrics_collections, updates_collections):
 
 
 def _counter(kind, label, prediction):
-    def measure(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    def measure(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+                metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+                name: str | None = None) -> tuple[Tensor, Tensor]:
         with variable_scope(name, kind, [predictions, labels, weights]):
             given = aligned(truth_values(predictions), truth_values(labels), weights)
             predicted, wanted = ((t if yes else apply("LogicalNot", [t])) for t, yes in zip(given, (prediction, label)))
@@ -150,13 +243,17 @@ def _share(hits, others, name):
                                name=scope)
 
 
-def precision(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def precision(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+              metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+              name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of what was predicted true that is."""
     return _share_of_hits("precision", false_positives, labels, predictions, weights, metrics_collections, updates_collections,
                           name)
 
 
-def recall(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def recall(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None,
+           metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+           name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of what is true that was predicted so."""
     return _share_of_hits("recall", false_negatives, labels, predictions, weights, metrics_collections, updates_collections,
                           name)
@@ -167,7 +264,9 @@ def _flat(tensor):
     return array_ops.reshape(tensor, [-1]) if tensor.shape.ndims is None or tensor.shape.ndims > 1 else tensor
 
 
-def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_iou(labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None,
+             metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+             name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean over classes of intersection over union: right over all that are or were taken for the class."""
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -186,8 +285,10 @@ def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections
         return collected(value, update, metrics_collections, updates_collections)
 
 
-def mean_per_class_accuracy(labels, predictions, num_classes, weights=None, metrics_collections=None, updates_collections=None,
-                            name=None):
+def mean_per_class_accuracy(labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None,
+                            metrics_collections: str | Sequence[str] | None = None,
+                            updates_collections: str | Sequence[str] | None = None,
+                            name: str | None = None) -> tuple[Tensor, Tensor]:
     """The mean over classes of the share of predictions that were right."""
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures of scores in [0, 1] at several thresholds: what each counts as positive, and areas under curves."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.ops import apply, constant, convert_to_tensor
@@ -7,11 +11,18 @@ from thalweg.metrics.metric_variables import aligned, broadcast_weights, collect
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.variables.variable_scopes import variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
+
 _KINDS = {"tp": "true_positives", "fn": "false_negatives", "tn": "true_negatives", "fp": "false_positives"}
 _SMALL = 1e-7
 
 
-def counts_of(labels, predictions, thresholds, weights=None, kinds=("tp", "fn", "tn", "fp")):
+def counts_of(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[float], weights: TensorLike | None = None,
+              kinds: Sequence[str] = ("tp", "fn", "tn", "fp")) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """({kind: values}, {kind: updates}) of how often scores above each threshold were right and wrong."""
     with graph.control_dependencies([
             checks.assert_greater_equal(predictions, math_ops.cast(0.0, predictions.dtype),
@@ -40,7 +51,9 @@ def counts_of(labels, predictions, thresholds, weights=None, kinds=("tp", "fn", 
 def _one_count(kind):
     name_of_kind = _KINDS[kind]
 
-    def measure(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None, name=None):
+    def measure(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[float], weights: TensorLike | None = None,
+                metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+                name: str | None = None) -> tuple[Tensor, Tensor]:
         with variable_scope(name, name_of_kind, [predictions, labels, weights]):
             predictions = convert_to_tensor(predictions)
             values, updates = counts_of(labels, predictions, thresholds, weights, (kind,))
@@ -64,21 +77,25 @@ def _share_at_thresholds(kind, other, labels, predictions, thresholds, weights, 
         return collected(share(values, "value"), share(updates, "update_op"), metrics_collections, updates_collections)
 
 
-def precision_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                            name=None):
+def precision_at_thresholds(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[float],
+                            weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                            updates_collections: str | Sequence[str] | None = None,
+                            name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of what scores above each threshold that is true."""
     return _share_at_thresholds("precision", "fp", labels, predictions, thresholds, weights, metrics_collections,
                                 updates_collections, name)
 
 
-def recall_at_thresholds(labels, predictions, thresholds, weights=None, metrics_collections=None, updates_collections=None,
-                         name=None):
+def recall_at_thresholds(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[float],
+                         weights: TensorLike | None = None, metrics_collections: str | Sequence[str] | None = None,
+                         updates_collections: str | Sequence[str] | None = None,
+                         name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of what is true that scores above each threshold."""
     return _share_at_thresholds("recall", "fn", labels, predictions, thresholds, weights, metrics_collections,
                                 updates_collections, name)
 
 
-def evenly(number):
+def evenly(number: int) -> list[float]:
     """Evenly from just below 0 to just above 1."""
     return [-_SMALL, *((i + 1) / (number - 1) for i in range(number - 2)), 1.0 + _SMALL]
 
@@ -118,8 +135,10 @@ def _area(c, curve, method, name):
     return math_ops.reduce_sum(apply("Mul", [widths, heights]), name=name)
 
 
-def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None, curve="ROC",
-        name=None, summation_method="trapezoidal", thresholds=None):
+def auc(labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200,
+        metrics_collections: str | Sequence[str] | None = None, updates_collections: str | Sequence[str] | None = None,
+        curve: str = "ROC", name: str | None = None, summation_method: str = "trapezoidal",
+        thresholds: Sequence[float] | None = None) -> tuple[Tensor, Tensor]:
     """The area under the ROC or the precision-recall curve, by sums over thresholds."""
     with variable_scope(name, "auc", [labels, predictions, weights]):
         if curve not in ("ROC", "PR"):
@@ -136,8 +155,10 @@ def _share(c, hits, others):
     return apply("Div", [c[hits], c[hits] + c[others] + _SMALL])
 
 
-def sensitivity_at_specificity(labels, predictions, specificity, weights=None, num_thresholds=200, metrics_collections=None,
-                               updates_collections=None, name=None):
+def sensitivity_at_specificity(labels: TensorLike, predictions: TensorLike, specificity: float, weights: TensorLike | None = None,
+                               num_thresholds: int = 200, metrics_collections: str | Sequence[str] | None = None,
+                               updates_collections: str | Sequence[str] | None = None,
+                               name: str | None = None) -> tuple[Tensor, Tensor]:
     """The recall at the threshold whose share of true negatives is the nearest to `specificity`."""
     if specificity < 0 or specificity > 1:
         raise ValueError("`specificity` must be in the range [0, 1].")
@@ -150,8 +171,10 @@ def sensitivity_at_specificity(labels, predictions, specificity, weights=None, n
                updates_collections, name)
 
 
-def specificity_at_sensitivity(labels, predictions, sensitivity, weights=None, num_thresholds=200, metrics_collections=None,
-                               updates_collections=None, name=None):
+def specificity_at_sensitivity(labels: TensorLike, predictions: TensorLike, sensitivity: float, weights: TensorLike | None = None,
+                               num_thresholds: int = 200, metrics_collections: str | Sequence[str] | None = None,
+                               updates_collections: str | Sequence[str] | None = None,
+                               name: str | None = None) -> tuple[Tensor, Tensor]:
     """The share of true negatives at the highest threshold whose recall is the nearest to `sensitivity`."""
     if sensitivity < 0 or sensitivity > 1:
         raise ValueError("`sensitivity` must be in the range [0, 1].")
@@ -165,7 +188,10 @@ def specificity_at_sensitivity(labels, predictions, sensitivity, weights=None, n
                updates_collections, name)
 
 
-def at_threshold(kind, measure, labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, name):
+def at_threshold(kind: str, measure: Callable[[dict[str, Tensor], str], Tensor], labels: TensorLike, predictions: TensorLike,
+                 weights: TensorLike, num_thresholds: int, metrics_collections: str | Sequence[str],
+                 updates_collections: str | Sequence[str], name: str) -> tuple[Tensor, Tensor]:
+    """(value, update operation) of what `measure` makes of the counts at evenly spaced thresholds."""
     with variable_scope(name, kind, [predictions, labels, weights]):
         predictions = convert_to_tensor(predictions)
         values, updates = counts_of(labels, predictions, evenly(num_thresholds), weights)

@@ -2,14 +2,10 @@
 """Neural networks: tw.nn."""
 import importlib
 
-from thalweg import raw_ops
 from thalweg.base import names
 
 
 def __getattr__(name):
-    if name == "l2_loss":
-        value = globals()[name] = raw_ops.function("L2Loss", name)
-        return value
     if name == "rnn_cell":
         return importlib.import_module("thalweg.nn.rnn_cell")
     raise AttributeError(f"module 'thalweg.nn' has no attribute '{name}'")
@@ -22,7 +18,7 @@ names.complete(globals(), {
     "nn.ctc_ops": "collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder ctc_loss ctc_loss_v2 "
                   "ctc_unique_labels",
     "nn.embeddings": "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse",
-    "nn.loss_functions": "compute_average_loss log_poisson_loss scale_regularization_loss sigmoid_cross_entropy_with_logits "
+    "nn.loss_functions": "compute_average_loss l2_loss log_poisson_loss scale_regularization_loss sigmoid_cross_entropy_with_logits "
                          "softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
                          "sparse_softmax_cross_entropy_with_logits weighted_cross_entropy_with_logits",
     "nn.rnn": "bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn static_state_saving_rnn",

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and pools of one, two or three dimensions, as their arguments say."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.nn import windows
 from thalweg.operations import array_ops
 from thalweg.operations.array_layout import required_space_to_batch_paddings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _channels_first(data_format):
@@ -19,8 +29,9 @@ def _each(values, rank):
     return [1] * rank if values is None else [int(values)] * rank if isinstance(values, int) else [int(v) for v in values]
 
 
-def convolution(input, filter, padding, strides=None, dilation_rate=None, name=None, data_format=None,  # noqa: A002
-                filters=None, dilations=None):
+def convolution(input: TensorLike, filter: TensorLike, padding: str, strides: int | Sequence[int] | None = None,
+                dilation_rate: int | Sequence[int] | None = None, name: str | None = None, data_format: str | None = None,
+                filters: TensorLike | None = None, dilations: int | Sequence[int] | None = None) -> Tensor:
     """A convolution of one, two or three dimensions, as the filter says."""
     filters = filter if filters is None else filters
     with name_scope(name, "convolution", [input, filters]) as scope:
@@ -41,9 +52,51 @@ def convolution(input, filter, padding, strides=None, dilation_rate=None, name=N
                         name=scope)
 
 
-def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None,  # noqa: A002
-         data_format=None, dilations=None):
-    """The largest or the mean of each window of one, two or three dimensions."""
+def pool(input: TensorLike, window_shape: Sequence[int], pooling_type: str, padding: str,
+         dilation_rate: int | Sequence[int] | None = None, strides: int | Sequence[int] | None = None, name: str | None = None,
+         data_format: str | None = None, dilations: int | Sequence[int] | None = None) -> Tensor:
+    """The largest or the mean of each window of one, two or three dimensions.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of shape [batch, *space, channels].
+    window_shape : sequence of int
+        A size for each dimension of space.
+    pooling_type : str
+        "MAX" or "AVG".
+    padding : str
+        "SAME" or "VALID".
+    dilation_rate : int or sequence of int, optional
+        1; others are not there yet.
+    strides : int or sequence of int, optional
+        Distance of the windows; 1 by default.
+    name : str, optional
+        Name of the scope.
+    data_format : str, optional
+        Begins with "NC" where the channels come second.
+    dilations : int or sequence of int, optional
+        Other name of `dilation_rate`.
+
+    Returns
+    -------
+    Tensor
+        Of the rank and type of `input`.
+
+    Raises
+    ------
+    ValueError
+        If `pooling_type` is neither of the two.
+    NotImplementedError
+        If `dilation_rate` is not 1.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     x = tw.reshape(tw.range(4.0), [1, 4, 1])
+    ...     sess.run(tw.nn.pool(x, [2], "AVG", "VALID", strides=[2])).squeeze()
+    array([0.5, 2.5], dtype=float32)
+    """
     with name_scope(name, f"{pooling_type.lower()}_pool", [input]) as scope:
         x, rank = convert_to_tensor(input, name="input"), len(window_shape)
         if any(r != 1 for r in _each(dilation_rate if dilations is None else dilations, rank)):
@@ -63,7 +116,9 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
         return array_ops.squeeze(y, [axis]) if rank == 1 else y
 
 
-def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, spatial_dims=None, data_format=None):  # noqa: A002
+def with_space_to_batch(input: TensorLike, dilation_rate: int | Sequence[int], padding: str,
+                        op: Callable[[Tensor, int, str], Tensor], filter_shape: int | Sequence[int] | None = None,
+                        spatial_dims: int | Sequence[int] | None = None, data_format: str | None = None) -> Tensor:
     """op(input, number of dimensions of space, padding) on the places that each rate leaves, put together again."""
     x = convert_to_tensor(input, name="input")
     rates = [int(r) for r in dilation_rate]
@@ -91,7 +146,8 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
     return apply("BatchToSpaceND", [parts, blocks, crops])
 
 
-def avg_pool_v2(input, ksize, strides, padding, data_format=None, name=None):  # noqa: A002
+def avg_pool_v2(input: TensorLike, ksize: int | Sequence[int], strides: int | Sequence[int], padding: str,
+                data_format: str | None = None, name: str | None = None) -> Tensor:
     """The mean of each window of one, two or three dimensions, as the input has them."""
     x = convert_to_tensor(input)
     rank = len(data_format) - 2 if data_format is not None else None if x.shape.ndims is None else x.shape.ndims - 2

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connectionist temporal classification: tw.nn.ctc_*."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.control.functional_ops import map_fn
 from thalweg.graph.graph import name_scope
@@ -7,9 +11,15 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_layout, array_ops, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import IntLike, SparseLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
-def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated=False, ctc_merge_repeated=True,
-             ignore_longer_outputs_than_inputs=False, time_major=True, logits=None):
+
+def ctc_loss(labels: SparseLike, inputs: TensorLike | None = None, sequence_length: TensorLike | None = None,
+             preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
+             ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True,
+             logits: TensorLike | None = None) -> Tensor:
     """-log of the probability of the labels of each sequence, a SparseTensor; the last class is the blank."""
     if not hasattr(labels, "dense_shape"):
         raise TypeError("Expected labels (first argument) to be a SparseTensor")
@@ -23,13 +33,15 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
     return loss
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True):
+def ctc_greedy_decoder(inputs: TensorLike, sequence_length: TensorLike,
+                       merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
     """The labels of the most probable path of each sequence, and the sum of its logits, negative."""
     made = apply("CTCGreedyDecoder", [inputs, sequence_length], {"merge_repeated": merge_repeated})
     return [SparseTensor(*made[:3])], made[3]
 
 
-def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
+def ctc_beam_search_decoder(inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: IntLike = 1,
+                            merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
     """The best label sequences that a beam finds, and the logarithms of their probabilities."""
     indices, values, shapes, log_probabilities = apply(
         "CTCBeamSearchDecoder", [inputs, sequence_length],
@@ -37,12 +49,15 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
     return [SparseTensor(*part) for part in zip(indices, values, shapes)], log_probabilities
 
 
-def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
+def ctc_beam_search_decoder_v2(inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100,
+                               top_paths: IntLike = 1) -> tuple[list[SparseTensor], Tensor]:
     """ctc_beam_search_decoder that keeps repeated labels."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)
 
 
-def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
+def ctc_loss_v2(labels: SparseLike | TensorLike, logits: TensorLike, label_length: TensorLike, logit_length: TensorLike,
+                logits_time_major: bool = True, unique: tuple[Tensor, Tensor] | None = None, blank_index: int | None = None,
+                name: str | None = None) -> Tensor:
     """ctc_loss of dense or sparse labels, with any class as the blank (0 for dense labels that do not say)."""
     with name_scope(name, "ctc_loss", [logits, logit_length]):
         logits = convert_to_tensor(logits, name="logits")
@@ -68,7 +83,7 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=Tr
                         time_major=logits_time_major)
 
 
-def ctc_unique_labels(labels, name=None):
+def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(the different labels of each row, filled up with 0; the place of each label among these)."""
     with name_scope(name, "ctc_unique_labels", [labels]):
         labels = convert_to_tensor(labels, name="labels")
@@ -80,7 +95,7 @@ def ctc_unique_labels(labels, name=None):
         return map_fn(of_row, labels, dtype=[dtypes.int64, dtypes.int32])
 
 
-def collapse_repeated(labels, seq_length, name=None):
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(labels without those that repeat the one before, filled up with 0; how many are left in each row)."""
     with name_scope(name, "collapse_repeated_labels", [labels, seq_length]):
         labels, seq_length = convert_to_tensor(labels), convert_to_tensor(seq_length)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of embeddings: one by one or combined, also where an embedding lies in several variables."""
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph.graph import colocate_with, name_scope
@@ -8,19 +11,66 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.gradient_ops import clip_by_norm
-from thalweg.operations.sparse_ops import (as_sparse, sparse_fill_empty_rows, sparse_reshape, sparse_retain,
-                                           sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum)
+from thalweg.operations.sparse_ops import (
+    as_sparse,
+    sparse_fill_empty_rows,
+    sparse_reshape,
+    sparse_retain,
+    sparse_segment_mean,
+    sparse_segment_sqrt_n,
+    sparse_segment_sum,
+)
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import SparseLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
-def rows_of(params, ids, name=None):
+def rows_of(params: TensorLike, ids: TensorLike, name: str | None = None) -> Tensor:
     """Rows of params, taken where params is: between tasks the rows go, not the table."""
     op = getattr(params, "op", None)
     with contextlib.nullcontext() if op is None else colocate_with(op):
         return array_ops.gather(params, ids, name=name)
 
 
-def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
-    """Rows of an embedding."""
+def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None,
+                     validate_indices: bool = True, max_norm: TensorLike | None = None) -> Tensor:
+    """Rows of an embedding, which may lie in several variables.
+
+    Parameters
+    ----------
+    params : tensor_like or Variable or sequence of these
+        The embedding, of shape [rows, ...], or its parts.
+    ids : tensor_like
+        Numbers of rows, int32 or int64, of any shape.
+    partition_strategy : str
+        How rows lie in several parts: "mod", row i in part i % parts, or "div", in blocks.
+    name : str, optional
+        Name of the operation.
+    validate_indices : bool
+        Of no effect: ids are always checked.
+    max_norm : float, optional
+        Rows that are longer than that are scaled down to it.
+
+    Returns
+    -------
+    Tensor
+        Of shape ids.shape + params.shape[1:] and the type of the embedding.
+
+    Raises
+    ------
+    ValueError
+        If there are no params, or `partition_strategy` is neither "mod" nor "div".
+    InvalidArgumentError
+        When it runs, if an id is no number of a row.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.embedding_lookup(tw.constant([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]), [2, 0]))
+    array([[4., 5.],
+           [0., 1.]], dtype=float32)
+    """
     if params is None or isinstance(params, (list, tuple)) and not params:
         raise ValueError("Need at least one param")
     if isinstance(params, (list, tuple)):
@@ -39,7 +89,7 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
     return found
 
 
-def lookup_in_parts(params, ids, partition_strategy, name):
+def lookup_in_parts(params: TensorLike, ids: TensorLike, partition_strategy: str, name: str) -> Tensor:
     """Rows of an embedding that lies in several variables: id % parts, or in blocks ("div")."""
     count = len(params)
     with name_scope(name, "embedding_lookup", [ids]) as scope:
@@ -71,7 +121,9 @@ def lookup_in_parts(params, ids, partition_strategy, name):
         return merged
 
 
-def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None, max_norm=None):
+def embedding_lookup_sparse(params: TensorLike, sp_ids: SparseLike, sp_weights: SparseLike | None,
+                            partition_strategy: str = "mod", name: str | None = None, combiner: str | None = None,
+                            max_norm: TensorLike | None = None) -> Tensor:
     """For each row of sp_ids the sum, mean or sqrtn of the embeddings that it names, weighted by sp_weights."""
     combiner = combiner or "mean"
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -96,8 +148,9 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod"
         return total / (weight if combiner == "mean" else apply("Sqrt", [weight]))
 
 
-def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=None, combiner="mean", default_id=None, name=None,
-                                 partition_strategy="div", max_norm=None):
+def safe_embedding_lookup_sparse(embedding_weights: TensorLike, sparse_ids: SparseLike, sparse_weights: SparseLike | None = None,
+                                 combiner: str = "mean", default_id: int | None = None, name: str | None = None,
+                                 partition_strategy: str = "div", max_norm: TensorLike | None = None) -> Tensor:
     """embedding_lookup_sparse that passes over ids below zero and weights that are not positive; empty rows are zero, or the
     embedding of default_id."""
     if embedding_weights is None:

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses of logits and of counts; losses of a batch."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _only_named(_sentinel, labels, logits, function):
@@ -15,8 +22,40 @@ def _only_named(_sentinel, labels, logits, function):
         raise ValueError("Both labels and logits must be provided.")
 
 
-def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
-    """Cross entropy of softmax(logits) with distributions; gradients go to the labels as well."""
+def softmax_cross_entropy_with_logits_v2(labels: TensorLike, logits: TensorLike, axis: int | None = None, name: str | None = None,
+                                         dim: int | None = None) -> Tensor:
+    """Cross entropy of softmax(logits) with distributions; gradients go to the labels as well.
+
+    Parameters
+    ----------
+    labels : tensor_like
+        Distributions along `axis`; of the type and shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    axis : int, optional
+        The dimension of the classes; the last one by default.
+    name : str, optional
+        Name of the scope.
+    dim : int, optional
+        Old name of `axis`.
+
+    Returns
+    -------
+    Tensor
+        A loss for each distribution: of the shape of `logits` without `axis`.
+
+    Raises
+    ------
+    ValueError
+        If both `axis` and `dim` are given, or the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     loss = tw.nn.softmax_cross_entropy_with_logits_v2(labels=[[0.5, 0.5]], logits=[[0.0, 0.0]])
+    ...     sess.run(loss)
+    array([0.6931472], dtype=float32)
+    """
     axis = deprecated_argument_lookup("axis", axis, "dim", dim)
     axis = -1 if axis is None else axis
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
@@ -55,15 +94,81 @@ def _rows_of_classes(x):
     return rows
 
 
-def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None):
-    """As _v2, but the labels are constants to gradients."""
+def softmax_cross_entropy_with_logits(_sentinel: None = None, labels: TensorLike | None = None, logits: TensorLike | None = None,
+                                      dim: int = -1, name: str | None = None, axis: int | None = None) -> Tensor:
+    """Cross entropy of softmax(logits) with distributions that are constants to gradients.
+
+    Parameters
+    ----------
+    _sentinel : None
+        Keeps arguments without names out.
+    labels : tensor_like
+        Distributions along the last dimension; of the type and shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    dim : int
+        Old name of `axis`.
+    name : str, optional
+        Name of the scope.
+    axis : int, optional
+        The dimension of the classes; the last one by default.
+
+    Returns
+    -------
+    Tensor
+        A loss for each distribution: of the shape of `logits` without its last dimension.
+
+    Raises
+    ------
+    ValueError
+        If arguments are given without names, or `labels` or `logits` is missing.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     loss = tw.nn.softmax_cross_entropy_with_logits(labels=[[1.0, 0.0]], logits=[[0.0, 0.0]])
+    ...     sess.run(loss)
+    array([0.6931472], dtype=float32)
+    """
     _only_named(_sentinel, labels, logits, "softmax_cross_entropy_with_logits")
     labels = array_ops.stop_gradient(convert_to_tensor(labels, dtype=getattr(logits, "dtype", None)))
     return softmax_cross_entropy_with_logits_v2(labels, logits, axis=deprecated_argument_lookup("axis", axis, "dim", dim), name=name)
 
 
-def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-    """Cross entropy of softmax(logits) with class numbers."""
+def sparse_softmax_cross_entropy_with_logits(_sentinel: None = None, labels: TensorLike | None = None,
+                                             logits: TensorLike | None = None, name: str | None = None) -> Tensor:
+    """Cross entropy of softmax(logits) with class numbers.
+
+    Parameters
+    ----------
+    _sentinel : None
+        Keeps arguments without names out.
+    labels : tensor_like
+        Numbers of classes, int32 or int64, of shape [...].
+    logits : tensor_like
+        Of a floating type and shape [..., classes].
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A loss for each label, of the type of `logits`.
+
+    Raises
+    ------
+    ValueError
+        If arguments are given without names, one is missing, or the shapes do not fit.
+    InvalidArgumentError
+        When it runs, if a label is no number of a class.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     loss = tw.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=[[0.0, 0.0]])
+    ...     sess.run(loss)
+    array([0.6931472], dtype=float32)
+    """
     _only_named(_sentinel, labels, logits, "sparse_softmax_cross_entropy_with_logits")
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]) as scope:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
@@ -84,8 +189,37 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits
         return array_ops.reshape(loss, array_ops.shape(labels), name=scope)
 
 
-def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-    """Cross entropy of sigmoid(logits) with probabilities."""
+def sigmoid_cross_entropy_with_logits(_sentinel: None = None, labels: TensorLike | None = None, logits: TensorLike | None = None,
+                                      name: str | None = None) -> Tensor:
+    """Cross entropy of sigmoid(logits) with probabilities, each class by itself.
+
+    Parameters
+    ----------
+    _sentinel : None
+        Keeps arguments without names out.
+    labels : tensor_like
+        Probabilities; of the type and shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A loss for each element, of the type and shape of `logits`.
+
+    Raises
+    ------
+    ValueError
+        If arguments are given without names, one is missing, or the shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 0.0]))
+    array([0.6931472, 0.6931472], dtype=float32)
+    """
     _only_named(_sentinel, labels, logits, "sigmoid_cross_entropy_with_logits")
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
@@ -98,8 +232,35 @@ def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, 
         return apply("Add", [capped - logits * labels, apply("Log1p", [apply("Exp", [negative])])], name=scope)
 
 
-def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None, targets=None):
-    """As sigmoid_cross_entropy_with_logits with a weight for positive targets."""
+def weighted_cross_entropy_with_logits(labels: TensorLike | None = None, logits: TensorLike | None = None,
+                                       pos_weight: TensorLike | None = None, name: str | None = None,
+                                       targets: TensorLike | None = None) -> Tensor:
+    """sigmoid_cross_entropy_with_logits with a weight for positive labels.
+
+    Parameters
+    ----------
+    labels : tensor_like
+        Probabilities; of the type and shape of `logits`.
+    logits : tensor_like
+        Of a floating type.
+    pos_weight : tensor_like
+        What the losses of positive labels are multiplied by.
+    name : str, optional
+        Name of the scope.
+    targets : tensor_like, optional
+        Old name of `labels`.
+
+    Returns
+    -------
+    Tensor
+        A loss for each element, of the type and shape of `logits`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.weighted_cross_entropy_with_logits(tw.constant([1.0, 0.0]), tw.constant([0.0, 0.0]), 2.0))
+    array([1.3862944, 0.6931472], dtype=float32)
+    """
     labels = targets if labels is None else labels
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits)
@@ -108,7 +269,8 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
         return apply("Add", [(1 - labels) * logits, weight * tail], name=scope)
 
 
-def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False,
+                     name: str | None = None) -> Tensor:
     """The loss of counts under a Poisson distribution whose log mean is log_input."""
     with name_scope(name, "log_poisson_loss", [log_input, targets]):
         log_input, targets = convert_to_tensor(log_input), convert_to_tensor(targets)
@@ -120,7 +282,32 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
         return loss
 
 
-def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
+    """sum(t ** 2) / 2: half the square of the Euclidean norm, without the root.
+
+    Parameters
+    ----------
+    t : tensor_like
+        Of a floating type and any shape.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `t`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.nn.l2_loss([1.0, 3.0])))
+    5.0
+    """
+    return apply("L2Loss", [t], name=name)
+
+
+def compute_average_loss(per_example_loss: TensorLike, sample_weight: TensorLike | None = None,
+                         global_batch_size: IntLike | None = None) -> Tensor:
     """The sum of the losses of examples over the size of the whole batch."""
     loss = convert_to_tensor(per_example_loss)
     if sample_weight is not None:
@@ -129,6 +316,6 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     return math_ops.reduce_sum(loss) / math_ops.cast(count, loss.dtype.base_dtype)
 
 
-def scale_regularization_loss(regularization_loss):
+def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
     """The sum of the losses; there is one replica."""
     return math_ops.reduce_sum(regularization_loss)

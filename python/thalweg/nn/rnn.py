@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurrent networks: a cell run over the steps of sequences, in a loop (dynamic_rnn, raw_rnn) or unrolled (static_rnn)."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, nest
 from thalweg.control import control_flow
 from thalweg.control.tensor_array import TensorArray
@@ -11,6 +15,14 @@ from thalweg.nn.rnn_cell_base import check_cell
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.array_layout import reverse_sequence
 from thalweg.variables.variable_scopes import variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, Nested, TensorLike
+    from thalweg.nn.rnn_cell_base import RNNCell
+    from thalweg.variables.variable_scopes import VariableScope
 
 
 def _map(function, structure, *others):
@@ -108,11 +120,57 @@ def _step(time, lengths, shortest, longest, zero_output, state, call, in_loop):
     return nest.pack_sequence_as(structure[0], output), nest.pack_sequence_as(state, new)
 
 
-def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations=None,
-                swap_memory=False, time_major=False, scope=None):
-    """(outputs, final state) of `cell` over inputs [batch, time, ...], or [time, batch, ...] with `time_major`.
+def dynamic_rnn(cell: RNNCell, inputs: Nested, sequence_length: TensorLike | None = None, initial_state: Nested = None,
+                dtype: DTypeLike | None = None, parallel_iterations: int | None = None, swap_memory: bool = False,
+                time_major: bool = False, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
+    """Runs a cell over the steps of a batch of sequences, in a loop of the graph.
 
     From sequence_length[b] on the outputs of sequence b are zero and its state stays.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    inputs : Tensor or structure of Tensor
+        Of shape [batch, time, ...], or [time, batch, ...] with `time_major`.
+    sequence_length : tensor_like, optional
+        Lengths of the sequences, [batch]; all steps by default.
+    initial_state : structure of Tensor, optional
+        The state to begin with; zeros of `dtype` by default.
+    dtype : DType, optional
+        Type of the state and the outputs; needed where there is no `initial_state`.
+    parallel_iterations : int, optional
+        How many steps of the loop may run at the same time; 32 by default.
+    swap_memory : bool
+        Whether what gradients need may go to the host's memory.
+    time_major : bool
+        Whether time is the first dimension of inputs and outputs.
+    scope : str or VariableScope, optional
+        Where the cell's variables are; "rnn" by default.
+
+    Returns
+    -------
+    outputs : Tensor or structure of Tensor
+        Of shape [batch, time, cell.output_size], or [time, batch, ...] with `time_major`.
+    state : structure of Tensor
+        The state after the last step of each sequence.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+    ValueError
+        If there is neither `initial_state` nor `dtype`, or the size of the inputs is not known.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     cell = tw.nn.rnn_cell.GRUCell(3)
+    ...     outputs, state = tw.nn.dynamic_rnn(cell, tw.ones([2, 5, 4]), sequence_length=[5, 2], dtype=tw.float32)
+    ...     sess.run(tw.global_variables_initializer())
+    ...     y = sess.run(outputs)
+    >>> y.shape, float(abs(y[1, 2:]).sum())
+    ((2, 5, 3), 0.0)
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn"):
@@ -175,7 +233,7 @@ def _loop(cell, inputs, flat, state, batch, parallel_iterations, swap_memory, le
 
     def body(time, arrays, state):
         row = nest.pack_sequence_as(inputs, [s.read(time) for s in sources])
-        call = lambda: cell(row, state)  # noqa: E731
+        call = lambda: cell(row, state)
         if lengths is None:
             output, new = call()
         else:
@@ -197,9 +255,54 @@ def _reversed(x, lengths, seq_axis, batch_axis):
     return reverse_sequence(x, lengths, seq_axis=seq_axis, batch_axis=batch_axis)
 
 
-def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None, initial_state_bw=None,
-                              dtype=None, parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
-    """((outputs of cell_fw, of cell_bw), (their final states)): one goes forwards through time, one backwards."""
+def bidirectional_dynamic_rnn(cell_fw: RNNCell, cell_bw: RNNCell, inputs: Nested, sequence_length: TensorLike | None = None,
+                              initial_state_fw: Nested = None, initial_state_bw: Nested = None, dtype: DTypeLike | None = None,
+                              parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False,
+                              scope: str | VariableScope | None = None) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Runs one cell forwards through time and one backwards, in loops of the graph.
+
+    Parameters
+    ----------
+    cell_fw, cell_bw : RNNCell
+        The cells.
+    inputs : Tensor or structure of Tensor
+        Of shape [batch, time, ...], or [time, batch, ...] with `time_major`.
+    sequence_length : tensor_like, optional
+        Lengths of the sequences, [batch]; all steps by default.
+    initial_state_fw, initial_state_bw : structure of Tensor, optional
+        The states to begin with; zeros of `dtype` by default.
+    dtype : DType, optional
+        Type of the states and the outputs; needed where there are no initial states.
+    parallel_iterations : int, optional
+        How many steps of the loops may run at the same time; 32 by default.
+    swap_memory : bool
+        Whether what gradients need may go to the host's memory.
+    time_major : bool
+        Whether time is the first dimension of inputs and outputs.
+    scope : str or VariableScope, optional
+        Where the cells' variables are; "bidirectional_rnn" by default.
+
+    Returns
+    -------
+    outputs : tuple of two
+        The outputs of both cells, in the order of the inputs.
+    states : tuple of two
+        Their final states.
+
+    Raises
+    ------
+    TypeError
+        If a cell is no cell.
+    ValueError
+        If there is neither an initial state nor `dtype`, or the size of the inputs is not known.
+
+    Examples
+    --------
+    >>> cells = tw.nn.rnn_cell.GRUCell(3), tw.nn.rnn_cell.GRUCell(5)
+    >>> outputs, states = tw.nn.bidirectional_dynamic_rnn(*cells, tw.ones([2, 7, 4]), dtype=tw.float32)
+    >>> [o.shape.as_list() for o in outputs], [s.shape.as_list() for s in states]
+    ([[2, 7, 3], [2, 7, 5]], [[2, 3], [2, 5]])
+    """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
     common = dict(sequence_length=sequence_length, dtype=dtype, parallel_iterations=parallel_iterations,
@@ -217,7 +320,9 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
         return (output_fw, _map(backwards, output_bw)), (state_fw, state_bw)
 
 
-def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
+def raw_rnn(cell: RNNCell, loop_fn: Callable[..., tuple[TensorLike, Nested, Nested, Nested, Nested]],
+            parallel_iterations: int | None = None, swap_memory: bool = False,
+            scope: str | VariableScope | None = None) -> tuple[Any, Any, Any]:
     """(TensorArrays of outputs, final state, final loop state) of a loop that `loop_fn` steers:
 
     loop_fn(time, output, state, loop_state) gives (finished, next input, next state, emitted output, loop state); at time 0
@@ -283,8 +388,46 @@ def _checked_list(inputs):
         raise ValueError("inputs must not be empty")
 
 
-def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
-    """(list of outputs, final state) of `cell` over a list of inputs [batch, ...], unrolled."""
+def static_rnn(cell: RNNCell, inputs: Sequence[Nested], initial_state: Nested = None, dtype: DTypeLike | None = None,
+               sequence_length: TensorLike | None = None, scope: str | VariableScope | None = None) -> tuple[list[Any], Any]:
+    """Runs a cell over a list of inputs, one after the other, without a loop in the graph.
+
+    Parameters
+    ----------
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    inputs : list of Tensor
+        An input of shape [batch, ...] for each step, or a structure of these.
+    initial_state : structure of Tensor, optional
+        The state to begin with; zeros of `dtype` by default.
+    dtype : DType, optional
+        Type of the state; needed where there is no `initial_state`.
+    sequence_length : tensor_like, optional
+        Lengths of the sequences, [batch]: beyond them outputs are zero and the state stays.
+    scope : str or VariableScope, optional
+        Where the cell's variables are; "rnn" by default.
+
+    Returns
+    -------
+    outputs : list of Tensor
+        An output of shape [batch, cell.output_size] for each step.
+    state : structure of Tensor
+        The state after the last step.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell or `inputs` no list.
+    ValueError
+        If `inputs` is empty, or there is neither `initial_state` nor `dtype`.
+
+    Examples
+    --------
+    >>> steps = [tw.ones([2, 4]), tw.ones([2, 4])]
+    >>> outputs, state = tw.nn.static_rnn(tw.nn.rnn_cell.BasicLSTMCell(3), steps, dtype=tw.float32)
+    >>> [o.shape.as_list() for o in outputs], state.c.shape.as_list()
+    ([[2, 3], [2, 3]], [2, 3])
+    """
     check_cell("cell", cell)
     _checked_list(inputs)
     with variable_scope(scope or "rnn") as within:
@@ -317,7 +460,9 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         return outputs, state
 
 
-def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None):
+def static_state_saving_rnn(cell: RNNCell, inputs: Sequence[Nested], state_saver: object, state_name: str | Sequence[str],
+                            sequence_length: TensorLike | None = None,
+                            scope: str | VariableScope | None = None) -> tuple[list[Any], Any]:
     """static_rnn that takes its state from state_saver.state(name) and gives it back with save_state(name, state)."""
     nested, named = isinstance(cell.state_size, (list, tuple)), isinstance(state_name, (list, tuple))
     if nested != named:
@@ -340,9 +485,48 @@ def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_leng
     return outputs, state
 
 
-def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None,
-                             sequence_length=None, scope=None):
-    """(outputs of both cells side by side, final state of cell_fw, of cell_bw), unrolled."""
+def static_bidirectional_rnn(cell_fw: RNNCell, cell_bw: RNNCell, inputs: Sequence[Nested], initial_state_fw: Nested = None,
+                             initial_state_bw: Nested = None, dtype: DTypeLike | None = None,
+                             sequence_length: TensorLike | None = None,
+                             scope: str | VariableScope | None = None) -> tuple[list[Any], Any, Any]:
+    """Runs one cell forwards and one backwards over a list of inputs, without a loop in the graph.
+
+    Parameters
+    ----------
+    cell_fw, cell_bw : RNNCell
+        The cells.
+    inputs : list of Tensor
+        An input of shape [batch, ...] for each step.
+    initial_state_fw, initial_state_bw : structure of Tensor, optional
+        The states to begin with; zeros of `dtype` by default.
+    dtype : DType, optional
+        Type of the states; needed where there are no initial states.
+    sequence_length : tensor_like, optional
+        Lengths of the sequences, [batch].
+    scope : str or VariableScope, optional
+        Where the cells' variables are; "bidirectional_rnn" by default.
+
+    Returns
+    -------
+    outputs : list of Tensor
+        The outputs of both cells side by side, for each step.
+    state_fw, state_bw : structure of Tensor
+        Their final states.
+
+    Raises
+    ------
+    TypeError
+        If a cell is no cell or `inputs` no list.
+    ValueError
+        If `inputs` is empty, or there is neither an initial state nor `dtype`.
+
+    Examples
+    --------
+    >>> cells = tw.nn.rnn_cell.GRUCell(3), tw.nn.rnn_cell.GRUCell(5)
+    >>> outputs, first, second = tw.nn.static_bidirectional_rnn(*cells, [tw.ones([2, 4])] * 3, dtype=tw.float32)
+    >>> [o.shape.as_list() for o in outputs]
+    [[2, 8], [2, 8], [2, 8]]
+    """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
     _checked_list(inputs)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells around other cells: dropout, residual connections, devices."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import nest
 from thalweg.graph import graph
 from thalweg.graph.ops import apply
@@ -9,31 +13,99 @@ from thalweg.nn.rnn_cell_base import LSTMStateTuple, RNNCell, check_cell, map_si
 from thalweg.operations import math_ops
 from thalweg.operations.random_ops import random_uniform
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from thalweg.base.typing import Device, DTypeLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variable_scopes import VariableScope
+    from thalweg.variables.variables import Variable
+
 
 class CellWrapper(RNNCell):
     """A cell around another: its variables are the other's, without a scope between."""
 
-    def __init__(self, cell):
+    def __init__(self, cell: RNNCell) -> None:
         check_cell("cell", cell)
         super().__init__()
         self._cell = cell
 
-    wrapped_cell = property(lambda self: self._cell)
-    state_size = property(lambda self: self._cell.state_size)
-    output_size = property(lambda self: self._cell.output_size)
-    variables = weights = property(lambda self: self._cell.variables)
-    trainable_variables = trainable_weights = property(lambda self: self._cell.trainable_variables)
+    @property
+    def wrapped_cell(self) -> RNNCell:
+        """The cell within."""
+        return self._cell
 
-    def zero_state(self, batch_size, dtype):
+    @property
+    def state_size(self) -> Any:
+        return self._cell.state_size
+
+    @property
+    def output_size(self) -> Any:
+        return self._cell.output_size
+
+    @property
+    def variables(self) -> list[Variable]:
+        return self._cell.variables
+
+    @property
+    def weights(self) -> list[Variable]:
+        """The inner cell's variables."""
+        return self._cell.variables
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        return self._cell.trainable_variables
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """Those of the inner cell's variables that are trained."""
+        return self._cell.trainable_variables
+
+    def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         with graph.name_scope(type(self).__name__ + "ZeroState"):
             return self._cell.zero_state(batch_size, dtype)
 
 
 class DropoutWrapper(CellWrapper):
-    """Dropout of a cell's inputs, state and output. With `variational_recurrent` the same places are dropped in every step."""
+    """Dropout of a cell's inputs, state and output.
 
-    def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0, variational_recurrent=False,
-                 input_size=None, dtype=None, seed=None, dropout_state_filter_visitor=None):
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within.
+    input_keep_prob, output_keep_prob, state_keep_prob : float or Tensor
+        The share of elements that stay, in (0, 1].
+    variational_recurrent : bool
+        Whether the same places are dropped in every step of a run.
+    input_size : int or structure of int, optional
+        Size of the inputs; needed to drop the same places of these.
+    dtype : DType, optional
+        Type of inputs, state and output; needed to drop the same places.
+    seed : int, optional
+        Seed of what is drawn.
+    dropout_state_filter_visitor : callable, optional
+        Says of a state which parts are dropped; all but the memory of an LSTM by default.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+    ValueError
+        If a share lies outside (0, 1], or `variational_recurrent` lacks `dtype` or `input_size`.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.DropoutWrapper(tw.nn.rnn_cell.GRUCell(3), output_keep_prob=0.5, seed=1)
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
+
+    def __init__(self, cell: RNNCell, input_keep_prob: float | Tensor = 1.0, output_keep_prob: float | Tensor = 1.0,
+                 state_keep_prob: float | Tensor = 1.0, variational_recurrent: bool = False, input_size: object = None,
+                 dtype: DTypeLike | None = None, seed: int | None = None,
+                 dropout_state_filter_visitor: Callable[[Any], Any] | None = None) -> None:
         super().__init__(cell)
         if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
             raise TypeError("dropout_state_filter_visitor must be callable")
@@ -81,7 +153,7 @@ class DropoutWrapper(CellWrapper):
                 dropped.append(value / self._keep[what] * kept)
         return nest.pack_sequence_as(values, dropped)
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
         output, new = self._cell(self._drop("input", inputs), state, scope=scope)
         new = self._drop("state", new, shallow=self._filter(new))
         return self._drop("output", output), new
@@ -105,13 +177,33 @@ def _derived_seed(seed, what, number):
 
 
 class ResidualWrapper(CellWrapper):
-    """output = inputs + the cell's output, or residual_fn(inputs, output)."""
+    """A cell whose outputs are added to its inputs.
 
-    def __init__(self, cell, residual_fn=None):
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within; its outputs are as large as its inputs.
+    residual_fn : callable, optional
+        residual_fn(inputs, outputs) gives the outputs instead.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.ResidualWrapper(tw.nn.rnn_cell.GRUCell(3))
+    >>> output, state = cell(tw.ones([2, 3]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list()
+    [2, 3]
+    """
+
+    def __init__(self, cell: RNNCell, residual_fn: Callable[[Any, Any], Any] | None = None) -> None:
         super().__init__(cell)
         self._residual_fn = residual_fn
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
         output, new = self._cell(inputs, state, scope=scope)
         if self._residual_fn is not None:
             return self._residual_fn(inputs, output), new
@@ -122,16 +214,36 @@ class ResidualWrapper(CellWrapper):
 
 
 class DeviceWrapper(CellWrapper):
-    """The cell on a device."""
+    """A cell whose steps are on a device.
 
-    def __init__(self, cell, device):
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within.
+    device : str or callable
+        What tw.device() takes.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.DeviceWrapper(tw.nn.rnn_cell.GRUCell(3), "/cpu:0")
+    >>> output, state = cell(tw.ones([2, 4]), cell.zero_state(2, tw.float32))
+    >>> output.device
+    '/device:CPU:0'
+    """
+
+    def __init__(self, cell: RNNCell, device: Device) -> None:
         super().__init__(cell)
         self._device = device
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:
         with graph.device(self._device):
             return super().zero_state(batch_size, dtype)
 
-    def __call__(self, inputs, state, scope=None):
+    def __call__(self, inputs: Any, state: Any, scope: str | VariableScope | None = None) -> tuple[Any, Any]:
         with graph.device(self._device):
             return self._cell(inputs, state, scope=scope)

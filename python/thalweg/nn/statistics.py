@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Means and variances, what is normalized by them, and the largest of many."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph import ops
@@ -7,9 +11,43 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
-    """(mean, variance) over `axes`."""
+    from thalweg.base.typing import Axis, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def moments(x: TensorLike, axes: Axis, shift: TensorLike | None = None, name: str | None = None, keep_dims: bool | None = None,
+            keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
+    """Mean and variance over `axes`.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of a floating type.
+    axes : int or sequence of int
+        The dimensions that go.
+    shift : tensor_like, optional
+        Of no effect here.
+    name : str, optional
+        Name of the scope.
+    keep_dims : bool, optional
+        Old name of `keepdims`.
+    keepdims : bool, optional
+        Whether these dimensions stay, with size 1.
+
+    Returns
+    -------
+    mean, variance : Tensor
+        Of the type of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.moments(tw.constant([[1.0, 2.0], [3.0, 6.0]]), axes=[0]))
+    (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
+    """
     keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "moments", [x]):
         x = convert_to_tensor(x)
@@ -22,8 +60,34 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
         return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
 
 
-def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
-    """(x - mean) / sqrt(variance) * scale + offset."""
+def batch_normalization(x: TensorLike, mean: TensorLike, variance: TensorLike, offset: TensorLike, scale: TensorLike,
+                        variance_epsilon: float, name: str | None = None) -> Tensor:
+    """(x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of a floating type.
+    mean, variance : tensor_like
+        Of shapes that are broadcast to that of `x`.
+    offset, scale : tensor_like or None
+        The same; left out where None.
+    variance_epsilon : float
+        Keeps the divisor from zero.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.batch_normalization(tw.constant([1.0, 3.0]), 2.0, 1.0, None, None, 0.0))
+    array([-1.,  1.], dtype=float32)
+    """
     with name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         inverse = apply("Rsqrt", [variance + variance_epsilon])
         inverse = inverse if scale is None else inverse * scale
@@ -31,8 +95,34 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         return x * inverse + shift
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-    """x / its norm along `axis`."""
+def l2_normalize(x: TensorLike, axis: Axis | None = None, epsilon: float = 1e-12, name: str | None = None,
+                 dim: Axis | None = None) -> Tensor:
+    """The elements over their norm along `axis`: x / sqrt(max(sum(x ** 2), epsilon)).
+
+    Parameters
+    ----------
+    x : tensor_like
+        Of a floating type.
+    axis : int or sequence of int
+        The dimensions that get norm 1.
+    epsilon : float
+        Keeps the divisor from zero.
+    name : str, optional
+        Name of the scope.
+    dim : int or sequence of int, optional
+        Old name of `axis`.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.nn.l2_normalize([[3.0, 4.0]], axis=1))
+    array([[0.6, 0.8]], dtype=float32)
+    """
     with name_scope(name, "l2_normalize", [x]) as scope:
         x = convert_to_tensor(x)
         squares = math_ops.reduce_sum(x * x, deprecated_argument_lookup("axis", axis, "dim", dim), keepdims=True)
@@ -40,24 +130,76 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
                      name=scope)
 
 
-def in_top_k(predictions, targets, k, name=None):
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: IntLike, name: str | None = None) -> Tensor:
     """Whether the target is among the k best."""
     return apply("InTopKV2", [predictions, targets, k], name=name or "in_top_k")
 
 
-def top_k(input, k=1, sorted=True, name=None):  # noqa: A002
-    """(values, indices) of the k largest."""
+def top_k(input: TensorLike, k: IntLike = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The k largest along the last dimension.
+
+    Parameters
+    ----------
+    input : tensor_like
+        Of a real type and rank 1 or more.
+    k : int or Tensor
+        How many.
+    sorted : bool
+        Whether the largest comes first.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    values : Tensor
+        Of the type of `input`, shape [..., k].
+    indices : Tensor
+        Their places along the last dimension, int32.
+
+    Raises
+    ------
+    ValueError
+        If there are less than `k`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     values, indices = sess.run(tw.nn.top_k([1.0, 9.0, 4.0], k=2))
+    >>> values, indices
+    (array([9., 4.], dtype=float32), array([1, 2], dtype=int32))
+    """
     return apply("TopKV2", [input, k], {"sorted": sorted}, name=name or "TopKV2")
 
 
-def zero_fraction(value, name=None):
-    """The share of zeros."""
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
+    """The share of zeros among the elements.
+
+    Parameters
+    ----------
+    value : tensor_like
+        Of a numeric type and any shape.
+    name : str, optional
+        Name of the operation.
+
+    Returns
+    -------
+    Tensor
+        A float32 scalar between 0 and 1; NaN where there are no elements.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.nn.zero_fraction([0.0, 3.0, 0.0, 0.0])))
+    0.75
+    """
     value = convert_to_tensor(value)
     return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, ops.constant(0, value.dtype.base_dtype)]),
                                               dtypes.float32), name=name)
 
 
-def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdims=None):
+def sufficient_statistics(x: TensorLike, axes: Sequence[int], shift: TensorLike | None = None, keep_dims: bool | None = None,
+                          name: str | None = None,
+                          keepdims: bool | None = None) -> tuple[Tensor, Tensor, Tensor, TensorLike | None]:
     """(count, sum, sum of squares, shift) over axes."""
     axes, keep = list(dict.fromkeys(axes)), bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "sufficient_statistics", [x, shift]):
@@ -77,7 +219,8 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
                 math_ops.reduce_sum(squares, axes, keepdims=keep, name="var_ss"), shift)
 
 
-def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+def normalize_moments(counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike,
+                      name: str | None = None) -> tuple[Tensor, Tensor]:
     """(mean, variance) of sufficient statistics."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         mean_ss = convert_to_tensor(mean_ss)
@@ -87,7 +230,8 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
         return mean, convert_to_tensor(variance_ss) * divisor - apply("Square", [shifted])
 
 
-def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
+def weighted_moments(x: TensorLike, axes: Axis, frequency_weights: TensorLike, name: str | None = None,
+                     keep_dims: bool | None = None, keepdims: bool | None = None) -> tuple[Tensor, Tensor]:
     """(mean, variance) where elements count as often as their weights say."""
     keep = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
@@ -104,9 +248,11 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         return array_ops.squeeze(mean, axes), array_ops.squeeze(variance, axes)
 
 
-def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
-                                         scale_after_normalization=None, name=None, input=None, mean=None,  # noqa: A002
-                                         variance=None):
+def batch_norm_with_global_normalization(t: TensorLike | None = None, m: TensorLike | None = None, v: TensorLike | None = None,
+                                         beta: TensorLike | None = None, gamma: TensorLike | None = None,
+                                         variance_epsilon: float | None = None, scale_after_normalization: bool | None = None,
+                                         name: str | None = None, input: TensorLike | None = None, mean: TensorLike | None = None,
+                                         variance: TensorLike | None = None) -> Tensor:
     """batch_normalization, of which gamma counts only where it is asked for."""
     x, m, v = (new if old is None else old for old, new in ((t, input), (m, mean), (v, variance)))
     return batch_normalization(x, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)

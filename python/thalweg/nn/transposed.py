@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of tw.nn: transposed convolutions, pooling of any rank, losses of batches that are cut in parts."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import nn
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply
 from thalweg.operations import array_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import DynamicShape, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _each(values, rank):
@@ -23,8 +33,9 @@ def _along(values, rank, data_format):
     return [1, 1, *each] if data_format.startswith("NC") else [1, *each, 1]
 
 
-def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC",  # noqa: A002
-                     dilations=None, name=None):
+def conv1d_transpose(input: TensorLike, filters: TensorLike, output_shape: DynamicShape, strides: int | Sequence[int],
+                     padding: str = "SAME", data_format: str = "NWC", dilations: int | Sequence[int] | None = None,
+                     name: str | None = None) -> Tensor:
     """The gradient of conv1d as an operation of its own; filters are [width, out, in]."""
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
         data_format = data_format or "NWC"
@@ -41,8 +52,9 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
         return array_ops.squeeze(made, [axis], name=scope)
 
 
-def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None,  # noqa: A002
-                   name=None):
+def conv_transpose(input: TensorLike, filters: TensorLike, output_shape: DynamicShape, strides: int | Sequence[int],
+                   padding: str = "SAME", data_format: str | None = None, dilations: int | Sequence[int] | None = None,
+                   name: str | None = None) -> Tensor:
     """The transposed convolution of one, two or three dimensions, as the length of output_shape says."""
     with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
         shape = array_ops._shape_argument(output_shape)
@@ -57,7 +69,8 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
                     dilations=_along(dilations, rank, data_format), name=scope)
 
 
-def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
+def atrous_conv2d_transpose(value: TensorLike, filters: TensorLike, output_shape: DynamicShape, rate: int, padding: str,
+                            name: str | None = None) -> Tensor:
     """The gradient of atrous_conv2d as an operation of its own."""
     with name_scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]) as scope:
         if rate < 1:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks, diagonals and patches; search in sorted rows: where TF1's arguments are not the operation's."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +17,12 @@ from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.array_ops import reshape, shape
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import Axis, DTypeLike, DynamicShape, IntLike, IntsLike, ShapeLike, SparseLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 ListDiff = collections.namedtuple("ListDiff", ["out", "idx"])
 
 
@@ -23,12 +32,14 @@ def _blocks(block_size, block_shape):
     return np.array([block_size, block_size], np.int64) if block_shape is None else block_shape
 
 
-def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):  # noqa: A002
+def space_to_batch(input: TensorLike, paddings: TensorLike, block_size: int | None = None, name: str | None = None,
+                   block_shape: IntsLike | None = None) -> Tensor:
     """Blocks of the padded space become entries of the batch."""
     return apply("SpaceToBatchND", [input, _blocks(block_size, block_shape), paddings], name=name)
 
 
-def batch_to_space(input, crops, block_size, name=None, block_shape=None):  # noqa: A002
+def batch_to_space(input: TensorLike, crops: TensorLike, block_size: int, name: str | None = None,
+                   block_shape: IntsLike | None = None) -> Tensor:
     """Entries of the batch become blocks of a space, which is then cropped."""
     return apply("BatchToSpaceND", [input, _blocks(block_size, block_shape), crops], name=name)
 
@@ -37,28 +48,32 @@ def _is_main_diagonal(k):
     return isinstance(k, int) and k == 0
 
 
-def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0):
+def matrix_diag(diagonal: TensorLike, name: str = "diag", k: IntLike | IntsLike = 0, num_rows: IntLike = -1,
+                num_cols: IntLike = -1, padding_value: TensorLike = 0) -> Tensor:
     """Matrices with the given diagonals."""
     if _is_main_diagonal(k) and (num_rows, num_cols, padding_value) == (-1, -1, 0):
         return apply("MatrixDiag", [diagonal], name=name)
     return apply("MatrixDiagV2", [diagonal, k, num_rows, num_cols, padding_value], name=name)
 
 
-def matrix_diag_part(input, name="diag_part", k=0, padding_value=0):  # noqa: A002
+def matrix_diag_part(input: TensorLike, name: str = "diag_part", k: IntLike | IntsLike = 0,
+                     padding_value: TensorLike = 0) -> Tensor:
     """Diagonals of matrices, one row for each."""
     if _is_main_diagonal(k):
         return apply("MatrixDiagPart", [input], name=name)
     return apply("MatrixDiagPartV2", [input, k, padding_value], name=name)
 
 
-def matrix_set_diag(input, diagonal, name="set_diag", k=0):  # noqa: A002
+def matrix_set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k: IntLike | IntsLike = 0) -> Tensor:
     """Matrices with some diagonals replaced."""
     if _is_main_diagonal(k):
         return apply("MatrixSetDiag", [input, diagonal], name=name)
     return apply("MatrixSetDiagV2", [input, diagonal, k], name=name)
 
 
-def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None, sizes=None):
+def extract_image_patches(images: TensorLike, ksizes: Sequence[int] | None = None, strides: Sequence[int] | None = None,
+                          rates: Sequence[int] | None = None, padding: str | None = None, name: str | None = None,
+                          sizes: Sequence[int] | None = None) -> Tensor:
     """Windows of an image, each laid out as the channels of one place."""
     if ksizes is not None and sizes is not None:
         raise ValueError("Cannot specify both 'ksizes' and 'sizes'.")
@@ -66,25 +81,26 @@ def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding
                                                    "rates": rates, "padding": padding}, name=name)
 
 
-def ensure_shape(x, shape, name=None):
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """x itself; a step in which it has another shape fails."""
     return apply("EnsureShape", [x], {"shape": as_shape(shape)}, name=name)
 
 
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,  # noqa: A002
-                     batch_dim=None):
+def reverse_sequence(input: TensorLike, seq_lengths: TensorLike, seq_axis: int | None = None, batch_axis: int | None = None,
+                     name: str | None = None, seq_dim: int | None = None, batch_dim: int | None = None) -> Tensor:
     """The first seq_lengths[i] elements of each sequence turned round."""
     return apply("ReverseSequence", [input, seq_lengths],
                  {"seq_dim": seq_dim if seq_axis is None else seq_axis,
                   "batch_dim": (batch_dim or 0) if batch_axis is None else batch_axis}, name=name)
 
 
-def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
+def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None) -> ListDiff:
     """What is in x and not in y, and where it stands in x."""
     return ListDiff(*apply("ListDiff", [x, y], {"out_idx": index_dtype}, name=name))
 
 
-def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
+def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: DTypeLike = dtypes.int32,
+                 name: str | None = None) -> Tensor:
     """Where `values` would be put into the sorted last dimension of `sorted_sequence`."""
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
@@ -94,13 +110,14 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     return reshape(found, shape(values))
 
 
-def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
+def sparse_to_dense(sparse_indices: TensorLike, output_shape: DynamicShape, sparse_values: TensorLike,
+                    default_value: TensorLike = 0, validate_indices: bool = True, name: str | None = None) -> Tensor:
     """A dense tensor with values at some places and a default elsewhere."""
     return apply("SparseToDense", [sparse_indices, output_shape, sparse_values, default_value],
                  {"validate_indices": validate_indices}, name=name)
 
 
-def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
+def edit_distance(hypothesis: SparseLike, truth: SparseLike, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of the rows of two SparseTensors."""
     parts = []
     for sparse in (hypothesis, truth):
@@ -111,7 +128,8 @@ def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     return apply("EditDistance", parts, {"normalize": normalize}, name=name)
 
 
-def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+def sequence_mask(lengths: TensorLike, maxlen: IntLike | None = None, dtype: DTypeLike = dtypes.bool,
+                  name: str | None = None) -> Tensor:
     """Row i is true in its first lengths[i] places."""
     lengths = convert_to_tensor(lengths)
     kind = lengths.dtype.base_dtype
@@ -121,7 +139,7 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     return math_ops.cast(apply("Less", [places, array_ops.expand_dims(lengths, -1)]), dtype)
 
 
-def repeat(input, repeats, axis=None, name=None):  # noqa: A002
+def repeat(input: TensorLike, repeats: TensorLike, axis: Axis | None = None, name: str | None = None) -> Tensor:
     """Each element so many times, along an axis or of all."""
     with name_scope(name, "Repeat"):
         values, repeats = convert_to_tensor(input), math_ops.cast(repeats, dtypes.int32)
@@ -144,7 +162,7 @@ def repeat(input, repeats, axis=None, name=None):  # noqa: A002
         return array_ops.gather(values, chosen, axis=axis)
 
 
-def parallel_stack(values, name="parallel_stack"):
+def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -> Tensor:
     """Joins tensors of one known shape along a new first dimension."""
     with name_scope(name):
         first = convert_to_tensor(values[0])
@@ -153,7 +171,7 @@ def parallel_stack(values, name="parallel_stack"):
         return apply("ParallelConcat", [rows], {"shape": shape})
 
 
-def batch_gather(params, indices, name=None):
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """Row i of the indices chooses within part i of params."""
     with name_scope(name, "BatchGather", [params, indices]):
         indices = convert_to_tensor(indices, name="indices")
@@ -162,12 +180,12 @@ def batch_gather(params, indices, name=None):
         return array_ops.gather(params, indices, axis=indices.shape.ndims - 1, batch_dims=indices.shape.ndims - 1)
 
 
-def broadcast_dynamic_shape(shape_x, shape_y):
+def broadcast_dynamic_shape(shape_x: DynamicShape, shape_y: DynamicShape) -> Tensor:
     """The shape of what is computed, element by element, of tensors of two shapes."""
     return apply("BroadcastArgs", [shape_x, shape_y])
 
 
-def broadcast_static_shape(shape_x, shape_y):
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
     """As broadcast_dynamic_shape for shapes that are known, at least in part."""
     a, b = as_shape(shape_x), as_shape(shape_y)
     if a.ndims is None or b.ndims is None:
@@ -185,7 +203,8 @@ def broadcast_static_shape(shape_x, shape_y):
     return TensorShape(rows)
 
 
-def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
+def required_space_to_batch_paddings(input_shape: DynamicShape, block_shape: IntsLike, base_paddings: TensorLike | None = None,
+                                     name: str | None = None) -> tuple[Tensor, Tensor]:
     """(paddings, crops) that make sizes multiples of the blocks."""
     with name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         given = [_known(v) for v in (input_shape, block_shape, 0 if base_paddings is None else base_paddings)]
@@ -213,7 +232,7 @@ def _known(value):
     return np.asarray([int(v) for v in value] if isinstance(value, TensorShape) else value)
 
 
-def meshgrid(*args, **kwargs):
+def meshgrid(*args: TensorLike, **kwargs: object) -> list[Tensor]:
     """Coordinates of all points of a grid."""
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:

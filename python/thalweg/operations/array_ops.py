@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes, slices, joins: where TF1's function is more than one operation."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
@@ -10,26 +14,97 @@ from thalweg.graph.ops import Operation, _has_tensor, apply, constant, convert_t
 from thalweg.graph.shapes import TensorShape, as_shape
 from thalweg.graph.tensor import IndexedSlices
 
-newaxis = None
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import DTypeLike, DynamicShape, Element, IntLike, IntsLike, ShapeLike, T, TensorLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.raw_ops import UniqueOutputs
+    from thalweg.variables.variables import Variable
+
+newaxis: None = None
 
 
-def placeholder(dtype, shape=None, name=None):
-    """A tensor whose value comes from feed_dict."""
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """A tensor whose value every step is given in `feed_dict`.
+
+    Parameters
+    ----------
+    dtype : DType, or what as_dtype() takes
+    shape : TensorShape or list of int, optional
+        With None for a size that may differ from step to step. None, the default: any shape.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of type `dtype` and static shape `shape`. A step that needs it and was not given it ends with
+        errors.InvalidArgumentError; a value of another shape is a ValueError.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [None, 2])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(x * 2.0, {x: [[1, 2], [3, 4]]}))
+    [[2. 4.]
+     [6. 8.]]
+    """
     return apply("Placeholder", [], {"dtype": dtype, "shape": as_shape(None) if shape is None else shape}, name=name)
 
 
-def placeholder_with_default(input, shape, name=None):  # noqa: A002
+def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """A tensor that may be fed; else it is `input`."""
     return apply("PlaceholderWithDefault", [input], {"shape": as_shape(shape)}, name=name)
 
 
-def identity(input, name=None):  # noqa: A002
-    """The same value under another name."""
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
+    """The same value, as a tensor of its own.
+
+    Parameters
+    ----------
+    input : tensor of any type and shape
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `input`.
+
+    Examples
+    --------
+    >>> last = tw.identity(tw.constant([1, 2]), name="last")
+    >>> last.name
+    'last:0'
+    >>> with tw.Session() as sess:
+    ...     print(sess.run("last:0"))
+    [1 2]
+    """
     return apply("Identity", [input], name=name)
 
 
-def stop_gradient(input, name=None):  # noqa: A002
-    """The same value; gradients take it for a constant."""
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
+    """The same value; gradients take it for a constant.
+
+    Parameters
+    ----------
+    input : tensor of any type and shape
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `input`.
+
+    Examples
+    --------
+    >>> x = tw.constant(3.0)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.gradients(x * tw.stop_gradient(x), x)[0]))
+    3.0
+    """
     return apply("StopGradient", [input], name=name)
 
 
@@ -61,13 +136,61 @@ def _shape_argument(shape, name="shape"):
     return convert_to_tensor(_shape_value(shape), name=name)
 
 
-def reshape(tensor, shape, name=None):
-    """The same elements under another shape; one dimension may be -1."""
+def reshape(tensor: TensorLike, shape: DynamicShape, name: str | None = None) -> Tensor:
+    """The same elements, row by row, under another shape.
+
+    Parameters
+    ----------
+    tensor : tensor of any type and shape
+    shape : list of int, or int32 or int64 vector
+        One size may be -1: it is what the others leave.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `tensor`, shape `shape`.
+
+    Raises
+    ------
+    ValueError
+        The elements do not fill `shape`, where both are known; else a step ends with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> x = tw.constant([1, 2, 3, 4, 5, 6])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.reshape(x, [2, -1])))
+    [[1 2 3]
+     [4 5 6]]
+    """
     return apply("Reshape", [tensor, _shape_value(shape, "shape")], name=name)
 
 
-def shape(input, name=None, out_type=dtypes.int32):  # noqa: A002
-    """The shape as a vector: a constant where it is known."""
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.int32) -> Tensor:
+    """The shape of a tensor, as a tensor: known in a step where it is not known before.
+
+    Parameters
+    ----------
+    input : tensor of any type and shape
+    name : str, optional
+        Of the operation.
+    out_type : DType, optional
+        int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        A vector of type `out_type` with a size for each dimension.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [None, 3])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.shape(x), {x: np.zeros([5, 3])}))
+    [5 3]
+    """
     x = convert_to_tensor(input)
     out_type = dtypes.as_dtype(out_type)
     if x.shape.is_fully_defined():
@@ -75,17 +198,39 @@ def shape(input, name=None, out_type=dtypes.int32):  # noqa: A002
     return apply("Shape", [x], {"out_type": out_type}, name=name)
 
 
-def shape_internal(input, name=None, optimize=True, out_type=dtypes.int32):  # noqa: A002
+def shape_internal(input: TensorLike, name: str | None = None, optimize: bool = True,
+                   out_type: DTypeLike = dtypes.int32) -> Tensor:
     """shape, where `optimize` allows a constant."""
     return shape(input, name, out_type) if optimize else apply("Shape", [input], {"out_type": out_type}, name=name)
 
 
-def shape_n(input, out_type=dtypes.int32, name=None):  # noqa: A002
+def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None) -> list[Tensor]:
+    """The shapes of several tensors."""
     return apply("ShapeN", [input], {"out_type": out_type}, name=name)
 
 
-def size(input, name=None, out_type=dtypes.int32):  # noqa: A002
-    """How many elements there are."""
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.int32) -> Tensor:
+    """How many elements a tensor has.
+
+    Parameters
+    ----------
+    input : tensor of any type and shape
+    name : str, optional
+        Of the operation.
+    out_type : DType, optional
+        int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        A scalar of type `out_type`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.size([[1, 2, 3], [4, 5, 6]])))
+    6
+    """
     x = convert_to_tensor(input)
     out_type = dtypes.as_dtype(out_type)
     if x.shape.is_fully_defined():
@@ -93,7 +238,7 @@ def size(input, name=None, out_type=dtypes.int32):  # noqa: A002
     return apply("Size", [x], {"out_type": out_type}, name=name)
 
 
-def rank(input, name=None):  # noqa: A002
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """How many dimensions there are."""
     x = convert_to_tensor(input)
     if x.shape.ndims is not None:
@@ -101,8 +246,29 @@ def rank(input, name=None):  # noqa: A002
     return apply("Rank", [x], name=name)
 
 
-def fill(dims, value, name=None):
-    """A tensor of one value."""
+def fill(dims: DynamicShape, value: TensorLike, name: str | None = None) -> Tensor:
+    """A tensor of one value.
+
+    Parameters
+    ----------
+    dims : list of int, or int32 or int64 vector
+        The shape.
+    value : scalar of any type
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `value`, shape `dims`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.fill([2, 3], 9)))
+    [[9 9 9]
+     [9 9 9]]
+    """
     return apply("Fill", [_shape_value(dims, "dims"), value], name=name)
 
 
@@ -114,24 +280,68 @@ def _constant_shape(shape):
     return dims.as_list() if dims.is_fully_defined() else None
 
 
-def _filled(value):
-    def make(shape, dtype=dtypes.float32, name=None):
-        dtype = dtypes.as_dtype(dtype).base_dtype
-        item = {dtypes.bool: bool(value), dtypes.string: "" if not value else None}.get(dtype, value)
-        default = "zeros" if value == 0 else "ones"
-        static = _constant_shape(shape)
-        if static is not None and np.prod(static, dtype=np.int64) < 1000 and dtype is not dtypes.string:
-            return constant(np.full(static, item, dtype.as_numpy_dtype), dtype, name=name or default)
-        with name_scope(name, default, [shape]) as scope:
-            return fill(_shape_argument(shape, "shape_as_tensor"), constant(item, dtype), name=scope)
-    make.__doc__ = f"A tensor of {'zeros' if value == 0 else 'ones'}."
-    return make
+def _filled(value, default, shape, dtype, name):
+    dtype = dtypes.as_dtype(dtype).base_dtype
+    item = {dtypes.bool: bool(value), dtypes.string: "" if not value else None}.get(dtype, value)
+    static = _constant_shape(shape)
+    if static is not None and np.prod(static, dtype=np.int64) < 1000 and dtype is not dtypes.string:
+        return constant(np.full(static, item, dtype.as_numpy_dtype), dtype, name=name or default)
+    with name_scope(name, default, [shape]) as scope:
+        return fill(_shape_argument(shape, "shape_as_tensor"), constant(item, dtype), name=scope)
 
 
-zeros, ones = _filled(0), _filled(1)
+def zeros(shape: DynamicShape, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of zeros.
+
+    Parameters
+    ----------
+    shape : list of int, or int32 or int64 vector
+    dtype : DType, optional
+        Numbers, bool (False), or string ("").
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of type `dtype`, shape `shape`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.zeros([2, 3], tw.int32)))
+    [[0 0 0]
+     [0 0 0]]
+    """
+    return _filled(0, "zeros", shape, dtype, name)
 
 
-def zeros_like(tensor, dtype=None, name=None, optimize=True):
+def ones(shape: DynamicShape, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
+    """A tensor of ones.
+
+    Parameters
+    ----------
+    shape : list of int, or int32 or int64 vector
+    dtype : DType, optional
+        Numbers, or bool (True).
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of type `dtype`, shape `shape`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.ones([3])))
+    [1. 1. 1.]
+    """
+    return _filled(1, "ones", shape, dtype, name)
+
+
+def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros of the same shape."""
     x = convert_to_tensor(tensor, name="tensor")
     if dtype is not None and dtypes.as_dtype(dtype) is not x.dtype.base_dtype:
@@ -139,29 +349,137 @@ def zeros_like(tensor, dtype=None, name=None, optimize=True):
     return apply("ZerosLike", [x], name=name)
 
 
-def ones_like(tensor, dtype=None, name=None, optimize=True):
-    """Ones of the same shape."""
+def ones_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Ones of the shape of a tensor.
+
+    Parameters
+    ----------
+    tensor : tensor of any shape and numeric type
+    dtype : DType, optional
+        Of the result; that of `tensor` unless given.
+    name : str, optional
+        Of the operation.
+    optimize : bool, optional
+        Has no effect.
+
+    Returns
+    -------
+    Tensor
+        Of type `dtype`, shape of `tensor`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.ones_like([[1.5, 2.5]])))
+    [[1. 1.]]
+    """
     x = convert_to_tensor(tensor, name="tensor")
     return ones(shape(x), dtype or x.dtype.base_dtype, name=name or "ones_like")
 
 
-def expand_dims(input, axis=None, name=None, dim=None):  # noqa: A002
-    """One more dimension of size 1, at `axis`."""
+def expand_dims(input: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:
+    """A dimension of size 1 more.
+
+    Parameters
+    ----------
+    input : tensor of any type, shape [d0, ... dn-1]
+    axis : int
+        Where the new dimension is, from -(n + 1) to n.
+    name : str, optional
+        Of the operation.
+    dim : int, optional
+        The old name of `axis`.
+
+    Returns
+    -------
+    Tensor
+        Of the type and with the elements of `input`.
+
+    Raises
+    ------
+    ValueError
+        `axis` is given under both names, or beyond the rank where that is known.
+
+    Examples
+    --------
+    >>> tw.expand_dims([1, 2, 3], 0).shape.as_list()
+    [1, 3]
+    >>> tw.expand_dims([1, 2, 3], -1).shape.as_list()
+    [3, 1]
+    """
     axis = deprecated_argument_lookup("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     return apply("ExpandDims", [input, axis], name=name)
 
 
-def squeeze(input, axis=None, name=None, squeeze_dims=None):  # noqa: A002
-    """Without the dimensions of size 1, all of them or those of `axis`."""
+def squeeze(input: TensorLike, axis: int | Sequence[int] | None = None, name: str | None = None,
+            squeeze_dims: int | Sequence[int] | None = None) -> Tensor:
+    """The tensor without dimensions of size 1.
+
+    Parameters
+    ----------
+    input : tensor of any type and shape
+    axis : int or list of int, optional
+        Which dimensions go; all of size 1 unless given.
+    name : str, optional
+        Of the operation.
+    squeeze_dims : int or list of int, optional
+        The old name of `axis`.
+
+    Returns
+    -------
+    Tensor
+        Of the type and with the elements of `input`.
+
+    Raises
+    ------
+    ValueError
+        A dimension of `axis` is known not to be 1, or `axis` is given under both names.
+
+    Examples
+    --------
+    >>> x = tw.zeros([1, 3, 1])
+    >>> tw.squeeze(x).shape.as_list(), tw.squeeze(x, [0]).shape.as_list()
+    ([3], [3, 1])
+    """
     axis = deprecated_argument_lookup("axis", axis, "squeeze_dims", squeeze_dims)
     axis = [] if axis is None else [axis] if np.isscalar(axis) else list(axis)
     return apply("Squeeze", [input], {"squeeze_dims": axis}, name=name)
 
 
-def concat(values, axis, name="concat"):
-    """Joins tensors along a dimension that they have."""
+def concat(values: Sequence[TensorLike], axis: IntLike, name: str = "concat") -> Tensor:
+    """Joins tensors along a dimension that they have.
+
+    Parameters
+    ----------
+    values : list of tensors
+        Of one type, and of one shape but for `axis`.
+    axis : int or int32 scalar
+        Negative numbers count from the last dimension.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `values`; its size at `axis` is the sum of theirs.
+
+    Raises
+    ------
+    ValueError
+        Shapes differ elsewhere, where they are known.
+    TypeError
+        Types differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.concat([[[1, 2]], [[3, 4], [5, 6]]], 0)))
+    [[1 2]
+     [3 4]
+     [5 6]]
+    """
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
@@ -169,16 +487,71 @@ def concat(values, axis, name="concat"):
     return apply("ConcatV2", [list(values), axis], name=name)
 
 
-def stack(values, axis=0, name="stack"):
-    """Joins tensors along a new dimension; numbers make a constant."""
+def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
+    """Tensors of one shape as the parts of one tensor with a dimension more.
+
+    Parameters
+    ----------
+    values : list of tensors
+        Of one type and shape.
+    axis : int, optional
+        Where the new dimension is, from -(rank + 1) to rank.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `values`; its size at `axis` is their number.
+
+    Raises
+    ------
+    ValueError
+        Shapes differ, or `axis` is beyond the rank.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.stack([[1, 2], [3, 4]], axis=1)))
+    [[1 3]
+     [2 4]]
+    """
     if not any(_has_tensor(v) for v in values) and axis == 0:
         return convert_to_tensor(np.asarray(values) if any(isinstance(v, np.ndarray) for v in values) else list(values),
                                  name=name)
     return apply("Pack", [list(values)], {"axis": axis}, name=name)
 
 
-def unstack(value, num=None, axis=0, name="unstack"):
-    """The parts along `axis`, each without it."""
+def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+    """The parts of a tensor along a dimension.
+
+    Parameters
+    ----------
+    value : tensor of any type, of rank 1 or more
+    num : int, optional
+        The size of the dimension, where the shape does not tell it.
+    axis : int, optional
+        Negative numbers count from the last dimension.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    list of Tensor
+        Each of the type of `value` and without the dimension.
+
+    Raises
+    ------
+    ValueError
+        The size is not known, or `axis` is beyond the rank.
+
+    Examples
+    --------
+    >>> rows = tw.unstack([[1, 2], [3, 4]])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(rows[0] + rows[1]))
+    [4 6]
+    """
     value = convert_to_tensor(value)
     if num is None:
         dims = value.shape
@@ -188,16 +561,75 @@ def unstack(value, num=None, axis=0, name="unstack"):
     return apply("Unpack", [value], {"num": num, "axis": axis}, name=name)
 
 
-def split(value, num_or_size_splits, axis=0, num=None, name="split"):
-    """Cuts along `axis`: into so many equal parts, or parts of these sizes."""
+def split(value: TensorLike, num_or_size_splits: int | IntsLike, axis: IntLike = 0, num: int | None = None,
+          name: str = "split") -> list[Tensor]:
+    """Cuts a tensor along a dimension.
+
+    Parameters
+    ----------
+    value : tensor of any type
+    num_or_size_splits : int, or list or vector of int
+        Into how many equal parts, or the sizes of the parts, of which one may be -1.
+    axis : int or int32 scalar, optional
+    num : int, optional
+        How many sizes there are, where that is not known.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    list of Tensor
+        Each of the type of `value`.
+
+    Raises
+    ------
+    ValueError
+        The parts do not make up the dimension, or their number is not known.
+
+    Examples
+    --------
+    >>> parts = tw.split([1, 2, 3, 4, 5], [2, 3])
+    >>> with tw.Session() as sess:
+    ...     print(*sess.run(parts))
+    [1 2] [3 4 5]
+    """
     if isinstance(num_or_size_splits, (int, np.integer)):
         return apply("Split", [axis, value], {"num_split": int(num_or_size_splits)}, name=name)
     sizes = convert_to_tensor(num_or_size_splits)
     return apply("SplitV", [value, sizes, axis], {"num_split": num or sizes.shape.as_list()[0]}, name=name)
 
 
-def transpose(a, perm=None, name="transpose", conjugate=False):
-    """Dimensions in another order; reversed for None."""
+def transpose(a: TensorLike, perm: IntsLike | None = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+    """The dimensions in another order.
+
+    Parameters
+    ----------
+    a : tensor of any type and shape
+    perm : list or vector of int, optional
+        Dimension i of the result is dimension perm[i] of `a`; the reverse order unless given.
+    name : str, optional
+        Of the operation.
+    conjugate : bool, optional
+        Whether complex elements are conjugated.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `a`.
+
+    Raises
+    ------
+    ValueError
+        `perm` does not name each dimension once.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.transpose([[1, 2, 3], [4, 5, 6]])))
+    [[1 4]
+     [2 5]
+     [3 6]]
+    """
     with name_scope(name, "transpose", [a]) as scope:
         a = convert_to_tensor(a, name="a")
         if perm is None:
@@ -208,7 +640,7 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
         return apply("ConjugateTranspose" if conjugate and a.dtype.is_complex else "Transpose", [a, perm], name=scope)
 
 
-def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """The last two dimensions swapped."""
     a = convert_to_tensor(a)
     if a.shape.ndims is None:
@@ -219,7 +651,7 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
     return transpose(a, order[:-2] + [order[-1], order[-2]], name=name, conjugate=conjugate)
 
 
-def swapped_order(tensor, axis):
+def swapped_order(tensor: TensorLike, axis: int) -> Tensor:
     """The dimensions of a tensor of unknown rank, with `axis` and the last one in each other's place."""
     count = rank(tensor)
     places = apply("Range", [0, count, 1])
@@ -228,14 +660,80 @@ def swapped_order(tensor, axis):
     return places
 
 
-def slice_(input_, begin, size, name=None):
-    """The part of `size` that starts at `begin`."""
+def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Tensor:
+    """A box out of a tensor.
+
+    Parameters
+    ----------
+    input_ : tensor of any type, of rank n
+    begin : vector of n integers
+        Where the box begins in each dimension.
+    size : vector of n integers
+        How far it goes; -1: to the end.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `input_`, shape `size`.
+
+    Raises
+    ------
+    ValueError
+        The box is known to reach beyond the tensor; else a step ends with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, -1])))
+    [[2 3]
+     [5 6]]
+    """
     return apply("Slice", [input_, begin, size], name=name)
 
 
-def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0, var=None, name=None):
-    """x[begin:end:strides] for each dimension."""
+def strided_slice(input_: TensorLike, begin: TensorLike, end: TensorLike, strides: TensorLike | None = None, begin_mask: int = 0,
+                  end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0,
+                  var: Variable | None = None, name: str | None = None) -> Tensor:
+    """What tensor[begin:end:strides] gives, dimension by dimension; bit i of a mask is about place i.
+
+    Parameters
+    ----------
+    input_ : tensor of any type
+    begin, end : vectors of integers
+        Negative ones count from the end.
+    strides : vector of integers, optional
+        Not 0; ones unless given.
+    begin_mask, end_mask : int, optional
+        Where the slice begins, or ends, as far out as it can.
+    ellipsis_mask : int, optional
+        The place that stands for all dimensions between; at most one bit.
+    new_axis_mask : int, optional
+        A new dimension of size 1.
+    shrink_axis_mask : int, optional
+        One element, whose dimension goes.
+    var : Variable, optional
+        Of which the result is a part: it has `assign`.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `input_`.
+
+    Raises
+    ------
+    ValueError
+        An index is known to lie beyond its dimension, or a stride is 0.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.strided_slice([1, 2, 3, 4, 5], [0], [5], [2])))
+    [1 3 5]
+    """
     if strides is None:
         strides = apply("OnesLike", [convert_to_tensor(begin)])
     return apply("StridedSlice", [input_, begin, end, strides],
@@ -243,25 +741,54 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
                       shrink_axis_mask=shrink_axis_mask), name=name)
 
 
-def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
-    """Rows of params."""
+def gather(params: TensorLike, indices: TensorLike, validate_indices: bool | None = None, name: str | None = None,
+           axis: IntLike | None = None, batch_dims: int = 0) -> Tensor:
+    """Rows of a tensor, or parts along another dimension, by their indices.
+
+    Parameters
+    ----------
+    params : tensor of any type, of rank 1 or more
+    indices : int32 or int64 tensor of any shape
+    validate_indices : bool, optional
+        Has no effect: indices are always checked.
+    name : str, optional
+        Of the operation.
+    axis : int or integer scalar, optional
+        0 unless given.
+    batch_dims : int, optional
+        How many leading dimensions `params` and `indices` share.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `params`; the dimensions of `indices` stand in the place of `axis`. An index beyond the dimension ends a step with
+        errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.gather([[1, 2], [3, 4], [5, 6]], [2, 0])))
+    [[5 6]
+     [1 2]]
+    """
     return apply("GatherV2", [getattr(params, "_read_for_gather", lambda: params)(), indices, 0 if axis is None else axis],
                  {"batch_dims": batch_dims}, name=name)
 
 
-def gather_nd(params, indices, name=None, batch_dims=0):
+def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """Elements or parts of params by full indices."""
     if batch_dims != 0:
         raise NotImplementedError("gather_nd with batch_dims is not there yet")
     return apply("GatherNd", [params, indices], name=name)
 
 
-def tile(input, multiples, name=None):  # noqa: A002
+def tile(input: TensorLike, multiples: IntsLike, name: str | None = None) -> Tensor:
     """Repeats along each dimension."""
     return apply("Tile", [input, multiples], name=name)
 
 
-def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
+def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", name: str | None = None,
+        constant_values: TensorLike = 0) -> Tensor:
     """Adds a border."""
     mode = mode.upper()
     if mode == "CONSTANT":
@@ -273,8 +800,42 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
     return apply("MirrorPad", [tensor, paddings], {"mode": mode}, name=name)
 
 
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-    """Vectors with one value on."""
+def one_hot(indices: TensorLike, depth: IntLike, on_value: TensorLike | None = None, off_value: TensorLike | None = None,
+            axis: int | None = None, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """One value where an index says, another elsewhere.
+
+    Parameters
+    ----------
+    indices : integer tensor of any shape
+        Where an index is not from 0 to depth - 1, no element is `on_value`.
+    depth : int or int32 scalar
+        The size of the new dimension.
+    on_value, off_value : scalars, optional
+        1 and 0 unless given.
+    axis : int, optional
+        Where the new dimension is; the last one unless given.
+    dtype : DType, optional
+        That of the values, or float32.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of type `dtype`, with a dimension more than `indices`.
+
+    Raises
+    ------
+    TypeError
+        Types of `on_value`, `off_value` and `dtype` differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.one_hot([0, 2], 3)))
+    [[1. 0. 0.]
+     [0. 0. 1.]]
+    """
     if dtype is None:
         dtype = next((v.dtype.base_dtype for v in (on_value, off_value) if is_dense(v)), None)
         if dtype is None:
@@ -286,7 +847,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         return apply("OneHot", [indices, depth, on, off], {"axis": -1 if axis is None else axis}, name=scope)
 
 
-def where(condition, x=None, y=None, name=None):
+def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None) -> Tensor:
     """x where the condition holds, else y; without them the indices where it does."""
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")
@@ -296,16 +857,17 @@ def where(condition, x=None, y=None, name=None):
     return apply("Select", [condition, x, y], name=name or "Select")
 
 
-def reverse(tensor, axis, name=None):
+def reverse(tensor: TensorLike, axis: IntsLike, name: str | None = None) -> Tensor:
     """Back to front along `axis`."""
     return apply("ReverseV2", [tensor, axis], name=name)
 
 
-def unique(x, out_idx=dtypes.int32, name=None):
+def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> UniqueOutputs:
+    """The different values of a vector, in the order in which they come first, and for each element the place of its value."""
     return apply("Unique", [x], {"out_idx": out_idx}, name=name)
 
 
-def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
+def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: IntLike | None = None) -> Tensor:
     """The rows where the mask holds."""
     tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask, dtype=dtypes.bool)
     axis = axis or 0
@@ -322,11 +884,12 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
         return gather(flat, rows, axis=axis)
 
 
-def broadcast_to(input, shape, name=None):  # noqa: A002
+def broadcast_to(input: TensorLike, shape: DynamicShape, name: str | None = None) -> Tensor:
+    """The tensor, repeated along dimensions of size 1 and new ones, until it has the shape."""
     return apply("BroadcastTo", [input, _shape_value(shape)], name=name)
 
 
-def tuple_(tensors, name=None, control_inputs=None):
+def tuple_(tensors: Sequence[T], name: str | None = None, control_inputs: Sequence[Element] | None = None) -> list[T]:
     """The tensors, rows of tensors (IndexedSlices) and operations, none of which is there before all are."""
     if not tensors or all(t is None for t in tensors):
         raise ValueError(f"Must have at least one Tensor: {tensors}")
@@ -346,5 +909,6 @@ def tuple_(tensors, name=None, control_inputs=None):
             return [behind(t) for t in tensors]
 
 
-def guarantee_const(input, name=None):  # noqa: A002
+def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
+    """The same value, which the caller says never changes."""
     return apply("GuaranteeConst", [input], name=name)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assertions: operations that fail in a step where values are not as they should be. What is known when the node is made is checked
 then."""
+from __future__ import annotations
+
 import collections.abc
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +16,20 @@ from thalweg.graph.tensor import Tensor
 from thalweg.messages import make_ndarray
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def Assert(condition, data, summarize=None, name=None):  # noqa: N802
+    from thalweg.base.typing import DTypeLike, Element, IntLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.tensor import Operation
+
+
+def Assert(condition: TensorLike, data: Sequence[TensorLike], summarize: int | None = None, name: str | None = None) -> Operation:
     """An operation that fails where the condition does not hold, and shows `data`."""
     return apply("Assert", [condition, list(data)], {"summarize": summarize}, name=name or "Assert")
 
 
-def with_dependencies(dependencies, output_tensor, name=None):
+def with_dependencies(dependencies: Sequence[Element], output_tensor: Tensor, name: str | None = None) -> Tensor:
     """output_tensor once the dependencies have run."""
     with graph.control_dependencies(dependencies):
         return apply("Identity", [output_tensor], name=name or "control_dependency")
@@ -57,61 +67,106 @@ def _operation(name):
     return lambda x, y: apply(name, [x, y])
 
 
-def assert_equal(x, y, data=None, summarize=None, message=None, name=None):
+def assert_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                 message: str | None = None, name: str | None = None) -> Operation:
     """x == y, element by element."""
     return _holds(_operation("Equal"), ("equal", "=="), x, y, np.equal, data, summarize, message, name)
 
 
-def assert_none_equal(x, y, data=None, summarize=None, message=None, name=None):
+def assert_none_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                      message: str | None = None, name: str | None = None) -> Operation:
     """x != y, element by element."""
     return _holds(_operation("NotEqual"), ("none_equal", "!="), x, y, np.not_equal, data, summarize, message, name)
 
 
-def assert_less(x, y, data=None, summarize=None, message=None, name=None):
+def assert_less(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                message: str | None = None, name: str | None = None) -> Operation:
     """x < y, element by element."""
     return _holds(_operation("Less"), ("less", "<"), x, y, np.less, data, summarize, message, name)
 
 
-def assert_less_equal(x, y, data=None, summarize=None, message=None, name=None):
-    """x <= y, element by element."""
+def assert_less_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                      message: str | None = None, name: str | None = None) -> Operation:
+    """An operation that fails unless x <= y everywhere.
+
+    Parameters
+    ----------
+    x, y : numeric tensors of one type
+        Of shapes that broadcast.
+    data : list of tensors, optional
+        Shown when it fails; x and y unless given.
+    summarize : int, optional
+        How many elements of each are shown.
+    message : str, optional
+        What the error begins with.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Operation
+        For control_dependencies. It ends a step with errors.InvalidArgumentError.
+
+    Raises
+    ------
+    errors.InvalidArgumentError
+        Already here, where both are constants.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [2])
+    >>> with tw.control_dependencies([tw.assert_less_equal(x, 1.0)]):
+    ...     y = tw.identity(x)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(y, {x: [0.5, 1.0]}))
+    [0.5 1. ]
+    """
     return _holds(_operation("LessEqual"), ("less_equal", "<="), x, y, np.less_equal, data, summarize, message, name)
 
 
-def assert_greater(x, y, data=None, summarize=None, message=None, name=None):
+def assert_greater(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                   message: str | None = None, name: str | None = None) -> Operation:
     """x > y, element by element."""
     return _holds(_operation("Greater"), ("greater", ">"), x, y, np.greater, data, summarize, message, name)
 
 
-def assert_greater_equal(x, y, data=None, summarize=None, message=None, name=None):
+def assert_greater_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                         message: str | None = None, name: str | None = None) -> Operation:
     """x >= y, element by element."""
     return _holds(_operation("GreaterEqual"), ("greater_equal", ">="), x, y, np.greater_equal, data, summarize, message, name)
 
 
-def assert_negative(x, data=None, summarize=None, message=None, name=None):
+def assert_negative(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                    message: str | None = None, name: str | None = None) -> Operation:
     """x < 0, element by element."""
     x = convert_to_tensor(x)
     return assert_less(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_negative")
 
 
-def assert_positive(x, data=None, summarize=None, message=None, name=None):
+def assert_positive(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                    message: str | None = None, name: str | None = None) -> Operation:
     """x > 0, element by element."""
     x = convert_to_tensor(x)
     return assert_greater(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_positive")
 
 
-def assert_non_negative(x, data=None, summarize=None, message=None, name=None):
+def assert_non_negative(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                        message: str | None = None, name: str | None = None) -> Operation:
     """x >= 0, element by element."""
     x = convert_to_tensor(x)
     return assert_greater_equal(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_non_negative")
 
 
-def assert_non_positive(x, data=None, summarize=None, message=None, name=None):
+def assert_non_positive(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                        message: str | None = None, name: str | None = None) -> Operation:
     """x <= 0, element by element."""
     x = convert_to_tensor(x)
     return assert_less_equal(x, np.zeros([], x.dtype.as_numpy_dtype), data, summarize, message, name or "assert_non_positive")
 
 
-def assert_near(x, y, rtol=None, atol=None, data=None, summarize=None, message=None, name=None):
+def assert_near(x: TensorLike, y: TensorLike, rtol: TensorLike | None = None, atol: TensorLike | None = None,
+                data: Sequence[TensorLike] | None = None, summarize: int | None = None, message: str | None = None,
+                name: str | None = None) -> Operation:
     """|x - y| <= atol + rtol * |y|, element by element; both are ten units in the last place by default."""
     with name_scope(name or "assert_near"):
         x = convert_to_tensor(x, name="x")
@@ -151,22 +206,25 @@ def _ranks(x, ranks, good, words, data, summarize, message, name, default_name):
         return Assert(condition, data, summarize)
 
 
-def assert_rank(x, rank, data=None, summarize=None, message=None, name=None):
+def assert_rank(x: TensorLike, rank: IntLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                message: str | None = None, name: str | None = None) -> Operation:
     """x has this rank."""
     return _ranks(x, [rank], lambda r, wanted: r == wanted[0], "of", data, summarize, message, name, "assert_rank")
 
 
-def assert_rank_at_least(x, rank, data=None, summarize=None, message=None, name=None):
+def assert_rank_at_least(x: TensorLike, rank: IntLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
+                         message: str | None = None, name: str | None = None) -> Operation:
     """x has this rank or a higher one."""
     return _ranks(x, [rank], lambda r, wanted: r >= wanted[0], "at least", data, summarize, message, name, "assert_rank_at_least")
 
 
-def assert_rank_in(x, ranks, data=None, summarize=None, message=None, name=None):
+def assert_rank_in(x: TensorLike, ranks: Sequence[IntLike], data: Sequence[TensorLike] | None = None,
+                   summarize: int | None = None, message: str | None = None, name: str | None = None) -> Operation:
     """x has one of these ranks."""
     return _ranks(x, list(ranks), lambda r, wanted: r in wanted, "in", data, summarize, message, name, "assert_rank_in")
 
 
-def assert_scalar(tensor, name=None, message=None):
+def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Tensor:
     """The tensor itself, which must be known to be a scalar."""
     tensor = convert_to_tensor(tensor)
     if tensor.shape.ndims != 0:
@@ -174,7 +232,7 @@ def assert_scalar(tensor, name=None, message=None):
     return tensor
 
 
-def assert_integer(x, message=None, name=None):
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
     """x is of an integer type."""
     x = convert_to_tensor(x)
     if not x.dtype.is_integer:
@@ -182,7 +240,7 @@ def assert_integer(x, message=None, name=None):
     return no_op("statically_determined_was_integer")
 
 
-def assert_type(tensor, tf_type, message=None, name=None):
+def assert_type(tensor: Tensor, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> Operation:
     """The tensor is of this type."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype is not dtypes.as_dtype(tf_type).base_dtype:
@@ -190,13 +248,13 @@ def assert_type(tensor, tf_type, message=None, name=None):
     return no_op("statically_determined_correct_type")
 
 
-def assert_proper_iterable(values):
+def assert_proper_iterable(values: object) -> None:
     """`values` is a list or the like, no tensor and no string."""
     if hasattr(values, "dtype") or isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Iterable):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
 
 
-def assert_same_float_dtype(tensors=None, dtype=None):
+def assert_same_float_dtype(tensors: Sequence[Tensor] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The one floating type of all the tensors; float32 when there are none."""
     for tensor in tensors or []:
         if tensor is None:
@@ -211,7 +269,7 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     return dtype
 
 
-def is_numeric_tensor(tensor):
+def is_numeric_tensor(tensor: object) -> bool:
     """Whether it is a tensor of numbers."""
     return isinstance(tensor, Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex)
 
@@ -221,26 +279,27 @@ def _differences(x):
     return flat[1:] - flat[:-1]
 
 
-def is_non_decreasing(x, name=None):
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether every element is at least the one before it."""
     steps = _differences(convert_to_tensor(x))
     return math_ops.reduce_all(apply("LessEqual", [array_ops.zeros([], steps.dtype), steps]), name=name)
 
 
-def is_strictly_increasing(x, name=None):
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether every element is larger than the one before it."""
     steps = _differences(convert_to_tensor(x))
     return math_ops.reduce_all(apply("Less", [array_ops.zeros([], steps.dtype), steps]), name=name)
 
 
-def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+def verify_tensor_all_finite(t: TensorLike | None = None, msg: str | None = None, name: str | None = None,
+                             x: TensorLike | None = None, message: str | None = None) -> Tensor:
     """The tensor itself; a step in which it has NaN or infinite elements fails."""
     t = x if t is None else t
     t = convert_to_tensor(t)
     return with_dependencies([apply("CheckNumerics", [t], {"message": message if msg is None else msg or ""})], t)
 
 
-def add_check_numerics_ops():
+def add_check_numerics_ops() -> Operation:
     """An operation that fails when any tensor of floats of the graph has NaN or infinite elements."""
     checks = []
     for op in graph.get_default_graph().get_operations():

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """How classes are taken for each other: confusion matrices."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
-def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
+
+def remove_squeezable_dimensions(labels: TensorLike, predictions: TensorLike, expected_rank_diff: int = 0,
+                                 name: str | None = None) -> tuple[Tensor, Tensor]:
     """(labels, predictions), without a last dimension of 1 that one has more than the other."""
     with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -20,7 +29,8 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
         return labels, predictions
 
 
-def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, name=None, weights=None):
+def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: IntLike | None = None,
+                     dtype: DTypeLike = dtypes.int32, name: str | None = None, weights: TensorLike | None = None) -> Tensor:
     """How often class i was taken for class j."""
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]) as scope:
         labels, predictions = remove_squeezable_dimensions(labels, predictions)

@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values as tensors or as what holds several; values of a program's own classes."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from thalweg.graph.tensor import IndexedSlices
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+    from thalweg.base.typing import DTypeLike, SparseLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def convert_to_tensor_or_indexed_slices(value: TensorLike, dtype: DTypeLike | None = None,
+                                        name: str | None = None) -> Tensor | IndexedSlices:
     """IndexedSlices as they are, all else as a tensor."""
     if isinstance(value, IndexedSlices):
         if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):
@@ -16,7 +28,8 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
     return ops.convert_to_tensor(value, dtype=dtype, name=name)
 
 
-def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+def convert_to_tensor_or_sparse_tensor(value: TensorLike | SparseLike, dtype: DTypeLike | None = None,
+                                       name: str | None = None) -> Tensor | SparseTensor:
     """A SparseTensor of a sparse value, all else as a tensor."""
     if isinstance(value, SparseTensorValue):
         value = SparseTensor.from_value(value)
@@ -27,7 +40,8 @@ def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
     return ops.convert_to_tensor(value, dtype=dtype, name=name)
 
 
-def register_tensor_conversion_function(base_type, conversion_func, priority=100):
+def register_tensor_conversion_function(base_type: type[Any] | tuple[type[Any], ...], conversion_func: Callable[..., object],
+                                        priority: int = 100) -> None:
     """Values of a class become tensors by conversion_func(value, dtype=None, name=None, as_ref=False)."""
     kinds = base_type if isinstance(base_type, tuple) else (base_type,)
     if not all(isinstance(kind, type) for kind in kinds):

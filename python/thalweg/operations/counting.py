@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often values are there."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32):
+
+def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: TensorLike | None = None,
+             maxlength: TensorLike | None = None, dtype: DTypeLike = dtypes.int32) -> Tensor:
     """How often each number from 0 on occurs, or the sums of the weights of each."""
     with name_scope(None, "bincount"):
         arr = convert_to_tensor(arr, dtype=dtypes.int32, name="arr")
@@ -20,7 +29,8 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
         return apply("Bincount", [arr, size, weights])
 
 
-def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
+def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbins: IntLike = 100, dtype: DTypeLike = dtypes.int32,
+                               name: str | None = None) -> Tensor:
     """The number of the bin of each value; those outside the range are in the first and the last."""
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         values = convert_to_tensor(values, name="values")

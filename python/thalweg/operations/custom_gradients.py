@@ -4,12 +4,23 @@
 The core differentiates between such operations; where it meets one it stops, the function is asked, and it goes on from the
 operation's inputs.
 """
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from thalweg import nest
 from thalweg.graph import graph as graph_module
 from thalweg.graph.ops import apply, convert_to_tensor, densify
 from thalweg.graph.tensor import IndexedSlices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import F, TensorLike
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.tensor import Tensor
 
 _registered = {}  # operation or name of an override -> function of the operation and its incoming gradients; None: none
 
@@ -17,7 +28,7 @@ _registered = {}  # operation or name of an override -> function of the operatio
 class _Node:
     """An operation, or what a function has built, with the function that gives its gradient."""
 
-    def __init__(self, inputs, outputs, function):
+    def __init__(self, inputs: TensorLike, outputs: Sequence[Tensor], function: Callable[..., object]) -> None:
         self.inputs, self.outputs, self.function = inputs, outputs, function
 
 
@@ -25,19 +36,19 @@ class RegisterGradient:
     """@RegisterGradient("Name") on function(op, *grads): the gradient of operations of that type, or of those made under
     gradient_override_map({type: "Name"})."""
 
-    def __init__(self, op_type):
+    def __init__(self, op_type: str) -> None:
         if not isinstance(op_type, str):
             raise TypeError("op_type must be a string")
         self._op_type = op_type
 
-    def __call__(self, f):
+    def __call__(self, f: F) -> F:
         if self._op_type in _registered:
             raise KeyError(f"Registering two gradient with name '{self._op_type}'!")
         _registered[self._op_type] = f
         return f
 
 
-def NoGradient(op_type):  # noqa: N802
+def NoGradient(op_type: str) -> None:
     """Operations of this type have no gradient."""
     if not isinstance(op_type, str):
         raise TypeError("op_type must be a string")
@@ -47,7 +58,7 @@ def NoGradient(op_type):  # noqa: N802
 NotDifferentiable = NoGradient
 
 
-def custom_gradient(f):
+def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     """A function that gives (result, gradient function): gradients through the result ask that function."""
     @functools.wraps(f)
     def decorated(*args, **kwargs):
@@ -62,7 +73,7 @@ def custom_gradient(f):
     return decorated
 
 
-def between(graph, ys):
+def between(graph: Graph, ys: Any) -> list[Any]:
     """The nodes with gradients of their own that ys depend on, those nearest to ys first."""
     custom, overridden = graph.__dict__.get("_custom_nodes", {}), graph.__dict__.get("_overridden", {})
     if not custom and not overridden and not _registered:
@@ -94,7 +105,7 @@ def _added(gradients):
     return apply("AddN", [[densify(g) if isinstance(g, IndexedSlices) else g for g in gradients]])
 
 
-def through(nodes, ys, sources, given, stops, differentiate):
+def through(nodes: Any, ys: Any, sources: Any, given: Any, stops: Any, differentiate: Any) -> list[Any]:
     """As differentiate(ys, sources, given, stops), around the nodes."""
     outputs = [o for node in nodes for o in node.outputs]
     targets, stops = [*sources, *outputs], [*stops, *outputs]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between steps: queues, barriers, accumulators; staging areas are in staging.py."""
+from __future__ import annotations
+
 import hashlib
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes as dtypes_module, nest
 from thalweg.graph import graph
@@ -9,7 +12,15 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import IndexedSlices
 from thalweg.operations import array_ops, math_ops
-from thalweg.operations.staging import BaseStagingArea, MapStagingArea, StagingArea  # noqa: F401
+from thalweg.operations.staging import BaseStagingArea, MapStagingArea, StagingArea  # noqa: F401  (public here as well)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, DynamicShape, IntLike, Nested, ShapeLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.tensor import Operation, Tensor
 
 
 def _as_type_list(dtypes):
@@ -51,7 +62,8 @@ def _as_name_list(names, dtypes):
 class QueueBase:
     """What all queues have: enqueue, dequeue, close, size."""
 
-    def __init__(self, dtypes, shapes, names, queue_ref):
+    def __init__(self, dtypes: Sequence[DTypeLike] | DTypeLike, shapes: Sequence[ShapeLike] | None, names: Sequence[str] | None,
+                 queue_ref: Tensor) -> None:
         if shapes is not None and len(shapes) != len(dtypes):
             raise ValueError("Queue shapes must have the same length as dtypes, "
                              f"received {len(shapes)} shapes, {len(dtypes)} dtypes")
@@ -63,7 +75,7 @@ class QueueBase:
         self._name = queue_ref.op.name.split("/")[-1]
 
     @staticmethod
-    def from_list(index, queues):
+    def from_list(index: IntLike, queues: Sequence[QueueBase]) -> QueueBase:
         """A queue that is queues[index]."""
         if not queues or not isinstance(queues, list) or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
@@ -76,11 +88,16 @@ class QueueBase:
         refs = array_ops.stack([q.queue_ref for q in queues])
         return QueueBase(first.dtypes, shapes, first.names, array_ops.gather(refs, index))
 
-    queue_ref = property(lambda self: self._queue_ref)
-    name = property(lambda self: self._queue_ref.op.name)
-    dtypes = property(lambda self: self._dtypes)
-    shapes = property(lambda self: self._shapes)
-    names = property(lambda self: self._names)
+    @property
+    def queue_ref(self) -> Tensor: return self._queue_ref
+    @property
+    def name(self) -> str: return self._queue_ref.op.name
+    @property
+    def dtypes(self) -> list[DType]: return self._dtypes
+    @property
+    def shapes(self) -> list[TensorShape]: return self._shapes
+    @property
+    def names(self) -> Sequence[str] | None: return self._names
 
     def _components(self, vals):
         """The values of an element in their order."""
@@ -103,7 +120,7 @@ class QueueBase:
     def _tensors_in(vals):
         return list(vals.values()) if isinstance(vals, dict) else nest.flatten(vals)
 
-    def enqueue(self, vals, name=None):
+    def enqueue(self, vals: Nested, name: str | None = None) -> Operation:
         """An operation that puts one element in; it waits for room."""
         with name_scope(name, f"{self._name}_enqueue", self._tensors_in(vals)) as scope:
             vals = self._components(vals)
@@ -111,7 +128,7 @@ class QueueBase:
                 val.shape.assert_is_compatible_with(shape)
             return apply("QueueEnqueueV2", [self._queue_ref, vals], name=scope)
 
-    def enqueue_many(self, vals, name=None):
+    def enqueue_many(self, vals: Nested, name: str | None = None) -> Operation:
         """An operation that puts in each row of the values; it waits for room."""
         with name_scope(name, f"{self._name}_EnqueueMany", self._tensors_in(vals)) as scope:
             vals = self._components(vals)
@@ -130,32 +147,34 @@ class QueueBase:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors
 
-    def dequeue(self, name=None):
+    def dequeue(self, name: str | None = None) -> Any:
         """One element; waits for one."""
         return self._given(apply("QueueDequeueV2", [self._queue_ref], {"component_types": self._dtypes},
                                  name or f"{self._name}_Dequeue"))
 
-    def dequeue_many(self, n, name=None):
+    def dequeue_many(self, n: IntLike, name: str | None = None) -> Any:
         """A batch of n elements; waits for them."""
         made = apply("QueueDequeueManyV2", [self._queue_ref, n], {"component_types": self._dtypes},
                      name or f"{self._name}_DequeueMany")
         return self._given(made, [n if isinstance(n, int) else None])
 
-    def dequeue_up_to(self, n, name=None):
+    def dequeue_up_to(self, n: IntLike, name: str | None = None) -> Any:
         """A batch of n elements, or of those left when the queue is closed."""
         made = apply("QueueDequeueUpToV2", [self._queue_ref, n], {"component_types": self._dtypes},
                      name or f"{self._name}_DequeueUpTo")
         return self._given(made, [None])
 
-    def close(self, cancel_pending_enqueues=False, name=None):
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation after which nothing more can be put in."""
         return apply("QueueCloseV2", [self._queue_ref], {"cancel_pending_enqueues": cancel_pending_enqueues},
                      name or f"{self._name}_Close")
 
-    def is_closed(self, name=None):
+    def is_closed(self, name: str | None = None) -> Tensor:
+        """Whether the queue is closed, as a bool scalar."""
         return apply("QueueIsClosedV2", [self._queue_ref], name=name or f"{self._name}_Is_Closed")
 
-    def size(self, name=None):
+    def size(self, name: str | None = None) -> Tensor:
+        """How many elements are in the queue, as an int32 scalar."""
         return apply("QueueSizeV2", [self._queue_ref], name=name or f"{self._name}_Size")
 
 
@@ -176,7 +195,8 @@ def _make(op, capacity, dtypes, shapes, shared_name, name, **more):
 class FIFOQueue(QueueBase):
     """Elements come out in the order in which they went in."""
 
-    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"):
+    def __init__(self, capacity: int, dtypes: Sequence[DTypeLike] | DTypeLike, shapes: Sequence[ShapeLike] | None = None,
+                 names: Sequence[str] | None = None, shared_name: str | None = None, name: str = "fifo_queue") -> None:
         dtypes = _as_type_list(dtypes)
         shapes = _as_shape_list(shapes, dtypes)
         names = _as_name_list(names, dtypes)
@@ -186,8 +206,9 @@ class FIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """Any of the elements comes out; `min_after_dequeue` of them stay until the queue is closed."""
 
-    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
-                 name="random_shuffle_queue"):
+    def __init__(self, capacity: int, min_after_dequeue: int, dtypes: Sequence[DTypeLike] | DTypeLike,
+                 shapes: Sequence[ShapeLike] | None = None, names: Sequence[str] | None = None, seed: int | None = None,
+                 shared_name: str | None = None, name: str = "random_shuffle_queue") -> None:
         dtypes = _as_type_list(dtypes)
         shapes = _as_shape_list(shapes, dtypes)
         names = _as_name_list(names, dtypes)
@@ -204,7 +225,8 @@ class RandomShuffleQueue(QueueBase):
 class PaddingFIFOQueue(QueueBase):
     """A FIFOQueue of elements of several sizes; batches are padded to the largest."""
 
-    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
+    def __init__(self, capacity: int, dtypes: Sequence[DTypeLike] | DTypeLike, shapes: Sequence[ShapeLike],
+                 names: Sequence[str] | None = None, shared_name: str | None = None, name: str = "padding_fifo_queue") -> None:
         dtypes = _as_type_list(dtypes)
         if shapes is not None and isinstance(shapes, (list, tuple)) and len(shapes) != len(dtypes) and \
                 not all(s is None or isinstance(s, int) for s in shapes):
@@ -218,7 +240,8 @@ class PaddingFIFOQueue(QueueBase):
 class PriorityQueue(QueueBase):
     """The element of the smallest number comes out first; the number, an int64, is component 0."""
 
-    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"):
+    def __init__(self, capacity: int, types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] | None = None,
+                 names: Sequence[str] | None = None, shared_name: str | None = None, name: str = "priority_queue") -> None:
         types = _as_type_list(types)
         shapes = _as_shape_list(shapes, types)
         ref = _make("PriorityQueueV2", capacity, types, shapes, shared_name, name)
@@ -228,7 +251,8 @@ class PriorityQueue(QueueBase):
 class Barrier:
     """Elements by key whose components come one by one; those that have all can be taken."""
 
-    def __init__(self, types, shapes=None, shared_name=None, name="barrier"):
+    def __init__(self, types: Sequence[DTypeLike], shapes: Sequence[ShapeLike] | None = None, shared_name: str | None = None,
+                 name: str = "barrier") -> None:
         self._types = _as_type_list(types)
         shapes = _as_shape_list(shapes, self._types)
         for i, shape in enumerate(shapes or []):
@@ -239,16 +263,19 @@ class Barrier:
                                                   "shared_name": shared_name or ""}, name)
         self._name = self._barrier_ref.op.name.split("/")[-1]
 
-    barrier_ref = property(lambda self: self._barrier_ref)
-    name = property(lambda self: self._barrier_ref.op.name)
+    @property
+    def barrier_ref(self) -> Tensor: return self._barrier_ref
+    @property
+    def name(self) -> str: return self._barrier_ref.op.name
 
-    def insert_many(self, component_index, keys, values, name=None):
+    def insert_many(self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
         """An operation that gives the elements of these keys one of their components: rows of `values`."""
         name = name or f"{self._name}_BarrierInsertMany"
         return apply("BarrierInsertMany", [self._barrier_ref, keys, convert_to_tensor(values, self._types[component_index])],
                      {"component_index": component_index}, name)
 
-    def take_many(self, num_elements, allow_small_batch=False, timeout=None, name=None):
+    def take_many(self, num_elements: IntLike, allow_small_batch: bool = False, timeout: float | None = None,
+                  name: str | None = None) -> Any:
         """(indices, keys, values) of so many elements; of a closed barrier, with allow_small_batch, of those that it has."""
         attrs = {"component_types": self._types, "allow_small_batch": allow_small_batch}
         if timeout is not None:
@@ -261,16 +288,16 @@ class Barrier:
             value.set_shape(TensorShape([count]).concatenate(shape))
         return made
 
-    def close(self, cancel_pending_enqueues=False, name=None):
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
         """An operation after which no new key can be put in."""
         return apply("BarrierClose", [self._barrier_ref], {"cancel_pending_enqueues": cancel_pending_enqueues},
                      name or f"{self._name}_BarrierClose")
 
-    def ready_size(self, name=None):
+    def ready_size(self, name: str | None = None) -> Tensor:
         """How many elements have all their components."""
         return apply("BarrierReadySize", [self._barrier_ref], name=name or f"{self._name}_BarrierReadySize")
 
-    def incomplete_size(self, name=None):
+    def incomplete_size(self, name: str | None = None) -> Tensor:
         """How many elements still lack components."""
         return apply("BarrierIncompleteSize", [self._barrier_ref], name=name or f"{self._name}_BarrierIncompleteSize")
 
@@ -281,19 +308,22 @@ class ConditionalAccumulatorBase:
 
     _count_op, _step_op = "AccumulatorNumAccumulated", "AccumulatorSetGlobalStep"
 
-    def __init__(self, dtype, shape, accumulator_ref):
+    def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Tensor) -> None:
         self._dtype, self._shape, self._accumulator_ref = dtype, TensorShape(shape), accumulator_ref
         self._name = accumulator_ref.op.name.split("/")[-1]
 
-    accumulator_ref = property(lambda self: self._accumulator_ref)
-    dtype = property(lambda self: self._dtype)
-    name = property(lambda self: self._name)
+    @property
+    def accumulator_ref(self) -> Tensor: return self._accumulator_ref
+    @property
+    def dtype(self) -> DType: return self._dtype
+    @property
+    def name(self) -> str: return self._name
 
-    def num_accumulated(self, name=None):
+    def num_accumulated(self, name: str | None = None) -> Tensor:
         """How many gradients are there."""
         return apply(self._count_op, [self._accumulator_ref], name=name or f"{self._name}_NumAccumulated")
 
-    def set_global_step(self, new_global_step, name=None):
+    def set_global_step(self, new_global_step: IntLike, name: str | None = None) -> Operation:
         """Gradients of older steps are stale from now on."""
         return apply(self._step_op, [self._accumulator_ref, math_ops.to_int64(new_global_step)], name=name)
 
@@ -308,18 +338,19 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     _count_op, _step_op = "ResourceAccumulatorNumAccumulated", "ResourceAccumulatorSetGlobalStep"
 
-    def __init__(self, dtype, shape=None, shared_name=None, name="conditional_accumulator", reduction_type="MEAN"):
+    def __init__(self, dtype: DTypeLike, shape: ShapeLike = None, shared_name: str | None = None,
+                 name: str = "conditional_accumulator", reduction_type: str = "MEAN") -> None:
         dtype = dtypes_module.as_dtype(dtype)
         super().__init__(dtype, shape, self._made("ResourceConditionalAccumulator", dtype, shape, shared_name, name,
                                                   reduction_type))
 
-    def apply_grad(self, grad, local_step=0, name=None):
+    def apply_grad(self, grad: TensorLike, local_step: IntLike = 0, name: str | None = None) -> Operation:
         """An operation that adds a gradient, unless it is stale."""
         grad = convert_to_tensor(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
         return apply("ResourceAccumulatorApplyGradient", [self._accumulator_ref, math_ops.to_int64(local_step), grad], name=name)
 
-    def take_grad(self, num_required, name=None):
+    def take_grad(self, num_required: IntLike, name: str | None = None) -> Tensor:
         """Mean or sum of the gradients; waits for so many."""
         out = apply("ResourceAccumulatorTakeGradient", [self._accumulator_ref, num_required], {"dtype": self._dtype}, name)
         out.set_shape(self._shape)
@@ -329,16 +360,19 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Adds up the rows of gradients until enough are there to be taken."""
 
-    def __init__(self, dtype, shape=None, shared_name=None, name="sparse_conditional_accumulator", reduction_type="MEAN"):
+    def __init__(self, dtype: DTypeLike, shape: ShapeLike = None, shared_name: str | None = None,
+                 name: str = "sparse_conditional_accumulator", reduction_type: str = "MEAN") -> None:
         dtype = dtypes_module.as_dtype(dtype)
         super().__init__(dtype, shape, self._made("SparseConditionalAccumulator", dtype, shape, shared_name, name,
                                                   reduction_type))
 
-    def apply_indexed_slices_grad(self, grad, local_step=0, name=None):
+    def apply_indexed_slices_grad(self, grad: IndexedSlices, local_step: IntLike = 0, name: str | None = None) -> Operation:
+        """Adds a gradient, unless it is older than the accumulator's step."""
         return self.apply_grad(grad_indices=grad.indices, grad_values=grad.values, grad_shape=grad.dense_shape,
                                local_step=local_step, name=name)
 
-    def apply_grad(self, grad_indices, grad_values, grad_shape=None, local_step=0, name=None):
+    def apply_grad(self, grad_indices: TensorLike, grad_values: TensorLike, grad_shape: DynamicShape | None = None,
+                   local_step: IntLike = 0, name: str | None = None) -> Operation:
         """An operation that adds rows, unless they are stale."""
         shape = [] if grad_shape is None else grad_shape
         return apply("SparseAccumulatorApplyGradient",
@@ -346,10 +380,11 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
                       convert_to_tensor(grad_values, self._dtype), math_ops.to_int64(shape)],
                      {"has_known_shape": grad_shape is not None}, name)
 
-    def take_grad(self, num_required, name=None):
+    def take_grad(self, num_required: IntLike, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """(indices, values, shape) of mean or sum."""
         return apply("SparseAccumulatorTakeGradient", [self._accumulator_ref, num_required], {"dtype": self._dtype}, name)
 
-    def take_indexed_slices_grad(self, num_required, name=None):
+    def take_indexed_slices_grad(self, num_required: IntLike, name: str | None = None) -> IndexedSlices:
+        """The average of at least `num_required` gradients, which are then gone; waits for them."""
         made = self.take_grad(num_required, name)
         return IndexedSlices(indices=made[0], values=made[1], dense_shape=made[2])

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradients, clipping, and IndexedSlices as dense tensors."""
+from __future__ import annotations
+
 import enum
 import warnings
+from typing import TYPE_CHECKING, overload
 
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope, site
@@ -10,14 +13,24 @@ from thalweg.graph.tensor import IndexedSlices, Tensor
 from thalweg.operations import array_ops, custom_gradients
 from thalweg.operations.math_ops import reduce_sum
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Axis, Gradient, TensorLike
+
 
 class AggregationMethod:
+    """How gradients of one tensor are added up; here there is one way."""
+
     ADD_N = DEFAULT = 0
     EXPERIMENTAL_TREE = 1
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
 class UnconnectedGradients(enum.Enum):
+    """What gradients() gives where there is no path: None or zeros."""
+
     NONE = "none"
     ZERO = "zero"
 
@@ -46,11 +59,51 @@ def _differentiable(ys, given):
     return [ys[i] for i in kept], [given[i] for i in kept] if given else []
 
 
-def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
-              aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE, *,
-              explain_unconnected=False):
-    """The derivative of sum(ys) for each of xs: None for one that ys do not depend on, or, with `explain_unconnected`, an
-    error that shows where the path breaks."""
+def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[TensorLike],
+              grad_ys: TensorLike | Sequence[TensorLike | None] | None = None, name: str = "gradients",
+              colocate_gradients_with_ops: bool = False, gate_gradients: bool | int = False, aggregation_method: int | None = None,
+              stop_gradients: TensorLike | Sequence[TensorLike] | None = None,
+              unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE, *, explain_unconnected: bool = False) -> list[Any]:
+    """The derivatives of sum(ys) by each of xs.
+
+    Parameters
+    ----------
+    ys, xs : tensor, variable, or list of them
+        Of types with real or complex elements.
+    grad_ys : tensor or list of tensors, optional
+        What the derivative by each of ys is taken for, of its shape; ones unless given. Entries may be None.
+    name : str, optional
+        The scope of the new operations.
+    colocate_gradients_with_ops : bool, optional
+        Whether they are put where the operations are whose gradients they are.
+    gate_gradients, aggregation_method : optional
+        Have no effect: a step does not run ahead of its inputs, and sums are made as memory allows.
+    stop_gradients : tensor or list of tensors, optional
+        Taken for constants.
+    unconnected_gradients : UnconnectedGradients, optional
+        ZERO for zeros where there is no path.
+    explain_unconnected : bool, optional
+        Whether a missing path is an error, which shows where it breaks.
+
+    Returns
+    -------
+    list
+        For each of xs a Tensor of its type and shape; IndexedSlices where only rows of it are read; None where ys do not depend on it.
+
+    Raises
+    ------
+    LookupError
+        An operation between has no gradient.
+    ValueError
+        `grad_ys` is of another length, or a path is missing and `explain_unconnected`.
+
+    Examples
+    --------
+    >>> x = tw.constant([1.0, 2.0, 3.0])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.gradients(x * x, [x])[0]))
+    [2. 4. 6.]
+    """
     unconnected_gradients = _how_unconnected(unconnected_gradients)
     ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
@@ -96,14 +149,45 @@ def _norms(tensors):
     return apply("Sqrt", [apply("Mul", [total, ops.constant(2.0, total.dtype.base_dtype)])])
 
 
-def global_norm(t_list, name=None):
+def global_norm(t_list: Sequence[Gradient | TensorLike | None], name: str | None = None) -> Tensor:
     """The square root of the sum of squares of all elements."""
     with name_scope(name, "global_norm", t_list) as scope:
         return apply("Identity", [_norms(t_list)], name=scope)
 
 
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-    """(The tensors scaled so that their common norm is at most clip_norm, the norm as it was.)"""
+def clip_by_global_norm(t_list: Sequence[Gradient | TensorLike | None], clip_norm: TensorLike, use_norm: TensorLike | None = None,
+                        name: str | None = None) -> tuple[list[Gradient | None], Tensor]:
+    """Tensors scaled so that their common norm is at most a limit.
+
+    Parameters
+    ----------
+    t_list : list of Tensor, IndexedSlices or None
+        Of real numbers; gradients as `gradients` gives them.
+    clip_norm : scalar
+    use_norm : scalar, optional
+        The norm, where it was computed before.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    list
+        What t_list holds, each times clip_norm / max(norm, clip_norm); None stays None. All are NaN when the norm is not finite.
+    Tensor
+        The norm as it was, a scalar.
+
+    Raises
+    ------
+    TypeError
+        `t_list` is no list.
+
+    Examples
+    --------
+    >>> clipped, norm = tw.clip_by_global_norm([tw.constant([3.0]), tw.constant([4.0])], 1.0)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run([norm, clipped[0]]))
+    [...5.0..., array([0.6], dtype=float32)]
+    """
     if not isinstance(t_list, (list, tuple)) or isinstance(t_list, str):
         raise TypeError("t_list should be a sequence")
     norm = global_norm(t_list) if use_norm is None else use_norm
@@ -125,8 +209,32 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
         return clipped, norm
 
 
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    """Values below the minimum and above the maximum become these."""
+@overload
+def clip_by_value(t: IndexedSlices, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> IndexedSlices: ...
+@overload
+def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Tensor: ...
+def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Gradient:
+    """Values below a minimum and above a maximum become these.
+
+    Parameters
+    ----------
+    t : Tensor or IndexedSlices of numbers
+    clip_value_min, clip_value_max : tensors
+        Of the type of `t`, of shapes that broadcast to its own.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor or IndexedSlices
+        As `t`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.clip_by_value([-2.0, 0.5, 7.0], -1.0, 1.0)))
+    [-1.   0.5  1. ]
+    """
     with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
         values = t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
         kind = values.dtype.base_dtype
@@ -135,7 +243,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
         return IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else clipped
 
 
-def clip_by_average_norm(t, clip_norm, name=None):
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
     """Scaled so that the norm divided by the number of elements is at most clip_norm."""
     with name_scope(name, "clip_by_average_norm", [t, clip_norm]) as scope:
         t = convert_to_tensor(t)
@@ -150,7 +258,11 @@ def _as(value, dtype):
     return value if isinstance(value, Tensor) else convert_to_tensor(value, dtype=dtype)
 
 
-def clip_by_norm(t, clip_norm, axes=None, name=None):
+@overload
+def clip_by_norm(t: IndexedSlices, clip_norm: TensorLike, axes: Axis | None = None, name: str | None = None) -> IndexedSlices: ...
+@overload
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis | None = None, name: str | None = None) -> Tensor: ...
+def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis | None = None, name: str | None = None) -> Gradient:
     """Scaled so that the norm is at most clip_norm."""
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
         values = t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)

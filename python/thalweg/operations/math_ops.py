@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arithmetic, comparisons, reductions, matrices: where TF1's function is more than one operation."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
 import numpy as np
 
 from thalweg import dtypes
@@ -8,12 +12,18 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.operators import cast, dtype_beside, logical_xor, matmul, truediv  # noqa: F401  (some are public here only)
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
 from thalweg.graph.tensor import IndexedSlices
-from thalweg.operations.array_ops import (concat, fill, gather, rank, reshape, shape, size, stack, stop_gradient, transpose,
-                                          where)
+from thalweg.operations.array_ops import concat, fill, gather, rank, reshape, shape, size, stack, stop_gradient, transpose, where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Axis, DTypeLike, Gradient, IntLike, ShapeLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _caster(name, dtype):
-    def convert(x, name=name):
+    def convert(x: TensorLike, name: str | None = name) -> Tensor:
         return cast(x, dtype, name=name)
     convert.__doc__ = f"x as {dtype.name}."
     return convert
@@ -26,7 +36,7 @@ to_int64 = _caster("ToInt64", dtypes.int64)
 to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
 
 
-def saturate_cast(value, dtype, name=None):
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """cast, with values beyond the new type's range at its ends."""
     dtype = dtypes.as_dtype(dtype).base_dtype
     value = convert_to_tensor(value, name="value")
@@ -37,20 +47,44 @@ def saturate_cast(value, dtype, name=None):
     return cast(value, dtype, name=name)
 
 
-def divide(x, y, name=None):
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y by Python's rules."""
     return truediv(x, y, name)
 
 
-def div(x, y, name=None):
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """x / y: of integers rounded down, of real numbers exact."""
     x = convert_to_tensor(x, name="x")
     y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
     return apply("RealDiv" if x.dtype.is_floating or x.dtype.is_complex else "FloorDiv", [x, y], name=name or "div")
 
 
-def add_n(inputs, name=None):
-    """The sum of tensors of one shape."""
+def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape.
+
+    Parameters
+    ----------
+    inputs : list of tensors
+        Of numbers, of one type and shape; at least one.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of their type and shape.
+
+    Raises
+    ------
+    ValueError
+        `inputs` is empty or no list, or shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.add_n([[1, 2], [3, 4], [5, 6]])))
+    [ 9 12]
+    """
     if not inputs or not isinstance(inputs, (list, tuple)):
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     inputs = [convert_to_tensor(i) for i in inputs]
@@ -59,7 +93,9 @@ def add_n(inputs, name=None):
     return apply("AddN", [inputs], name=name)
 
 
-def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+def accumulate_n(inputs: Sequence[TensorLike], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None,
+                 name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape, as add_n."""
     return add_n(inputs, name=name)
 
 
@@ -112,7 +148,7 @@ def _tensordot_of_any_rank(a, b, axes, name):
     return reshape(matmul(left, right), concat([rows, columns], 0), name=name)
 
 
-def tensordot(a, b, axes, name=None):
+def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
     """Sum of products over pairs of dimensions: the last and first `axes` ones, or those that two lists name."""
     with name_scope(name, "Tensordot", [a, b]) as scope:
         a = convert_to_tensor(a, dtype=dtype_beside(a, b), name="a")
@@ -135,8 +171,33 @@ def tensordot(a, b, axes, name=None):
         return result
 
 
-def range_(start, limit=None, delta=1, dtype=None, name="range"):
-    """start, start + delta ... below limit."""
+def range_(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike | None = None,
+           name: str = "range") -> Tensor:
+    """start, start + delta ... as far as it is below the limit, or above it when delta is negative.
+
+    Parameters
+    ----------
+    start : scalar
+        Where `limit` is not given: the limit, and numbers begin with 0.
+    limit : scalar, optional
+    delta : scalar, optional
+        Not 0.
+    dtype : DType, optional
+        The type of all; the widest of the arguments' own unless given.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        A vector of type `dtype`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.range(3)), sess.run(tw.range(10, 4, -3)))
+    [0 1 2] [10  7]
+    """
     if limit is None:
         start, limit = 0, start
     with name_scope(name, "Range", [start, limit, delta]) as scope:
@@ -152,8 +213,42 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
         return apply("Range", given, name=scope)
 
 
-def _reduction(op):
-    def reduce(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+_REDUCTION_DOC = """{what} over dimensions.
+
+Parameters
+----------
+input_tensor : tensor of {kind}
+axis : int, list or vector of int, optional
+    The dimensions that go; all of them unless given.
+keepdims : bool, optional
+    Whether they stay, of size 1.
+name : str, optional
+    Of the operation.
+reduction_indices, keep_dims : optional
+    The old names of `axis` and `keepdims`.
+
+Returns
+-------
+Tensor
+    Of the type of `input_tensor`.
+
+Raises
+------
+ValueError
+    An argument is given under both its names, or `axis` is beyond the rank where that is known.
+
+Examples
+--------
+>>> x = tw.constant({values})
+>>> with tw.Session() as sess:
+...     print(sess.run(tw.{name}(x)), sess.run(tw.{name}(x, axis=1)))
+{shown}
+"""
+
+
+def _reduction(op, what, shown, values="[[1.0, 2.0], [3.0, 5.0]]", kind="numbers"):
+    def reduce(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool | None = None, name: str | None = None,
+               reduction_indices: Axis | None = None, keep_dims: bool | None = None) -> Tensor:
         axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
         keepdims = bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
         x = convert_to_tensor(input_tensor, name="input_tensor")
@@ -164,16 +259,20 @@ def _reduction(op):
             else:
                 axis = range_(0, apply("Rank", [x]), 1)
         return apply(op, [x, axis], {"keep_dims": keepdims}, name=name)
-    reduce.__doc__ = f"{op} over the dimensions `axis` (all of them for None)."
+    reduce.__name__ = reduce.__qualname__ = f"reduce_{op.lower()}"
+    reduce.__doc__ = _REDUCTION_DOC.format(what=what, kind=kind, values=values, name=reduce.__name__, shown=shown)
     return reduce
 
 
-reduce_sum, reduce_mean, reduce_prod = _reduction("Sum"), _reduction("Mean"), _reduction("Prod")
-reduce_max, reduce_min = _reduction("Max"), _reduction("Min")
-reduce_all, reduce_any = _reduction("All"), _reduction("Any")
+reduce_sum, reduce_mean = _reduction("Sum", "Sums", "11.0 [3. 8.]"), _reduction("Mean", "Means", "2.75 [1.5 4. ]")
+reduce_prod = _reduction("Prod", "Products", "30.0 [ 2. 15.]")
+reduce_max, reduce_min = _reduction("Max", "The largest values", "5.0 [2. 5.]"), _reduction("Min", "The smallest values", "1.0 [1. 3.]")
+reduce_all = _reduction("All", "Whether all are true,", "False [False  True]", "[[True, False], [True, True]]", "bool")
+reduce_any = _reduction("Any", "Whether any is true,", "True [False  True]", "[[False, False], [True, True]]", "bool")
 
 
-def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+def reduce_logsumexp(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool | None = None, name: str | None = None,
+                     reduction_indices: Axis | None = None, keep_dims: bool | None = None) -> Tensor:
     """log(sum(exp(x))) without overflow."""
     axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
     keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
@@ -191,8 +290,9 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
         return apply("Squeeze", [result], {"squeeze_dims": [axis] if isinstance(axis, int) else list(axis)})
 
 
-def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
-                  keep_dims=None, input=None):  # noqa: A002
+def count_nonzero(input_tensor: TensorLike | None = None, axis: Axis | None = None, keepdims: bool | None = None,
+                  dtype: DTypeLike = dtypes.int64, name: str | None = None, reduction_indices: Axis | None = None,
+                  keep_dims: bool | None = None, input: TensorLike | None = None) -> Tensor:
     """How many elements are not zero."""
     if (input_tensor is None) == (input is None):
         raise ValueError("count_nonzero takes one of 'input_tensor' and 'input'")
@@ -201,81 +301,342 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
     return reduce_sum(cast(apply("NotEqual", [x, zero]), dtype), axis, keepdims, name, reduction_indices, keep_dims)
 
 
-def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):  # noqa: A002
-    """Where the largest value along `axis` (0) is."""
+def argmax(input: TensorLike, axis: IntLike | None = None, name: str | None = None, dimension: IntLike | None = None,
+           output_type: DTypeLike = dtypes.int64) -> Tensor:
+    """Where the largest value along a dimension is; of several the first.
+
+    Parameters
+    ----------
+    input : tensor of numbers
+    axis : int or integer scalar, optional
+        0 unless given.
+    name : str, optional
+        Of the operation.
+    dimension : int, optional
+        The old name of `axis`.
+    output_type : DType, optional
+        int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        Of type `output_type`, of the shape of `input` without `axis`.
+
+    Raises
+    ------
+    ValueError
+        `axis` is given under both names, or is beyond the rank where that is known.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.argmax([[1, 5, 2], [7, 0, 3]], 1)))
+    [1 0]
+    """
     axis = deprecated_argument_lookup("axis", axis, "dimension", dimension)
     return apply("ArgMax", [input, 0 if axis is None else axis], {"output_type": output_type}, name=name)
 
 
-def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):  # noqa: A002
-    """Where the smallest value along `axis` (0) is."""
+def argmin(input: TensorLike, axis: IntLike | None = None, name: str | None = None, dimension: IntLike | None = None,
+           output_type: DTypeLike = dtypes.int64) -> Tensor:
+    """Where the smallest value along a dimension is; of several the first.
+
+    Parameters
+    ----------
+    input : tensor of numbers
+    axis : int or integer scalar, optional
+        0 unless given.
+    name : str, optional
+        Of the operation.
+    dimension : int, optional
+        The old name of `axis`.
+    output_type : DType, optional
+        int32 or int64.
+
+    Returns
+    -------
+    Tensor
+        Of type `output_type`, of the shape of `input` without `axis`.
+
+    Raises
+    ------
+    ValueError
+        `axis` is given under both names, or is beyond the rank where that is known.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.argmin([[1, 5, 2], [7, 0, 3]], 1)))
+    [0 1]
+    """
     axis = deprecated_argument_lookup("axis", axis, "dimension", dimension)
     return apply("ArgMin", [input, 0 if axis is None else axis], {"output_type": output_type}, name=name)
 
 
-def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumsum(x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Sums of what came before along `axis`."""
     return apply("Cumsum", [x, axis], {"exclusive": exclusive, "reverse": reverse}, name=name)
 
 
-def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumprod(x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Products of what came before along `axis`."""
     return apply("Cumprod", [x, axis], {"exclusive": exclusive, "reverse": reverse}, name=name)
 
 
-def abs_(x, name=None):
-    """Magnitudes."""
+def abs_(x: TensorLike, name: str | None = None) -> Tensor:
+    """Magnitudes.
+
+    Parameters
+    ----------
+    x : tensor of numbers
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x` and its type; of complex numbers the real type.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.abs([-1.5, 2.0])))
+    [1.5 2. ]
+    """
     x = convert_to_tensor(x, name="x")
     if x.dtype.is_complex:
         return apply("ComplexAbs", [x], {"Tout": x.dtype.real_dtype}, name=name)
     return apply("Abs", [x], name=name)
 
 
-def pow_(x, y, name=None):
-    """x to the power of y."""
+def pow_(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x to the power of y, element by element.
+
+    Parameters
+    ----------
+    x, y : tensors of numbers of one type
+        Of shapes that broadcast.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of their type, of the shape that both broadcast to. A negative power of integers ends a step with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.pow([2, 3], [3, 2])))
+    [8 9]
+    """
     return apply("Pow", [x, y], name=name)
 
 
-def equal(x, y, name=None):
-    """True where x == y."""
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """True where x == y.
+
+    Parameters
+    ----------
+    x, y : tensors of one type
+        Of shapes that broadcast.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of bool, of the shape that both broadcast to.
+
+    Raises
+    ------
+    TypeError
+        Types differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.equal([1, 2, 3], [1, 0, 3])))
+    [ True False  True]
+    """
     return apply("Equal", [x, y], name=name)
 
 
-def not_equal(x, y, name=None):
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """True where x != y."""
     return apply("NotEqual", [x, y], name=name)
 
 
-def round_(x, name=None):
-    """To the nearest integer, halves to even ones."""
+def round_(x: TensorLike, name: str | None = None) -> Tensor:
+    """To the nearest integer; halves to the even one.
+
+    Parameters
+    ----------
+    x : tensor of numbers
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.round([0.5, 1.5, -2.6])))
+    [ 0.  2. -3.]
+    """
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else apply("Round", [x], name=name)
 
 
-def sigmoid(x, name=None):
+def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    Parameters
+    ----------
+    x : tensor of real or complex numbers
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`; real values lie between 0 and 1.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sigmoid([0.0, 100.0])))
+    [0.5 1. ]
+    """
     return apply("Sigmoid", [x], name=name)
 
 
-def tanh(x, name=None):
+def tanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Hyperbolic tangent.
+
+    Parameters
+    ----------
+    x : tensor of real or complex numbers
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `x`; real values lie between -1 and 1.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.tanh([0.0])))
+    [0.]
+    """
     return apply("Tanh", [x], name=name)
 
 
-def add(x, y, name=None):
-    """x + y."""
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x + y, element by element.
+
+    Parameters
+    ----------
+    x, y : tensors of one type, numbers or strings
+        Of shapes that broadcast. A plain value takes the type of the tensor beside it.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of their type, of the shape that both broadcast to.
+
+    Raises
+    ------
+    TypeError
+        Types differ.
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.add([[1], [2]], [10, 20])))
+    [[11 21]
+     [12 22]]
+    """
     return apply("Add", [x, y], name=name)
 
 
-def subtract(x, y, name=None):
-    """x - y."""
+def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x - y, element by element.
+
+    Parameters
+    ----------
+    x, y : tensors of numbers of one type
+        Of shapes that broadcast.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of their type, of the shape that both broadcast to.
+
+    Raises
+    ------
+    TypeError
+        Types differ.
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.subtract([5, 6], 1)))
+    [4 5]
+    """
     return apply("Sub", [x, y], name=name)
 
 
-def multiply(x, y, name=None):
-    """x * y, element by element."""
+def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """x * y, element by element.
+
+    Parameters
+    ----------
+    x, y : tensors of numbers of one type
+        Of shapes that broadcast.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        Of their type, of the shape that both broadcast to.
+
+    Raises
+    ------
+    TypeError
+        Types differ.
+    ValueError
+        Shapes do not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.multiply([1.0, 2.0], [[2.0], [3.0]])))
+    [[2. 4.]
+     [3. 6.]]
+    """
     return apply("Mul", [x, y], name=name)
 
 
-def scalar_mul(scalar, x, name=None):
+@overload
+def scalar_mul(scalar: TensorLike, x: IndexedSlices, name: str | None = None) -> IndexedSlices: ...
+@overload
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor: ...
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Gradient:
     """x times a number."""
     scalar = convert_to_tensor(scalar, dtype=x.dtype.base_dtype if hasattr(x, "dtype") and hasattr(x.dtype, "base_dtype") else
                                None, name="scalar")
@@ -286,30 +647,54 @@ def scalar_mul(scalar, x, name=None):
     return apply("Mul", [scalar, x], name=name)
 
 
-def log_sigmoid(x, name=None):
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """log(1 / (1 + exp(-x)))."""
     return apply("Neg", [apply("Softplus", [apply("Neg", [x])])], name=name or "LogSigmoid")
 
 
-def linspace(start, stop, num, name=None):
-    """num values from start to stop."""
+def linspace(start: TensorLike, stop: TensorLike, num: IntLike, name: str | None = None) -> Tensor:
+    """Values at equal distances.
+
+    Parameters
+    ----------
+    start, stop : scalars of one real type
+        The first value and the last.
+    num : int or integer scalar
+        How many there are, at least 1.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        A vector of `num` values of the type of `start`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.linspace(0.0, 1.0, 5)))
+    [0.   0.25 0.5  0.75 1.  ]
+    """
     return apply("LinSpace", [start, stop, num], name=name)
 
 
-def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None) -> Tensor:
+    """Sums of the elements with the same segment id; ids need no order, and negative ones count for nothing."""
     return apply("UnsortedSegmentSum", [data, segment_ids, num_segments], name=name)
 
 
-def reduced_shape(input_shape, axes):
+def reduced_shape(input_shape: TensorLike, axes: Axis) -> Tensor:
     """The shape of a reduction with keepdims: ones at `axes`."""
     rank = size(input_shape)
     axes = apply("FloorMod", [apply("Add", [axes, rank]), rank])
     return apply("DynamicStitch", [[range_(rank), axes], [input_shape, fill(shape(axes), 1)]])
 
 
-def to_complex64(x, name="ToComplex64"):
+def to_complex64(x: TensorLike, name: str = "ToComplex64") -> Tensor:
+    """x as complex64."""
     return cast(x, dtypes.complex64, name=name)
 
 
-def to_complex128(x, name="ToComplex128"):
+def to_complex128(x: TensorLike, name: str = "ToComplex128") -> Tensor:
+    """x as complex128."""
     return cast(x, dtypes.complex128, name=name)

@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Means, deviations and norms over several operations; polynomials."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    from thalweg.base.typing import Axis, DTypeLike, DynamicShape, IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def reduce_variance(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool = False,
+                    name: str | None = None) -> Tensor:
     """The mean of squared distances from the mean."""
     with name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)
@@ -14,27 +25,28 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
         return math_ops.reduce_mean(apply("Square", [distances]), axis, keepdims=keepdims)
 
 
-def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_std(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The square root of the variance."""
     with name_scope(name or "reduce_std"):
         return apply("Sqrt", [reduce_variance(input_tensor, axis, keepdims)])
 
 
-def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_euclidean_norm(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool = False,
+                          name: str | None = None) -> Tensor:
     """The square root of the sum of squares."""
     x = convert_to_tensor(input_tensor)
     axis = array_ops.reshape(apply("Range", [0, array_ops.rank(x), 1]), [-1]) if axis is None else axis
     return apply("EuclideanNorm", [x, axis], {"keep_dims": keepdims}, name)
 
 
-def reciprocal_no_nan(x, name=None):
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """1 / x, and 0 where x is 0."""
     with name_scope(name, "reciprocal_no_nan", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return apply("DivNoNan", [constant(1, x.dtype.base_dtype, name="one"), x], name=scope)
 
 
-def polyval(coeffs, x, name=None):
+def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
     """The polynomial of these coefficients, the highest first, at x."""
     with name_scope(name, "polyval", [*coeffs, x] if isinstance(coeffs, (list, tuple)) else [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -47,7 +59,7 @@ def polyval(coeffs, x, name=None):
         return p
 
 
-def lbeta(x, name=None):
+def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the absolute value of the beta function, reduced along the last dimension."""
     with name_scope(name, "lbeta", [x]):
         x = convert_to_tensor(x, name="x")
@@ -66,14 +78,14 @@ def _counts(segment_ids, num_segments, like):
     return apply("Maximum", [array_ops.reshape(counts, shape), constant(1, like.dtype.base_dtype)])
 
 
-def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None) -> Tensor:
     """The mean of the rows of each segment."""
     with name_scope(name, "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
         return math_ops.unsorted_segment_sum(data, segment_ids, num_segments) / _counts(segment_ids, num_segments, data)
 
 
-def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None) -> Tensor:
     """The sum of the rows of each segment over the square root of how many there are."""
     with name_scope(name, "UnsortedSegmentSqrtN"):
         data = convert_to_tensor(data)
@@ -88,7 +100,8 @@ def _stateless(op, default, shape, seed, dtype, name, scale):
         return scale(values)
 
 
-def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
+def stateless_random_uniform(shape: DynamicShape, seed: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None,
+                             dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """Uniform values between minval and maxval: the same for the same two seeds."""
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
@@ -105,19 +118,22 @@ def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.fl
         return values * (high - low) + low
 
 
-def stateless_random_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+def stateless_random_normal(shape: DynamicShape, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0,
+                            dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """Normal values: the same for the same two seeds."""
     return _stateless("StatelessRandomNormal", "stateless_random_normal", shape, seed, dtype, name,
                       lambda values: values * convert_to_tensor(stddev, dtype=dtype) + convert_to_tensor(mean, dtype=dtype))
 
 
-def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=dtypes.float32, name=None):
+def stateless_truncated_normal(shape: DynamicShape, seed: TensorLike, mean: TensorLike = 0.0, stddev: TensorLike = 1.0,
+                               dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """Normal values within two standard deviations: the same for the same two seeds."""
     return _stateless("StatelessTruncatedNormal", "stateless_truncated_normal", shape, seed, dtype, name,
                       lambda values: values * convert_to_tensor(stddev, dtype=dtype) + convert_to_tensor(mean, dtype=dtype))
 
 
-def stateless_categorical(logits, num_samples, seed, dtype=dtypes.int64, name=None):
+def stateless_categorical(logits: TensorLike, num_samples: IntLike, seed: TensorLike, dtype: DTypeLike = dtypes.int64,
+                          name: str | None = None) -> Tensor:
     """Class numbers drawn for each row: the same for the same two seeds."""
     with name_scope(name, "stateless_categorical", [logits, seed]):
         return apply("StatelessMultinomial", [logits, num_samples, seed], {"output_dtype": dtype})

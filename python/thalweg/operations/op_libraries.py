@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations and kernels from shared objects."""
+from __future__ import annotations
+
 import os
 import types
+from typing import TYPE_CHECKING
 
 from thalweg import raw_ops
 from thalweg.graph.environment import environment
 from thalweg.graph.op_definitions import all_definitions
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def load_op_library(library_filename):
+
+def load_op_library(library_filename: str) -> ModuleType:
     """Loads operations and kernels of a shared object (thalweg/kernel_api.h); gives a module with a function for each."""
 
     def names():
@@ -23,7 +29,7 @@ def load_op_library(library_filename):
     return module
 
 
-def load_library(library_location):
+def load_library(library_location: str) -> None:
     """Loads a library of operations, or all in a directory."""
     if os.path.isdir(library_location):
         for file in sorted(os.listdir(library_location)):
@@ -35,6 +41,6 @@ def load_library(library_location):
         raise OSError(2, f"The file or folder to load kernel libraries from does not exist: {library_location}")
 
 
-def load_file_system_library(library_filename):
+def load_file_system_library(library_filename: str) -> None:
     """TensorFlow's plugins for file systems do not fit here."""
     raise NotImplementedError("file systems by library are not there: " + str(library_filename))

@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print and print: values shown while a graph runs."""
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, logging
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import Tensor
 from thalweg.operations.string_ops import string_format
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def Print(input_, data, message=None, first_n=None, summarize=None, name=None):  # noqa: N802 - TF1's name
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Operation
+
+
+def Print(input_: TensorLike, data: Sequence[TensorLike], message: str | None = None, first_n: int | None = None,
+          summarize: int | None = None, name: str | None = None) -> Tensor:
     """input_ itself; `data` is written to standard error in passing."""
     attrs = {"message": message or "", "first_n": -1 if first_n is None else first_n,
              "summarize": 3 if summarize is None else summarize}
@@ -53,7 +63,7 @@ def _text(value, tensors):
 _PLACE = "{\0}"  # no text of a program has it
 
 
-def print_(*inputs, **kwargs):
+def print_(*inputs: object, **kwargs: object) -> Operation:
     """An operation that writes its inputs when it runs: print(x, "text", output_stream=sys.stdout, summarize=3)."""
     stream = _stream(kwargs.pop("output_stream", None))
     summarize, sep, end, name = (kwargs.pop(k, d) for k, d in (("summarize", 3), ("sep", " "), ("end", "\n"), ("name", None)))

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """All-reduce as nodes of the graph: every device gets what all of them bring, merged, over edges between neighbors of a ring."""
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.operations import array_ops, checks, math_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.graph.tensor import Tensor
 
 _MERGES = {"sum": "AddV2", "mean": "AddV2", "prod": "Mul", "max": "Maximum", "min": "Minimum"}
 
@@ -43,7 +52,8 @@ def _chunks(tensor, shape, n):
     return array_ops.split(flat, (array_ops.size(flat, out_type="int64") + first) // n, num=n)
 
 
-def ring_all_reduce(tensors, op="sum", devices=None, name=None):
+def ring_all_reduce(tensors: Sequence[Tensor], op: Any = "sum", devices: Sequence[str] | None = None,
+                    name: str | None = None) -> list[Tensor]:
     """One tensor for each of `tensors`, on its device: all of them merged, element by element.
 
     Each device adds up one chunk of the elements, which goes once round the ring, and then once more with the result: so

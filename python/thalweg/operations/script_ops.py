@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of Python as operations: py_func. The extension calls `_call` from the threads of a step."""
+from __future__ import annotations
+
 import itertools
 import threading
 import traceback
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +14,19 @@ from thalweg import _core, dtypes, errors
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import convert_to_tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, TensorLike
+
 _functions = weakref.WeakValueDictionary()  # token -> _Function, which lives as long as the graphs that use it
 _lock = threading.Lock()
 _tokens = itertools.count()
 
 
 class _Function:
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., object]) -> None:
         self.function = function
 
 
@@ -54,7 +63,7 @@ def _call(token, inputs, types):
         arrays = [_array(v) for v in values]
     except KeyboardInterrupt:
         return 0, f"{token} was interrupted"
-    except BaseException as error:  # noqa: B902: whatever leaves the function ends the step, not the thread
+    except BaseException as error:  # whatever leaves the function ends the step, not the thread
         return _code_of(error), f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
     return _checked(token, arrays, types)
 
@@ -74,7 +83,8 @@ def _checked(token, arrays, types):
     return arrays
 
 
-def py_func(func, inp, Tout, stateful=True, name=None):  # noqa: N803
+def py_func(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike, Tout: DTypeLike | Sequence[DTypeLike],
+            stateful: bool = True, name: str | None = None) -> Any:
     """`func` of arrays as an operation: runs in the step, and gives arrays of the types `Tout`."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
@@ -97,12 +107,14 @@ def py_func(func, inp, Tout, stateful=True, name=None):  # noqa: N803
     return list(made.outputs) if several else made.outputs[0]
 
 
-def numpy_function(func, inp, Tout, name=None):  # noqa: N803
+def numpy_function(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike, Tout: DTypeLike | Sequence[DTypeLike],
+                   name: str | None = None) -> Any:
     """py_func that is called in every step."""
     return py_func(func, inp, Tout, stateful=True, name=name)
 
 
-def py_function(func, inp, Tout, name=None):  # noqa: N803
+def py_function(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike, Tout: DTypeLike | Sequence[DTypeLike],
+                name: str | None = None) -> Any:
     """Not there: its function is given tensors that compute at once."""
     raise NotImplementedError("tf.py_function gives its function tensors that are computed at once (eager execution), which "
                               "Thalweg has none of; tf.numpy_function gives it numpy arrays")

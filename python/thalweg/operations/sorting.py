@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values in order, and their places."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
 from thalweg.operations import array_ops
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _axis_and_order(values, axis, direction):
@@ -40,14 +48,15 @@ def _best_first(values, axis, rising):
     return (found, places) if order is None else (array_ops.transpose(found, order), array_ops.transpose(places, order))
 
 
-def sort(values, axis=-1, direction="ASCENDING", name=None):
+def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """The values in order along an axis."""
     with name_scope(name, "sort"):
         values = convert_to_tensor(values)
         return _best_first(values, *_axis_and_order(values, axis, direction))[0]
 
 
-def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+def argsort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", stable: bool = False,
+            name: str | None = None) -> Tensor:
     """The places of the values in order along an axis; equal ones keep theirs."""
     with name_scope(name, "argsort"):
         values = convert_to_tensor(values)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations on SparseTensors, with TF1's names and arguments."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
 import numpy as np
 
 from thalweg import dtypes
@@ -11,8 +15,14 @@ from thalweg.graph.tensor import IndexedSlices
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.checks import Assert, with_dependencies
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def as_sparse(value):
+    from thalweg.base.typing import Axis, DTypeLike, DynamicShape, IntLike, IntsLike, ShapeLike, SparseLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def as_sparse(value: SparseLike) -> SparseTensor:
     if isinstance(value, (SparseTensor, SparseTensorValue)) or hasattr(value, "dense_shape"):
         return SparseTensor.from_value(value)
     raise TypeError("Input must be a SparseTensor.")
@@ -23,10 +33,10 @@ def _parts(value):
     return [value.indices, value.values, value.dense_shape]
 
 
-def sparse_placeholder(dtype, shape=None, name=None):
+def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> SparseTensor:
     """A SparseTensor whose value comes from feed_dict."""
     base = name + "/" if name is not None else ""
-    place = lambda kind, dims, part: array_ops.placeholder(kind, dims, name=base + part if base else None)  # noqa: E731
+    place = lambda kind, dims, part: array_ops.placeholder(kind, dims, name=base + part if base else None)
     if shape is None:
         dense, rank = place(dtypes.int64, [None], "shape"), None
     elif hasattr(shape, "dtype"):
@@ -39,14 +49,14 @@ def sparse_placeholder(dtype, shape=None, name=None):
     return SparseTensor(place(dtypes.int64, [None, rank], "indices"), place(dtype, [None], "values"), dense)
 
 
-def sparse_reorder(sp_input, name=None):
+def sparse_reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """The same with its indices in order."""
     sp_input = as_sparse(sp_input)
     indices, values = apply("SparseReorder", _parts(sp_input), name=name)
     return SparseTensor(indices, values, sp_input.dense_shape)
 
 
-def sparse_reshape(sp_input, shape, name=None):
+def sparse_reshape(sp_input: SparseLike, shape: DynamicShape, name: str | None = None) -> SparseTensor:
     """The same elements in another shape."""
     sp_input = as_sparse(sp_input)
     shape = math_ops.cast(shape, dtypes.int64)
@@ -54,7 +64,8 @@ def sparse_reshape(sp_input, shape, name=None):
     return SparseTensor(indices, sp_input.values, shape)
 
 
-def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat_dim=None, expand_nonconcat_dims=None):
+def sparse_concat(axis: int, sp_inputs: Sequence[SparseLike], name: str | None = None, expand_nonconcat_dim: bool = False,
+                  concat_dim: int | None = None, expand_nonconcat_dims: bool | None = None) -> SparseTensor:
     """SparseTensors one behind the other along a dimension; the others grow to the largest on demand."""
     axis = deprecated_argument_lookup("axis", axis, "concat_dim", concat_dim)
     inputs = [as_sparse(sp) for sp in sp_inputs]
@@ -71,7 +82,8 @@ def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat
     return SparseTensor(*made)
 
 
-def sparse_split(keyword_required=None, sp_input=None, num_split=None, axis=None, name=None, split_dim=None):
+def sparse_split(keyword_required: object = None, sp_input: SparseLike | None = None, num_split: int | None = None,
+                 axis: int | None = None, name: str | None = None, split_dim: int | None = None) -> list[SparseTensor]:
     """A SparseTensor cut into num_split ones along a dimension."""
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
@@ -84,13 +96,19 @@ def sparse_split(keyword_required=None, sp_input=None, num_split=None, axis=None
     return [SparseTensor(*part) for part in zip(indices, values, shapes)]
 
 
-def sparse_slice(sp_input, start, size, name=None):
+def sparse_slice(sp_input: SparseLike, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """A block of a SparseTensor."""
     start, size = (convert_to_tensor(x, dtypes.int64) for x in (start, size))
     return SparseTensor(*apply("SparseSlice", [*_parts(sp_input), start, size], name=name))
 
 
-def sparse_add(a, b, threshold=None, thresh=None):
+@overload
+def sparse_add(a: SparseLike, b: SparseLike, threshold: TensorLike | None = None, thresh: TensorLike | None = None) -> SparseTensor: ...
+@overload
+def sparse_add(a: SparseLike | TensorLike, b: SparseLike | TensorLike, threshold: TensorLike | None = None,
+               thresh: TensorLike | None = None) -> Tensor | SparseTensor: ...
+def sparse_add(a: SparseLike | TensorLike, b: SparseLike | TensorLike, threshold: TensorLike | None = None,
+               thresh: TensorLike | None = None) -> Tensor | SparseTensor:
     """The sum of two tensors of which one at least is sparse."""
     threshold = deprecated_argument_lookup("threshold", threshold, "thresh", thresh) or 0
     sparse = [hasattr(x, "dense_shape") for x in (a, b)]
@@ -106,14 +124,16 @@ def sparse_add(a, b, threshold=None, thresh=None):
     return apply("SparseTensorDenseAdd", [*_parts(a), convert_to_tensor(b, a.dtype)])
 
 
-def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
+def sparse_tensor_dense_matmul(sp_a: SparseLike, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False,
+                               name: str | None = None) -> Tensor:
     """The product of a sparse and a dense matrix."""
     sp_a = as_sparse(sp_a)
     return apply("SparseTensorDenseMatMul", [*_parts(sp_a), convert_to_tensor(b, sp_a.dtype)],
                  {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}, name=name)
 
 
-def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+def sparse_tensor_to_dense(sp_input: SparseLike, default_value: TensorLike | None = None, validate_indices: bool = True,
+                           name: str | None = None) -> Tensor:
     """A dense tensor with the default where the sparse one has nothing."""
     sp_input = as_sparse(sp_input)
     if default_value is None:
@@ -123,7 +143,7 @@ def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, 
                  {"validate_indices": validate_indices}, name=name)
 
 
-def sparse_to_indicator(sp_input, vocab_size, name=None):
+def sparse_to_indicator(sp_input: SparseLike, vocab_size: IntLike | Sequence[IntLike], name: str | None = None) -> Tensor:
     """Truth values: which numbers below vocab_size the last dimension holds."""
     sp_input = as_sparse(sp_input)
     with name_scope(name or "SparseToIndicator"):
@@ -132,7 +152,8 @@ def sparse_to_indicator(sp_input, vocab_size, name=None):
         return sparse_tensor_to_dense(sparse_merge(sp_input, ones, vocab_size), False, validate_indices=False, name=name)
 
 
-def sparse_merge(sp_ids, sp_values, vocab_size, name=None, already_sorted=False):
+def sparse_merge(sp_ids: SparseLike | Sequence[SparseLike], sp_values: SparseLike, vocab_size: IntLike | Sequence[IntLike],
+                 name: str | None = None, already_sorted: bool = False) -> SparseTensor:
     """A SparseTensor of values whose last index is the id beside them."""
     several = isinstance(sp_ids, (list, tuple)) and not hasattr(sp_ids, "dense_shape")
     ids = [as_sparse(x) for x in (sp_ids if several else [sp_ids])]
@@ -147,14 +168,14 @@ def sparse_merge(sp_ids, sp_values, vocab_size, name=None, already_sorted=False)
     return made if already_sorted else sparse_reorder(made, name=name)
 
 
-def sparse_retain(sp_input, to_retain):
+def sparse_retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
     """The elements that are marked."""
     sp_input = as_sparse(sp_input)
     kept = array_ops.reshape(array_ops.where(convert_to_tensor(to_retain, dtypes.bool)), [-1])
     return SparseTensor(array_ops.gather(sp_input.indices, kept), array_ops.gather(sp_input.values, kept), sp_input.dense_shape)
 
 
-def sparse_reset_shape(sp_input, new_shape=None):
+def sparse_reset_shape(sp_input: SparseLike, new_shape: DynamicShape | None = None) -> SparseTensor:
     """The same elements in a larger shape, or in the smallest."""
     sp_input = as_sparse(sp_input)
     if new_shape is None:
@@ -167,14 +188,15 @@ def sparse_reset_shape(sp_input, new_shape=None):
     return SparseTensor(sp_input.indices, sp_input.values, shape)
 
 
-def sparse_fill_empty_rows(sp_input, default_value, name=None):
+def sparse_fill_empty_rows(sp_input: SparseLike, default_value: TensorLike,
+                           name: str | None = None) -> tuple[SparseTensor, Tensor]:
     """A default in the first place of each empty row; and which rows were empty."""
     sp_input = as_sparse(sp_input)
     made = apply("SparseFillEmptyRows", [*_parts(sp_input), convert_to_tensor(default_value, sp_input.dtype)], name=name)
     return SparseTensor(made[0], made[1], sp_input.dense_shape), made[2]
 
 
-def sparse_softmax(sp_input, name=None):
+def sparse_softmax(sp_input: SparseLike, name: str | None = None) -> SparseTensor:
     """Softmax over the present values of each row."""
     sp_input = as_sparse(sp_input)
     return SparseTensor(sp_input.indices, apply("SparseSoftmax", _parts(sp_input), name=name), sp_input.dense_shape)
@@ -186,12 +208,12 @@ def _extreme(op, sp_a, sp_b, name):
     return SparseTensor(indices, values, sp_a.dense_shape)
 
 
-def sparse_maximum(sp_a, sp_b, name=None):
+def sparse_maximum(sp_a: SparseLike, sp_b: SparseLike | TensorLike, name: str | None = None) -> SparseTensor:
     """The larger of both, element by element; what is missing is zero."""
     return _extreme("SparseSparseMaximum", sp_a, sp_b, name)
 
 
-def sparse_minimum(sp_a, sp_b, name=None):
+def sparse_minimum(sp_a: SparseLike, sp_b: SparseLike | TensorLike, name: str | None = None) -> SparseTensor:
     """The smaller of both, element by element; what is missing is zero."""
     return _extreme("SparseSparseMinimum", sp_a, sp_b, name)
 
@@ -204,27 +226,31 @@ def _reduced(op, sp_input, axis, keepdims, reduction_axes, keep_dims):
     return apply(op, [*_parts(sp_input), axes], {"keep_dims": bool(keep)})
 
 
-def sparse_reduce_sum(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+def sparse_reduce_sum(sp_input: SparseLike, axis: Axis | None = None, keepdims: bool | None = None,
+                      reduction_axes: Axis | None = None, keep_dims: bool | None = None) -> Tensor:
     """Sums over dimensions, as a dense tensor."""
     return _reduced("SparseReduceSum", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
-def sparse_reduce_sum_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+def sparse_reduce_sum_sparse(sp_input: SparseLike, axis: Axis | None = None, keepdims: bool | None = None,
+                             reduction_axes: Axis | None = None, keep_dims: bool | None = None) -> SparseTensor:
     """Sums over dimensions, as a SparseTensor."""
     return SparseTensor(*_reduced("SparseReduceSumSparse", sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
-def sparse_reduce_max(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+def sparse_reduce_max(sp_input: SparseLike, axis: Axis | None = None, keepdims: bool | None = None,
+                      reduction_axes: Axis | None = None, keep_dims: bool | None = None) -> Tensor:
     """Largest values over dimensions, as a dense tensor."""
     return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
 
 
-def sparse_reduce_max_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+def sparse_reduce_max_sparse(sp_input: SparseLike, axis: Axis | None = None, keepdims: bool | None = None,
+                             reduction_axes: Axis | None = None, keep_dims: bool | None = None) -> SparseTensor:
     """Largest values over dimensions, as a SparseTensor."""
     return SparseTensor(*_reduced("SparseReduceMaxSparse", sp_input, axis, keepdims, reduction_axes, keep_dims))
 
 
-def sparse_transpose(sp_input, perm=None, name=None):
+def sparse_transpose(sp_input: SparseLike, perm: IntsLike | None = None, name: str | None = None) -> SparseTensor:
     """The dimensions in another order."""
     sp_input = as_sparse(sp_input)
     with name_scope(name or "SparseTranspose"):
@@ -242,22 +268,25 @@ def _sparse_of_sparse_segments(op, data, indices, segment_ids, num_segments, nam
     return apply(op + "WithNumSegments", [data, indices, segment_ids, num_segments], name=name)
 
 
-def sparse_segment_sum(data, indices, segment_ids, name=None, num_segments=None):
+def sparse_segment_sum(data: TensorLike, indices: TensorLike, segment_ids: TensorLike, name: str | None = None,
+                       num_segments: IntLike | None = None) -> Tensor:
     """Sums of the picked rows of each segment."""
     return _sparse_of_sparse_segments("SparseSegmentSum", data, indices, segment_ids, num_segments, name)
 
 
-def sparse_segment_mean(data, indices, segment_ids, name=None, num_segments=None):
+def sparse_segment_mean(data: TensorLike, indices: TensorLike, segment_ids: TensorLike, name: str | None = None,
+                        num_segments: IntLike | None = None) -> Tensor:
     """Means of the picked rows of each segment."""
     return _sparse_of_sparse_segments("SparseSegmentMean", data, indices, segment_ids, num_segments, name)
 
 
-def sparse_segment_sqrt_n(data, indices, segment_ids, name=None, num_segments=None):
+def sparse_segment_sqrt_n(data: TensorLike, indices: TensorLike, segment_ids: TensorLike, name: str | None = None,
+                          num_segments: IntLike | None = None) -> Tensor:
     """Sums of the picked rows of each segment, divided by the root of how many there are."""
     return _sparse_of_sparse_segments("SparseSegmentSqrtN", data, indices, segment_ids, num_segments, name)
 
 
-def sparse_expand_dims(sp_input, axis=None, name=None):
+def sparse_expand_dims(sp_input: SparseLike, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """A dimension of size one more, at `axis` (by default the last)."""
     sp_input = as_sparse(sp_input)
     rank = sp_input.dense_shape.shape[0].value
@@ -272,7 +301,8 @@ def sparse_expand_dims(sp_input, axis=None, name=None):
     return sparse_reshape(sp_input, array_ops.concat([shape[:axis], one, shape[axis:]], 0), name=name)
 
 
-def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
+def sparse_eye(num_rows: IntLike, num_columns: IntLike | None = None, dtype: DTypeLike = dtypes.float32,
+               name: str | None = None) -> SparseTensor:
     """Ones on the diagonal."""
     columns = num_rows if num_columns is None else num_columns
     size = min(num_rows, columns)
@@ -280,14 +310,14 @@ def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
     return SparseTensor(places, array_ops.ones([size], dtype), np.array([num_rows, columns], np.int64))
 
 
-def sparse_from_dense(tensor, name=None):
+def sparse_from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """What is not zero in a dense tensor."""
     tensor = convert_to_tensor(tensor)
     indices = array_ops.where(math_ops.not_equal(tensor, array_ops.zeros_like(tensor)))
     return SparseTensor(indices, array_ops.gather_nd(tensor, indices), array_ops.shape(tensor, out_type=dtypes.int64))
 
 
-def sparse_mask(a, mask_indices, name=None):
+def sparse_mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
     """IndexedSlices without the rows that mask_indices name."""
     with name_scope(name or "sparse_mask"):
         indices, kept = apply("ListDiff", [a.indices, convert_to_tensor(mask_indices, a.indices.dtype)])
@@ -295,12 +325,12 @@ def sparse_mask(a, mask_indices, name=None):
 
 
 # ---- serialized ----
-def serialize_sparse(sp_input, name=None, out_type=dtypes.string):
+def serialize_sparse(sp_input: SparseLike, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Tensor:
     """A vector of three strings (or variants): indices, values, shape."""
     return apply("SerializeSparse", _parts(sp_input), {"out_type": out_type}, name=name)
 
 
-def serialize_many_sparse(sp_input, name=None, out_type=dtypes.string):
+def serialize_many_sparse(sp_input: SparseLike, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Tensor:
     """A row of three strings (or variants) for each row of the SparseTensor."""
     return apply("SerializeManySparse", _parts(sp_input), {"out_type": out_type}, name=name)
 
@@ -313,28 +343,30 @@ def _restored(op, serialized, dtype, rank, name):
     return SparseTensor(indices, values, shape)
 
 
-def deserialize_sparse(serialized_sparse, dtype, rank=None, name=None):
+def deserialize_sparse(serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None,
+                       name: str | None = None) -> SparseTensor:
     """The SparseTensors of serialize_sparse, stacked."""
     return _restored("DeserializeSparse", serialized_sparse, dtype, rank, name)
 
 
-def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
+def deserialize_many_sparse(serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None,
+                            name: str | None = None) -> SparseTensor:
     """The SparseTensors of serialize_many_sparse, stacked along a new first dimension."""
     return _restored("DeserializeManySparse", serialized_sparse, dtype, rank, name)
 
 
 # ---- kept between steps: what goes through queues are handles ----
-def store_sparse(sp_input, shared_name):
+def store_sparse(sp_input: SparseLike, shared_name: str) -> Tensor:
     """A handle to the SparseTensor, which stays in a map of that name."""
     return apply("AddSparseToTensorsMap", _parts(sp_input), {"shared_name": shared_name})
 
 
-def store_many_sparse(sp_input, shared_name):
+def store_many_sparse(sp_input: SparseLike, shared_name: str) -> Tensor:
     """A handle to each row of the SparseTensor."""
     return apply("AddManySparseToTensorsMap", _parts(sp_input), {"shared_name": shared_name})
 
 
-def take_many_sparse(handles, dtype, rank, shared_name):
+def take_many_sparse(handles: TensorLike, dtype: DTypeLike, rank: int, shared_name: str) -> SparseTensor:
     """The SparseTensors of a vector of handles, stacked along a new first dimension; the map forgets them."""
     indices, values, shape = apply("TakeManySparseFromTensorsMap", [handles], {"dtype": dtype, "shared_name": shared_name})
     if rank is not None:
@@ -343,7 +375,7 @@ def take_many_sparse(handles, dtype, rank, shared_name):
     return SparseTensor(indices, values, shape)
 
 
-def retain_rows(sp_input, keep):
+def retain_rows(sp_input: SparseLike, keep: TensorLike) -> SparseTensor:
     """The rows that are marked, one behind the other."""
     keep = convert_to_tensor(keep, dtypes.bool)
     number = math_ops.cumsum(math_ops.cast(keep, dtypes.int64), exclusive=True)
@@ -374,11 +406,12 @@ def _crossed(inputs, hashed, num_buckets, hash_key, name):
     return SparseTensor(indices, crossed, shape)
 
 
-def sparse_cross(inputs, name=None):
+def sparse_cross(inputs: Sequence[SparseLike | TensorLike], name: str | None = None) -> SparseTensor:
     """Every combination of the features of a row, as texts joined by "_X_"."""
     return _crossed(inputs, False, 0, None, name)
 
 
-def sparse_cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
+def sparse_cross_hashed(inputs: Sequence[SparseLike | TensorLike], num_buckets: int = 0, hash_key: int | None = None,
+                        name: str | None = None) -> SparseTensor:
     """Every combination of the features of a row, as hashes."""
     return _crossed(inputs, True, num_buckets, hash_key, name)

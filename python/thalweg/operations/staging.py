@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Staging areas: elements that one step puts in and a later one gets, first in first out or by key."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes as dtypes_module
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import DTypeLike, IntLike, Nested, ShapeLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.tensor import Operation, Tensor
+
 
 class BaseStagingArea:
     """At most `capacity` elements and `memory_limit` bytes; 0 for no bound."""
 
-    def __init__(self, dtypes, shapes=None, names=None, shared_name=None, capacity=0, memory_limit=0):
+    def __init__(self, dtypes: Sequence[DTypeLike], shapes: Sequence[ShapeLike] | None = None, names: Sequence[str] | None = None,
+                 shared_name: str | None = None, capacity: int = 0, memory_limit: int = 0) -> None:
         self._dtypes = [dtypes_module.as_dtype(d) for d in dtypes]
         if shapes is not None and len(shapes) != len(dtypes):
             raise ValueError("StagingArea shapes must be the same length as dtypes")
@@ -24,12 +37,18 @@ class BaseStagingArea:
             raise ValueError(f"shared_name must be a string, got {shared_name!r}")
         self._name = shared_name or graph.get_default_graph().unique_name(type(self).__name__)
 
-    name = property(lambda self: self._name)
-    dtypes = property(lambda self: self._dtypes)
-    shapes = property(lambda self: self._shapes)
-    names = property(lambda self: self._names)
-    capacity = property(lambda self: self._capacity)
-    memory_limit = property(lambda self: self._memory_limit)
+    @property
+    def name(self) -> str: return self._name
+    @property
+    def dtypes(self) -> list[DType]: return self._dtypes
+    @property
+    def shapes(self) -> list[TensorShape]: return self._shapes
+    @property
+    def names(self) -> Sequence[str] | None: return self._names
+    @property
+    def capacity(self) -> int: return self._capacity
+    @property
+    def memory_limit(self) -> int: return self._memory_limit
 
     def _op(self, op, inputs, name, dtypes=None):
         attrs = {"shared_name": self._name, "capacity": self._capacity, "memory_limit": self._memory_limit}
@@ -80,7 +99,7 @@ class BaseStagingArea:
 class StagingArea(BaseStagingArea):
     """put() of one step, get() of a later one, in order."""
 
-    def put(self, values, name=None):
+    def put(self, values: Nested, name: str | None = None) -> Operation:
         """An operation that puts an element in; it waits for room."""
         with name_scope(name, f"{self._name}_put", [values]) as scope:
             if not isinstance(values, (list, tuple, dict)):
@@ -94,19 +113,19 @@ class StagingArea(BaseStagingArea):
     def _got(self, made):
         return self._result(self._listed(made), range(len(self._dtypes)))
 
-    def get(self, name=None):
+    def get(self, name: str | None = None) -> Any:
         """The first element; waits for one."""
         return self._got(self._op("Unstage", [], name or f"{self._name}_get"))
 
-    def peek(self, index, name=None):
+    def peek(self, index: IntLike, name: str | None = None) -> Any:
         """The element at an index, which stays; waits for it."""
         return self._got(self._op("StagePeek", [index], name or f"{self._name}_peek"))
 
-    def size(self, name=None):
+    def size(self, name: str | None = None) -> Tensor:
         """How many elements there are."""
         return self._op("StageSize", [], name or f"{self._name}_size")
 
-    def clear(self, name=None):
+    def clear(self, name: str | None = None) -> Operation:
         """An operation that drops all elements."""
         return self._op("StageClear", [], name or f"{self._name}_clear")
 
@@ -114,11 +133,13 @@ class StagingArea(BaseStagingArea):
 class MapStagingArea(BaseStagingArea):
     """put() under a key, in parts if need be; get() of that key, or of any: of the smallest where the map is ordered."""
 
-    def __init__(self, dtypes, shapes=None, names=None, shared_name=None, ordered=False, capacity=0, memory_limit=0):
+    def __init__(self, dtypes: Sequence[DTypeLike], shapes: Sequence[ShapeLike] | None = None, names: Sequence[str] | None = None,
+                 shared_name: str | None = None, ordered: bool = False, capacity: int = 0, memory_limit: int = 0) -> None:
         super().__init__(dtypes, shapes, names, shared_name, capacity, memory_limit)
         self._kind = "OrderedMap" if ordered else "Map"
 
-    def put(self, key, vals, indices=None, name=None):
+    def put(self, key: TensorLike, vals: Nested, indices: Sequence[int | str] | None = None,
+            name: str | None = None) -> Operation:
         """An operation that puts an element, or parts of it, in; it waits for room."""
         with name_scope(name, f"{self._name}_put", [vals]) as scope:
             tensors, indices = self._values_and_indices(vals, indices)
@@ -141,7 +162,7 @@ class MapStagingArea(BaseStagingArea):
             return list(indices)
         raise TypeError(f"Mixed types in indices '{indices}'. May only be str or int")
 
-    def get(self, key=None, indices=None, name=None):
+    def get(self, key: TensorLike | None = None, indices: Sequence[int | str] | None = None, name: str | None = None) -> Any:
         """(key, the element or parts of it): of that key, or of any. Waits for it."""
         if key is None:
             return self._get_any(indices, name)
@@ -155,20 +176,20 @@ class MapStagingArea(BaseStagingArea):
                                [self._dtypes[i] for i in indices])
         return key, self._result(self._listed(values), indices)
 
-    def peek(self, key, indices=None, name=None):
+    def peek(self, key: TensorLike, indices: Sequence[int | str] | None = None, name: str | None = None) -> Any:
         """The element of a key, or parts of it, which stay; waits for it."""
         indices = self._indices(indices)
         made = self._op(self._kind + "Peek", [key, indices], name or f"{self._name}_pop", [self._dtypes[i] for i in indices])
         return self._result(self._listed(made), indices)
 
-    def size(self, name=None):
+    def size(self, name: str | None = None) -> Tensor:
         """How many complete elements there are."""
         return self._op(self._kind + "Size", [], name or f"{self._name}_size")
 
-    def incomplete_size(self, name=None):
+    def incomplete_size(self, name: str | None = None) -> Tensor:
         """How many elements still lack parts."""
         return self._op(self._kind + "IncompleteSize", [], name or f"{self._name}_incomplete_size")
 
-    def clear(self, name=None):
+    def clear(self, name: str | None = None) -> Operation:
         """An operation that drops all elements."""
         return self._op(self._kind + "Clear", [], name or f"{self._name}_clear")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strings: where TF1's arguments are not the operation's."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes
@@ -9,6 +13,13 @@ from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations.array_ops import expand_dims, rank
 from thalweg.operations.math_ops import range_
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Axis, DTypeLike, Nested, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 def _needed(name, value):
     if value is None:
@@ -16,12 +27,13 @@ def _needed(name, value):
     return value
 
 
-def string_join(inputs, separator="", name=None):
+def string_join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = None) -> Tensor:
     """The strings of several tensors, one after the other."""
     return apply("StringJoin", [list(inputs)], {"separator": separator}, name=name)
 
 
-def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, reduction_indices=None, keepdims=None):
+def reduce_join(inputs: TensorLike, axis: Axis | None = None, keep_dims: bool | None = None, separator: str = "",
+                name: str | None = None, reduction_indices: Axis | None = None, keepdims: bool | None = None) -> Tensor:
     """Strings joined along dimensions, in the order in which they are given."""
     inputs = convert_to_tensor(inputs, dtypes.string)
     axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
@@ -36,7 +48,8 @@ def _dimensions_backwards(inputs):
     return range_(rank(inputs) - 1, -1, -1)
 
 
-def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type="SparseTensor", name=None):
+def string_split(source: TensorLike, sep: str | None = None, skip_empty: bool = True, delimiter: str | None = None,
+                 result_type: str = "SparseTensor", name: str | None = None) -> SparseTensor:
     """The parts of the strings of a vector between any of the bytes of `delimiter`, as a SparseTensor."""
     sep = deprecated_argument_lookup("sep", sep, "delimiter", delimiter)
     _only_sparse("tf.string_split", result_type)
@@ -44,7 +57,8 @@ def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type=
     return _sparse_of(parts)
 
 
-def split(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None):  # noqa: A002
+def split(input: TensorLike | None = None, sep: str | None = None, maxsplit: int = -1, result_type: str = "SparseTensor",
+          source: TensorLike | None = None, name: str | None = None) -> Any:
     """The parts of strings between separators, or between white space, as a SparseTensor."""
     _only_sparse("tf.strings.split", result_type)
     source = convert_to_tensor(_needed("input", deprecated_argument_lookup("input", input, "source", source)), dtypes.string)
@@ -65,26 +79,54 @@ def _sparse_of(parts):
     return SparseTensor(indices, values, shape)
 
 
-def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None, input=None):  # noqa: A002
+def string_to_number(string_tensor: TensorLike | None = None, out_type: DTypeLike = dtypes.float32, name: str | None = None,
+                     input: TensorLike | None = None) -> Tensor:
     """The numbers that strings spell."""
     text = _needed("string_tensor", deprecated_argument_lookup("string_tensor", string_tensor, "input", input))
     return apply("StringToNumber", [text], {"out_type": out_type}, name=name)
 
 
-def string_to_hash_bucket(string_tensor=None, num_buckets=None, name=None, input=None):  # noqa: A002
+def string_to_hash_bucket(string_tensor: TensorLike | None = None, num_buckets: int | None = None, name: str | None = None,
+                          input: TensorLike | None = None) -> Tensor:
     """A number below num_buckets for every string."""
     text = _needed("string_tensor", deprecated_argument_lookup("string_tensor", string_tensor, "input", input))
     return apply("StringToHashBucket", [text], {"num_buckets": _needed("num_buckets", num_buckets)}, name=name)
 
 
-def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):  # noqa: A002
-    """The bytes of strings of one length read as numbers."""
+def decode_raw(input_bytes: TensorLike | None = None, out_type: DTypeLike | None = None, little_endian: bool = True,
+               name: str | None = None, bytes: TensorLike | None = None) -> Tensor:
+    """The bytes of strings as numbers.
+
+    Parameters
+    ----------
+    input_bytes : string tensor
+        Of strings of one length, a multiple of the type's size.
+    out_type : DType
+        Of the numbers.
+    little_endian : bool, optional
+        Whether the lowest byte of a number comes first.
+    name : str, optional
+        Of the operation.
+    bytes : string tensor, optional
+        The old name of `input_bytes`.
+
+    Returns
+    -------
+    Tensor
+        Of type `out_type`, with a dimension more for the numbers of a string.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.decode_raw([b"ab"], tw.uint8)))
+    [[97 98]]
+    """
     data = _needed("input_bytes", deprecated_argument_lookup("input_bytes", input_bytes, "bytes", bytes))
     attrs = {"out_type": _needed("out_type", out_type), "little_endian": little_endian}
     return apply("DecodeRaw", [data], attrs, name=name)
 
 
-def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
+def string_format(template: str, inputs: Nested, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
     """A template with the values of tensors in the places of its placeholders."""
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if template.count(placeholder) != len(inputs):

@@ -7,9 +7,15 @@
 from thalweg.base import names
 from thalweg.saved_model.constants import *  # noqa: F403
 from thalweg.saved_model.reader import load, maybe_saved_model_directory
-from thalweg.saved_model.signatures import (build_signature_def, build_tensor_info, classification_signature_def,
-                                            get_tensor_from_tensor_info, is_valid_signature, predict_signature_def,
-                                            regression_signature_def)
+from thalweg.saved_model.signatures import (
+    build_signature_def,
+    build_tensor_info,
+    classification_signature_def,
+    get_tensor_from_tensor_info,
+    is_valid_signature,
+    predict_signature_def,
+    regression_signature_def,
+)
 from thalweg.saved_model.writer import Builder, main_op_with_restore, simple_save
 
 contains_saved_model = maybe_saved_model_directory

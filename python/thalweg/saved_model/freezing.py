@@ -4,8 +4,18 @@
 Plain calls are replaced by the bodies of their functions first. What is left of functions are those of conditionals and loops:
 of each that gets a variable a copy is made, whose argument is the variable's value.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import messages
 from thalweg.graph import ops
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thalweg.base.typing import Array
+    from thalweg.messages import GraphDef
 
 # Operations that pass on what they get.
 _PASSING = ("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "StopGradient", "PreventGradient")
@@ -22,7 +32,7 @@ _DT_INT32 = 3
 _MOST_CALLS = 100  # of functions in each other
 
 
-def producer(edge):
+def producer(edge: str) -> str:
     """The node of an edge: "name", "name:1", "name:output:1" or "^name"."""
     return edge.lstrip("^").partition(":")[0]
 
@@ -114,7 +124,7 @@ class _Body:
         yield end
 
 
-def without_calls(graph_def):
+def without_calls(graph_def: GraphDef) -> GraphDef:
     """The graph with the bodies of functions in the place of plain calls."""
     functions = {f.signature.name: f for f in graph_def.library.function}
 
@@ -259,7 +269,7 @@ def _of_value(node, found, inside):
     return [*before, new]
 
 
-def frozen(graph_def, values):
+def frozen(graph_def: GraphDef, values: Mapping[str, Array]) -> GraphDef:
     """The graph with constants for the variables of `values`: {name of the node: value}."""
     functions = {f.signature.name: f for f in graph_def.library.function}
     made = messages.GraphDef()

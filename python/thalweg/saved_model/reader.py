@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading SavedModels, of TensorFlow 1 as well as our own."""
+from __future__ import annotations
+
 import functools
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.saved_model import constants as keys
 from thalweg.saving.meta_graph_import import import_parts
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import PathLike
+    from thalweg.graph.session import Session
+    from thalweg.messages import MetaGraphDef, SavedModel
+
 _INIT_SIGNATURE = "__saved_model_init_op"
 
 
-def maybe_saved_model_directory(export_dir):
+def maybe_saved_model_directory(export_dir: PathLike) -> bool:
     """Whether there is a model's file in the directory."""
     return any(os.path.isfile(os.path.join(os.fsdecode(export_dir), name)) for name in (
         keys.SAVED_MODEL_FILENAME_PB, keys.SAVED_MODEL_FILENAME_PBTXT))
 
 
-def read(export_dir):
+def read(export_dir: PathLike) -> SavedModel:
     """The SavedModel message of a directory."""
     path = os.path.join(export_dir, keys.SAVED_MODEL_FILENAME_PB)
     if os.path.isfile(path):
@@ -80,7 +90,8 @@ def _into_a_session(load):
 
 
 @_into_a_session
-def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
+def load(sess: Session, tags: str | Sequence[str], export_dir: PathLike, import_scope: str | None = None,
+         **saver_kwargs: object) -> MetaGraphDef:
     """Adds the graph under the tags to the session's, restores its variables, runs its first operation; gives its MetaGraphDef."""
     export_dir = os.fsdecode(export_dir)
     found = _with_tags(read(export_dir), tags, export_dir)

@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures: which tensors of a graph are a method's arguments and results."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, messages
 from thalweg.graph import graph, ops
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.saved_model import constants as keys
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def build_tensor_info(tensor):
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.tensor import Tensor
+    from thalweg.messages import SignatureDef, TensorInfo
+
+
+def build_tensor_info(tensor: Tensor | SparseTensor) -> TensorInfo:
     """The TensorInfo of a tensor, sparse or not."""
     info = messages.TensorInfo(dtype=tensor.dtype.base_dtype.as_datatype_enum)
     info.tensor_shape.CopyFrom(tensor.get_shape().as_proto())
@@ -19,7 +30,8 @@ def build_tensor_info(tensor):
     return info
 
 
-def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
+def get_tensor_from_tensor_info(tensor_info: TensorInfo, graph: Graph | None = None,
+                                import_scope: str | None = None) -> Tensor | SparseTensor:
     """The tensor that a TensorInfo names."""
     target = graph or _default_graph()
 
@@ -39,7 +51,8 @@ def _default_graph():
     return graph.get_default_graph()
 
 
-def build_signature_def(inputs=None, outputs=None, method_name=None):
+def build_signature_def(inputs: Mapping[str, TensorInfo] | None = None, outputs: Mapping[str, TensorInfo] | None = None,
+                        method_name: str | None = None) -> SignatureDef:
     """The SignatureDef of {argument: TensorInfo}, {result: TensorInfo} and the name of the method."""
     made = messages.SignatureDef()
     for given, target in ((inputs, made.inputs), (outputs, made.outputs)):
@@ -61,7 +74,7 @@ def _of_type(tensor, dtype, what):
     return build_tensor_info(tensor)
 
 
-def classification_signature_def(examples, classes, scores):
+def classification_signature_def(examples: Tensor, classes: Tensor | None, scores: Tensor | None) -> SignatureDef:
     """The signature of a classifier: serialized examples to classes, scores or both."""
     inputs = {keys.CLASSIFY_INPUTS: _of_type(examples, dtypes.string, "Classification examples")}
     if classes is None and scores is None:
@@ -74,14 +87,14 @@ def classification_signature_def(examples, classes, scores):
     return build_signature_def(inputs, outputs, keys.CLASSIFY_METHOD_NAME)
 
 
-def regression_signature_def(examples, predictions):
+def regression_signature_def(examples: Tensor, predictions: Tensor | None) -> SignatureDef:
     """The signature of a regression: serialized examples to numbers."""
     inputs = {keys.REGRESS_INPUTS: _of_type(examples, dtypes.string, "Regression examples")}
     outputs = {keys.REGRESS_OUTPUTS: _of_type(predictions, dtypes.float32, "Regression predictions")}
     return build_signature_def(inputs, outputs, keys.REGRESS_METHOD_NAME)
 
 
-def predict_signature_def(inputs, outputs):
+def predict_signature_def(inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor]) -> SignatureDef:
     """The signature of any function of tensors: {argument: tensor}, {result: tensor}."""
     for given, what in ((inputs, "inputs"), (outputs, "outputs")):
         if not given:
@@ -100,7 +113,7 @@ def _is(info, dtype):
     return info.dtype == dtype.as_datatype_enum
 
 
-def is_valid_signature(signature_def):
+def is_valid_signature(signature_def: SignatureDef) -> bool:
     """Whether a server could call it: arguments and results are as its method has them."""
     if signature_def is None:
         return False

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing SavedModels."""
+from __future__ import annotations
+
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from thalweg import lookup, messages
 from thalweg.graph import graph, ops
@@ -11,11 +14,19 @@ from thalweg.saved_model import constants as keys, signatures
 from thalweg.saving import meta_graph, saver
 from thalweg.variables import variables
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.base.typing import PathLike
+    from thalweg.graph.session import Session
+    from thalweg.messages import SignatureDef
+    from thalweg.saving.saver import Saver
+
 
 class Builder:
     """Builder("dir"): add_meta_graph_and_variables(sess, tags, signatures), then add_meta_graph for more, then save()."""
 
-    def __init__(self, export_dir):
+    def __init__(self, export_dir: PathLike) -> None:
         export_dir = os.fsdecode(export_dir)
         if os.path.isdir(export_dir) and os.listdir(export_dir):
             raise AssertionError("Export directory already exists, and isn't empty. Please choose a different export directory, "
@@ -24,8 +35,11 @@ class Builder:
         self._dir, self._has_variables = export_dir, False
         self._model = messages.SavedModel(saved_model_schema_version=keys.SAVED_MODEL_SCHEMA_VERSION)
 
-    def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None,
-                                     clear_devices=False, main_op=None, strip_default_attrs=False, saver=None):
+    def add_meta_graph_and_variables(self, sess: Session, tags: Sequence[str],
+                                     signature_def_map: Mapping[str, SignatureDef] | None = None,
+                                     assets_collection: Sequence[object] | None = None, legacy_init_op: Operation | None = None,
+                                     clear_devices: bool = False, main_op: Operation | None = None,
+                                     strip_default_attrs: bool = False, saver: Saver | None = None) -> None:
         """Adds the graph of a session under the tags, and writes its variables and files."""
         if self._has_variables:
             raise AssertionError("Graph state including variables and assets has already been saved. Please invoke "
@@ -36,8 +50,10 @@ class Builder:
         self._model.meta_graphs.append(made[0])
         self._has_variables = True
 
-    def add_meta_graph(self, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None, clear_devices=False,
-                       main_op=None, strip_default_attrs=False, saver=None):
+    def add_meta_graph(self, tags: Sequence[str], signature_def_map: Mapping[str, SignatureDef] | None = None,
+                       assets_collection: Sequence[object] | None = None, legacy_init_op: Operation | None = None,
+                       clear_devices: bool = False, main_op: Operation | None = None, strip_default_attrs: bool = False,
+                       saver: Saver | None = None) -> None:
         """Adds the default graph under other tags, for the variables that are written already."""
         if not self._has_variables:
             raise AssertionError("Graph state including variables and assets has not been saved yet. Please invoke "
@@ -96,7 +112,7 @@ class Builder:
         if os.path.exists(state):  # that is for checkpoints of training
             os.remove(state)
 
-    def save(self, as_text=False):
+    def save(self, as_text: bool = False) -> bytes:
         """Writes the model's file; gives its path."""
         path = os.path.join(self._dir, keys.SAVED_MODEL_FILENAME_PBTXT if as_text else keys.SAVED_MODEL_FILENAME_PB)
         meta_graph.write_bytes(path, str(self._model).encode() if as_text else self._model.SerializeToString())
@@ -118,7 +134,8 @@ def _check(signature):
                                      f"for {name!r}")
 
 
-def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
+def simple_save(session: Session, export_dir: PathLike, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor],
+                legacy_init_op: Operation | None = None) -> None:
     """Writes the session's graph and variables with one signature, the default one, for serving."""
     signature = {keys.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures.predict_signature_def(inputs, outputs)}
     builder = Builder(export_dir)
@@ -128,13 +145,13 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
     builder.save()
 
 
-def main_op():
+def main_op() -> Operation:
     """An operation that initializes variables and tables."""
     return ops.group(variables.global_variables_initializer(), variables.local_variables_initializer(),
                      lookup.tables_initializer())
 
 
-def main_op_with_restore(restore_op_name):
+def main_op_with_restore(restore_op_name: str) -> Operation:
     """main_op, then the operation of this name, which restores the variables."""
     with graph.control_dependencies([main_op()]):
         return ops.group(graph.get_default_graph().get_operation_by_name(restore_op_name)

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of checkpoints: which there are, how old, and the file "checkpoint" that tells the newest."""
+from __future__ import annotations
+
 import glob
 import os
 import re
 import time
+from typing import TYPE_CHECKING
 
 from thalweg import _core, errors, messages
 from thalweg.saving.meta_graph import write_bytes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
-def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
-                                    all_model_checkpoint_timestamps=None, last_preserved_timestamp=None):
+    from thalweg.base.typing import PathLike
+
+
+def generate_checkpoint_state_proto(save_dir: str, model_checkpoint_path: str,
+                                    all_model_checkpoint_paths: Sequence[str] | None = None,
+                                    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+                                    last_preserved_timestamp: float | None = None) -> messages.CheckpointState:
     """What the file "checkpoint" of a directory says of these checkpoints, by paths from that directory."""
     paths = list(all_model_checkpoint_paths or [])
     if not paths or paths[-1] != model_checkpoint_path:
@@ -34,8 +44,9 @@ def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_c
     return made
 
 
-def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
-                            all_model_checkpoint_timestamps=None, last_preserved_timestamp=None):
+def update_checkpoint_state(save_dir: str, model_checkpoint_path: str, all_model_checkpoint_paths: Sequence[str] | None = None,
+                            latest_filename: str | None = None, all_model_checkpoint_timestamps: Sequence[float] | None = None,
+                            last_preserved_timestamp: float | None = None) -> None:
     """Writes the file "checkpoint" of a directory."""
     if latest_filename and latest_filename == model_checkpoint_path:
         raise RuntimeError(f"Save path '{model_checkpoint_path}' conflicts with path used for checkpoint state.")
@@ -46,7 +57,7 @@ def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoin
     os.replace(path + ".tmp", path)
 
 
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta"):
+def remove_checkpoint(checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta") -> None:
     """Removes the files of a checkpoint."""
     folder = os.path.dirname(checkpoint_prefix) or "."
     base = os.path.basename(checkpoint_prefix)
@@ -55,7 +66,7 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
             os.remove(os.path.join(folder, name))
 
 
-def get_checkpoint_mtimes(checkpoint_prefixes):
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """When each of the checkpoints was written, in seconds; those that are not there are left out."""
     times = []
     for prefix in checkpoint_prefixes:
@@ -66,7 +77,8 @@ def get_checkpoint_mtimes(checkpoint_prefixes):
     return times
 
 
-def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
+def checkpoints_iterator(checkpoint_dir: PathLike, min_interval_secs: float = 0, timeout: float | None = None,
+                         timeout_fn: Callable[[], object] | None = None) -> Iterator[str]:
     """Each newest checkpoint of a directory as it comes; ends when there was none for `timeout` seconds and timeout_fn, if
     given, says so too."""
     last = None
@@ -86,14 +98,39 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
         time.sleep(max(0.0, min_interval_secs - (time.time() - started)))
 
 
-def checkpoint_exists(checkpoint_prefix):
+def checkpoint_exists(checkpoint_prefix: PathLike) -> bool:
     """Whether there is a checkpoint of this name: an index, or files of format V1 that the name, a pattern, matches."""
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     return os.path.exists(checkpoint_prefix + ".index") or bool(glob.glob(checkpoint_prefix))
 
 
-def latest_checkpoint(checkpoint_dir, latest_filename=None):
-    """The newest checkpoint of a directory, or None."""
+def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
+    """The newest checkpoint of a directory, or None.
+
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        The directory.
+    latest_filename : str, optional
+        Name of the file that says it; "checkpoint" by default.
+
+    Returns
+    -------
+    str or None
+        What Saver.restore() takes; None where there is no checkpoint.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     print(tw.train.latest_checkpoint(folder))
+    ...     v = tw.Variable(1.0)
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"), global_step=3)
+    ...     print(os.path.basename(tw.train.latest_checkpoint(folder)))
+    None
+    model-3
+    """
     if latest_filename and latest_filename != "checkpoint":
         state = get_checkpoint_state(checkpoint_dir, latest_filename)
         return state.model_checkpoint_path if state and checkpoint_exists(state.model_checkpoint_path) else None
@@ -107,12 +144,36 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 class CheckpointState:
     """What the file "checkpoint" says."""
 
-    def __init__(self, model_checkpoint_path, all_model_checkpoint_paths):
+    def __init__(self, model_checkpoint_path: str, all_model_checkpoint_paths: Sequence[str]) -> None:
         self.model_checkpoint_path, self.all_model_checkpoint_paths = model_checkpoint_path, all_model_checkpoint_paths
 
 
-def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-    """What the file "checkpoint" of a directory says, or None."""
+def get_checkpoint_state(checkpoint_dir: PathLike, latest_filename: str | None = None) -> CheckpointState | None:
+    """What the file "checkpoint" of a directory says.
+
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        The directory.
+    latest_filename : str, optional
+        Name of the file; "checkpoint" by default.
+
+    Returns
+    -------
+    CheckpointState or None
+        With `model_checkpoint_path`, the newest one, and `all_model_checkpoint_paths`, oldest first. None where there is no such
+        file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable(1.0)
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"), global_step=7)
+    ...     os.path.basename(tw.train.get_checkpoint_state(folder).model_checkpoint_path)
+    'model-7'
+    """
     checkpoint_dir = os.fsdecode(checkpoint_dir)
     path = os.path.join(checkpoint_dir, latest_filename or "checkpoint")
     try:

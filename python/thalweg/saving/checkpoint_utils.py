@@ -1,39 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints without a session: what is in them, and variables that start from them."""
+from __future__ import annotations
+
 import collections
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import _core, dtypes, errors
 from thalweg.graph import graph, ops
 from thalweg.saving.checkpoint_files import latest_checkpoint
 from thalweg.variables import variable_scopes
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Self
+
+    from thalweg.base.typing import Initializer, PathLike
+    from thalweg.variables.partitioners import PartitionedVariable
+    from thalweg.variables.variables import Variable
+
 
 class CheckpointReader:
-    """NewCheckpointReader("dir/model-10").get_tensor("weights"): what the core's reader finds, of either format."""
+    """Reads a checkpoint of either format.
 
-    def __init__(self, filepattern):
+    Parameters
+    ----------
+    filepattern : str or path
+        The checkpoint.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such checkpoint.
+    DataLossError
+        If it is damaged.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable([1.0, 2.0], name="v")
+    ...     sess.run(v.initializer)
+    ...     reader = tw.train.NewCheckpointReader(tw.train.Saver().save(sess, os.path.join(folder, "model")))
+    ...     print(reader.get_variable_to_shape_map(), reader.get_tensor("v"))
+    {'v': [2]} [1. 2.]
+    """
+
+    def __init__(self, filepattern: PathLike) -> None:
         self._core = _core.Checkpoint(os.fsdecode(filepattern))
         self._tensors = self._core.tensors()
         self._index = {row[0]: i for i, row in enumerate(self._tensors)}
 
-    def has_tensor(self, tensor_str):
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Whether the checkpoint has a tensor of this name."""
         return tensor_str in self._index
 
-    def get_variable_to_shape_map(self):
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """{name: shape as a list}"""
         return {name: list(shape) for name, _, shape in self._tensors}
 
-    def get_variable_to_dtype_map(self):
+    def get_variable_to_dtype_map(self) -> dict[str, dtypes.DType]:
         """{name: DType}"""
         return {name: dtypes.as_dtype(kind) for name, kind, _ in self._tensors}
 
-    def debug_string(self):
+    def debug_string(self) -> bytes:
         """A line for each tensor, as bytes."""
         lines = [f"{name} (DT_{dtypes.as_dtype(kind).name.upper()}) {shape}\n" for name, kind, shape in self._tensors]
         return "".join(lines).encode(errors="surrogateescape")
 
-    def get_tensor(self, tensor_str):
+    def get_tensor(self, tensor_str: str) -> Any:
         """The value of a variable, put together where it was saved in slices; DataLossError where it is damaged."""
         index = self._index.get(tensor_str)
         if index is None:
@@ -41,8 +76,24 @@ class CheckpointReader:
         return self._core.read(index)
 
 
-def NewCheckpointReader(filepattern):  # noqa: N802
-    """Reads a checkpoint."""
+def NewCheckpointReader(filepattern: PathLike) -> CheckpointReader:
+    """A reader of a checkpoint.
+
+    Parameters
+    ----------
+    filepattern : str or path
+        The checkpoint.
+
+    Returns
+    -------
+    CheckpointReader
+        With get_tensor(), has_tensor(), get_variable_to_shape_map() and get_variable_to_dtype_map().
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such checkpoint.
+    """
     return CheckpointReader(filepattern)
 
 
@@ -56,23 +107,123 @@ def _found(ckpt_dir_or_file):
     return ckpt_dir_or_file
 
 
-def load_checkpoint(ckpt_dir_or_file):
-    """A reader of a checkpoint, or of the newest one of a directory."""
+def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
+    """A reader of a checkpoint, or of the newest one of a directory.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint or the directory.
+
+    Returns
+    -------
+    CheckpointReader
+        With get_tensor(), has_tensor(), get_variable_to_shape_map() and get_variable_to_dtype_map().
+
+    Raises
+    ------
+    ValueError
+        If the directory has no checkpoint.
+    NotFoundError
+        If there is no such checkpoint.
+    """
     return CheckpointReader(_found(ckpt_dir_or_file))
 
 
-def load_variable(ckpt_dir_or_file, name):
-    """The value of a variable; the name may end with :0."""
+def load_variable(ckpt_dir_or_file: PathLike, name: str) -> Any:
+    """The value of a variable in a checkpoint.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint, or a directory whose newest one is meant.
+    name : str
+        The variable; it may end with ":0".
+
+    Returns
+    -------
+    ndarray
+        The value.
+
+    Raises
+    ------
+    NotFoundError
+        If the checkpoint has no such variable.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable([1.0, 2.0], name="v")
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     tw.train.load_variable(folder, "v")
+    array([1., 2.], dtype=float32)
+    """
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 
-def list_variables(ckpt_dir_or_file):
-    """[(name, shape)] of all variables."""
+def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
+    """The variables of a checkpoint.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint, or a directory whose newest one is meant.
+
+    Returns
+    -------
+    list of (str, list of int)
+        Names and shapes, by names.
+
+    Raises
+    ------
+    ValueError
+        If the directory has no checkpoint.
+    NotFoundError
+        If there is no such checkpoint.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable([[1.0, 2.0]], name="v")
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     tw.train.list_variables(path)
+    [('v', [1, 2])]
+    """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
-def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
-    """Variables start with what a checkpoint holds: {name there: variable, its parts or name, "scope/": "other scope/"}."""
+def init_from_checkpoint(ckpt_dir_or_file: PathLike, assignment_map: Mapping[str, str | Variable | Sequence[Variable] | PartitionedVariable]) -> None:
+    """Lets variables start with what a checkpoint holds: their initializers read it.
+
+    Parameters
+    ----------
+    ckpt_dir_or_file : str or path
+        The checkpoint, or a directory whose newest one is meant.
+    assignment_map : dict
+        {name in the checkpoint: variable, its name or its parts}, or {"scope/": "other scope/"} for all variables of a scope.
+
+    Raises
+    ------
+    ValueError
+        If the checkpoint lacks a variable, or has it with another shape.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable(5.0, name="v")
+    ...     sess.run(v.initializer)
+    ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     w = tw.get_variable("w", [])
+    ...     tw.train.init_from_checkpoint(path, {"v": w})
+    ...     sess.run(tw.variables_initializer([w]))
+    ...     print(sess.run(w))
+    5.0
+    """
     path = _found(ckpt_dir_or_file)
     reader = CheckpointReader(path)
     known = {name: v for name, v in variable_scopes._store().variables.items() if isinstance(name, str)}
@@ -142,13 +293,16 @@ class VocabInfo(collections.namedtuple("VocabInfo", "new_vocab new_vocab_size nu
                                                     "backup_initializer axis")):
     """How the rows (axis 0) or columns (axis 1) of a variable stand for the lines of a vocabulary, now and in a checkpoint."""
 
-    def __new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size=-1, backup_initializer=None, axis=0):
+    def __new__(cls, new_vocab: PathLike, new_vocab_size: int, num_oov_buckets: int, old_vocab: PathLike,
+                old_vocab_size: int = -1, backup_initializer: Initializer | None = None, axis: int = 0) -> Self:
         if axis not in (0, 1):
             raise ValueError(f"The only supported values for the axis argument are 0 and 1.  Provided axis: {axis}")
         return super().__new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size, backup_initializer, axis)
 
 
-def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None):
+def warm_start(ckpt_to_initialize_from: PathLike, vars_to_warm_start: str | Sequence[str] | Sequence[Variable] | None = ".*",
+               var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
+               var_name_to_prev_var_name: Mapping[str, str] | None = None) -> None:
     """Variables start with what a checkpoint holds under their names, or under those that `var_name_to_prev_var_name` gives.
     `vars_to_warm_start`: a pattern of names of trainable variables, a list of patterns for all, or of variables; None: none."""
     if var_name_to_vocab_info:

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """MetaGraphDef: a graph with its collections, as files beside checkpoints have it."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import logging, messages
 from thalweg.graph import graph as graph_module, proto_functions
 from thalweg.graph.op_definitions import definitions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import PathLike
+    from thalweg.graph.graph import Graph
+    from thalweg.messages import GraphDef, MetaGraphDef, SaverDef
+    from thalweg.saving.saver import Saver
 
 
 def _collection(name, items):
@@ -42,10 +53,58 @@ def _element_name(item):
     return item.graph.as_graph_element(item.name).name
 
 
-def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
-                      graph=None, export_scope=None, clear_devices=False, clear_extraneous_savers=False,
-                      strip_default_attrs=False, save_debug_info=False, **kwargs):
-    """The MetaGraphDef of a graph, also written to `filename`. `saver`, a keyword, gives the saver_def."""
+def export_meta_graph(filename: PathLike | None = None, meta_info_def: MetaGraphDef.MetaInfoDef | None = None,
+                      graph_def: GraphDef | None = None, saver_def: SaverDef | None = None,
+                      collection_list: Sequence[str] | None = None, as_text: bool = False, graph: Graph | None = None,
+                      export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
+                      strip_default_attrs: bool = False, save_debug_info: bool = False,
+                      **kwargs: object) -> messages.MetaGraphDef:
+    """The MetaGraphDef of a graph: its nodes, its collections and its saver.
+
+    Parameters
+    ----------
+    filename : str or path, optional
+        A file that it is written to as well.
+    meta_info_def : MetaGraphDef.MetaInfoDef, optional
+        What the message begins with.
+    graph_def : GraphDef, optional
+        The nodes; those of `graph` by default.
+    saver_def : SaverDef, optional
+        The saver.
+    collection_list : list of str, optional
+        The collections; all of them by default.
+    as_text : bool
+        Whether the file is text, or the message's bytes.
+    graph : Graph, optional
+        The default graph by default.
+    export_scope : str, optional
+        Not there yet.
+    clear_devices : bool
+        Whether nodes forget their devices.
+    clear_extraneous_savers, strip_default_attrs, save_debug_info : bool
+        Of no effect here.
+    **kwargs
+        `saver`: a Saver, for its saver_def.
+
+    Returns
+    -------
+    MetaGraphDef
+        The message.
+
+    Raises
+    ------
+    NotImplementedError
+        If `export_scope` is given.
+    TypeError
+        If there are other arguments.
+
+    Examples
+    --------
+    >>> v = tw.Variable(1.0, name="v")
+    >>> made = tw.train.export_meta_graph()
+    >>> "v" in [node.name for node in made.graph_def.node], sorted(made.collection_def)
+    (True, ['trainable_variables', 'variables'])
+    """
     saver = kwargs.pop("saver", None)
     if kwargs:
         raise TypeError(f"export_meta_graph() got an unexpected keyword argument '{sorted(kwargs)[0]}'")
@@ -74,17 +133,44 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
     return made
 
 
-def write(filename, graph, saver=None):
+def write(filename: PathLike, graph: Graph, saver: Saver | None = None) -> None:
+    """Writes the MetaGraphDef of a graph and its saver."""
     write_bytes(filename, export_meta_graph(graph=graph, saver=saver).SerializeToString())
 
 
-def write_bytes(filename, data):
+def write_bytes(filename: PathLike, data: bytes) -> None:
+    """Writes a file anew."""
     with open(filename, "wb") as f:
         f.write(data)
 
 
-def write_graph(graph_or_graph_def, logdir, name, as_text=True):
-    """Writes the graph's GraphDef to a file."""
+def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: PathLike, name: str, as_text: bool = True) -> str:
+    """Writes the GraphDef of a graph to a file.
+
+    Parameters
+    ----------
+    graph_or_graph_def : Graph or GraphDef
+        The graph.
+    logdir : str or path
+        The directory, which is made.
+    name : str
+        Name of the file.
+    as_text : bool
+        Whether it is text, or the message's bytes.
+
+    Returns
+    -------
+    str
+        The path of the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = tw.train.write_graph(tw.get_default_graph(), folder, "graph.pbtxt")
+    ...     os.path.basename(path), os.path.exists(path)
+    ('graph.pbtxt', True)
+    """
     logdir = os.fsdecode(logdir)
     os.makedirs(logdir, exist_ok=True)
     path = os.path.join(logdir, name)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """MetaGraphDefs into the default graph, with their collections."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.control import queue_runner  # noqa: F401  (brings what items of its collection are)
@@ -8,6 +11,13 @@ from thalweg.graph import graph as graph_module, proto_functions
 from thalweg.graph.graph import GraphKeys, prepend_name_scope
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.saving.saver import Saver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thalweg.base.typing import PathLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.messages import MetaGraphDef
 
 
 def _restored(graph, name, definition, import_scope, variables):
@@ -27,9 +37,46 @@ def _restored(graph, name, definition, import_scope, variables):
     return listed
 
 
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, *, input_map=None, **kwargs):
-    """Adds the graph and its collections to the default graph; gives its Saver, or one of its variables. `input_map`:
-    {tensor of the file: tensor of the graph that its readers read instead}."""
+def import_meta_graph(meta_graph_or_file: PathLike | MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None,
+                      *, input_map: Mapping[str, Tensor] | None = None, **kwargs: object) -> Saver | None:
+    """Adds a graph and its collections to the default graph.
+
+    Parameters
+    ----------
+    meta_graph_or_file : MetaGraphDef or str or path
+        What export_meta_graph() made, or wrote.
+    clear_devices : bool
+        Whether nodes forget their devices.
+    import_scope : str, optional
+        Scope to import into.
+    input_map : dict, optional
+        {tensor of the file: tensor of the graph that its readers read instead}.
+    **kwargs
+        What does not count here.
+
+    Returns
+    -------
+    Saver or None
+        The saver of the graph, or one of its variables; None where there are none.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with tw.Session() as sess:
+    ...         v = tw.Variable(5.0, name="v")
+    ...         sess.run(v.initializer)
+    ...         path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+    ...     with tw.Graph().as_default(), tw.Session() as other:
+    ...         tw.train.import_meta_graph(path + ".meta").restore(other, path)
+    ...         print(other.run("v:0"))
+    5.0
+    """
     given = meta_graph_or_file
     if not isinstance(given, messages.Message):
         if not os.path.exists(given):
@@ -42,7 +89,8 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     return Saver() if graph_module.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
-def import_parts(given, clear_devices=False, import_scope=None, input_map=None):
+def import_parts(given, clear_devices: bool = False, import_scope: str | None = None,
+                 input_map: Mapping[str, Tensor] | None = None) -> None:
     """Adds the graph and the collections of a MetaGraphDef to the default graph."""
     graph = graph_module.get_default_graph()
     if clear_devices:

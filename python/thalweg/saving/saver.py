@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saver: variables to checkpoint files and back. The files and their retention are the core's work."""
+from __future__ import annotations
+
 import math
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import _core, dtypes, lookup, messages
 from thalweg.graph import graph, proto_functions
 from thalweg.graph.graph import GraphKeys, control_dependencies, name_scope, site
 from thalweg.saving import meta_graph, saveables
 from thalweg.saving.checkpoint_files import checkpoint_exists, get_checkpoint_mtimes
-from thalweg.saving.saveables import BaseSaverBuilder, SaveableObject  # noqa: F401: TensorFlow has them here
+from thalweg.saving.saveables import BaseSaverBuilder, SaveableObject  # noqa: F401  (TensorFlow has them here)
 from thalweg.variables import variables
 from thalweg.variables.partitioners import PartitionedVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from thalweg.base.typing import IntLike, PathLike
+    from thalweg.graph.session import Session
+    from thalweg.messages import MetaGraphDef, SaverDef
 
 
 def _named(var_list):
@@ -79,16 +89,73 @@ def _place(target, first, prefix):
 
 
 class Saver:
-    """Saver().save(sess, "dir/model", global_step=10); Saver().restore(sess, tw.train.latest_checkpoint("dir"))."""
+    """Writes variables to checkpoint files and reads them back.
 
-    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
-                 name=None, restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False,
-                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+    Parameters
+    ----------
+    var_list : list or dict of Variable or SaveableObject, optional
+        What to save, or {name in the checkpoint: variable}; all global variables and saveable objects by default.
+    reshape : bool
+        Whether saveable objects may get tensors of other shapes.
+    sharded : bool
+        Of no effect on variables of one task.
+    max_to_keep : int or None
+        How many checkpoints stay, the oldest are removed; 0 or None: all.
+    keep_checkpoint_every_n_hours : float
+        One of so many hours stays beside them.
+    name : str, optional
+        Scope of the nodes; "save" by default.
+    restore_sequentially : bool
+        Of no effect here.
+    saver_def : SaverDef, optional
+        Names nodes that the graph has already.
+    builder : optional
+        Of no effect here.
+    defer_build : bool
+        Whether nodes are added at build(), or when they are needed.
+    allow_empty : bool
+        Whether there may be nothing to save.
+    write_version : int
+        Format of the files: 1 or 2.
+    pad_step_number : bool
+        Whether the step in names has eight digits.
+    save_relative_paths : bool
+        Of no effect here.
+    filename : str, optional
+        Of no effect here.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to save, or two variables have the same name.
+    TypeError
+        If something to save is no variable.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable(1.0)
+    ...     saver = tw.train.Saver()
+    ...     sess.run(v.initializer)
+    ...     path = saver.save(sess, os.path.join(folder, "model"), global_step=10)
+    ...     sess.run(v.assign(5.0).op)
+    ...     saver.restore(sess, tw.train.latest_checkpoint(folder))
+    ...     print(os.path.basename(path), sess.run(v))
+    model-10 1.0
+    """
+
+    def __init__(self, var_list: Sequence[object] | Mapping[str, object] | None = None, reshape: bool = False,
+                 sharded: bool = False, max_to_keep: int | None = 5, keep_checkpoint_every_n_hours: float = 10000.0,
+                 name: str | None = None, restore_sequentially: bool = False, saver_def: SaverDef | None = None,
+                 builder: object = None, defer_build: bool = False, allow_empty: bool = False, write_version: int = 2,
+                 pad_step_number: bool = False, save_relative_paths: bool = False, filename: PathLike | None = None) -> None:
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
         self._var_list, self._name, self._pad = var_list, name, pad_step_number
         self._max_to_keep, self._hours, self._allow_empty = max_to_keep or 0, keep_checkpoint_every_n_hours, allow_empty
-        self._kept, self._core, self._reshape, self.saver_def = [], None, reshape, None
+        self._kept, self._core, self._reshape = [], None, reshape
+        self.saver_def: SaverDef | None = None
         if write_version not in (1, 2):
             raise RuntimeError(f"Unexpected write_version: {write_version}")
         self._write_version = int(write_version)
@@ -111,7 +178,7 @@ class Saver:
             target.get_tensor_by_name(self.saver_def.save_tensor_name),
             target.get_operation_by_name(self.saver_def.restore_op_name), self._max_to_keep, self._hours, self._write_version)
 
-    def build(self):
+    def build(self) -> None:
         """Adds the nodes that save and restore."""
         if self._core is not None:
             return
@@ -146,15 +213,15 @@ class Saver:
         return self._kept if self._core is None else self._core.kept()
 
     @property
-    def last_checkpoints(self):
+    def last_checkpoints(self) -> list[str]:
         """Those that are kept, oldest first."""
         return [path for path, _ in self._kept_now()]
 
-    def set_last_checkpoints(self, last_checkpoints):
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
         """The old form of set_last_checkpoints_with_time, for checkpoints of any age."""
         self.set_last_checkpoints_with_time([(path, math.inf) for path in last_checkpoints])
 
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: list[tuple[str, float]]) -> None:
         """Says what is kept: [(path, seconds since 1970)], oldest first."""
         if not isinstance(last_checkpoints_with_time, list):
             raise AssertionError(f"expected a list of (path, time), got {last_checkpoints_with_time!r}")
@@ -162,13 +229,13 @@ class Saver:
         if self._core is not None:
             self._core.set_kept([path for path, _ in self._kept], [time for _, time in self._kept])
 
-    def recover_last_checkpoints(self, checkpoint_paths):
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """What is kept after a crash: those of the paths that are there."""
         found = [(path, get_checkpoint_mtimes([path])) for path in checkpoint_paths]
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in found if times])
 
     # ---- as a message ----
-    def to_proto(self, export_scope=None):
+    def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
         """A SaverDef: the nodes that save and restore, as MetaGraphs name them."""
         self.build()
         if self.saver_def is None or export_scope and not self._name_of_scope(export_scope):
@@ -184,26 +251,71 @@ class Saver:
     as_saver_def = to_proto
 
     @staticmethod
-    def from_proto(saver_def, import_scope=None):
+    def from_proto(saver_def: SaverDef, import_scope: str | None = None) -> Saver:
         """The saver that a SaverDef names, of nodes in the default graph."""
         return Saver(saver_def=saver_def, name=import_scope)
 
-    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None, clear_devices=False,
-                          clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False):
+    def export_meta_graph(self, filename: PathLike | None = None, collection_list: Sequence[str] | None = None,
+                          as_text: bool = False, export_scope: str | None = None, clear_devices: bool = False,
+                          clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
+                          save_debug_info: bool = False) -> MetaGraphDef:
         """The MetaGraphDef of the default graph with this saver, also written to `filename`."""
         return meta_graph.export_meta_graph(filename, collection_list=collection_list, as_text=as_text, export_scope=export_scope,
                                             clear_devices=clear_devices, clear_extraneous_savers=clear_extraneous_savers,
                                             strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info, saver=self)
 
     # ---- files ----
-    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
-             write_state=True, strip_default_attrs=False, save_debug_info=False):
-        """Writes the variables of the session; gives the name of the checkpoint."""
+    def save(self, sess: Session, save_path: PathLike, global_step: IntLike | None = None, latest_filename: str | None = None,
+             meta_graph_suffix: str = "meta", write_meta_graph: bool = True, write_state: bool = True,
+             strip_default_attrs: bool = False, save_debug_info: bool = False) -> str | None:
+        """Writes the variables of a session.
+
+        Parameters
+        ----------
+        sess : Session
+            Whose variables.
+        save_path : str or path
+            How the names of the files begin; directories are made.
+        global_step : int or Tensor or Variable, optional
+            Ends the name: "-10".
+        latest_filename : str, optional
+            Name of the file that says which checkpoint is the newest; "checkpoint" by default.
+        meta_graph_suffix : str
+            Ends the name of the file of the MetaGraph.
+        write_meta_graph : bool
+            Whether the graph is written too.
+        write_state : bool
+            Whether that file is written.
+        strip_default_attrs, save_debug_info : bool
+            Of no effect here.
+
+        Returns
+        -------
+        str or None
+            The name of the checkpoint, for restore(); None where there is nothing to save.
+
+        Raises
+        ------
+        TypeError
+            If `sess` is no session.
+        ValueError
+            If `latest_filename` has a directory.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+        ...     v = tw.Variable(1.0, name="v")
+        ...     sess.run(v.initializer)
+        ...     path = tw.train.Saver().save(sess, os.path.join(folder, "model"))
+        ...     sorted(os.listdir(folder))
+        ['checkpoint', 'model.data-00000-of-00001', 'model.index', 'model.meta']
+        """
         self.build()
         if self._core is None:
             return None
         if not hasattr(sess, "graph"):
-            raise TypeError("'sess' must be a Session; %s" % sess)
+            raise TypeError(f"'sess' must be a Session; {sess}")
         step = -1
         if global_step is not None:
             step = int(global_step if isinstance(global_step, int) or hasattr(global_step, "__index__") else
@@ -222,8 +334,38 @@ class Saver:
             meta_graph.write(f"{written}.{meta_graph_suffix}", sess.graph, saver=self)
         return written
 
-    def restore(self, sess, save_path):
-        """Sets the variables of the session to what the checkpoint holds."""
+    def restore(self, sess: Session, save_path: PathLike | None) -> None:
+        """Sets the variables of a session to what a checkpoint holds; they need no initializer.
+
+        Parameters
+        ----------
+        sess : Session
+            Whose variables.
+        save_path : str or path
+            What save() gave.
+
+        Raises
+        ------
+        ValueError
+            If `save_path` is None or there is no such checkpoint.
+        NotFoundError
+            If the checkpoint lacks a variable.
+        InvalidArgumentError
+            If a variable has another shape there.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.Graph().as_default():
+        ...     v, saver = tw.Variable([1.0, 2.0]), tw.train.Saver()
+        ...     with tw.Session() as sess:
+        ...         sess.run(v.initializer)
+        ...         path = saver.save(sess, os.path.join(folder, "model"))
+        ...     with tw.Session() as other:
+        ...         saver.restore(other, path)
+        ...         other.run(v)
+        array([1., 2.], dtype=float32)
+        """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         if self._core is None:

@@ -1,25 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
 """FileWriter: events in files that TensorBoard reads."""
+from __future__ import annotations
+
 import os
 import socket
 import threading
 import time
 import warnings
+from typing import TYPE_CHECKING
 
 from thalweg import messages, python_io
 from thalweg.files import records
 from thalweg.graph import graph as graph_module
 from thalweg.saving import meta_graph
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self, SupportsInt
+
+    from thalweg.base.typing import PathLike
+    from thalweg.graph.graph import Graph
+    from thalweg.messages import Event, GraphDef, MetaGraphDef, RunMetadata, SessionLog, Summary
+
 
 class FileWriter:
-    """FileWriter(logdir, sess.graph).add_summary(sess.run(merged), step).
+    """Writes events to a file that TensorBoard reads.
 
     Events are kept until there are `max_queue` of them or `flush_secs` have passed since the last flush, and written
     by the thread that adds the next one.
+
+    Parameters
+    ----------
+    logdir : str or path
+        The directory, which is made.
+    graph : Graph, optional
+        A graph for TensorBoard to draw.
+    max_queue : int
+        How many events may wait.
+    flush_secs : float
+        How many seconds they may wait.
+    graph_def : GraphDef, optional
+        Old form of `graph`.
+    filename_suffix : str, optional
+        Ends the name of the file.
+    session : Session, optional
+        Of no effect here.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Graph().as_default() as graph, tw.Session() as sess:
+    ...     loss = tw.summary.scalar("loss", 0.5)
+    ...     with tw.summary.FileWriter(folder, graph) as writer:
+    ...         writer.add_summary(sess.run(loss), global_step=3)
+    ...     events = list(tw.train.summary_iterator(os.path.join(folder, os.listdir(folder)[0])))
+    ...     print(events[-1].step, events[-1].summary.value[0].simple_value)
+    3 0.5
     """
 
-    def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None, filename_suffix=None, session=None):
+    def __init__(self, logdir: PathLike, graph: Graph | None = None, max_queue: int = 10, flush_secs: float = 120,
+                 graph_def: GraphDef | None = None, filename_suffix: str | None = None, session: object = None) -> None:
         self._logdir = os.fsdecode(logdir)
         self._max_queue, self._flush_seconds = max_queue, flush_secs
         self._suffix = filename_suffix or ""
@@ -34,10 +75,11 @@ class FileWriter:
         if graph is not None:
             self.add_meta_graph(meta_graph.export_meta_graph(graph=graph))
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, unused_type, unused_value, unused_traceback):
+    def __exit__(self, unused_type: type[BaseException] | None, unused_value: BaseException | None,
+                 unused_traceback: TracebackType | None) -> None:
         self.close()
 
     def _open(self):
@@ -51,10 +93,11 @@ class FileWriter:
         self._file.write(records.frame(messages.Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString()))
         self._file.flush()
 
-    def get_logdir(self):
+    def get_logdir(self) -> str:
+        """The directory of the file."""
         return self._logdir
 
-    def add_event(self, event):
+    def add_event(self, event: Event) -> None:
         """Adds an Event as it is."""
         with self._lock:
             if self._closed:
@@ -71,8 +114,22 @@ class FileWriter:
             event.step = int(global_step)
         self.add_event(event)
 
-    def add_summary(self, summary, global_step=None):
-        """Adds a Summary, or what session.run gave for a summary operation."""
+    def add_summary(self, summary: Summary | bytes, global_step: SupportsInt | None = None) -> None:
+        """Adds a summary.
+
+        Parameters
+        ----------
+        summary : bytes or Summary
+            What session.run gave for a summary operation, or a message.
+        global_step : int, optional
+            The step that it belongs to.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.summary.FileWriter(folder) as writer:
+        ...     writer.add_summary(tw.Summary(value=[tw.Summary.Value(tag="loss", simple_value=0.5)]), global_step=1)
+        """
         if isinstance(summary, bytes) or hasattr(summary, "tobytes"):
             summary = messages.Summary.FromString(bytes(summary) if isinstance(summary, bytes) else summary.item())
         event = messages.Event()
@@ -86,13 +143,45 @@ class FileWriter:
                 self._seen.add(value.tag)
         self._add(event, global_step)
 
-    def add_session_log(self, session_log, global_step=None):
+    def add_session_log(self, session_log: SessionLog, global_step: SupportsInt | None = None) -> None:
+        """Adds a SessionLog message.
+
+        Parameters
+        ----------
+        session_log : SessionLog
+            The message.
+        global_step : int, optional
+            The step that it belongs to.
+        """
         event = messages.Event()
         event.session_log.CopyFrom(session_log)
         self._add(event, global_step)
 
-    def add_graph(self, graph, global_step=None, graph_def=None):
-        """Adds the graph, for TensorBoard to draw."""
+    def add_graph(self, graph: Graph | None, global_step: SupportsInt | None = None, graph_def: GraphDef | None = None) -> None:
+        """Adds a graph, for TensorBoard to draw.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph.
+        global_step : int, optional
+            The step that it belongs to.
+        graph_def : GraphDef, optional
+            Old form of `graph`.
+
+        Raises
+        ------
+        ValueError
+            If both `graph` and `graph_def` are given.
+        TypeError
+            If it is no graph.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.summary.FileWriter(folder) as writer:
+        ...     writer.add_graph(tw.get_default_graph())
+        """
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
         given = graph_def if graph is None else graph
@@ -104,12 +193,26 @@ class FileWriter:
             raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
         self._add(messages.Event(graph_def=data), global_step)
 
-    def add_meta_graph(self, meta_graph_def, global_step=None):
+    def add_meta_graph(self, meta_graph_def: MetaGraphDef, global_step: SupportsInt | None = None) -> None:
+        """Adds a MetaGraphDef message.
+
+        Parameters
+        ----------
+        meta_graph_def : MetaGraphDef
+            The message.
+        global_step : int, optional
+            The step that it belongs to.
+
+        Raises
+        ------
+        TypeError
+            If it is no MetaGraphDef.
+        """
         if not isinstance(meta_graph_def, messages.MetaGraphDef):
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add(messages.Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
-    def add_run_metadata(self, run_metadata, tag, global_step=None):
+    def add_run_metadata(self, run_metadata: RunMetadata, tag: str, global_step: SupportsInt | None = None) -> None:
         """Adds what a run told about itself; a tag is given once."""
         if ("run_metadata", tag) in self._seen:
             raise ValueError("The provided tag was already used for this event type")
@@ -119,8 +222,18 @@ class FileWriter:
         event.tagged_run_metadata.run_metadata = run_metadata.SerializeToString()
         self._add(event, global_step)
 
-    def flush(self):
-        """Writes all events to the file."""
+    def flush(self) -> None:
+        """Writes all events to the file.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.summary.FileWriter(folder) as writer:
+        ...     writer.add_graph(tw.get_default_graph())
+        ...     writer.flush()
+        ...     len(list(tw.train.summary_iterator(os.path.join(folder, os.listdir(folder)[0]))))
+        2
+        """
         with self._lock:
             if self._closed:
                 return
@@ -129,7 +242,7 @@ class FileWriter:
             self._file.flush()
             self._last_flush = time.monotonic()
 
-    def close(self):
+    def close(self) -> None:
         """Writes all events and closes the file; reopen() starts another."""
         with self._lock:
             if not self._closed:
@@ -137,7 +250,8 @@ class FileWriter:
                 self._file.close()
                 self._closed = True
 
-    def reopen(self):
+    def reopen(self) -> None:
+        """Begins another file, where this one was closed."""
         with self._lock:
             if self._closed:
                 self._closed = False
@@ -155,21 +269,23 @@ class FileWriterCache:
     _lock = threading.Lock()
 
     @staticmethod
-    def clear():
+    def clear() -> None:
+        """Closes all writers."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
                 writer.close()
             FileWriterCache._writers.clear()
 
     @staticmethod
-    def get(logdir):
+    def get(logdir: PathLike) -> FileWriter:
+        """The writer of a directory, made when it is asked for first."""
         with FileWriterCache._lock:
             if logdir not in FileWriterCache._writers:
                 FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())
             return FileWriterCache._writers[logdir]
 
 
-def summary_iterator(path):
+def summary_iterator(path: PathLike) -> Iterator[messages.Event]:
     """The events of an event file; DataLossError where it is damaged."""
     for record in python_io.tf_record_iterator(path):
         yield messages.Event.FromString(record)

@@ -6,8 +6,11 @@ away, present or asleep, and since when. A step changes it under a lock. A repli
 a dequeue, until another's step lets it go on: nobody looks again and again. A replica that has not ended a step for `lost_after`
 seconds while another sleeps because of it counts as away till its next step: the hook of the one that sleeps has a timer.
 """
+from __future__ import annotations
+
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, errors, logging as tw_logging
 from thalweg.control.control_flow import cond, while_loop
@@ -19,6 +22,13 @@ from thalweg.training.optimizer import Optimizer
 from thalweg.training.session_run_hook import SessionRunHook
 from thalweg.training.wrapped_optimizer import wrapping
 from thalweg.variables import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from thalweg.base.typing import Gradient
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
 
 _AWAY, _PRESENT, _ASLEEP = 0, 1, 2
 _NOBODY = 2**62  # the slowest's steps where nobody is present
@@ -70,8 +80,8 @@ class BoundedStalenessOptimizer(Optimizer):
     give_up_op where it wants to go on without those that are lost.
     """
 
-    def __init__(self, opt, staleness, total_num_replicas, replica, lost_after=60.0, use_locking=False,
-                 name="bounded_staleness"):
+    def __init__(self, opt: Optimizer, staleness: int, total_num_replicas: int, replica: int, lost_after: float = 60.0,
+                 use_locking: bool = False, name: str = "bounded_staleness") -> None:
         super().__init__(use_locking, name)
         self._opt = opt
         if not 0 <= staleness < 2**31:
@@ -86,13 +96,13 @@ class BoundedStalenessOptimizer(Optimizer):
         self.join_op = self.leave_op = self.begin_op = self.give_up_op = None
 
     @property
-    def steps(self):
+    def steps(self) -> Tensor:
         """How many steps each replica has made; one that joins begins with those of the slowest."""
         self._check_applied()
         return self._columns[0]
 
     @property
-    def modes(self):
+    def modes(self) -> Tensor:
         """What each replica does: 0 is away, 1 is present, 2 sleeps."""
         self._check_applied()
         return self._columns[1]
@@ -101,7 +111,8 @@ class BoundedStalenessOptimizer(Optimizer):
         if self._state is None:
             raise ValueError("Should be called after apply_gradients().")
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
+                        name: str | None = None) -> Operation:
         """A replica's train_op: applies its gradients, counts the step and sleeps while it is too far ahead."""
         pairs = list(grads_and_vars)
         if not pairs:
@@ -204,7 +215,7 @@ class BoundedStalenessOptimizer(Optimizer):
         left = array_ops.where(held_by & ~lost, left, array_ops.zeros_like(left) + limit)
         return lost, math_ops.cast(math_ops.reduce_min(left), dtypes.float64) / 1e6
 
-    def make_session_run_hook(self, is_chief=False):
+    def make_session_run_hook(self, is_chief: bool = False) -> SessionRunHook:
         """A hook for MonitoredSession: this replica joins, leaves at its end, and meanwhile gives up those that are lost. The
         chief's lets all in anew when its session begins, since a checkpoint may have undone their steps."""
         return _BoundedStalenessHook(self, is_chief)

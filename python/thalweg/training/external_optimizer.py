@@ -6,6 +6,10 @@ leave the variables with the best values.
     optimizer = tw.train.LBFGSOptimizer(loss, max_iterations=100)                                             needs nothing
     optimizer.minimize(session, feed_dict={x: data})
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import logging as tw_logging
@@ -14,6 +18,14 @@ from thalweg.graph.ops import convert_to_tensor
 from thalweg.operations import array_ops, gradient_ops
 from thalweg.training import lbfgs
 from thalweg.variables import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from thalweg.base.typing import ArrayLike, FeedDict
+    from thalweg.graph.session import Session
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
 
 
 def _zeros_for_none(tensor, variable_list):
@@ -26,7 +38,9 @@ def _zeros_for_none(tensor, variable_list):
 class ExternalOptimizerInterface:
     """Base: `_minimize` of a subclass calls the functions that it is given, of a vector of all variables."""
 
-    def __init__(self, loss, var_list=None, equalities=None, inequalities=None, var_to_bounds=None, **optimizer_kwargs):
+    def __init__(self, loss: Tensor, var_list: Sequence[Variable] | None = None, equalities: Sequence[Tensor] | None = None,
+                 inequalities: Sequence[Tensor] | None = None,
+                 var_to_bounds: Mapping[Variable, tuple[ArrayLike, ArrayLike]] | None = None, **optimizer_kwargs: object) -> None:
         self._loss, self._equalities, self._inequalities = loss, equalities or [], inequalities or []
         self._vars = variables.trainable_variables() if var_list is None else list(var_list)
         if not self._vars:
@@ -64,7 +78,9 @@ class ExternalOptimizerInterface:
         session.run(self._setters, {**feed_dict, **{p: part.astype(p.dtype.as_numpy_dtype)
                                                     for p, part in zip(self._given, parts)}})
 
-    def minimize(self, session=None, feed_dict=None, fetches=None, step_callback=None, loss_callback=None, **run_kwargs):
+    def minimize(self, session: Session | None = None, feed_dict: FeedDict | None = None, fetches: Sequence[Tensor] | None = None,
+                 step_callback: Callable[..., object] | None = None, loss_callback: Callable[..., object] | None = None,
+                 **run_kwargs: object) -> None:
         """Gives the variables the values that make the loss least. loss_callback(*values of fetches) is called for each
         evaluation, step_callback(vector of all variables) after each step."""
         session, feed_dict, fetches = session or get_default_session(), feed_dict or {}, fetches or []

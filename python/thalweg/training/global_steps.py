@@ -1,14 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variable that counts steps."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, logging as tw_logging
 from thalweg.graph import graph as graph_module
 from thalweg.graph.graph import GraphKeys
 from thalweg.variables.init_ops import zeros_initializer
 from thalweg.variables.variable_scopes import get_variable
 
+if TYPE_CHECKING:
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
 
-def get_global_step(graph=None):
-    """The variable that counts steps, or None."""
+
+def get_global_step(graph: Graph | None = None) -> Variable | Tensor | None:
+    """The variable that counts steps, or None where there is none.
+
+    Parameters
+    ----------
+    graph : Graph, optional
+        The default graph by default.
+
+    Returns
+    -------
+    Variable or Tensor or None
+        An integer scalar.
+
+    Raises
+    ------
+    TypeError
+        If what has that name does not count: it is no integer or no scalar.
+
+    Examples
+    --------
+    >>> print(tw.train.get_global_step())
+    None
+    >>> made = tw.train.create_global_step()
+    >>> tw.train.get_global_step() is made
+    True
+    """
     target = graph or graph_module.get_default_graph()
     found = target.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) > 1:
@@ -23,7 +57,7 @@ def get_global_step(graph=None):
     return found[0]
 
 
-def assert_global_step(global_step_tensor):
+def assert_global_step(global_step_tensor: Variable | Tensor) -> None:
     """TypeError unless it is a variable or a tensor that counts: an integer scalar."""
     dtype = global_step_tensor.dtype.base_dtype
     if not dtype.is_integer:
@@ -32,7 +66,7 @@ def assert_global_step(global_step_tensor):
         raise TypeError(f'Existing "global_step" is not scalar: {global_step_tensor.shape}')
 
 
-def create_global_step(graph=None):
+def create_global_step(graph: Graph | None = None) -> Variable:
     """Makes the variable that counts steps."""
     target = graph or graph_module.get_default_graph()
     if get_global_step(target) is not None:
@@ -42,11 +76,47 @@ def create_global_step(graph=None):
                             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
 
 
-def get_or_create_global_step(graph=None):
-    """The variable that counts steps, made when there is none."""
+def get_or_create_global_step(graph: Graph | None = None) -> Variable | Tensor:
+    """The variable that counts steps, made when there is none.
+
+    Parameters
+    ----------
+    graph : Graph, optional
+        The default graph by default.
+
+    Returns
+    -------
+    Variable or Tensor
+        An int64 scalar, in the collections of global variables and of the global step; not trainable.
+
+    Raises
+    ------
+    TypeError
+        If what has that name does not count: it is no integer or no scalar.
+
+    Examples
+    --------
+    >>> step = tw.train.get_or_create_global_step()
+    >>> print(step.name, step.dtype.base_dtype.name, tw.train.get_or_create_global_step() is step)
+    global_step:0 int64 True
+    """
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
-def global_step(sess, global_step_tensor):
+def global_step(sess: Session, global_step_tensor: Variable | Tensor) -> int:
+    """The number that the variable which counts steps has in a session.
+
+    Parameters
+    ----------
+    sess : Session
+        Where to ask.
+    global_step_tensor : Variable or Tensor
+        What counts.
+
+    Returns
+    -------
+    int
+        The steps so far.
+    """
     return int(sess.run(global_step_tensor))

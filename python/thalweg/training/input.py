@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input pipelines of queues: producers of file names, numbers and slices, and batches of tensors."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, summary
 from thalweg.control.control_flow import cond
 from thalweg.control.queue_runner import QueueRunner, add_queue_runner
@@ -12,8 +16,16 @@ from thalweg.operations import array_ops, data_flow_ops, math_ops, random_ops, s
 from thalweg.operations.checks import Assert
 from thalweg.variables.variables import Variable
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-def limit_epochs(tensor, num_epochs=None, name=None):
+    from thalweg.base.typing import IntLike, ShapeLike, TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.operations.data_flow_ops import FIFOQueue
+
+
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Tensor:
     """The tensor, `num_epochs` times; after that OutOfRangeError."""
     if num_epochs is None:
         return tensor
@@ -27,8 +39,9 @@ def limit_epochs(tensor, num_epochs=None, name=None):
             return array_ops.identity(tensor, name=scope)
 
 
-def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=True, seed=None, capacity=32,
-                   shared_name=None, summary_name=None, name=None, cancel_op=None):
+def input_producer(input_tensor: TensorLike, element_shape: ShapeLike = None, num_epochs: int | None = None, shuffle: bool = True,
+                   seed: int | None = None, capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None,
+                   name: str | None = None, cancel_op: Operation | None = None) -> FIFOQueue:
     """A queue of the rows of a tensor, again and again."""
     with name_scope(name, "input_producer", [input_tensor]) as scope:
         input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
@@ -50,9 +63,54 @@ def _summarize(name, size, whole):
     summary.scalar(name, math_ops.cast(size, dtypes.float32) * (1. / whole))
 
 
-def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None,
-                          name=None, cancel_op=None):
-    """A queue of strings, such as names of files."""
+def string_input_producer(string_tensor: TensorLike, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
+                          capacity: int = 32, shared_name: str | None = None, name: str | None = None,
+                          cancel_op: Operation | None = None) -> FIFOQueue:
+    """A queue of strings, such as names of files, again and again.
+
+    A thread of a queue runner fills it: start_queue_runners() starts it.
+
+    Parameters
+    ----------
+    string_tensor : tensor_like
+        The strings, [n].
+    num_epochs : int, optional
+        How often each comes; after that OutOfRangeError. Counted by a local variable.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed : int, optional
+        Seed of the order.
+    capacity : int
+        How many may wait.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+    cancel_op : Operation, optional
+        What ends the queue.
+
+    Returns
+    -------
+    QueueBase
+        Of string scalars.
+
+    Raises
+    ------
+    ValueError
+        If a list of no strings is given.
+
+    Examples
+    --------
+    >>> queue = tw.train.string_input_producer(["a", "b"], num_epochs=1, shuffle=False)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.local_variables_initializer())
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     [sess.run(queue.dequeue()) for _ in range(2)]
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    [b'a', b'b']
+    """
     no_strings = "string_input_producer requires a non-null input tensor"
     if not ops.is_dense(string_tensor) and not len(string_tensor):
         raise ValueError(no_strings)
@@ -64,15 +122,91 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
                               f"fraction_of_{capacity}_full", scope, cancel_op)
 
 
-def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
-    """A queue of the numbers from 0 to limit-1."""
+def range_input_producer(limit: IntLike, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
+                         capacity: int = 32, shared_name: str | None = None, name: str | None = None) -> FIFOQueue:
+    """A queue of the numbers from 0 to limit - 1, again and again.
+
+    Parameters
+    ----------
+    limit : int or Tensor
+        How many numbers there are.
+    num_epochs : int, optional
+        How often each comes; after that OutOfRangeError. Counted by a local variable.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed : int, optional
+        Seed of the order.
+    capacity : int
+        How many may wait.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    QueueBase
+        Of int32 scalars.
+
+    Examples
+    --------
+    >>> number = tw.train.range_input_producer(3, shuffle=False).dequeue()
+    >>> with tw.Session() as sess:
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     [int(sess.run(number)) for _ in range(4)]
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    [0, 1, 2, 0]
+    """
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(math_ops.range_(limit), [], num_epochs, shuffle, seed, capacity, shared_name,
                               f"fraction_of_{capacity}_full", scope)
 
 
-def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
-    """One row of each tensor in every step."""
+def slice_input_producer(tensor_list: Sequence[TensorLike], num_epochs: int | None = None, shuffle: bool = True,
+                         seed: int | None = None, capacity: int = 32, shared_name: str | None = None,
+                         name: str | None = None) -> list[Tensor]:
+    """One row of each tensor in every step.
+
+    Parameters
+    ----------
+    tensor_list : list of Tensor
+        As many rows in each.
+    num_epochs : int, optional
+        How often each row comes; after that OutOfRangeError. Counted by a local variable.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed : int, optional
+        Seed of the order.
+    capacity : int
+        How many numbers of rows may wait.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    list of Tensor
+        The rows: as the tensors, without their first dimension.
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors.
+
+    Examples
+    --------
+    >>> x, y = tw.train.slice_input_producer([tw.constant([1, 2]), tw.constant([10, 20])], shuffle=False)
+    >>> with tw.Session() as sess:
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     print(*sess.run([x, y]))
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    1 10
+    """
     with name_scope(name, "input_producer", list(tensor_list)):
         tensor_list = [convert_to_tensor(t) for t in tensor_list]
         if not tensor_list:
@@ -199,58 +333,175 @@ def _batch(default_name, tensor_lists, restore, keep_input, batch_size, threads,
         return restore(_taken(queue, lists, take(batch_size, name=scope), enqueue_many))
 
 
-def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
-          allow_smaller_final_batch=False, shared_name=None, name=None):
-    """Batches of `batch_size` values that the tensors have in successive steps."""
+def batch(tensors: Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor] | TensorLike,
+          batch_size: IntLike, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
+          shapes: Sequence[ShapeLike] | None = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+          shared_name: str | None = None, name: str | None = None) -> Any:
+    """Batches of the values that tensors have in successive steps.
+
+    A thread of a queue runner takes the values: start_queue_runners() starts it.
+
+    Parameters
+    ----------
+    tensors : list or dict of Tensor or SparseTensor
+        What to batch; types and, without `dynamic_pad`, shapes must be known.
+    batch_size : int or Tensor
+        How many values a batch has.
+    num_threads : int
+        How many threads take values; with more than one their order is open.
+    capacity : int
+        How many values may wait.
+    enqueue_many : bool
+        Whether the tensors have many values in each step, along their first dimension.
+    shapes : list of TensorShape, optional
+        Shapes of the values; those of the tensors by default.
+    dynamic_pad : bool
+        Whether dimensions may differ, and are filled up within a batch.
+    allow_smaller_final_batch : bool
+        Whether what is left at the end is a batch too.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor or list or dict of Tensor
+        As `tensors` is, of shapes [batch_size, ...].
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors or their shapes are not known.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     x = tw.train.batch([tw.constant([1, 2])], batch_size=3)
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     sess.run(x)
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    array([[1, 2],
+           [1, 2],
+           [1, 2]], dtype=int32)
+    """
     return maybe_batch(tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
                        allow_smaller_final_batch, shared_name, name)
 
 
-def maybe_batch(tensors, keep_input, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None,
-                dynamic_pad=False, allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_batch(tensors: Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor] | TensorLike,
+                keep_input: bool | TensorLike, batch_size: IntLike, num_threads: int = 1, capacity: int = 32,
+                enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None, dynamic_pad: bool = False,
+                allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None) -> Any:
     """batch() of the values for which `keep_input` holds."""
     flat, restore = _flat(tensors)
     return _batch("batch", [flat], restore, keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
 
 
-def batch_join(tensors_list, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
-               allow_smaller_final_batch=False, shared_name=None, name=None):
+def batch_join(tensors_list: Sequence[Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor]],
+               batch_size: IntLike, capacity: int = 32, enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None,
+               dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
+               name: str | None = None) -> Any:
     """batch() of several lists of tensors, with a thread for each."""
     return maybe_batch_join(tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
                             allow_smaller_final_batch, shared_name, name)
 
 
-def maybe_batch_join(tensors_list, keep_input, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
-                     allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_batch_join(tensors_list: Sequence[Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor]],
+                     keep_input: bool | TensorLike, batch_size: IntLike, capacity: int = 32, enqueue_many: bool = False,
+                     shapes: Sequence[ShapeLike] | None = None, dynamic_pad: bool = False,
+                     allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None) -> Any:
+    """batch_join() of the values for which `keep_input` holds."""
     lists, restore = _flat_lists(tensors_list)
     return _batch("batch_join", lists, restore, keep_input, batch_size, 1, capacity, enqueue_many, shapes, dynamic_pad,
                   allow_smaller_final_batch, shared_name, name)
 
 
-def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None, enqueue_many=False, shapes=None,
-                  allow_smaller_final_batch=False, shared_name=None, name=None):
-    """batch() in random order: each value is drawn from at least `min_after_dequeue` others."""
+def shuffle_batch(tensors: Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor] | TensorLike,
+                  batch_size: IntLike, capacity: int, min_after_dequeue: int, num_threads: int = 1, seed: int | None = None,
+                  enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None, allow_smaller_final_batch: bool = False,
+                  shared_name: str | None = None, name: str | None = None) -> Any:
+    """Batches in random order: each value is drawn from at least `min_after_dequeue` others.
+
+    Parameters
+    ----------
+    tensors : list or dict of Tensor or SparseTensor
+        What to batch; types and shapes must be known.
+    batch_size : int or Tensor
+        How many values a batch has.
+    capacity : int
+        How many values may wait.
+    min_after_dequeue : int
+        How many wait at least behind a batch.
+    num_threads : int
+        How many threads take values.
+    seed : int, optional
+        Seed of what is drawn.
+    enqueue_many : bool
+        Whether the tensors have many values in each step, along their first dimension.
+    shapes : list of TensorShape, optional
+        Shapes of the values; those of the tensors by default.
+    allow_smaller_final_batch : bool
+        Whether what is left at the end is a batch too.
+    shared_name : str, optional
+        The queue is the same for all sessions of a cluster that use this name.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor or list or dict of Tensor
+        As `tensors` is, of shapes [batch_size, ...].
+
+    Raises
+    ------
+    ValueError
+        If there are no tensors or their shapes are not known.
+
+    Examples
+    --------
+    >>> x = tw.train.shuffle_batch([tw.range(4)], 4, capacity=8, min_after_dequeue=0, enqueue_many=True, num_threads=1)
+    >>> with tw.Session() as sess:
+    ...     coordinator = tw.train.Coordinator()
+    ...     threads = tw.train.start_queue_runners(sess, coordinator)
+    ...     sess.run(x).shape
+    ...     coordinator.request_stop()
+    ...     coordinator.join(threads)
+    (4,)
+    """
     return maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many, shapes,
                                allow_smaller_final_batch, shared_name, name)
 
 
-def maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, keep_input, num_threads=1, seed=None,
-                        enqueue_many=False, shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_shuffle_batch(tensors: Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor] | TensorLike,
+                        batch_size: IntLike, capacity: int, min_after_dequeue: int, keep_input: bool | TensorLike,
+                        num_threads: int = 1, seed: int | None = None, enqueue_many: bool = False,
+                        shapes: Sequence[ShapeLike] | None = None, allow_smaller_final_batch: bool = False,
+                        shared_name: str | None = None, name: str | None = None) -> Any:
+    """shuffle_batch() of the values for which `keep_input` holds."""
     flat, restore = _flat(tensors)
     return _batch("shuffle_batch", [flat], restore, keep_input, batch_size, num_threads, capacity, enqueue_many, shapes, False,
                   allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed))
 
 
-def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, seed=None, enqueue_many=False, shapes=None,
-                       allow_smaller_final_batch=False, shared_name=None, name=None):
+def shuffle_batch_join(tensors_list: Sequence[Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor]],
+                       batch_size: IntLike, capacity: int, min_after_dequeue: int, seed: int | None = None,
+                       enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None,
+                       allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None) -> Any:
     """shuffle_batch() of several lists of tensors, with a thread for each."""
     return maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
                                     allow_smaller_final_batch, shared_name, name)
 
 
-def maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, keep_input, seed=None, enqueue_many=False,
-                             shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_shuffle_batch_join(tensors_list: Sequence[Sequence[TensorLike | SparseTensor] | Mapping[str, TensorLike | SparseTensor]],
+                             batch_size: IntLike, capacity: int, min_after_dequeue: int, keep_input: bool | TensorLike,
+                             seed: int | None = None, enqueue_many: bool = False, shapes: Sequence[ShapeLike] | None = None,
+                             allow_smaller_final_batch: bool = False, shared_name: str | None = None,
+                             name: str | None = None) -> Any:
+    """shuffle_batch_join() of the values for which `keep_input` holds."""
     lists, restore = _flat_lists(tensors_list)
     return _batch("shuffle_batch_join", lists, restore, keep_input, batch_size, 1, capacity, enqueue_many, shapes, False,
                   allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed))

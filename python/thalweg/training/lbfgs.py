@@ -5,9 +5,17 @@ Numerical Optimization, algorithms 3.5, 3.6 and 7.5). No more than numpy is need
     result = minimize(lambda x: (value, gradient), x0)
     result.x, result.value, result.iterations, result.converged, result.message
 """
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from thalweg.base.typing import Array, ArrayLike
 
 Result = collections.namedtuple("Result", "x value gradient iterations evaluations converged message")
 _SUFFICIENT, _CURVATURE = 1e-4, 0.9  # the constants of the Wolfe conditions
@@ -95,8 +103,9 @@ def _search(line, start, first):
     return best
 
 
-def minimize(function, x0, memory=10, max_iterations=15000, gradient_tolerance=1e-5, value_tolerance=2.220446049250313e-09,
-             callback=None):
+def minimize(function: Callable[[Array], tuple[float, Array]], x0: ArrayLike, memory: int = 10, max_iterations: int = 15000,
+             gradient_tolerance: float = 1e-5, value_tolerance: float = 2.220446049250313e-09,
+             callback: Callable[[Array], object] | None = None) -> Result:
     """Minimizes function(x) -> (value, gradient) from x0 until the largest part of the gradient, or the relative change of the
     value, is below its tolerance. callback(x) is called after each iteration."""
     x = np.array(x0, dtype=np.float64)

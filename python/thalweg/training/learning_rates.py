@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning rates that change with the step: tw.train.exponential_decay and its kin."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import math_ops, random_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thalweg.base.typing import IntLike, TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 def _number(value, kind):
@@ -29,26 +38,100 @@ def _share(step, number, decay_steps, staircase):
     return apply("Floor", [share]) if staircase else share
 
 
-def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
-    """learning_rate * decay_rate ** (global_step / decay_steps)."""
+def exponential_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                      decay_rate: TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
+    """A rate that falls as learning_rate * decay_rate ** (global_step / decay_steps).
+
+    Parameters
+    ----------
+    learning_rate : float or Tensor
+        The rate at step 0.
+    global_step : int or Tensor or Variable
+        Counts the steps.
+    decay_steps : int or Tensor
+        After so many steps the rate was multiplied by `decay_rate`.
+    decay_rate : float or Tensor
+        What the rate is multiplied by.
+    staircase : bool
+        Whether the rate falls at whole multiples of `decay_steps` only.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `learning_rate`.
+
+    Raises
+    ------
+    ValueError
+        If `global_step` is None.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.train.exponential_decay(0.5, global_step=200, decay_steps=100, decay_rate=0.5)))
+    0.125
+    """
     return _schedule("ExponentialDecay", name, learning_rate, global_step, lambda rate, step, number: rate * apply(
         "Pow", [number(decay_rate), _share(step, number, decay_steps, staircase)]))
 
 
-def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def inverse_time_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                       decay_rate: TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
     """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
     return _schedule("InverseTimeDecay", name, learning_rate, global_step, lambda rate, step, number: rate / (
         1 + number(decay_rate) * _share(step, number, decay_steps, staircase)))
 
 
-def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def natural_exp_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                      decay_rate: TensorLike, staircase: bool = False, name: str | None = None) -> Tensor:
     """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
     return _schedule("NaturalExpDecay", name, learning_rate, global_step, lambda rate, step, number: rate * apply(
         "Exp", [-number(decay_rate) * _share(step, number, decay_steps, staircase)]))
 
 
-def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False, name=None):
-    """From learning_rate to end_learning_rate within decay_steps; with `cycle` again and again, over longer stretches."""
+def polynomial_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                     end_learning_rate: TensorLike = 0.0001, power: TensorLike = 1.0, cycle: bool = False,
+                     name: str | None = None) -> Tensor:
+    """A rate that falls from `learning_rate` to `end_learning_rate` within `decay_steps`.
+
+    (learning_rate - end_learning_rate) * (1 - step / decay_steps) ** power + end_learning_rate; with `cycle` again and again,
+    over longer stretches.
+
+    Parameters
+    ----------
+    learning_rate : float or Tensor
+        The rate at step 0.
+    global_step : int or Tensor or Variable
+        Counts the steps.
+    decay_steps : int or Tensor
+        After so many steps the rate is `end_learning_rate`.
+    end_learning_rate : float
+        The least rate.
+    power : float
+        1 for a line.
+    cycle : bool
+        Whether it begins anew behind `decay_steps`.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor
+        A scalar of the type of `learning_rate`.
+
+    Raises
+    ------
+    ValueError
+        If `global_step` is None.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.train.polynomial_decay(1.0, global_step=5, decay_steps=10, end_learning_rate=0.0)))
+    0.5
+    """
     def formula(rate, step, number):
         total, end = number(decay_steps), number(end_learning_rate)
         if cycle:  # at step 0 the first stretch, not the zeroth
@@ -68,13 +151,15 @@ def _done(step, number, decay_steps):
     return apply("Minimum", [step, number(decay_steps)]) / number(decay_steps)
 
 
-def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+def cosine_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                 alpha: float = 0.0, name: str | None = None) -> Tensor:
     """Half a cosine, from learning_rate to alpha * learning_rate (Loshchilov and Hutter 2016)."""
     return _schedule("CosineDecay", name, learning_rate, global_step, lambda rate, step, number: rate * (
         (1 - alpha) * _cosine(number, _done(step, number, decay_steps)) + alpha))
 
 
-def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None):
+def cosine_decay_restarts(learning_rate: TensorLike, global_step: IntLike | None, first_decay_steps: TensorLike,
+                          t_mul: float = 2.0, m_mul: TensorLike = 1.0, alpha: float = 0.0, name: str | None = None) -> Tensor:
     """cosine_decay that starts again, each time t_mul times as long and from m_mul times the height."""
     def formula(rate, step, number):
         done = step / number(first_decay_steps)
@@ -90,7 +175,8 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
     return _schedule("SGDRDecay", name, learning_rate, global_step, formula)
 
 
-def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None):
+def linear_cosine_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                        num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:
     """A line to zero under a cosine (Bello and others 2017)."""
     def formula(rate, step, number):
         done = _done(step, number, decay_steps)
@@ -98,8 +184,9 @@ def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5
     return _schedule("LinearCosineDecay", name, learning_rate, global_step, formula)
 
 
-def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55,
-                              num_periods=0.5, alpha=0.0, beta=0.001, name=None):
+def noisy_linear_cosine_decay(learning_rate: TensorLike, global_step: IntLike | None, decay_steps: TensorLike,
+                              initial_variance: TensorLike = 1.0, variance_decay: TensorLike = 0.55, num_periods: float = 0.5,
+                              alpha: float = 0.0, beta: float = 0.001, name: str | None = None) -> Tensor:
     """linear_cosine_decay with noise whose variance falls as 1 / (1 + step) ** variance_decay."""
     def formula(rate, step, number):
         done = _done(step, number, decay_steps)
@@ -110,7 +197,8 @@ def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_v
     return _schedule("NoisyLinearCosineDecay", name, learning_rate, global_step, formula)
 
 
-def piecewise_constant(x, boundaries, values, name=None):
+def piecewise_constant(x: TensorLike, boundaries: Sequence[TensorLike], values: Sequence[TensorLike],
+                       name: str | None = None) -> Tensor:
     """values[i] up to boundaries[i], then the last one."""
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """MonitoredSession and its kin: sessions that initialize or restore, fill queues, call hooks and close themselves."""
+from __future__ import annotations
+
 import abc
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from thalweg import errors, logging as tw_logging, summary
 from thalweg.control.coordinator import Coordinator
@@ -17,16 +20,67 @@ from thalweg.training.session_manager import SessionManager
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
 from thalweg.variables import variables
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+    from typing import Any, NoReturn, Self
+
+    from thalweg.base.typing import FeedDict, Fetches, PathLike, T
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.messages import ConfigProto
+    from thalweg.training.session_run_hook import SessionRunHook
+
 USE_DEFAULT = object()
 # A worker that has gone away comes back: the session is made again.
 _PREEMPTED = (errors.AbortedError, errors.UnavailableError)
 
 
 class Scaffold:
-    """The pieces that a session is prepared with; what is not given is made by finalize()."""
+    """The pieces that a session is prepared with; what is not given is made by finalize().
 
-    def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
-                 local_init_op=None, summary_op=None, saver=None, copy_from_scaffold=None):
+    Parameters
+    ----------
+    init_op : Operation, optional
+        Initializes global variables, where no checkpoint does.
+    init_feed_dict : dict, optional
+        What `init_op` is fed.
+    init_fn : callable, optional
+        init_fn(scaffold, session), behind `init_op`.
+    ready_op : Tensor, optional
+        The names of variables that are not initialized.
+    ready_for_local_init_op : Tensor, optional
+        The same, of those that `local_init_op` needs.
+    local_init_op : Operation, optional
+        Initializes local variables and tables.
+    summary_op : Tensor, optional
+        All summaries.
+    saver : Saver, optional
+        Writes and reads checkpoints.
+    copy_from_scaffold : Scaffold, optional
+        Has what is not given.
+
+    Raises
+    ------
+    TypeError
+        If `copy_from_scaffold` is no Scaffold.
+
+    Examples
+    --------
+    >>> v = tw.Variable(1.0)
+    >>> scaffold = tw.train.Scaffold(init_fn=lambda scaffold, sess: v.load(5.0, sess))
+    >>> creator = tw.train.ChiefSessionCreator(scaffold)
+    >>> with tw.train.MonitoredSession(creator) as sess:
+    ...     print(sess.run(v))
+    5.0
+    """
+
+    def __init__(self, init_op: Operation | None = None, init_feed_dict: FeedDict | None = None,
+                 init_fn: Callable[[Scaffold, Session], object] | None = None, ready_op: Tensor | None = None,
+                 ready_for_local_init_op: Tensor | None = None, local_init_op: Operation | None = None,
+                 summary_op: Tensor | Sequence[Tensor] | None = None, saver: Saver | None = None,
+                 copy_from_scaffold: Scaffold | None = None) -> None:
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise TypeError("copy_from_scaffold is not a Scaffold instance.")
         given = dict(init_op=init_op, init_feed_dict=init_feed_dict, ready_op=ready_op, local_init_op=local_init_op,
@@ -41,16 +95,47 @@ class Scaffold:
         else:
             self._init_fn = copy_from_scaffold._init_fn if copy_from_scaffold is not None else None
 
-    init_op = property(lambda self: self._init_op)
-    init_feed_dict = property(lambda self: self._init_feed_dict)
-    init_fn = property(lambda self: self._init_fn)
-    ready_op = property(lambda self: self._ready_op)
-    ready_for_local_init_op = property(lambda self: self._ready_for_local_init_op)
-    local_init_op = property(lambda self: self._local_init_op)
-    summary_op = property(lambda self: self._summary_op)
-    saver = property(lambda self: self._saver)
+    @property
+    def init_op(self) -> Operation | None:
+        """Initializes global variables."""
+        return self._init_op
 
-    def finalize(self):
+    @property
+    def init_feed_dict(self) -> FeedDict | None:
+        """What `init_op` is fed."""
+        return self._init_feed_dict
+
+    @property
+    def init_fn(self) -> Callable[[Session], object] | None:
+        """Called with the session behind `init_op`."""
+        return self._init_fn
+
+    @property
+    def ready_op(self) -> Tensor | None:
+        """The names of variables that are not initialized."""
+        return self._ready_op
+
+    @property
+    def ready_for_local_init_op(self) -> Tensor | None:
+        """The names of variables that `local_init_op` needs and that are not initialized."""
+        return self._ready_for_local_init_op
+
+    @property
+    def local_init_op(self) -> Operation | None:
+        """Initializes local variables and tables."""
+        return self._local_init_op
+
+    @property
+    def summary_op(self) -> Tensor | None:
+        """All summaries."""
+        return self._summary_op
+
+    @property
+    def saver(self) -> Saver | None:
+        """Writes and reads checkpoints."""
+        return self._saver
+
+    def finalize(self) -> Self:
         """Makes what is missing; afterwards the graph does not change any more."""
         def default(name, collection, make):
             if getattr(self, "_" + name) is None:
@@ -68,7 +153,7 @@ class Scaffold:
         return self
 
     @staticmethod
-    def get_or_default(arg_name, collection_key, default_constructor):
+    def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], T]) -> T | Any:
         """The one element of a collection, or a new one, which is put there."""
         elements = graph_module.get_collection(collection_key)
         if len(elements) > 1:
@@ -82,7 +167,7 @@ class Scaffold:
         return made
 
     @staticmethod
-    def default_local_init_op():
+    def default_local_init_op() -> Operation:
         """Initializes local variables and tables."""
         tables = graph_module.get_collection(GraphKeys.TABLE_INITIALIZERS)
         return ops.group(variables.local_variables_initializer(), *tables)
@@ -96,18 +181,19 @@ class SessionCreator(abc.ABC):
     """Makes sessions for a MonitoredSession."""
 
     @abc.abstractmethod
-    def create_session(self):
+    def create_session(self) -> Session:
         """A new session."""
 
 
 class ChiefSessionCreator(SessionCreator):
     """Restores or initializes."""
 
-    def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None, checkpoint_filename_with_path=None):
+    def __init__(self, scaffold: Scaffold | None = None, master: str = "", config: ConfigProto | None = None,
+                 checkpoint_dir: PathLike | None = None, checkpoint_filename_with_path: PathLike | None = None) -> None:
         self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
         self._dir, self._path, self._manager = checkpoint_dir, checkpoint_filename_with_path, None
 
-    def create_session(self):
+    def create_session(self) -> Session:
         s = self._scaffold.finalize()
         if self._manager is None:
             self._manager = SessionManager(s.local_init_op, s.ready_op, s.ready_for_local_init_op,
@@ -120,11 +206,12 @@ class ChiefSessionCreator(SessionCreator):
 class WorkerSessionCreator(SessionCreator):
     """Waits until the chief has initialized."""
 
-    def __init__(self, scaffold=None, master="", config=None, max_wait_secs=30 * 60):
+    def __init__(self, scaffold: Scaffold | None = None, master: str = "", config: ConfigProto | None = None,
+                 max_wait_secs: float = 30 * 60) -> None:
         self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
         self._max_wait_secs, self._manager = max_wait_secs, None
 
-    def create_session(self):
+    def create_session(self) -> Session:
         s = self._scaffold.finalize()
         if self._manager is None:
             self._manager = SessionManager(s.local_init_op, s.ready_op, s.ready_for_local_init_op,
@@ -135,12 +222,14 @@ class WorkerSessionCreator(SessionCreator):
 class _StepContext:
     """What the function of run_step_fn gets."""
 
-    def __init__(self, session, run_with_hooks):
+    def __init__(self, session: Session, run_with_hooks: Callable[..., Any]) -> None:
         self._session, self.run_with_hooks = session, run_with_hooks
 
-    session = property(lambda self: self._session)
+    @property
+    def session(self) -> Session:
+        return self._session
 
-    def request_stop(self):
+    def request_stop(self) -> NoReturn:
         """Ends the step function, and with it the training."""
         raise StopIteration("step_fn has requested the iterations to stop.")
 
@@ -150,21 +239,27 @@ class _HookedSession:
 
     _closed = False
 
-    def __init__(self, sess, hooks):
+    def __init__(self, sess: Session, hooks: Sequence[SessionRunHook]) -> None:
         self._session, self._hooks, self._stops = sess, list(hooks), False
 
-    graph = property(lambda self: self._session.graph)
-    sess_str = property(lambda self: self._session.sess_str)
+    @property
+    def graph(self) -> Graph | None:
+        return self._session.graph
 
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    @property
+    def sess_str(self) -> bytes:
+        return self._session.sess_str
+
+    def run(self, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,
+            run_metadata: RunMetadata | None = None) -> Any:
         """Session.run, with the hooks around it."""
         return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
 
-    def should_stop(self):
+    def should_stop(self) -> bool:
         """Whether a hook has asked for the end."""
         return self._stops
 
-    def close(self):
+    def close(self) -> None:
         """Ends the session."""
         self._session.close()
 
@@ -211,7 +306,7 @@ class _HookedSession:
             _refuse_common(hook_feeds, feed_dict, "Same tensor is fed by a SessionRunHook and user.")
         return asked, {**hook_feeds, **(feed_dict or {})}, options
 
-    def run_step_fn(self, step_fn):
+    def run_step_fn(self, step_fn: Callable[[_StepContext], T]) -> T | None:
         """Runs step_fn(step_context), which may run several fetches as one step."""
         if not callable(step_fn):
             raise ValueError(f"step_fn must be callable, got {step_fn!r}")
@@ -227,7 +322,8 @@ class _HookedSession:
 class _MonitoredSession(_HookedSession):
     """What MonitoredSession and SingularMonitoredSession share."""
 
-    def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
+    def __init__(self, session_creator: SessionCreator, hooks: Sequence[SessionRunHook], should_recover: bool,
+                 stop_grace_period_secs: float = 120) -> None:
         self._graph_was_finalized = graph_module.get_default_graph().finalized
         self._hooks, self._recovers, self._grace = list(hooks or []), should_recover, stop_grace_period_secs
         self._creator = session_creator or ChiefSessionCreator()
@@ -265,11 +361,12 @@ class _MonitoredSession(_HookedSession):
             tw_logging.debug("Ignored exception: %s", error)
 
     @property
-    def graph(self):
+    def graph(self) -> Graph | None:
         """The graph; None when the session is closed."""
         return None if self._session is None else self._session.graph
 
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    def run(self, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,
+            run_metadata: RunMetadata | None = None) -> Any:
         """Session.run, with the hooks around it."""
         while True:
             if self._closed:
@@ -309,7 +406,7 @@ class _MonitoredSession(_HookedSession):
     def _tf_sess(self):
         return self._session
 
-    def should_stop(self):
+    def should_stop(self) -> bool:
         """Whether the training is over. It is not when a task has gone away: then the session is made anew."""
         if self._closed or self._stops or self._coord is None:
             return self._closed or self._stops
@@ -325,13 +422,14 @@ class _MonitoredSession(_HookedSession):
     def _is_closed(self):
         return self._closed
 
-    def close(self):
+    def close(self) -> None:
         self._close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, exception_type, exception_value, traceback):
+    def __exit__(self, exception_type: type[BaseException] | None, exception_value: BaseException | None,
+                 traceback: TracebackType | None) -> bool:
         if exception_type in (errors.OutOfRangeError, StopIteration):
             exception_type = None  # the data has ended
         self._close(exception_type)
@@ -386,21 +484,40 @@ def _merged_options(options, wanted):
 
 
 class MonitoredSession(_MonitoredSession):
-    """with MonitoredSession(hooks=[...]) as sess: while not sess.should_stop(): sess.run(train_op)."""
+    """A session that initializes or restores, calls hooks, and is made anew when a task has gone away.
 
-    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
+    Parameters
+    ----------
+    session_creator : SessionCreator, optional
+        Makes the session; a ChiefSessionCreator by default.
+    hooks : list of SessionRunHook, optional
+        Called around each run, at the beginning and at the end.
+    stop_grace_period_secs : float
+        How long threads have to end.
+
+    Examples
+    --------
+    >>> v = tw.Variable(2.0)
+    >>> with tw.train.MonitoredSession() as sess:
+    ...     print(sess.run(v))
+    2.0
+    """
+
+    def __init__(self, session_creator: SessionCreator | None = None, hooks: Sequence[SessionRunHook] | None = None,
+                 stop_grace_period_secs: float = 120) -> None:
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
 
 
 class SingularMonitoredSession(_MonitoredSession):
     """A MonitoredSession of one session, which is never made again."""
 
-    def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
-                 checkpoint_filename_with_path=None):
+    def __init__(self, hooks: Sequence[SessionRunHook] | None = None, scaffold: Scaffold | None = None, master: str = "",
+                 config: ConfigProto | None = None, checkpoint_dir: PathLike | None = None, stop_grace_period_secs: float = 120,
+                 checkpoint_filename_with_path: PathLike | None = None) -> None:
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
-    def raw_session(self):
+    def raw_session(self) -> Session:
         """The session beneath; runs in it call no hooks."""
         return self._session
 
@@ -408,13 +525,65 @@ class SingularMonitoredSession(_MonitoredSession):
 MonitoredSession.StepContext = SingularMonitoredSession.StepContext = _StepContext
 
 
-def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None, chief_only_hooks=None,
-                             save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
-                             save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
-                             log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
-                             summary_dir=None):
-    """A MonitoredSession that saves checkpoints and summaries. At a cluster it waits for the tasks that the graph names, or those
-    that the filters of `config` admit."""
+def MonitoredTrainingSession(master: str = "", is_chief: bool = True, checkpoint_dir: PathLike | None = None,
+                             scaffold: Scaffold | None = None, hooks: Sequence[SessionRunHook] | None = None,
+                             chief_only_hooks: Sequence[SessionRunHook] | None = None, save_checkpoint_secs: object = USE_DEFAULT,
+                             save_summaries_steps: object = USE_DEFAULT, save_summaries_secs: object = USE_DEFAULT,
+                             config: ConfigProto | None = None, stop_grace_period_secs: float = 120,
+                             log_step_count_steps: int | None = 100, max_wait_secs: float = 7200,
+                             save_checkpoint_steps: object = USE_DEFAULT,
+                             summary_dir: PathLike | None = None) -> MonitoredSession:
+    """A MonitoredSession that saves checkpoints and summaries.
+
+    At a cluster it waits for the tasks that the graph names, or those that the filters of `config` admit.
+
+    Parameters
+    ----------
+    master : str
+        The target of the session: "" or "grpc://host:port".
+    is_chief : bool
+        Whether this task initializes and saves; others wait for it.
+    checkpoint_dir : str or path, optional
+        Where checkpoints are; without it there are none.
+    scaffold : Scaffold, optional
+        How the session begins.
+    hooks : list of SessionRunHook, optional
+        Called around each run.
+    chief_only_hooks : list of SessionRunHook, optional
+        The same, of the chief.
+    save_checkpoint_secs, save_checkpoint_steps : float and int, optional
+        How often checkpoints are saved; every 600 seconds by default.
+    save_summaries_steps, save_summaries_secs : int and float, optional
+        How often summaries are saved; every 100 steps by default.
+    config : ConfigProto, optional
+        Of the session.
+    stop_grace_period_secs : float
+        How long threads have to end.
+    log_step_count_steps : int or None
+        How often the speed is logged.
+    max_wait_secs : float
+        How long to wait for the chief.
+    summary_dir : str or path, optional
+        Where summaries are; `checkpoint_dir` by default.
+
+    Returns
+    -------
+    MonitoredSession
+        The session.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> step = tw.train.get_or_create_global_step()
+    >>> increment = tw.assign_add(step, 1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with tw.train.MonitoredTrainingSession(checkpoint_dir=folder) as sess:
+    ...         print(sess.run(increment))
+    ...     with tw.Graph().as_default():
+    ...         tw.train.list_variables(folder)
+    1
+    [('global_step', [])]
+    """
     save_summaries_steps, save_summaries_secs = _chosen(save_summaries_steps, save_summaries_secs, (100, None))
     save_checkpoint_steps, save_checkpoint_secs = _chosen(save_checkpoint_steps, save_checkpoint_secs, (None, 600))
     scaffold = scaffold or Scaffold()

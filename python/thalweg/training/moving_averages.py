@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moving averages of values in variables: tensorflow.python.training.moving_averages."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope
@@ -7,8 +11,16 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables import init_ops, save_slices, variable_scopes, variables
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
+    from thalweg.base.typing import IntLike, TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
+
+
+def assign_moving_average(variable: Variable, value: TensorLike, decay: float | Tensor, zero_debias: bool = True,
+                          name: str | None = None) -> Tensor:
     """variable -= (variable - value) * (1 - decay); with `zero_debias`, what that would be had the average begun with
     the first value instead of zero. Gives the variable's new value."""
     with graph.name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope, graph.colocate_with(variable.op):
@@ -36,7 +48,8 @@ def _unbiased_change(variable, value, rest):
     return variable.value() - biased_now / (1 - apply("Pow", [1 - rest, steps_now]))
 
 
-def weighted_moving_average(value, decay, weight, truediv=True, collections=None, name=None):
+def weighted_moving_average(value: TensorLike, decay: float | Tensor, weight: TensorLike, truediv: bool = True,
+                            collections: Sequence[str] | None = None, name: str | None = None) -> Tensor:
     """The moving average of value * weight over that of weight."""
     collections = collections or [graph.GraphKeys.GLOBAL_VARIABLES]
     with variable_scopes.variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
@@ -50,12 +63,36 @@ def weighted_moving_average(value, decay, weight, truediv=True, collections=None
 
 
 class ExponentialMovingAverage:
-    """Averages of variables in which older values count less."""
+    """Averages of variables in which older values count less: average = decay * average + (1 - decay) * value.
 
-    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
+    Parameters
+    ----------
+    decay : float
+        How much of the average stays in each step.
+    num_updates : int or Tensor, optional
+        How many updates there were: where these are few, the decay is (1 + n) / (10 + n) at most.
+    zero_debias : bool
+        Of no effect here.
+    name : str
+        Ends the names of the averages.
+
+    Examples
+    --------
+    >>> v, average = tw.Variable(0.0), tw.train.ExponentialMovingAverage(0.5)
+    >>> update = average.apply([v])
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(v.assign(8.0).op)
+    ...     sess.run(update)
+    ...     print(sess.run(average.average(v)))
+    4.0
+    """
+
+    def __init__(self, decay: float, num_updates: IntLike | None = None, zero_debias: bool = False,
+                 name: str = "ExponentialMovingAverage") -> None:
         self._decay, self._num_updates, self.name, self._averages = decay, num_updates, name, {}
 
-    def apply(self, var_list=None):
+    def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
         """An operation that updates the averages."""
         var_list = variables.trainable_variables() if var_list is None else var_list
         decay = ops.constant(float(self._decay))
@@ -81,14 +118,38 @@ class ExponentialMovingAverage:
             updates.append(average.assign_sub(difference * math_ops.cast(1.0 - decay, average._dtype)))
         return ops.group(*updates, name=self.name)
 
-    def average(self, var):
+    def average(self, var: Variable | Tensor) -> Variable | None:
+        """The variable that is the average of a variable, or None.
+
+        Parameters
+        ----------
+        var : Variable
+            What apply() was given.
+
+        Returns
+        -------
+        Variable or None
+            The average.
+        """
         return self._averages.get(var)
 
-    def average_name(self, var):
+    def average_name(self, var: Variable | Tensor) -> str:
+        """The name that the average of a variable has in a checkpoint.
+
+        Parameters
+        ----------
+        var : Variable
+            Any variable.
+
+        Returns
+        -------
+        str
+            "v/ExponentialMovingAverage".
+        """
         made = self._averages.get(var)
         return f"{var.op.name}/{self.name}" if made is None else made.op.name
 
-    def variables_to_restore(self, moving_avg_variables=None):
+    def variables_to_restore(self, moving_avg_variables: Iterable[Variable] | None = None) -> dict[str, Variable]:
         """{name in a checkpoint: variable}: the averages for these variables, and all others by their own names."""
         if moving_avg_variables is None:
             moving_avg_variables = variables.trainable_variables() + variables.moving_average_variables()

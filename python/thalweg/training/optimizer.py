@@ -5,6 +5,10 @@ A subclass overrides some of _create_slots, _prepare, _apply_dense, _apply_spars
 _resource_apply_sparse and _finish. The optimizers of thalweg.train are the core's; a subclass of one that overrides such a
 step is taken through Python as a whole, by the rules of optimizer_rules.py for the steps that it leaves.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope, site
@@ -16,6 +20,13 @@ from thalweg.training import optimizer_rules
 from thalweg.variables import save_slices, variable_scopes, variables
 from thalweg.variables.init_ops import zeros_initializer
 from thalweg.variables.variable_scopes import get_variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from thalweg.base.typing import Gradient
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
 
 _STEPS = ("_create_slots", "_prepare", "_apply_dense", "_apply_sparse", "_apply_sparse_duplicate_indices", "_apply_sparse_shared",
           "_resource_apply_dense", "_resource_apply_sparse", "_resource_apply_sparse_duplicate_indices", "_finish",
@@ -33,12 +44,25 @@ def _deduplicate_indexed_slices(values, indices):
 
 
 class Optimizer(optimizer_rules.Rules):
-    """Base of the optimizers: compute_gradients, apply_gradients, minimize."""
+    """Base of the optimizers: compute_gradients, apply_gradients, minimize.
+
+    Parameters
+    ----------
+    use_locking : bool
+        Whether updates of a variable exclude each other.
+    name : str
+        Begins the names of slots and updates.
+
+    Raises
+    ------
+    ValueError
+        If `name` is empty.
+    """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
     _kind = None  # the core's optimizer that a class is
 
-    def __init__(self, use_locking, name):
+    def __init__(self, use_locking: bool, name: str) -> None:
         self._set_up(use_locking, name)
 
     def _set_up(self, use_locking, name, use_nesterov=False, **parameters):
@@ -52,7 +76,8 @@ class Optimizer(optimizer_rules.Rules):
         self._non_slot_dict = {}
         self._set_rule_parameters()
 
-    def get_name(self):
+    def get_name(self) -> str:
+        """The name that the constructor was given."""
         return self._name
 
     def _is_of_core(self, target, constrained):
@@ -64,9 +89,46 @@ class Optimizer(optimizer_rules.Rules):
         return self._of_core[target]
 
     # ---- gradients ----
-    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):
-        """List of (gradient or None, variable)."""
+    def compute_gradients(self, loss: Tensor | Callable[[], Tensor], var_list: Variable | Sequence[Variable] | None = None,
+                          gate_gradients: int = GATE_OP, aggregation_method: int | None = None,
+                          colocate_gradients_with_ops: bool = False,
+                          grad_loss: Gradient | None = None) -> list[tuple[Gradient | None, Variable]]:
+        """Gradients of a loss with respect to variables: the first half of minimize().
+
+        Parameters
+        ----------
+        loss : Tensor or callable
+            What is to be small, of a floating type; or a function that gives it.
+        var_list : sequence of Variable, optional
+            All trainable variables by default.
+        gate_gradients : int
+            GATE_GRAPH lets nobody see a gradient before all are there; GATE_NONE and GATE_OP are alike here.
+        aggregation_method : int, optional
+            Of no effect here.
+        colocate_gradients_with_ops : bool
+            Whether gradients are computed where the operations are.
+        grad_loss : Tensor, optional
+            Gradient of the loss itself; ones by default.
+
+        Returns
+        -------
+        list of (Tensor or IndexedSlices or None, Variable)
+            None where the loss does not depend on the variable.
+
+        Raises
+        ------
+        ValueError
+            If there are no variables, the loss is of no floating type, or `gate_gradients` is none of the three.
+
+        Examples
+        --------
+        >>> with tw.Session() as sess:
+        ...     w = tw.Variable(3.0)
+        ...     (gradient, variable), = tw.train.GradientDescentOptimizer(0.1).compute_gradients(w * w)
+        ...     sess.run(w.initializer)
+        ...     print(sess.run(gradient), variable is w)
+        6.0 True
+        """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  "
                              f"Not {gate_gradients}")
@@ -83,9 +145,52 @@ class Optimizer(optimizer_rules.Rules):
             found = array_ops.tuple_(found)
         return list(zip(found, var_list))
 
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                 colocate_gradients_with_ops=False, name=None, grad_loss=None):
-        """compute_gradients and apply_gradients."""
+    def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | Tensor | None = None,
+                 var_list: Variable | Sequence[Variable] | None = None, gate_gradients: int = GATE_OP,
+                 aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+                 grad_loss: Gradient | None = None) -> Operation:
+        """Adds what makes a loss smaller: compute_gradients() and apply_gradients().
+
+        Parameters
+        ----------
+        loss : Tensor
+            What is to be small, of a floating type.
+        global_step : Variable, optional
+            Counts the updates.
+        var_list : sequence of Variable, optional
+            What may change; all trainable variables by default.
+        gate_gradients : int
+            See compute_gradients().
+        aggregation_method : int, optional
+            Of no effect here.
+        colocate_gradients_with_ops : bool
+            Whether gradients are computed where the operations are.
+        name : str, optional
+            Name of the operation.
+        grad_loss : Tensor, optional
+            Gradient of the loss itself; ones by default.
+
+        Returns
+        -------
+        Operation
+            It has run when every variable is updated.
+
+        Raises
+        ------
+        ValueError
+            If there are no variables, or the loss depends on none of them.
+
+        Examples
+        --------
+        >>> with tw.Session() as sess:
+        ...     w = tw.Variable(3.0)
+        ...     train_op = tw.train.GradientDescentOptimizer(0.1).minimize(tw.square(w - 1.0))
+        ...     sess.run(tw.global_variables_initializer())
+        ...     for _ in range(50):
+        ...         sess.run(train_op)
+        ...     print(round(float(sess.run(w)), 3))
+        1.0
+        """
         pairs = self.compute_gradients(loss, var_list=var_list, gate_gradients=gate_gradients,
                                        aggregation_method=aggregation_method,
                                        colocate_gradients_with_ops=colocate_gradients_with_ops, grad_loss=grad_loss)
@@ -108,8 +213,39 @@ class Optimizer(optimizer_rules.Rules):
         return param() if callable(param) else param
 
     # ---- updates ----
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """An operation that has run when every variable is updated and global_step is one higher."""
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
+                        name: str | None = None) -> Operation:
+        """Updates variables by their gradients: the second half of minimize().
+
+        Parameters
+        ----------
+        grads_and_vars : iterable of (Tensor or IndexedSlices or None, Variable)
+            What compute_gradients() gave, changed or not; variables with None stay.
+        global_step : Variable, optional
+            Counts the updates.
+        name : str, optional
+            Name of the operation.
+
+        Returns
+        -------
+        Operation
+            It has run when every variable is updated and `global_step` is one higher.
+
+        Raises
+        ------
+        ValueError
+            If there are no variables, or there is no gradient for any of them.
+
+        Examples
+        --------
+        >>> with tw.Session() as sess:
+        ...     w = tw.Variable([1.0, 2.0])
+        ...     train_op = tw.train.GradientDescentOptimizer(0.5).apply_gradients([(tw.constant([2.0, 4.0]), w)])
+        ...     sess.run(w.initializer)
+        ...     sess.run(train_op)
+        ...     sess.run(w)
+        array([0., 0.], dtype=float32)
+        """
         pairs = [(g, v) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
@@ -221,7 +357,7 @@ class Optimizer(optimizer_rules.Rules):
     def _resource_apply_sparse(self, grad, handle, indices):
         return self._apply_sparse_rule(grad, handle, indices, "_resource_apply_sparse")
 
-    def _finish(self, update_ops, name_scope):  # noqa: F811: TensorFlow's name of the argument
+    def _finish(self, update_ops, name_scope):
         """The operation that has run when all updates have."""
         return self._finish_rule(update_ops, name_scope)
 
@@ -259,23 +395,24 @@ class Optimizer(optimizer_rules.Rules):
                                                               use_resource=getattr(colocate_with, "_resource", False))
         return self._non_slot_dict[key]
 
-    def _get_non_slot_variable(self, name, graph=None):  # noqa: F811: TensorFlow's name of the argument
+    def _get_non_slot_variable(self, name, graph=None):
         return self._non_slot_dict.get((name, graph))
 
     def _made(self):
         return [row for _, known in self._in_graph.values() for row in known]
 
-    def get_slot(self, var, name):
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
         """The slot of this name of a variable, or None."""
         found = self._slots.get(name, {}).get(_var_key(var))
         if found is not None:
             return found
         return next((made for made, primary, slot in self._made() if slot == name and primary == var._ref_tensor), None)
 
-    def get_slot_names(self):
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots, sorted."""
         return sorted({slot for _, primary, slot in self._made() if primary is not None} | set(self._slots))
 
-    def variables(self):
+    def variables(self) -> list[Variable]:
         """The optimizer's own variables."""
         own = [v for v in self._non_slot_dict.values()] + [s for named in self._slots.values() for s in named.values()]
         return sorted([made for made, _, _ in self._made()] + own, key=lambda v: v.name)

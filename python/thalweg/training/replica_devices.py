@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the variables of replicas live: tf.train.replica_device_setter."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from thalweg.cluster.server import ClusterSpec
 from thalweg.graph.device_specs import DeviceSpec, merge_devices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.graph.tensor import Operation
+    from thalweg.messages import ClusterDef
 
 
 _PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
@@ -35,8 +45,10 @@ class _ReplicaDevices:
         return merge_devices(op.device, self._worker or "")
 
 
-def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker", merge_devices=True, cluster=None,
-                          ps_ops=None, ps_strategy=None):
+def replica_device_setter(ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker",
+                          merge_devices: bool = True, cluster: ClusterSpec | ClusterDef | Mapping[str, Any] | None = None,
+                          ps_ops: Sequence[str] | None = None,
+                          ps_strategy: Callable[[Operation], int] | None = None) -> Callable[[Operation], str] | None:
     """A device function that puts variables on the tasks of parameter servers, in turn, and all else on the worker."""
     if cluster is not None:
         jobs = ClusterSpec(cluster).as_dict()

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """SessionManager: sessions whose variables are restored from a checkpoint or initialized, and checked."""
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from thalweg import errors, logging as tw_logging
 from thalweg.graph import graph
@@ -9,6 +12,15 @@ from thalweg.graph.op_definitions import is_registered
 from thalweg.graph.session import Session
 from thalweg.messages import ConfigProto
 from thalweg.saving import checkpoint_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import FeedDict, PathLike
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.messages import RunOptions
+    from thalweg.saving.saver import Saver
 
 _CALLS = {"BatchFunction", "Case", "For", "If", "MapDefun", "PartitionedCall", "RemoteCall", "StatefulPartitionedCall", "StatelessCase",
           "StatelessIf", "StatelessWhile", "SymbolicGradient", "While"}
@@ -36,8 +48,9 @@ def _only_named_tasks(config, master, graph):
 class SessionManager:
     """SessionManager(ready_op=...).prepare_session("", init_op=init, saver=saver, checkpoint_dir="dir")."""
 
-    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None, recovery_wait_secs=30,
-                 local_init_run_options=None):
+    def __init__(self, local_init_op: Operation | Tensor | None = None, ready_op: Tensor | None = None,
+                 ready_for_local_init_op: Tensor | None = None, graph: Graph | None = None, recovery_wait_secs: float = 30,
+                 local_init_run_options: RunOptions | None = None) -> None:
         self._local_init_op, self._ready_op = local_init_op, ready_op
         self._ready_for_local_init_op, self._graph = ready_for_local_init_op, graph
         self._wait_secs, self._local_init_options = recovery_wait_secs, local_init_run_options
@@ -73,8 +86,11 @@ class SessionManager:
         saver.recover_last_checkpoints(found.all_model_checkpoint_paths)
         return sess, True
 
-    def prepare_session(self, master, init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
-                        wait_for_checkpoint=False, max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
+    def prepare_session(self, master: str, init_op: Operation | Tensor | Sequence[Operation | Tensor] | None = None,
+                        saver: Saver | None = None, checkpoint_dir: PathLike | None = None,
+                        checkpoint_filename_with_path: PathLike | None = None, wait_for_checkpoint: bool = False,
+                        max_wait_secs: float = 7200, config: ConfigProto | None = None, init_feed_dict: FeedDict | None = None,
+                        init_fn: Callable[[Session], object] | None = None) -> Session:
         """A session that is ready: restored, or else initialized."""
         sess, restored = self._restored(master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
                                         max_wait_secs, config)
@@ -94,8 +110,9 @@ class SessionManager:
             raise RuntimeError(f"Init operations did not make model ready.  {given}, error: {message}")
         return sess
 
-    def recover_session(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
-                        wait_for_checkpoint=False, max_wait_secs=7200, config=None):
+    def recover_session(self, master: str, saver: Saver | None = None, checkpoint_dir: PathLike | None = None,
+                        checkpoint_filename_with_path: PathLike | None = None, wait_for_checkpoint: bool = False,
+                        max_wait_secs: float = 7200, config: ConfigProto | None = None) -> tuple[Session, bool]:
         """(session, whether it was restored and is ready)."""
         sess, restored = self._restored(master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
                                         max_wait_secs, config)
@@ -109,7 +126,8 @@ class SessionManager:
             tw_logging.info("Restoring model did not make model ready: %s", message)
         return sess, restored and ready
 
-    def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
+    def wait_for_session(self, master: str, config: ConfigProto | None = None,
+                         max_wait_secs: float = float("Inf")) -> Session | None:
         """A session whose variables somebody else has initialized."""
         until = time.monotonic() + (max_wait_secs if max_wait_secs is not None else float("inf"))
         pause = 0.05  # looks often at first, then once in recovery_wait_secs

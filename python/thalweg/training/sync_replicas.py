@@ -6,6 +6,10 @@ Replicas put their gradients into accumulators beside the variables. The chief, 
 after each step. A gradient that was computed for another step than the one that is open is dropped: the steps of replicas that
 are late (backup workers), and those of a time that a restored checkpoint has undone.
 """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import dtypes, logging as tw_logging
 from thalweg.control.control_flow import cond
 from thalweg.control.queue_runner import QueueRunner
@@ -18,6 +22,14 @@ from thalweg.training.session_manager import _ready
 from thalweg.training.session_run_hook import SessionRunHook
 from thalweg.training.wrapped_optimizer import wrapping
 from thalweg.variables import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from thalweg.base.typing import Gradient
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.training.moving_averages import ExponentialMovingAverage
+    from thalweg.variables.variables import Variable
 
 
 class _UpdateRunner(QueueRunner):
@@ -62,8 +74,10 @@ def _emptied(accumulator, again):
 class SyncReplicasOptimizer(Optimizer):
     """SyncReplicasOptimizer(AdamOptimizer(), replicas_to_aggregate=4, total_num_replicas=5): 1 of 5 may be late."""
 
-    def __init__(self, opt, replicas_to_aggregate, total_num_replicas=None, variable_averages=None, variables_to_average=None,
-                 use_locking=False, name="sync_replicas"):
+    def __init__(self, opt: Optimizer, replicas_to_aggregate: int, total_num_replicas: int | None = None,
+                 variable_averages: ExponentialMovingAverage | None = None,
+                 variables_to_average: Sequence[Variable] | None = None, use_locking: bool = False,
+                 name: str = "sync_replicas") -> None:
         super().__init__(use_locking, name)
         self._opt = opt
         if total_num_replicas is None:
@@ -79,13 +93,14 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = self.chief_init_op = self.ready_for_local_init_op = None
 
     @property
-    def num_dropped(self):
+    def num_dropped(self) -> Tensor:
         """How many steps of this replica came to nothing, as they were late."""
         if not self._gradients_applied:
             raise ValueError("Should be called after apply_gradients().")
         return _read(self._dropped)
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Gradient | None, Variable]], global_step: Variable | Tensor | None = None,
+                        name: str | None = None) -> Tensor:
         """A replica's train_op: hands its gradients over and waits for a token, whose value it gives."""
         pairs = list(grads_and_vars)
         if not pairs:
@@ -190,13 +205,13 @@ class SyncReplicasOptimizer(Optimizer):
             self.chief_init_op = ops.group(self._sync_token_queue.enqueue_many((tokens,)), cond(
                 again, lambda: ops.constant(0), lambda: _after(self._dummy_queue.enqueue(0))))
 
-    def get_chief_queue_runner(self):
+    def get_chief_queue_runner(self) -> QueueRunner:
         """What runs the updates, in the chief."""
         if self._gradients_applied is False:
             raise ValueError("Should be called after apply_gradients().")
         return self._chief_queue_runner
 
-    def get_init_tokens_op(self, num_tokens=-1):
+    def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
         """Puts the first tokens into the queue; without them replicas would wait for each other where fewer than
         replicas_to_aggregate of them are there."""
         if self._gradients_applied is False:
@@ -211,7 +226,7 @@ class SyncReplicasOptimizer(Optimizer):
         with graph_module.device(self._global_step.op.device), name_scope(""):
             return self._sync_token_queue.enqueue_many((array_ops.fill([num_tokens], self._now()),))
 
-    def make_session_run_hook(self, is_chief, num_tokens=-1):
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
         """A hook for MonitoredSession that prepares a replica, and in the chief runs the updates."""
         return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
 

@@ -9,9 +9,12 @@
 A call is one operation of the default graph. Tensors and arrays are arguments of the traced function, other values are part of
 its signature. Python's own `while` and `if` on tensors stay Python's: use tf.while_loop and tf.cond (there is no AutoGraph).
 """
+from __future__ import annotations
+
 import functools
 import inspect
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,14 +25,21 @@ from thalweg.graph.op_definitions import is_stateful
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
 from thalweg.variables import variable_scopes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.graph.graph import Graph
+    from thalweg.messages import FunctionDef
+
 
 class _TracedGraph(functions.BodyGraph):
     """A body whose stateful operations run in the order in which they are made, outside of loops and conditionals."""
 
-    def __new__(cls, outer, may_make_variables):
+    def __new__(cls, outer: Graph, may_make_variables: bool):
         return super().__new__(cls, outer)
 
-    def __init__(self, outer, may_make_variables):
+    def __init__(self, outer: Graph, may_make_variables: bool) -> None:
         super().__init__(outer)
         self._variable_store = variable_scopes._store()  # names and scopes are those of the caller
         self._last_effect = None
@@ -63,7 +73,8 @@ def _is_tensor(value):
 class ConcreteFunction:
     """One trace: its inputs' types and shapes are fixed."""
 
-    def __init__(self, func, name, args, kwargs, specs, may_make_variables):
+    def __init__(self, func: Any, name: str, args: Sequence[object], kwargs: Mapping[str, object], specs: Iterable[Any],
+                 may_make_variables: bool) -> None:
         """`specs` stands in the place of each tensor of args and kwargs, in the order of nest.flatten."""
         outer = graph_module.get_default_graph()
         body = _TracedGraph(outer, may_make_variables)
@@ -90,13 +101,16 @@ class ConcreteFunction:
         self._stateful = definition.signature.is_stateful
 
     @property
-    def structured_outputs(self):
+    def structured_outputs(self) -> Any:
+        """What the Python function gave, with tensors in the place of values."""
         return self._packed(self.outputs)
 
-    captured_inputs = property(lambda self: self._captured)
-    function_def = property(lambda self: self._traced.definition)
+    @property
+    def captured_inputs(self) -> list[Tensor]: return self._captured
+    @property
+    def function_def(self) -> FunctionDef: return self._traced.definition
 
-    def add_to_graph(self, g=None):
+    def add_to_graph(self, g: Graph | None = None) -> None:
         self._traced.add_to_graph(g or graph_module.get_default_graph())
 
     def _packed(self, tensors):
@@ -104,7 +118,7 @@ class ConcreteFunction:
         flat = [None if r is None or isinstance(r, Operation) else next(left) for r in nest.flatten(self._results)]
         return nest.pack_sequence_as(self._results, flat)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         flat = [v for v in nest.flatten((args, kwargs)) if _is_tensor(v)]
         return self._call(flat)
 
@@ -142,7 +156,8 @@ def _key_of(value):
 class Function:
     """What tf.function makes of a Python function."""
 
-    def __init__(self, python_function, name=None, input_signature=None):
+    def __init__(self, python_function: Callable[..., object], name: str | None = None,
+                 input_signature: Sequence[Any] | None = None) -> None:
         if input_signature is not None and not isinstance(input_signature, (tuple, list)):
             raise TypeError(f"input_signature must be either a tuple or a list, received {type(input_signature)}")
         self._python_function, self._input_signature = python_function, input_signature
@@ -152,10 +167,12 @@ class Function:
         self._called = False
         functools.update_wrapper(self, python_function, updated=())
 
-    python_function = property(lambda self: self._python_function)
-    input_signature = property(lambda self: self._input_signature)
+    @property
+    def python_function(self) -> Callable[..., object]: return self._python_function
+    @property
+    def input_signature(self) -> Sequence[Any] | None: return self._input_signature
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: object, owner: type[object] | None = None):
         if instance is None:
             return self
         place = f"_function_{self._name}_{id(self)}"
@@ -166,11 +183,11 @@ class Function:
                 instance.__dict__[place] = made
         return made
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         trace, tensors = self._trace_of(args, kwargs)
         return trace._call(tensors)
 
-    def get_concrete_function(self, *args, **kwargs):
+    def get_concrete_function(self, *args: object, **kwargs: object) -> Any:
         """The trace for these arguments; a TensorSpec stands for a tensor."""
         return self._trace_of(args, kwargs)[0]
 
@@ -254,15 +271,17 @@ class Function:
                 for i, s in enumerate(specs)]
 
 
-def function(func=None, input_signature=None, autograph=True, experimental_autograph_options=None,
-             experimental_relax_shapes=False, experimental_compile=None):
+def function(func: Callable[..., object] | None = None, input_signature: Sequence[Any] | None = None, autograph: bool = True,
+             experimental_autograph_options: object = None, experimental_relax_shapes: bool = False,
+             experimental_compile: bool | None = None) -> Any:
     """A Python function as one that is traced into the graph's library and called as one operation."""
     if func is None:
         return lambda python_function: Function(python_function, input_signature=input_signature)
     return Function(func, input_signature=input_signature)
 
 
-def defun(func=None, input_signature=None, autograph=True, experimental_autograph_options=None, experimental_relax_shapes=False):
+def defun(func: Callable[..., object] | None = None, input_signature: Sequence[Any] | None = None, autograph: bool = True,
+          experimental_autograph_options: object = None, experimental_relax_shapes: bool = False) -> Any:
     """tf.contrib.eager.defun: the same as tf.function."""
     if func is None:
         return lambda python_function: Function(python_function, input_signature=input_signature)

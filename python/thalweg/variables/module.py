@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Module: an object that knows the variables in its attributes, and in those of its parts."""
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from thalweg import nest
 from thalweg.graph import graph as graph_module
 from thalweg.variables.variables import Variable
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from thalweg.base.typing import F
 
 
 class Module:
@@ -13,7 +21,7 @@ class Module:
     # Attributes that hold no variables and modules of their own.
     _TF_MODULE_IGNORED_PROPERTIES = frozenset()
 
-    def __init__(self, name=None):
+    def __init__(self, name: str | None = None) -> None:
         if name is None:
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
         if not re.match(r"^[A-Za-z_]\w*$", name):
@@ -23,14 +31,16 @@ class Module:
         with graph_module.name_scope(name) as scope:
             self._scope_name = scope
 
-    name = property(lambda self: self._name)
+    @property
+    def name(self) -> str: return self._name
 
     @property
-    def name_scope(self):
+    def name_scope(self) -> AbstractContextManager[str]:
+        """with module.name_scope: names of new operations begin with the module's."""
         return graph_module.name_scope(self._scope_name)
 
     @classmethod
-    def with_name_scope(cls, method):
+    def with_name_scope(cls, method: F) -> F:
         """A method whose operations are under the module's name."""
         import functools
 
@@ -71,13 +81,16 @@ class Module:
         return found
 
     @property
-    def variables(self):
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables of the module and of the modules in it."""
         return tuple(self._all(Variable, {id(self)}))
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """Those that optimizers change."""
         return tuple(v for v in self.variables if v.trainable)
 
     @property
-    def submodules(self):
+    def submodules(self) -> tuple[Module, ...]:
+        """The modules in it, at any depth."""
         return tuple(self._all(Module, {id(self)}))

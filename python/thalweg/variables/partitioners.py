@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables in several parts: partitioners, and the variable that they make."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph.operators import add_operators
@@ -9,8 +12,19 @@ from thalweg.graph.shapes import as_shape
 from thalweg.operations import array_ops
 from thalweg.variables.save_slices import SaveSliceInfo
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Self
 
-def fixed_size_partitioner(num_shards, axis=0):
+    from thalweg.base.typing import DTypeLike, Initializer, Partitioner, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.shapes import TensorShape
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
+
+
+def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
     """Always so many parts along `axis`."""
     def partitioner(shape, **unused):
         counts = [1] * len(shape)
@@ -19,7 +33,8 @@ def fixed_size_partitioner(num_shards, axis=0):
     return partitioner
 
 
-def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None):
+def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16,
+                                   max_shards: int | None = None) -> Partitioner:
     """As few parts along `axis` as keep each below so many bytes."""
     if max_shard_bytes < 1 or bytes_per_string_element < 1 or max_shards is not None and max_shards < 1:
         raise ValueError("max_shard_bytes, bytes_per_string_element and max_shards must be positive")
@@ -38,7 +53,8 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
     return partitioner
 
 
-def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16):
+def min_max_variable_partitioner(max_partitions: int = 1, axis: int = 0, min_slice_size: int = 256 << 10,
+                                 bytes_per_string_element: int = 16) -> Partitioner:
     """At most so many parts, none below `min_slice_size` bytes."""
     def partitioner(shape, dtype):
         kind = dtypes.as_dtype(dtype).base_dtype
@@ -53,7 +69,7 @@ def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 <<
 class PartitionInfo:
     """What the initializer of a part is told of the whole."""
 
-    def __init__(self, full_shape, var_offset):
+    def __init__(self, full_shape: Sequence[int], var_offset: Sequence[int]) -> None:
         if not isinstance(full_shape, (list, tuple)):
             raise TypeError(f"`full_shape` must be a sequence (like tuple or list) instead of {type(full_shape).__name__}")
         if not isinstance(var_offset, (list, tuple)):
@@ -63,7 +79,7 @@ class PartitionInfo:
                              f"{len(full_shape)}.")
         self.full_shape, self.var_offset = list(full_shape), list(var_offset)
 
-    def single_slice_dim(self, shape):
+    def single_slice_dim(self, shape: Any) -> int | None:
         """The only dimension in which a part of this shape is less than the whole; None where it is the whole."""
         if len(shape) != len(self.full_shape):
             raise ValueError(f"Expected equal length, but received shape={shape} of length {len(shape)} while self.full_shape="
@@ -74,7 +90,7 @@ class PartitionInfo:
                              f"could be either dimension {cut[1]} or {cut[0]}.")
         return cut[0] if cut else None
 
-    def single_offset(self, shape):
+    def single_offset(self, shape: Any) -> int:
         """Where a part of this shape begins in that dimension."""
         dimension = self.single_slice_dim(shape)
         return 0 if dimension is None else self.var_offset[dimension]
@@ -88,16 +104,17 @@ class PartitionedVariable:
     class PartitionedVariableIterator:
         """The parts, one by one."""
 
-        def __init__(self, partitioned_variable):
+        def __init__(self, partitioned_variable: Any) -> None:
             self._parts = iter(list(partitioned_variable._variable_list))
 
-        def __iter__(self):
+        def __iter__(self) -> Self:
             return self
 
         def __next__(self):
             return next(self._parts)
 
-    def __init__(self, name, shape, dtype, variable_list, partitions):
+    def __init__(self, name: str, shape: Any, dtype: DTypeLike, variable_list: Sequence[Variable],
+                 partitions: Sequence[int]) -> None:
         self._name, self._shape, self._dtype = name, as_shape(shape), dtypes.as_dtype(dtype)
         self._variable_list, self._partitions = list(variable_list), list(partitions)
         self._axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
@@ -106,15 +123,19 @@ class PartitionedVariable:
     def __iter__(self):
         return iter(self._variable_list)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._variable_list)
 
-    name = property(lambda self: self._name)
-    dtype = property(lambda self: self._variable_list[0].dtype)
-    shape = property(lambda self: self._shape)
-    graph = property(lambda self: self._variable_list[0].graph)
+    @property
+    def name(self) -> str: return self._name
+    @property
+    def dtype(self) -> DType: return self._variable_list[0].dtype
+    @property
+    def shape(self) -> TensorShape: return self._shape
+    @property
+    def graph(self) -> Graph: return self._variable_list[0].graph
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
         return self._shape
 
     def _get_variable_list(self):
@@ -127,7 +148,7 @@ class PartitionedVariable:
         """The dimensions that are cut; one that is in a single part counts as cut along the first."""
         return [i for i, p in enumerate(self._partitions) if p > 1] or [0]
 
-    def as_tensor(self):
+    def as_tensor(self) -> Tensor:
         """The parts side by side."""
         if self._whole is None:
             with self.graph.control_dependencies(None), self.graph.name_scope(self._name + "/ConcatPartitions/"):
@@ -144,14 +165,16 @@ class PartitionedVariable:
         sizes = [v.shape[self._axis].value for v in self._variable_list]
         return [change(v, p) for v, p in zip(self._variable_list, array_ops.split(value, sizes, self._axis))]
 
-    def assign(self, value, use_locking=False, name=None, read_value=True):
+    def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list[Any]:
         """Sets the parts; gives them."""
         return self._each(lambda v, part: v.assign(part, use_locking, name, read_value), value)
 
-    def assign_add(self, value, use_locking=False, name=None, read_value=True):
+    def assign_add(self, value: TensorLike | Sequence[TensorLike], use_locking: bool = False, name: str | None = None,
+                   read_value: bool = True) -> list[Any]:
         return self._each(lambda v, part: v.assign_add(part, use_locking, name, read_value), value)
 
-    def assign_sub(self, value, use_locking=False, name=None, read_value=True):
+    def assign_sub(self, value: TensorLike | Sequence[TensorLike], use_locking: bool = False, name: str | None = None,
+                   read_value: bool = True) -> list[Any]:
         return self._each(lambda v, part: v.assign_sub(part, use_locking, name, read_value), value)
 
     def __repr__(self):
@@ -161,7 +184,7 @@ class PartitionedVariable:
 add_operators(PartitionedVariable)
 
 
-def parts_of(partitioner, shape, dtype):
+def parts_of(partitioner: Partitioner, shape: Any, dtype: DTypeLike) -> list[int]:
     """How many parts a partitioner wants in each dimension."""
     if not callable(partitioner):
         raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
@@ -171,7 +194,7 @@ def parts_of(partitioner, shape, dtype):
     return checked(list(counts), shape)
 
 
-def checked(counts, shape):
+def checked(counts: Sequence[int], shape: Any) -> Any:
     """Counts of parts that a variable can be cut into: along one dimension."""
     if len(counts) != shape.ndims:
         raise ValueError(f"Partitioner returned a partition list that does not match the Variable's rank: {counts} vs. {shape}")
@@ -182,7 +205,8 @@ def checked(counts, shape):
     return counts
 
 
-def get(store, name, shape, counts, initializer, get_variable):
+def get(store: Any, name: str, shape: Any, counts: Sequence[int], initializer: Initializer | TensorLike,
+        get_variable: Any) -> Any:
     """The partitioned variable of this name, its parts made or found by get_variable(name, shape, initializer=,
     partition_info=)."""
     axis = next((i for i, c in enumerate(counts) if c > 1), 0)

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions whose variables are made by their first call and shared by all others."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.variables import variable_scopes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
-def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
+    from thalweg.base.typing import Getter, T
+    from thalweg.variables.variable_scopes import VariableScope
+    from thalweg.variables.variables import Variable
+
+
+def make_template(name_: str, func_: Callable[..., T], create_scope_now_: bool = False, unique_name_: str | None = None,
+                  custom_getter_: Getter | None = None, **kwargs: object) -> Callable[..., T]:
     """A function whose variables are made by its first call and shared by all others."""
     return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_, kwargs)
 
@@ -13,7 +26,8 @@ def make_template(name_, func_, create_scope_now_=False, unique_name_=None, cust
 class Template:
     """What make_template gives."""
 
-    def __init__(self, name, func, create_scope_now, unique_name, custom_getter, arguments):
+    def __init__(self, name: str, func: Callable[..., object], create_scope_now: bool, unique_name: str, custom_getter: Getter,
+                 arguments: Mapping[str, object]) -> None:
         if name is None:
             raise ValueError("name cannot be None.")
         self._name, self._func, self._unique_name, self._arguments = name, func, unique_name, arguments
@@ -26,7 +40,7 @@ class Template:
                                             auxiliary_name_scope=False) as scope:
             self._scope = scope
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self._scope is None:
             self._make_scope()
         reuse = True if self._called else None
@@ -40,15 +54,17 @@ class Template:
         self._called = True
         return found
 
-    name = property(lambda self: self._name)
-    func = property(lambda self: self._func)
+    @property
+    def name(self) -> str: return self._name
+    @property
+    def func(self) -> Callable[..., Any]: return self._func
 
     @property
-    def variable_scope(self):
+    def variable_scope(self) -> VariableScope | None:
         return self._scope
 
     @property
-    def variable_scope_name(self):
+    def variable_scope_name(self) -> str | None:
         """The name of its variables' scope, with a / at its end."""
         return self._scope.name.rstrip("/") + "/" if self._scope is not None else None
 
@@ -58,7 +74,10 @@ class Template:
     variables = property(lambda self: self._collection(GraphKeys.GLOBAL_VARIABLES) +
                          self._collection(GraphKeys.LOCAL_VARIABLES))
     weights = variables
-    global_variables = property(lambda self: self._collection(GraphKeys.GLOBAL_VARIABLES))
-    local_variables = property(lambda self: self._collection(GraphKeys.LOCAL_VARIABLES))
-    trainable_variables = property(lambda self: self._collection(GraphKeys.TRAINABLE_VARIABLES))
+    @property
+    def global_variables(self) -> list[Variable]: return self._collection(GraphKeys.GLOBAL_VARIABLES)
+    @property
+    def local_variables(self) -> list[Variable]: return self._collection(GraphKeys.LOCAL_VARIABLES)
+    @property
+    def trainable_variables(self) -> list[Variable]: return self._collection(GraphKeys.TRAINABLE_VARIABLES)
     trainable_weights = trainable_variables

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a variable that several devices have is kept, and what stands for a variable as a key."""
+from __future__ import annotations
+
 import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class VariableSynchronization(enum.Enum):
@@ -14,7 +20,8 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_TOWER = 3
 
 
-def modes(name, synchronization, aggregation, trainable):
+def modes(name: str | None, synchronization: VariableSynchronization | int | None, aggregation: VariableAggregation | int | None,
+          trainable: bool | None) -> tuple[VariableSynchronization, VariableAggregation, bool]:
     """(synchronization, aggregation, trainable) with what is not given filled in; the proto's numbers will do too."""
     try:
         synchronization = VariableSynchronization(synchronization or VariableSynchronization.AUTO)
@@ -31,13 +38,14 @@ def modes(name, synchronization, aggregation, trainable):
 class Reference:
     """A variable as a key: equal to another of the same one."""
 
-    def __init__(self, wrapped):
+    def __init__(self, wrapped: Any) -> None:
         self._wrapped = wrapped
 
-    def deref(self):
+    def deref(self) -> Any:
+        """The variable."""
         return self._wrapped
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Reference) and self._wrapped is other._wrapped
 
     def __hash__(self):

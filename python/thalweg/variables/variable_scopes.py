@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_scope and get_variable: variables by name, made once and shared."""
+from __future__ import annotations
+
 import contextlib
 import enum
 import functools
 import inspect
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph import graph, ops
@@ -11,6 +14,12 @@ from thalweg.graph.graph import GraphKeys, name_scope
 from thalweg.graph.shapes import as_shape
 from thalweg.variables import init_ops, partitioners
 from thalweg.variables.variables import Variable, VariableAggregation, VariableSynchronization
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Constraint, Device, DTypeLike, Getter, Initializer, Partitioner, Regularizer, ShapeLike, TensorLike
 
 
 class _ReuseMode(enum.Enum):
@@ -23,46 +32,60 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 class VariableScope:
     """Defaults of get_variable within a scope."""
 
-    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
-                 custom_getter=None, name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None):
+    def __init__(self, reuse: bool | _ReuseMode | None, name: str = "", initializer: Initializer | TensorLike | None = None,
+                 regularizer: Regularizer | None = None, caching_device: Device = None, partitioner: Partitioner | None = None,
+                 custom_getter: Getter | None = None, name_scope: str = "", dtype: DTypeLike = dtypes.float32,
+                 use_resource: bool | None = None, constraint: Constraint | None = None) -> None:
         self.name, self.reuse, self.initializer, self.regularizer = name, reuse, initializer, regularizer
         self.custom_getter, self.dtype, self.use_resource, self.constraint = custom_getter, dtype, use_resource, constraint
         self.original_name_scope, self.caching_device, self.partitioner = name_scope, caching_device, partitioner
 
-    def reuse_variables(self):
+    def reuse_variables(self) -> None:
+        """From now on variables must be there."""
         self.reuse = True
 
-    def set_initializer(self, initializer):
+    def set_initializer(self, initializer: Initializer | TensorLike | None) -> None:
+        """Sets the initializer of variables that name none."""
         self.initializer = initializer
 
-    def set_dtype(self, dtype):
+    def set_dtype(self, dtype: DTypeLike) -> None:
+        """Sets the type of variables that name none."""
         self.dtype = dtype
 
-    def set_regularizer(self, regularizer):
+    def set_regularizer(self, regularizer: Regularizer | None) -> None:
+        """Sets the regularizer of variables that name none."""
         self.regularizer = regularizer
 
-    def set_use_resource(self, use_resource):
+    def set_use_resource(self, use_resource: bool) -> None:
+        """Sets the kind of variables that name none."""
         self.use_resource = use_resource
 
-    def set_caching_device(self, caching_device):
+    def set_caching_device(self, caching_device: Device) -> None:
+        """Sets where reads of variables are kept."""
         self.caching_device = caching_device
 
-    def set_partitioner(self, partitioner):
+    def set_partitioner(self, partitioner: Partitioner | None) -> None:
+        """Sets how variables are cut."""
         self.partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter):
+    def set_custom_getter(self, custom_getter: Getter | None) -> None:
+        """Sets what get_variable calls in its place."""
         self.custom_getter = custom_getter
 
-    def get_collection(self, name):
+    def get_collection(self, name: str) -> list[Any]:
+        """What is in a collection under the names of this scope."""
         return graph.get_collection(name, self.name + "/" if self.name else None)
 
-    def trainable_variables(self):
+    def trainable_variables(self) -> list[Variable]:
+        """The variables of this scope that optimizers change."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
-    def global_variables(self):
+    def global_variables(self) -> list[Variable]:
+        """The variables of this scope that all tasks share."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
-    def local_variables(self):
+    def local_variables(self) -> list[Variable]:
+        """The local variables of this scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def _copy(self, **changes):
@@ -74,7 +97,7 @@ class VariableScope:
 class _Store:
     """The variables of a graph by name, and the scope its code is in."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.variables = {}
         self.scope = VariableScope(False)
         self.scope_counts = {}
@@ -88,8 +111,19 @@ def _store():
     return made
 
 
-def get_variable_scope():
-    """The scope that code is in now."""
+def get_variable_scope() -> VariableScope:
+    """The variable scope that is open.
+
+    Returns
+    -------
+    VariableScope
+
+    Examples
+    --------
+    >>> with tw.variable_scope("layer"):
+    ...     print(tw.get_variable_scope().name)
+    layer
+    """
     return _store().scope
 
 
@@ -104,11 +138,42 @@ def _nested(inner, outer):
 
 
 class variable_scope:
-    """with tw.variable_scope("layer", reuse=tw.AUTO_REUSE): names of variables, and of operations, begin with "layer/"."""
+    """with tw.variable_scope("layer"): names of variables, and of operations, begin with "layer/"; get_variable takes its defaults there.
 
-    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None,
-                 caching_device=None, partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None,
-                 constraint=None, auxiliary_name_scope=True):
+    Parameters
+    ----------
+    name_or_scope : str, VariableScope or None
+    default_name : str, optional
+        Where the name is None; made unique.
+    values : list, optional
+        The arguments of the function that opens the scope.
+    initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource, constraint : optional
+        Defaults of get_variable inside; those of the scope outside unless given.
+    reuse : bool or AUTO_REUSE, optional
+        True: variables must be there. AUTO_REUSE: they are made where they are not.
+    auxiliary_name_scope : bool, optional
+        Whether names of operations begin so too.
+
+    Raises
+    ------
+    TypeError
+        There is no name.
+
+    Examples
+    --------
+    >>> def layer(x):
+    ...     with tw.variable_scope("layer", reuse=tw.AUTO_REUSE):
+    ...         return x * tw.get_variable("w", [])
+    >>> a, b = layer(tw.constant(1.0)), layer(tw.constant(2.0))
+    >>> [v.name for v in tw.global_variables()]
+    ['layer/w:0']
+    """
+
+    def __init__(self, name_or_scope: str | VariableScope | None, default_name: str | None = None, values: Sequence[Any] | None = None,
+                 initializer: Initializer | TensorLike | None = None, regularizer: Regularizer | None = None,
+                 caching_device: Device = None, partitioner: Partitioner | None = None, custom_getter: Getter | None = None,
+                 reuse: bool | _ReuseMode | None = None, dtype: DTypeLike | None = None, use_resource: bool | None = None,
+                 constraint: Constraint | None = None, auxiliary_name_scope: bool = True) -> None:
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         self._given, self._default_name = name_or_scope, default_name
@@ -126,7 +191,7 @@ class variable_scope:
             number += 1
         return f"{prefix}_{number}" if number else prefix
 
-    def __enter__(self):
+    def __enter__(self) -> VariableScope:
         store = _store()
         old = store.scope
         g = graph.get_default_graph()
@@ -157,17 +222,70 @@ class variable_scope:
         store.scope = made
         return made
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._store.scope = self._old
         self._store.scope_counts.update(self._counts)
         if self._names is not None:
             self._names.__exit__(*error)
 
 
-def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
-                 caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-                 constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
-    """The variable of this name in the current scope: made, or the one that is there where the scope reuses."""
+def get_variable(name: str, shape: ShapeLike = None, dtype: DTypeLike | None = None,
+                 initializer: Initializer | TensorLike | None = None, regularizer: Regularizer | None = None,
+                 trainable: bool | None = None, collections: Sequence[str] | None = None, caching_device: Device = None,
+                 partitioner: Partitioner | None = None, validate_shape: bool = True, use_resource: bool | None = None,
+                 custom_getter: Getter | None = None, constraint: Constraint | None = None,
+                 synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+                 aggregation: VariableAggregation = VariableAggregation.NONE) -> Variable:
+    """The variable of a name within the current scope: made when it is first asked for, or, where the scope reuses, the one that is there.
+
+    What is not given comes from the scope.
+
+    Parameters
+    ----------
+    name : str
+    shape : list of int, optional
+        Not needed with an initializer that is a value.
+    dtype : DType, optional
+        float32, or what the scope says.
+    initializer : initializer, tensor or value, optional
+        glorot_uniform_initializer unless given; zeros for integers and bool.
+    regularizer : callable, optional
+        Gives a tensor of the variable, which goes to GraphKeys.REGULARIZATION_LOSSES.
+    trainable : bool, optional
+        Whether optimizers change it.
+    collections : list of str, optional
+        GraphKeys.GLOBAL_VARIABLES unless given.
+    caching_device : str or callable, optional
+        Where reads are kept.
+    partitioner : callable, optional
+        Into how many parts each dimension is cut. What is given then is a PartitionedVariable.
+    validate_shape : bool, optional
+        Whether the shape must be known.
+    use_resource : bool, optional
+        Which kind of variable it is: see Variable.
+    custom_getter : callable, optional
+        Called in the place of this function, with it as its first argument.
+    constraint : callable, optional
+        What optimizers apply to the value after a change.
+    synchronization, aggregation : VariableSynchronization, VariableAggregation, optional
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    ValueError
+        It is there and the scope does not reuse, it is not there and the scope does, or shape or type is another one.
+
+    Examples
+    --------
+    >>> with tw.variable_scope("layer"):
+    ...     w = tw.get_variable("w", [2, 3])
+    >>> with tw.variable_scope("layer", reuse=True):
+    ...     print(tw.get_variable("w") is w, w.name)
+    True layer/w:0
+    """
     given = dict(locals())
     body = graph.get_default_graph()
     if body._captures is not None:  # of a function: variables live outside
@@ -274,9 +392,13 @@ def _first_value(name, shape, dtype, initializer, partition_info):
     return lambda: initializer(as_shape(shape).as_list(), dtype=dtype, **more)
 
 
-def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
-                       caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-                       constraint=None, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
+def get_local_variable(name: str, shape: ShapeLike = None, dtype: DTypeLike | None = None,
+                       initializer: Initializer | TensorLike | None = None, regularizer: Regularizer | None = None,
+                       trainable: bool = False, collections: Sequence[str] | None = None, caching_device: Device = None,
+                       partitioner: Partitioner | None = None, validate_shape: bool = True, use_resource: bool | None = None,
+                       custom_getter: Getter | None = None, constraint: Constraint | None = None,
+                       synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+                       aggregation: VariableAggregation = VariableAggregation.NONE) -> Variable:
     """get_variable for a variable of this process alone: in the collection of local ones, and not trained."""
     collections = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape, dtype, initializer, regularizer, False, collections, caching_device,
@@ -284,8 +406,10 @@ def get_local_variable(name, shape=None, dtype=None, initializer=None, regulariz
                                         synchronization, aggregation)
 
 
-def create_partitioned_variables(shape, slicing, initializer, dtype=dtypes.float32, trainable=True, collections=None, name=None,
-                                 reuse=None):
+def create_partitioned_variables(shape: Sequence[int], slicing: Sequence[int], initializer: Initializer | TensorLike,
+                                 dtype: DTypeLike = dtypes.float32, trainable: bool = True,
+                                 collections: Sequence[str] | None = None, name: str | None = None,
+                                 reuse: bool | _ReuseMode | None = None) -> list[Variable]:
     """A variable cut along one dimension, as a list of its parts."""
     if len(shape) != len(slicing):
         raise ValueError(f"The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: {shape}, "
@@ -303,21 +427,24 @@ def create_partitioned_variables(shape, slicing, initializer, dtype=dtypes.float
 
 
 @contextlib.contextmanager
-def op_scope(values, name, default_name=None):
+def op_scope(values: Sequence[Any], name: str, default_name: str | None = None) -> Iterator[Any]:
     """The old name_scope."""
     with name_scope(name, default_name, values) as scope:
         yield scope
 
 
 @contextlib.contextmanager
-def variable_op_scope(values, name_or_scope, default_name=None, initializer=None, regularizer=None, caching_device=None,
-                      partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None, constraint=None):
+def variable_op_scope(values: Sequence[Any], name_or_scope: str | VariableScope | None, default_name: str | None = None,
+                      initializer: Initializer | TensorLike | None = None, regularizer: Regularizer | None = None,
+                      caching_device: Device = None, partitioner: Partitioner | None = None, custom_getter: Getter | None = None,
+                      reuse: bool | _ReuseMode | None = None, dtype: DTypeLike | None = None, use_resource: bool | None = None,
+                      constraint: Constraint | None = None) -> Iterator[VariableScope]:
     """The old variable_scope."""
     with variable_scope(name_or_scope, default_name, values, initializer, regularizer, caching_device,
                                         partitioner, custom_getter, reuse, dtype, use_resource, constraint) as scope:
         yield scope
 
 
-def no_regularizer(_):
+def no_regularizer(_: object) -> None:
     """A regularizer that keeps that of the scope from being used."""
     return None

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variable: a tensor that lives on between steps; what initializes and lists them."""
+from __future__ import annotations
+
 import contextlib
 import functools
+from typing import TYPE_CHECKING, overload
 
 from thalweg import dtypes, messages
 from thalweg.control.control_flow import cond
@@ -16,16 +19,30 @@ from thalweg.variables.save_slices import SaveSliceInfo
 from thalweg.variables.scattering import batch_scatter_update, scatter, scatter_nd
 from thalweg.variables.variable_modes import Reference, VariableAggregation, VariableSynchronization, modes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, Literal
+
+    from thalweg.base.typing import Constraint, Device, DTypeLike, Operators, ShapeLike, TensorLike
+    from thalweg.dtypes import DType
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
+    from thalweg.graph.tensor import Operation
+    from thalweg.messages import VariableDef
+else:
+    Operators = object  # add_operators gives them
+
 _use_resource = False
 
 
-def enable_resource_variables():
+def enable_resource_variables() -> None:
     """New variables are resources from now on, unless they say otherwise."""
     global _use_resource
     _use_resource = True
 
 
-def disable_resource_variables():
+def disable_resource_variables() -> None:
+    """New variables are references from now on, unless they say otherwise."""
     global _use_resource
     _use_resource = False
 
@@ -33,7 +50,7 @@ def disable_resource_variables():
 class _Made(type):
     """Variables are made by the functions of variable_creator_scope, where there are any."""
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, *args: object, **kwargs: object):
         creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable else None
         if not creators:
             return super().__call__(*args, **kwargs)
@@ -54,7 +71,7 @@ _DEFAULTS = {"validate_shape": True, "synchronization": VariableSynchronization.
 
 
 @contextlib.contextmanager
-def variable_creator_scope(variable_creator):
+def variable_creator_scope(variable_creator: Callable[..., object]) -> Iterator[None]:
     """Variables that are made meanwhile are what variable_creator(next_creator, **arguments) gives; the innermost scope is
     asked first, and next_creator asks the one around it."""
     target = graph.get_default_graph()
@@ -66,20 +83,63 @@ def variable_creator_scope(variable_creator):
         target._variable_creators = before
 
 
-class Variable(metaclass=_Made):
-    """Variable(initial_value): state of the session, set by its `initializer` and by assign and optimizers.
+class Variable(Operators, metaclass=_Made):
+    """A tensor that lives on between the steps of a session, set by its `initializer`, by assign and by optimizers.
 
-    `use_resource` chooses the kind: a reference edge (TF1's default), where a read sees the value at the moment it is
-    used, or a resource, whose reads are operations of their own.
+    Parameters
+    ----------
+    initial_value : tensor, value, or callable that gives one
+    trainable : bool, optional
+        Whether optimizers change it; True unless given.
+    collections : list of str, optional
+        GraphKeys.GLOBAL_VARIABLES unless given.
+    validate_shape : bool, optional
+        Whether the shape must be known.
+    caching_device : str or callable, optional
+        Where reads are kept.
+    name : str, optional
+        Made unique.
+    variable_def : VariableDef, optional
+        Instead of all others but `import_scope`: the variable that it names.
+    dtype : DType, optional
+        To which the value is converted.
+    expected_shape : optional
+        Has no effect.
+    import_scope : str, optional
+    constraint : callable, optional
+        What optimizers apply to the value after a change.
+    use_resource : bool, optional
+        False, 1.15's default: a reference, where a read sees the value at the moment it is used. True: a resource, whose reads are
+        operations of their own.
+    synchronization, aggregation : VariableSynchronization, VariableAggregation, optional
+    shape : optional
+        Has no effect.
+
+    Raises
+    ------
+    ValueError
+        There is no initial value, or its shape is not known and `validate_shape`.
+
+    Examples
+    --------
+    >>> v = tw.Variable([1.0, 2.0], name="v")
+    >>> twice = v.assign(v * 2.0)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     _ = sess.run(twice)
+    ...     print(sess.run(v))
+    [2. 4.]
     """
 
     __array_priority__ = 100
     SaveSliceInfo = SaveSliceInfo
 
-    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None,
-                 name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
-                 use_resource=None, synchronization=VariableSynchronization.AUTO,
-                 aggregation=VariableAggregation.NONE, shape=None):
+    def __init__(self, initial_value: TensorLike | Callable[[], TensorLike] | None = None, trainable: bool | None = None,
+                 collections: Sequence[str] | None = None, validate_shape: bool = True, caching_device: Device = None,
+                 name: str | None = None, variable_def: VariableDef | None = None, dtype: DTypeLike | None = None,
+                 expected_shape: ShapeLike = None, import_scope: str | None = None, constraint: Constraint | None = None,
+                 use_resource: bool | None = None, synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+                 aggregation: VariableAggregation = VariableAggregation.NONE, shape: ShapeLike = None) -> None:
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value are mutually exclusive.")
@@ -149,29 +209,43 @@ class Variable(metaclass=_Made):
         self._initial_value = initializer.inputs[1]
 
     # ---- what it is ----
-    name = property(lambda self: f"{self._handle.op.name}:0")
-    op = property(lambda self: self._handle.op)
-    graph = property(lambda self: self._handle.graph)
-    device = property(lambda self: self._handle.device)
-    initializer = property(lambda self: self._initializer)
-    initial_value = property(lambda self: self._initial_value)
-    trainable = property(lambda self: self._trainable)
-    synchronization = property(lambda self: self._synchronization)
-    aggregation = property(lambda self: self._aggregation)
-    handle = property(lambda self: self._handle)
+    @property
+    def name(self) -> str: return f"{self._handle.op.name}:0"
+    @property
+    def op(self) -> Operation: return self._handle.op
+    @property
+    def graph(self) -> Graph: return self._handle.graph
+    @property
+    def device(self) -> str: return self._handle.device
+    @property
+    def initializer(self) -> Operation: return self._initializer
+    @property
+    def initial_value(self) -> Tensor: return self._initial_value
+    @property
+    def trainable(self) -> bool: return self._trainable
+    @property
+    def synchronization(self) -> VariableSynchronization: return self._synchronization
+    @property
+    def aggregation(self) -> VariableAggregation: return self._aggregation
+    @property
+    def handle(self) -> Tensor: return self._handle
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
+        """The type of its elements; of a reference, the reference's."""
         return self._dtype if self._resource else self._dtype._as_ref
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
+        """The shape, as far as it is known before a step."""
         return self._snapshot.shape
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
+        """The shape, as far as it is known before a step."""
         return self.shape
 
-    def set_shape(self, shape):
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Tells more about the shape than the graph does."""
         self._handle.set_shape(shape)
         self._snapshot.set_shape(shape)
 
@@ -186,7 +260,7 @@ class Variable(metaclass=_Made):
     def _shared_name(self):
         return self._handle.op.name
 
-    def _as_tensor(self):
+    def _as_tensor(self) -> Tensor:
         if not self._resource:
             return self._snapshot
         with graph.colocate_with(self._handle.op, ignore_existing=True), graph.device(""):
@@ -196,23 +270,24 @@ class Variable(metaclass=_Made):
     def _as_graph_element(self):
         return self._snapshot
 
-    def value(self):
+    def value(self) -> Tensor:
         """The value, the same read for all where that makes no difference."""
         return self._as_tensor()
 
-    def read_value(self):
+    def read_value(self) -> Tensor:
         """A read of its own, which sees what comes before it."""
         return ops.apply("Identity", [self._as_tensor() if self._resource else self._handle], name="read")
 
-    def initialized_value(self):
+    def initialized_value(self) -> Tensor:
         """The value, or the initial one as long as there is none: for initializing other variables by it."""
         with self.graph.control_dependencies(None):
             return cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
 
-    def eval(self, session=None):
+    def eval(self, session: Session | None = None) -> Any:
+        """The value in `session`, or the default one."""
         return self._snapshot.eval(session=session)
 
-    def load(self, value, session=None):
+    def load(self, value: TensorLike, session: Session | None = None) -> None:
         """Sets the value now, in `session` or the default one."""
         session = session or get_default_session()
         if session is None:
@@ -230,17 +305,61 @@ class Variable(metaclass=_Made):
         with graph.control_dependencies([op]):
             return self._as_tensor()
 
-    def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Sets the value; gives it."""
+    @overload
+    def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True) -> Tensor: ...
+    @overload
+    def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None,
+               read_value: bool = True) -> Tensor | Operation: ...
+    def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Tensor | Operation:
+        """An operation that sets the value.
+
+        Parameters
+        ----------
+        value : tensor or value
+            Of the type and shape of the variable.
+        use_locking : bool, optional
+            Whether changes at the same time come one after the other.
+        name : str, optional
+            Of the operation.
+        read_value : bool, optional
+            Of a resource: whether the new value is given, or the operation alone.
+
+        Returns
+        -------
+        Tensor or Operation
+            The value after it.
+
+        Raises
+        ------
+        ValueError
+            The shape is another one.
+
+        Examples
+        --------
+        >>> v = tw.Variable(1)
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(v.assign(5)))
+        5
+        """
         if not self._resource:
             return ops.apply("Assign", [self._handle, value], {"use_locking": use_locking}, name=name)
         return self._update("Assign", "AssignVariableOp", value, use_locking, name, read_value)
 
-    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+    @overload
+    def assign_add(self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True) -> Tensor: ...
+    @overload
+    def assign_add(self, delta: TensorLike, use_locking: bool = False, name: str | None = None,
+               read_value: bool = True) -> Tensor | Operation: ...
+    def assign_add(self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Tensor | Operation:
         """Adds to the value; gives the sum."""
         return self._update("AssignAdd", "AssignAddVariableOp", delta, use_locking, name, read_value)
 
-    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+    @overload
+    def assign_sub(self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True) -> Tensor: ...
+    @overload
+    def assign_sub(self, delta: TensorLike, use_locking: bool = False, name: str | None = None,
+               read_value: bool = True) -> Tensor | Operation: ...
+    def assign_sub(self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Tensor | Operation:
         """Subtracts from the value; gives the difference."""
         return self._update("AssignSub", "AssignSubVariableOp", delta, use_locking, name, read_value)
 
@@ -258,61 +377,69 @@ class Variable(metaclass=_Made):
             raise ValueError(f"sparse_delta is not IndexedSlices: {slices}")
         return scatter(kind, self, slices.indices, slices.values, use_locking, name)
 
-    def scatter_add(self, sparse_delta, use_locking=False, name=None):
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Adds to rows; gives the value."""
         return self._scatter("Add", sparse_delta, use_locking, name)
 
-    def scatter_sub(self, sparse_delta, use_locking=False, name=None):
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Subtracts from rows; gives the value."""
         return self._scatter("Sub", sparse_delta, use_locking, name)
 
-    def scatter_update(self, sparse_delta, use_locking=False, name=None):
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Sets rows; gives the value."""
         return self._scatter("Update", sparse_delta, use_locking, name)
 
-    def scatter_div(self, sparse_delta, use_locking=False, name=None):
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Divides rows; gives the value."""
         return self._scatter("Div", sparse_delta, use_locking, name)
 
-    def scatter_max(self, sparse_delta, use_locking=False, name=None):
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Raises rows to what is larger; gives the value."""
         return self._scatter("Max", sparse_delta, use_locking, name)
 
-    def scatter_min(self, sparse_delta, use_locking=False, name=None):
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Lowers rows to what is smaller; gives the value."""
         return self._scatter("Min", sparse_delta, use_locking, name)
 
-    def scatter_mul(self, sparse_delta, use_locking=False, name=None):
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
+        """Multiplies rows; gives the value."""
         return self._scatter("Mul", sparse_delta, use_locking, name)
 
-    def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Tensor:
         """Row i of the indices chooses within part i of the variable what is set."""
         if not isinstance(sparse_delta, IndexedSlices):
             raise ValueError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
         return batch_scatter_update(self, sparse_delta.indices, sparse_delta.values, use_locking, name)
 
-    def scatter_nd_add(self, indices, updates, name=None):
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
         """Adds to elements by full indices; gives the value."""
         return scatter_nd("Add", self, indices, updates, True, name)
 
-    def scatter_nd_sub(self, indices, updates, name=None):
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
         """Subtracts from elements by full indices; gives the value."""
         return scatter_nd("Sub", self, indices, updates, True, name)
 
-    def scatter_nd_update(self, indices, updates, name=None):
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
         """Sets elements by full indices; gives the value."""
         return scatter_nd("Update", self, indices, updates, True, name)
 
-    def sparse_read(self, indices, name=None):
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Rows."""
         if self._resource:
             return ops.apply("ResourceGather", [self._handle, indices], {"dtype": self._dtype}, name or "Gather")
         return array_ops.gather(self, indices, name=name)
 
-    def gather_nd(self, indices, name=None):
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Elements, or parts, by full indices."""
         if self._resource:
             return ops.apply("ResourceGatherNd", [self._handle, indices], {"dtype": self._dtype}, name or "GatherNd")
         return array_ops.gather_nd(self, indices, name=name)
 
-    def count_up_to(self, limit):
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds one and gives what was there; at `limit` a step ends with errors.OutOfRangeError."""
         return ops.apply("CountUpTo", [self._handle], {"limit": limit})
 
-    def experimental_ref(self):
+    def experimental_ref(self) -> Reference:
         """What stands for the variable in sets and dictionaries."""
         return Reference(self)
 
@@ -324,7 +451,7 @@ class Variable(metaclass=_Made):
     def _get_save_slice_info(self):
         return self._save_slice_info
 
-    def to_proto(self, export_scope=None):
+    def to_proto(self, export_scope: str | None = None) -> VariableDef | None:
         """A VariableDef, or None for a variable that is not within the scope."""
         if export_scope is not None and not self.name.startswith(export_scope):
             return None
@@ -338,7 +465,7 @@ class Variable(metaclass=_Made):
         return made
 
     @staticmethod
-    def from_proto(variable_def, import_scope=None):
+    def from_proto(variable_def: VariableDef, import_scope: str | None = None) -> Variable:
         """The variable that a VariableDef names, of nodes in the default graph."""
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
@@ -352,13 +479,13 @@ class Variable(metaclass=_Made):
         if variable_def.HasField("save_slice_info_def"):
             self._save_slice_info = SaveSliceInfo(save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'" + no_value(name))
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: object) -> Any:
         return strided_slice_of(self._as_tensor(), key, self)
 
-    def __iter__(self):
+    def __iter__(self) -> None:
         raise TypeError("'Variable' object is not iterable.")
 
     def __repr__(self):
@@ -366,7 +493,7 @@ class Variable(metaclass=_Made):
 
     __hash__ = object.__hash__
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self is other
 
 
@@ -375,8 +502,41 @@ for _collection in proto_functions.VARIABLES:
     proto_functions.register_proto_function(_collection, messages.VariableDef, proto_functions.to_proto, Variable.from_proto)
 
 
-def assign(ref, value, validate_shape=None, use_locking=None, name=None):
-    """Sets a variable; gives its value."""
+def assign(ref: Variable | Tensor, value: TensorLike, validate_shape: bool | None = None, use_locking: bool | None = None,
+           name: str | None = None) -> Tensor:
+    """An operation that sets a variable.
+
+    Parameters
+    ----------
+    ref : Variable, or part of one
+        v or v[1:3].
+    value : tensor or value
+        Of its type and shape.
+    validate_shape : bool, optional
+        Whether the shape must be the variable's; True unless given.
+    use_locking : bool, optional
+        Whether changes at the same time come one after the other.
+    name : str, optional
+        Of the operation.
+
+    Returns
+    -------
+    Tensor
+        The value after it.
+
+    Raises
+    ------
+    ValueError
+        The shape is another one.
+
+    Examples
+    --------
+    >>> v = tw.Variable([1, 2, 3])
+    >>> with tw.Session() as sess:
+    ...     sess.run(v.initializer)
+    ...     print(sess.run(tw.assign(v, [4, 5, 6])))
+    [4 5 6]
+    """
     if isinstance(ref, Variable) and ref._resource:
         return ref.assign(value, name=name)
     if isinstance(ref, Tensor) and not ref.dtype._is_ref_dtype and hasattr(ref, "assign"):  # a part of a variable: v[1:3]
@@ -384,83 +544,162 @@ def assign(ref, value, validate_shape=None, use_locking=None, name=None):
     return ops.apply("Assign", [ref, value], {"validate_shape": validate_shape, "use_locking": use_locking}, name=name)
 
 
-def assign_add(ref, value, use_locking=None, name=None):
+def assign_add(ref: Variable | Tensor, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Adds to a variable; gives the sum."""
     if isinstance(ref, Variable):
         return ref.assign_add(value, bool(use_locking), name)
     return ops.apply("AssignAdd", [ref, value], {"use_locking": use_locking}, name=name)
 
 
-def assign_sub(ref, value, use_locking=None, name=None):
+def assign_sub(ref: Variable | Tensor, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Tensor:
     """Subtracts from a variable; gives the difference."""
     if isinstance(ref, Variable):
         return ref.assign_sub(value, bool(use_locking), name)
     return ops.apply("AssignSub", [ref, value], {"use_locking": use_locking}, name=name)
 
 
-def global_variables(scope=None):
-    """Variables that are shared by all tasks."""
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of the default graph that all tasks share.
+
+    Parameters
+    ----------
+    scope : str, optional
+        A regular expression: only those whose names begin so.
+
+    Returns
+    -------
+    list of Variable
+
+    Examples
+    --------
+    >>> v = tw.Variable(1.0, name="v")
+    >>> [v.name for v in tw.global_variables()]
+    ['v:0']
+    """
     return graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
-def all_variables():
+def all_variables() -> list[Variable]:
     """The old name of global_variables."""
     return global_variables()
 
 
-def initialize_all_variables():
-    """The old name of global_variables_initializer."""
+def initialize_all_variables() -> Operation:
+    """The old name of global_variables_initializer.
+
+    Returns
+    -------
+    Operation
+
+    Examples
+    --------
+    >>> v = tw.Variable(3.0)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.initialize_all_variables())
+    ...     print(sess.run(v))
+    3.0
+    """
     return global_variables_initializer()
 
 
-def initialize_local_variables():
+def initialize_local_variables() -> Operation:
     """The old name of local_variables_initializer."""
     return local_variables_initializer()
 
 
-def initialize_variables(var_list, name="init"):
+def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """The old name of variables_initializer."""
     return variables_initializer(var_list, name)
 
 
-def local_variables(scope=None):
+def local_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that each task has for itself."""
     return graph.get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
-def model_variables(scope=None):
+def model_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that say what a model computes, as layers of contrib mark them."""
     return graph.get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
-def trainable_variables(scope=None):
-    """Variables that an optimizer changes unless it is told which."""
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that an optimizer changes unless it is told which.
+
+    Parameters
+    ----------
+    scope : str, optional
+        A regular expression: only those whose names begin so.
+
+    Returns
+    -------
+    list of Variable
+
+    Examples
+    --------
+    >>> w, step = tw.Variable(1.0, name="w"), tw.Variable(0, trainable=False)
+    >>> [v.name for v in tw.trainable_variables()]
+    ['w:0']
+    """
     return graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
-def moving_average_variables(scope=None):
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of which there are moving averages."""
     return graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list, name="init"):
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """An operation that gives variables their initial values."""
     return ops.group(*[v.initializer for v in var_list], name=name)
 
 
-def global_variables_initializer():
-    """An operation that gives all global variables their initial values."""
+def global_variables_initializer() -> Operation:
+    """An operation that gives all global variables of the default graph their initial values.
+
+    Returns
+    -------
+    Operation
+        Of the variables that there are now: make it last.
+
+    Examples
+    --------
+    >>> v = tw.Variable(3.0)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     print(sess.run(v))
+    3.0
+    """
     return variables_initializer(global_variables())
 
 
-def local_variables_initializer():
+def local_variables_initializer() -> Operation:
+    """An operation that gives all local variables of the default graph their initial values: counts of metrics and of epochs, which each
+    task has for itself.
+
+    Returns
+    -------
+    Operation
+
+    Examples
+    --------
+    >>> v = tw.get_local_variable("v", initializer=4.0)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.local_variables_initializer())
+    ...     print(sess.run(v))
+    4.0
+    """
     return variables_initializer(local_variables())
 
 
-def is_variable_initialized(variable):
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """Whether a variable has a value, as a bool scalar."""
     if variable._resource:
         return ops.apply("VarIsInitializedOp", [variable.handle])
     return ops.apply("IsVariableInitialized", [variable])
 
 
-def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
+def report_uninitialized_variables(var_list: Sequence[Variable] | None = None,
+                                   name: str = "report_uninitialized_variables") -> Tensor:
     """The names of variables that have no value yet, as a string vector."""
     var_list = global_variables() + local_variables() if var_list is None else var_list
     if not var_list:
@@ -469,7 +708,7 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
     return array_ops.boolean_mask(ops.constant([v.op.name for v in var_list]), missing, name=name)
 
 
-def assert_variables_initialized(var_list=None):
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
     """An operation that fails unless the variables have values."""
     found = graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(GraphKeys.LOCAL_VARIABLES) \
         if var_list is None else list(var_list)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorArrays, TensorLists, stacks, queues, accumulators, staging areas, lookup tables: a small program of nodes for each operation."""
 import numpy as np
-from cases import Fed, L, N, Typed, case, num
+from cases import Fed, L, N, Typed, case
 
 F = "float32"
 X = Fed([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

@@ -1,21 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.framework: arg_scope, variables of models, values from checkpoints."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import nest
 from thalweg.base import names
-from thalweg.compatibility.stand_ins import (_get_graph_from_inputs as get_graph_from_inputs, deprecated, deprecated_arg_values,
-                                             deprecated_args, prepend_name_scope, strip_name_scope)
+from thalweg.compatibility.stand_ins import (
+    _get_graph_from_inputs as get_graph_from_inputs,
+    deprecated,
+    deprecated_arg_values,
+    deprecated_args,
+    prepend_name_scope,
+    strip_name_scope,
+)
 from thalweg.contrib.framework import arg_scopes as arg_scope_module
-from thalweg.contrib.framework.arg_scopes import (add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments,
-                                                  current_arg_scope, has_arg_scope)
+from thalweg.contrib.framework.arg_scopes import add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments, current_arg_scope, has_arg_scope
 from thalweg.contrib.framework.record_input import RecordInput
-from thalweg.contrib.framework.variables import (add_model_variable, assert_global_step, assert_or_get_global_step,
-                                                 assign_from_checkpoint, assign_from_checkpoint_fn, assign_from_values,
-                                                 assign_from_values_fn, create_global_step, filter_variables, get_global_step,
-                                                 get_local_variables, get_model_variables, get_or_create_global_step,
-                                                 get_trainable_variables, get_unique_variable, get_variable_full_name,
-                                                 get_variables, get_variables_by_name, get_variables_by_suffix,
-                                                 get_variables_to_restore, global_variable, local_variable, model_variable,
-                                                 variable)
+from thalweg.contrib.framework.variables import (
+    add_model_variable,
+    assert_global_step,
+    assert_or_get_global_step,
+    assign_from_checkpoint,
+    assign_from_checkpoint_fn,
+    assign_from_values,
+    assign_from_values_fn,
+    create_global_step,
+    filter_variables,
+    get_global_step,
+    get_local_variables,
+    get_model_variables,
+    get_or_create_global_step,
+    get_trainable_variables,
+    get_unique_variable,
+    get_variable_full_name,
+    get_variables,
+    get_variables_by_name,
+    get_variables_by_suffix,
+    get_variables_to_restore,
+    global_variable,
+    local_variable,
+    model_variable,
+    variable,
+)
 from thalweg.control.control_flow import smart_cond
 from thalweg.control.critical_section import CriticalSection
 from thalweg.graph import graph, ops, tensor_util
@@ -24,33 +51,42 @@ from thalweg.operations import array_ops, math_ops
 from thalweg.saving import checkpoint_utils
 from thalweg.saving.checkpoint_utils import init_from_checkpoint
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-def load_checkpoint(filepattern):
+    from thalweg.base.typing import DTypeLike, PathLike, ShapeLike, TensorLike
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.sparse_tensor import SparseTensor
+    from thalweg.graph.tensor import Tensor
+
+
+def load_checkpoint(filepattern: PathLike) -> checkpoint_utils.CheckpointReader:
     """A reader of a checkpoint, or of the newest one of a directory."""
     return checkpoint_utils.load_checkpoint(filepattern)
 
 
-def load_variable(checkpoint_dir, name):
+def load_variable(checkpoint_dir: PathLike, name: str) -> Any:
     """The value of a variable."""
     return checkpoint_utils.load_variable(checkpoint_dir, name)
 
 
-def list_variables(checkpoint_dir):
+def list_variables(checkpoint_dir: PathLike) -> list[tuple[str, list[int]]]:
     """[(name, shape)] of all variables."""
     return checkpoint_utils.list_variables(checkpoint_dir)
 
 
-def get_name_scope():
+def get_name_scope() -> str:
     """The name scope that code is in."""
     return graph.get_default_graph().get_name_scope()
 
 
-def get_placeholders(graph):
+def get_placeholders(graph: Graph) -> list[Tensor]:
     """All placeholders of a graph."""
     return [op.outputs[0] for op in graph.get_operations() if op.type == "Placeholder"]
 
 
-def smart_constant_value(pred):
+def smart_constant_value(pred: bool | Tensor) -> Any:
     """The value of a condition where it is known, else None."""
     if pred in (0, 1) and not is_tensor(pred):
         return bool(pred)
@@ -59,29 +95,32 @@ def smart_constant_value(pred):
     return constant_value(pred)
 
 
-def assert_scalar(tensor, name=None):
+def assert_scalar(tensor: TensorLike, name: str | None = None) -> Tensor:
     """The tensor, which must have one element and no dimension."""
     tensor.shape.assert_has_rank(0)
     return tensor
 
 
-def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+def convert_to_tensor_or_sparse_tensor(value: TensorLike | SparseTensor, dtype: DTypeLike | None = None,
+                                       name: str | None = None) -> Tensor | SparseTensor:
+    """A SparseTensor itself, all else as a tensor."""
     return value if hasattr(value, "dense_shape") else ops.convert_to_tensor(value, dtype, name)
 
 
-def reduce_sum_n(tensors, name=None):
+def reduce_sum_n(tensors: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """The sum of all elements of all tensors."""
     return math_ops.add_n([math_ops.reduce_sum(t) for t in tensors], name=name)
 
 
-def with_shape(expected_shape, tensor):
+def with_shape(expected_shape: ShapeLike | Tensor, tensor: TensorLike) -> Tensor:
     """The tensor, of which this shape is known from now on."""
     made = array_ops.identity(tensor)
     made.set_shape(expected_shape)
     return made
 
 
-def with_same_shape(expected_tensor, tensor):
+def with_same_shape(expected_tensor: TensorLike, tensor: TensorLike) -> Tensor:
+    """The tensor, once it is known to have the shape of another."""
     return with_shape(expected_tensor.shape, tensor)
 
 

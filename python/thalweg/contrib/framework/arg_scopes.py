@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """arg_scope: defaults of arguments for functions that take part."""
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import F
 
 
 class _Stack(threading.local):
@@ -15,7 +24,7 @@ _stack = _Stack()
 _takes_part = {}  # key of a function -> names of its arguments with defaults
 
 
-def arg_scope_func_key(op):
+def arg_scope_func_key(op: Callable[..., object]) -> str:
     """What a function is known by."""
     return getattr(op, "_key_op", str(op))
 
@@ -24,7 +33,7 @@ def _of_wrapped(function):
     return f"{function.__module__}.{function.__qualname__}:{id(function)}"
 
 
-def add_arg_scope(func):
+def add_arg_scope(func: F) -> F:
     """A function whose arguments arg_scope may set."""
     key = _of_wrapped(func)
 
@@ -41,26 +50,54 @@ def add_arg_scope(func):
     return with_scope
 
 
-def has_arg_scope(func):
+def has_arg_scope(func: Callable[..., object]) -> bool:
     """Whether arg_scope may set the function's arguments."""
     return arg_scope_func_key(func) in _takes_part
 
 
-def arg_scoped_arguments(func):
+def arg_scoped_arguments(func: Callable[..., object]) -> set[str]:
     """The arguments that arg_scope may set."""
     if not has_arg_scope(func):
         raise ValueError(f"{func} is not decorated with @add_arg_scope")
     return _takes_part[arg_scope_func_key(func)] - {"**"}
 
 
-def current_arg_scope():
+def current_arg_scope() -> dict[str, dict[str, Any]]:
+    """The arguments that are set here, by function."""
     return _stack.scopes[-1]
 
 
 @contextlib.contextmanager
-def arg_scope(list_ops_or_scope, **kwargs):
-    """with arg_scope([conv2d, dense], activation_fn=relu): their calls have these arguments unless they say otherwise. With the
-    scope of an earlier `with arg_scope(...) as scope`: that again."""
+def arg_scope(list_ops_or_scope: Sequence[Callable[..., object]] | Mapping[str, Mapping[str, object]],
+              **kwargs: object) -> Iterator[dict[str, dict[str, Any]]]:
+    """Gives arguments to the calls of functions within a with statement, unless they say otherwise.
+
+    Parameters
+    ----------
+    list_ops_or_scope : list of callable, or dict
+        Functions with @add_arg_scope; or the scope of an earlier `with arg_scope(...) as scope`: that again.
+    **kwargs
+        The arguments.
+
+    Yields
+    ------
+    dict
+        The scope.
+
+    Raises
+    ------
+    ValueError
+        If a function has no @add_arg_scope, or a scope comes with arguments.
+    TypeError
+        If it is neither a list nor a scope.
+
+    Examples
+    --------
+    >>> layers = tw.contrib.layers
+    >>> with tw.contrib.framework.arg_scope([layers.fully_connected], activation_fn=tw.nn.sigmoid):
+    ...     layers.fully_connected(tw.ones([1, 2]), 3).op.type
+    'Sigmoid'
+    """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
             raise ValueError("When attempting to re-use a scope by suppling a dictionary, kwargs must be empty.")

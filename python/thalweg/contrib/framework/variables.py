@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables of models: made, listed, and set from checkpoints and arrays."""
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, train
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
@@ -11,8 +14,19 @@ from thalweg.training.global_steps import create_global_step, get_global_step
 from thalweg.variables import variable_scopes, variables as all_variables
 from thalweg.variables.partitioners import PartitionedVariable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
-def assert_global_step(global_step_tensor):
+    from thalweg.base.typing import ArrayLike, Device, DTypeLike, Getter, Initializer, Partitioner, PathLike, Regularizer, ShapeLike, TensorLike
+    from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variable_scopes import VariableScope
+    from thalweg.variables.variables import Variable
+
+
+def assert_global_step(global_step_tensor: Tensor | Variable) -> None:
     """It is a whole number without dimensions."""
     if not global_step_tensor.dtype.base_dtype.is_integer:
         raise TypeError(f"Existing \"global_step\" does not have integer type: {global_step_tensor.dtype}")
@@ -20,7 +34,9 @@ def assert_global_step(global_step_tensor):
         raise TypeError(f"Existing \"global_step\" is not scalar: {global_step_tensor.get_shape()}")
 
 
-def assert_or_get_global_step(graph=None, global_step_tensor=None):  # noqa: A002
+def assert_or_get_global_step(graph: Graph | None = None,
+                              global_step_tensor: Tensor | Variable | None = None) -> Tensor | Variable | None:
+    """The variable that counts steps: the one given, which is checked, or the graph's."""
     if global_step_tensor is None:
         global_step_tensor = get_global_step(graph)
     if global_step_tensor is not None:
@@ -32,9 +48,11 @@ get_or_create_global_step = train.get_or_create_global_step
 
 
 @add_arg_scope
-def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
-             caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None, synchronization=None,
-             aggregation=None):
+def variable(name: str, shape: ShapeLike = None, dtype: DTypeLike | None = None,
+             initializer: Initializer | TensorLike | None = None, regularizer: Regularizer | None = None, trainable: bool = True,
+             collections: str | Sequence[str] | None = None, caching_device: Device = None, device: Device = None,
+             partitioner: Partitioner | None = None, custom_getter: Getter | None = None, use_resource: bool | None = None,
+             synchronization: object = None, aggregation: object = None) -> Variable:
     """get_variable on a device, in GLOBAL_VARIABLES and the collections."""
     collections = list(dict.fromkeys([*(collections or []), GraphKeys.GLOBAL_VARIABLES]))
     getter = variable_scopes.get_variable
@@ -49,35 +67,40 @@ def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, t
 
 
 @add_arg_scope
-def model_variable(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=True,
-                   collections=None, caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None,
-                   synchronization=None, aggregation=None):
+def model_variable(name: str, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32,
+                   initializer: Initializer | TensorLike | None = None, regularizer: Regularizer | None = None,
+                   trainable: bool = True, collections: str | Sequence[str] | None = None, caching_device: Device = None,
+                   device: Device = None, partitioner: Partitioner | None = None, custom_getter: Getter | None = None,
+                   use_resource: bool | None = None, synchronization: object = None, aggregation: object = None) -> Variable:
     """variable() that is also in MODEL_VARIABLES."""
     collections = [*(collections or []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return variable(name, shape, dtype, initializer, regularizer, trainable, collections, caching_device, device, partitioner,
                     custom_getter, use_resource)
 
 
-def local_variable(initial_value, validate_shape=True, name="local_variable", use_resource=None):
+def local_variable(initial_value: TensorLike, validate_shape: bool = True, name: str = "local_variable",
+                   use_resource: bool | None = None) -> Variable:
     """A variable of this process."""
     return variable_scopes.get_variable(name, initializer=initial_value, trainable=False, validate_shape=validate_shape,
                                         collections=[GraphKeys.LOCAL_VARIABLES], use_resource=use_resource)
 
 
-def global_variable(initial_value, validate_shape=True, name="global_variable", use_resource=None):
+def global_variable(initial_value: TensorLike, validate_shape: bool = True, name: str = "global_variable",
+                    use_resource: bool | None = None) -> Variable:
     """A variable that is not trained."""
     return variable_scopes.get_variable(name, initializer=initial_value, trainable=False, validate_shape=validate_shape,
                                         collections=[GraphKeys.GLOBAL_VARIABLES], use_resource=use_resource)
 
 
-def add_model_variable(var):
+def add_model_variable(var: Variable) -> None:
     """Adds a variable to MODEL_VARIABLES."""
     if var not in graph.get_collection(GraphKeys.MODEL_VARIABLES):
         graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
 
 
 # ---- lists ----
-def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
+def get_variables(scope: str | VariableScope | None = None, suffix: str | None = None,
+                  collection: str = GraphKeys.GLOBAL_VARIABLES) -> list[Variable]:
     """Variables whose names begin with the scope and end with the suffix."""
     if isinstance(scope, variable_scopes.VariableScope):
         scope = scope.name
@@ -86,28 +109,32 @@ def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES
     return graph.get_collection(collection, scope)
 
 
-def get_model_variables(scope=None, suffix=None):
+def get_model_variables(scope: str | VariableScope | None = None, suffix: str | None = None) -> list[Variable]:
+    """The variables that belong to a model, of a scope and with a suffix."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
-def get_local_variables(scope=None, suffix=None):
+def get_local_variables(scope: str | VariableScope | None = None, suffix: str | None = None) -> list[Variable]:
+    """The local variables of a scope, with a suffix."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
-def get_trainable_variables(scope=None, suffix=None):
+def get_trainable_variables(scope: str | VariableScope | None = None, suffix: str | None = None) -> list[Variable]:
+    """The variables of a scope that are trained, with a suffix."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
-def get_variables_by_suffix(suffix, scope=None):
+def get_variables_by_suffix(suffix: str, scope: str | VariableScope | None = None) -> list[Variable]:
+    """The variables of a scope whose names end so."""
     return get_variables(scope, suffix)
 
 
-def get_variables_by_name(given_name, scope=None):
+def get_variables_by_name(given_name: str, scope: str | VariableScope | None = None) -> list[Variable]:
     """Variables whose last name is this."""
     return get_variables(scope, f"/{given_name}:|^{given_name}:")
 
 
-def get_unique_variable(var_op_name):
+def get_unique_variable(var_op_name: str) -> Variable:
     """The one variable of this name."""
     found = [v for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, var_op_name) if v.op.name == var_op_name]
     if len(found) != 1:
@@ -116,19 +143,20 @@ def get_unique_variable(var_op_name):
     return found[0]
 
 
-def get_variable_full_name(var):
+def get_variable_full_name(var: Variable) -> str:
     """The name under which checkpoints have it."""
     return var._save_slice_info.full_name if getattr(var, "_save_slice_info", None) else var.op.name
 
 
-def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
+def filter_variables(var_list: Sequence[Variable], include_patterns: Sequence[str] | None = None,
+                     exclude_patterns: Sequence[str] | None = None, reg_search: bool = True) -> list[Variable]:
     """Variables whose names match one pattern of the first list and none of the second."""
     matches = re.search if reg_search else re.match
     kept = var_list if include_patterns is None else [v for v in var_list if any(matches(p, v.name) for p in include_patterns)]
     return [v for v in kept if not any(matches(p, v.name) for p in exclude_patterns or [])]
 
 
-def get_variables_to_restore(include=None, exclude=None):
+def get_variables_to_restore(include: Sequence[str] | None = None, exclude: Sequence[str] | None = None) -> list[Variable]:
     """All variables, or those in the scopes of `include`, without those in the scopes of `exclude`."""
     def within(scopes):
         if not isinstance(scopes, (list, tuple)):
@@ -140,7 +168,7 @@ def get_variables_to_restore(include=None, exclude=None):
 
 
 # ---- values ----
-def assign_from_values(var_names_to_values):
+def assign_from_values(var_names_to_values: Mapping[str, ArrayLike]) -> tuple[Operation, dict[Tensor, Any]]:
     """(operation, feed_dict) that set variables to arrays."""
     feeds, assigns = {}, []
     for name, value in var_names_to_values.items():
@@ -154,7 +182,7 @@ def assign_from_values(var_names_to_values):
     return ops.group(*assigns), feeds
 
 
-def assign_from_values_fn(var_names_to_values):
+def assign_from_values_fn(var_names_to_values: Mapping[str, ArrayLike]) -> Callable[[Session], object]:
     """A function of a session that sets variables to arrays."""
     op, feeds = assign_from_values(var_names_to_values)
     return lambda session: session.run(op, feeds)
@@ -173,7 +201,8 @@ def _by_name(var_list):
     return named
 
 
-def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
+def assign_from_checkpoint(model_path: PathLike, var_list: Sequence[Variable] | Mapping[str, Variable | Sequence[Variable]],
+                           ignore_missing_vars: bool = False) -> tuple[Operation, dict[Tensor, Any]]:
     """(operation, feed_dict) that set variables to what a checkpoint holds."""
     reader, values = load_checkpoint(model_path), {}
     for name, given in _by_name(var_list).items():
@@ -189,7 +218,9 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
     return assign_from_values(values)
 
 
-def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, reshape_variables=False):
+def assign_from_checkpoint_fn(model_path: PathLike, var_list: Sequence[Variable] | Mapping[str, Variable | Sequence[Variable]],
+                              ignore_missing_vars: bool = False,
+                              reshape_variables: bool = False) -> Callable[[Session], object] | None:
     """A function of a session that sets variables to what a checkpoint holds; None where there is nothing to set."""
     if not var_list:
         raise ValueError("var_list cannot be empty")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of layers, embeddings, and the step that trains."""
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from thalweg import nn, summary, train
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
@@ -16,6 +19,16 @@ from thalweg.variables import variables as all_variables
 from thalweg.variables.init_ops import ones_initializer
 from thalweg.variables.variable_scopes import variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Initializer, Regularizer, TensorLike
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.training.optimizer import Optimizer
+    from thalweg.variables.variable_scopes import VariableScope
+    from thalweg.variables.variables import Variable
+
 relu = functools.partial(fully_connected, activation_fn=nn.relu)
 relu6 = functools.partial(fully_connected, activation_fn=nn.relu6)
 elu = functools.partial(fully_connected, activation_fn=nn.elu)
@@ -26,7 +39,7 @@ def _name_of(layer):
     return getattr(layer, "__name__", None) or getattr(getattr(layer, "func", None), "__name__", "stack")
 
 
-def repeat(inputs, repetitions, layer, *args, **kwargs):
+def repeat(inputs: TensorLike, repetitions: int, layer: Callable[..., Tensor], *args: object, **kwargs: object) -> Tensor:
     """layer(layer(...inputs)), each time with variables of its own."""
     scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Repeat", [inputs]):
@@ -36,7 +49,7 @@ def repeat(inputs, repetitions, layer, *args, **kwargs):
         return inputs
 
 
-def stack(inputs, layer, stack_args, **kwargs):
+def stack(inputs: TensorLike, layer: Callable[..., Tensor], stack_args: Sequence[object], **kwargs: object) -> Tensor:
     """layer again and again, each time with the next of stack_args."""
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):
@@ -50,7 +63,7 @@ def stack(inputs, layer, stack_args, **kwargs):
 
 
 @add_arg_scope
-def maxout(inputs, num_units, axis=-1, scope=None):
+def maxout(inputs: TensorLike, num_units: int, axis: int = -1, scope: str | VariableScope | None = None) -> Tensor:
     """The largest of groups of channels."""
     with graph.name_scope(scope, "MaxOut", [inputs]):
         inputs = convert_to_tensor(inputs)
@@ -66,13 +79,15 @@ def maxout(inputs, num_units, axis=-1, scope=None):
 
 
 @add_arg_scope
-def softmax(logits, scope=None):
+def softmax(logits: TensorLike, scope: str | VariableScope | None = None) -> Tensor:
     """softmax along the last dimension."""
     with graph.name_scope(scope, "softmax", [logits]):
         return nn.softmax(logits)
 
 
-def spatial_softmax(features, temperature=None, name=None, variables_collections=None, trainable=True, data_format="NHWC"):
+def spatial_softmax(features: TensorLike, temperature: TensorLike | None = None, name: str | None = None,
+                    variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+                    trainable: bool = True, data_format: str = "NHWC") -> Tensor:
     """The expected place of each channel: [batch, 2 * channels]."""
     with variable_scope(name, "spatial_softmax"):
         features = convert_to_tensor(features)
@@ -89,8 +104,9 @@ def spatial_softmax(features, temperature=None, name=None, variables_collections
         return array_ops.reshape(array_ops.concat(places, 1), [-1, channels * 2])
 
 
-def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializer=None, regularizer=None, trainable=True,
-                   scope=None, reuse=None):
+def embed_sequence(ids: TensorLike, vocab_size: int | None = None, embed_dim: int | None = None, unique: bool = False,
+                   initializer: Initializer | None = None, regularizer: Regularizer | None = None, trainable: bool = True,
+                   scope: str | VariableScope | None = None, reuse: bool | None = None) -> Tensor:
     """Rows of an embedding for each id of sequences."""
     if not (reuse or vocab_size and embed_dim):
         raise ValueError(f"Must specify vocab size and embedding dimension when not reusing. Got vocab_size={vocab_size} and "
@@ -150,9 +166,14 @@ def _changed(pairs, noise, multipliers, clip):
     return clip(pairs) if clip is not None else pairs
 
 
-def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_scale=None, gradient_multipliers=None,
-                  clip_gradients=None, learning_rate_decay_fn=None, update_ops=None, variables=None, name=None, summaries=None,
-                  colocate_gradients_with_ops=False, increment_global_step=True):
+def optimize_loss(loss: Tensor, global_step: Variable | Tensor | None, learning_rate: float | TensorLike | None,
+                  optimizer: str | Optimizer | type[Optimizer] | Callable[[Any], Optimizer],
+                  gradient_noise_scale: float | None = None, gradient_multipliers: Mapping[Variable | str, float] | None = None,
+                  clip_gradients: float | Callable[..., object] | None = None,
+                  learning_rate_decay_fn: Callable[..., Tensor] | None = None,
+                  update_ops: Sequence[Operation | Tensor] | None = None, variables: Sequence[Variable] | None = None,
+                  name: str | None = None, summaries: Sequence[str] | None = None, colocate_gradients_with_ops: bool = False,
+                  increment_global_step: bool = True) -> Tensor:
     """A tensor that is the loss and trains when it is run."""
     loss = convert_to_tensor(loss)
     global_step = train.get_global_step() if global_step is None else global_step
@@ -188,30 +209,33 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
             return array_ops.identity(loss, name="loss")
 
 
-def all_or(given):
+def all_or(given: Sequence[Variable] | None) -> list[Variable]:
+    """The variables given, or all that are trained."""
     return all_variables.trainable_variables() if given is None else given
 
 
 # ---- summaries ----
-def summarize_tensor(tensor, tag=None):
+def summarize_tensor(tensor: Tensor, tag: str | None = None) -> Tensor:
     """A scalar or a histogram."""
     if tensor.shape.ndims == 0:
         return summary.scalar(tag or f"{tensor.op.name}_summary", tensor)
     return summary.histogram(tag or f"{tensor.op.name}_summary", tensor)
 
 
-def summarize_activation(op):
+def summarize_activation(op: Tensor) -> Tensor:
     """A histogram, and for rectifiers the share of zeros."""
     if op.op.type in ("Relu", "Softplus", "Relu6"):
         summary.scalar(f"{op.op.name}/zeros", nn.zero_fraction(op))
     return summary.histogram(f"{op.op.name}/activation", op)
 
 
-def summarize_tensors(tensors, summarizer=summarize_tensor):
+def summarize_tensors(tensors: Iterable[Tensor], summarizer: Callable[[Tensor], Tensor] = summarize_tensor) -> list[Tensor]:
+    """A summary for each tensor."""
     return [summarizer(t) for t in tensors]
 
 
-def summarize_collection(collection, name_filter=None, summarizer=summarize_tensor):
+def summarize_collection(collection: str, name_filter: str | None = None,
+                         summarizer: Callable[[Tensor], Tensor] = summarize_tensor) -> list[Tensor]:
     """Summaries of all of a collection whose names match."""
     import re
     found = graph.get_collection(collection)
@@ -219,5 +243,7 @@ def summarize_collection(collection, name_filter=None, summarizer=summarize_tens
     return summarize_tensors(kept, summarizer)
 
 
-def summarize_activations(name_filter=None, summarizer=summarize_activation):
+def summarize_activations(name_filter: str | None = None,
+                          summarizer: Callable[[Tensor], Tensor] = summarize_activation) -> list[Tensor]:
+    """A summary for each tensor in the collection of activations."""
     return summarize_collection(GraphKeys.ACTIVATIONS, name_filter, summarizer)

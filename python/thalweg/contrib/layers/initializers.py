@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initializers of tw.contrib.layers."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.operations import random_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import DTypeLike, Initializer
 
-def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=dtypes.float32):
+
+def variance_scaling_initializer(factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None,
+                                 dtype: DTypeLike = dtypes.float32) -> Initializer:
     """Random values of a variance of factor / n, where n counts inputs, outputs, or is their mean."""
     if not dtypes.as_dtype(dtype).is_floating:
         raise TypeError("Cannot create initializer for non-floating point type.")
@@ -28,8 +35,35 @@ def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=
     return _initializer
 
 
-def xavier_initializer(uniform=True, seed=None, dtype=dtypes.float32):
-    """Values that keep the scale of gradients about the same in all layers (Glorot and Bengio 2010)."""
+def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> Initializer:
+    """Values that keep the scale of gradients about the same in all layers (Glorot and Bengio 2010).
+
+    Parameters
+    ----------
+    uniform : bool
+        Whether values are uniform in [-limit, limit], limit = sqrt(6 / (inputs + outputs)), or of a truncated normal distribution.
+    seed : int, optional
+        Seed of what is drawn.
+    dtype : DType
+        Type of the values: a floating one.
+
+    Returns
+    -------
+    callable
+        An initializer: shape -> Tensor.
+
+    Raises
+    ------
+    TypeError
+        If `dtype` is no floating type.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     values = sess.run(tw.contrib.layers.xavier_initializer(seed=1)([100, 200]))
+    >>> values.shape, bool(abs(values).max() <= (6 / 300) ** 0.5)
+    ((100, 200), True)
+    """
     return variance_scaling_initializer(factor=1.0, mode="FAN_AVG", uniform=uniform, seed=seed, dtype=dtype)
 
 

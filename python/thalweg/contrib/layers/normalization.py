@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalization with slim's arguments."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from thalweg import layers, nn
 from thalweg.contrib.framework.arg_scopes import add_arg_scope
 from thalweg.contrib.framework.variables import model_variable
@@ -10,6 +14,13 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from thalweg.base.typing import Activation, Initializer, Regularizer, TensorLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variable_scopes import VariableScope
 
 _ZEROS, _ONES = init_ops.zeros_initializer(), init_ops.ones_initializer()
 
@@ -27,11 +38,16 @@ def _batch_norm_layer(sc, axis, given, reuse):
 
 
 @add_arg_scope
-def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None, param_initializers=None,
-               param_regularizers=None, updates_collections=GraphKeys.UPDATE_OPS, is_training=True, reuse=None,
-               variables_collections=None, outputs_collections=None, trainable=True, batch_weights=None, fused=None,
-               data_format="NHWC", zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None,
-               renorm_decay=0.99, adjustment=None):
+def batch_norm(inputs: TensorLike, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
+               activation_fn: Activation | None = None, param_initializers: Mapping[str, Initializer] | None = None,
+               param_regularizers: Mapping[str, Regularizer] | None = None,
+               updates_collections: str | Sequence[str] | None = GraphKeys.UPDATE_OPS, is_training: bool | Tensor = True,
+               reuse: bool | None = None, variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+               outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
+               batch_weights: TensorLike | None = None, fused: bool | None = None, data_format: str = "NHWC",
+               zero_debias_moving_mean: bool = False, scope: str | VariableScope | None = None, renorm: bool = False,
+               renorm_clipping: Mapping[str, TensorLike] | None = None, renorm_decay: float = 0.99,
+               adjustment: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None) -> Tensor:
     """Batch normalization; the updates of moving averages go to `updates_collections`, or with None happen in place."""
     if batch_weights is not None or zero_debias_moving_mean:
         raise NotImplementedError("batch_norm has no batch_weights and zero_debias_moving_mean yet")
@@ -67,9 +83,54 @@ def _parameters(sc, size, inputs, center, scale, trainable, collections, initial
 
 
 @add_arg_scope
-def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
-               outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
-    """Each example by its own mean and variance (Ba and others 2016)."""
+def layer_norm(inputs: TensorLike, center: bool = True, scale: bool = True, activation_fn: Activation | None = None,
+               reuse: bool | None = None, variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+               outputs_collections: str | Sequence[str] | None = None, trainable: bool = True, begin_norm_axis: int = 1,
+               begin_params_axis: int = -1, scope: str | VariableScope | None = None) -> Tensor:
+    """Each example by its own mean and variance (Ba and others 2016).
+
+    Parameters
+    ----------
+    inputs : tensor_like
+        Of a floating type and a known rank.
+    center, scale : bool
+        Whether there are variables "beta", which is added, and "gamma", which multiplies.
+    activation_fn : callable, optional
+        None by default: linear.
+    reuse : bool, optional
+        Whether the variables are those that are there.
+    variables_collections : list of str or dict, optional
+        Collections that the variables join.
+    outputs_collections : str or list of str, optional
+        Collections that the outputs join.
+    trainable : bool
+        Whether the variables join the collection of those that are trained.
+    begin_norm_axis : int
+        Means and variances are taken over this dimension and those behind it.
+    begin_params_axis : int
+        Beta and gamma are of the shape of this dimension and those behind it, which must be known.
+    scope : str or VariableScope, optional
+        Scope of the variables; "LayerNorm" by default.
+
+    Returns
+    -------
+    Tensor
+        Of the type and shape of `inputs`.
+
+    Raises
+    ------
+    ValueError
+        If the rank or those dimensions are not known, or an axis is beyond the rank.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     y = tw.contrib.layers.layer_norm(tw.constant([[1.0, 3.0], [10.0, 30.0]]))
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(y).round(3)
+    array([[-1.,  1.],
+           [-1.,  1.]], dtype=float32)
+    """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse) as sc:
         inputs = convert_to_tensor(inputs)
         shape, rank = inputs.shape, inputs.shape.ndims
@@ -90,8 +151,12 @@ def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, 
 
 
 @add_arg_scope
-def instance_norm(inputs, center=True, scale=True, epsilon=1e-6, activation_fn=None, param_initializers=None, reuse=None,
-                  variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
+def instance_norm(inputs: TensorLike, center: bool = True, scale: bool = True, epsilon: float = 1e-6,
+                  activation_fn: Activation | None = None, param_initializers: Mapping[str, Initializer] | None = None,
+                  reuse: bool | None = None,
+                  variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+                  outputs_collections: str | Sequence[str] | None = None, trainable: bool = True, data_format: str = "NHWC",
+                  scope: str | VariableScope | None = None) -> Tensor:
     """Each channel of each example by its own mean and variance."""
     with variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
         inputs = convert_to_tensor(inputs)
@@ -108,9 +173,12 @@ def instance_norm(inputs, center=True, scale=True, epsilon=1e-6, activation_fn=N
 
 
 @add_arg_scope
-def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), center=True, scale=True, epsilon=1e-6,
-               activation_fn=None, param_initializers=None, reuse=None, variables_collections=None, outputs_collections=None,
-               trainable=True, scope=None, mean_close_to_zero=False):
+def group_norm(inputs: TensorLike, groups: int = 32, channels_axis: int = -1, reduction_axes: Sequence[int] = (-3, -2),
+               center: bool = True, scale: bool = True, epsilon: float = 1e-6, activation_fn: Activation | None = None,
+               param_initializers: Mapping[str, Initializer] | None = None, reuse: bool | None = None,
+               variables_collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+               outputs_collections: str | Sequence[str] | None = None, trainable: bool = True,
+               scope: str | VariableScope | None = None, mean_close_to_zero: bool = False) -> Tensor:
     """Groups of channels of each example by their mean and variance (Wu and He 2018)."""
     with variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as sc:
         inputs = convert_to_tensor(inputs)
@@ -135,7 +203,7 @@ def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), cen
 
 
 @add_arg_scope
-def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
+def unit_norm(inputs: TensorLike, dim: int, epsilon: float = 1e-7, scope: str | VariableScope | None = None) -> Tensor:
     """Vectors along `dim` of length 1."""
     with graph.name_scope(scope, "UnitNorm", [inputs]):
         inputs = convert_to_tensor(inputs)

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regularizers: functions of weights that give a loss."""
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 from thalweg import nn
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys
 from thalweg.operations import math_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from thalweg.base.typing import Regularizer
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.variables import Variable
 
 
 def _checked(scale, name="scale"):
@@ -16,7 +26,7 @@ def _checked(scale, name="scale"):
     return isinstance(scale, numbers.Real) and scale == 0.0
 
 
-def l1_regularizer(scale, scope=None):
+def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """scale * sum of absolute values."""
     if _checked(scale):
         return lambda _: None
@@ -29,7 +39,7 @@ def l1_regularizer(scale, scope=None):
     return l1
 
 
-def l2_regularizer(scale, scope=None):
+def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """scale * half the sum of squares."""
     if _checked(scale):
         return lambda _: None
@@ -42,7 +52,7 @@ def l2_regularizer(scale, scope=None):
     return l2
 
 
-def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
+def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None) -> Regularizer:
     """Both, added."""
     _checked(scale_l1, "scale_l1"), _checked(scale_l2, "scale_l2")
     scope = scope or "l1_l2_regularizer"
@@ -53,7 +63,7 @@ def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope=scope)
 
 
-def sum_regularizer(regularizer_list, scope=None):
+def sum_regularizer(regularizer_list: Iterable[Regularizer | None], scope: str | None = None) -> Regularizer | None:
     """The sum of several."""
     kept = [r for r in regularizer_list if r is not None]
     if not kept:
@@ -66,7 +76,7 @@ def sum_regularizer(regularizer_list, scope=None):
     return sum_reg
 
 
-def apply_regularization(regularizer, weights_list=None):
+def apply_regularization(regularizer: Regularizer, weights_list: Sequence[Tensor | Variable] | None = None) -> Tensor:
     """The sum of the losses of all weights, in REGULARIZATION_LOSSES."""
     weights_list = weights_list or graph.get_collection(GraphKeys.WEIGHTS)
     if not weights_list:

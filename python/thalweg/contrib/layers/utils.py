@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the layers share: names of variables, collections."""
+from __future__ import annotations
+
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from thalweg.contrib.framework import variables
 from thalweg.graph import graph
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
-def getter_of(renames):
+    from thalweg.base.typing import Getter
+    from thalweg.graph.tensor import Tensor
+    from thalweg.variables.layer import Layer
+    from thalweg.variables.variable_scopes import VariableScope
+
+
+def getter_of(renames: Mapping[str, str]) -> Getter:
     """A getter that makes model variables, under other names."""
     def getter(original, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
                caching_device=None, partitioner=None, use_resource=None, reuse=None, **unused):
@@ -23,14 +34,15 @@ def _of(original, reuse):
     return lambda _, name, **kwargs: original(name, reuse=reuse, **kwargs)
 
 
-def variable_names(collections, name):
+def variable_names(collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None,
+                   name: str) -> Sequence[str] | str | None:
     """The collections for variables of a name: a list for all, or a dict."""
     if isinstance(collections, dict):
         return collections.get(name)
     return collections
 
 
-def collect_variables(layer, collections):
+def collect_variables(layer: Layer, collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None) -> None:
     """Weights and biases of a layer to their collections."""
     for variable in layer.variables:
         name = variable.op.name.rpartition("/")[2]
@@ -40,12 +52,14 @@ def collect_variables(layer, collections):
                 graph.add_to_collection(collection, variable)
 
 
-def collect(collections, scope, outputs):
+def collect(collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None, scope: str | VariableScope,
+            outputs: Tensor) -> Tensor:
     """The outputs, in their collections under the name of the scope."""
     return collect_named_outputs(collections, scope if isinstance(scope, str) else scope.name, outputs)
 
 
-def collect_named_outputs(collections, alias, outputs):
+def collect_named_outputs(collections: str | Sequence[str] | Mapping[str, Sequence[str]] | None, alias: str,
+                          outputs: Tensor) -> Tensor:
     """The outputs, in the collections under a name; convert_collection_to_dict gives them by it."""
     if collections:
         append_tensor_alias(outputs, alias)
@@ -53,24 +67,24 @@ def collect_named_outputs(collections, alias, outputs):
     return outputs
 
 
-def append_tensor_alias(tensor, alias):
+def append_tensor_alias(tensor: Tensor, alias: str) -> Tensor:
     """Gives the tensor one more name, in its `aliases`."""
     alias = alias.removesuffix("/")
     tensor.aliases = [*getattr(tensor, "aliases", []), alias]
     return tensor
 
 
-def get_tensor_aliases(tensor):
+def get_tensor_aliases(tensor: Tensor) -> list[str]:
     """The names that a tensor has been given, or else that of its operation."""
     return getattr(tensor, "aliases", None) or [tensor.name.removesuffix(":0")]
 
 
-def gather_tensors_aliases(tensors):
+def gather_tensors_aliases(tensors: Iterable[Tensor]) -> list[str]:
     """The names of several tensors."""
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
 
-def convert_collection_to_dict(collection, clear_collection=False):
+def convert_collection_to_dict(collection: str, clear_collection: bool = False) -> OrderedDict[str, Tensor]:
     """The tensors of a collection by their names."""
     tensors = graph.get_collection(collection)
     if clear_collection:
@@ -78,7 +92,7 @@ def convert_collection_to_dict(collection, clear_collection=False):
     return OrderedDict((alias, t) for t in tensors for alias in get_tensor_aliases(t))
 
 
-def as_channels(data_format):
+def as_channels(data_format: str | None) -> str:
     """"NCHW" as "channels_first"."""
     if data_format not in (None, "NHWC", "NCHW", "NWC", "NCW", "NDHWC", "NCDHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, got {data_format}.")

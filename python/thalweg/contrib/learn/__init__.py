@@ -4,6 +4,7 @@ from thalweg.base import names
 
 
 class ModeKeys:
+    """What a model is built for: TRAIN, EVAL or INFER."""
     TRAIN, EVAL, INFER = "train", "eval", "infer"
 
 

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """RunConfig of tf.contrib.learn: which task of a cluster this process is, as the variable TF_CONFIG says, and how often to save."""
+from __future__ import annotations
+
 import json
 import os
+from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.cluster.server import ClusterSpec
 from thalweg.estimator import run_config
+
+if TYPE_CHECKING:
+    from thalweg.base.typing import PathLike
+    from thalweg.messages import ConfigProto
 
 _DEFAULT = object()
 LOCAL = "local"
@@ -15,10 +22,12 @@ class RunConfig(run_config.RunConfig):
     """RunConfig(master="", save_checkpoints_secs=600, ...). An Estimator takes it for one process; a program that runs its own
     server reads cluster_spec, task_type, task_id, is_chief and master."""
 
-    def __init__(self, master=None, num_cores=0, log_device_placement=False, gpu_memory_fraction=1, tf_random_seed=None,
-                 save_summary_steps=100, save_checkpoints_secs=_DEFAULT, save_checkpoints_steps=None, keep_checkpoint_max=5,
-                 keep_checkpoint_every_n_hours=10000, log_step_count_steps=100, protocol=None, evaluation_master="", model_dir=None,
-                 session_config=None, session_creation_timeout_secs=7200):
+    def __init__(self, master: str | None = None, num_cores: int = 0, log_device_placement: bool = False,
+                 gpu_memory_fraction: float = 1, tf_random_seed: int | None = None, save_summary_steps: int = 100,
+                 save_checkpoints_secs: object = _DEFAULT, save_checkpoints_steps: int | None = None, keep_checkpoint_max: int = 5,
+                 keep_checkpoint_every_n_hours: float = 10000, log_step_count_steps: int = 100, protocol: str | None = None,
+                 evaluation_master: str = "", model_dir: PathLike | None = None, session_config: ConfigProto | None = None,
+                 session_creation_timeout_secs: float = 7200) -> None:
         if save_checkpoints_secs is _DEFAULT:
             save_checkpoints_secs = 600 if save_checkpoints_steps is None else None
         given = dict(locals())
@@ -49,6 +58,6 @@ class RunConfig(run_config.RunConfig):
             master = "" if alone else "grpc://" + addresses[self.task_id]
         self.master = master
 
-    def get_task_id(self):
+    def get_task_id(self) -> int:
         """The number of this task in its job."""
         return self.task_id

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention: how much of each step of a memory a query reads, and a cell that attends."""
+from __future__ import annotations
+
 import collections
 import math
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, layers, nest, nn
 from thalweg.control.tensor_array import TensorArray
@@ -13,8 +16,15 @@ from thalweg.operations import array_layout, array_ops, math_ops
 from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Self
 
-def hardmax(logits, name=None):
+    from thalweg.base.typing import DTypeLike, IntLike, Nested, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def hardmax(logits: TensorLike, name: str | None = None) -> Tensor:
     """1 where a row is largest, else 0."""
     with graph.name_scope(name or "Hardmax"):
         logits = convert_to_tensor(logits)
@@ -26,19 +36,24 @@ class AttentionMechanism:
     """Of a memory [batch, steps, depth]; called with a query and a state it gives (alignments [batch, steps], next state)."""
 
     @property
-    def alignments_size(self):
+    def alignments_size(self) -> Any:
+        """How many steps the memory has."""
         raise NotImplementedError
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
+        """Size of the mechanism's state."""
         raise NotImplementedError
 
 
 class MemoryAttention(AttentionMechanism):
     """The memory, masked behind its sequences' ends, and its keys."""
 
-    def __init__(self, query_layer, memory, probability_fn, memory_sequence_length=None, memory_layer=None,
-                 check_inner_dims_defined=True, score_mask_value=None, custom_key_value_fn=None, name=None):
+    def __init__(self, query_layer: Callable[[Tensor], Tensor] | None, memory: TensorLike,
+                 probability_fn: Callable[[Tensor], Tensor], memory_sequence_length: TensorLike | None = None,
+                 memory_layer: Callable[[Tensor], Tensor] | None = None, check_inner_dims_defined: bool = True,
+                 score_mask_value: float | None = None, custom_key_value_fn: Callable[..., tuple[Tensor, Tensor]] | None = None,
+                 name: str | None = None) -> None:
         self.query_layer, self.memory_layer = query_layer, memory_layer
         self.dtype = memory_layer.dtype if memory_layer is not None and memory_layer.dtype else nest.flatten(memory)[0].dtype
         with graph.name_scope(name or "BaseAttentionMechanismInit"):
@@ -71,14 +86,21 @@ class MemoryAttention(AttentionMechanism):
             mask = array_ops.expand_dims(mask, -1)
         return memory * mask
 
-    alignments_size = property(lambda self: self._steps)
-    state_size = property(lambda self: self._steps)
+    @property
+    def alignments_size(self) -> Any:
+        return self._steps
 
-    def initial_alignments(self, batch_size, dtype):
+    @property
+    def state_size(self) -> Any:
+        return self._steps
+
+    def initial_alignments(self, batch_size: IntLike, dtype: DTypeLike) -> Tensor:
+        """Zeros, [batch, steps]."""
         return array_ops.zeros(array_ops.stack([batch_size, self._steps]) if not isinstance(self._steps, int) or
                                not isinstance(batch_size, int) else [batch_size, self._steps], dtype)
 
-    def initial_state(self, batch_size, dtype):
+    def initial_state(self, batch_size: IntLike, dtype: DTypeLike) -> Tensor:
+        """The state to begin with."""
         return self.initial_alignments(batch_size, dtype)
 
     def _attend(self, score, state):
@@ -91,7 +113,7 @@ def _softmax(probability_fn):
     return lambda score, _: made(score)
 
 
-def luong_score(query, keys, scale):
+def luong_score(query: Tensor, keys: Tensor, scale: TensorLike | None) -> Tensor:
     """Products of the query with every key."""
     depth, units = query.shape[-1].value, keys.shape[-1].value
     if depth != units:
@@ -102,7 +124,7 @@ def luong_score(query, keys, scale):
     return score if scale is None else scale * score
 
 
-def bahdanau_score(query, keys, v, g=None, b=None):
+def bahdanau_score(query: Tensor, keys: Tensor, v: Tensor, g: Tensor | None = None, b: Tensor | None = None) -> Tensor:
     """v of tanh of the sum of the query and every key."""
     query = array_ops.expand_dims(query, 1)
     if g is None:
@@ -112,16 +134,48 @@ def bahdanau_score(query, keys, v, g=None, b=None):
 
 
 class LuongAttention(MemoryAttention):
-    """Scores are products (Luong 2015); with `scale` times a learned number."""
+    """Attention whose scores are products of the query with each step of the memory (Luong 2015).
 
-    def __init__(self, num_units, memory, memory_sequence_length=None, scale=False, probability_fn=None, score_mask_value=None,
-                 dtype=None, custom_key_value_fn=None, name="LuongAttention"):
+    Parameters
+    ----------
+    num_units : int
+        Size of the queries.
+    memory : Tensor
+        What is attended to, [batch, steps, depth].
+    memory_sequence_length : tensor_like, optional
+        Lengths of the memory's sequences, [batch]; behind them nothing is read.
+    scale : bool
+        Whether scores are multiplied by a learned number.
+    probability_fn : callable, optional
+        Makes alignments of scores; softmax by default.
+    score_mask_value : float, optional
+        The score behind the ends; that of least probability by default.
+    dtype : DType, optional
+        Type of the variables; float32 by default.
+    custom_key_value_fn : callable, optional
+        Makes (keys, values) of both.
+    name : str
+        Name of the mechanism.
+
+    Examples
+    --------
+    >>> attention = tw.contrib.seq2seq.LuongAttention(4, tw.ones([2, 7, 3]))
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), attention, attention_layer_size=5)
+    >>> output, state = cell(tw.ones([2, 6]), cell.zero_state(2, tw.float32))
+    >>> output.shape.as_list(), state.alignments.shape.as_list()
+    ([2, 5], [2, 7])
+    """
+
+    def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None, scale: bool = False,
+                 probability_fn: Callable[[Tensor], Tensor] | None = None, score_mask_value: float | None = None,
+                 dtype: DTypeLike | None = None, custom_key_value_fn: Callable[..., tuple[Tensor, Tensor]] | None = None,
+                 name: str = "LuongAttention") -> None:
         super().__init__(None, memory, _softmax(probability_fn), memory_sequence_length,
                          layers.Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype or dtypes.float32),
                          score_mask_value=score_mask_value, custom_key_value_fn=custom_key_value_fn, name=name)
         self._scale, self._name = scale, name
 
-    def __call__(self, query, state):
+    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
         with variable_scope(None, "luong_attention", [query]):
             scale = get_variable("attention_g", dtype=query.dtype, initializer=init_ops.ones_initializer(),
                                  shape=()) if self._scale else None
@@ -129,10 +183,45 @@ class LuongAttention(MemoryAttention):
 
 
 class BahdanauAttention(MemoryAttention):
-    """Scores are made by a small network (Bahdanau 2014); with `normalize` its weights are normalized."""
+    """Attention whose scores are made by a small network (Bahdanau 2014).
 
-    def __init__(self, num_units, memory, memory_sequence_length=None, normalize=False, probability_fn=None,
-                 score_mask_value=None, dtype=None, custom_key_value_fn=None, name="BahdanauAttention"):
+    Parameters
+    ----------
+    num_units : int
+        Size of the network.
+    memory : Tensor
+        What is attended to, [batch, steps, depth].
+    memory_sequence_length : tensor_like, optional
+        Lengths of the memory's sequences, [batch]; behind them nothing is read.
+    normalize : bool
+        Whether the network's weights are normalized.
+    probability_fn : callable, optional
+        Makes alignments of scores; softmax by default.
+    score_mask_value : float, optional
+        The score behind the ends; that of least probability by default.
+    dtype : DType, optional
+        Type of the variables; float32 by default.
+    custom_key_value_fn : callable, optional
+        Makes (keys, values) of both.
+    name : str
+        Name of the mechanism.
+
+    Examples
+    --------
+    >>> attention = tw.contrib.seq2seq.BahdanauAttention(8, tw.ones([2, 7, 3]), memory_sequence_length=[7, 5])
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), attention)
+    >>> output, state = cell(tw.ones([2, 6]), cell.zero_state(2, tw.float32))
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     (sess.run(state.alignments)[1] > 0).tolist()
+    [True, True, True, True, True, False, False]
+    """
+
+    def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None,
+                 normalize: bool = False, probability_fn: Callable[[Tensor], Tensor] | None = None,
+                 score_mask_value: float | None = None, dtype: DTypeLike | None = None,
+                 custom_key_value_fn: Callable[..., tuple[Tensor, Tensor]] | None = None,
+                 name: str = "BahdanauAttention") -> None:
         dtype = dtype or dtypes.float32
         super().__init__(layers.Dense(num_units, name="query_layer", use_bias=False, dtype=dtype), memory,
                          _softmax(probability_fn), memory_sequence_length,
@@ -140,14 +229,15 @@ class BahdanauAttention(MemoryAttention):
                          score_mask_value=score_mask_value, custom_key_value_fn=custom_key_value_fn, name=name)
         self._units, self._normalize, self._name = num_units, normalize, name
 
-    def __call__(self, query, state):
+    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
         with variable_scope(None, "bahdanau_attention", [query]):
             query = self.query_layer(query) if self.query_layer else query
             return self._attend(bahdanau_score(query, self.keys, *bahdanau_variables(self._units, query.dtype, self._normalize)),
                                 state)
 
 
-def bahdanau_variables(units, dtype, normalize):
+def bahdanau_variables(units: int, dtype: DTypeLike, normalize: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """(v, g, b) of bahdanau_score; g and b are None without normalization."""
     v = get_variable("attention_v", [units], dtype=dtype)
     if not normalize:
         return v, None, None
@@ -160,7 +250,7 @@ class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", (
         "cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"))):
     """The state of a cell that attends."""
 
-    def clone(self, **kwargs):
+    def clone(self, **kwargs: object) -> Self:
         """A copy in which some fields are others of the same shapes."""
         def checked(old, new):
             if hasattr(old, "shape") and hasattr(new, "set_shape") and not getattr(new, "_is_tensor_array", False):
@@ -183,10 +273,54 @@ def _attention(mechanism, cell_output, state, layer):
 
 
 class AttentionWrapper(RNNCell):
-    """A cell that reads, beside its inputs, what it attended to the step before."""
+    """A cell that reads, beside its inputs, what it attended to the step before.
 
-    def __init__(self, cell, attention_mechanism, attention_layer_size=None, alignment_history=False, cell_input_fn=None,
-                 output_attention=True, initial_cell_state=None, name=None, attention_layer=None, attention_fn=None, dtype=None):
+    Parameters
+    ----------
+    cell : RNNCell
+        The cell within.
+    attention_mechanism : AttentionMechanism or list of these
+        What it attends to.
+    attention_layer_size : int or list of int, optional
+        Size of a layer over the cell's output and what was read; without it what was read is the attention.
+    alignment_history : bool
+        Whether the state keeps the alignments of all steps.
+    cell_input_fn : callable, optional
+        Makes the inputs of (inputs, attention); side by side by default.
+    output_attention : bool
+        Whether the output is the attention, or the cell's output.
+    initial_cell_state : structure of Tensor, optional
+        The state of the cell that zero_state() begins with.
+    name : str, optional
+        Name of the cell.
+    attention_layer : callable or list of these, optional
+        The layer itself.
+    attention_fn : callable, optional
+        Computes (attention, alignments, next state) of (mechanism, output, state, layer).
+    dtype : DType, optional
+        Type of the variables; that of the inputs by default.
+
+    Raises
+    ------
+    TypeError
+        If something is of the wrong kind.
+    ValueError
+        If there is both a size and a layer, or not one for each mechanism.
+
+    Examples
+    --------
+    >>> attention = tw.contrib.seq2seq.LuongAttention(4, tw.ones([2, 7, 3]))
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), attention, output_attention=False)
+    >>> cell.output_size
+    4
+    """
+
+    def __init__(self, cell: RNNCell, attention_mechanism: AttentionMechanism | Sequence[AttentionMechanism],
+                 attention_layer_size: int | Sequence[int] | None = None, alignment_history: bool | Sequence[bool] = False,
+                 cell_input_fn: Callable[[Tensor, Tensor], Tensor] | None = None, output_attention: bool = True,
+                 initial_cell_state: Nested = None, name: str | None = None,
+                 attention_layer: Callable[[Tensor], Tensor] | Sequence[Callable[[Tensor], Tensor]] | None = None,
+                 attention_fn: Callable[..., tuple[Any, Any, Any]] | None = None, dtype: DTypeLike | None = None) -> None:
         super().__init__(name=name, dtype=dtype)
         check_cell("cell", cell)
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
@@ -231,18 +365,18 @@ class AttentionWrapper(RNNCell):
         return tuple(parts) if self._is_multi else parts[0]
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         return self._attention_size if self._output_attention else self._cell.output_size
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         sizes = [m.alignments_size for m in self._mechanisms]
         return AttentionWrapperState(
             cell_state=self._cell.state_size, time=TensorShape([]), attention=self._attention_size,
             alignments=self._in_form(sizes), attention_state=self._in_form([m.state_size for m in self._mechanisms]),
             alignment_history=self._in_form([s if self._history else () for s in sizes]))
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: IntLike, dtype: DTypeLike) -> AttentionWrapperState:
         with graph.name_scope("AttentionWrapperZeroState"):
             state = self._cell.zero_state(batch_size, dtype) if self._initial is None else self._initial
             state = nest.map_structure(lambda s: array_ops.identity(s, name="checked_cell_state"), state)
@@ -255,7 +389,7 @@ class AttentionWrapper(RNNCell):
                     TensorArray(dtype, size=0, dynamic_size=True, element_shape=a.shape) if self._history else ()
                     for a in alignments]))
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(f"Expected state to be instance of AttentionWrapperState. Received type {type(state)} instead.")
         cell_output, cell_state = self._cell(self._inputs(inputs, state.attention), state.cell_state)

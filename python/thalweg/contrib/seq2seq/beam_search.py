@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """BeamSearchDecoder: the likeliest sequences, several at a time."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +16,14 @@ from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.nn.rnn_cell_base import check_cell
 from thalweg.operations import array_ops, math_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from thalweg.base.typing import Nested, TensorLike
+    from thalweg.graph.tensor import Tensor
+    from thalweg.nn.rnn_cell_base import RNNCell
 
 
 class BeamSearchDecoderState(collections.namedtuple("BeamSearchDecoderState", (
@@ -33,8 +44,34 @@ def _is_array(x):
     return getattr(x, "_is_tensor_array", False)
 
 
-def tile_batch(t, multiplier, name=None):
-    """Every row `multiplier` times, one after the other."""
+def tile_batch(t: Nested, multiplier: int, name: str | None = None) -> Any:
+    """Every row `multiplier` times, one after the other: what beam search needs of states and memories.
+
+    Parameters
+    ----------
+    t : Tensor or structure of Tensor
+        Of shape [batch, ...].
+    multiplier : int
+        How often.
+    name : str, optional
+        Name of the scope.
+
+    Returns
+    -------
+    Tensor or structure of Tensor
+        As `t`, of shape [batch * multiplier, ...].
+
+    Raises
+    ------
+    ValueError
+        If a rank is not known.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.contrib.seq2seq.tile_batch(tw.constant([1, 2]), 3))
+    array([1, 1, 1, 2, 2, 2], dtype=int32)
+    """
     def tiled(x):
         if _is_array(x):
             return x
@@ -62,7 +99,8 @@ def _of_beams(x, beams):
     return made
 
 
-def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
+def gather_tree(step_ids: TensorLike, parent_ids: TensorLike, max_sequence_lengths: TensorLike, end_token: TensorLike,
+                name: str | None = None) -> Tensor:
     """Whole sequences [steps, batch, beams] from the ids of every step and the beams that they came from; `end_token` from the
     first one on, and from a sequence's greatest length on."""
     with graph.name_scope(name or "GatherTree"):
@@ -92,10 +130,56 @@ def _penalty(lengths, weight):
 
 
 class BeamSearchDecoder(Decoder):
-    """Of a cell whose state was tiled by tile_batch(state, multiplier=beam_width)."""
+    """Follows the `beam_width` most likely sequences of each row.
 
-    def __init__(self, cell, embedding, start_tokens, end_token, initial_state, beam_width, output_layer=None,
-                 length_penalty_weight=0.0, coverage_penalty_weight=0.0, reorder_tensor_arrays=True):
+    Parameters
+    ----------
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    embedding : tensor_like or callable
+        The embedding, [symbols, ...], or what gives the rows of ids.
+    start_tokens : tensor_like
+        What sequences begin with, int32 [batch].
+    end_token : int or Tensor
+        What ends a sequence.
+    initial_state : structure of Tensor
+        The state to begin with, of tile_batch(state, multiplier=beam_width).
+    beam_width : int
+        How many sequences are followed.
+    output_layer : Layer, optional
+        Makes logits of the cell's outputs.
+    length_penalty_weight : float
+        How much longer sequences are preferred.
+    coverage_penalty_weight : float
+        0; others are not there.
+    reorder_tensor_arrays : bool
+        Whether arrays in the state follow their sequences.
+
+    Raises
+    ------
+    TypeError
+        If `cell` is no cell or `output_layer` none.
+    ValueError
+        If `start_tokens` is no vector or `end_token` no scalar.
+    UnimplementedError
+        If `coverage_penalty_weight` is not 0.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(4)
+    >>> state = tw.contrib.seq2seq.tile_batch(cell.zero_state(2, tw.float32), multiplier=3)
+    >>> decoder = tw.contrib.seq2seq.BeamSearchDecoder(cell, tw.zeros([4, 5]), [0, 0], 1, state, beam_width=3)
+    >>> outputs, _, _ = tw.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=6)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(outputs).predicted_ids.shape
+    (2, 6, 3)
+    """
+
+    def __init__(self, cell: RNNCell, embedding: TensorLike | Callable[[Tensor], Tensor], start_tokens: TensorLike,
+                 end_token: TensorLike, initial_state: Nested, beam_width: int,
+                 output_layer: Callable[[Tensor], Tensor] | None = None, length_penalty_weight: float = 0.0,
+                 coverage_penalty_weight: float = 0.0, reorder_tensor_arrays: bool = True) -> None:
         check_cell("cell", cell)
         if output_layer is not None and not callable(output_layer):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
@@ -116,16 +200,21 @@ class BeamSearchDecoder(Decoder):
         self._first_finished = array_ops.one_hot(array_ops.zeros([self._batch], dtypes.int32), depth=beam_width, on_value=False,
                                                  off_value=True, dtype=dtypes.bool)
 
-    batch_size = property(lambda self: self._batch)
-    tracks_own_finished = property(lambda self: True)
+    @property
+    def batch_size(self) -> Tensor:
+        return self._batch
 
     @property
-    def output_size(self):
+    def tracks_own_finished(self) -> bool:
+        return True
+
+    @property
+    def output_size(self) -> BeamSearchDecoderOutput:
         width = TensorShape([self._width])
         return BeamSearchDecoderOutput(scores=width, predicted_ids=width, parent_ids=width)
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> BeamSearchDecoderOutput:
         return BeamSearchDecoderOutput(scores=dtypes.float32, predicted_ids=dtypes.int32, parent_ids=dtypes.int32)
 
     def _split(self, x):
@@ -148,7 +237,7 @@ class BeamSearchDecoder(Decoder):
         made.set_shape(TensorShape([known]).concatenate(x.shape[2:]))
         return made
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Tensor, BeamSearchDecoderState]:
         log_probs = array_ops.one_hot(array_ops.zeros([self._batch], dtypes.int32), depth=self._width, on_value=0.0,
                                       off_value=-np.inf, dtype=dtypes.float32)
         state = BeamSearchDecoderState(
@@ -156,7 +245,8 @@ class BeamSearchDecoder(Decoder):
             lengths=array_ops.zeros([self._batch, self._width], dtypes.int64), accumulated_attention_probs=())
         return self._first_finished, self._first, state
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Tensor, inputs: Any, state: Any,
+             name: str | None = None) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState, Tensor, Tensor]:
         with graph.name_scope(name or "BeamSearchDecoderStep"):
             inputs = nest.map_structure(self._merged, inputs)
             outputs, cell_state = self._cell(inputs, nest.map_structure(self._merged, state.cell_state))
@@ -202,7 +292,7 @@ class BeamSearchDecoder(Decoder):
         rows = array_ops.tile(array_ops.reshape(math_ops.range_(self._batch), [-1, 1]), [1, self._width])
         return array_ops.stack([rows, places], -1)
 
-    def finalize(self, outputs, final_state, sequence_lengths):
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: TensorLike) -> tuple[FinalBeamSearchDecoderOutput, Any]:
         longest = math_ops.cast(math_ops.reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, max_sequence_lengths=longest, end_token=self._end)
         return FinalBeamSearchDecoderOutput(beam_search_decoder_output=outputs, predicted_ids=ids), final_state

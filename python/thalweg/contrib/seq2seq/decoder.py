@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """dynamic_decode: a decoder run step by step until all its sequences have ended."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nest
 from thalweg.control import control_flow
@@ -12,36 +15,49 @@ from thalweg.nn.rnn_cell_base import check_cell
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables.variable_scopes import variable_scope
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from thalweg.base.typing import IntLike, Nested
+    from thalweg.contrib.seq2seq.helper import Helper
+    from thalweg.graph.tensor import Tensor
+    from thalweg.nn.rnn_cell_base import RNNCell
+    from thalweg.variables.variable_scopes import VariableScope
+
 
 class Decoder:
     """What own decoders derive from."""
 
     @property
-    def batch_size(self):
+    def batch_size(self) -> Any:
+        """How many sequences there are."""
         raise NotImplementedError
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
+        """Sizes of one step's outputs."""
         raise NotImplementedError
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> Any:
+        """Types of the outputs."""
         raise NotImplementedError
 
     @property
-    def tracks_own_finished(self):
+    def tracks_own_finished(self) -> bool:
         """True when a sequence that has ended may go on later, as beams do that change places."""
         return False
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Any, Any]:
         """(finished, first inputs, first state)."""
         raise NotImplementedError
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Tensor]:
         """(outputs, next state, next inputs, finished)."""
         raise NotImplementedError
 
-    def finalize(self, outputs, final_state, sequence_lengths):
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Tensor) -> tuple[Any, Any]:
         """(outputs, state) as the user gets them."""
         raise NotImplementedError
 
@@ -51,9 +67,38 @@ class BasicDecoderOutput(collections.namedtuple("BasicDecoderOutput", ("rnn_outp
 
 
 class BasicDecoder(Decoder):
-    """A cell, with a layer over its outputs if one is given, steered by a helper."""
+    """A cell, with a layer over its outputs if one is given, steered by a helper.
 
-    def __init__(self, cell, helper, initial_state, output_layer=None):
+    Parameters
+    ----------
+    cell : RNNCell
+        What maps (inputs, state) to (output, new state).
+    helper : Helper
+        Says what comes of an output, and what is read next.
+    initial_state : structure of Tensor
+        The state to begin with.
+    output_layer : Layer, optional
+        Makes logits of the cell's outputs.
+
+    Raises
+    ------
+    TypeError
+        If one of them is of the wrong kind.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(4)
+    >>> helper = tw.contrib.seq2seq.TrainingHelper(tw.ones([2, 5, 3]), [5, 4])
+    >>> decoder = tw.contrib.seq2seq.BasicDecoder(cell, helper, cell.zero_state(2, tw.float32), tw.layers.Dense(7))
+    >>> outputs, state, lengths = tw.contrib.seq2seq.dynamic_decode(decoder)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     print(sess.run(outputs).rnn_output.shape, sess.run(lengths))
+    (2, 5, 7) [5 4]
+    """
+
+    def __init__(self, cell: RNNCell, helper: Helper, initial_state: Nested,
+                 output_layer: Callable[[Tensor], Tensor] | None = None) -> None:
         check_cell("cell", cell)
         if not all(hasattr(helper, p) for p in ("initialize", "sample", "next_inputs")):
             raise TypeError(f"helper must be a Helper, received: {type(helper)}")
@@ -62,10 +107,12 @@ class BasicDecoder(Decoder):
         self._cell, self._helper = cell, helper
         self._initial_state, self._output_layer = initial_state, output_layer
 
-    batch_size = property(lambda self: self._helper.batch_size)
+    @property
+    def batch_size(self) -> Tensor:
+        return self._helper.batch_size
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         size = self._cell.output_size
         if self._output_layer is not None:
             size = nest.pack_sequence_as(size, [
@@ -74,16 +121,16 @@ class BasicDecoder(Decoder):
         return BasicDecoderOutput(rnn_output=size, sample_id=self._helper.sample_ids_shape)
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> Any:
         dtype = nest.flatten(self._initial_state)[0].dtype
         sizes = self._cell.output_size
         return BasicDecoderOutput(nest.pack_sequence_as(sizes, [dtype for _ in nest.flatten(sizes)]),
                                   self._helper.sample_ids_dtype)
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None) -> tuple[Tensor, Any, Any]:
         return *self._helper.initialize(), self._initial_state
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Tensor, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Tensor]:
         with graph.name_scope(name or "BasicDecoderStep"):
             said, state = self._cell(inputs, state)
             if self._output_layer is not None:
@@ -118,11 +165,56 @@ def _swapped(x):
     return array_ops.transpose(x, [1, 0, *range(2, x.shape.ndims)])
 
 
-def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maximum_iterations=None, parallel_iterations=32,
-                   swap_memory=False, scope=None, **kwargs):
-    """(outputs, final state, lengths) of a decoder.
+def dynamic_decode(decoder: Decoder, output_time_major: bool = False, impute_finished: bool = False,
+                   maximum_iterations: IntLike | None = None, parallel_iterations: int = 32, swap_memory: bool = False,
+                   scope: str | VariableScope | None = None, **kwargs: object) -> tuple[Any, Any, Tensor]:
+    """Runs a decoder in a loop of the graph, until all sequences have ended.
 
-    With `impute_finished` outputs behind a sequence's end are zero and its state stays; `maximum_iterations` bounds the steps.
+    Parameters
+    ----------
+    decoder : Decoder
+        What to run.
+    output_time_major : bool
+        Whether time is the first dimension of outputs, or the batch.
+    impute_finished : bool
+        Whether outputs behind a sequence's end are zero and its state stays.
+    maximum_iterations : int or Tensor, optional
+        The most steps.
+    parallel_iterations : int
+        How many steps of the loop may run at the same time.
+    swap_memory : bool
+        Whether what gradients need may go to the host's memory.
+    scope : str or VariableScope, optional
+        Where variables are; "decoder" by default.
+    **kwargs
+        What does not count here.
+
+    Returns
+    -------
+    outputs : structure of Tensor
+        As the decoder has them, of shape [batch, time, ...].
+    state : structure of Tensor
+        The last one.
+    lengths : Tensor
+        How many steps each sequence had, int32 [batch].
+
+    Raises
+    ------
+    TypeError
+        If `decoder` is no Decoder.
+    ValueError
+        If `maximum_iterations` is no scalar.
+
+    Examples
+    --------
+    >>> cell = tw.nn.rnn_cell.GRUCell(4)
+    >>> helper = tw.contrib.seq2seq.GreedyEmbeddingHelper(tw.zeros([4, 3]), start_tokens=[0, 0], end_token=1)
+    >>> decoder = tw.contrib.seq2seq.BasicDecoder(cell, helper, cell.zero_state(2, tw.float32))
+    >>> outputs, state, lengths = tw.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=6)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     sess.run(lengths)
+    array([6, 6], dtype=int32)
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Monotonic attention (Raffel 2017): the place that is read never goes back."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from thalweg import dtypes, layers
@@ -11,8 +15,14 @@ from thalweg.operations import array_ops, math_ops, random_ops
 from thalweg.variables import init_ops
 from thalweg.variables.variable_scopes import get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def safe_cumprod(x, *args, **kwargs):
+    from thalweg.base.typing import DTypeLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
+
+def safe_cumprod(x: TensorLike, *args: object, **kwargs: object) -> Tensor:
     """cumprod through logarithms, of numbers in [0, 1], which differentiates well near 0."""
     with graph.name_scope("SafeCumprod"):
         x = convert_to_tensor(x, name="x")
@@ -22,7 +32,7 @@ def safe_cumprod(x, *args, **kwargs):
         return apply("Exp", [math_ops.cumsum(apply("Log", [bounded]), *args, **kwargs)])
 
 
-def monotonic_attention(p_choose_i, previous_attention, mode):
+def monotonic_attention(p_choose_i: TensorLike, previous_attention: TensorLike, mode: str) -> Tensor:
     """Probabilities [batch, steps] of reading each place, from those of stopping there and the ones of the step before; `mode`:
     "recursive", "parallel" (a closed form) or "hard" (stops at the first place whose probability is 1)."""
     p = convert_to_tensor(p_choose_i, name="p_choose_i")
@@ -66,15 +76,18 @@ class _Monotonic(MemoryAttention):
 
 
 class BahdanauMonotonicAttention(_Monotonic):
-    def __init__(self, num_units, memory, memory_sequence_length=None, normalize=False, score_mask_value=None, sigmoid_noise=0.0,
-                 sigmoid_noise_seed=None, score_bias_init=0.0, mode="parallel", dtype=None, name="BahdanauMonotonicAttention"):
+    """Attention that never goes back, with the scores of BahdanauAttention."""
+    def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None,
+                 normalize: bool = False, score_mask_value: float | None = None, sigmoid_noise: float = 0.0,
+                 sigmoid_noise_seed: int | None = None, score_bias_init: float = 0.0, mode: str = "parallel",
+                 dtype: DTypeLike | None = None, name: str = "BahdanauMonotonicAttention") -> None:
         dtype = dtype or dtypes.float32
         super().__init__(layers.Dense(num_units, name="query_layer", use_bias=False, dtype=dtype), memory, memory_sequence_length,
                          layers.Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype), score_mask_value,
                          sigmoid_noise, sigmoid_noise_seed, mode, name)
         self._units, self._normalize, self._bias_init = num_units, normalize, score_bias_init
 
-    def __call__(self, query, state):
+    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
         with variable_scope(None, "bahdanau_monotonic_attention", [query]):
             query = self.query_layer(query)
             score = bahdanau_score(query, self.keys, *bahdanau_variables(self._units, query.dtype, self._normalize))
@@ -82,14 +95,17 @@ class BahdanauMonotonicAttention(_Monotonic):
 
 
 class LuongMonotonicAttention(_Monotonic):
-    def __init__(self, num_units, memory, memory_sequence_length=None, scale=False, score_mask_value=None, sigmoid_noise=0.0,
-                 sigmoid_noise_seed=None, score_bias_init=0.0, mode="parallel", dtype=None, name="LuongMonotonicAttention"):
+    """Attention that never goes back, with the scores of LuongAttention."""
+    def __init__(self, num_units: int, memory: TensorLike, memory_sequence_length: TensorLike | None = None, scale: bool = False,
+                 score_mask_value: float | None = None, sigmoid_noise: float = 0.0, sigmoid_noise_seed: int | None = None,
+                 score_bias_init: float = 0.0, mode: str = "parallel", dtype: DTypeLike | None = None,
+                 name: str = "LuongMonotonicAttention") -> None:
         super().__init__(None, memory, memory_sequence_length,
                          layers.Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype or dtypes.float32),
                          score_mask_value, sigmoid_noise, sigmoid_noise_seed, mode, name)
         self._scale, self._bias_init = scale, score_bias_init
 
-    def __call__(self, query, state):
+    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
         with variable_scope(None, "luong_monotonic_attention", [query]):
             scale = get_variable("attention_g", dtype=query.dtype, initializer=init_ops.ones_initializer(),
                                  shape=()) if self._scale else None

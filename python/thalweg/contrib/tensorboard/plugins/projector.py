@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.tensorboard.plugins.projector: which variables TensorBoard shows as clouds of points."""
+from __future__ import annotations
+
 import json
 import os
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
-class _Repeated(list):
-    def __init__(self, kind):
-        super().__init__()
-        self._kind = kind
-
-    def add(self, **fields):
-        """Appends a new element, and gives it."""
-        self.append(self._kind(**fields))
-        return self[-1]
+    from thalweg.summary.event_files import FileWriter
 
 
 class SpriteMetadata:
     """One picture of all points' pictures."""
 
-    def __init__(self, image_path="", single_image_dim=()):
+    def __init__(self, image_path: str = "", single_image_dim: Sequence[int] = ()) -> None:
         self.image_path, self.single_image_dim = image_path, list(single_image_dim)
 
     def _lines(self):
@@ -28,7 +26,8 @@ class SpriteMetadata:
 class EmbeddingInfo:
     """A variable, and where the names of its rows are."""
 
-    def __init__(self, tensor_name="", metadata_path="", bookmarks_path="", tensor_shape=(), tensor_path=""):
+    def __init__(self, tensor_name: str = "", metadata_path: str = "", bookmarks_path: str = "", tensor_shape: Sequence[int] = (),
+                 tensor_path: str = "") -> None:
         self.tensor_name, self.metadata_path, self.bookmarks_path = tensor_name, metadata_path, bookmarks_path
         self.tensor_shape, self.tensor_path, self.sprite = list(tensor_shape), tensor_path, SpriteMetadata()
 
@@ -41,12 +40,21 @@ class EmbeddingInfo:
         return lines + _field("tensor_path", self.tensor_path)
 
 
+class EmbeddingInfos(list[EmbeddingInfo]):
+    """The variables of a ProjectorConfig."""
+
+    def add(self, **fields: Any) -> EmbeddingInfo:
+        """Appends a new element, and gives it."""
+        self.append(EmbeddingInfo(**fields))
+        return self[-1]
+
+
 class ProjectorConfig:
     """config.embeddings.add() for each variable."""
 
-    def __init__(self, model_checkpoint_path="", model_checkpoint_dir=""):
+    def __init__(self, model_checkpoint_path: str = "", model_checkpoint_dir: str = "") -> None:
         self.model_checkpoint_path, self.model_checkpoint_dir = model_checkpoint_path, model_checkpoint_dir
-        self.embeddings = _Repeated(EmbeddingInfo)
+        self.embeddings = EmbeddingInfos()
 
     def __str__(self):
         lines = _field("model_checkpoint_path", self.model_checkpoint_path)
@@ -55,11 +63,11 @@ class ProjectorConfig:
         return "".join(line + "\n" for line in lines + _field("model_checkpoint_dir", self.model_checkpoint_dir))
 
 
-def _field(name, value):
+def _field(name: str, value: str) -> list[str]:
     return [f"{name}: {json.dumps(value)}"] if value else []
 
 
-def visualize_embeddings(summary_writer, config):
+def visualize_embeddings(summary_writer: FileWriter, config: ProjectorConfig) -> None:
     """Writes projector_config.pbtxt to the writer's folder."""
     folder = summary_writer.get_logdir()
     if folder is None:

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What help() says of the names that programs use most: numpy's sections, with examples that run."""
+import ast
+import csv
+import doctest
+import inspect
+import os
+import re
+import types
+
+import numpy as np
+import pytest
+import thalweg as tw
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MOST_USED = 200
+# Methods that programs call on objects, which the list gives without their class.
+METHODS = {
+    "run": "Session.run", "minimize": "train.Optimizer.minimize", "add_summary": "summary.FileWriter.add_summary",
+    "as_list": "TensorShape.as_list", "apply_gradients": "train.Optimizer.apply_gradients", "eval": "Tensor.eval",
+    "assign": "Variable.assign", "get_shape": "Tensor.get_shape", "as_default": "Graph.as_default", "restore": "train.Saver.restore",
+    "zero_state": "nn.rnn_cell.RNNCell.zero_state", "compute_gradients": "train.Optimizer.compute_gradients",
+    "add_graph": "summary.FileWriter.add_graph", "set_shape": "Tensor.set_shape", "flush": "summary.FileWriter.flush",
+    "state_size": "nn.rnn_cell.RNNCell.state_size",
+    "get_next": "data.Iterator.get_next", "repeat": "data.Dataset.repeat", "prefetch": "data.Dataset.prefetch",
+    "make_initializable_iterator": "data.Dataset.make_initializable_iterator",
+}
+
+
+def most_used():
+    """The names of tools/tf_facts/api_usage.csv that most programs use, below the package."""
+    with open(os.path.join(ROOT, "tools", "tf_facts", "api_usage.csv")) as f:
+        symbols = [row["symbol"] for row in csv.DictReader(f)][:MOST_USED]
+    return [METHODS[s[len("(object)."):]] if s.startswith("(object).") else s.removeprefix("tf.").removeprefix("python.framework.ops.")
+            for s in symbols]
+
+
+def found(path):
+    """What lies under a name; None where there is nothing."""
+    thing = tw
+    for part in path.split("."):
+        try:
+            value = getattr(thing, part)
+        except AttributeError:
+            return None
+        thing = inspect.getattr_static(thing, part) if inspect.isclass(thing) else value
+    return None if getattr(thing, "_is_missing", False) else thing
+
+
+def documented(path):
+    """What has the documentation of a name: of a constant its class. None for messages, whose fields are the protocol's, and for what
+    another package documents: absl's flags, Python's logging."""
+    thing = found(path)
+    if isinstance(thing, (classmethod, staticmethod)):
+        thing = thing.__func__
+    if thing is None or isinstance(thing, (types.ModuleType, str, int)):
+        return None
+    if not (inspect.isroutine(thing) or inspect.isclass(thing) or isinstance(thing, property)):
+        thing = type(thing)
+    home = getattr(getattr(thing, "fget", None) or getattr(thing, "__objclass__", thing), "__module__", "")
+    return thing if home.startswith("thalweg") and home != "thalweg.messages" else None
+
+
+NAMES = [path for path in dict.fromkeys(most_used()) if documented(path) is not None]
+
+
+def sections(doc):
+    return set(re.findall(r"^(\w+)\n-{3,}$", doc, flags=re.M))
+
+
+def wanted_sections(path):
+    """What numpy's style asks of a function or class, which says in its documentation what it is made of. A property or a constant has
+    an example."""
+    thing = documented(path)
+    if thing is not found(path) and inspect.isclass(thing) or isinstance(thing, property):
+        return {"Examples"}
+    try:
+        given = inspect.signature(thing.__init__ if inspect.isclass(thing) else thing)
+    except (TypeError, ValueError):
+        return {"Examples"}
+    parameters = [n for n in given.parameters if n not in ("self", "cls", "args", "kwargs")]
+    gives = not inspect.isclass(thing) and given.return_annotation not in ("None", inspect.Signature.empty)
+    return {"Examples"} | ({"Parameters"} if parameters else set()) | ({"Returns"} if gives else set())
+
+
+def test_most_of_the_names_are_here():
+    assert len(most_used()) == MOST_USED and len(NAMES) > 150
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_a_name_has_its_documentation(path):
+    doc = inspect.getdoc(documented(path)) or ""
+    assert wanted_sections(path) <= sections(doc), f"{path} lacks {wanted_sections(path) - sections(doc)}"
+    assert ">>> " in doc
+
+
+def examples_of(thing, name):
+    finder = doctest.DocTestFinder(recurse=False)
+    return [t for t in finder.find(thing, name, module=False, globs={"tw": tw, "tf": tw, "np": np}) if t.examples]
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_the_examples_run(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    thing = documented(path)
+    thing = thing.fget if isinstance(thing, property) else thing
+    for test in examples_of(thing, path):
+        said = []
+        with tw.Graph().as_default():
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+        assert not said, "".join(said)
+
+
+# ---- all others that have such documentation ----
+PACKAGE = os.path.dirname(tw.__file__)
+
+
+def sources():
+    """The modules of the package, as paths below it."""
+    found = [os.path.relpath(os.path.join(where, f), PACKAGE) for where, _, files in os.walk(PACKAGE) for f in files]
+    return sorted(path for path in found if path.endswith(".py"))
+
+
+def nodes_of(path):
+    """(qualified name, node, documentation) of the functions and classes of a module, and of the methods of these."""
+    with open(os.path.join(PACKAGE, path), encoding="utf-8") as f:
+        rows = [("", node) for node in ast.parse(f.read()).body]
+    for prefix, node in rows:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield prefix + node.name, node, ast.get_docstring(node) or ""
+        if isinstance(node, ast.ClassDef):
+            rows += [(node.name + ".", inner) for inner in node.body]
+
+
+def parameters_of(node):
+    """(names of a function's parameters, or of those of a class's constructor; what stands for any others), or None."""
+    if isinstance(node, ast.ClassDef):
+        makers = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+        node = makers.get("__init__", makers.get("__new__"))
+        if node is None:
+            return None
+    a = node.args
+    named = {p.arg for p in [*a.posonlyargs, *a.args, *a.kwonlyargs]} - {"self", "cls"}
+    return named, {p.arg for p in (a.vararg, a.kwarg) if p is not None}
+
+
+def named_parameters(doc):
+    """The names in the section of the parameters, or None."""
+    section = re.search(r"^Parameters\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", doc, flags=re.M | re.S)
+    if section is None:
+        return None
+    heads = [line.partition(" : ")[0] for line in section[1].splitlines() if line[:1].strip()]
+    return {name.strip().lstrip("*") for head in heads for name in head.split(",")}
+
+
+EVERYWHERE = [path for path in sources() if any(">>> " in doc or named_parameters(doc) for _, _, doc in nodes_of(path))]
+
+
+def test_there_are_many_more():
+    assert sum(">>> " in doc for path in EVERYWHERE for _, _, doc in nodes_of(path)) > 240
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_documented_parameters_are_those_of_the_signature(path):
+    for name, node, doc in nodes_of(path):
+        told, there = named_parameters(doc), parameters_of(node)
+        if told is not None and there is not None:
+            named, others = there
+            assert named <= told and (others or told <= named), f"{path}: {name} differs by {told ^ named}"
+
+
+@pytest.mark.parametrize("path", EVERYWHERE)
+def test_all_examples_of_a_module_run(path, tmp_path, monkeypatch):
+    for name, _, doc in nodes_of(path):
+        said, test = [], doctest.DocTestParser().get_doctest(doc, {"tw": tw, "tf": tw, "np": np}, f"{path}: {name}", path, 0)
+        (tmp_path / name).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / name)
+        with tw.Graph().as_default():
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+        assert not said, "".join(said)
