@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/resources/batch_rows.h"
 #include "thalweg/ops/queue/batch_timer.h"
 #include "thalweg/tensor/integers.h"
 
