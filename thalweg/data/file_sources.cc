@@ -6,10 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "thalweg/base/crc32c.h"
 #include "thalweg/data/block_file.h"
 #include "thalweg/data/state.h"
-#include "thalweg/io/fixed_int.h"
+#include "thalweg/io/record_framing.h"
 
 namespace thalweg {
 namespace {
@@ -121,32 +120,30 @@ class RecordsStage : public FilesStage {
   using FilesStage::FilesStage;
 
  private:
-  static constexpr size_t kHeader = 12;
-  static constexpr size_t kFooter = 4;
-
   Result<bool> Part(const Poller&, BlockFile& file, std::string* text) override {
-    ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kHeader));
-    // As TensorFlow's reader, which takes the end within a header for the end.
-    if (ahead.size() < kHeader) return false;
-    const uint64_t length = LoadFixed64(ahead.data());
-    if (LoadFixed32(ahead.data() + 8) != MaskCrc32c(Crc32c(ahead.substr(0, 8)))) {
-      return Damaged(file, "the checksum of the length differs");
-    }
-    if (length > file.size() - std::min(file.size(), file.offset() + kHeader)) {
-      return Damaged(file, StrCat("it claims ", length, " bytes, more than the file has"));
-    }
-    ASSIGN_OR_RETURN(ahead, file.Ahead(kHeader + static_cast<size_t>(length) + kFooter));
-    if (ahead.size() < kHeader + length + kFooter) return Damaged(file, "it is cut short");
-    const std::string_view data = ahead.substr(kHeader, static_cast<size_t>(length));
-    if (LoadFixed32(data.data() + data.size()) != MaskCrc32c(Crc32c(data))) {
-      return Damaged(file, "the checksum of the data differs");
-    }
-    text->assign(data);
-    file.Take(kHeader + static_cast<size_t>(length) + kFooter);
-    return true;
+    Result<bool> found = Record(file, text);
+    if (found.ok()) return found;
+    return found.status().WithContext(StrCat("'", file.path(), "'"));
   }
-  static Status Damaged(const BlockFile& file, std::string_view what) {
-    return DataLoss("corrupted record at ", file.offset(), " of '", file.path(), "': ", what);
+
+  static Result<bool> Record(BlockFile& file, std::string* text) {
+    const uint64_t at = file.offset();
+    ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kRecordHeaderBytes));
+    // As TensorFlow's reader, which takes the end within a header for the end.
+    if (ahead.size() < kRecordHeaderBytes) return false;
+    ASSIGN_OR_RETURN(const uint64_t length, RecordLength(ahead.substr(0, kRecordHeaderBytes), at));
+    const uint64_t left = file.size() - std::min(file.size(), at + kRecordHeaderBytes);
+    if (left < kRecordFooterBytes || length > left - kRecordFooterBytes) {
+      return DataLoss("truncated record at ", at, ": it claims ", length, " bytes, there are ",
+                      left, " with its checksum");
+    }
+    const size_t whole = kRecordHeaderBytes + static_cast<size_t>(length) + kRecordFooterBytes;
+    ASSIGN_OR_RETURN(ahead, file.Ahead(whole));
+    if (ahead.size() < whole) return DataLoss("truncated record at ", at, ": the file has shrunk");
+    RETURN_IF_ERROR(CheckRecord(ahead.substr(kRecordHeaderBytes, length + kRecordFooterBytes), at));
+    text->assign(ahead.substr(kRecordHeaderBytes, length));
+    file.Take(whole);
+    return true;
   }
 };
 
@@ -160,10 +157,12 @@ class PiecesStage : public FilesStage {
     const auto around = static_cast<uint64_t>(pieces_.header_bytes + pieces_.footer_bytes);
     const auto piece = static_cast<uint64_t>(pieces_.piece_bytes);
     if (file.size() < around || (file.size() - around) % piece != 0) {
-      return InvalidArgument("Excess bytes in '", file.path(), "': it has ", file.size(),
-                             " bytes, of which a header of ", pieces_.header_bytes,
-                             ", a footer of ", pieces_.footer_bytes, " and records of ", piece,
-                             " make no whole number");
+      return InvalidArgument("Excluding the header (", pieces_.header_bytes,
+                             " bytes) and footer (", pieces_.footer_bytes, " bytes), input file \"",
+                             file.path(), "\" has body length ",
+                             static_cast<int64_t>(file.size()) - static_cast<int64_t>(around),
+                             " bytes, which is not an exact multiple of the record length (", piece,
+                             " bytes).");
     }
     file.Seek(static_cast<uint64_t>(pieces_.header_bytes));
     return OkStatus();

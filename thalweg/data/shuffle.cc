@@ -2,6 +2,7 @@
 #include "thalweg/data/shuffle.h"
 
 #include <deque>
+#include <tuple>
 #include <utility>
 
 #include "thalweg/base/entropy.h"
@@ -40,7 +41,13 @@ class Shuffle : public DatasetOver {
     Result<Poll> Next(const Poller& poller, Element* out) override {
       ASSIGN_OR_RETURN(const Poll filled, Fill(poller));
       if (filled == Poll::kPending) return filled;
-      while (!rounds_.empty() && rounds_.front() == 0) rounds_.pop_front();
+      while (!rounds_.empty() && rounds_.front() == 0) {
+        rounds_.pop_front();
+        if (rounds_.empty()) break;
+        // The next repetition has seeds of its own, as in TensorFlow 2.
+        std::tie(seed_, seed2_) = options_.seeds->Next();
+        stream_ = RandomStream(seed_, seed2_);
+      }
       if (rounds_.empty()) return Poll::kEnd;
       // Elements of a repetition come before any of the next.
       const size_t chosen = stream_.Next() % static_cast<uint64_t>(rounds_.front());

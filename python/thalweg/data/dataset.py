@@ -330,9 +330,11 @@ class Dataset:
 
 def make(op: str, inputs: Sequence[object], element_spec: object, attrs: dict[str, object] | None = None,
          types: str = "output_types") -> Dataset:
-    """The dataset that operation `op` makes of the inputs."""
+    """The dataset that operation `op` makes of the inputs. `types`: the attribute that says the components' types; empty where
+    the operation says nothing of its elements."""
     said = dict(attrs or {})
-    said["output_shapes"] = structure.shapes_of(element_spec)
+    if types:
+        said["output_shapes"] = structure.shapes_of(element_spec)
     if types == "output_types":
         said[types] = structure.types_of(element_spec)
     return Dataset._of(apply(op, list(inputs), said), element_spec)

@@ -13,7 +13,6 @@ from thalweg.data.dataset import make
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Tensor
-from thalweg.operations import constant_op
 
 if TYPE_CHECKING:
     from thalweg.base.typing import IntLike
@@ -42,7 +41,7 @@ def _value(spec: TensorSpec, value: object) -> Tensor:
     """What stands around smaller elements: zero, or an empty string, unless it is given."""
     if value is None:
         value = "" if spec.dtype == dtypes.string else np.zeros([], spec.dtype.as_numpy_dtype)
-        return constant_op.constant(value, spec.dtype)
+        return convert_to_tensor(value, spec.dtype)
     tensor = convert_to_tensor(value)
     if tensor.dtype.base_dtype != spec.dtype:
         if isinstance(value, Tensor):
@@ -73,4 +72,4 @@ def padded_batch(dataset: Dataset, batch_size: IntLike, padded_shapes: object, p
     return make("PaddedBatchDatasetV2",
                 [dataset._variant, convert_to_tensor(batch_size, dtypes.int64), list(shapes), values,
                  convert_to_tensor(drop_remainder, dtypes.bool)],
-                structure.batched(rows, size), types="Toutput_types")
+                structure.batched(rows, size), {"N": len(flat), "Toutput_types": structure.types_of(rows)}, types="Toutput_types")

@@ -9,7 +9,7 @@ from thalweg.control.type_specs import TensorSpec
 from thalweg.data.dataset import Dataset, make
 from thalweg.graph.graph import control_dependencies
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.operations import array_ops, math_ops, string_ops
+from thalweg.operations import array_ops, string_ops
 from thalweg.operations.checks import Assert
 
 if TYPE_CHECKING:
@@ -132,10 +132,10 @@ def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | No
     found = apply("MatchingFiles", [pattern])
     none = string_ops.string_join(["No files matched pattern: ",
                                    string_ops.reduce_join(array_ops.reshape(pattern, [-1]), 0, separator=", ")])
-    with control_dependencies([Assert(math_ops.greater(array_ops.shape(found)[0], 0), [none], summarize=1)]):
+    with control_dependencies([Assert(array_ops.shape(found)[0] > 0, [none], summarize=1)]):
         found = array_ops.identity(found)
     dataset = Dataset.from_tensor_slices(found)
     if not shuffle:
         return dataset
-    count = math_ops.maximum(array_ops.shape(found, out_type=dtypes.int64)[0], convert_to_tensor(1, dtypes.int64))
+    count = apply("Maximum", [array_ops.shape(found, out_type=dtypes.int64)[0], convert_to_tensor(1, dtypes.int64)])
     return dataset.shuffle(count, seed=seed, reshuffle_each_iteration=again or None)
