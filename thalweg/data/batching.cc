@@ -167,9 +167,8 @@ class PaddedBatch : public Batch {
         for (int d = 0; d < rank; ++d) {
           const bool is_open = !wanted.known_rank() || wanted.dim(d) < 0;
           if (!is_open && part.dim(d) > dims[d]) {
-            return InvalidArgument("Attempted to pad to a smaller size than the input element: "
-                                   "component ", i, " has shape ", part.shape(),
-                                   ", the padded shape is ", wanted);
+            return DataLoss("Attempted to pad to a smaller size than the input element: component ",
+                            i, " has shape ", part.shape(), ", the padded shape is ", wanted);
           }
           if (is_open) dims[d] = std::max(dims[d], part.dim(d));
         }

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
-#include "thalweg/base/file_system.h"
 #include "thalweg/data/test_puller.h"
 #include "thalweg/io/record_framing.h"
 
@@ -24,9 +24,8 @@ class FileSourcesTest : public testing::Test {
   ~FileSourcesTest() override { std::filesystem::remove_all(folder_); }
 
   std::string Write(const std::string& name, const std::string& text) {
-    PosixFileSystem files;
-    const std::string path = folder_ + "/" + name;
-    CHECK(WriteFileAtomically(files, path, text).ok());
+    std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
     return path;
   }
   static Lines All(const DatasetPtr& dataset) {
