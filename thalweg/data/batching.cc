@@ -55,8 +55,7 @@ class CollectingStage : public InputStage {
   }
 
  protected:
-  virtual Status Make(Allocator& allocator, const std::vector<Element>& elements,
-                      Element* out) = 0;
+  virtual Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) = 0;
   // Component i of all.
   static std::vector<Tensor> Component(const std::vector<Element>& elements, size_t i) {
     std::vector<Tensor> parts;
@@ -95,8 +94,7 @@ class Batch : public DatasetOver {
     using CollectingStage::CollectingStage;
 
    private:
-    Status Make(Allocator& allocator, const std::vector<Element>& elements,
-                Element* out) override {
+    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
       out->resize(elements[0].size());
       for (size_t i = 0; i < out->size(); ++i) {
         const std::vector<Tensor> parts = Component(elements, i);
@@ -139,14 +137,12 @@ class PaddedBatch : public Batch {
           owner_(std::move(owner)) {}
 
    private:
-    Status Make(Allocator& allocator, const std::vector<Element>& elements,
-                Element* out) override {
+    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
       out->resize(elements[0].size());
       for (size_t i = 0; i < out->size(); ++i) {
         const std::vector<Tensor> parts = Component(elements, i);
         ASSIGN_OR_RETURN(const Shape shape, PaddedShape(i, parts));
-        ASSIGN_OR_RETURN((*out)[i],
-                         PaddedBatchOf(allocator, shape, parts, batch_.values_[i]));
+        ASSIGN_OR_RETURN((*out)[i], PaddedBatchOf(allocator, shape, parts, batch_.values_[i]));
       }
       return OkStatus();
     }
@@ -259,9 +255,8 @@ Result<DatasetPtr> PaddedBatchDataset(DatasetPtr input, int64_t size, const Batc
                              types[i]);
     }
   }
-  return DatasetPtr(std::make_shared<PaddedBatch>(std::move(input), size, options,
-                                                  std::move(shapes), std::move(values),
-                                                  std::move(spec)));
+  return DatasetPtr(std::make_shared<PaddedBatch>(
+      std::move(input), size, options, std::move(shapes), std::move(values), std::move(spec)));
 }
 
 DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec) {

@@ -336,12 +336,12 @@ DatasetPtr RepeatDataset(DatasetPtr input, int64_t count) {
 
 Result<DatasetPtr> ShardDataset(DatasetPtr input, int64_t shards, int64_t index) {
   if (shards <= 0) {
-    return InvalidArgument("Number of shards must be greater than zero (currently num_shards = ",
-                           shards, ").");
+    return InvalidArgument(
+        "Number of shards must be greater than zero (currently num_shards = ", shards, ").");
   }
   if (index < 0 || index >= shards) {
-    return InvalidArgument("Index must be between 0 and ", shards - 1, " (currently index = ",
-                           index, ").");
+    return InvalidArgument("Index must be between 0 and ", shards - 1,
+                           " (currently index = ", index, ").");
   }
   return DatasetPtr(std::make_shared<Shard>(input, shards, index));
 }

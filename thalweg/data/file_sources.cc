@@ -89,9 +89,9 @@ class LinesStage : public FilesStage {
     std::string_view ahead = file.Ready();
     size_t seen = 0;
     while (true) {
-      const void* const end =
-          ahead.size() == seen ? nullptr
-                               : std::memchr(ahead.data() + seen, '\n', ahead.size() - seen);
+      const void* const end = ahead.size() == seen
+                                  ? nullptr
+                                  : std::memchr(ahead.data() + seen, '\n', ahead.size() - seen);
       if (end != nullptr) {
         const size_t length = static_cast<size_t>(static_cast<const char*>(end) - ahead.data());
         SetLine(ahead.substr(0, length), text);
@@ -157,12 +157,11 @@ class PiecesStage : public FilesStage {
     const auto around = static_cast<uint64_t>(pieces_.header_bytes + pieces_.footer_bytes);
     const auto piece = static_cast<uint64_t>(pieces_.piece_bytes);
     if (file.size() < around || (file.size() - around) % piece != 0) {
-      return InvalidArgument("Excluding the header (", pieces_.header_bytes,
-                             " bytes) and footer (", pieces_.footer_bytes, " bytes), input file \"",
-                             file.path(), "\" has body length ",
-                             static_cast<int64_t>(file.size()) - static_cast<int64_t>(around),
-                             " bytes, which is not an exact multiple of the record length (", piece,
-                             " bytes).");
+      return InvalidArgument(
+          "Excluding the header (", pieces_.header_bytes, " bytes) and footer (",
+          pieces_.footer_bytes, " bytes), input file \"", file.path(), "\" has body length ",
+          static_cast<int64_t>(file.size()) - static_cast<int64_t>(around),
+          " bytes, which is not an exact multiple of the record length (", piece, " bytes).");
     }
     file.Seek(static_cast<uint64_t>(pieces_.header_bytes));
     return OkStatus();

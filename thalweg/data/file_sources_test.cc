@@ -40,8 +40,8 @@ class FileSourcesTest : public testing::Test {
 };
 
 TEST_F(FileSourcesTest, LinesEndAsTheyMay) {
-  const FilesOptions options{{Write("a", "one\ntwo\r\n\nlast"), Write("none", ""), Write("b", "b\n")},
-                             1};
+  const FilesOptions options{
+      {Write("a", "one\ntwo\r\n\nlast"), Write("none", ""), Write("b", "b\n")}, 1};
   EXPECT_EQ(All(LinesDataset(options, TextSpec())), (Lines{"one", "two", "", "last", "b"}));
 }
 

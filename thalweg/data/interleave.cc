@@ -22,8 +22,8 @@ class Interleave : public DatasetOver {
   }
   Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
-    return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options_,
-                                                      spec(), shared_from_this()));
+    return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options_, spec(),
+                                                      shared_from_this()));
   }
 
  private:

@@ -36,10 +36,8 @@ std::optional<Result<Poll>> Iteration::TryDo(const CancellationManager* step, co
 void Iteration::Do(CancellationManager* step, Work work, Done done) {
   auto waiter = std::make_shared<Waiter>(step, std::move(work), std::move(done));
   // A cancellation before it is in line finds nothing; its turn will see that.
-  waiter->cancellation.emplace(
-      step, [self = shared_from_this(), this, waiting = waiter.get()](const Status& reason) {
-        Cancel(waiting, reason);
-      });
+  waiter->cancellation.emplace(step, [self = shared_from_this(), this, waiting = waiter.get()](
+                                         const Status& reason) { Cancel(waiting, reason); });
   {
     MutexLock lock(mutex_);
     waiters_.push_back(std::move(waiter));

@@ -11,8 +11,7 @@ namespace {
 class Concatenate : public Dataset {
  public:
   Concatenate(DatasetPtr first, DatasetPtr second, ElementSpec spec)
-      : Dataset(std::move(spec), {first, second}),
-        parts_{std::move(first), std::move(second)} {}
+      : Dataset(std::move(spec), {first, second}), parts_{std::move(first), std::move(second)} {}
   std::string Kind() const override { return "Concatenate"; }
   int64_t Cardinality() const override {
     const int64_t a = parts_[0]->Cardinality(), b = parts_[1]->Cardinality();

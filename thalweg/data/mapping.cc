@@ -59,8 +59,8 @@ class Map : public DatasetOver {
       for (int64_t i = 0; i < calls; ++i) {
         Element element;
         RETURN_IF_ERROR(reader.Read(&element));
-        calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
-                                                       poller.pipeline()));
+        calls_.push_back(
+            std::make_shared<ElementCall>(map_.function_, std::move(element), poller.pipeline()));
       }
       RETURN_IF_ERROR(reader.Read(&ended));
       ended_ = ended != 0;
@@ -84,8 +84,8 @@ class Map : public DatasetOver {
           ended_ = true;
           return OkStatus();
         }
-        calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
-                                                       poller.pipeline()));
+        calls_.push_back(
+            std::make_shared<ElementCall>(map_.function_, std::move(element), poller.pipeline()));
         if (most_ > 1) calls_.back()->Begin();
       }
       return OkStatus();

@@ -112,9 +112,9 @@ class Range : public Dataset {
     RangeStage(const Range& range, DatasetPtr owner) : range_(range), owner_(std::move(owner)) {}
     Result<Poll> Next(const Poller&, Element* out) override {
       if (at_ >= range_.count_) return Poll::kEnd;
-      const auto value = static_cast<int64_t>(static_cast<uint64_t>(range_.start_) +
-                                              static_cast<uint64_t>(at_++) *
-                                                  static_cast<uint64_t>(range_.step_));
+      const auto value =
+          static_cast<int64_t>(static_cast<uint64_t>(range_.start_) +
+                               static_cast<uint64_t>(at_++) * static_cast<uint64_t>(range_.step_));
       out->resize(1);
       ASSIGN_OR_RETURN((*out)[0], ScalarOf(range_.spec().types[0], value));
       return Poll::kElement;
@@ -195,8 +195,8 @@ Result<DatasetPtr> SliceDataset(Element tensors, ElementSpec spec) {
       return InvalidArgument("component ", i, " is a scalar: all must have a dimension to slice");
     }
     if (tensors[i].dim(0) != tensors[0].dim(0)) {
-      return InvalidArgument("component ", i, " has ", tensors[i].dim(0),
-                             " rows, component 0 has ", tensors[0].dim(0));
+      return InvalidArgument("component ", i, " has ", tensors[i].dim(0), " rows, component 0 has ",
+                             tensors[0].dim(0));
     }
   }
   const int64_t rows = tensors[0].dim(0);

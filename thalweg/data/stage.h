@@ -40,7 +40,7 @@ struct Pipeline {
   // Null: there are no threads, and nothing goes on in the background.
   WorkQueue* queue = nullptr;
   Allocator* allocator = nullptr;
-  int parallelism = 1;             // how much may go on at once where the graph leaves it open
+  int parallelism = 1;               // how much may go on at once where the graph leaves it open
   CancellationManager cancellation;  // the iterator is gone, or begins anew
 };
 

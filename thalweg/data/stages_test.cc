@@ -45,8 +45,7 @@ std::vector<Kind> Kinds() {
       });
   const ElementFunctionPtr sum =
       FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
-        const Tensor next =
-            Tensor::Scalar(args[0].scalar<int64_t>() + args[1].scalar<int64_t>());
+        const Tensor next = Tensor::Scalar(args[0].scalar<int64_t>() + args[1].scalar<int64_t>());
         return std::vector<Tensor>{next, next};
       });
   const Element zero = {Tensor::Scalar(int64_t{0})};
@@ -64,15 +63,16 @@ std::vector<Kind> Kinds() {
       {"unbatch", UnbatchDataset(*BatchDataset(seven, 3, {}, Vectors()), IntSpec())},
       {"batch", *BatchDataset(seven, 3, {}, Vectors())},
       {"dropping", *BatchDataset(seven, 3, {.drop_remainder = true}, Vectors())},
-      {"padded", *PaddedBatchDataset(*BatchDataset(seven, 4, {}, Vectors()), 2, {},
-                                     {PartialShape{-1}}, zero, {{DType::kInt64}, {PartialShape{-1, -1}}})},
+      {"padded",
+       *PaddedBatchDataset(*BatchDataset(seven, 4, {}, Vectors()), 2, {}, {PartialShape{-1}}, zero,
+                           {{DType::kInt64}, {PartialShape{-1, -1}}})},
       {"map", MapDataset(seven, square, IntSpec(), {})},
       {"parallel map", MapDataset(seven, square, IntSpec(), {.calls = 3})},
       {"filter", FilterDataset(seven, odd)},
       {"scan", ScanDataset(seven, zero, sum, IntSpec(), true)},
       {"flat map", *InterleaveDataset(RangeOf(5), TensOf(), IntSpec(), {})},
-      {"interleave", *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(),
-                                        {.cycle_length = 3, .block_length = 2})},
+      {"interleave",
+       *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(), {.cycle_length = 3, .block_length = 2})},
       {"buffered", *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(),
                                       {.cycle_length = 3, .block_length = 2, .buffer = 2})},
       {"shuffle", *ShuffleDataset(seven, {.buffer = 4, .seeds = SeedsOf(5, false)})},
@@ -123,9 +123,9 @@ TEST(StagesTest, AnIteratorGoesOnWhereItWasSaved) {
 TEST(StagesTest, TheStateOfAnotherDatasetIsRefused) {
   Puller batches(*BatchDataset(RangeOf(7), 3, {}, Vectors()), 0);
   (void)batches.Rest(1);
-  Puller zipped(ZipDataset({RangeOf(3), RangeOf(3)},
-                           {{DType::kInt64, DType::kInt64}, {Shape(), Shape()}}),
-                0);
+  Puller zipped(
+      ZipDataset({RangeOf(3), RangeOf(3)}, {{DType::kInt64, DType::kInt64}, {Shape(), Shape()}}),
+      0);
   const Status restored = zipped.Restore(*batches.Save());
   EXPECT_EQ(restored.code(), Code::kInvalidArgument);
 }
@@ -140,15 +140,14 @@ TEST(StagesTest, AnEndStaysTheEnd) {
 }
 
 TEST(StagesTest, AnErrorIsThatOfItsElement) {
-  const auto fails_at_two = FunctionOf(
-      [](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+  const auto fails_at_two =
+      FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
         if (args[0].scalar<int64_t>() == 2) return InvalidArgument("two");
         return std::vector<Tensor>{args[0]};
       });
   for (const int64_t calls : {1, 4}) {
     for (const int threads : {0, 2}) {
-      const DatasetPtr mapped =
-          MapDataset(RangeOf(5), fails_at_two, IntSpec(), {.calls = calls});
+      const DatasetPtr mapped = MapDataset(RangeOf(5), fails_at_two, IntSpec(), {.calls = calls});
       Puller puller(mapped, threads);
       EXPECT_EQ(Texts(puller.Rest(2)), (Lines{"0", "1"}));
       EXPECT_EQ(puller.Next().status().message(), "two");
@@ -190,10 +189,8 @@ TEST(StagesTest, AShuffleGivesAllElementsOnce) {
 }
 
 TEST(StagesTest, EveryRepetitionIsShuffledAnew) {
-  const DatasetPtr again =
-      *ShuffleDataset(RangeOf(20), {.buffer = 20, .seeds = SeedsOf(3, true)});
-  const DatasetPtr same =
-      *ShuffleDataset(RangeOf(20), {.buffer = 20, .seeds = SeedsOf(3, false)});
+  const DatasetPtr again = *ShuffleDataset(RangeOf(20), {.buffer = 20, .seeds = SeedsOf(3, true)});
+  const DatasetPtr same = *ShuffleDataset(RangeOf(20), {.buffer = 20, .seeds = SeedsOf(3, false)});
   EXPECT_NE(Texts(Puller(again, 0).Rest()), Texts(Puller(again, 0).Rest()));
   EXPECT_EQ(Texts(Puller(same, 0).Rest()), Texts(Puller(same, 0).Rest()));
 }
@@ -201,10 +198,9 @@ TEST(StagesTest, EveryRepetitionIsShuffledAnew) {
 TEST(StagesTest, NothingWithoutEndIsNothing) {
   EXPECT_TRUE(Puller(RepeatDataset(RangeOf(0), -1), 0).Rest().empty());
   const auto seeds = SeedsOf(1, true);
-  EXPECT_TRUE(
-      Puller(*ShuffleDataset(RangeOf(0), {.buffer = 3, .count = -1, .seeds = seeds}), 0)
-          .Rest()
-          .empty());
+  EXPECT_TRUE(Puller(*ShuffleDataset(RangeOf(0), {.buffer = 3, .count = -1, .seeds = seeds}), 0)
+                  .Rest()
+                  .empty());
 }
 
 TEST(StagesTest, WhatNeverGivesAnElementCanBeCancelled) {
@@ -261,9 +257,9 @@ TEST(StagesTest, CardinalitiesAreWhatIsGiven) {
 }
 
 TEST(StagesTest, BatchesSayWhichShapesDiffer) {
-  const DatasetPtr two = ConcatenateDataset(
-      OneElementDataset({Tensor::Vector<int64_t>({1, 2})}, Vectors()),
-      OneElementDataset({Tensor::Vector<int64_t>({1})}, Vectors()), Vectors());
+  const DatasetPtr two =
+      ConcatenateDataset(OneElementDataset({Tensor::Vector<int64_t>({1, 2})}, Vectors()),
+                         OneElementDataset({Tensor::Vector<int64_t>({1})}, Vectors()), Vectors());
   Puller batches(*BatchDataset(two, 2, {}, {{DType::kInt64}, {PartialShape{-1, -1}}}), 0);
   EXPECT_EQ(batches.Next().status().message(),
             "Cannot batch tensors with different shapes in component 0. First element had shape "
@@ -280,9 +276,8 @@ TEST(StagesTest, BatchesSayWhichShapesDiffer) {
 }
 
 TEST(StagesTest, WindowsAreDatasets) {
-  Puller windows(*WindowDataset(RangeOf(10), 3, 2, 2, false,
-                                {{DType::kVariant}, {PartialShape(Shape())}}),
-                 0);
+  Puller windows(
+      *WindowDataset(RangeOf(10), 3, 2, 2, false, {{DType::kVariant}, {PartialShape(Shape())}}), 0);
   Lines lines;
   for (const Element& window : windows.Rest()) {
     std::string line;

@@ -44,7 +44,7 @@ class StateReader {
   Status ReadCount(int64_t* count) {
     RETURN_IF_ERROR(Read(count));
     return *count >= 0 && *count <= static_cast<int64_t>(tensors_.size() - at_) ? OkStatus()
-                                                                              : Other();
+                                                                                : Other();
   }
   Status Read(std::string* text) {
     ASSIGN_OR_RETURN(const Tensor tensor, Take(DType::kString));

@@ -69,8 +69,7 @@ class Puller {
   }
   Result<std::vector<Tensor>> Save() {
     std::vector<Tensor> state;
-    ASSIGN_OR_RETURN(const Poll poll,
-                     Do([&](const Poller& poller, Stage& stage) -> Result<Poll> {
+    ASSIGN_OR_RETURN(const Poll poll, Do([&](const Poller& poller, Stage& stage) -> Result<Poll> {
                        StateWriter writer;
                        ASSIGN_OR_RETURN(const Poll saved, stage.Save(poller, writer));
                        if (saved == Poll::kElement) state = writer.Take();
@@ -105,7 +104,8 @@ inline DatasetPtr RangeOf(int64_t n) { return *RangeDataset(0, n, 1, IntSpec());
 inline std::string Text(const Element& element) {
   std::string text;
   for (const Tensor& tensor : element) {
-    for (const int64_t value : tensor.flat<int64_t>()) text += StrCat(text.empty() ? "" : " ", value);
+    for (const int64_t value : tensor.flat<int64_t>())
+      text += StrCat(text.empty() ? "" : " ", value);
   }
   return text;
 }

@@ -104,10 +104,10 @@ Result<Tensor> PaddedBatchOf(Allocator& allocator, const Shape& shape,
   const int64_t n = shape.num_elements();
   ASSIGN_OR_RETURN(Tensor batch, BatchOf(allocator, value.dtype(), shape, every, 1));
   const bool is_zero =
-      IsPlain(value.dtype()) && std::all_of(static_cast<const char*>(value.raw_data()),
-                                            static_cast<const char*>(value.raw_data()) +
-                                                DTypeSize(value.dtype()),
-                                            [](char byte) { return byte == 0; });
+      IsPlain(value.dtype()) &&
+      std::all_of(static_cast<const char*>(value.raw_data()),
+                  static_cast<const char*>(value.raw_data()) + DTypeSize(value.dtype()),
+                  [](char byte) { return byte == 0; });
   const bool is_empty = value.dtype() == DType::kString && value.scalar<std::string>().empty();
   if (is_zero || is_empty) return batch;
   for (size_t i = 0; i < every.size(); ++i) {

@@ -14,7 +14,8 @@ constexpr std::string_view kGone = "the session that ran the dataset's functions
 
 class Visit {
  public:
-  explicit Visit(RefPtr<BoundFunctions> owner) : owner_(std::move(owner)), runner_(owner_->Enter()) {}
+  explicit Visit(RefPtr<BoundFunctions> owner)
+      : owner_(std::move(owner)), runner_(owner_->Enter()) {}
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit() {
@@ -90,9 +91,8 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
     Status status;
     {
       LocalStep* const running = step.get();
-      const ScopedCancellation outside(cancellation, [running](const Status& reason) {
-        running->cancellation.Cancel(reason);
-      });
+      const ScopedCancellation outside(
+          cancellation, [running](const Status& reason) { running->cancellation.Cancel(reason); });
       status = plan_->executor->Run(run);
     }
     runner.End(step.get());
@@ -112,9 +112,8 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
     run.feeds = open->args;
     run.fetches = open->results;
     LocalStep* const running = open->step.get();
-    open->outside.emplace(cancellation, [running](const Status& reason) {
-      running->cancellation.Cancel(reason);
-    });
+    open->outside.emplace(
+        cancellation, [running](const Status& reason) { running->cancellation.Cancel(reason); });
     plan_->executor->RunAsync(run, [open](Status status) {
       open->outside.reset();
       open->visit.runner()->End(open->step.get());

@@ -237,8 +237,8 @@ class LocalPreparedStep : public PreparedStep {
   std::atomic<LocalStep*> spare_{nullptr};
 };
 
-LocalRunner::LocalRunner(Environment& environment, ResourceManager& resources,
-                         KernelCache& kernels, bool has_peers, Expander expand)
+LocalRunner::LocalRunner(Environment& environment, ResourceManager& resources, KernelCache& kernels,
+                         bool has_peers, Expander expand)
     : environment_(environment),
       resources_(resources),
       kernels_(kernels),

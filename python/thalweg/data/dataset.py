@@ -14,11 +14,13 @@ import numpy as np
 
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
-from thalweg.data import nest, structure
+from thalweg.data import file_names, generators, iterators, nest, padding, reducing, structure
 from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import make
+from thalweg.data.options import Options
 from thalweg.data.structure import DatasetSpec
 from thalweg.graph import graph as graph_module
-from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
 
@@ -50,6 +52,7 @@ def _static(value: object) -> int | None:
     return int(value) if isinstance(value, (int, np.integer)) else None
 
 
+@structure.register_dataset
 class Dataset:
     """A potentially large sequence of elements of one structure.
 
@@ -113,7 +116,6 @@ class Dataset:
 
     def options(self) -> object:
         """What `with_options` was given."""
-        from thalweg.data.options import Options  # noqa: PLC0415
         return Options()
 
     # ---- sources ----
@@ -148,7 +150,6 @@ class Dataset:
     def from_generator(generator: Callable[..., object], output_types: object, output_shapes: object = None,
                        args: Sequence[object] | None = None) -> Dataset:
         """A dataset of what the iterators yield that `generator(*args)` makes, one for each pass."""
-        from thalweg.data import generators  # noqa: PLC0415
         return generators.from_generator(generator, output_types, output_shapes, args)
 
     @staticmethod
@@ -172,8 +173,7 @@ class Dataset:
     @staticmethod
     def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
         """A dataset of the names of the files that match, sorted, or shuffled unless `shuffle` is False."""
-        from thalweg.data import readers  # noqa: PLC0415
-        return readers.list_files(file_pattern, shuffle, seed)
+        return file_names.list_files(file_pattern, shuffle, seed)
 
     # ---- which elements ----
     def take(self, count: IntLike) -> Dataset:
@@ -290,7 +290,6 @@ class Dataset:
     def padded_batch(self, batch_size: IntLike, padded_shapes: object = None, padding_values: object = None,
                      drop_remainder: bool = False) -> Dataset:
         """`batch_size` elements as one, each component padded to one shape; None in it: to the largest of the batch."""
-        from thalweg.data import padding  # noqa: PLC0415
         return padding.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder)
 
     def unbatch(self) -> Dataset:
@@ -305,7 +304,6 @@ class Dataset:
 
     def reduce(self, initial_state: object, reduce_func: Callable[..., object]) -> object:
         """The state after `reduce_func(state, element)` has made a next state of each element."""
-        from thalweg.data import reducing  # noqa: PLC0415
         return reducing.reduce(self, initial_state, reduce_func)
 
     def enumerate(self, start: IntLike = 0) -> Dataset:
@@ -319,22 +317,8 @@ class Dataset:
     # ---- iterators ----
     def make_one_shot_iterator(self) -> Iterator:
         """An iterator that begins by itself, and goes through once; the dataset must not depend on placeholders or variables."""
-        from thalweg.data import iterators  # noqa: PLC0415
         return iterators.one_shot(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """An iterator that begins whenever its `initializer` is run."""
-        from thalweg.data import iterators  # noqa: PLC0415
         return iterators.initializable(self, shared_name)
-
-
-def make(op: str, inputs: Sequence[object], element_spec: object, attrs: dict[str, object] | None = None,
-         types: str = "output_types") -> Dataset:
-    """The dataset that operation `op` makes of the inputs. `types`: the attribute that says the components' types; empty where
-    the operation says nothing of its elements."""
-    said = dict(attrs or {})
-    if types:
-        said["output_shapes"] = structure.shapes_of(element_spec)
-    if types == "output_types":
-        said[types] = structure.types_of(element_spec)
-    return Dataset._of(apply(op, list(inputs), said), element_spec)

@@ -10,14 +10,16 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
-from thalweg.data.dataset import Dataset, make
 from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import make
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import script_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from thalweg.data.dataset import Dataset
 
 _NUMBER = TensorSpec([], dtypes.int64)
 

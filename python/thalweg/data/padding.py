@@ -9,7 +9,7 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
-from thalweg.data.dataset import make
+from thalweg.data.making import make
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Tensor

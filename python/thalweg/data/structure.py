@@ -59,15 +59,24 @@ class DatasetSpec(TypeSpec):
 
     @property
     def _value_type(self) -> type:
-        return _dataset_class()
+        return dataset_class()
 
     def _key(self):
         return (str(self._element_spec),)
 
 
-def _dataset_class():
-    from thalweg.data import dataset  # noqa: PLC0415: elements may be datasets
-    return dataset.Dataset
+_dataset: list[type] = []  # the class of datasets, once there is one
+
+
+def register_dataset(cls: type) -> type:
+    """Says which class datasets are of, which may be elements themselves."""
+    _dataset.append(cls)
+    return cls
+
+
+def dataset_class() -> type:
+    """The class of datasets."""
+    return _dataset[0]
 
 
 def as_list(outputs: object) -> list[object]:
@@ -77,7 +86,7 @@ def as_list(outputs: object) -> list[object]:
 
 def spec_of_component(value: object) -> TypeSpec:
     """The specification of one component."""
-    if isinstance(value, _dataset_class()):
+    if _dataset and isinstance(value, _dataset[0]):
         return DatasetSpec(value.element_spec)
     if isinstance(value, Optional):
         return OptionalSpec(value.value_structure)
@@ -128,7 +137,7 @@ def to_batched_tensors(structure: object, value: object) -> list[Tensor]:
 
 def _from_tensor(spec: TypeSpec, tensor: Tensor) -> object:
     if isinstance(spec, DatasetSpec):
-        return _dataset_class()._of(tensor, spec._element_spec)
+        return dataset_class()._of(tensor, spec._element_spec)
     if isinstance(spec, OptionalSpec):
         return Optional(tensor, spec._value)
     if isinstance(spec, SparseTensorSpec):

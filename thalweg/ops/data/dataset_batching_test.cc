@@ -8,8 +8,7 @@ using Ints = std::vector<int64_t>;
 
 TEST(DatasetBatchingTest, BatchesHoldAllElements) {
   const Tensor keep = Tensor::Scalar(false), drop = Tensor::Scalar(true);
-  EXPECT_EQ(Elements(Made("BatchDataset", {Range(5), Int(2)}, IntAttrs())),
-            (Ints{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Elements(Made("BatchDataset", {Range(5), Int(2)}, IntAttrs())), (Ints{0, 1, 2, 3, 4}));
   EXPECT_EQ(Elements(Made("BatchDatasetV2", {Range(5), Int(2), keep}, IntAttrs())),
             (Ints{0, 1, 2, 3, 4}));
   EXPECT_EQ(Elements(Made("BatchDatasetV2", {Range(5), Int(2), drop}, IntAttrs())),

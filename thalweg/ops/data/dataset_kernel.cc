@@ -20,8 +20,8 @@ std::string CapturedBy(const Node& node, const std::string& name) {
 Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
   DatasetAttrs attrs;
   attrs.all = node.attrs();
-  const char* const types = node.FindAttr("output_types") != nullptr ? "output_types"
-                                                                     : "Toutput_types";
+  const char* const types =
+      node.FindAttr("output_types") != nullptr ? "output_types" : "Toutput_types";
   if (node.FindAttr(types) != nullptr && node.FindAttr("output_shapes") != nullptr) {
     ASSIGN_OR_RETURN(attrs.spec.types, node.Attr<std::vector<DType>>(types));
     ASSIGN_OR_RETURN(attrs.spec.shapes, node.Attr<std::vector<PartialShape>>("output_shapes"));

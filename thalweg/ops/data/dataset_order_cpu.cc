@@ -9,9 +9,8 @@ namespace {
 
 template <class T>
 Tensor HandleOf(RefPtr<T> resource, std::string_view type_name) {
-  return Tensor::Scalar(
-      ResourceHandle({.name = "anonymous", .type_name = std::string(type_name)},
-                     RefPtr<Resource>::Adopt(resource.release())));
+  return Tensor::Scalar(ResourceHandle({.name = "anonymous", .type_name = std::string(type_name)},
+                                       RefPtr<Resource>::Adopt(resource.release())));
 }
 
 RefPtr<ShuffleSeeds> NewSeeds(int64_t seed, int64_t seed2, bool reshuffle) {
@@ -132,10 +131,9 @@ THALWEG_KERNEL(dataset_order, cpu) {
   AddDataset<MakeCache>(registry, "CacheDataset");
   AddDataset<MakeCache>(registry, "CacheDatasetV2");
   for (const char* op :
-       {"ModelDataset", "OptimizeDataset", "OptimizeDatasetV2", "OptionsDataset",
-        "FinalizeDataset", "MaxIntraOpParallelismDataset",
-        "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
-        "ExperimentalPrivateThreadPoolDataset"}) {
+       {"ModelDataset", "OptimizeDataset", "OptimizeDatasetV2", "OptionsDataset", "FinalizeDataset",
+        "MaxIntraOpParallelismDataset", "ExperimentalMaxIntraOpParallelismDataset",
+        "PrivateThreadPoolDataset", "ExperimentalPrivateThreadPoolDataset"}) {
     AddDataset<MakeSame>(registry, op);
   }
   registry.AddFunction<SeedGenerator>("AnonymousSeedGenerator", kCpu);

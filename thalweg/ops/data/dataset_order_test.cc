@@ -16,10 +16,12 @@ AttrMap Reshuffled(bool again) {
 
 // What TensorFlow gives for these seeds.
 TEST(DatasetOrderTest, ShufflesAsTensorFlowDoes) {
-  const Tensor fixed = Made("ShuffleDataset", {Range(6), Int(4), Int(11), Int(7)}, Reshuffled(false));
+  const Tensor fixed =
+      Made("ShuffleDataset", {Range(6), Int(4), Int(11), Int(7)}, Reshuffled(false));
   EXPECT_EQ(Elements(fixed), (Ints{1, 0, 4, 3, 2, 5}));
   EXPECT_EQ(Elements(fixed), (Ints{1, 0, 4, 3, 2, 5}));
-  const Tensor again = Made("ShuffleDataset", {Range(6), Int(4), Int(11), Int(7)}, Reshuffled(true));
+  const Tensor again =
+      Made("ShuffleDataset", {Range(6), Int(4), Int(11), Int(7)}, Reshuffled(true));
   EXPECT_EQ(Elements(again), (Ints{2, 4, 5, 0, 3, 1}));
   EXPECT_EQ(Elements(again), (Ints{1, 4, 3, 5, 2, 0}));
 }
@@ -31,7 +33,8 @@ TEST(DatasetOrderTest, DatasetsShareTheSeedsThatTheyAreGiven) {
   EXPECT_EQ(Elements(Made("ShuffleDatasetV2", inputs, IntAttrs())), (Ints{2, 4, 5, 0, 3, 1}));
   EXPECT_EQ(Elements(Made("ShuffleDatasetV2", inputs, IntAttrs())), (Ints{1, 4, 3, 5, 2, 0}));
   const Tensor dummy = Made("DummySeedGenerator", {}, {});
-  Ints any = Elements(Made("ShuffleDatasetV3", {Range(6), Int(9), Int(0), Int(0), dummy}, IntAttrs()));
+  Ints any =
+      Elements(Made("ShuffleDatasetV3", {Range(6), Int(9), Int(0), Int(0), dummy}, IntAttrs()));
   std::sort(any.begin(), any.end());
   EXPECT_EQ(any, (Ints{0, 1, 2, 3, 4, 5}));
 }

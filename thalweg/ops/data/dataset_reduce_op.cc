@@ -30,8 +30,10 @@ THALWEG_OP(dataset_reduce) {
       .NotDifferentiable(kNoNumber)
       .Doc("The one element of a dataset.");
   for (const char* op : {"DatasetCardinality", "ExperimentalDatasetCardinality"}) {
-    registry.Op(op).Shape(ScalarShape).NotDifferentiable(kNoNumber).Doc(
-        "How many elements: -1 without end, -2 where nobody knows.");
+    registry.Op(op)
+        .Shape(ScalarShape)
+        .NotDifferentiable(kNoNumber)
+        .Doc("How many elements: -1 without end, -2 where nobody knows.");
   }
   for (const char* op : {"WrapDatasetVariant", "UnwrapDatasetVariant"}) {
     registry.Op(op).Shape(ScalarShape).NotDifferentiable(kNoNumber).Doc("The dataset.");

@@ -28,8 +28,7 @@ Result<DatasetPtr> MakeRange(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(const int64_t stop, IntArgument(ctx, 1, "stop"));
   ASSIGN_OR_RETURN(const int64_t step, IntArgument(ctx, 2, "step"));
   if (attrs.spec.types.size() != 1) {
-    return InvalidArgument("a range has one component, output_types has ",
-                           attrs.spec.types.size());
+    return InvalidArgument("a range has one component, output_types has ", attrs.spec.types.size());
   }
   return RangeDataset(start, stop, step, attrs.spec);
 }

@@ -23,10 +23,10 @@ TEST(DatasetSourceTest, RefusesWhatHasNoElements) {
             "component 0 is a scalar: all must have a dimension to slice");
   const std::vector<DType> two = {DType::kInt64, DType::kInt64};
   const std::vector<PartialShape> any = {PartialShape(), PartialShape()};
-  EXPECT_EQ(Refused("TensorSliceDataset",
-                    {Tensor::Vector<int64_t>({1, 2}), Tensor::Vector<int64_t>({1})},
-                    {{"Toutput_types", two}, {"output_shapes", any}}),
-            "component 1 has 1 rows, component 0 has 2");
+  EXPECT_EQ(
+      Refused("TensorSliceDataset", {Tensor::Vector<int64_t>({1, 2}), Tensor::Vector<int64_t>({1})},
+              {{"Toutput_types", two}, {"output_shapes", any}}),
+      "component 1 has 1 rows, component 0 has 2");
 }
 
 TEST(DatasetSourceTest, TheLongestRangesAreCounted) {

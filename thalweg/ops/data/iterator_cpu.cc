@@ -54,9 +54,9 @@ class AnonymousIteratorCpu : public Kernel {
     place.device = ctx.device().full_name();
     place.name = "AnonymousIterator";
     place.type_name = kIteratorType;
-    ctx.set_output(0, Tensor::Scalar(ResourceHandle(
-                          std::move(place),
-                          RefPtr<Resource>::Adopt(NewIterator(spec_).release()))));
+    ctx.set_output(
+        0, Tensor::Scalar(ResourceHandle(std::move(place),
+                                         RefPtr<Resource>::Adopt(NewIterator(spec_).release()))));
     if (ctx.num_outputs() == 1) return OkStatus();
     ASSIGN_OR_RETURN(Tensor deleter, Tensor::AllocateHost(DType::kVariant, Shape()));
     ctx.set_output(1, std::move(deleter));
@@ -166,12 +166,12 @@ class FromStringHandleCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const std::string text, TextArgument(ctx, 0, "string_handle"));
     ASSIGN_OR_RETURN(ResourceHandle::Place place, PlaceOfText(text));
-    ASSIGN_OR_RETURN(RefPtr<Iterator> iterator, ctx.step().resources->Lookup<Iterator>(
-                                                    place.container, place.name));
+    ASSIGN_OR_RETURN(RefPtr<Iterator> iterator,
+                     ctx.step().resources->Lookup<Iterator>(place.container, place.name));
     // A node that says nothing takes any iterator.
     if (!spec_.types.empty()) RETURN_IF_ERROR(spec_.Admits(iterator->spec()));
-    ctx.set_output(0, Tensor::Scalar(ResourceHandle(
-                          std::move(place), RefPtr<Resource>::Adopt(iterator.release()))));
+    ctx.set_output(0, Tensor::Scalar(ResourceHandle(std::move(place),
+                                                    RefPtr<Resource>::Adopt(iterator.release()))));
     return OkStatus();
   }
 

@@ -19,9 +19,11 @@ Status IteratorKernel::Told(Context& ctx, const Result<Poll>& poll) {
 std::optional<Status> IteratorKernel::TryCompute(Context& ctx) {
   const Result<std::shared_ptr<Iteration>> iteration = IterationOf(ctx);
   if (!iteration.ok()) return iteration.status();
-  const std::optional<Result<Poll>> polled = (*iteration)->TryDo(
-      ctx.step().cancellation,
-      [this, &ctx](const Poller& poller, Stage& stage) { return Ask(ctx, poller, stage); });
+  const std::optional<Result<Poll>> polled =
+      (*iteration)
+          ->TryDo(ctx.step().cancellation, [this, &ctx](const Poller& poller, Stage& stage) {
+            return Ask(ctx, poller, stage);
+          });
   if (!polled.has_value()) return std::nullopt;
   return Told(ctx, *polled);
 }

@@ -21,8 +21,8 @@ Result<Tensor> VariantOfState(const std::vector<Tensor>& state) {
   }
   ASSIGN_OR_RETURN(std::string bytes, Serialize(*message));
   ASSIGN_OR_RETURN(Tensor variant, Tensor::AllocateHost(DType::kVariant, Shape()));
-  *variant.mutable_data<Variant>() = Variant(
-      std::make_shared<const OpaqueVariant>(std::string(kStateType), std::move(bytes)));
+  *variant.mutable_data<Variant>() =
+      Variant(std::make_shared<const OpaqueVariant>(std::string(kStateType), std::move(bytes)));
   return variant;
 }
 

@@ -75,8 +75,7 @@ class OneShotIteratorCpu : public AsyncKernel {
             }));
     RETURN_IF_ERROR(iterator->Begin(dataset, ctx.step()));
     MutexLock lock(mutex_);
-    handle_ = Tensor::Scalar(
-        ResourceHandle(place_, RefPtr<Resource>::Adopt(iterator.release())));
+    handle_ = Tensor::Scalar(ResourceHandle(place_, RefPtr<Resource>::Adopt(iterator.release())));
     return OkStatus();
   }
 

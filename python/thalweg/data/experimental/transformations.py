@@ -9,8 +9,9 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
-from thalweg.data.dataset import Dataset, make, seeds_of
+from thalweg.data.dataset import Dataset, seeds_of
 from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import make
 from thalweg.graph.ops import apply, convert_to_tensor
 
 if TYPE_CHECKING:
