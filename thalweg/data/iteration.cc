@@ -82,7 +82,7 @@ void Iteration::Turn() {
   }
 }
 
-// Inside of the callback of the waiter's cancellation, which must outlive it.
+// Inside of the callback of the waiter's cancellation, which the waiter must outlive.
 void Iteration::Cancel(const Waiter* waiter, const Status& reason) {
   WaiterPtr found;
   {
@@ -90,9 +90,13 @@ void Iteration::Cancel(const Waiter* waiter, const Status& reason) {
     const auto place = std::find_if(waiters_.begin(), waiters_.end(),
                                     [&](const WaiterPtr& w) { return w.get() == waiter; });
     if (place == waiters_.end()) return;
-    found = *place;
-    cancelled_.push_back(std::move(*place));
+    found = std::move(*place);
     waiters_.erase(place);
+  }
+  found->cancellation->End();  // what it is of may be gone once `done` was called
+  {
+    MutexLock lock(mutex_);
+    cancelled_.push_back(found);
   }
   Wake();
   std::exchange(found->done, nullptr)(reason);
