@@ -4,70 +4,17 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <set>
 #include <unordered_map>
 
 #include "thalweg/executor/measured_executor.h"
 #include "thalweg/executor/plan_text.h"
 #include "thalweg/executor/program_from_graph.h"
-#include "thalweg/kernel/local_rendezvous.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/session/bound_functions.h"
 #include "thalweg/session/collective_members.h"
+#include "thalweg/session/local_step.h"
 #include "thalweg/session/output_bytes.h"
-#include "thalweg/session/waiting_nodes.h"
 
 namespace thalweg {
-
-// What a running step needs beside the executor's own state. Used again by later steps when it
-// ended well.
-struct LocalStep {
-  LocalStep(LocalRunner& owner, Environment& environment, const std::vector<Device*>& devices,
-            const std::vector<const Node*>& of_program)
-      : runner(owner),
-        nodes(of_program),
-        work(environment.isa(), &environment.queue(), *environment.allocator(), &cancellation),
-        contexts(devices.size()) {
-    for (size_t i = 0; i < devices.size(); ++i) {
-      contexts[i].device = devices[i];
-      contexts[i].allocator = &devices[i]->allocator();
-      contexts[i].work = &work;
-      contexts[i].cancellation = &cancellation;
-      contexts[i].rendezvous = &rendezvous;
-      contexts[i].step_resources = &step_resources;
-      contexts[i].waiting = &waiting;
-      pointers.push_back(&contexts[i]);
-    }
-    runner.Add(this);
-  }
-  LocalStep(const LocalStep&) = delete;
-  LocalStep& operator=(const LocalStep&) = delete;
-  ~LocalStep() { runner.Remove(this); }
-  // The nodes whose kernels run, each once.
-  std::vector<std::string> Running() const {
-    std::set<std::string> names;
-    for (const uint32_t node : called.List()) names.insert(nodes[node]->Label());
-    return {names.begin(), names.end()};
-  }
-
-  LocalRunner& runner;
-  const std::vector<const Node*>& nodes;  // by number in the program
-  CalledNodes called;
-  std::atomic<bool> running{false};
-  std::atomic<int64_t> id{0};
-  LocalStep* before = nullptr;  // in the runner's list, under its lock
-  LocalStep* after = nullptr;
-  int pins = 0;               // under its lock
-  bool told_to_stop = false;  // likewise
-  CancellationManager cancellation;
-  LocalRendezvous rendezvous;
-  ResourceManager step_resources;
-  WaitingNodes waiting;
-  StepTasks tasks;
-  QueueWork work;
-  std::vector<WatchedStepContext> contexts;  // one for each part
-  std::vector<StepContext*> pointers;
-  std::vector<Tensor> feeds;  // of the program, where they are not the signature's
-};
 
 namespace {
 
@@ -138,9 +85,7 @@ class LocalPreparedStep : public PreparedStep {
         collectives_here_(std::move(collectives_here)),
         leaves_resources_(std::any_of(nodes_.begin(), nodes_.end(),
                                       [](const Node* node) { return node->op().def.is_stateful; })),
-        calls_functions_(std::any_of(nodes_.begin(), nodes_.end(), [](const Node* node) {
-          return node->op_name() == "_RuntimeCall";
-        })) {}
+        calls_functions_(NamesFunctions(nodes_)) {}
   ~LocalPreparedStep() override { delete spare_.load(std::memory_order_acquire); }
 
   Status Run(const StepRequest& request) override {
@@ -216,12 +161,7 @@ class LocalPreparedStep : public PreparedStep {
       context.collectives = request.collectives;
       context.collectives_here = collectives_here_.get();
     }
-    if (calls_functions_) {
-      (void)step.step_resources.Create(
-          "", kFunctionCaller,
-          RefPtr<FunctionCaller>::Adopt(
-              std::make_unique<StepFunctions>(runner_.functions_, step.tasks).release()));
-    }
+    if (calls_functions_) runner_.OfferFunctions(step);
     std::span<const Tensor> feeds = request.feeds;
     if (!feeds_in_order_) {
       step.feeds.clear();
@@ -297,8 +237,23 @@ class LocalPreparedStep : public PreparedStep {
   std::atomic<LocalStep*> spare_{nullptr};
 };
 
+LocalRunner::LocalRunner(Environment& environment, ResourceManager& resources, KernelCache& kernels,
+                         bool has_peers, Expander expand)
+    : environment_(environment),
+      resources_(resources),
+      kernels_(kernels),
+      has_peers_(has_peers),
+      expand_(std::move(expand)),
+      functions_(
+          [this](const RuntimeCall& call, Device& device) { return MakeFunction(call, device); }),
+      bound_functions_(
+          RefPtr<BoundFunctions>::Adopt(std::make_unique<BoundFunctions>(*this).release())) {
+  environment_.open_steps().Add(this);
+}
+
 LocalRunner::~LocalRunner() {
   Stop(Cancelled("the session's runner is gone"));
+  bound_functions_->Close();
   environment_.open_steps().Remove(this);
 }
 
@@ -386,6 +341,15 @@ void LocalRunner::Stop(Status reason) {
   Cancel(std::move(reason));
   MutexLock lock(mutex_);
   while (AnyRuns()) changed_.Wait(mutex_);
+}
+
+void LocalRunner::OfferFunctions(LocalStep& step) {
+  (void)step.step_resources.Create(
+      "", kFunctionCaller,
+      RefPtr<FunctionCaller>::Adopt(
+          std::make_unique<StepFunctions>(functions_, step.tasks).release()));
+  (void)step.step_resources.Create("", kFunctionRunner,
+                                   RefPtr<FunctionRunner>::Share(bound_functions_.get()));
 }
 
 Result<std::shared_ptr<FunctionPlan>> LocalRunner::MakeFunction(const RuntimeCall& call,

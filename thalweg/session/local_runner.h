@@ -16,6 +16,7 @@
 namespace thalweg {
 
 struct LocalStep;
+class BoundFunctions;
 
 class LocalRunner : public PartitionRunner, private StepSource {
  public:
@@ -24,17 +25,7 @@ class LocalRunner : public PartitionRunner, private StepSource {
   // `expand` makes the graph of a function that a step calls.
   using Expander = std::function<Result<StepGraph>(const RuntimeCall& call)>;
   LocalRunner(Environment& environment, ResourceManager& resources, KernelCache& kernels,
-              bool has_peers, Expander expand)
-      : environment_(environment),
-        resources_(resources),
-        kernels_(kernels),
-        has_peers_(has_peers),
-        expand_(std::move(expand)),
-        functions_([this](const RuntimeCall& call, Device& device) {
-          return MakeFunction(call, device);
-        }) {
-    environment_.open_steps().Add(this);
-  }
+              bool has_peers, Expander expand);
   ~LocalRunner() override;
 
   Result<std::unique_ptr<PreparedStep>> Prepare(const PrepareRequest& request) override;
@@ -45,6 +36,8 @@ class LocalRunner : public PartitionRunner, private StepSource {
 
  private:
   friend class LocalPreparedStep;
+  friend class BoundFunctions;
+  friend class LocalFunction;
   friend struct LocalStep;
   // Every step that exists is in the list, whether it runs or waits to be used again.
   void Add(LocalStep* step) EXCLUDES(mutex_);
@@ -56,6 +49,8 @@ class LocalRunner : public PartitionRunner, private StepSource {
   void AppendOpenSteps(std::vector<OpenStep>* steps) override EXCLUDES(mutex_);
   void AwaitPins(LocalStep* step) REQUIRES(mutex_);
   bool AnyRuns() const REQUIRES(mutex_);
+  // Functions that the step, whose nodes name some, calls while it runs or later.
+  void OfferFunctions(LocalStep& step);
   Result<std::shared_ptr<FunctionPlan>> MakeFunction(const RuntimeCall& call, Device& device);
 
   Environment& environment_;
@@ -64,6 +59,7 @@ class LocalRunner : public PartitionRunner, private StepSource {
   const bool has_peers_;
   const Expander expand_;
   FunctionPlans functions_;
+  const RefPtr<BoundFunctions> bound_functions_;
   // Set before Cancel() looks who runs; a step says that it runs before it looks here. So one of
   // the two sees the other.
   std::atomic<bool> stopping_{false};

@@ -24,7 +24,7 @@ _own = {}  # module name -> its own __getattr__, or None
 
 # Namespaces for which programs look before they choose a way (hasattr(tf, "data")): each stays absent as a whole until it
 # works, and cannot be imported. Where a program's text takes a name of it, tf.data.Dataset, later.py serves that.
-ABSENT = frozenset("autograph contrib.autograph contrib.data contrib.distribute data lite contrib.lite ragged".split())
+ABSENT = frozenset("autograph contrib.autograph contrib.data contrib.distribute lite contrib.lite ragged".split())
 
 
 def is_absent(path: str) -> bool:

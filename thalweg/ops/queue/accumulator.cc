@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "thalweg/compute/ew/ew.h"
-#include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/resources/batch_rows.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/resources/batch_rows.h"
 #include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {

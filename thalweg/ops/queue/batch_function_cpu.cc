@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/ops/queue/batch_rows.h"
 #include "thalweg/ops/queue/batcher.h"
+#include "thalweg/resources/batch_rows.h"
 #include "thalweg/tensor/variant.h"
 
 namespace thalweg {

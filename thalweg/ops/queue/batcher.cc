@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/resources/batch_rows.h"
 
 namespace thalweg {
 namespace {

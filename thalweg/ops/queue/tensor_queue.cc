@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/resources/batch_rows.h"
 
 namespace thalweg {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <unordered_set>
 
-#include "thalweg/ops/queue/batch_rows.h"
 #include "thalweg/ops/queue/batch_timer.h"
+#include "thalweg/resources/batch_rows.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/ops/queue/batch_rows.h"
+#include "thalweg/resources/batch_rows.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace thalweg {
 namespace {
 
 // Smaller rows are copied: a view would keep the whole batch alive for little.
-constexpr size_t kSmallestView = 4096;
+constexpr size_t kSmallestRowView = 4096;
 
 Status Copy(Allocator& allocator, const Tensor& from, int64_t begin, Tensor* to, int64_t at,
             int64_t n) {
@@ -66,7 +66,7 @@ Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i) {
   const int64_t n = shape.num_elements();
   const DType dtype = batch.dtype();
   const size_t bytes = static_cast<size_t>(n) * DTypeSize(dtype);
-  if (bytes >= kSmallestView && bytes % kTensorAlignment == 0) {
+  if (bytes >= kSmallestRowView && bytes % kTensorAlignment == 0) {
     return batch.Rows(i, i + 1).Reshaped(shape);
   }
   ASSIGN_OR_RETURN(Tensor row, Tensor::Allocate(allocator, dtype, shape));
@@ -95,6 +95,28 @@ Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
     } else {
       RETURN_IF_ERROR(CopyCorner(allocator, element, shape, &batch, i * n));
     }
+  }
+  return batch;
+}
+
+Result<Tensor> PaddedBatchOf(Allocator& allocator, const Shape& shape,
+                             std::span<const Tensor> every, const Tensor& value) {
+  const int64_t n = shape.num_elements();
+  ASSIGN_OR_RETURN(Tensor batch, BatchOf(allocator, value.dtype(), shape, every, 1));
+  const bool is_zero =
+      IsPlain(value.dtype()) &&
+      std::all_of(static_cast<const char*>(value.raw_data()),
+                  static_cast<const char*>(value.raw_data()) + DTypeSize(value.dtype()),
+                  [](char byte) { return byte == 0; });
+  const bool is_empty = value.dtype() == DType::kString && value.scalar<std::string>().empty();
+  if (is_zero || is_empty) return batch;
+  for (size_t i = 0; i < every.size(); ++i) {
+    if (every[i].num_elements() == n) continue;
+    const int64_t at = static_cast<int64_t>(i) * n;
+    for (int64_t k = 0; k < n; ++k) {
+      RETURN_IF_ERROR(Copy(allocator, value, 0, &batch, at + k, 1));
+    }
+    RETURN_IF_ERROR(CopyCorner(allocator, every[i], shape, &batch, at));
   }
   return batch;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a queue cut from a batch, and batches put together from elements.
+// Elements of a queue or a dataset cut from a batch, and batches put together from elements.
 #pragma once
 
 #include <span>
@@ -17,6 +17,10 @@ Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i);
 // ResourceExhausted when there is no room, InvalidArgument when the size does not fit into int64.
 Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
                        std::span<const Tensor> every, size_t stride);
+
+// The same of all of `every`, with the scalar `value` around smaller elements.
+Result<Tensor> PaddedBatchOf(Allocator& allocator, const Shape& shape,
+                             std::span<const Tensor> every, const Tensor& value);
 
 // Rows [begin, end) of dimension 0, in memory of their own.
 Result<Tensor> CutRows(Allocator& allocator, const Tensor& batch, int64_t begin, int64_t end);

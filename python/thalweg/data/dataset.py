@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dataset: elements made one after the other, by a pipeline that is a part of the graph.
+
+    images = tw.data.Dataset.from_tensor_slices((pixels, labels)).shuffle(1000).batch(32).prefetch(2)
+    pixels, labels = images.make_one_shot_iterator().get_next()
+
+Each method adds an operation; nothing is read before an iterator is asked for an element.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.control.type_specs import TensorSpec
+from thalweg.data import file_names, generators, iterators, nest, padding, reducing, structure
+from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import make
+from thalweg.data.options import Options
+from thalweg.data.structure import DatasetSpec
+from thalweg.graph import graph as graph_module
+from thalweg.graph.ops import convert_to_tensor
+from thalweg.graph.shapes import TensorShape
+from thalweg.graph.sparse_tensor import SparseTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.base.typing import IntLike, Text
+    from thalweg.data.iterators import Iterator
+    from thalweg.graph.tensor import Tensor
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = -1
+UNKNOWN_CARDINALITY = -2
+_INT64 = TensorSpec([], dtypes.int64)
+_BOOL = TensorSpec([], dtypes.bool)
+
+
+def _int64(value: IntLike) -> Tensor:
+    return convert_to_tensor(value, dtypes.int64)
+
+
+def seeds_of(seed: int | None) -> list[Tensor]:
+    """The two seeds of a random dataset: zeros for any."""
+    first, second = graph_module.get_seed(seed)
+    return [_int64(first or 0), _int64(second or 0)]
+
+
+def _static(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, np.integer)) else None
+
+
+@structure.register_dataset
+class Dataset:
+    """A potentially large sequence of elements of one structure.
+
+    Parameters
+    ----------
+    variant_tensor : Tensor
+        Of type variant, shape []: the dataset as the graph has it. Programs call `from_tensor_slices`, `range` and the like instead.
+    """
+
+    _element_spec: object = None
+
+    def __init__(self, variant_tensor: Tensor):
+        self._variant = variant_tensor
+
+    @classmethod
+    def _of(cls, variant: Tensor, element_spec: object) -> Dataset:
+        dataset = Dataset(variant)
+        dataset._element_spec = element_spec
+        return dataset
+
+    def _made(self, op: str, inputs: Sequence[object], attrs: dict[str, object] | None = None,
+              element_spec: object = None) -> Dataset:
+        """A dataset that operation `op` makes of this one."""
+        return make(op, [self._variant, *inputs], self._element_spec if element_spec is None else element_spec, attrs)
+
+    def __repr__(self) -> str:
+        shapes, types = (nest.map_structure(str, s) for s in (self.output_shapes, self.output_types))
+        return f"<{type(self).__name__} shapes: {shapes}, types: {types}>"
+
+    def __iter__(self) -> Iterator:
+        raise RuntimeError("elements come from session.run: dataset.make_one_shot_iterator().get_next() is the next one; there is no "
+                           "eager execution")
+
+    # ---- what the elements are ----
+    @property
+    def element_spec(self) -> object:
+        """The structure of the elements' specifications."""
+        return self._element_spec
+
+    @property
+    def output_types(self) -> object:
+        """The structure of the components' types."""
+        return nest.map_structure(lambda s: getattr(s, "dtype", dtypes.variant), self._element_spec)
+
+    @property
+    def output_shapes(self) -> object:
+        """The structure of the components' shapes."""
+        return nest.map_structure(lambda s: getattr(s, "shape", TensorShape([])), self._element_spec)
+
+    @property
+    def output_classes(self) -> object:
+        """The structure of the components' classes."""
+        return nest.map_structure(lambda s: s.value_type, self._element_spec)
+
+    @property
+    def _variant_tensor(self) -> Tensor:
+        return self._variant
+
+    def _inputs(self) -> list[Dataset]:
+        return []
+
+    def options(self) -> object:
+        """What `with_options` was given."""
+        return Options()
+
+    # ---- sources ----
+    @staticmethod
+    def from_tensors(tensors: object) -> Dataset:
+        """A dataset of one element, the given one."""
+        spec = structure.spec_of_value(tensors)
+        return make("TensorDataset", [structure.to_tensors(spec, tensors)], spec, types="Toutput_types")
+
+    @staticmethod
+    def from_tensor_slices(tensors: object) -> Dataset:
+        """A dataset of the rows of the given tensors, which must have equally many.
+
+        Examples
+        --------
+        >>> dataset = tw.data.Dataset.from_tensor_slices([1, 2, 3])
+        >>> following = dataset.make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(following), sess.run(following))
+        1 2
+        """
+        spec = structure.spec_of_value(tensors)
+        return make("TensorSliceDataset", [structure.to_batched_tensors(spec, tensors)], structure.rows(spec),
+                    types="Toutput_types")
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: SparseTensor) -> Dataset:
+        """A dataset of the rows of a SparseTensor, as SparseTensors."""
+        return Dataset.from_tensor_slices(sparse_tensor)
+
+    @staticmethod
+    def from_generator(generator: Callable[..., object], output_types: object, output_shapes: object = None,
+                       args: Sequence[object] | None = None) -> Dataset:
+        """A dataset of what the iterators yield that `generator(*args)` makes, one for each pass."""
+        return generators.from_generator(generator, output_types, output_shapes, args)
+
+    @staticmethod
+    def range(*args: IntLike) -> Dataset:
+        """A dataset of int64s: range(stop), range(start, stop) or range(start, stop, step)."""
+        if not 1 <= len(args) <= 3:
+            raise ValueError(f"Invalid `args`: range takes one to three numbers, got {args}")
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        return make("RangeDataset", [_int64(start), _int64(stop), _int64(step)], _INT64)
+
+    @staticmethod
+    def zip(datasets: object) -> Dataset:
+        """A dataset of the structure of `datasets`, whose elements hold one of each; as long as the shortest."""
+        if not nest.is_nested(datasets):
+            raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects, got {datasets!r}")
+        flat = nest.flatten(datasets)
+        if not all(isinstance(d, Dataset) for d in flat):
+            raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects, got {datasets!r}")
+        return make("ZipDataset", [[d._variant for d in flat]], nest.pack(datasets, [d._element_spec for d in flat]))
+
+    @staticmethod
+    def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
+        """A dataset of the names of the files that match, sorted, or shuffled unless `shuffle` is False."""
+        return file_names.list_files(file_pattern, shuffle, seed)
+
+    # ---- which elements ----
+    def take(self, count: IntLike) -> Dataset:
+        """The first `count` elements; all for -1."""
+        return self._made("TakeDataset", [_int64(count)])
+
+    def skip(self, count: IntLike) -> Dataset:
+        """All but the first `count` elements; none for -1."""
+        return self._made("SkipDataset", [_int64(count)])
+
+    def repeat(self, count: IntLike | None = None) -> Dataset:
+        """All elements `count` times; without end for None and -1."""
+        return self._made("RepeatDataset", [_int64(-1 if count is None else count)])
+
+    def shard(self, num_shards: IntLike, index: IntLike) -> Dataset:
+        """Every element whose number modulo `num_shards` is `index`."""
+        count, which = _static(num_shards), _static(index)
+        if count is not None and count < 1:
+            raise ValueError("num_shards must be >= 1; got {}".format(count))
+        if count is not None and which is not None and not 0 <= which < count:
+            raise ValueError("index must be >= 0 and < num_shards")
+        return self._made("ShardDataset", [_int64(num_shards), _int64(index)])
+
+    def filter(self, predicate: Callable[..., object]) -> Dataset:
+        """The elements for which `predicate` gives true."""
+        function = ElementFunction(predicate, self._element_spec, "filter").expect(_BOOL)
+        return self._made("FilterDataset", [function.captured], {"predicate": function.defined})
+
+    filter_with_legacy_function = filter
+
+    def concatenate(self, dataset: Dataset) -> Dataset:
+        """The elements of this dataset, then those of the other."""
+        return self._made("ConcatenateDataset", [dataset._variant], None,
+                          structure.wider(self._element_spec, dataset._element_spec))
+
+    # ---- in which order, and when ----
+    def shuffle(self, buffer_size: IntLike, seed: int | None = None, reshuffle_each_iteration: bool | None = None) -> Dataset:
+        """The elements in random order: each time any of the next `buffer_size`."""
+        again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
+        return self._made("ShuffleDataset", [_int64(buffer_size), *seeds_of(seed)], {"reshuffle_each_iteration": again})
+
+    def prefetch(self, buffer_size: IntLike) -> Dataset:
+        """The same elements, of which up to `buffer_size` are made before they are asked for (AUTOTUNE: as many as help)."""
+        return self._made("PrefetchDataset", [_int64(buffer_size)])
+
+    def cache(self, filename: Text = "") -> Dataset:
+        """The same elements, made once and kept in memory."""
+        return self._made("CacheDataset", [convert_to_tensor(filename, dtypes.string)])
+
+    # ---- what becomes of them ----
+    def map(self, map_func: Callable[..., object], num_parallel_calls: IntLike | None = None,
+            deterministic: bool | None = None) -> Dataset:
+        """What `map_func` makes of each element; `num_parallel_calls` of them at once, in the elements' order.
+
+        Examples
+        --------
+        >>> squares = tw.data.Dataset.range(4).map(lambda x: x * x).batch(4)
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(squares.make_one_shot_iterator().get_next()))
+        [0 1 4 9]
+        """
+        function = ElementFunction(map_func, self._element_spec, "map")
+        if num_parallel_calls is None:
+            return self._made("MapDataset", [function.captured], {"f": function.defined}, function.output_structure)
+        return self._made("ParallelMapDataset", [function.captured, convert_to_tensor(num_parallel_calls, dtypes.int32)],
+                          {"f": function.defined, "sloppy": deterministic is False}, function.output_structure)
+
+    map_with_legacy_function = map
+
+    def flat_map(self, map_func: Callable[..., Dataset]) -> Dataset:
+        """The elements of the datasets that `map_func` makes of the elements, one dataset after the other."""
+        function, spec = self._to_datasets(map_func, "flat_map")
+        return self._made("FlatMapDataset", [function.captured], {"f": function.defined}, spec)
+
+    def interleave(self, map_func: Callable[..., Dataset], cycle_length: IntLike = AUTOTUNE, block_length: IntLike = 1,
+                   num_parallel_calls: IntLike | None = None) -> Dataset:
+        """`block_length` elements of each of `cycle_length` of the datasets that `map_func` makes, in turn."""
+        function, spec = self._to_datasets(map_func, "interleave")
+        cycle = [_int64(cycle_length), _int64(block_length)]
+        if num_parallel_calls is None:
+            return self._made("InterleaveDataset", [function.captured, *cycle], {"f": function.defined}, spec)
+        return self._made("ParallelInterleaveDatasetV2", [function.captured, *cycle, _int64(num_parallel_calls)],
+                          {"f": function.defined}, spec)
+
+    def _to_datasets(self, map_func: Callable[..., object], what: str) -> tuple[ElementFunction, object]:
+        function = ElementFunction(map_func, self._element_spec, what)
+        if not isinstance(function.output_structure, DatasetSpec):
+            raise TypeError(f"`map_func` must return a `Dataset` object. Got {function.output_structure}")
+        return function, function.output_structure._element_spec
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """transformation_func(self)."""
+        dataset = transformation_func(self)
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"`transformation_func` must return a Dataset. Got {dataset!r}")
+        return dataset
+
+    # ---- several as one ----
+    def batch(self, batch_size: IntLike, drop_remainder: bool = False) -> Dataset:
+        """`batch_size` elements as one, with one dimension more in front; the last may be smaller.
+
+        Examples
+        --------
+        >>> batches = tw.data.Dataset.range(5).batch(2)
+        >>> following = batches.make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print([sess.run(following).tolist() for _ in range(3)])
+        [[0, 1], [2, 3], [4]]
+        """
+        size = _static(batch_size) if drop_remainder is True else None
+        return self._made("BatchDatasetV2", [_int64(batch_size), convert_to_tensor(drop_remainder, dtypes.bool)], None,
+                          structure.batched(self._element_spec, size))
+
+    def padded_batch(self, batch_size: IntLike, padded_shapes: object = None, padding_values: object = None,
+                     drop_remainder: bool = False) -> Dataset:
+        """`batch_size` elements as one, each component padded to one shape; None in it: to the largest of the batch."""
+        return padding.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder)
+
+    def unbatch(self) -> Dataset:
+        """The rows of the elements."""
+        return self._made("UnbatchDataset", [], None, structure.rows(self._element_spec))
+
+    def window(self, size: IntLike, shift: IntLike | None = None, stride: IntLike = 1, drop_remainder: bool = False) -> Dataset:
+        """Datasets of `size` elements, of which one begins every `shift` elements and takes every `stride`th."""
+        spec = nest.map_structure(DatasetSpec, self._element_spec)
+        return self._made("WindowDataset", [_int64(size), _int64(size if shift is None else shift), _int64(stride),
+                                            convert_to_tensor(drop_remainder, dtypes.bool)], None, spec)
+
+    def reduce(self, initial_state: object, reduce_func: Callable[..., object]) -> object:
+        """The state after `reduce_func(state, element)` has made a next state of each element."""
+        return reducing.reduce(self, initial_state, reduce_func)
+
+    def enumerate(self, start: IntLike = 0) -> Dataset:
+        """Pairs of a number, from `start` on, and the element."""
+        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self))
+
+    def with_options(self, options: object) -> Dataset:
+        """The same dataset: what tunes TensorFlow's pipelines tells nothing to ours."""
+        return self
+
+    # ---- iterators ----
+    def make_one_shot_iterator(self) -> Iterator:
+        """An iterator that begins by itself, and goes through once; the dataset must not depend on placeholders or variables."""
+        return iterators.one_shot(self)
+
+    def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
+        """An iterator that begins whenever its `initializer` is run."""
+        return iterators.initializable(self, shared_name)

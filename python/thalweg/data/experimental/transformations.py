@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tw.data.experimental gives to `dataset.apply(...)`."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.control.type_specs import TensorSpec
+from thalweg.data import nest, structure
+from thalweg.data.dataset import Dataset, seeds_of
+from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import make
+from thalweg.graph.ops import apply, convert_to_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from thalweg.base.typing import IntLike
+    from thalweg.graph.tensor import Tensor
+
+    Transformation = Callable[[Dataset], Dataset]
+
+_INT64 = TensorSpec([], dtypes.int64)
+
+
+def _int64(value: IntLike) -> Tensor:
+    return convert_to_tensor(value, dtypes.int64)
+
+
+def Counter(start: IntLike = 0, step: IntLike = 1, dtype: dtypes.DType = dtypes.int64) -> Dataset:  # noqa: N802
+    """start, start + step ... without end."""
+    ends = np.iinfo(np.int64)
+    counted = Dataset.range(start, ends.max if step > 0 else ends.min, step)
+    return counted if dtype == dtypes.int64 else counted.map(lambda x: apply("Cast", [x], {"DstT": dtypes.as_dtype(dtype)}))
+
+
+def RandomDataset(seed: int | None = None) -> Dataset:  # noqa: N802
+    """Random int64s without end."""
+    return make("RandomDataset", seeds_of(seed), _INT64)
+
+
+def cardinality(dataset: Dataset) -> Tensor:
+    """How many elements: INFINITE_CARDINALITY without end, UNKNOWN_CARDINALITY where nobody knows."""
+    return apply("DatasetCardinality", [dataset._variant])
+
+
+def assert_cardinality(expected_cardinality: IntLike) -> Transformation:
+    """The dataset must have so many elements."""
+    return lambda dataset: dataset._made("AssertCardinalityDataset", [_int64(expected_cardinality)])
+
+
+def enumerate_dataset(start: IntLike = 0) -> Transformation:
+    """Pairs of a number and an element."""
+    return lambda dataset: dataset.enumerate(start)
+
+
+def ignore_errors() -> Transformation:
+    """The elements that do not fail."""
+    return lambda dataset: dataset._made("IgnoreErrorsDataset", [])
+
+
+def unbatch() -> Transformation:
+    """The rows of the elements."""
+    return lambda dataset: dataset.unbatch()
+
+
+def shuffle_and_repeat(buffer_size: IntLike, count: IntLike | None = None, seed: int | None = None) -> Transformation:
+    """Shuffled, several times."""
+    return lambda dataset: dataset._made(
+        "ShuffleAndRepeatDataset", [_int64(buffer_size), *seeds_of(seed), _int64(-1 if count is None else count)])
+
+
+def map_and_batch(map_func: Callable[..., object], batch_size: IntLike, num_parallel_batches: int | None = None,
+                  drop_remainder: bool = False, num_parallel_calls: int | None = None) -> Transformation:
+    """What `map_func` makes of `batch_size` elements, as one."""
+    if num_parallel_batches is not None and num_parallel_calls is not None:
+        raise ValueError("`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls` to be set, but "
+                         f"`num_parallel_batches` was set to {num_parallel_batches} and `num_parallel_calls` was set to "
+                         f"{num_parallel_calls}")
+    calls = num_parallel_calls if num_parallel_calls is not None else batch_size * (num_parallel_batches or 1)
+
+    def transform(dataset: Dataset) -> Dataset:
+        return dataset.map(map_func, num_parallel_calls=calls).batch(batch_size, drop_remainder)
+    return transform
+
+
+def parallel_interleave(map_func: Callable[..., Dataset], cycle_length: IntLike, block_length: IntLike = 1, sloppy: bool = False,
+                        buffer_output_elements: IntLike | None = None, prefetch_input_elements: IntLike | None = None) -> Transformation:
+    """`block_length` elements of each of `cycle_length` datasets in turn, made in advance."""
+    def transform(dataset: Dataset) -> Dataset:
+        function, spec = dataset._to_datasets(map_func, "interleave")
+        ahead = 2 * block_length if buffer_output_elements is None else buffer_output_elements
+        first = 2 * cycle_length if prefetch_input_elements is None else prefetch_input_elements
+        return dataset._made("ParallelInterleaveDataset",
+                             [function.captured, _int64(cycle_length), _int64(block_length), convert_to_tensor(sloppy, dtypes.bool),
+                              _int64(ahead), _int64(first)], {"f": function.defined}, spec)
+    return transform
+
+
+def scan(initial_state: object, scan_func: Callable[..., object]) -> Transformation:
+    """What `scan_func(state, element)`, which gives (next state, element), makes of each element."""
+    def transform(dataset: Dataset) -> Dataset:
+        spec = structure.spec_of_value(initial_state)
+        function = ElementFunction(scan_func, (spec, dataset.element_spec), "scan")
+        found = function.output_structure
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TypeError("The scan function must return a pair comprising the new state and the output value.")
+        for old, new in zip(nest.flatten(spec), nest.flatten(found[0])):
+            if getattr(old, "dtype", None) != getattr(new, "dtype", None):
+                raise TypeError(f"The element types for the new state must match the initial state. Expected {spec}; got {found[0]}.")
+        return dataset._made("ScanDataset", [structure.to_tensors(spec, initial_state), function.captured],
+                             {"f": function.defined, "preserve_cardinality": True}, found[1])
+    return transform
+
+
+def take_while(predicate: Callable[..., object]) -> Transformation:
+    """The elements before the first for which `predicate` gives false."""
+    def transform(dataset: Dataset) -> Dataset:
+        function = ElementFunction(predicate, dataset.element_spec, "take_while").expect(TensorSpec([], dtypes.bool))
+        return dataset._made("TakeWhileDataset", [function.captured], {"predicate": function.defined})
+    return transform
+
+
+def prefetch_to_device(device: object, buffer_size: IntLike | None = None) -> Transformation:
+    """Elements made before they are asked for."""
+    return lambda dataset: dataset.prefetch(-1 if buffer_size is None else buffer_size)
+
+
+def to_variant(dataset: Dataset) -> Tensor:
+    """The dataset as a variant scalar."""
+    return dataset._variant
+
+
+def from_variant(variant: Tensor, structure: object) -> Dataset:
+    """The dataset in a variant scalar, whose elements are of this structure."""
+    return Dataset._of(variant, structure)
+
+
+def get_structure(dataset_or_iterator: object) -> object:
+    """The structure of the elements' specifications."""
+    return dataset_or_iterator.element_spec

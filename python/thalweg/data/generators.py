@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets of what Python's iterators yield."""
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg import dtypes
+from thalweg.control.type_specs import TensorSpec
+from thalweg.data import nest, structure
+from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import make
+from thalweg.graph.ops import convert_to_tensor
+from thalweg.graph.tensor import Tensor
+from thalweg.operations import script_ops
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg.data.dataset import Dataset
+
+_NUMBER = TensorSpec([], dtypes.int64)
+
+
+class _Passes:
+    """The iterators that passes over the dataset have open, by number."""
+
+    def __init__(self, generator: Callable[..., object]):
+        self._generator = generator
+        self._lock = threading.Lock()
+        self._open: dict[int, object] = {}
+        self._next = 0
+
+    def begin(self, *args: object) -> np.int64:
+        iterator = iter(self._generator(*args))
+        with self._lock:
+            self._next += 1
+            self._open[self._next] = iterator
+            return np.int64(self._next)
+
+    def take(self, number: int) -> object:
+        with self._lock:
+            iterator = self._open[int(number)]
+        return next(iterator)
+
+    def end(self, number: int) -> np.int64:
+        with self._lock:
+            iterator = self._open.pop(int(number), None)
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            close()
+        return np.int64(0)
+
+
+def _array(value: object, spec: TensorSpec) -> np.ndarray:
+    """One component of what was yielded; TypeError and ValueError say what it is instead."""
+    if spec.dtype == dtypes.string:
+        array = np.asarray(value, object)
+        flat = [v.encode() if isinstance(v, str) else v for v in array.ravel().tolist()]
+        array = np.array(flat, object).reshape(array.shape)
+    else:
+        try:
+            array = np.asarray(value, spec.dtype.as_numpy_dtype)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`generator` yielded an element that could not be converted to the expected type. The expected type was "
+                            f"{spec.dtype.name}, but the yielded element was {value!r}.") from error
+    if not spec.shape.is_compatible_with(array.shape):
+        raise ValueError(f"`generator` yielded an element of shape {array.shape} where an element of shape {spec.shape} was expected.")
+    return array
+
+
+def from_generator(generator: Callable[..., object], output_types: object, output_shapes: object = None,
+                   args: Sequence[object] | None = None) -> Dataset:
+    """See Dataset.from_generator."""
+    if not callable(generator):
+        raise TypeError("`generator` must be callable.")
+    spec = structure.of_types_and_shapes(output_types, output_shapes)
+    flat = nest.flatten(spec)
+    inputs = tuple(convert_to_tensor(a) for a in args or ())
+    passes = _Passes(generator)
+
+    def yielded(number: int) -> list[np.ndarray]:
+        value = passes.take(number)
+        try:
+            parts = nest.flatten_up_to(spec, value)
+        except ValueError as error:
+            raise TypeError(f"`generator` yielded an element that did not match the expected structure. The expected structure was "
+                            f"{output_types!r}, but the yielded element was {value!r}.") from error
+        return [_array(part, s) for part, s in zip(parts, flat)]
+
+    def begin(*arguments: Tensor) -> Tensor:
+        return _shaped(script_ops.py_func(passes.begin, list(arguments), dtypes.int64))
+
+    def following(number: Tensor) -> object:
+        results = structure.as_list(script_ops.py_func(yielded, [number], [s.dtype for s in flat]))
+        for result, s in zip(results, flat):
+            result.set_shape(s.shape)
+        return nest.pack(spec, results)
+
+    def end(number: Tensor) -> Tensor:
+        return _shaped(script_ops.py_func(passes.end, [number], dtypes.int64))
+
+    init = ElementFunction(begin, tuple(structure.spec_of_component(i) for i in inputs), "begin")
+    take = ElementFunction(following, _NUMBER, "next")
+    finalize = ElementFunction(end, _NUMBER, "end")
+    return make("GeneratorDataset", [list(inputs) + init.captured, take.captured, finalize.captured], spec,
+                {"init_func": init.defined, "next_func": take.defined, "finalize_func": finalize.defined})
+
+
+def _shaped(number: object) -> Tensor:
+    tensor = structure.as_list(number)[0]
+    tensor.set_shape([])
+    return tensor

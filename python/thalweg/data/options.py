@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of datasets: they are kept for whoever asks, and tune nothing; pipelines here look after themselves."""
+from __future__ import annotations
+
+
+class _Options:
+    """Attributes of any name, None until they are set."""
+
+    def __init__(self) -> None:
+        self.__dict__["_set"] = {}
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__["_set"].get(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._set[name] = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._set == self._set
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+class OptimizationOptions(_Options):
+    """What TensorFlow's optimizer of pipelines would do."""
+
+
+class ThreadingOptions(_Options):
+    """Threads: pipelines here use those of the session."""
+
+
+class DistributeOptions(_Options):
+    """Sharding between workers."""
+
+
+class StatsOptions(_Options):
+    """Statistics."""
+
+
+class MapVectorizationOptions(_Options):
+    """Vectorized maps."""
+
+
+class Options(_Options):
+    """Options of a dataset."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experimental_optimization = OptimizationOptions()
+        self.experimental_threading = ThreadingOptions()
+        self.experimental_distribute = DistributeOptions()
+        self.experimental_stats = StatsOptions()
+
+    def merge(self, options: Options) -> Options:
+        """These, and those of `options` where it has any."""
+        merged = Options()
+        merged._set.update(self._set)
+        merged._set.update({k: v for k, v in options._set.items() if v is not None})
+        return merged

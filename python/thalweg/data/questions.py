@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of 1.15 that ask a dataset or an iterator for what are attributes and methods there too."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thalweg.data.dataset import Dataset
+    from thalweg.data.iterators import Iterator
+
+
+def get_output_types(dataset_or_iterator: Dataset | Iterator) -> object:
+    """The structure of the components' types."""
+    return dataset_or_iterator.output_types
+
+
+def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> object:
+    """The structure of the components' shapes."""
+    return dataset_or_iterator.output_shapes
+
+
+def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> object:
+    """The structure of the components' classes."""
+    return dataset_or_iterator.output_classes
+
+
+def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+    """dataset.make_one_shot_iterator()."""
+    return dataset.make_one_shot_iterator()
+
+
+def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
+    """dataset.make_initializable_iterator(shared_name)."""
+    return dataset.make_initializable_iterator(shared_name)

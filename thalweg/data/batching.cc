@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/batching.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "thalweg/data/input_stage.h"
+#include "thalweg/resources/batch_rows.h"
+
+namespace thalweg {
+namespace {
+
+// Collects elements until there are enough; what it has stays where one is late.
+class CollectingStage : public InputStage {
+ public:
+  CollectingStage(StagePtr input, int64_t size, bool drop_remainder)
+      : InputStage(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
+
+  Result<Poll> Next(const Poller& poller, Element* out) final {
+    while (static_cast<int64_t>(elements_.size()) < size_) {
+      RETURN_IF_ERROR(poller.Look());
+      Element element;
+      const Result<Poll> poll = input_->Next(poller, &element);
+      if (!poll.ok()) {
+        // The batch of an element that fails is the error's, as in TensorFlow.
+        if (poller.Look().ok()) elements_.clear();
+        return poll;
+      }
+      if (*poll == Poll::kPending) return poll;
+      if (*poll == Poll::kEnd) {
+        if (elements_.empty()) return poll;
+        if (!drop_remainder_) break;
+        elements_.clear();
+        return Poll::kEnd;
+      }
+      elements_.push_back(std::move(element));
+    }
+    const std::vector<Element> elements = std::exchange(elements_, {});
+    elements_.reserve(elements.size());
+    RETURN_IF_ERROR(Make(poller.allocator(), elements, out));
+    return Poll::kElement;
+  }
+
+  Result<Poll> Save(const Poller& poller, StateWriter& writer) final {
+    writer.Add(static_cast<int64_t>(elements_.size()));
+    for (const Element& element : elements_) writer.Add(element);
+    return InputStage::Save(poller, writer);
+  }
+  Status Restore(const Poller& poller, StateReader& reader) final {
+    int64_t n = 0;
+    RETURN_IF_ERROR(reader.ReadCount(&n));
+    elements_.resize(static_cast<size_t>(n));
+    for (Element& element : elements_) RETURN_IF_ERROR(reader.Read(&element));
+    return InputStage::Restore(poller, reader);
+  }
+
+ protected:
+  virtual Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) = 0;
+  // Component i of all.
+  static std::vector<Tensor> Component(const std::vector<Element>& elements, size_t i) {
+    std::vector<Tensor> parts;
+    parts.reserve(elements.size());
+    for (const Element& element : elements) parts.push_back(element[i]);
+    return parts;
+  }
+
+ private:
+  const int64_t size_;
+  const bool drop_remainder_;
+  std::vector<Element> elements_;
+};
+
+class Batch : public DatasetOver {
+ public:
+  Batch(DatasetPtr input, int64_t size, const BatchOptions& options, ElementSpec spec)
+      : DatasetOver(std::move(spec), std::move(input)), size_(size), options_(options) {}
+  std::string Kind() const override { return "Batch"; }
+  int64_t Cardinality() const override {
+    const int64_t n = input_->Cardinality();
+    return n < 0 ? n : n / size_ + (!options_.drop_remainder && n % size_ != 0 ? 1 : 0);
+  }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    return Collect(std::move(input));
+  }
+
+ protected:
+  virtual StagePtr Collect(StagePtr input) const {
+    return std::make_unique<BatchStage>(std::move(input), size_, options_.drop_remainder);
+  }
+
+  class BatchStage : public CollectingStage {
+   public:
+    using CollectingStage::CollectingStage;
+
+   private:
+    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
+      out->resize(elements[0].size());
+      for (size_t i = 0; i < out->size(); ++i) {
+        const std::vector<Tensor> parts = Component(elements, i);
+        const Shape shape = parts[0].shape();
+        for (size_t k = 1; k < parts.size(); ++k) {
+          if (parts[k].shape() == shape) continue;
+          return InvalidArgument("Cannot batch tensors with different shapes in component ", i,
+                                 ". First element had shape ", shape, " and element ", k,
+                                 " had shape ", parts[k].shape(), ".");
+        }
+        ASSIGN_OR_RETURN((*out)[i], BatchOf(allocator, parts[0].dtype(), shape, parts, 1));
+      }
+      return OkStatus();
+    }
+  };
+
+  const int64_t size_;
+  const BatchOptions options_;
+};
+
+class PaddedBatch : public Batch {
+ public:
+  PaddedBatch(DatasetPtr input, int64_t size, const BatchOptions& options,
+              std::vector<PartialShape> shapes, Element values, ElementSpec spec)
+      : Batch(std::move(input), size, options, std::move(spec)),
+        shapes_(std::move(shapes)),
+        values_(std::move(values)) {}
+  std::string Kind() const override { return "PaddedBatch"; }
+
+ private:
+  StagePtr Collect(StagePtr input) const override {
+    return std::make_unique<PaddedStage>(std::move(input), *this, shared_from_this());
+  }
+
+  class PaddedStage : public CollectingStage {
+   public:
+    PaddedStage(StagePtr input, const PaddedBatch& batch, DatasetPtr owner)
+        : CollectingStage(std::move(input), batch.size_, batch.options_.drop_remainder),
+          batch_(batch),
+          owner_(std::move(owner)) {}
+
+   private:
+    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
+      out->resize(elements[0].size());
+      for (size_t i = 0; i < out->size(); ++i) {
+        const std::vector<Tensor> parts = Component(elements, i);
+        ASSIGN_OR_RETURN(const Shape shape, PaddedShape(i, parts));
+        ASSIGN_OR_RETURN((*out)[i], PaddedBatchOf(allocator, shape, parts, batch_.values_[i]));
+      }
+      return OkStatus();
+    }
+
+    Result<Shape> PaddedShape(size_t i, const std::vector<Tensor>& parts) const {
+      const PartialShape& wanted = batch_.shapes_[i];
+      const int rank = wanted.known_rank() ? wanted.rank() : parts[0].rank();
+      Dims dims;
+      for (int d = 0; d < rank; ++d) {
+        dims.push_back(wanted.known_rank() ? std::max<int64_t>(wanted.dim(d), 0) : 0);
+      }
+      for (const Tensor& part : parts) {
+        if (part.rank() != rank) {
+          return InvalidArgument(
+              "All elements in a batch must have the same rank as the padded shape for component",
+              i, ": expected rank ", rank, " but got element with rank ", part.rank());
+        }
+        for (int d = 0; d < rank; ++d) {
+          const bool is_open = !wanted.known_rank() || wanted.dim(d) < 0;
+          if (!is_open && part.dim(d) > dims[d]) {
+            return DataLoss("Attempted to pad to a smaller size than the input element: component ",
+                            i, " has shape ", part.shape(), ", the padded shape is ", wanted);
+          }
+          if (is_open) dims[d] = std::max(dims[d], part.dim(d));
+        }
+      }
+      return Shape::Make(dims);
+    }
+
+    const PaddedBatch& batch_;
+    const DatasetPtr owner_;
+  };
+
+  const std::vector<PartialShape> shapes_;
+  const Element values_;
+};
+
+class List : public Dataset {
+ public:
+  List(std::vector<Element> elements, ElementSpec spec)
+      : Dataset(std::move(spec)), elements_(std::move(elements)) {
+    for (const Element& element : elements_) {
+      for (const Tensor& tensor : element) depth_ = std::max(depth_, DepthAround(tensor));
+    }
+  }
+  std::string Kind() const override { return "Window"; }
+  int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
+  int depth() const override { return depth_; }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+    return StagePtr(std::make_unique<ListStage>(elements_, shared_from_this()));
+  }
+
+ private:
+  class ListStage : public Stage {
+   public:
+    ListStage(const std::vector<Element>& elements, DatasetPtr owner)
+        : elements_(elements), owner_(std::move(owner)) {}
+    Result<Poll> Next(const Poller&, Element* out) override {
+      if (at_ >= static_cast<int64_t>(elements_.size())) return Poll::kEnd;
+      *out = elements_[static_cast<size_t>(at_++)];
+      return Poll::kElement;
+    }
+    Result<Poll> Save(const Poller&, StateWriter& writer) override {
+      writer.Add(at_);
+      return Poll::kElement;
+    }
+    Status Restore(const Poller&, StateReader& reader) override {
+      RETURN_IF_ERROR(reader.Read(&at_));
+      return at_ >= 0 ? OkStatus()
+                      : InvalidArgument("the state of the iterator is negative: ", at_);
+    }
+
+   private:
+    const std::vector<Element>& elements_;
+    const DatasetPtr owner_;
+    int64_t at_ = 0;
+  };
+
+  const std::vector<Element> elements_;
+  int depth_ = 1;
+};
+
+Status CheckSize(int64_t size) {
+  return size > 0 ? OkStatus() : InvalidArgument("Batch size must be greater than zero.");
+}
+
+}  // namespace
+
+Result<DatasetPtr> BatchDataset(DatasetPtr input, int64_t size, const BatchOptions& options,
+                                ElementSpec spec) {
+  RETURN_IF_ERROR(CheckSize(size));
+  return DatasetPtr(std::make_shared<Batch>(std::move(input), size, options, std::move(spec)));
+}
+
+Result<DatasetPtr> PaddedBatchDataset(DatasetPtr input, int64_t size, const BatchOptions& options,
+                                      std::vector<PartialShape> shapes, Element values,
+                                      ElementSpec spec) {
+  RETURN_IF_ERROR(CheckSize(size));
+  const std::vector<DType>& types = input->spec().types;
+  if (shapes.size() != types.size() || values.size() != types.size()) {
+    return InvalidArgument("padded_shapes and padding_values must be as many as the input's ",
+                           types.size(), " components, got ", shapes.size(), " and ",
+                           values.size());
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (values[i].rank() != 0) return InvalidArgument("All padding values must be scalars");
+    if (values[i].dtype() != types[i]) {
+      return InvalidArgument("Mismatched type between padding value ", i,
+                             " and input dataset's component ", i, ": ", values[i].dtype(), " vs. ",
+                             types[i]);
+    }
+  }
+  return DatasetPtr(std::make_shared<PaddedBatch>(
+      std::move(input), size, options, std::move(shapes), std::move(values), std::move(spec)));
+}
+
+DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec) {
+  return std::make_shared<List>(std::move(elements), std::move(spec));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several elements as one, and one component more.
+//
+//   ASSIGN_OR_RETURN(DatasetPtr batches, BatchDataset(input, 32, {.drop_remainder = true}, spec));
+//
+// Errors: InvalidArgument for elements whose shapes differ, or do not fit into the padded shape.
+#pragma once
+
+#include "thalweg/data/dataset.h"
+
+namespace thalweg {
+
+struct BatchOptions {
+  bool drop_remainder = false;
+};
+
+Result<DatasetPtr> BatchDataset(DatasetPtr input, int64_t size, const BatchOptions& options,
+                                ElementSpec spec);
+// Components are padded to `shapes`, whose unknown dimensions are those of the batch's largest
+// element, with the scalars in `values`.
+Result<DatasetPtr> PaddedBatchDataset(DatasetPtr input, int64_t size, const BatchOptions& options,
+                                      std::vector<PartialShape> shapes, Element values,
+                                      ElementSpec spec);
+// Datasets of `size` elements each, of which one begins every `shift` elements; within one every
+// `stride`th element counts. Components of the elements are datasets.
+Result<DatasetPtr> WindowDataset(DatasetPtr input, int64_t size, int64_t shift, int64_t stride,
+                                 bool drop_remainder, ElementSpec spec);
+
+// A dataset of elements that are there.
+DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec);
+
+}  // namespace thalweg

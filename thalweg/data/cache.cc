@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/cache.h"
+
+#include <utility>
+
+#include "thalweg/data/input_stage.h"
+
+namespace thalweg {
+namespace {
+
+class Cache : public DatasetOver {
+ public:
+  Cache(const DatasetPtr& input, RefPtr<MemoryCache> memory)
+      : DatasetOver(input), memory_(std::move(memory)) {}
+  std::string Kind() const override { return "Cache"; }
+  int64_t Cardinality() const override { return input_->Cardinality(); }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+    return StagePtr(std::make_unique<CacheStage>(input_, memory_));
+  }
+
+ private:
+  class CacheStage : public Stage {
+   public:
+    CacheStage(DatasetPtr input, RefPtr<MemoryCache> memory)
+        : input_(std::move(input)), memory_(std::move(memory)), kept_(memory_->Get()) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      if (kept_ != nullptr) {
+        if (at_ >= kept_->size()) return Poll::kEnd;
+        *out = (*kept_)[at_++];
+        return Poll::kElement;
+      }
+      if (stage_ == nullptr) {
+        ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+      }
+      ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, out));
+      if (poll == Poll::kElement) made_.push_back(*out);
+      if (poll == Poll::kEnd) {
+        kept_ = std::make_shared<const std::vector<Element>>(std::move(made_));
+        at_ = kept_->size();
+        memory_->Set(kept_);
+        stage_ = nullptr;
+      }
+      return poll;
+    }
+
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      const std::vector<Element>& elements = kept_ != nullptr ? *kept_ : made_;
+      writer.Add(kept_ != nullptr ? static_cast<int64_t>(at_) : -1);
+      writer.Add(static_cast<int64_t>(elements.size()));
+      for (const Element& element : elements) writer.Add(element);
+      writer.Add(stage_ != nullptr ? 1 : 0);
+      return stage_ == nullptr ? Poll::kElement : stage_->Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      int64_t at = 0, n = 0, open = 0;
+      RETURN_IF_ERROR(reader.Read(&at));
+      RETURN_IF_ERROR(reader.ReadCount(&n));
+      std::vector<Element> elements(static_cast<size_t>(n));
+      for (Element& element : elements) RETURN_IF_ERROR(reader.Read(&element));
+      RETURN_IF_ERROR(reader.Read(&open));
+      kept_ = nullptr;
+      if (at >= 0) {
+        kept_ = std::make_shared<const std::vector<Element>>(std::move(elements));
+        at_ = static_cast<size_t>(at);
+        memory_->Set(kept_);
+        return OkStatus();
+      }
+      made_ = std::move(elements);
+      if (open == 0) return OkStatus();
+      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+      return stage_->Restore(poller, reader);
+    }
+
+   private:
+    const DatasetPtr input_;
+    const RefPtr<MemoryCache> memory_;
+    MemoryCache::Elements kept_;  // null: this pass makes them
+    size_t at_ = 0;
+    StagePtr stage_;
+    std::vector<Element> made_;
+  };
+
+  const RefPtr<MemoryCache> memory_;
+};
+
+}  // namespace
+
+MemoryCache::Elements MemoryCache::Get() const {
+  MutexLock lock(mutex_);
+  return elements_;
+}
+
+void MemoryCache::Set(Elements elements) {
+  MutexLock lock(mutex_);
+  elements_ = std::move(elements);
+}
+
+DatasetPtr CacheDataset(DatasetPtr input, RefPtr<MemoryCache> memory) {
+  return std::make_shared<Cache>(input, std::move(memory));
+}
+
+}  // namespace thalweg

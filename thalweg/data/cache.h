@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements that are made once and given again: by the next pass over the dataset.
+//
+//   DatasetPtr cached = CacheDataset(input, memory);
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/data/dataset.h"
+#include "thalweg/tensor/resource.h"
+
+namespace thalweg {
+
+// Where the elements are. Threads: all calls from any.
+class MemoryCache : public Resource {
+ public:
+  using Elements = std::shared_ptr<const std::vector<Element>>;
+  std::string DebugString() const override { return "elements of a cached dataset"; }
+  // Null: no pass has been to the end yet.
+  Elements Get() const EXCLUDES(mutex_);
+  void Set(Elements elements) EXCLUDES(mutex_);
+
+ private:
+  mutable Mutex mutex_;
+  Elements elements_ GUARDED_BY(mutex_);
+};
+
+// A pass that is not brought to its end leaves the cache as it was.
+DatasetPtr CacheDataset(DatasetPtr input, RefPtr<MemoryCache> memory);
+
+}  // namespace thalweg

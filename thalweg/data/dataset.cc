@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/dataset.h"
+
+#include <algorithm>
+
+namespace thalweg {
+
+Status ElementSpec::Admits(const ElementSpec& other) const {
+  if (types.size() != other.types.size()) {
+    return InvalidArgument("Number of components does not match: expected ", types.size(),
+                           " types but got ", other.types.size(), ".");
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != other.types[i]) {
+      return InvalidArgument("Data type mismatch at component ", i, ": expected ", types[i],
+                             " but got ", other.types[i], ".");
+    }
+    if (!shapes[i].IsCompatibleWith(other.shapes[i])) {
+      return InvalidArgument("Incompatible shapes at component ", i, ": expected ", shapes[i],
+                             " but got ", other.shapes[i], ".");
+    }
+  }
+  return OkStatus();
+}
+
+Status ElementSpec::Check(const Element& element) const {
+  if (types.size() != element.size()) {
+    return InvalidArgument("Number of components does not match: expected ", types.size(),
+                           " types but got ", element.size(), ".");
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != element[i].dtype()) {
+      return InvalidArgument("Data type mismatch at component ", i, ": expected ", types[i],
+                             " but got ", element[i].dtype(), ".");
+    }
+    if (!shapes[i].Admits(element[i].shape())) {
+      return InvalidArgument("Incompatible shapes at component ", i, ": expected ", shapes[i],
+                             " but got ", element[i].shape(), ".");
+    }
+  }
+  return OkStatus();
+}
+
+Dataset::Dataset(ElementSpec spec, const std::vector<DatasetPtr>& inputs) : spec_(std::move(spec)) {
+  for (const DatasetPtr& input : inputs) length_ = std::max(length_, input->length_ + 1);
+}
+
+Result<DatasetPtr> DatasetOf(const Tensor& tensor) {
+  const Dataset* const found = tensor.dtype() == DType::kVariant && tensor.rank() == 0
+                                   ? tensor.scalar<Variant>().As<Dataset>()
+                                   : nullptr;
+  if (found == nullptr) {
+    return InvalidArgument("expected a scalar variant that holds a dataset, got ", tensor.dtype(),
+                           tensor.shape());
+  }
+  return found->shared_from_this();
+}
+
+Result<Tensor> TensorOf(DatasetPtr dataset) {
+  RETURN_IF_ERROR(CheckDepth(*dataset));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::AllocateHost(DType::kVariant, Shape()));
+  *tensor.mutable_data<Variant>() = Variant(std::move(dataset));
+  return tensor;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dataset: what a variant carries that is a dataset: how its elements are made. Immutable; iterators
+// ask it for stages of their own.
+//
+//   ASSIGN_OR_RETURN(const DatasetPtr input, DatasetOf(ctx.input(0)));
+//   ASSIGN_OR_RETURN(StagePtr stage, input->MakeStage(pipeline));
+//
+// Ownership: shared by all variants, datasets and stages that use it.
+// Threads: all calls from any.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/data/stage.h"
+#include "thalweg/resources/nested_variant.h"
+#include "thalweg/tensor/shape.h"
+
+namespace thalweg {
+
+class Dataset;
+using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// Types and shapes of the components of its elements.
+struct ElementSpec {
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+
+  // InvalidArgument, in TensorFlow's words, where `other`'s elements are no elements of this.
+  Status Admits(const ElementSpec& other) const;
+  // An element that is none of this: InvalidArgument that names the component.
+  Status Check(const Element& element) const;
+};
+
+class Dataset : public NestedVariant, public std::enable_shared_from_this<Dataset> {
+ public:
+  static constexpr int64_t kInfinite = -1;
+  static constexpr int64_t kUnknown = -2;
+
+  explicit Dataset(ElementSpec spec, const std::vector<DatasetPtr>& inputs = {});
+
+  const ElementSpec& spec() const { return spec_; }
+  virtual Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const = 0;
+  // How many elements, kInfinite or kUnknown.
+  virtual int64_t Cardinality() const { return kUnknown; }
+  // What a message calls it: "Map", "Shuffle".
+  virtual std::string Kind() const = 0;
+
+  int depth() const override { return 1 + length_ / kStepsForOneDeep; }
+  std::string TypeName() const override { return "tensorflow::DatasetVariantWrapper"; }
+  std::string DebugString() const override { return Kind() + " dataset"; }
+
+ private:
+  // Stages call each other, so the length of a pipeline is bounded, as the nesting of variants is.
+  static constexpr int kStepsForOneDeep = 32;
+
+  const ElementSpec spec_;
+  int length_ = 1;
+};
+
+// The dataset that a tensor holds; InvalidArgument for any other tensor.
+Result<DatasetPtr> DatasetOf(const Tensor& tensor);
+// A scalar variant that holds it; InvalidArgument where it is too many steps long.
+Result<Tensor> TensorOf(DatasetPtr dataset);
+
+}  // namespace thalweg

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// ElementFunction: a function of the graph that stages call with elements, and what it has captured.
+// ElementCall: one call of it, which whoever needs its result makes himself if no thread has come.
+//
+//   auto call = std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+//   call->Begin();                                     // in the background, where there are threads
+//   ASSIGN_OR_RETURN(const Poll poll, call->Get(poller, &results));
+//
+// Ownership: a call that goes on owns itself.
+// Threads: Begin and Get one at a time.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/data/stage.h"
+#include "thalweg/kernel/function_runner.h"
+
+namespace thalweg {
+
+struct ElementFunction {
+  std::shared_ptr<BoundFunction> function;
+  std::vector<Tensor> captured;  // follow the element's components as arguments
+};
+using ElementFunctionPtr = std::shared_ptr<const ElementFunction>;
+
+class ElementCall : public std::enable_shared_from_this<ElementCall> {
+ public:
+  ElementCall(ElementFunctionPtr function, Element element, std::shared_ptr<Pipeline> pipeline)
+      : function_(std::move(function)),
+        element_(std::move(element)),
+        pipeline_(std::move(pipeline)) {}
+  // One that has ended already.
+  ElementCall(Result<Element> result, std::shared_ptr<Pipeline> pipeline)
+      : pipeline_(std::move(pipeline)), claimed_(true), ended_(true), result_(std::move(result)) {}
+
+  // What it is called with.
+  const Element& element() const { return element_; }
+  // On another thread, if there is one and the caller does not come to Get before.
+  void Begin();
+  // kElement: `out` has the results, once. kPending: the poller's task is awoken at the end.
+  Result<Poll> Get(const Poller& poller, Element* out) EXCLUDES(mutex_);
+  // Get would not be kPending, nor call the function.
+  bool ended() EXCLUDES(mutex_);
+
+ private:
+  void RunHere() EXCLUDES(mutex_);
+  void Start();
+  void End(Result<Element> result) EXCLUDES(mutex_);
+  std::vector<Tensor> Arguments() const;
+
+  const ElementFunctionPtr function_;
+  const Element element_;
+  const std::shared_ptr<Pipeline> pipeline_;
+  std::atomic<bool> claimed_{false};  // somebody calls the function
+  Mutex mutex_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  Result<Element> result_ GUARDED_BY(mutex_) = Element();
+  std::weak_ptr<Actor> waits_ GUARDED_BY(mutex_);
+};
+
+// One call after the other, each begun when it is asked for: what most stages need.
+class CallInTurn {
+ public:
+  explicit CallInTurn(ElementFunctionPtr function) : function_(std::move(function)) {}
+  bool open() const { return call_ != nullptr; }
+  // Of the open call.
+  const Element& element() const { return call_->element(); }
+  void Begin(const Poller& poller, Element element) {
+    call_ = std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+  }
+  Result<Poll> Get(const Poller& poller, Element* out) {
+    Result<Poll> poll = call_->Get(poller, out);
+    if (!poll.ok() || *poll == Poll::kElement) call_ = nullptr;
+    return poll;
+  }
+
+ private:
+  const ElementFunctionPtr function_;
+  std::shared_ptr<ElementCall> call_;
+};
+
+}  // namespace thalweg

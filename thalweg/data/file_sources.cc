@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/file_sources.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "thalweg/data/block_file.h"
+#include "thalweg/data/state.h"
+#include "thalweg/io/record_framing.h"
+
+namespace thalweg {
+namespace {
+
+// Goes from file to file. What a file consists of is Part's.
+class FilesStage : public Stage {
+ public:
+  FilesStage(const FilesOptions& options, DatasetPtr owner)
+      : options_(options), owner_(std::move(owner)) {}
+
+  Result<Poll> Next(const Poller& poller, Element* out) final {
+    while (at_ < options_.files.size()) {
+      RETURN_IF_ERROR(poller.Look());
+      const Result<bool> found = InFile(poller, out);
+      if (found.ok() && *found) return Poll::kElement;
+      ++at_;
+      file_.reset();
+      RETURN_IF_ERROR(found.status());
+    }
+    return Poll::kEnd;
+  }
+
+  Result<Poll> Save(const Poller&, StateWriter& writer) final {
+    writer.Add(static_cast<int64_t>(at_));
+    writer.Add(file_.has_value() ? static_cast<int64_t>(file_->offset()) : -1);
+    return Poll::kElement;
+  }
+  Status Restore(const Poller&, StateReader& reader) final {
+    int64_t at = 0, offset = 0;
+    RETURN_IF_ERROR(reader.Read(&at));
+    RETURN_IF_ERROR(reader.Read(&offset));
+    if (at < 0 || at > static_cast<int64_t>(options_.files.size())) {
+      return InvalidArgument("the state of the iterator is of ", at, " files, there are ",
+                             options_.files.size());
+    }
+    at_ = static_cast<size_t>(at);
+    if (offset < 0 || at_ == options_.files.size()) return OkStatus();
+    RETURN_IF_ERROR(Open());
+    file_->Seek(static_cast<uint64_t>(offset));
+    return OkStatus();
+  }
+
+ protected:
+  // The next part of the file; nothing at its end.
+  virtual Result<bool> Part(const Poller& poller, BlockFile& file, std::string* text) = 0;
+  // A file that was just opened.
+  virtual Status Begin(BlockFile&) { return OkStatus(); }
+
+ private:
+  Status Open() {
+    ASSIGN_OR_RETURN(BlockFile file, BlockFile::Open(options_.files[at_], options_.block_bytes));
+    file_.emplace(std::move(file));
+    return OkStatus();
+  }
+  Result<bool> InFile(const Poller& poller, Element* out) {
+    if (!file_.has_value()) {
+      RETURN_IF_ERROR(Open());
+      RETURN_IF_ERROR(Begin(*file_));
+    }
+    ASSIGN_OR_RETURN(Tensor text, Tensor::Allocate(poller.allocator(), DType::kString, Shape()));
+    ASSIGN_OR_RETURN(const bool found, Part(poller, *file_, text.mutable_data<std::string>()));
+    if (found) out->assign(1, std::move(text));
+    return found;
+  }
+
+  const FilesOptions& options_;
+  const DatasetPtr owner_;
+  size_t at_ = 0;
+  std::optional<BlockFile> file_;  // the one at `at_`, once it is open
+};
+
+class LinesStage : public FilesStage {
+ public:
+  using FilesStage::FilesStage;
+
+ private:
+  Result<bool> Part(const Poller& poller, BlockFile& file, std::string* text) override {
+    std::string_view ahead = file.Ready();
+    size_t seen = 0;
+    while (true) {
+      const void* const end = ahead.size() == seen
+                                  ? nullptr
+                                  : std::memchr(ahead.data() + seen, '\n', ahead.size() - seen);
+      if (end != nullptr) {
+        const size_t length = static_cast<size_t>(static_cast<const char*>(end) - ahead.data());
+        SetLine(ahead.substr(0, length), text);
+        file.Take(length + 1);
+        return true;
+      }
+      RETURN_IF_ERROR(poller.Look());
+      seen = ahead.size();
+      // Twice as much each time, so that a long line is not looked through again and again.
+      ASSIGN_OR_RETURN(ahead, file.Ahead(std::max<size_t>(2 * seen, 1)));
+      if (ahead.size() > seen) continue;
+      if (seen == 0) return false;
+      SetLine(ahead, text);  // the last line of a file that does not end with one
+      file.Take(seen);
+      return true;
+    }
+  }
+  static void SetLine(std::string_view line, std::string* text) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    text->assign(line);
+  }
+};
+
+class RecordsStage : public FilesStage {
+ public:
+  using FilesStage::FilesStage;
+
+ private:
+  Result<bool> Part(const Poller&, BlockFile& file, std::string* text) override {
+    Result<bool> found = Record(file, text);
+    if (found.ok()) return found;
+    return found.status().WithContext(StrCat("'", file.path(), "'"));
+  }
+
+  static Result<bool> Record(BlockFile& file, std::string* text) {
+    const uint64_t at = file.offset();
+    ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kRecordHeaderBytes));
+    // As TensorFlow's reader, which takes the end within a header for the end.
+    if (ahead.size() < kRecordHeaderBytes) return false;
+    ASSIGN_OR_RETURN(const uint64_t length, RecordLength(ahead.substr(0, kRecordHeaderBytes), at));
+    const uint64_t left = file.size() - std::min(file.size(), at + kRecordHeaderBytes);
+    if (left < kRecordFooterBytes || length > left - kRecordFooterBytes) {
+      return DataLoss("truncated record at ", at, ": it claims ", length, " bytes, there are ",
+                      left, " with its checksum");
+    }
+    const size_t whole = kRecordHeaderBytes + static_cast<size_t>(length) + kRecordFooterBytes;
+    ASSIGN_OR_RETURN(ahead, file.Ahead(whole));
+    if (ahead.size() < whole) return DataLoss("truncated record at ", at, ": the file has shrunk");
+    RETURN_IF_ERROR(CheckRecord(ahead.substr(kRecordHeaderBytes, length + kRecordFooterBytes), at));
+    text->assign(ahead.substr(kRecordHeaderBytes, length));
+    file.Take(whole);
+    return true;
+  }
+};
+
+class PiecesStage : public FilesStage {
+ public:
+  PiecesStage(const FilesOptions& options, const PiecesOptions& pieces, DatasetPtr owner)
+      : FilesStage(options, std::move(owner)), pieces_(pieces) {}
+
+ private:
+  Status Begin(BlockFile& file) override {
+    const auto around = static_cast<uint64_t>(pieces_.header_bytes + pieces_.footer_bytes);
+    const auto piece = static_cast<uint64_t>(pieces_.piece_bytes);
+    if (file.size() < around || (file.size() - around) % piece != 0) {
+      return InvalidArgument(
+          "Excluding the header (", pieces_.header_bytes, " bytes) and footer (",
+          pieces_.footer_bytes, " bytes), input file \"", file.path(), "\" has body length ",
+          static_cast<int64_t>(file.size()) - static_cast<int64_t>(around),
+          " bytes, which is not an exact multiple of the record length (", piece, " bytes).");
+    }
+    file.Seek(static_cast<uint64_t>(pieces_.header_bytes));
+    return OkStatus();
+  }
+  Result<bool> Part(const Poller&, BlockFile& file, std::string* text) override {
+    const auto piece = static_cast<size_t>(pieces_.piece_bytes);
+    if (file.offset() + piece + static_cast<uint64_t>(pieces_.footer_bytes) > file.size()) {
+      return false;
+    }
+    ASSIGN_OR_RETURN(const std::string_view ahead, file.Ahead(piece));
+    if (ahead.size() < piece) {
+      return DataLoss("'", file.path(), "' ended at ", file.offset() + ahead.size(),
+                      ", within a record of ", piece, " bytes");
+    }
+    text->assign(ahead.substr(0, piece));
+    file.Take(piece);
+    return true;
+  }
+
+  const PiecesOptions& pieces_;
+};
+
+template <class S, class... Options>
+class Files : public Dataset {
+ public:
+  Files(std::string kind, FilesOptions files, Options... options, ElementSpec spec)
+      : Dataset(std::move(spec)),
+        kind_(std::move(kind)),
+        files_(std::move(files)),
+        options_(std::move(options)...) {}
+  std::string Kind() const override { return kind_; }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+    return std::apply(
+        [this](const Options&... options) -> Result<StagePtr> {
+          return StagePtr(std::make_unique<S>(files_, options..., shared_from_this()));
+        },
+        options_);
+  }
+
+ private:
+  const std::string kind_;
+  const FilesOptions files_;
+  const std::tuple<Options...> options_;
+};
+
+}  // namespace
+
+DatasetPtr LinesDataset(FilesOptions options, ElementSpec spec) {
+  return std::make_shared<Files<LinesStage>>("TextLine", std::move(options), std::move(spec));
+}
+
+DatasetPtr RecordsDataset(FilesOptions options, ElementSpec spec) {
+  return std::make_shared<Files<RecordsStage>>("TFRecord", std::move(options), std::move(spec));
+}
+
+Result<DatasetPtr> PiecesDataset(FilesOptions options, const PiecesOptions& pieces,
+                                 ElementSpec spec) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (pieces.piece_bytes <= 0) return InvalidArgument("`record_bytes` must be > 0");
+  if (pieces.header_bytes < 0) return InvalidArgument("`header_bytes` must be >= 0");
+  if (pieces.footer_bytes < 0) return InvalidArgument("`footer_bytes` must be >= 0");
+  if (std::max({pieces.piece_bytes, pieces.header_bytes, pieces.footer_bytes}) > kMost) {
+    return InvalidArgument("records, headers and footers may have at most ", kMost, " bytes");
+  }
+  return DatasetPtr(std::make_shared<Files<PiecesStage, PiecesOptions>>(
+      "FixedLengthRecord", std::move(options), pieces, std::move(spec)));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/generator.h"
+
+#include <utility>
+
+namespace thalweg {
+namespace {
+
+class Generator : public Dataset {
+ public:
+  Generator(GeneratorFunctions functions, ElementSpec spec)
+      : Dataset(std::move(spec)), functions_(std::move(functions)) {}
+  std::string Kind() const override { return "Generator"; }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    return StagePtr(std::make_unique<GeneratorStage>(functions_, pipeline));
+  }
+
+ private:
+  class GeneratorStage : public Stage {
+   public:
+    GeneratorStage(const GeneratorFunctions& functions, std::shared_ptr<Pipeline> pipeline)
+        : begin_(functions.begin),
+          next_(functions.next),
+          end_(functions.end),
+          pipeline_(std::move(pipeline)) {}
+    ~GeneratorStage() override {
+      if (is_open_ && !is_over_) End();
+    }
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      if (is_over_) return Poll::kEnd;
+      if (!is_open_) {
+        if (!begin_.open()) begin_.Begin(poller, {});
+        ASSIGN_OR_RETURN(const Poll poll, begin_.Get(poller, &state_));
+        if (poll != Poll::kElement) return poll;
+        is_open_ = true;
+      }
+      if (!next_.open()) next_.Begin(poller, state_);
+      Result<Poll> poll = next_.Get(poller, out);
+      if (!poll.ok() && poll.status().code() == Code::kOutOfRange) {
+        End();
+        return Poll::kEnd;
+      }
+      return poll;
+    }
+
+    Result<Poll> Save(const Poller&, StateWriter&) override { return NotSaved(); }
+    Status Restore(const Poller&, StateReader&) override { return NotSaved(); }
+
+   private:
+    static Status NotSaved() {
+      return FailedPrecondition(
+          "an iterator over a generator cannot be saved: its place is the generator's own");
+    }
+    // Nobody waits for it, and its results are of no use.
+    void End() {
+      is_over_ = true;
+      auto call = std::make_shared<ElementCall>(end_, state_, pipeline_);
+      call->Begin();
+    }
+
+    CallInTurn begin_;
+    CallInTurn next_;
+    const ElementFunctionPtr end_;
+    const std::shared_ptr<Pipeline> pipeline_;
+    Element state_;
+    bool is_open_ = false;
+    bool is_over_ = false;
+  };
+
+  const GeneratorFunctions functions_;
+};
+
+}  // namespace
+
+DatasetPtr GeneratorDataset(GeneratorFunctions functions, ElementSpec spec) {
+  return std::make_shared<Generator>(std::move(functions), std::move(spec));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "thalweg/data/mapping.h"
+#include "thalweg/data/prefetch.h"
+
+namespace thalweg {
+namespace {
+
+// The longest cycle: each member may hold open files.
+constexpr int64_t kLongestCycle = 4096;
+
+class Interleave : public DatasetOver {
+ public:
+  Interleave(DatasetPtr input, ElementFunctionPtr function, ElementSpec spec,
+             const InterleaveOptions& options)
+      : DatasetOver(std::move(spec), std::move(input)),
+        function_(std::move(function)),
+        options_(options) {}
+  std::string Kind() const override {
+    return options_.cycle_length == 1 && options_.buffer == 0 ? "FlatMap" : "Interleave";
+  }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options_, spec(),
+                                                      shared_from_this()));
+  }
+
+ private:
+  class InterleaveStage : public InputStage {
+   public:
+    InterleaveStage(StagePtr input, ElementFunctionPtr function, const InterleaveOptions& options,
+                    const ElementSpec& spec, DatasetPtr owner)
+        : InputStage(std::move(input)),
+          options_(options),
+          spec_(spec),
+          owner_(std::move(owner)),
+          function_(std::move(function)),
+          members_(static_cast<size_t>(options.cycle_length)) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      while (!ended_ || num_open_ > 0) {
+        RETURN_IF_ERROR(poller.Look());
+        Member& member = members_[at_];
+        if (member.stage != nullptr) {
+          ASSIGN_OR_RETURN(const Poll poll, member.stage->Next(poller, out));
+          if (poll == Poll::kElement && ++in_block_ == options_.block_length) Advance();
+          if (poll != Poll::kEnd) return poll;
+          member = {};
+          --num_open_;
+          Advance();
+        } else if (!ended_) {
+          ASSIGN_OR_RETURN(const Poll poll, Open(poller, &member));
+          if (poll == Poll::kPending) return poll;
+        } else {
+          Advance();
+        }
+      }
+      return Poll::kEnd;
+    }
+
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      writer.Add(static_cast<int64_t>(at_));
+      writer.Add(in_block_);
+      writer.Add(ended_ ? 1 : 0);
+      for (const Member& member : members_) {
+        const bool opens = member.call != nullptr;
+        writer.Add(member.stage != nullptr ? 2 : opens ? 1 : 0);
+        if (opens) writer.Add(member.call->element());
+        if (member.stage == nullptr) continue;
+        writer.Add(member.element);
+        ASSIGN_OR_RETURN(const Poll poll, member.stage->Save(poller, writer));
+        if (poll != Poll::kElement) return poll;
+      }
+      return InputStage::Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      int64_t at = 0, ended = 0;
+      RETURN_IF_ERROR(reader.Read(&at));
+      RETURN_IF_ERROR(reader.Read(&in_block_));
+      RETURN_IF_ERROR(reader.Read(&ended));
+      if (at < 0 || at >= options_.cycle_length) {
+        return InvalidArgument("the state of the iterator is none of this dataset");
+      }
+      at_ = static_cast<size_t>(at);
+      ended_ = ended != 0;
+      for (Member& member : members_) RETURN_IF_ERROR(RestoreMember(poller, reader, &member));
+      return InputStage::Restore(poller, reader);
+    }
+
+   private:
+    struct Member {
+      std::shared_ptr<ElementCall> call;  // makes the dataset
+      Element element;                    // that it is made of
+      StagePtr stage;
+    };
+
+    void Advance() {
+      in_block_ = 0;
+      at_ = (at_ + 1) % members_.size();
+    }
+
+    // kElement: it is open, or the input has ended.
+    Result<Poll> Open(const Poller& poller, Member* member) {
+      if (member->call == nullptr) {
+        Element element;
+        ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
+        if (poll == Poll::kEnd) ended_ = true;
+        if (poll != Poll::kElement) return poll;
+        member->call =
+            std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+      }
+      Element results;
+      Result<Poll> poll = member->call->Get(poller, &results);
+      if (poll.ok() && *poll == Poll::kPending) return poll;
+      const auto call = std::exchange(member->call, nullptr);
+      if (!poll.ok()) return poll;
+      if (results.size() != 1) {
+        return InvalidArgument("the function must give one dataset, got ", results.size(),
+                               " values");
+      }
+      ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetOf(results[0]));
+      RETURN_IF_ERROR(spec_.Admits(dataset->spec()));
+      ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(poller.pipeline()));
+      member->stage = PrefetchStage(std::move(stage), options_.buffer, poller.pipeline());
+      member->element = call->element();
+      ++num_open_;
+      return Poll::kElement;
+    }
+
+    Status RestoreMember(const Poller& poller, StateReader& reader, Member* member) {
+      int64_t state = 0;
+      Element element;
+      RETURN_IF_ERROR(reader.Read(&state));
+      if (state == 0) return OkStatus();
+      RETURN_IF_ERROR(reader.Read(&element));
+      member->call =
+          std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+      if (state == 1) return OkStatus();
+      ASSIGN_OR_RETURN(const Poll poll, Open(poller, member));
+      if (poll == Poll::kPending) {
+        return Unimplemented(
+            "an iterator is restored whose function waits for other steps before it gives a "
+            "dataset");
+      }
+      return member->stage->Restore(poller, reader);
+    }
+
+    const InterleaveOptions options_;
+    const ElementSpec& spec_;
+    const DatasetPtr owner_;
+    const ElementFunctionPtr function_;
+    std::vector<Member> members_;
+    size_t at_ = 0;
+    int64_t in_block_ = 0;
+    int64_t num_open_ = 0;
+    bool ended_ = false;
+  };
+
+  const ElementFunctionPtr function_;
+  const InterleaveOptions options_;
+};
+
+}  // namespace
+
+Result<DatasetPtr> InterleaveDataset(DatasetPtr input, ElementFunctionPtr function,
+                                     ElementSpec spec, const InterleaveOptions& options) {
+  if (options.cycle_length <= 0) {
+    return InvalidArgument("cycle_length must be greater than zero.");
+  }
+  if (options.block_length <= 0) {
+    return InvalidArgument("block_length must be greater than zero.");
+  }
+  if (options.cycle_length > kLongestCycle) {
+    return InvalidArgument("cycle_length must be at most ", kLongestCycle, ", got ",
+                           options.cycle_length);
+  }
+  return DatasetPtr(std::make_shared<Interleave>(std::move(input), std::move(function),
+                                                 std::move(spec), options));
+}
+
+}  // namespace thalweg

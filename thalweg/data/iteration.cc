@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/iteration.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace thalweg {
+
+Result<std::shared_ptr<Iteration>> Iteration::Make(const DatasetPtr& dataset,
+                                                   const StepContext& step) {
+  auto pipeline = std::make_shared<Pipeline>();
+  pipeline->queue = step.queue->Parallelism() > 0 ? step.queue : nullptr;
+  pipeline->allocator = &step.device->allocator();
+  pipeline->parallelism = std::max(step.queue->Parallelism(), 1);
+  ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(pipeline));
+  return std::make_shared<Iteration>(*step.queue, std::move(pipeline), std::move(stage));
+}
+
+std::optional<Result<Poll>> Iteration::TryDo(const CancellationManager* step, const Work& work) {
+  if (!TryEnter()) return std::nullopt;
+  bool is_first = false;
+  {
+    MutexLock lock(mutex_);
+    is_first = waiters_.empty();
+  }
+  std::optional<Result<Poll>> result;
+  if (is_first) {
+    const Poller poller(pipeline_, weak_from_this(), step);
+    result = work(poller, *stage_);
+    if (result->ok() && **result == Poll::kPending) result.reset();
+  }
+  Leave();
+  return result;
+}
+
+void Iteration::Do(CancellationManager* step, Work work, Done done) {
+  auto waiter = std::make_shared<Waiter>(step, std::move(work), std::move(done));
+  // A cancellation before it is in line finds nothing; its turn will see that.
+  waiter->cancellation.emplace(step, [self = shared_from_this(), this, waiting = waiter.get()](
+                                         const Status& reason) { Cancel(waiting, reason); });
+  {
+    MutexLock lock(mutex_);
+    waiters_.push_back(std::move(waiter));
+  }
+  Wake();
+}
+
+void Iteration::Stop() {
+  pipeline_->cancellation.Cancel(Cancelled("the iterator was made anew, or is gone"));
+}
+
+void Iteration::Turn() {
+  while (true) {
+    WaiterPtr waiter;
+    std::vector<WaiterPtr> cancelled;
+    {
+      MutexLock lock(mutex_);
+      cancelled = std::exchange(cancelled_, {});
+      if (waiters_.empty()) return;
+      waiter = std::move(waiters_.front());
+      waiters_.pop_front();
+    }
+    const Poller poller(pipeline_, weak_from_this(), waiter->step);
+    Result<Poll> result = Poll::kPending;
+    if (const Status wanted = poller.Look(); !wanted.ok()) {
+      result = wanted;
+    } else {
+      result = waiter->work(poller, *stage_);
+    }
+    if (result.ok() && *result == Poll::kPending) {
+      MutexLock lock(mutex_);
+      // A cancellation that came meanwhile has not found it.
+      const Status wanted = poller.Look();
+      if (wanted.ok()) {
+        waiters_.push_front(std::move(waiter));
+        return;
+      }
+      result = wanted;
+    }
+    waiter->cancellation.reset();
+    std::exchange(waiter->done, nullptr)(std::move(result));
+  }
+}
+
+// Inside of the callback of the waiter's cancellation, which the waiter must outlive.
+void Iteration::Cancel(const Waiter* waiter, const Status& reason) {
+  WaiterPtr found;
+  {
+    MutexLock lock(mutex_);
+    const auto place = std::find_if(waiters_.begin(), waiters_.end(),
+                                    [&](const WaiterPtr& w) { return w.get() == waiter; });
+    if (place == waiters_.end()) return;
+    found = std::move(*place);
+    waiters_.erase(place);
+  }
+  found->cancellation->End();  // what it is of may be gone once `done` was called
+  {
+    MutexLock lock(mutex_);
+    cancelled_.push_back(found);
+  }
+  Wake();
+  std::exchange(found->done, nullptr)(reason);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/mapping.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace thalweg {
+namespace {
+
+class Map : public DatasetOver {
+ public:
+  Map(DatasetPtr input, ElementFunctionPtr function, ElementSpec spec, const MapOptions& options)
+      : DatasetOver(std::move(spec), std::move(input)),
+        function_(std::move(function)),
+        options_(options) {}
+  std::string Kind() const override { return options_.calls == 1 ? "Map" : "ParallelMap"; }
+  int64_t Cardinality() const override { return input_->Cardinality(); }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    const int64_t calls =
+        options_.calls == kAutotune ? pipeline->parallelism : std::max<int64_t>(options_.calls, 1);
+    return StagePtr(std::make_unique<MapStage>(std::move(input), *this, static_cast<size_t>(calls),
+                                               shared_from_this()));
+  }
+
+ private:
+  class MapStage : public InputStage {
+   public:
+    MapStage(StagePtr input, const Map& map, size_t calls, DatasetPtr owner)
+        : InputStage(std::move(input)), map_(map), most_(calls), owner_(std::move(owner)) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      RETURN_IF_ERROR(BeginCalls(poller));
+      if (calls_.empty()) return ended_ ? Poll::kEnd : Poll::kPending;
+      size_t which = 0;
+      if (!map_.options_.deterministic) {
+        for (size_t i = 0; i < calls_.size() && which == 0; ++i) which = calls_[i]->ended() ? i : 0;
+      }
+      Result<Poll> poll = calls_[which]->Get(poller, out);
+      if (poll.ok() && *poll == Poll::kPending) {
+        if (map_.options_.deterministic) return poll;
+        return Others(poller, out);
+      }
+      calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(which));
+      return poll;
+    }
+
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      // Calls that go on are made again.
+      writer.Add(static_cast<int64_t>(calls_.size()));
+      for (const auto& call : calls_) writer.Add(call->element());
+      writer.Add(ended_ ? 1 : 0);
+      return InputStage::Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      int64_t calls = 0, ended = 0;
+      RETURN_IF_ERROR(reader.ReadCount(&calls));
+      for (int64_t i = 0; i < calls; ++i) {
+        Element element;
+        RETURN_IF_ERROR(reader.Read(&element));
+        calls_.push_back(
+            std::make_shared<ElementCall>(map_.function_, std::move(element), poller.pipeline()));
+      }
+      RETURN_IF_ERROR(reader.Read(&ended));
+      ended_ = ended != 0;
+      return InputStage::Restore(poller, reader);
+    }
+
+   private:
+    // As many as may go on at once and the input has elements for.
+    Status BeginCalls(const Poller& poller) {
+      while (!ended_ && calls_.size() < most_) {
+        Element element;
+        Result<Poll> poll = input_->Next(poller, &element);
+        if (!poll.ok()) {
+          RETURN_IF_ERROR(poller.Look());
+          // In its place among the others.
+          calls_.push_back(std::make_shared<ElementCall>(poll.status(), poller.pipeline()));
+          continue;
+        }
+        if (*poll == Poll::kPending) return OkStatus();
+        if (*poll == Poll::kEnd) {
+          ended_ = true;
+          return OkStatus();
+        }
+        calls_.push_back(
+            std::make_shared<ElementCall>(map_.function_, std::move(element), poller.pipeline()));
+        if (most_ > 1) calls_.back()->Begin();
+      }
+      return OkStatus();
+    }
+    // Whatever ends first is good: all calls wake the poller.
+    Result<Poll> Others(const Poller& poller, Element* out) {
+      for (size_t i = 1; i < calls_.size(); ++i) {
+        Result<Poll> poll = calls_[i]->Get(poller, out);
+        if (poll.ok() && *poll == Poll::kPending) continue;
+        calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(i));
+        return poll;
+      }
+      return Poll::kPending;
+    }
+
+    const Map& map_;
+    const size_t most_;
+    const DatasetPtr owner_;
+    std::deque<std::shared_ptr<ElementCall>> calls_;
+    bool ended_ = false;
+  };
+
+  const ElementFunctionPtr function_;
+  const MapOptions options_;
+};
+
+class Filter : public DatasetOver {
+ public:
+  Filter(const DatasetPtr& input, ElementFunctionPtr predicate, bool stops)
+      : DatasetOver(input), predicate_(std::move(predicate)), stops_(stops) {}
+  std::string Kind() const override { return stops_ ? "TakeWhile" : "Filter"; }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    return StagePtr(std::make_unique<FilterStage>(std::move(input), predicate_, stops_));
+  }
+
+ private:
+  class FilterStage : public InputStage {
+   public:
+    FilterStage(StagePtr input, ElementFunctionPtr predicate, bool stops)
+        : InputStage(std::move(input)), call_(std::move(predicate)), stops_(stops) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      while (!stopped_) {
+        if (!call_.open()) {
+          RETURN_IF_ERROR(poller.Look());
+          ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
+          if (poll != Poll::kElement) return poll;
+          element_ = *out;
+          call_.Begin(poller, *out);
+        }
+        Element results;
+        ASSIGN_OR_RETURN(const Poll poll, call_.Get(poller, &results));
+        if (poll != Poll::kElement) return poll;
+        ASSIGN_OR_RETURN(const bool keep, PredicateOf(results));
+        *out = std::move(element_);
+        if (keep) return Poll::kElement;
+        stopped_ = stops_;
+      }
+      return Poll::kEnd;
+    }
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      writer.Add(stopped_ ? 1 : 0);
+      writer.Add(call_.open() ? 1 : 0);
+      if (call_.open()) writer.Add(element_);
+      return InputStage::Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      int64_t stopped = 0, open = 0;
+      RETURN_IF_ERROR(reader.Read(&stopped));
+      stopped_ = stopped != 0;
+      RETURN_IF_ERROR(reader.Read(&open));
+      if (open != 0) {
+        RETURN_IF_ERROR(reader.Read(&element_));
+        call_.Begin(poller, element_);
+      }
+      return InputStage::Restore(poller, reader);
+    }
+
+   private:
+    CallInTurn call_;
+    const bool stops_;
+    Element element_;  // of the open call
+    bool stopped_ = false;
+  };
+
+  const ElementFunctionPtr predicate_;
+  const bool stops_;
+};
+
+class Scan : public DatasetOver {
+ public:
+  Scan(DatasetPtr input, Element initial, ElementFunctionPtr function, ElementSpec spec,
+       bool preserve_cardinality)
+      : DatasetOver(std::move(spec), std::move(input)),
+        initial_(std::move(initial)),
+        function_(std::move(function)),
+        preserve_cardinality_(preserve_cardinality) {}
+  std::string Kind() const override { return "Scan"; }
+  int64_t Cardinality() const override {
+    return preserve_cardinality_ ? input_->Cardinality() : kUnknown;
+  }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    return StagePtr(std::make_unique<ScanStage>(std::move(input), initial_, function_));
+  }
+
+ private:
+  class ScanStage : public InputStage {
+   public:
+    ScanStage(StagePtr input, Element state, ElementFunctionPtr function)
+        : InputStage(std::move(input)), state_(std::move(state)), call_(std::move(function)) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      if (!call_.open()) {
+        ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
+        if (poll != Poll::kElement) return poll;
+        Element arguments = state_;
+        std::move(out->begin(), out->end(), std::back_inserter(arguments));
+        call_.Begin(poller, std::move(arguments));
+      }
+      Element results;
+      Result<Poll> poll = call_.Get(poller, &results);
+      // A function that is at the end of what it reads ends the dataset.
+      if (!poll.ok() && poll.status().code() == Code::kOutOfRange) return Poll::kEnd;
+      if (!poll.ok() || *poll != Poll::kElement) return poll;
+      if (results.size() < state_.size()) {
+        return InvalidArgument("the function of a scan must give the ", state_.size(),
+                               " components of the next state and those of an element, got ",
+                               results.size(), " values");
+      }
+      const auto rest = results.begin() + static_cast<std::ptrdiff_t>(state_.size());
+      out->assign(rest, results.end());
+      state_.assign(results.begin(), rest);
+      return Poll::kElement;
+    }
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      writer.Add(state_);
+      writer.Add(call_.open() ? call_.element() : Element());
+      return InputStage::Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      Element open;
+      RETURN_IF_ERROR(reader.Read(&state_));
+      RETURN_IF_ERROR(reader.Read(&open));
+      if (!open.empty()) call_.Begin(poller, std::move(open));
+      return InputStage::Restore(poller, reader);
+    }
+
+   private:
+    Element state_;
+    CallInTurn call_;
+  };
+
+  const Element initial_;
+  const ElementFunctionPtr function_;
+  const bool preserve_cardinality_;
+};
+
+}  // namespace
+
+Result<bool> PredicateOf(const Element& results) {
+  if (results.size() == 1 && results[0].dtype() == DType::kBool && results[0].rank() == 0) {
+    return results[0].scalar<bool>();
+  }
+  return InvalidArgument("Filter predicate `f` must return a scalar bool.");
+}
+
+DatasetPtr MapDataset(DatasetPtr input, ElementFunctionPtr function, ElementSpec spec,
+                      const MapOptions& options) {
+  return std::make_shared<Map>(std::move(input), std::move(function), std::move(spec), options);
+}
+
+DatasetPtr FilterDataset(DatasetPtr input, ElementFunctionPtr predicate) {
+  return std::make_shared<Filter>(input, std::move(predicate), false);
+}
+
+DatasetPtr TakeWhileDataset(DatasetPtr input, ElementFunctionPtr predicate) {
+  return std::make_shared<Filter>(input, std::move(predicate), true);
+}
+
+DatasetPtr ScanDataset(DatasetPtr input, Element initial_state, ElementFunctionPtr function,
+                       ElementSpec spec, bool preserve_cardinality) {
+  return std::make_shared<Scan>(std::move(input), std::move(initial_state), std::move(function),
+                                std::move(spec), preserve_cardinality);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datasets that call functions of the graph with the elements of another one.
+//
+//   DatasetPtr squares = MapDataset(input, function, spec, {.calls = 4});
+//
+// Errors: those of the functions, each that of one element.
+#pragma once
+
+#include "thalweg/data/element_function.h"
+#include "thalweg/data/input_stage.h"
+
+namespace thalweg {
+
+struct MapOptions {
+  int64_t calls = 1;          // at once; kAutotune: as many as there are threads
+  bool deterministic = true;  // in the order of the input; else as they end
+  bool preserve_cardinality = false;
+};
+inline constexpr int64_t kAutotune = -1;
+
+DatasetPtr MapDataset(DatasetPtr input, ElementFunctionPtr function, ElementSpec spec,
+                      const MapOptions& options);
+// The elements for which the function is true.
+DatasetPtr FilterDataset(DatasetPtr input, ElementFunctionPtr predicate);
+// Those before the first for which it is not.
+DatasetPtr TakeWhileDataset(DatasetPtr input, ElementFunctionPtr predicate);
+// The function takes a state and an element, and gives the next state and an element.
+DatasetPtr ScanDataset(DatasetPtr input, Element initial_state, ElementFunctionPtr function,
+                       ElementSpec spec, bool preserve_cardinality);
+
+// The one bool that a predicate gives; InvalidArgument otherwise.
+Result<bool> PredicateOf(const Element& results);
+
+struct InterleaveOptions {
+  int64_t cycle_length = 1;
+  int64_t block_length = 1;
+  // Elements that each of the cycle has ready in advance, in the background; 0: none.
+  int64_t buffer = 0;
+};
+// The function makes a dataset of each element; `block_length` elements of each of `cycle_length`
+// of them in turn. A cycle of one is all of the first, then all of the next ... (flat_map).
+Result<DatasetPtr> InterleaveDataset(DatasetPtr input, ElementFunctionPtr function,
+                                     ElementSpec spec, const InterleaveOptions& options);
+
+}  // namespace thalweg

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datasets whose elements are in memory, or are counted or drawn.
+//
+//   DatasetPtr dataset = SliceDataset({images, labels}, spec);   // a row of each at a time
+//
+// Errors: those of making a row.
+#pragma once
+
+#include "thalweg/data/dataset.h"
+
+namespace thalweg {
+
+// One element.
+DatasetPtr OneElementDataset(Element element, ElementSpec spec);
+// An element for each row of the tensors, which have as many. InvalidArgument otherwise.
+Result<DatasetPtr> SliceDataset(Element tensors, ElementSpec spec);
+// start, start + step ... before stop, as int64 or whatever integer or float `spec` says.
+Result<DatasetPtr> RangeDataset(int64_t start, int64_t stop, int64_t step, ElementSpec spec);
+// Random int64s without end: TensorFlow's for these seeds.
+DatasetPtr RandomDataset(uint64_t seed, uint64_t seed2, ElementSpec spec);
+
+}  // namespace thalweg

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/prefetch.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "thalweg/base/mutex.h"
+#include "thalweg/data/input_stage.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kFirstAutoBuffer = 2;
+constexpr size_t kMostAutoElements = 256;
+constexpr size_t kMostAutoBytes = size_t{256} << 20;
+
+size_t BytesOf(const Result<Element>& element) {
+  size_t bytes = 0;
+  if (element.ok()) {
+    for (const Tensor& tensor : *element) bytes += tensor.bytes();
+  }
+  return bytes;
+}
+
+// Fills the buffer in turns of its own.
+class Producer : public Actor {
+ public:
+  Producer(StagePtr input, int64_t buffer, std::shared_ptr<Pipeline> pipeline)
+      : Actor(*pipeline->queue),
+        input_(std::move(input)),
+        pipeline_(std::move(pipeline)),
+        is_auto_(buffer < 0),
+        limit_(is_auto_ ? kFirstAutoBuffer : static_cast<size_t>(buffer)) {}
+
+  Result<Poll> Next(const Poller& poller, Element* out) EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      if (!buffer_.empty()) return Pop(out);
+    }
+    Wake();  // the next ones are made while this one is used
+    MutexLock lock(mutex_);
+    // The producer may have been there meanwhile.
+    if (!buffer_.empty()) return Pop(out);
+    if (ended_) return Poll::kEnd;
+    // Too few were ready, although all places had been full.
+    if (is_auto_ && was_full_ && limit_ < kMostAutoElements && bytes_at_full_ < kMostAutoBytes) {
+      limit_ *= 2;
+      was_full_ = false;
+    }
+    consumer_ = poller.actor();
+    return Poll::kPending;
+  }
+
+  Result<Poll> Save(const Poller& poller, StateWriter& writer) EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      is_paused_ = true;
+      consumer_ = poller.actor();
+    }
+    if (!TryEnter()) {
+      Wake();  // for a turn that tells the consumer at its end
+      return Poll::kPending;
+    }
+    Result<Poll> poll = SaveAll(poller, writer);
+    MutexLock lock(mutex_);
+    if (!poll.ok() || *poll == Poll::kElement) is_paused_ = false;
+    Leave();
+    return poll;
+  }
+
+  Status Restore(const Poller& poller, StateReader& reader) EXCLUDES(mutex_) {
+    int64_t ready = 0, ended = 0;
+    RETURN_IF_ERROR(reader.ReadCount(&ready));
+    MutexLock lock(mutex_);
+    for (int64_t i = 0; i < ready; ++i) {
+      Element element;
+      RETURN_IF_ERROR(reader.Read(&element));
+      buffer_.emplace_back(std::move(element));
+    }
+    RETURN_IF_ERROR(reader.Read(&ended));
+    ended_ = ended != 0;
+    return input_->Restore(poller, reader);
+  }
+
+  void Stop() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    is_paused_ = true;
+  }
+
+ private:
+  void Turn() override EXCLUDES(mutex_) {
+    const Poller poller(pipeline_, weak_from_this(), nullptr);
+    while (WantsMore()) {
+      Element element;
+      Result<Poll> poll = input_->Next(poller, &element);
+      if (poll.ok() && *poll == Poll::kPending) break;
+      std::shared_ptr<Actor> consumer;
+      {
+        MutexLock lock(mutex_);
+        if (!poll.ok()) {
+          buffer_.emplace_back(poll.status());
+        } else if (*poll == Poll::kEnd) {
+          ended_ = true;
+        } else {
+          buffer_.emplace_back(std::move(element));
+        }
+        consumer = std::exchange(consumer_, {}).lock();
+      }
+      if (consumer != nullptr) consumer->Wake();
+    }
+    std::shared_ptr<Actor> saves;
+    {
+      MutexLock lock(mutex_);
+      if (is_paused_) saves = std::exchange(consumer_, {}).lock();
+    }
+    if (saves != nullptr) saves->Wake();
+  }
+
+  bool WantsMore() EXCLUDES(mutex_) {
+    if (pipeline_->cancellation.IsCancelled()) return false;
+    MutexLock lock(mutex_);
+    if (ended_ || is_paused_) return false;
+    if (buffer_.size() < limit_) return true;
+    was_full_ = true;
+    bytes_at_full_ = BytesOf(buffer_.back()) * buffer_.size();
+    return false;
+  }
+
+  Result<Poll> Pop(Element* out) REQUIRES(mutex_) {
+    Result<Element> first = std::move(buffer_.front());
+    buffer_.pop_front();
+    if (buffer_.size() == limit_ / 2 && !ended_) Wake();
+    if (!first.ok()) return first.status();
+    *out = *std::move(first);
+    return Poll::kElement;
+  }
+
+  Result<Poll> SaveAll(const Poller& poller, StateWriter& writer) EXCLUDES(mutex_) {
+    {
+      MutexLock lock(mutex_);
+      // Errors are made again where that is possible: they are not saved.
+      const auto is_element = [](const Result<Element>& e) { return e.ok(); };
+      writer.Add(static_cast<int64_t>(std::count_if(buffer_.begin(), buffer_.end(), is_element)));
+      for (const Result<Element>& element : buffer_) {
+        if (element.ok()) writer.Add(*element);
+      }
+      writer.Add(ended_ ? 1 : 0);
+    }
+    return input_->Save(poller, writer);
+  }
+
+  const StagePtr input_;  // of who has entered the task
+  const std::shared_ptr<Pipeline> pipeline_;
+  const bool is_auto_;
+  Mutex mutex_;
+  size_t limit_ GUARDED_BY(mutex_);
+  std::deque<Result<Element>> buffer_ GUARDED_BY(mutex_);
+  bool ended_ GUARDED_BY(mutex_) = false;
+  bool is_paused_ GUARDED_BY(mutex_) = false;
+  bool was_full_ GUARDED_BY(mutex_) = false;
+  size_t bytes_at_full_ GUARDED_BY(mutex_) = 0;
+  std::weak_ptr<Actor> consumer_ GUARDED_BY(mutex_);  // waits
+};
+
+class ProducedStage : public Stage {
+ public:
+  explicit ProducedStage(std::shared_ptr<Producer> producer) : producer_(std::move(producer)) {}
+  ~ProducedStage() override { producer_->Stop(); }
+  Result<Poll> Next(const Poller& poller, Element* out) override {
+    return producer_->Next(poller, out);
+  }
+  Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+    return producer_->Save(poller, writer);
+  }
+  Status Restore(const Poller& poller, StateReader& reader) override {
+    return producer_->Restore(poller, reader);
+  }
+
+ private:
+  const std::shared_ptr<Producer> producer_;
+};
+
+class Prefetch : public DatasetOver {
+ public:
+  Prefetch(const DatasetPtr& input, int64_t buffer) : DatasetOver(input), buffer_(buffer) {}
+  std::string Kind() const override { return "Prefetch"; }
+  int64_t Cardinality() const override { return input_->Cardinality(); }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    return PrefetchStage(std::move(input), buffer_, pipeline);
+  }
+
+ private:
+  const int64_t buffer_;
+};
+
+}  // namespace
+
+StagePtr PrefetchStage(StagePtr input, int64_t buffer, const std::shared_ptr<Pipeline>& pipeline) {
+  if (pipeline->queue == nullptr || buffer == 0) return input;
+  return std::make_unique<ProducedStage>(
+      std::make_shared<Producer>(std::move(input), buffer, pipeline));
+}
+
+DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer) {
+  return std::make_shared<Prefetch>(input, buffer);
+}
+
+}  // namespace thalweg

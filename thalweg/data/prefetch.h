@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements made in the background, before they are asked for.
+//
+//   DatasetPtr dataset = PrefetchDataset(input, 2);
+#pragma once
+
+#include "thalweg/data/dataset.h"
+
+namespace thalweg {
+
+// At most `buffer` elements are ready in advance; kAutoBuffer: two, and more where that was too few.
+inline constexpr int64_t kAutoBuffer = -1;
+DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer);
+// The same of a stage that there is. Where the pipeline has no threads it is the stage itself.
+StagePtr PrefetchStage(StagePtr input, int64_t buffer, const std::shared_ptr<Pipeline>& pipeline);
+
+}  // namespace thalweg

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage: what gives the elements of a dataset, one after the other: one iterator's copy of one step
+// of a pipeline. A stage never waits: where it has no element yet it says so, and wakes whoever asked
+// once that may have changed. So a pipeline holds no thread between its elements.
+//
+//   Element element;
+//   ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
+//   if (poll != Poll::kElement) return poll;
+//
+// An error is that of one element: the next call goes on behind it. After kEnd all calls give kEnd.
+// Ownership: a stage owns its inputs. What goes on in the background owns what it shares with its
+// stage and outlives it.
+// Threads: one at a time, not always the same.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "thalweg/base/cancellation.h"
+#include "thalweg/base/status.h"
+#include "thalweg/base/work_queue.h"
+#include "thalweg/data/actor.h"
+#include "thalweg/tensor/tensor.h"
+
+namespace thalweg {
+
+class StateReader;
+class StateWriter;
+
+using Element = std::vector<Tensor>;
+
+enum class Poll {
+  kElement,
+  kEnd,
+  kPending,  // the poller's task is awoken when it is worth asking again
+};
+
+// What all stages of one iterator share, and what they do in the background holds on to.
+struct Pipeline {
+  // Null: there are no threads, and nothing goes on in the background.
+  WorkQueue* queue = nullptr;
+  Allocator* allocator = nullptr;
+  int parallelism = 1;               // how much may go on at once where the graph leaves it open
+  CancellationManager cancellation;  // the iterator is gone, or begins anew
+};
+
+// Who asks.
+class Poller {
+ public:
+  // `step`: of the step that asks; null: none does.
+  Poller(const std::shared_ptr<Pipeline>& pipeline, std::weak_ptr<Actor> actor,
+         const CancellationManager* step)
+      : pipeline_(pipeline), actor_(std::move(actor)), step_(step) {}
+
+  const std::shared_ptr<Pipeline>& pipeline() const { return pipeline_; }
+  Allocator& allocator() const { return *pipeline_->allocator; }
+  const std::weak_ptr<Actor>& actor() const { return actor_; }
+  // For loops that may take long between two elements: an error once nobody wants the element any
+  // more. What the stage has is not lost by returning it.
+  Status Look() const {
+    if (step_ != nullptr && step_->IsCancelled()) return step_->Reason();
+    if (pipeline_->cancellation.IsCancelled()) return pipeline_->cancellation.Reason();
+    return OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<Pipeline>& pipeline_;
+  const std::weak_ptr<Actor> actor_;
+  const CancellationManager* const step_;
+};
+
+class Stage {
+ public:
+  Stage() = default;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  virtual ~Stage() = default;
+
+  // kElement: `out` is the next one. Else `out` may be anything.
+  virtual Result<Poll> Next(const Poller& poller, Element* out) = 0;
+
+  // Where it stands, so that Restore of a stage of the same dataset goes on exactly there. kElement:
+  // written. kPending: something in the background must end first; begin again once awoken.
+  virtual Result<Poll> Save(const Poller& poller, StateWriter& writer) = 0;
+  virtual Status Restore(const Poller& poller, StateReader& reader) = 0;
+};
+
+using StagePtr = std::unique_ptr<Stage>;
+
+}  // namespace thalweg

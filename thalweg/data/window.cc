@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+#include <utility>
+
+#include "thalweg/data/batching.h"
+#include "thalweg/data/input_stage.h"
+
+namespace thalweg {
+namespace {
+
+class Window : public DatasetOver {
+ public:
+  Window(DatasetPtr input, int64_t size, int64_t shift, int64_t stride, bool drop_remainder,
+         ElementSpec spec)
+      : DatasetOver(std::move(spec), std::move(input)),
+        size_(size),
+        shift_(shift),
+        stride_(stride),
+        drop_remainder_(drop_remainder) {}
+  std::string Kind() const override { return "Window"; }
+  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
+    return StagePtr(std::make_unique<WindowStage>(std::move(input), *this, shared_from_this()));
+  }
+
+ private:
+  class WindowStage : public InputStage {
+   public:
+    WindowStage(StagePtr input, const Window& window, DatasetPtr owner)
+        : InputStage(std::move(input)), window_(window), owner_(std::move(owner)) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      const int64_t span = (window_.size_ - 1) * window_.stride_ + 1;
+      while (!ended_ && static_cast<int64_t>(buffer_.size()) < span) {
+        RETURN_IF_ERROR(poller.Look());
+        Element element;
+        ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
+        if (poll == Poll::kPending) return poll;
+        ended_ = poll == Poll::kEnd;
+        if (ended_) break;
+        // What lies between windows that are further apart than they are long.
+        if (to_skip_ > 0) {
+          --to_skip_;
+        } else {
+          buffer_.push_back(std::move(element));
+        }
+      }
+      const auto have = static_cast<int64_t>(buffer_.size());
+      if (have == 0 || (have < span && window_.drop_remainder_)) {
+        buffer_.clear();
+        return Poll::kEnd;
+      }
+      RETURN_IF_ERROR(Make(out));
+      const int64_t gone = std::min(window_.shift_, have);
+      buffer_.erase(buffer_.begin(), buffer_.begin() + gone);
+      to_skip_ = window_.shift_ - gone;
+      return Poll::kElement;
+    }
+
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      writer.Add(to_skip_);
+      writer.Add(ended_ ? 1 : 0);
+      writer.Add(static_cast<int64_t>(buffer_.size()));
+      for (const Element& element : buffer_) writer.Add(element);
+      return InputStage::Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      int64_t n = 0, ended = 0;
+      RETURN_IF_ERROR(reader.Read(&to_skip_));
+      RETURN_IF_ERROR(reader.Read(&ended));
+      ended_ = ended != 0;
+      RETURN_IF_ERROR(reader.ReadCount(&n));
+      buffer_.resize(static_cast<size_t>(n));
+      for (Element& element : buffer_) RETURN_IF_ERROR(reader.Read(&element));
+      return InputStage::Restore(poller, reader);
+    }
+
+   private:
+    // A dataset for each component.
+    Status Make(Element* out) const {
+      std::vector<const Element*> members;
+      for (int64_t i = 0, at = 0; i < window_.size_ && at < static_cast<int64_t>(buffer_.size());
+           ++i, at += window_.stride_) {
+        members.push_back(&buffer_[static_cast<size_t>(at)]);
+      }
+      const ElementSpec& spec = window_.input_->spec();
+      out->clear();
+      for (size_t c = 0; c < spec.types.size(); ++c) {
+        std::vector<Element> elements;
+        for (const Element* member : members) elements.push_back({(*member)[c]});
+        ASSIGN_OR_RETURN(
+            Tensor dataset,
+            TensorOf(ListDataset(std::move(elements), {{spec.types[c]}, {spec.shapes[c]}})));
+        out->push_back(std::move(dataset));
+      }
+      return OkStatus();
+    }
+
+    const Window& window_;
+    const DatasetPtr owner_;
+    std::deque<Element> buffer_;
+    int64_t to_skip_ = 0;
+    bool ended_ = false;
+  };
+
+  const int64_t size_;
+  const int64_t shift_;
+  const int64_t stride_;
+  const bool drop_remainder_;
+};
+
+}  // namespace
+
+Result<DatasetPtr> WindowDataset(DatasetPtr input, int64_t size, int64_t shift, int64_t stride,
+                                 bool drop_remainder, ElementSpec spec) {
+  if (size <= 0) return InvalidArgument("Window size must be greater than zero.");
+  if (shift <= 0) return InvalidArgument("Window shift must be greater than zero.");
+  if (stride <= 0) return InvalidArgument("Window stride must be greater than zero.");
+  int64_t span = 0;
+  if (__builtin_mul_overflow(size - 1, stride, &span) || span == INT64_MAX) {
+    return InvalidArgument("a window of ", size, " elements, each ", stride,
+                           " after the other, is too long");
+  }
+  return DatasetPtr(std::make_shared<Window>(std::move(input), size, shift, stride, drop_remainder,
+                                             std::move(spec)));
+}
+
+}  // namespace thalweg

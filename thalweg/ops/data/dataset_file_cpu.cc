@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/file_sources.h"
+#include "thalweg/ops/data/dataset_kernel.h"
+
+namespace thalweg {
+namespace {
+
+Result<FilesOptions> FilesArgument(const Context& ctx, int buffer_size) {
+  FilesOptions options;
+  ASSIGN_OR_RETURN(options.files, TextsArgument(ctx, 0, "filenames"));
+  ASSIGN_OR_RETURN(const int64_t block, IntArgument(ctx, buffer_size, "buffer_size"));
+  if (block < 0) {
+    return InvalidArgument("`buffer_size` must be >= 0 (0 == default), got ", block);
+  }
+  if (block > 0) options.block_bytes = block;
+  return options;
+}
+
+Status CheckCompression(const Context& ctx, int input) {
+  ASSIGN_OR_RETURN(const std::string kind, TextArgument(ctx, input, "compression_type"));
+  if (kind.empty()) return OkStatus();
+  if (kind != "ZLIB" && kind != "GZIP") {
+    return InvalidArgument("Unsupported compression_type: ", kind, ".");
+  }
+  return Unimplemented("files compressed with ", kind, " cannot be read yet");
+}
+
+Result<DatasetPtr> MakeLines(Context& ctx, const DatasetAttrs& attrs) {
+  RETURN_IF_ERROR(CheckCompression(ctx, 1));
+  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2));
+  return LinesDataset(std::move(options), attrs.spec);
+}
+
+Result<DatasetPtr> MakeRecords(Context& ctx, const DatasetAttrs& attrs) {
+  RETURN_IF_ERROR(CheckCompression(ctx, 1));
+  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2));
+  return RecordsDataset(std::move(options), attrs.spec);
+}
+
+Result<DatasetPtr> MakePieces(Context& ctx, const DatasetAttrs& attrs) {
+  if (ctx.num_inputs() > 5) RETURN_IF_ERROR(CheckCompression(ctx, 5));
+  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 4));
+  PiecesOptions pieces;
+  ASSIGN_OR_RETURN(pieces.header_bytes, IntArgument(ctx, 1, "header_bytes"));
+  ASSIGN_OR_RETURN(pieces.piece_bytes, IntArgument(ctx, 2, "record_bytes"));
+  ASSIGN_OR_RETURN(pieces.footer_bytes, IntArgument(ctx, 3, "footer_bytes"));
+  return PiecesDataset(std::move(options), pieces, attrs.spec);
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(dataset_file, cpu) {
+  AddDataset<MakeLines>(registry, "TextLineDataset");
+  AddDataset<MakeRecords>(registry, "TFRecordDataset");
+  AddDataset<MakePieces>(registry, "FixedLengthRecordDataset");
+  AddDataset<MakePieces>(registry, "FixedLengthRecordDatasetV2");
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/data/dataset_kernel.h"
+
+#include "thalweg/tensor/integers.h"
+
+namespace thalweg {
+namespace {
+
+// The argument that holds what function `name` has captured.
+std::string CapturedBy(const Node& node, const std::string& name) {
+  for (const std::string& arg :
+       {std::string("other_arguments"), name + "_other_arguments", name + "_other_args"}) {
+    if (node.InputRange(arg).ok()) return arg;
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
+  DatasetAttrs attrs;
+  attrs.all = node.attrs();
+  const char* const types =
+      node.FindAttr("output_types") != nullptr ? "output_types" : "Toutput_types";
+  if (node.FindAttr(types) != nullptr && node.FindAttr("output_shapes") != nullptr) {
+    ASSIGN_OR_RETURN(attrs.spec.types, node.Attr<std::vector<DType>>(types));
+    ASSIGN_OR_RETURN(attrs.spec.shapes, node.Attr<std::vector<PartialShape>>("output_shapes"));
+    if (attrs.spec.types.size() != attrs.spec.shapes.size()) {
+      return InvalidArgument(types, " has ", attrs.spec.types.size(),
+                             " entries, output_shapes has ", attrs.spec.shapes.size());
+    }
+  } else {
+    attrs.spec = {{DType::kString}, {PartialShape(Shape())}};
+  }
+  for (const auto& [name, value] : node.attrs()) {
+    const FunctionRef* const function = value.GetIf<FunctionRef>();
+    if (function == nullptr) continue;
+    FunctionAttr& attr = attrs.functions[name];
+    attr.function = *function;
+    const std::string captured = CapturedBy(node, name);
+    if (captured.empty()) continue;
+    ASSIGN_OR_RETURN(const auto range, node.InputRange(captured));
+    attr.begin = range.first;
+    attr.end = range.second;
+  }
+  return attrs;
+}
+
+bool DatasetAttrs::Flag(std::string_view name, bool otherwise) const {
+  const AttrValue* const value = all.Find(name);
+  if (value == nullptr || value->kind() != AttrValue::Kind::kBool) return otherwise;
+  return *value->Get<bool>();
+}
+
+Result<int64_t> IntArgument(const Context& ctx, int input, std::string_view name) {
+  const Tensor& value = ctx.input(input);
+  if (value.rank() != 0) return InvalidArgument(name, " must be a scalar, got ", value.shape());
+  return IntAt(value, 0);
+}
+
+Result<bool> BoolArgument(const Context& ctx, int input, std::string_view name) {
+  const Tensor& value = ctx.input(input);
+  if (value.rank() != 0) return InvalidArgument(name, " must be a scalar, got ", value.shape());
+  return value.scalar<bool>();
+}
+
+Result<std::string> TextArgument(const Context& ctx, int input, std::string_view name) {
+  const Tensor& value = ctx.input(input);
+  if (value.rank() != 0) return InvalidArgument(name, " must be a scalar, got ", value.shape());
+  return value.scalar<std::string>();
+}
+
+Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
+                                               std::string_view name) {
+  const Tensor& value = ctx.input(input);
+  if (value.rank() > 1) {
+    return InvalidArgument("`", name, "` must be a scalar or a vector, got ", value.shape());
+  }
+  const auto texts = value.flat<std::string>();
+  return std::vector<std::string>(texts.begin(), texts.end());
+}
+
+Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& attrs,
+                                            std::string_view name, std::vector<DType> types) {
+  const auto found = attrs.functions.find(name);
+  if (found == attrs.functions.end()) return InvalidArgument("the node names no function ", name);
+  const FunctionAttr& attr = found->second;
+  const Result<RefPtr<FunctionRunner>> runner =
+      ctx.step().step_resources->Lookup<FunctionRunner>("", kFunctionRunner);
+  if (!runner.ok()) {
+    return FailedPrecondition("a dataset's function runs only in a session");
+  }
+  auto function = std::make_shared<ElementFunction>();
+  for (int i = attr.begin; i < attr.end; ++i) {
+    types.push_back(ctx.input(i).dtype());
+    function->captured.push_back(ctx.input(i));
+  }
+  ASSIGN_OR_RETURN(function->function, (*runner)->Bind(attr.function, std::move(types),
+                                                       ctx.device(), ctx.step().cancellation));
+  return ElementFunctionPtr(std::move(function));
+}
+
+}  // namespace thalweg

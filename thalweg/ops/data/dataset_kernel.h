@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of this family share: a kernel that makes a dataset, its arguments, functions.
+//
+//   Result<DatasetPtr> MakeTake(Context& ctx, const DatasetAttrs&) {
+//     ASSIGN_OR_RETURN(const DatasetPtr input, DatasetOf(ctx.input(0)));
+//     ASSIGN_OR_RETURN(const int64_t count, IntArgument(ctx, 1, "count"));
+//     return TakeDataset(input, count);
+//   }
+//   AddDataset<MakeTake>(registry, "TakeDataset");
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thalweg/data/dataset.h"
+#include "thalweg/data/element_function.h"
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+
+// A function that a node names, and where what it has captured is among the inputs.
+struct FunctionAttr {
+  FunctionRef function;
+  int begin = 0;
+  int end = 0;
+};
+
+// What a dataset's node says, read once.
+struct DatasetAttrs {
+  ElementSpec spec;  // empty where the node does not say
+  std::map<std::string, FunctionAttr, std::less<>> functions;
+  AttrMap all;
+
+  static Result<DatasetAttrs> Of(const Node& node);
+  bool Flag(std::string_view name, bool otherwise) const;
+};
+
+Result<int64_t> IntArgument(const Context& ctx, int input, std::string_view name);
+Result<bool> BoolArgument(const Context& ctx, int input, std::string_view name);
+Result<std::string> TextArgument(const Context& ctx, int input, std::string_view name);
+// The strings of a scalar or vector.
+Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
+                                               std::string_view name);
+// The node's function, for elements of these types.
+Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& attrs,
+                                            std::string_view name, std::vector<DType> types);
+
+using DatasetMaker = Result<DatasetPtr> (*)(Context& ctx, const DatasetAttrs& attrs);
+
+class DatasetKernel : public Kernel {
+ public:
+  DatasetKernel(DatasetAttrs attrs, DatasetMaker make) : attrs_(std::move(attrs)), make_(make) {}
+  Status Compute(Context& ctx) override {
+    ASSIGN_OR_RETURN(DatasetPtr dataset, make_(ctx, attrs_));
+    ASSIGN_OR_RETURN(Tensor out, TensorOf(std::move(dataset)));
+    ctx.set_output(0, std::move(out));
+    return OkStatus();
+  }
+
+ private:
+  const DatasetAttrs attrs_;
+  const DatasetMaker make_;
+};
+
+template <DatasetMaker make>
+struct DatasetKernelOf {
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
+    return std::unique_ptr<Kernel>(std::make_unique<DatasetKernel>(std::move(attrs), make));
+  }
+};
+
+template <DatasetMaker make>
+void AddDataset(KernelRegistry& registry, std::string_view op) {
+  registry.Add<DatasetKernelOf<make>>(op, kCpu);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/batching.h"
+#include "thalweg/data/mapping.h"
+#include "thalweg/ops/data/dataset_kernel.h"
+
+namespace thalweg {
+namespace {
+
+// Of a node: whether elements may come in another order than the input's.
+bool IsDeterministic(const DatasetAttrs& attrs) {
+  if (const AttrValue* const value = attrs.all.Find("deterministic"); value != nullptr) {
+    const std::string* const text = value->GetIf<std::string>();
+    return text == nullptr || *text != "false";
+  }
+  return !attrs.Flag("sloppy", false);
+}
+
+Result<DatasetPtr> MakeMapOf(Context& ctx, const DatasetAttrs& attrs, int64_t calls) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(ElementFunctionPtr function,
+                   FunctionArgument(ctx, attrs, "f", input->spec().types));
+  return MapDataset(std::move(input), std::move(function), attrs.spec,
+                    {.calls = calls, .deterministic = IsDeterministic(attrs)});
+}
+
+// How many calls at once; the last input.
+Result<int64_t> CallsArgument(Context& ctx, int input) {
+  ASSIGN_OR_RETURN(const int64_t calls, IntArgument(ctx, input, "num_parallel_calls"));
+  if (calls > 0 || calls == kAutotune) return calls;
+  return InvalidArgument("num_parallel_calls must be greater than zero.");
+}
+
+Result<DatasetPtr> MakeMap(Context& ctx, const DatasetAttrs& attrs) {
+  return MakeMapOf(ctx, attrs, 1);
+}
+
+Result<DatasetPtr> MakeParallelMap(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(const int64_t calls, CallsArgument(ctx, ctx.num_inputs() - 1));
+  return MakeMapOf(ctx, attrs, calls);
+}
+
+Result<DatasetPtr> MakeMapAndBatch(Context& ctx, const DatasetAttrs& attrs) {
+  const int n = ctx.num_inputs();
+  ASSIGN_OR_RETURN(const int64_t size, IntArgument(ctx, n - 3, "batch_size"));
+  ASSIGN_OR_RETURN(const int64_t calls, CallsArgument(ctx, n - 2));
+  ASSIGN_OR_RETURN(const bool drop, BoolArgument(ctx, n - 1, "drop_remainder"));
+  DatasetAttrs rows = attrs;
+  for (PartialShape& shape : rows.spec.shapes) {
+    if (!shape.known_rank()) continue;
+    if (shape.rank() == 0) {
+      return InvalidArgument("a batch has at least one dimension, output_shapes says []");
+    }
+    Dims dims = shape.dims();
+    dims.erase(0);
+    shape = PartialShape(std::move(dims));
+  }
+  ASSIGN_OR_RETURN(DatasetPtr mapped, MakeMapOf(ctx, rows, calls));
+  return BatchDataset(std::move(mapped), size, {.drop_remainder = drop}, attrs.spec);
+}
+
+Result<DatasetPtr> MakeFilter(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(ElementFunctionPtr predicate,
+                   FunctionArgument(ctx, attrs, "predicate", input->spec().types));
+  return FilterDataset(std::move(input), std::move(predicate));
+}
+
+Result<DatasetPtr> MakeTakeWhile(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(ElementFunctionPtr predicate,
+                   FunctionArgument(ctx, attrs, "predicate", input->spec().types));
+  return TakeWhileDataset(std::move(input), std::move(predicate));
+}
+
+Result<DatasetPtr> MakeScan(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  const int end = attrs.functions.empty() ? 1 : attrs.functions.begin()->second.begin;
+  Element state;
+  std::vector<DType> types;
+  for (int i = 1; i < end; ++i) {
+    state.push_back(ctx.input(i));
+    types.push_back(ctx.input(i).dtype());
+  }
+  const std::vector<DType>& elements = input->spec().types;
+  types.insert(types.end(), elements.begin(), elements.end());
+  ASSIGN_OR_RETURN(ElementFunctionPtr function,
+                   FunctionArgument(ctx, attrs, "f", std::move(types)));
+  return ScanDataset(std::move(input), std::move(state), std::move(function), attrs.spec,
+                     attrs.Flag("preserve_cardinality", false));
+}
+
+Result<DatasetPtr> MakeInterleaveOf(Context& ctx, const DatasetAttrs& attrs,
+                                    const InterleaveOptions& options) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(ElementFunctionPtr function,
+                   FunctionArgument(ctx, attrs, "f", input->spec().types));
+  return InterleaveDataset(std::move(input), std::move(function), attrs.spec, options);
+}
+
+Result<DatasetPtr> MakeFlatMap(Context& ctx, const DatasetAttrs& attrs) {
+  return MakeInterleaveOf(ctx, attrs, {});
+}
+
+// From `first` on: cycle_length, block_length.
+Result<InterleaveOptions> CycleArguments(Context& ctx, int first) {
+  InterleaveOptions options;
+  ASSIGN_OR_RETURN(options.cycle_length, IntArgument(ctx, first, "cycle_length"));
+  ASSIGN_OR_RETURN(options.block_length, IntArgument(ctx, first + 1, "block_length"));
+  if (options.cycle_length == kAutotune) options.cycle_length = 10;
+  return options;
+}
+
+Result<DatasetPtr> MakeInterleave(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(const InterleaveOptions options, CycleArguments(ctx, ctx.num_inputs() - 2));
+  return MakeInterleaveOf(ctx, attrs, options);
+}
+
+// Each member of the cycle has a few blocks ready.
+Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, int first,
+                                int64_t buffer) {
+  ASSIGN_OR_RETURN(InterleaveOptions options, CycleArguments(ctx, first));
+  options.buffer = buffer > 0 ? buffer : std::max<int64_t>(options.block_length, 2);
+  return MakeInterleaveOf(ctx, attrs, options);
+}
+
+Result<DatasetPtr> MakeParallelInterleave(Context& ctx, const DatasetAttrs& attrs) {
+  const int n = ctx.num_inputs();
+  ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 2, "buffer_output_elements"));
+  return MakeBuffered(ctx, attrs, n - 5, buffer);
+}
+
+Result<DatasetPtr> MakeParallelInterleaveV2(Context& ctx, const DatasetAttrs& attrs) {
+  const int n = ctx.num_inputs();
+  RETURN_IF_ERROR(CallsArgument(ctx, n - 1).status());
+  return MakeBuffered(ctx, attrs, n - 3, 0);
+}
+
+Result<DatasetPtr> MakeParallelInterleaveV4(Context& ctx, const DatasetAttrs& attrs) {
+  const int n = ctx.num_inputs();
+  ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 3, "buffer_output_elements"));
+  RETURN_IF_ERROR(CallsArgument(ctx, n - 1).status());
+  return MakeBuffered(ctx, attrs, n - 5, buffer);
+}
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(dataset_mapping, cpu) {
+  AddDataset<MakeMap>(registry, "MapDataset");
+  AddDataset<MakeParallelMap>(registry, "ParallelMapDataset");
+  AddDataset<MakeParallelMap>(registry, "ParallelMapDatasetV2");
+  AddDataset<MakeFilter>(registry, "FilterDataset");
+  AddDataset<MakeFilter>(registry, "ParallelFilterDataset");
+  AddDataset<MakeTakeWhile>(registry, "TakeWhileDataset");
+  AddDataset<MakeTakeWhile>(registry, "ExperimentalTakeWhileDataset");
+  AddDataset<MakeScan>(registry, "ScanDataset");
+  AddDataset<MakeScan>(registry, "ExperimentalScanDataset");
+  AddDataset<MakeFlatMap>(registry, "FlatMapDataset");
+  AddDataset<MakeInterleave>(registry, "InterleaveDataset");
+  AddDataset<MakeParallelInterleave>(registry, "ParallelInterleaveDataset");
+  AddDataset<MakeParallelInterleave>(registry, "ExperimentalParallelInterleaveDataset");
+  AddDataset<MakeParallelInterleaveV2>(registry, "ParallelInterleaveDatasetV2");
+  AddDataset<MakeParallelInterleaveV2>(registry, "ParallelInterleaveDatasetV3");
+  AddDataset<MakeParallelInterleaveV4>(registry, "ParallelInterleaveDatasetV4");
+  AddDataset<MakeMapAndBatch>(registry, "MapAndBatchDataset");
+  AddDataset<MakeMapAndBatch>(registry, "ExperimentalMapAndBatchDataset");
+}

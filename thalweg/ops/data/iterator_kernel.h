@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel that asks the iterator of input 0 for something, and waits where it must.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "thalweg/data/iterator.h"
+#include "thalweg/kernel/waiting_kernel.h"
+
+namespace thalweg {
+
+class IteratorKernel : public WaitingKernel {
+ public:
+  std::optional<Status> TryCompute(Context& ctx) final;
+  void Wait(Context& ctx, Done done) final;
+  std::string WaitsFor(Context& ctx) const final;
+
+ protected:
+  // Sets the outputs and says kElement, or what the stage says.
+  virtual Result<Poll> Ask(Context& ctx, const Poller& poller, Stage& stage) = 0;
+  // What the end of the elements means.
+  virtual Status AtEnd(Context& ctx) = 0;
+
+ private:
+  Status Told(Context& ctx, const Result<Poll>& poll);
+};
+
+}  // namespace thalweg
