@@ -45,5 +45,20 @@ TEST(PackedWeightTest, UsersShareByNameAndTheLastOneDropsIt) {
   EXPECT_FALSE(stays.Find(one, "a").empty());
 }
 
+TEST(PackedWeightTest, GivesItsMemoryBackWithItsLastUserThoughItsNameStays) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  ResourceManager resources;
+  {
+    PackedWeightUser user;
+    ASSERT_TRUE(user.Open(resources, "w").ok());
+    const Tensor w = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000});
+    const Tensor* const one[] = {&w};
+    user.Keep(one, "a", *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000}));
+    EXPECT_NE(resources.DebugString().find("packed weight, 4000 bytes"), std::string::npos);
+  }
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
+  EXPECT_NE(resources.DebugString().find("packed weight, 0 bytes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace thalweg
