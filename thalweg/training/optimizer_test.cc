@@ -1,85 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers against their formulas, and savers, through a local session.
+// Optimizers against their formulas, and the nodes that they add.
+#include "thalweg/training/optimizer.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
-#include "thalweg/api/registries.h"
-#include "thalweg/base/file_system.h"
-#include "thalweg/base/test_temporary_directory.h"
-#include "thalweg/training/optimizer.h"
-#include "thalweg/training/saver.h"
+#include "thalweg/training/optimizer_kinds.h"
+#include "thalweg/training/test_training.h"
 
 namespace thalweg {
 namespace {
 
-// Minimizes (w - 2)^2 from w = [1, 5]; the gradient is 2 (w - 2).
-class TrainingTest : public testing::TestWithParam<bool> {
- protected:
-  TrainingTest() {
-    environment_ = *Environment::Create({.threads = 0}, MakeRegistries());
-    graph_ = std::make_shared<Graph>(environment_->shared_ops());
-    GraphBuilder b(graph_.get());
-    w_ = *AddVariable(b, "w", b.Const(Tensor::Vector<float>({1, 5})), GetParam());
-    const Output off = b.Op("Sub", {w_.value, b.ScalarConst(DType::kFloat, 2)});
-    loss_ = b.Op("Sum", {b.Op("Mul", {off, off}), b.Const(std::vector<int32_t>{0})});
-    EXPECT_TRUE(b.ok()) << b.status().ToString();
-  }
-
-  // w after `steps` steps.
-  std::vector<float> Train(const OptimizerConfig& config, int steps) {
-    Result<Optimizer> optimizer = Optimizer::Create(config);
-    EXPECT_TRUE(optimizer.ok()) << optimizer.status().ToString();
-    const auto gradients = optimizer->ComputeGradients(graph_.get(), loss_, {w_.handle});
-    EXPECT_TRUE(gradients.ok()) << gradients.status().ToString();
-    if (!gradients.ok()) return {};
-    const auto step = optimizer->ApplyGradients(graph_.get(), *gradients, Output(), "train");
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    if (!step.ok()) return {};
-    session_ = *MakeLocalSession(environment_, graph_);
-    std::vector<std::string> initializers = {w_.initializer->name()};
-    for (const SlotVariable& slot : optimizer->created())
-      initializers.push_back(slot.nodes.initializer->name());
-    Run(initializers);
-    for (int i = 0; i < steps; ++i) Run({(*step)->name()});
-    return Read();
-  }
-  void Run(const std::vector<std::string>& targets) {
-    const Status status = session_->Run(RunOptions(), {}, {}, targets, nullptr);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-  }
-  std::vector<float> Read() {
-    std::vector<Tensor> out;
-    const std::string fetch[] = {w_.value.ToString()};
-    const Status status = session_->Run(RunOptions(), {}, fetch, {}, &out);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    if (!status.ok()) return {};
-    return {out[0].data<float>(), out[0].data<float>() + 2};
-  }
-  // The same with `update(w, gradient)` in double precision.
-  template <class F>
-  static std::vector<float> Expected(int steps, F&& update) {
-    std::vector<float> result;
-    for (double w : {1.0, 5.0}) {
-      auto one = update();
-      for (int i = 0; i < steps; ++i) w = one(w, 2 * (w - 2), i + 1);
-      result.push_back(static_cast<float>(w));
-    }
-    return result;
-  }
-  static void ExpectNear(const std::vector<float>& got, const std::vector<float>& expected) {
-    ASSERT_EQ(got.size(), expected.size());
-    for (size_t i = 0; i < got.size(); ++i)
-      EXPECT_NEAR(got[i], expected[i], 1e-5 * std::abs(expected[i]) + 1e-6);
-  }
-
-  std::shared_ptr<Environment> environment_;
-  std::shared_ptr<Graph> graph_;
-  VariableNodes w_;
-  Output loss_;
-  std::unique_ptr<Session> session_;
-};
+using ::testing::HasSubstr;
 
 TEST_P(TrainingTest, GradientDescent) {
   ExpectNear(Train({.kind = "GradientDescent", .numbers = {{"learning_rate", 0.1}}}, 3),
@@ -161,144 +95,115 @@ TEST_P(TrainingTest, WrongConfigurationsAreNamed) {
       sgd.ApplyGradients(graph_.get(), {{GradientValue(), w_.handle}}, Output(), "none").ok());
 }
 
-TEST_P(TrainingTest, SaverKeepsTheNewestAndRestores) {
-  const TemporaryDirectory directory;
-  PosixFileSystem fs;
-  Saver saver = *Saver::Create(graph_.get(), {{"w", w_.handle}}, {.max_to_keep = 2});
-  const std::vector<float> trained =
-      Train({.kind = "GradientDescent", .numbers = {{"learning_rate", 0.1}}}, 1);
-  std::string last;
-  for (int step = 1; step <= 3; ++step) {
-    Result<std::string> path = saver.Save(*session_, directory.Path("m"), step);
-    ASSERT_TRUE(path.ok()) << path.status().ToString();
-    last = *path;
-  }
-  EXPECT_EQ(last, directory.Path("m-3"));
-  EXPECT_EQ(*LatestCheckpoint(fs, directory.path()), last);
-  EXPECT_EQ(saver.kept().size(), 2u);
-  EXPECT_FALSE(*FileExists(fs, directory.Path("m-1.index")));
-  Run({w_.initializer->name()});
-  EXPECT_EQ(Read()[0], 1.0f);
-  const Status restored = saver.Restore(*session_, last);
-  ASSERT_TRUE(restored.ok()) << restored.ToString();
-  EXPECT_EQ(Read(), trained);
-  EXPECT_EQ(saver.Restore(*session_, last + "x").code(), Code::kNotFound);
+TEST_P(TrainingTest, WhatHasNoKernelIsNoConfiguration) {
+  EXPECT_EQ(Optimizer::Create({.kind = "Adagrad", .use_nesterov = true}).status().message(),
+            "Adagrad has no Nesterov form");
+  Optimizer sgd = *Optimizer::Create({.kind = "GradientDescent"});
+  EXPECT_EQ(sgd.ComputeGradients(graph_.get(), loss_, {}).status().message(),
+            "no variables to optimize");
+  GraphBuilder b(graph_.get());
+  const Output wide = b.Const(Tensor::Vector<double>({1, 1}));
+  EXPECT_THAT(std::string(sgd.ApplyGradients(graph_.get(), {{{wide, {}, {}}, w_.handle}}, {}, "s")
+                              .status()
+                              .message()),
+              HasSubstr("the gradient of variable 'w' has type float64, expected float32"));
 }
 
-class SlicedSaverTest : public TrainingTest {
- protected:
-  // Parts "p/part_0" and "p/part_1" of one tensor of 5 elements.
-  SlicedSaverTest() {
-    GraphBuilder b(graph_.get());
-    for (const std::vector<float>& values : {std::vector<float>{1, 2, 3}, {4, 5}}) {
-      const std::string name = StrCat("p/part_", parts_.size());
-      const Output value = b.Const(Tensor::Of<float>(values, Shape{std::ssize(values)}));
-      parts_.push_back(*AddVariable(b, name, value, GetParam()));
+TEST_P(TrainingTest, SlotsAreNamedAsTensorFlowNamesThemAndMadeOnce) {
+  Optimizer adam = *Optimizer::Create({.kind = "Adam"});
+  const auto gradients = *adam.ComputeGradients(graph_.get(), loss_, {w_.handle});
+  ASSERT_TRUE(adam.ApplyGradients(graph_.get(), gradients, {}, "first").ok());
+  std::vector<std::string> names, slots;
+  for (const SlotVariable& made : adam.created()) {
+    names.push_back(made.nodes.handle.node->name());
+    slots.push_back(made.slot);
+  }
+  EXPECT_THAT(names, testing::ElementsAre("w/Adam", "w/Adam_1", "beta1_power", "beta2_power"));
+  EXPECT_THAT(slots, testing::ElementsAre("m", "v", "beta1_power", "beta2_power"));
+  ASSERT_TRUE(adam.ApplyGradients(graph_.get(), gradients, {}, "second").ok());
+  EXPECT_EQ(adam.created().size(), 4u) << "a second step shares them";
+  EXPECT_EQ(adam.created()[0].primary, w_.handle);
+  EXPECT_EQ(adam.created()[2].primary.node, nullptr);
+}
+
+TEST_P(TrainingTest, ASlotLiesBesideItsVariable) {
+  Optimizer momentum = *Optimizer::Create({.kind = "Momentum", .name = "Speed"});
+  const auto gradients = *momentum.ComputeGradients(graph_.get(), loss_, {w_.handle});
+  Node* const step = *momentum.ApplyGradients(graph_.get(), gradients, {}, "step");
+  const VariableNodes& slot = momentum.created()[0].nodes;
+  EXPECT_EQ(slot.handle.node->name(), "w/Speed");
+  EXPECT_EQ(*slot.handle.node->Attr<std::vector<std::string>>("_class"),
+            std::vector<std::string>{"loc:@w"});
+  EXPECT_EQ(slot.is_resource(), GetParam());
+  EXPECT_EQ(step->op_name(), "NoOp");
+  ASSERT_EQ(step->control_inputs().size(), 1u);
+  EXPECT_EQ(step->control_inputs()[0]->op_name(),
+            GetParam() ? "ResourceApplyMomentum" : "ApplyMomentum");
+}
+
+TEST_P(TrainingTest, TheGlobalStepFollowsTheUpdates) {
+  GraphBuilder b(graph_.get());
+  const VariableNodes counter =
+      *AddVariable(b, "global_step", b.ScalarConst(DType::kInt64, 41), GetParam());
+  Optimizer sgd = *Optimizer::Create({.kind = "GradientDescent"});
+  const auto gradients = *sgd.ComputeGradients(graph_.get(), loss_, {w_.handle});
+  Node* const step = *sgd.ApplyGradients(graph_.get(), gradients, counter.handle, "train");
+  session_ = *MakeLocalSession(environment_, graph_);
+  Run({w_.initializer->name(), counter.initializer->name()});
+  Run({step->name()});
+  const auto out = session_->Run({}, {counter.value.ToString()});
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_EQ((*out)[0].scalar<int64_t>(), 42);
+  EXPECT_NE(Read()[1], 5.0F);
+}
+
+// A schedule counts over the number, and is cast where the variable has another type.
+TEST_P(TrainingTest, AHyperParameterMayBeComputedByTheGraph) {
+  GraphBuilder b(graph_.get());
+  const Output rate = b.ScalarConst(DType::kDouble, 0.25);
+  OptimizerConfig config{.kind = "GradientDescent", .numbers = {{"learning_rate", 100}}};
+  config.tensors["learning_rate"] = rate;
+  ExpectNear(Train(config, 2),
+             Expected(2, [] { return [](double w, double g, int) { return w - 0.25 * g; }; }));
+}
+
+TEST_P(TrainingTest, AVariableOfNoGradientIsLeftAlone) {
+  GraphBuilder b(graph_.get());
+  const VariableNodes idle =
+      *AddVariable(b, "idle", b.Const(Tensor::Vector<float>({7, 7})), GetParam());
+  Optimizer sgd = *Optimizer::Create({.kind = "GradientDescent"});
+  const auto gradients = *sgd.ComputeGradients(graph_.get(), loss_, {w_.handle, idle.handle});
+  ASSERT_EQ(gradients.size(), 2u);
+  EXPECT_FALSE(gradients[1].gradient.present());
+  EXPECT_EQ(gradients[1].variable, idle.handle);
+  Node* const step = *sgd.ApplyGradients(graph_.get(), gradients, {}, "train");
+  EXPECT_EQ(step->control_inputs().size(), 1u);
+}
+
+// Every row of the table can be asked for what it names.
+TEST(OptimizerKindsTest, EveryArgumentIsASlotAPowerOrANumberWithADefault) {
+  for (const OptimizerKind& kind : OptimizerKinds()) {
+    SCOPED_TRACE(kind.kind);
+    const auto is_number = [&](std::string_view name) {
+      return std::any_of(kind.numbers.begin(), kind.numbers.end(),
+                         [&](const HyperParameter& row) { return row.name == name; });
+    };
+    for (const std::string_view name : kind.arguments) {
+      const bool is_slot = std::any_of(kind.slots.begin(), kind.slots.end(),
+                                       [&](const SlotKind& slot) { return slot.name == name; });
+      const bool is_power = name == "beta1_power" || name == "beta2_power";
+      EXPECT_TRUE(name == "var" || name == "grad" || is_slot || is_power || is_number(name))
+          << name;
     }
-    whole_ = *AddVariable(b, "p", b.Const(std::vector<float>(5)), GetParam());
-    EXPECT_TRUE(b.ok()) << b.status().ToString();
-    session_ = *MakeLocalSession(environment_, graph_);
-  }
-  std::vector<NamedVariable> Slices() const {
-    return {{"p", parts_[0].handle, "5 0,3"}, {"p", parts_[1].handle, "5 3,2"}};
-  }
-  void Initialize() {
-    Run({parts_[0].initializer->name(), parts_[1].initializer->name(), whole_.initializer->name()});
-  }
-  // The values of the parts, or of the whole, one after the other.
-  std::vector<float> Values(const std::vector<Output>& of) {
-    std::vector<float> values;
-    for (const Output& value : of) {
-      const Result<std::vector<Tensor>> out = session_->Run({}, {value.ToString()});
-      EXPECT_TRUE(out.ok()) << out.status().ToString();
-      if (!out.ok()) continue;
-      const auto elements = (*out)[0].flat<float>();
-      values.insert(values.end(), elements.begin(), elements.end());
+    for (const SlotKind& slot : kind.slots) {
+      EXPECT_TRUE(slot.initial == "0" || slot.initial == "1" || is_number(slot.initial))
+          << slot.initial;
     }
-    return values;
-  }
-
-  std::vector<VariableNodes> parts_;
-  VariableNodes whole_;
-  const std::vector<float> expected_ = {1, 2, 3, 4, 5};
-};
-
-TEST_P(SlicedSaverTest, PartsAreOneTensor) {
-  for (const int version : {1, 2}) {
-    const TemporaryDirectory directory;
-    Saver parts =
-        *Saver::Create(graph_.get(), Slices(), {.write_version = version, .scope = "parts"});
-    Saver whole = *Saver::Create(graph_.get(), {{"p", whole_.handle}}, {.scope = "whole"});
-    Initialize();
-    const Result<std::string> path = parts.Save(*session_, directory.Path("m"), 1);
-    ASSERT_TRUE(path.ok()) << path.status().ToString();
-    Status status = whole.Restore(*session_, *path);
-    ASSERT_TRUE(status.ok()) << status.ToString();
-    EXPECT_EQ(Values({whole_.value}), expected_);
-    const std::string both = *whole.Save(*session_, directory.Path("m"), 2);
-    // Changes the parts, so that the restore shows.
-    Saver swapped = *Saver::Create(graph_.get(), {{"x", parts_[0].handle}}, {.scope = "swapped"});
-    status = parts.Restore(*session_, both);
-    ASSERT_TRUE(status.ok()) << status.ToString();
-    EXPECT_EQ(Values({parts_[0].value, parts_[1].value}), expected_);
-    EXPECT_EQ(swapped.Restore(*session_, both).code(), Code::kNotFound);
+    EXPECT_TRUE(is_number("learning_rate"));
+    EXPECT_TRUE(Optimizer::Create({.kind = std::string(kind.kind)}).ok());
   }
 }
 
-TEST_P(SlicedSaverTest, CheckpointsThatNameThePartsAreRead) {
-  const TemporaryDirectory directory;
-  Initialize();
-  Saver old = *Saver::Create(graph_.get(),
-                             {{"p/part_0", parts_[0].handle}, {"p/part_1", parts_[1].handle}}, {});
-  const std::string path = *old.Save(*session_, directory.Path("old"), std::nullopt);
-  session_ = *MakeLocalSession(environment_, graph_);  // without values
-  Saver saver = *Saver::Create(graph_.get(), Slices(), {.scope = "new"});
-  const Status status = saver.Restore(*session_, path);
-  ASSERT_TRUE(status.ok()) << status.ToString();
-  EXPECT_EQ(Values({parts_[0].value, parts_[1].value}), expected_);
-  std::vector<NamedVariable> more = Slices();
-  more.push_back({"q", whole_.handle});
-  Saver missing = *Saver::Create(graph_.get(), more, {.scope = "missing"});
-  EXPECT_EQ(missing.Restore(*session_, path).code(), Code::kNotFound);
-}
-
-TEST_P(SlicedSaverTest, Refusals) {
-  const auto refuse = [&](const std::vector<NamedVariable>& variables) {
-    EXPECT_EQ(Saver::Create(graph_.get(), variables, {.scope = "no"}).status().code(),
-              Code::kInvalidArgument);
-  };
-  refuse({{"p", parts_[0].handle}, {"p", parts_[1].handle}});
-  refuse({{"p", parts_[0].handle, "5 0,3"}, {"p", parts_[1].handle}});
-  refuse({{"p", parts_[0].handle, "5 0,3"}, {"p", parts_[1].handle, "5 0,3"}});
-  refuse({{"p", parts_[0].handle, "5 0,9"}});
-  EXPECT_EQ(Saver::OfNodes(Output(), Output(), nullptr, {}).status().code(),
-            Code::kInvalidArgument);
-}
-
-TEST_P(SlicedSaverTest, NodesThatAreThere) {
-  const TemporaryDirectory directory;
-  Initialize();
-  const Saver made = *Saver::Create(graph_.get(), Slices(), {});
-  Saver saver =
-      *Saver::OfNodes(made.filename(), made.save_tensor(), made.restore_op(), {.max_to_keep = 1});
-  saver.set_state_file("state");
-  const std::string first = *saver.Save(*session_, directory.Path("m"), 1);
-  saver.set_kept({{first, 5.0}});
-  const std::string second = *saver.Save(*session_, directory.Path("m"), 2);
-  PosixFileSystem fs;
-  EXPECT_FALSE(*FileExists(fs, first + ".index"));
-  EXPECT_TRUE(*FileExists(fs, directory.Path("state")));
-  EXPECT_FALSE(*FileExists(fs, directory.Path("checkpoint")));
-  saver.set_state_file("");
-  const std::string third = *saver.Save(*session_, directory.Path("m"), 3);
-  EXPECT_TRUE(*FileExists(fs, second + ".index"));
-  ASSERT_EQ(saver.kept().size(), 1u);
-  EXPECT_EQ(saver.kept()[0].path, second);
-  EXPECT_TRUE(saver.Restore(*session_, third).ok());
-}
-
-INSTANTIATE_TEST_SUITE_P(Variables, SlicedSaverTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Resource" : "Reference"; });
 INSTANTIATE_TEST_SUITE_P(Variables, TrainingTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "Resource" : "Reference"; });
 
