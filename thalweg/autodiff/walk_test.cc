@@ -215,6 +215,13 @@ TEST_F(WalkTest, AValueOfAnIterationIsPushedOnceHoweverOftenItIsRead) {
   Gradient(y, x);
   EXPECT_EQ(CountAdded("_PushHistory"), 1);
   EXPECT_EQ(CountAdded("_PopHistory"), 1);
+  for (const Node* node : Added()) {
+    if (node->op_name() != "_PushHistory") continue;
+    std::vector<std::string> pushed;
+    for (const Output& input : node->inputs()) pushed.push_back(input.ToString());
+    std::sort(pushed.begin(), pushed.end());
+    EXPECT_EQ(std::adjacent_find(pushed.begin(), pushed.end()), pushed.end());
+  }
 }
 
 TEST_F(WalkTest, OfAValueWhoseShapeAloneIsReadTheShapeIsKept) {
