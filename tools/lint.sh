@@ -12,6 +12,7 @@ counted "layers" python3 tools/check_layers.py
 counted "sizes" python3 tools/check_sizes.py
 counted "wording" python3 tools/check_text.py
 counted "labels, links and tests that documents name" python3 tools/check_docs.py
+counted "examples of headers" python3 tools/check_banners.py
 counted "format" bash -c format
 counted "built objects" python3 tools/check_built.py build/release
 counted "clang-tidy on changed files" tools/tidy.sh

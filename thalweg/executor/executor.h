@@ -2,8 +2,8 @@
 // Executor: a compiled program. Made once, run in many steps, by many threads at once.
 //
 //   ASSIGN_OR_RETURN(auto executor, MakeExecutor(std::move(program), {}));
-//   RETURN_IF_ERROR(
-//       executor->Run({.contexts = {&context, 1}, .feeds = feeds, .fetches = fetches}));
+//   StepContext* const contexts[] = {&context};
+//   RETURN_IF_ERROR(executor->Run({.contexts = contexts, .feeds = feeds, .fetches = fetches}));
 //
 // Run() blocks; the calling thread runs the step and takes help from the queue's threads only where
 // it pays. With no queue, or one without threads, everything runs in the caller. RunAsync() returns

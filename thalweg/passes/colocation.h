@@ -4,7 +4,7 @@
 // "_class"; the two ends of a loop's back edge.
 //
 //   ColocationGroups groups(graph);
-//   groups.Members(groups.Find(*node))     // all nodes of its group, the first made first
+//   groups.Members(groups.Find(*node));    // all nodes of its group, the first made first
 #pragma once
 
 #include <string>

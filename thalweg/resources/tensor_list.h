@@ -4,8 +4,8 @@
 //
 //   ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
 //   ASSIGN_OR_RETURN(ListUpdate update, ListUpdate::Of(ctx, 0));   // input 0, copied if shared
-//   RETURN_IF_ERROR(update->Add(tensor));
-//   return update.SetOutput(ctx, 0);
+//   RETURN_IF_ERROR(update->Add(ctx.allocator(), tensor));
+//   return std::move(update).SetOutput(ctx, 0);
 //
 // So a list that goes through a loop and has no other reader is changed in place.
 // Threads: several may read one; ListUpdate changes only what nobody else can see.

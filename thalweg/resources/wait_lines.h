@@ -3,7 +3,7 @@
 // served, without holding a thread. Base of queues, barriers, accumulators, staging areas, mutexes,
 // collective operations.
 //
-//   struct Take : Waiter { ... };
+//   struct Take : Waiter { using Waiter::Waiter; };
 //   class Shelf : public WaitLines {
 //     Progress Advance(Waiter& w) override;     // takes what is there
 //   };

@@ -5,7 +5,7 @@
 //
 //   auto environment = Environment::Create({.threads = 4, .cpu_devices = 2}, registries);
 //   auto session = MakeLocalSession(*environment, graph, {.passes = "-cse"});
-//   session->Run({.timeout = std::chrono::seconds(5)}, ...);
+//   (*session)->Run({.timeout = std::chrono::seconds(5)}, signature, feeds, fetches);
 #pragma once
 
 #include <chrono>

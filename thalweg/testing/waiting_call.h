@@ -3,7 +3,8 @@
 // many threads make by the thousand. The values are the inputs, then the outputs.
 //
 //   WaitingCall call({Tensor()}, 0);
-//   queue->Join(std::make_unique<TensorQueue::Dequeue>(call.context(), call.done(), 1, ...));
+//   queue->Join(std::make_unique<TensorQueue::Dequeue>(call.context(), call.done(), 1, false,
+//                                                      false));
 //   EXPECT_TRUE(call.Await().ok());
 #pragma once
 

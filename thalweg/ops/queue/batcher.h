@@ -2,7 +2,11 @@
 // Batcher: where the calls of concurrent steps meet and become batches. A batch closes when it is
 // full, when the next call does not fit into it, or when the time of one of its calls is over.
 //
-//   class RowBatcher final : public Batcher { Status Deliver(Task& task) override; };
+//   struct RowBatcher final : Batcher {
+//     using Batcher::Batcher;
+//     Status Deliver(Task& task) override;
+//     static Status WithoutRows(Context&) { return OkStatus(); }
+//   };
 //   registry.Add<BatchKernel<RowBatcher>>("Batch", kCpu);
 //
 // Deliver makes the outputs of a task whose batch is closed; the one that came last leads it.

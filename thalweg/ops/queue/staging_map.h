@@ -2,8 +2,9 @@
 // StagingMap: elements by key between steps, bounded in number and bytes. The tensors of an element
 // may come in several parts, and may be taken in several parts once all are there.
 //
-//   map->Join(std::make_unique<StagingMap::Put>(ctx, std::move(done), key, std::move(parts), 2));
-//   map->Join(std::make_unique<StagingMap::Get>(StagingMap::kTakes, ctx, ...));
+//   map->Join(std::make_unique<StagingMap::Put>(ctx, std::move(done), key, indices, parts, 2));
+//   map->Join(std::make_unique<StagingMap::Get>(StagingMap::kTakes, ctx, std::move(done), key,
+//                                               indices, types));
 //
 // A Get of a key waits until that element is complete, a Get without a key for any element: that of
 // the smallest key where the map is ordered, else the one that was completed first. A Put waits
