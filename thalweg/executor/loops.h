@@ -19,7 +19,7 @@ struct LoopShape {
   bool structured = false;
   bool heavy = false;  // heavy nodes in it, or in loops in it
   int depth = 0;       // loops around each other inside
-  LValue predicate;
+  LoweredValue predicate;
   std::vector<int> condition;  // nodes in order; Merges and invariants left out
   std::vector<int> body;
 };

@@ -200,17 +200,17 @@ bool IsAcyclic(const Lowered& lowered, const Units& units, int frame) {
     ++waits[vertex(to)];
   };
   for (size_t i = 0; i < n; ++i) {
-    const LNode& node = lowered.nodes[i];
+    const LoweredNode& node = lowered.nodes[i];
     if (node.frame != frame) continue;
     const int to = static_cast<int>(i);
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (input.is_node()) edge(input.node, to);
     }
     for (const int before : node.controls) edge(before, to);
     for (const MergeInput& input : node.merge_inputs) {
       if (input.value.is_node() && input.next < 0) edge(input.value.node, to);
     }
-    if (node.kind == LKind::kExit) edge(lowered.frames[node.child].loop, to);
+    if (node.kind == LoweredKind::kExit) edge(lowered.frames[node.child].loop, to);
   }
   std::vector<int> ready;
   size_t seen = 0;
