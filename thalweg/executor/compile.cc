@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "thalweg/executor/conds.h"
+#include "thalweg/executor/conditionals.h"
 #include "thalweg/executor/emit.h"
 #include "thalweg/executor/plan.h"
 
@@ -98,7 +98,7 @@ Result<Plan> Compile(Program program, const CompileOptions& options) {
   RETURN_IF_ERROR(visit(plan.program.nodes.size()));
   ASSIGN_OR_RETURN(Lowered lowered, Lower(plan.program));
   RETURN_IF_ERROR(visit(lowered.nodes.size()));
-  if (options.structured_loops) FindConds(options.threads, &lowered);
+  if (options.structured_loops) FindConditionals(options.threads, &lowered);
   const std::vector<LoopShape> loops = FindLoops(lowered, options.threads);
   RETURN_IF_ERROR(visit(lowered.nodes.size()));
   const Units units = FormUnits(lowered, loops, options);

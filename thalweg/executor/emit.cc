@@ -58,7 +58,7 @@ class Emitter {
     const LoweredNode& node = lowered_.nodes[n];
     if (node.kind == LoweredKind::kCond) {
       if (output % 2 != 0) return true;  // a number of an input
-      const CondShape::Join& join = lowered_.conds[node.number].joins[output / 2];
+      const CondShape::Join& join = lowered_.conditionals[node.number].joins[output / 2];
       return IsInline(join.from[0]) && IsInline(join.from[1]);
     }
     if (node.kind != LoweredKind::kKernel) return false;
@@ -336,7 +336,7 @@ class Emitter {
   // the same places.
   void EmitCond(Scope& scope, int n) {
     const LoweredNode& node = lowered_.nodes[n];
-    const CondShape& cond = lowered_.conds[node.number];
+    const CondShape& cond = lowered_.conditionals[node.number];
     std::vector<int> inputs, held;
     for (const LoweredValue& input : node.inputs) {
       inputs.push_back(ReadPlain(scope, Resolve(lowered_, units_, input), n));

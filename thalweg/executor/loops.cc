@@ -224,7 +224,7 @@ class LoopFinder {
 
   // The part of all its Switches; everything else that it reads is there when they run.
   Part ClassifyCond(const LoweredNode& node, LoopShape* shape) const {
-    const CondShape& cond = lowered_.conds[node.number];
+    const CondShape& cond = lowered_.conditionals[node.number];
     Part part = kUnknown;
     const auto fits = [&](Part source) {
       return source != kUnknown && source != kLeaving && source <= part;

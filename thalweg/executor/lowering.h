@@ -21,7 +21,7 @@ enum class LoweredKind : uint8_t {
   kLoop,  // in the frame around the loop; inputs are what enters, in the order of FrameInfo::enters
   kExit,  // in the frame around the loop; arrives when the loop sends it
   kInvariant,  // a constant Enter, inside
-  kCond,  // a whole conditional, beside its nodes: which of both runs, FormUnits decides (conds.h)
+  kCond,  // a whole conditional, beside its nodes: which of both runs, FormUnits decides (conditionals.h)
 };
 
 struct LoweredValue {
@@ -90,9 +90,10 @@ struct Lowered {
   std::vector<LoweredFrame> frames;
   std::vector<Tensor> constants;
   std::vector<LoweredValue> fetches;
-  int first_index = -1;          // constants 0 and 1 of int32, if there are conditionals
-  std::vector<CondShape> conds;  // kCond nodes have their place in it as number; outer ones first
-  std::vector<int> order;        // nodes of a frame: sources first, readers close behind
+  int first_index = -1;  // constants 0 and 1 of int32, if there are conditionals
+  std::vector<CondShape>
+      conditionals;        // kCond nodes have their place in it as number; outer ones first
+  std::vector<int> order;  // nodes of a frame: sources first, readers close behind
 };
 
 Result<Lowered> Lower(const Program& program);

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "thalweg/executor/conds.h"
+#include "thalweg/executor/conditionals.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/executor/units.h"
 #include "thalweg/testing/sanitized.h"
@@ -268,9 +268,9 @@ TEST(UnitsTest, TheUnitGraphHasNoCycle) {
       }
     }
     const Program program = p.Take();
-    for (const bool conds : {true, false}) {
+    for (const bool conditionals : {true, false}) {
       Lowered lowered = *Lower(program);
-      if (conds) FindConds(2, &lowered);
+      if (conditionals) FindConditionals(2, &lowered);
       for (const bool strips : {true, false}) {
         const CompileOptions options{.threads = 2, .strips = strips};
         const Units units = FormUnits(lowered, FindLoops(lowered, 2), options);

@@ -172,7 +172,7 @@ class RandomProgram {
     const int parallel = 1 + Below(4);
     const int trips = Below(5);
     const Value invariant = p_.Enter(Any(*values), frame, true, parallel);
-    const bool plain = Below(2) == 0;  // a body without loops and conds
+    const bool plain = Below(2) == 0;  // a body without loops and conditionals
     // Everything that enters lives and dies with one value, or not.
     const bool tied = Below(3) != 0;
     const Value first = Any(*values);

@@ -210,7 +210,7 @@ class FrameUnits {
   // else that its branches read is later than they, or can be dead when they live.
   Arrival ArriveCond(int n) {
     const LoweredNode& node = lowered_.nodes[n];
-    const CondShape& cond = lowered_.conds[node.number];
+    const CondShape& cond = lowered_.conditionals[node.number];
     const Arrival own = ArrivePlain(lowered_.nodes[cond.switches.front()]);
     bool together = !sets_.overflown();
     for (const int s : cond.switches) together &= ArrivePlain(lowered_.nodes[s]) == own;
@@ -290,7 +290,7 @@ void CutLongStrips(const Lowered& lowered, Units* units) {
       for (const int node : frame[u].nodes) {
         const LoweredNode& n = lowered.nodes[node];
         if (n.kind == LoweredKind::kKernel) micros += lowered.program->nodes[n.origin].micros;
-        if (n.kind == LoweredKind::kCond) micros += lowered.conds[n.number].micros;
+        if (n.kind == LoweredKind::kCond) micros += lowered.conditionals[n.number].micros;
         if (micros > kStripMicros && keep > 0) break;
         ++keep;
       }
@@ -324,7 +324,7 @@ Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
   const size_t frames = lowered.frames.size();
   units.structured.assign(frames, false);
   units.inside.assign(frames, false);
-  units.branches.assign(lowered.conds.size(), false);
+  units.branches.assign(lowered.conditionals.size(), false);
   units.absent.assign(lowered.nodes.size(), false);
   units.unit_of.assign(lowered.nodes.size(), -1);
   units.units.resize(frames);

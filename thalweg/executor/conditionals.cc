@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/executor/conds.h"
+#include "thalweg/executor/conditionals.h"
 
 #include <algorithm>
 #include <map>
@@ -355,7 +355,7 @@ class CondFinder {
     }
     for (const int n : lowered_.order) AddToSide(n);
     for (int n = 0; n < static_cast<int>(lowered_.nodes.size()); ++n) AddOutside(n);
-    for (const CondShape& shape : lowered_.conds) Finish(shape);
+    for (const CondShape& shape : lowered_.conditionals) Finish(shape);
   }
 
   int NewCond(CondPart& part) {
@@ -368,15 +368,15 @@ class CondFinder {
     node.device = first.device;
     node.is_synthetic = true;
     node.num_outputs = 2 * static_cast<int>(part.merges.size());
-    node.number = static_cast<int>(lowered_.conds.size());
+    node.number = static_cast<int>(lowered_.conditionals.size());
     node.cond = part.outer < 0 ? -1 : parts_[part.outer].node;
-    lowered_.conds.push_back({.node = part.node,
-                              .predicate = first.inputs[1],
-                              .switches = part.switches,
-                              .sides = {},
-                              .joins = {},
-                              .loops = {},
-                              .micros = part.micros});
+    lowered_.conditionals.push_back({.node = part.node,
+                                     .predicate = first.inputs[1],
+                                     .switches = part.switches,
+                                     .sides = {},
+                                     .joins = {},
+                                     .loops = {},
+                                     .micros = part.micros});
     lowered_.nodes.push_back(std::move(node));
     return part.node;
   }
@@ -397,7 +397,7 @@ class CondFinder {
   }
 
   void AddJoins(const CondPart& part, const std::vector<std::array<bool, 2>>& is_read) {
-    CondShape& shape = lowered_.conds[lowered_.nodes[part.node].number];
+    CondShape& shape = lowered_.conditionals[lowered_.nodes[part.node].number];
     for (const int n : part.merges) {
       LoweredNode& merge = lowered_.nodes[n];
       merge.cond_output = 2 * static_cast<int>(shape.joins.size());
@@ -417,14 +417,14 @@ class CondFinder {
     if (node.cond < 0 || node.kind == LoweredKind::kSwitch || node.kind == LoweredKind::kMerge)
       return;
     const bool is_cond = node.kind == LoweredKind::kCond;
-    const int part_of = is_cond ? lowered_.conds[node.number].switches.front() : n;
+    const int part_of = is_cond ? lowered_.conditionals[node.number].switches.front() : n;
     if (node.kind == LoweredKind::kLoop) {
       for (int cond = node.cond; cond >= 0; cond = lowered_.nodes[cond].cond) {
-        lowered_.conds[lowered_.nodes[cond].number].loops.push_back(node.child);
+        lowered_.conditionals[lowered_.nodes[cond].number].loops.push_back(node.child);
       }
     }
     if (node.kind == LoweredKind::kExit) return;
-    lowered_.conds[lowered_.nodes[node.cond].number].sides[SideOf(part_of)].push_back(n);
+    lowered_.conditionals[lowered_.nodes[node.cond].number].sides[SideOf(part_of)].push_back(n);
   }
 
   bool IsPartOf(int node, int cond) const {
@@ -481,6 +481,6 @@ class CondFinder {
 
 }  // namespace
 
-void FindConds(int threads, Lowered* lowered) { CondFinder(threads, lowered).Run(); }
+void FindConditionals(int threads, Lowered* lowered) { CondFinder(threads, lowered).Run(); }
 
 }  // namespace thalweg
