@@ -16,7 +16,7 @@ namespace {
 // Code is written for conditionals in each other by a recursion.
 constexpr int kMostNested = 32;
 
-// With threads, branches with more work than this keep strips that can be shared.
+// With threads, branches with more work than this keep basic blocks that can be shared.
 constexpr float kBranchMicros = 20;
 
 // Region 0 is outside of any; side s of group g is 1 + 2 * g + s.

@@ -64,7 +64,7 @@ struct ExecutorOptions {
   // How many threads a step can use besides its caller's. 0 compiles for the caller alone.
   int threads = 0;
   // For comparison: one node a unit; no loop as one instruction. The results are the same.
-  bool strips = true;
+  bool basic_blocks = true;
   bool structured_loops = true;
   WorkBudget* work = nullptr;  // of this compilation; null: without end
 };

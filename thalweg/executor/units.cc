@@ -40,7 +40,7 @@ class FrameUnits {
     }
     // With too many gates for sets of them, every node stands alone; loops then take the general
     // path.
-    const bool strips = options_.strips && !sets_.overflown();
+    const bool basic_blocks = options_.basic_blocks && !sets_.overflown();
     std::map<std::array<int, 4>, int> strip_of;
     std::vector<UnitNodes>& units = out_.units[frame_];
     for (const int n : nodes) {
@@ -50,7 +50,7 @@ class FrameUnits {
       const bool starts_frame = node.kind == LoweredKind::kLoop && !out_.structured[node.child];
       const Arrival& a = (*arrivals_)[n];
       int unit = static_cast<int>(units.size());
-      if (strips && cls == UnitClass::kStrip && !starts_frame) {
+      if (basic_blocks && cls == UnitClass::kBasicBlock && !starts_frame) {
         unit = strip_of.try_emplace({node.device, a.depth, a.ready, a.dead}, unit).first->second;
       }
       if (unit == static_cast<int>(units.size())) units.push_back({.cls = cls, .nodes = {}});
@@ -71,12 +71,12 @@ class FrameUnits {
 
   UnitClass ClassOf(const LoweredNode& node) const {
     if (node.kind == LoweredKind::kLoop && out_.structured[node.child]) {
-      return frame_ == 0 && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kStrip;
+      return frame_ == 0 && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kBasicBlock;
     }
-    if (node.kind != LoweredKind::kKernel) return UnitClass::kStrip;
+    if (node.kind != LoweredKind::kKernel) return UnitClass::kBasicBlock;
     const ProgramNode& origin = lowered_.program->nodes[node.origin];
     if (origin.kernel->AsAsync() != nullptr) return UnitClass::kAsync;
-    return origin.heavy && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kStrip;
+    return origin.heavy && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kBasicBlock;
   }
 
   int Gate(std::array<int, 3> key) {
@@ -117,7 +117,7 @@ class FrameUnits {
       default:
         break;
     }
-    if (ClassOf(node) == UnitClass::kStrip) return own;
+    if (ClassOf(node) == UnitClass::kBasicBlock) return own;
     const bool may_be_dead =
         node.kind == LoweredKind::kKernel && lowered_.program->nodes[node.origin].may_be_dead;
     return With(own, GateOfNode(n), true, may_be_dead);
@@ -275,23 +275,23 @@ void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
   }
 }
 
-// A strip with more work than this is cut along its order, so that other threads can have a part of
-// it.
-constexpr float kStripMicros = 20;
-// What is left of a strip is worth a thread only above this.
+// A basic block with more work than this is cut along its order, so that other threads can have a
+// part of it.
+constexpr float kBlockMicros = 20;
+// What is left of a basic block is worth a thread only above this.
 constexpr float kShareMicros = 5;
 
 void CutLongStrips(const Lowered& lowered, Units* units) {
   for (std::vector<UnitNodes>& frame : units->units) {
     for (size_t u = 0; u < frame.size(); ++u) {
-      if (frame[u].cls != UnitClass::kStrip) continue;
+      if (frame[u].cls != UnitClass::kBasicBlock) continue;
       float micros = 0;
       size_t keep = 0;
       for (const int node : frame[u].nodes) {
         const LoweredNode& n = lowered.nodes[node];
         if (n.kind == LoweredKind::kKernel) micros += lowered.program->nodes[n.origin].micros;
         if (n.kind == LoweredKind::kCond) micros += lowered.conditionals[n.number].micros;
-        if (micros > kStripMicros && keep > 0) break;
+        if (micros > kBlockMicros && keep > 0) break;
         ++keep;
       }
       if (keep == frame[u].nodes.size()) {
