@@ -20,7 +20,7 @@
 
 #include "thalweg/base/timer.h"
 #include "thalweg/resources/collective_call.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 namespace thalweg {
 
@@ -47,7 +47,7 @@ struct CollectiveMeeting {
   bool may_leave = false;  // its cancellation is not the others': somebody else says why, by Fail
 };
 
-class CollectiveInstance final : public WaitLines {
+class CollectiveInstance final : public WaiterQueues {
  public:
   // The one of these keys and this iteration of a loop, made when it is new.
   static Result<RefPtr<CollectiveInstance>> At(ResourceManager& instances,
@@ -56,7 +56,7 @@ class CollectiveInstance final : public WaitLines {
   static std::string Describe(ResourceManager& instances, const CollectiveKeys& keys, uint64_t tag);
   // `name`: in the step's resources, which forget it once all of an iteration of a loop have met.
   explicit CollectiveInstance(std::string name)
-      : WaitLines({Order::kAny}), name_(std::move(name)) {}
+      : WaiterQueues({Order::kAny}), name_(std::move(name)) {}
 
   struct Member;
   // Waits for the others; `done` comes with output 0 set, or the error. What it takes is checked

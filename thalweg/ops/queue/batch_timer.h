@@ -9,7 +9,7 @@
 
 #include "thalweg/base/timer.h"
 #include "thalweg/ops/queue/queue_node.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 namespace thalweg {
 

@@ -10,7 +10,7 @@
 //   registry.Add<BatchKernel<RowBatcher>>("Batch", kCpu);
 //
 // Deliver makes the outputs of a task whose batch is closed; the one that came last leads it.
-// Threads: as WaitLines.
+// Threads: as WaiterQueues.
 // Errors: InvalidArgument for a call with more rows than a batch, or whose rows are of another
 // shape than those that wait; that call ends alone.
 #pragma once
@@ -34,7 +34,7 @@ struct BatchLimits {
   int64_t Padded(int64_t rows) const;
 };
 
-class Batcher : public WaitLines {
+class Batcher : public WaiterQueues {
  public:
   struct Closed {
     std::vector<std::vector<Tensor>> tasks;
@@ -54,7 +54,7 @@ class Batcher : public WaitLines {
   };
 
   Batcher(std::string name, BatchLimits limits)
-      : WaitLines({Order::kAny}), name_(std::move(name)), limits_(std::move(limits)) {}
+      : WaiterQueues({Order::kAny}), name_(std::move(name)), limits_(std::move(limits)) {}
   std::string DebugString() const override EXCLUDES(mutex_);
 
  protected:

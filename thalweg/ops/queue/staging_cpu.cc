@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "thalweg/ops/queue/queue_node.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -17,7 +17,7 @@ size_t BytesOf(const Element& element) {
 }
 
 // Elements between steps, bounded in number and bytes; first in, first out.
-class StagingArea final : public WaitLines {
+class StagingArea final : public WaiterQueues {
  public:
   static constexpr size_t kPuts = 0, kTakes = 1, kPeeks = 2;
   struct Put : Waiter {
@@ -35,7 +35,7 @@ class StagingArea final : public WaitLines {
 
   // 0: no bound.
   StagingArea(std::string name, int64_t capacity, int64_t memory_limit)
-      : WaitLines({Order::kFirst, Order::kFirst, Order::kAny}),
+      : WaiterQueues({Order::kFirst, Order::kFirst, Order::kAny}),
         name_(std::move(name)),
         capacity_(capacity),
         memory_limit_(memory_limit) {}
@@ -51,7 +51,7 @@ class StagingArea final : public WaitLines {
       MutexLock lock(mutex_);
       elements_.clear();
       bytes_ = 0;
-      GoOn(&ended);
+      AdvanceAll(&ended);
     }
     End(std::move(ended));
   }

@@ -23,12 +23,12 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class StagingMap : public WaitLines {
+class StagingMap : public WaiterQueues {
  public:
   static constexpr size_t kPuts = 0, kTakes = 1, kPeeks = 2;
   struct Spec {
@@ -38,7 +38,7 @@ class StagingMap : public WaitLines {
     int64_t memory_limit = 0;  // 0: no bound
   };
   explicit StagingMap(Spec spec)
-      : WaitLines({Order::kAny, Order::kAny, Order::kAny}), spec_(std::move(spec)) {}
+      : WaiterQueues({Order::kAny, Order::kAny, Order::kAny}), spec_(std::move(spec)) {}
 
   const Spec& spec() const { return spec_; }
   int64_t size() const EXCLUDES(mutex_);             // complete elements

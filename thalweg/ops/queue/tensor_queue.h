@@ -22,13 +22,13 @@
 #include <vector>
 
 #include "thalweg/ops/queue/element_store.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class TensorQueue : public WaitLines {
+class TensorQueue : public WaiterQueues {
  public:
   // What the attributes of a node say.
   struct Spec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,10 +29,10 @@ struct GiveCoins : Waiter {
   const int given;
 };
 
-class Purse final : public WaitLines {
+class Purse final : public WaiterQueues {
  public:
   explicit Purse(bool in_turn = true)
-      : WaitLines({in_turn ? Order::kFirst : Order::kAny, Order::kAny}) {}
+      : WaiterQueues({in_turn ? Order::kFirst : Order::kAny, Order::kAny}) {}
   ~Purse() override {
     if (gone != nullptr) *gone = true;
   }
@@ -43,13 +43,13 @@ class Purse final : public WaitLines {
   }
   bool nobody_takes() {
     MutexLock lock(mutex_);
-    return NobodyWaits(kTakers);
+    return IsEmpty(kTakers);
   }
   void Close(const Status& why) {
     Ended ended;
     {
       MutexLock lock(mutex_);
-      Dismiss(kTakers, why, &ended);
+      FailAll(kTakers, why, &ended);
     }
     End(std::move(ended));
   }
@@ -89,13 +89,13 @@ void Give(Purse& purse, TestStep& step, int n) {
   EXPECT_TRUE(call.Await().ok());
 }
 
-class WaitLinesTest : public testing::Test {
+class WaiterQueuesTest : public testing::Test {
  protected:
   TestStep step_, other_;
   RefPtr<Purse> purse_ = NewPurse();
 };
 
-TEST_F(WaitLinesTest, ACallThatNeedNotWaitEndsInJoin) {
+TEST_F(WaiterQueuesTest, ACallThatNeedNotWaitEndsInJoin) {
   Give(*purse_, step_, 3);
   TestCall call(step_);
   Take(*purse_, call, 2);
@@ -105,7 +105,7 @@ TEST_F(WaitLinesTest, ACallThatNeedNotWaitEndsInJoin) {
   EXPECT_TRUE(purse_->nobody_takes());
 }
 
-TEST_F(WaitLinesTest, WhoComesFirstIsServedFirst) {
+TEST_F(WaiterQueuesTest, WhoComesFirstIsServedFirst) {
   TestCall first(step_), second(step_);
   Take(*purse_, first, 2), Take(*purse_, second, 1);
   Give(*purse_, step_, 1);
@@ -115,7 +115,7 @@ TEST_F(WaitLinesTest, WhoComesFirstIsServedFirst) {
   EXPECT_TRUE(first.ended() && second.ended());
 }
 
-TEST_F(WaitLinesTest, InALineOfAnyOrderWhoCanGoOnGoesOn) {
+TEST_F(WaiterQueuesTest, InALineOfAnyOrderWhoCanGoOnGoesOn) {
   const auto purse = RefPtr<Purse>::Adopt(std::make_unique<Purse>(false).release());
   TestCall large(step_), small(step_);
   Take(*purse, large, 3), Take(*purse, small, 1);
@@ -126,7 +126,7 @@ TEST_F(WaitLinesTest, InALineOfAnyOrderWhoCanGoOnGoesOn) {
   EXPECT_TRUE(large.ended() && small.ended());
 }
 
-TEST_F(WaitLinesTest, ACancelledCallGivesBackWhatItTookAndOthersGoOn) {
+TEST_F(WaiterQueuesTest, ACancelledCallGivesBackWhatItTookAndOthersGoOn) {
   TestCall cancelled(other_), next(step_);
   Take(*purse_, cancelled, 3), Take(*purse_, next, 2);
   Give(*purse_, step_, 2);
@@ -137,7 +137,7 @@ TEST_F(WaitLinesTest, ACancelledCallGivesBackWhatItTookAndOthersGoOn) {
   EXPECT_EQ(purse_->coins(), 0);
 }
 
-TEST_F(WaitLinesTest, ACallOfACancelledStepEndsAtOnceAndTakesNothing) {
+TEST_F(WaiterQueuesTest, ACallOfACancelledStepEndsAtOnceAndTakesNothing) {
   Give(*purse_, step_, 5);
   other_.cancellation.Cancel(Cancelled("over"));
   TestCall call(other_);
@@ -146,7 +146,7 @@ TEST_F(WaitLinesTest, ACallOfACancelledStepEndsAtOnceAndTakesNothing) {
   EXPECT_EQ(purse_->coins(), 5);
 }
 
-TEST_F(WaitLinesTest, DismissEndsALineWithItsReasonAsIfCancelled) {
+TEST_F(WaiterQueuesTest, FailAllEndsALineWithItsReasonAsIfCancelled) {
   TestCall first(step_), second(step_);
   Take(*purse_, first, 3), Take(*purse_, second, 1);
   Give(*purse_, step_, 2);
@@ -160,7 +160,7 @@ TEST_F(WaitLinesTest, DismissEndsALineWithItsReasonAsIfCancelled) {
   EXPECT_TRUE(later.Await().ok());
 }
 
-TEST_F(WaitLinesTest, AnErrorOfFinishIsTheErrorOfTheCall) {
+TEST_F(WaiterQueuesTest, AnErrorOfFinishIsTheErrorOfTheCall) {
   TestCall call(step_);
   Take(*purse_, call, 1);
   purse_->finish = ResourceExhausted("no room for the output");
@@ -170,7 +170,7 @@ TEST_F(WaitLinesTest, AnErrorOfFinishIsTheErrorOfTheCall) {
   EXPECT_EQ(call.times_ended(), 1);
 }
 
-TEST_F(WaitLinesTest, AWaiterKeepsItsResourceAndTheLastOneEndsIt) {
+TEST_F(WaiterQueuesTest, AWaiterKeepsItsResourceAndTheLastOneEndsIt) {
   bool gone = false;
   TestCall call(other_);
   {
@@ -184,7 +184,7 @@ TEST_F(WaitLinesTest, AWaiterKeepsItsResourceAndTheLastOneEndsIt) {
   EXPECT_TRUE(gone);
 }
 
-TEST_F(WaitLinesTest, OnEndComesOnceHoweverACallEnds) {
+TEST_F(WaiterQueuesTest, OnEndComesOnceHoweverACallEnds) {
   std::atomic<int> ended{0};
   const auto take = [&](TestCall& call) {
     auto waiter = std::make_unique<TakeCoins>(call, 1);
@@ -205,7 +205,7 @@ TEST_F(WaitLinesTest, OnEndComesOnceHoweverACallEnds) {
 
 // A call that is given its coin while its step is cancelled ends once, one way or the other, and no
 // coin is lost or made.
-TEST_F(WaitLinesTest, ServingAndCancellingRaceToOneEnd) {
+TEST_F(WaiterQueuesTest, ServingAndCancellingRaceToOneEnd) {
   for (int round = 0; round < 300; ++round) {
     const RefPtr<Purse> purse = NewPurse();
     TestStep cancelled;
@@ -224,7 +224,7 @@ TEST_F(WaitLinesTest, ServingAndCancellingRaceToOneEnd) {
   }
 }
 
-TEST_F(WaitLinesTest, ManyTakersAndGiversEndWithNothingLeftOver) {
+TEST_F(WaiterQueuesTest, ManyTakersAndGiversEndWithNothingLeftOver) {
   std::atomic<int> served{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
