@@ -16,7 +16,7 @@
 namespace thalweg {
 
 class CollectiveRemote;
-class CollectivesHere;
+class LocalCollectives;
 
 struct StepContext {
   int64_t step_id = 0;
@@ -30,7 +30,7 @@ struct StepContext {
   // Of a step over several tasks: where members of other tasks are met, and which of its collective
   // operations need none. Null: all members are in this task; all others' are elsewhere too.
   CollectiveRemote* collectives = nullptr;
-  const CollectivesHere* collectives_here = nullptr;
+  const LocalCollectives* local_collectives = nullptr;
   // Of the session's environment: variables, queues, tables.
   ResourceManager* resources = nullptr;
   // Ends with the step: TensorArrays, stacks, temporary variables.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/kernel/test_step.h"
-#include "thalweg/resources/collectives_here.h"
+#include "thalweg/resources/local_collectives.h"
 #include "thalweg/resources/test_collective.h"
 
 namespace thalweg {
@@ -133,8 +133,8 @@ TEST_F(CollectiveResultsTest, AValueThatCannotBeCutForItsGroupIsRefused) {
   EXPECT_TRUE(CheckCollectiveValue(MemberCall(0, 2, Tensor::Scalar(1.0F))).ok());
 }
 
-TEST(CollectivesHereTest, HoldsInstancesOfAGroupWhateverItsSize) {
-  const CollectivesHere here({{1, 7}, {2, 8}});
+TEST(LocalCollectivesTest, HoldsInstancesOfAGroupWhateverItsSize) {
+  const LocalCollectives here({{1, 7}, {2, 8}});
   EXPECT_TRUE(here.Contains({2, 1, 7}));
   EXPECT_TRUE(here.Contains({3, 1, 7}));
   EXPECT_FALSE(here.Contains({2, 1, 8}));
