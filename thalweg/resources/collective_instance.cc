@@ -36,7 +36,7 @@ std::string CollectiveInstance::Describe(ResourceManager& instances, const Colle
   return found.ok() ? (*found)->DebugString() : "";
 }
 
-void CollectiveInstance::Meet(CollectiveMeeting meeting, Context& ctx, CollectiveCall call,
+void CollectiveInstance::Meet(CollectiveJoinOptions meeting, Context& ctx, CollectiveCall call,
                               Done done) {
   auto member = std::make_unique<Member>(ctx, std::move(done), std::move(call));
   const double seconds = meeting.timeout_seconds;

@@ -38,7 +38,7 @@ class CollectiveTimer final : public Resource {
 };
 
 // Where a member meets the others, and how long it waits.
-struct CollectiveMeeting {
+struct CollectiveJoinOptions {
   ResourceManager* instances = nullptr;  // of the step
   std::shared_ptr<void> keep;            // lives until the member has ended; may be null
   double timeout_seconds = 0;            // 0: none
@@ -61,7 +61,7 @@ class CollectiveInstance final : public WaiterQueues {
   struct Member;
   // Waits for the others; `done` comes with output 0 set, or the error. What it takes is checked
   // (CheckCollectiveValue).
-  void Meet(CollectiveMeeting meeting, Context& ctx, CollectiveCall call, Done done);
+  void Meet(CollectiveJoinOptions meeting, Context& ctx, CollectiveCall call, Done done);
   // "group 1, instance 7 (reduction): 1 of 2 members are here: CPU:0".
   std::string DebugString() const override EXCLUDES(mutex_);
   // Ends all who wait and all who come later, unless everybody has come.
@@ -101,7 +101,7 @@ struct CollectiveInstance::Member : Waiter {
   }
 
   CollectiveCall call;
-  CollectiveMeeting meeting;
+  CollectiveJoinOptions meeting;
   Timer::Entry entry;
   // Of the instance, under its lock.
   bool has_come = false;

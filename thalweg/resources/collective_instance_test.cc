@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class CollectiveInstanceTest : public testing::Test {
  protected:
-  void Meet(TestCall& call, CollectiveCall what, CollectiveMeeting meeting = {}) {
+  void Meet(TestCall& call, CollectiveCall what, CollectiveJoinOptions meeting = {}) {
     meeting.instances = &step_.step_resources;
     const auto instance =
         CollectiveInstance::At(step_.step_resources, what.keys, call.context().tag());
@@ -150,7 +150,7 @@ TEST_F(CollectiveInstanceTest, ATimeoutNamesWhoIsThere) {
   FakeClock clock;
   Timer timer(clock);
   TestCall one(step_), two(step_);
-  const CollectiveMeeting meeting{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
+  const CollectiveJoinOptions meeting{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
   Meet(one, Sum(0, 1, 3), meeting), Meet(two, Sum(1, 1, 3));
   EXPECT_FALSE(one.ended());
   clock.Advance(std::chrono::seconds(3));
@@ -165,7 +165,7 @@ TEST_F(CollectiveInstanceTest, AMemberThatHasEndedIsForgottenByTheTimer) {
   FakeClock clock;
   Timer timer(clock);
   TestCall one(step_), two(step_);
-  const CollectiveMeeting meeting{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
+  const CollectiveJoinOptions meeting{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
   Meet(one, Sum(0, 1), meeting), Meet(two, Sum(1, 1), meeting);
   EXPECT_TRUE(one.Await().ok() && two.Await().ok());
   clock.Advance(std::chrono::hours(1));

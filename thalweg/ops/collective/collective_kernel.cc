@@ -89,7 +89,7 @@ void CollectiveKernel::Wait(Context& ctx, Done done) {
   ResourceManager* const instances = ctx.step().step_resources;
   const auto instance = CollectiveInstance::At(*instances, call->keys, ctx.tag());
   if (!instance.ok()) return std::move(done)(instance.status());
-  CollectiveMeeting meeting{.instances = instances};
+  CollectiveJoinOptions meeting{.instances = instances};
   if (node_.timer) {
     meeting.timeout_seconds = node_.timeout_seconds;
     meeting.timer = &node_.timer->timer();

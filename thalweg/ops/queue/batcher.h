@@ -100,7 +100,7 @@ class BatchKernel final : public WaitingKernel {
     return std::nullopt;
   }
   void Wait(Context& ctx, Done done) override {
-    const Result<RefPtr<B>> place = MeetingPlace<B>(ctx, name_, limits_);
+    const Result<RefPtr<B>> place = SharedPlace<B>(ctx, name_, limits_);
     if (!place.ok()) return std::move(done)(place.status());
     auto task = std::make_unique<Batcher::Task>(0, ctx, std::move(done));
     task->timer = timer_.get();
@@ -109,7 +109,7 @@ class BatchKernel final : public WaitingKernel {
     (*place)->Join(std::move(task));
   }
   std::string WaitsFor(Context& ctx) const override {
-    const Result<RefPtr<B>> place = MeetingPlace<B>(ctx, name_, limits_);
+    const Result<RefPtr<B>> place = SharedPlace<B>(ctx, name_, limits_);
     return place.ok() ? (*place)->DebugString() : "";
   }
 

@@ -124,7 +124,7 @@ class ExchangeKernel : public WaitingKernel {
       : name_(std::move(name)), timer_(std::move(timer)), timeout_(timeout) {}
   std::optional<Status> TryCompute(Context&) final { return std::nullopt; }
   void Wait(Context& ctx, Done done) final {
-    const Result<RefPtr<Exchange>> place = MeetingPlace<Exchange>(ctx, name_);
+    const Result<RefPtr<Exchange>> place = SharedPlace<Exchange>(ctx, name_);
     auto call = std::make_unique<Exchange::Call>(0, ctx, std::move(done));
     Status status = place.status();
     if (status.ok()) status = Fill(ctx, *call);
@@ -134,7 +134,7 @@ class ExchangeKernel : public WaitingKernel {
     (*place)->Join(std::move(call));
   }
   std::string WaitsFor(Context& ctx) const final {
-    const Result<RefPtr<Exchange>> place = MeetingPlace<Exchange>(ctx, name_);
+    const Result<RefPtr<Exchange>> place = SharedPlace<Exchange>(ctx, name_);
     return place.ok() ? (*place)->DebugString() : "";
   }
 
