@@ -8,15 +8,15 @@
 #include <thread>
 
 #include "thalweg/resources/composite_value.h"
-#include "thalweg/resources/history_value.h"
+#include "thalweg/resources/loop_stack.h"
 #include "thalweg/resources/test_variants.h"
 
 namespace thalweg {
 namespace {
 
-std::shared_ptr<const HistoryValue> Longer(std::shared_ptr<const HistoryValue> history,
-                                           std::vector<Tensor> record) {
-  return std::make_shared<const HistoryValue>(std::move(history), std::move(record));
+std::shared_ptr<const LoopStack> Longer(std::shared_ptr<const LoopStack> history,
+                                        std::vector<Tensor> record) {
+  return std::make_shared<const LoopStack>(std::move(history), std::move(record));
 }
 
 TEST(NestedVariantTest, DepthIsOneMoreThanTheDeepestValueInside) {
@@ -57,8 +57,8 @@ TEST(CompositeValueTest, KeepsItsKindAndComponents) {
   EXPECT_EQ(value.TypeName(), "CompositeTensorVariant");
 }
 
-TEST(HistoryValueTest, APushSharesTheEarlierRecordsAndChangesNobodysView) {
-  const auto none = std::make_shared<const HistoryValue>();
+TEST(LoopStackTest, APushSharesTheEarlierRecordsAndChangesNobodysView) {
+  const auto none = std::make_shared<const LoopStack>();
   const auto one = Longer(none, {Tensor::Scalar(1)});
   const auto two = Longer(one, {Tensor::Scalar(2)}), other = Longer(one, {Tensor::Scalar(3)});
   EXPECT_EQ(none->length(), 0);
@@ -73,28 +73,28 @@ TEST(HistoryValueTest, APushSharesTheEarlierRecordsAndChangesNobodysView) {
 }
 
 // A million records freed by recursion would end the stack.
-TEST(HistoryValueTest, ALongHistoryIsFreedWithoutRecursion) {
-  auto history = std::make_shared<const HistoryValue>();
+TEST(LoopStackTest, ALongHistoryIsFreedWithoutRecursion) {
+  auto history = std::make_shared<const LoopStack>();
   for (int i = 0; i < 1000000; ++i) history = Longer(std::move(history), {});
   EXPECT_EQ(history->length(), 1000000);
   history.reset();
 }
 
-TEST(HistoryValueTest, HistoriesWithinRecordsAreFreedWithoutRecursion) {
-  Tensor tensor = VariantTensor(std::make_shared<const HistoryValue>());
+TEST(LoopStackTest, HistoriesWithinRecordsAreFreedWithoutRecursion) {
+  Tensor tensor = VariantTensor(std::make_shared<const LoopStack>());
   for (int i = 0; i < 300000; ++i) {
-    tensor = VariantTensor(Longer(std::make_shared<const HistoryValue>(), {tensor}));
+    tensor = VariantTensor(Longer(std::make_shared<const LoopStack>(), {tensor}));
   }
-  EXPECT_EQ(VariantIn<HistoryValue>(tensor).length(), 1);
+  EXPECT_EQ(VariantIn<LoopStack>(tensor).length(), 1);
   tensor = Tensor();
 }
 
-TEST(HistoryValueTest, ARecordLivesAsLongAsAHistoryThatHasIt) {
+TEST(LoopStackTest, ARecordLivesAsLongAsAHistoryThatHasIt) {
   AllocatorPtr allocator = MakeCpuAllocator();
   const auto record = [&] {
     return std::vector<Tensor>{*Tensor::Allocate(*allocator, DType::kFloat, Shape{1000})};
   };
-  auto first = Longer(std::make_shared<const HistoryValue>(), record());
+  auto first = Longer(std::make_shared<const LoopStack>(), record());
   const int64_t one = allocator->Stats().bytes_in_use;
   auto second = Longer(first, record());
   EXPECT_EQ(allocator->Stats().bytes_in_use, 2 * one);
@@ -108,9 +108,9 @@ TEST(HistoryValueTest, ARecordLivesAsLongAsAHistoryThatHasIt) {
 }
 
 // What is left to free is kept by thread.
-TEST(HistoryValueTest, ThreadsFreeTheirShareOfOneHistory) {
+TEST(LoopStackTest, ThreadsFreeTheirShareOfOneHistory) {
   AllocatorPtr allocator = MakeCpuAllocator();
-  auto trunk = std::make_shared<const HistoryValue>();
+  auto trunk = std::make_shared<const LoopStack>();
   for (int i = 0; i < 1000; ++i) {
     trunk = Longer(trunk, {*Tensor::Allocate(*allocator, DType::kFloat, Shape{100})});
   }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/kernel/test_step.h"
-#include "thalweg/resources/history_value.h"
+#include "thalweg/resources/loop_stack.h"
 #include "thalweg/resources/tensor_list.h"
 #include "thalweg/resources/tensor_map.h"
 #include "thalweg/resources/test_variants.h"
@@ -124,7 +124,7 @@ TEST_F(VariantMathTest, VariantsOfDifferentClassesHaveNoSum) {
   EXPECT_EQ(Refusal(MakeList({}), Optional({}), Code::kUnimplemented),
             "sums of these variants are not known");
   Refusal(nullptr, nullptr, Code::kUnimplemented);
-  Refusal(std::make_shared<const HistoryValue>(), std::make_shared<const HistoryValue>(),
+  Refusal(std::make_shared<const LoopStack>(), std::make_shared<const LoopStack>(),
           Code::kUnimplemented);
 }
 
@@ -151,13 +151,13 @@ TEST_F(VariantMathTest, ZerosHaveTheStructureOfTheirVariant) {
 }
 
 TEST_F(VariantMathTest, ZerosOfAHistoryAreRecordsOfWhatHasAGradient) {
-  auto history = std::make_shared<const HistoryValue>();
+  auto history = std::make_shared<const LoopStack>();
   for (int i = 1; i <= 3; ++i) {
-    history = std::make_shared<const HistoryValue>(
+    history = std::make_shared<const LoopStack>(
         history, Elements{Tensor::Scalar(1.5F), Tensor::Scalar(i), Tensor::Scalar(2.5)});
   }
   const Tensor zeros = *ZerosLike(history);
-  const HistoryValue* record = &VariantIn<HistoryValue>(zeros);
+  const LoopStack* record = &VariantIn<LoopStack>(zeros);
   EXPECT_EQ(record->length(), 3);
   for (; record->length() > 0; record = record->earlier().get()) {
     ASSERT_EQ(record->latest().size(), 2u) << "an integer has no gradient";
@@ -178,10 +178,10 @@ TEST_F(VariantMathTest, EveryElementOfATensorOfVariantsIsSummed) {
 
 TEST_F(VariantMathTest, ADepthBeyondAllNestingIsRefusedNotRecursed) {
   // Histories do not count as nested, so only the sum's own limit ends this.
-  Value value = std::make_shared<const HistoryValue>();
+  Value value = std::make_shared<const LoopStack>();
   for (int depth = 0; depth < 1000; ++depth) {
-    value = std::make_shared<const HistoryValue>(std::make_shared<const HistoryValue>(),
-                                                 Elements{VariantTensor(value)});
+    value = std::make_shared<const LoopStack>(std::make_shared<const LoopStack>(),
+                                              Elements{VariantTensor(value)});
   }
   const Status status = ZerosLike(value).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
