@@ -108,7 +108,7 @@ void Core::Call(StepState& step) {
     if (RunShared(step, runner)) continue;
     step.SetCallerIdle(true);
     const auto ready = [&step] { return step.queue().finished() || step.queue().MayHaveWork(); };
-    if (IdleWork* const idle = step.args().idle; idle != nullptr) step.queue().WorkIn(*idle);
+    if (IdlePoller* const idle = step.args().idle; idle != nullptr) step.queue().WorkIn(*idle);
     Spinner spinner;
     while (!ready()) {
       if (!spinner.Spin()) step.queue().Park();

@@ -19,7 +19,7 @@
 #include <memory>
 #include <span>
 
-#include "thalweg/base/idle_work.h"
+#include "thalweg/base/idle_poller.h"
 #include "thalweg/base/work_budget.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/executor/called_nodes.h"
@@ -28,7 +28,7 @@
 #include "thalweg/executor/program.h"
 #include "thalweg/executor/step_tasks.h"
 #include "thalweg/executor/step_trace.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/kernel/step_context.h"
 
 namespace thalweg {
@@ -41,8 +41,8 @@ class Executor {
     std::span<Tensor> fetches;   // set when Run() succeeds
     WorkQueue* queue = nullptr;  // whose threads may help
     // What the contexts have as work, if it may have the step's caller as a thread.
-    QueueWork* work = nullptr;
-    IdleWork* idle = nullptr;         // of the calling thread; null: it spins a little
+    KernelExecution* work = nullptr;
+    IdlePoller* idle = nullptr;       // of the calling thread; null: it spins a little
     StepTrace* trace = nullptr;       // collects one record a node; null costs nothing
     FrameObserver* frames = nullptr;  // told of each frame; may be null
     CalledNodes* called = nullptr;    // is told which kernels run; may be null

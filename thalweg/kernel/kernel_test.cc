@@ -11,7 +11,7 @@
 #include "thalweg/base/work_queue.h"
 #include "thalweg/kernel/caught_exception.h"
 #include "thalweg/kernel/host_call.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/kernel/test_step.h"
 #include "thalweg/kernel/waiting_kernel.h"
 
@@ -119,14 +119,14 @@ TEST(HostCallTest, IsInsideInItsOwnThreadAndAnywhereForAll) {
   EXPECT_FALSE(HostCall::IsAnywhere());
 }
 
-TEST(QueueWorkTest, RunsEveryShardOnceAndHearsOfTheCancellation) {
+TEST(KernelExecutionTest, RunsEveryShardOnceAndHearsOfTheCancellation) {
   AllocatorPtr allocator = MakeCpuAllocator();
   CancellationManager cancellation;
   InlineQueue queue;
   for (WorkQueue* const threads :
        {static_cast<WorkQueue*>(nullptr), static_cast<WorkQueue*>(&queue)}) {
-    QueueWork work(compute::GetIsaTable(compute::BestIsaLevel()), threads, *allocator,
-                   &cancellation);
+    KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), threads, *allocator,
+                         &cancellation);
     std::vector<int> runs(100);
     work.ParallelFor(
         100,
@@ -138,15 +138,16 @@ TEST(QueueWorkTest, RunsEveryShardOnceAndHearsOfTheCancellation) {
     EXPECT_FALSE(work.cancelled());
   }
   cancellation.Cancel();
-  QueueWork work(compute::GetIsaTable(compute::BestIsaLevel()), &queue, *allocator, &cancellation);
+  KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), &queue, *allocator,
+                       &cancellation);
   EXPECT_TRUE(work.cancelled());
-  QueueWork never(compute::GetIsaTable(compute::BestIsaLevel()), &queue, *allocator, nullptr);
+  KernelExecution never(compute::GetIsaTable(compute::BestIsaLevel()), &queue, *allocator, nullptr);
   EXPECT_FALSE(never.cancelled());
 }
 
-TEST(QueueWorkTest, ScratchCountsAgainstTheLimitOfItsAllocator) {
+TEST(KernelExecutionTest, ScratchCountsAgainstTheLimitOfItsAllocator) {
   AllocatorPtr allocator = MakeCpuAllocator(int64_t{1} << 20);
-  QueueWork work(compute::GetIsaTable(compute::BestIsaLevel()), nullptr, *allocator, nullptr);
+  KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), nullptr, *allocator, nullptr);
   {
     const compute::Scratch<float> fits(work, 1000);
     EXPECT_TRUE(static_cast<bool>(fits));

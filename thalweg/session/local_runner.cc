@@ -10,8 +10,8 @@
 #include "thalweg/executor/measured_executor.h"
 #include "thalweg/executor/plan_text.h"
 #include "thalweg/executor/program_from_graph.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/kernel/local_rendezvous.h"
-#include "thalweg/kernel/queue_work.h"
 #include "thalweg/session/collective_members.h"
 #include "thalweg/session/output_bytes.h"
 #include "thalweg/session/waiting_nodes.h"
@@ -63,7 +63,7 @@ struct LocalStep {
   ResourceManager step_resources;
   WaitingNodes waiting;
   StepTasks tasks;
-  QueueWork work;
+  KernelExecution work;
   std::vector<WatchedStepContext> contexts;  // one for each part
   std::vector<StepContext*> pointers;
   std::vector<Tensor> feeds;  // of the program, where they are not the signature's

@@ -6,7 +6,7 @@
 
 #include "thalweg/cluster/collectives/collective_member.h"
 #include "thalweg/cluster/transport/message.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
@@ -66,7 +66,7 @@ class RemoteMember final : DoneSink {
   Environment& environment_;
   CollectiveRendezvous::Answered answered_;
   CancellationManager own_;
-  QueueWork work_;
+  KernelExecution work_;
   StepContext step_;
   Context context_;
   Tensor result_;
