@@ -57,7 +57,7 @@ struct LocalStep {
   LocalStep* before = nullptr;  // in the runner's list, under its lock
   LocalStep* after = nullptr;
   int pins = 0;               // under its lock
-  bool told_to_stop = false;  // likewise
+  bool told_to_stop = false;  // under its lock
   CancellationManager cancellation;
   LocalRendezvous rendezvous;
   ResourceManager step_resources;

@@ -26,7 +26,7 @@ namespace thalweg {
 // Threads and devices that a session asks for, beside those of its environment.
 struct EnvironmentSize {
   std::optional<int> threads;      // as EnvironmentOptions::threads; none: the environment's
-  std::optional<int> cpu_devices;  // likewise
+  std::optional<int> cpu_devices;  // as EnvironmentOptions::cpu_devices; none: the environment's
   bool spins = true;               // false: a thread without work sleeps at once
   bool own_threads = false;        // shared with no other session
   friend bool operator==(const EnvironmentSize&, const EnvironmentSize&) = default;
