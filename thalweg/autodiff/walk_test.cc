@@ -34,7 +34,7 @@ class WalkTest : public testing::Test {
     EXPECT_TRUE(gradients.ok()) << gradients.status().ToString();
     return gradients.ok() ? (*gradients)[0].values : Output();
   }
-  // Of the nodes that the last call added.
+  // The nodes that the last call added.
   std::vector<const Node*> Added() const {
     std::vector<const Node*> added;
     for (const Node* node : graph_.Nodes()) {

@@ -36,7 +36,7 @@ class NodeCosts {
   static constexpr float kNever = -1;
   bool IsWorthThreads(const Program& program) const;
 
-  // Of one call: the mean of a step, the least of all steps.
+  // What one call takes: the mean of a step, the least of all steps.
   std::vector<float> micros_;
   std::vector<float> calls_;  // in the last step
 };

@@ -152,7 +152,7 @@ class Placer {
     }
   }
 
-  // Of the nodes of a unit that have the same target, the last one in the code keeps it.
+  // Among the nodes of a unit that have the same target, the last one in the code keeps it.
   void CarrySignals(int frame) {
     for (const UnitNodes& unit : units_.units[frame]) {
       std::map<Target, int> carrier;

@@ -17,7 +17,7 @@ namespace thalweg {
 
 class ColocationGroups {
  public:
-  // Of the nodes that are there now.
+  // Groups the nodes that are there now.
   explicit ColocationGroups(const Graph& graph);
 
   int num_nodes() const { return static_cast<int>(nodes_.size()); }

@@ -74,7 +74,7 @@ class CollectiveInstance final : public WaiterQueues {
   // Counts the member in, or says why not.
   void Admit(Member& member) REQUIRES(mutex_);
   Status Fits(const CollectiveCall& call) const REQUIRES(mutex_);
-  // Of a broadcast in which all have come.
+  // Whether a broadcast in which all have come has one sender.
   Status CheckSender() const REQUIRES(mutex_);
   Result<Tensor> ResultFor(const Member& member) EXCLUDES(mutex_);
   std::string DescribeLocked() const REQUIRES(mutex_);
@@ -103,7 +103,7 @@ struct CollectiveInstance::Member : Waiter {
   CollectiveCall call;
   CollectiveJoinOptions meeting;
   Timer::Entry entry;
-  // Of the instance, under its lock.
+  // The instance's, under its lock.
   bool has_come = false;
   size_t place_in_calls = 0;
 };

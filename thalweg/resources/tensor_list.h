@@ -35,7 +35,7 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
         element_shape_(std::move(element_shape)),
         max_elements_(max_elements) {}
 
-  // Of a list's own elements, which are shared.
+  // A list of the same elements, which are shared.
   static Result<std::shared_ptr<TensorList>> CopyOf(Allocator& allocator, const TensorList& list);
 
   DType element_dtype() const { return element_dtype_; }

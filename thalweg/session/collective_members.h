@@ -16,7 +16,7 @@ namespace thalweg {
 // only when they run.
 Status CheckCollectiveMembers(const std::vector<StepPartition>& parts);
 
-// Of the parts that a step runs in this task; null where there are none.
+// The instances of the parts that a step runs in this task; null where there are none.
 Result<std::unique_ptr<const LocalCollectives>> FindLocalCollectives(
     const std::vector<StepPartition>& parts);
 

@@ -24,7 +24,7 @@ class StagingArea final : public WaiterQueues {
     Put(Context& c, Done d, Element e) : Waiter(kPuts, c, std::move(d)), element(std::move(e)) {}
     Element element;
   };
-  // Of the element `index`; a take is of the first.
+  // Reads the element `index`; a take reads the first.
   struct Get : Waiter {
     Get(size_t l, Context& c, Done d, int64_t i, const std::vector<DType>& t)
         : Waiter(l, c, std::move(d)), index(i), types(t) {}

@@ -34,7 +34,7 @@ Status ShapeMismatch(size_t component, const std::string& expected, const Shape&
                          ", got ", found);
 }
 
-// Of one element: its shape is what the queue knows, or the largest in the batch.
+// The shape of one element is what the queue knows, or the largest in the batch.
 Shape PaddedShape(const PartialShape& known, const std::vector<Tensor>& elements, size_t component,
                   size_t width) {
   Dims dims;
