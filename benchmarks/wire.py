@@ -7,7 +7,7 @@ SIZE bytes of parameters (suffix K, M, G) are spread over P parameter servers; W
     traced  the null step with a full trace,
     gather  fetches 32 random rows of 64 floats instead, gathered on the server,
     layers  multiplies 64 rows by all parameters, matrices of 4 MB, one after another; by calls, as between machines with TLS.
-Variants: thalweg (our client, our servers), tcp (likewise, with channels as between hosts), scheduled (receives wait until they are
+Variants: thalweg (our client, our servers), tcp (the same, with channels as between hosts), scheduled (receives wait until they are
 needed), tf_client (TensorFlow's client, our servers), tf_servers (our client, TensorFlow's servers), tensorflow (both TensorFlow's); the
 last three run under a Python that has TensorFlow. A client drives the worker of its number; the figures are those of client 0.
 """

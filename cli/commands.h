@@ -39,7 +39,7 @@ struct ServeArgs {
   int64_t max_message_bytes = 0, max_graph_bytes = 0, max_graph_nodes = 0, memory_limit = 0;
   int max_sessions = 0, max_calls = 0;  // limits: 0 is the default
   double lost_after = 0;                // seconds; 0: the library's
-  double stuck_after = 0;               // likewise; below 0: never
+  double stuck_after = 0;               // seconds; 0: the library's, below 0: never
   std::string collective_leader;        // a task; empty: the first
 };
 // Returns when the process is told to end (SIGTERM, SIGINT).

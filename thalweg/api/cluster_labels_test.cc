@@ -52,7 +52,7 @@ class StandIn {
     MutexLock lock(mutex_);
     return std::exchange(counts_, {});
   }
-  // Of the tensors that others have got here since the last time.
+  // The bytes of the tensors that others have got here since the last time.
   size_t TakeTensorBytes() {
     MutexLock lock(mutex_);
     return std::exchange(tensor_bytes_, 0);

@@ -124,7 +124,7 @@ class [[nodiscard]] Status {
   Status(TwCode code, std::string message) {
     if (code != TW_OK) rep_ = std::make_shared<const Rep>(Rep{code, std::move(message)});
   }
-  // Of a finished C call.
+  // The status of a finished C call.
   explicit Status(const TwStatus* status)
       : Status(tw_status_code(status), tw_status_message(status)) {}
   bool ok() const { return rep_ == nullptr; }

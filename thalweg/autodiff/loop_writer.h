@@ -24,7 +24,7 @@ class LoopWriter {
   LoopWriter(GradientRun& run, Frame* frame, GraphBuilder b)
       : run_(run), frame_(frame), b_(std::move(b)), condition_(frame->condition) {}
 
-  // Of a loop being built; before the first use of body().
+  // Ends the condition of a loop that is being built, before the first use of body().
   void SetCondition(const Output& value);
   // A variable with this value before the first iteration.
   int Start(const Output& initial, const PartialShape& shape);

@@ -2,7 +2,7 @@
 // Notification: something happens once; others wait for it.
 //
 //   Notification done;
-//   queue.Schedule(... [&] { done.Notify(); });
+//   ScheduleClosure(queue, [&] { done.Notify(); });
 //   done.Wait();
 //
 // Threads: all calls from any thread; Notify() at most once. The waiter may destroy the object as

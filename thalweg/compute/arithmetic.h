@@ -3,7 +3,8 @@
 // stored, floats are computed), and the switch from a DType to a C++ type.
 //   Value<T> sum = 0;
 //   for (T x : xs) sum += ValueOf(x);
-//   RETURN_IF_ERROR(WithType<FloatTypes>(dtype, "a dot product", [&]<class T>() { ... }));
+//   RETURN_IF_ERROR(
+//       WithType<FloatTypes>(dtype, "a dot product", [&]<class T>() { ...; return OkStatus(); }));
 #pragma once
 
 #include <type_traits>

@@ -246,7 +246,7 @@ std::vector<Layer> ResnetLayers(int64_t batch) {
 }
 
 // Keeps one packed filter, as the kernels of a model that is served do.
-class OneFilter final : public FilterKeeper {
+class OneFilter final : public PackedFilterCache {
  public:
   const float* Find(std::string_view format) override {
     return !format_.empty() && format_ == format ? packed_.data() : nullptr;

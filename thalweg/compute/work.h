@@ -3,7 +3,7 @@
 // a cancel flag.
 //
 //   SerialWork work(GetIsaTable(BestIsaLevel()));          // or the adapter of a kernel context
-//   RETURN_IF_ERROR(Gemm<float>(work, shape, a, b, c));
+//   RETURN_IF_ERROR(Gemm(work, DType::kFloat, shape, a, b, c));
 //
 // Determinism: compute functions choose their shards from sizes alone, never from the number of
 // threads, and no two shards write the same place; so the bits do not depend on who runs which

@@ -10,7 +10,7 @@
 namespace thalweg {
 namespace {
 
-// Conds, loops and an asynchronous kernel; with `heavy` also work for helpers.
+// Conditionals, loops and an asynchronous kernel; with `heavy` also work for helpers.
 void Write(TestProgram& p, bool heavy) {
   const Value x = p.Feed(), one = p.Const(1), limit = p.Feed();
   const TestProgram::Sides sides = p.Switch(x, p.Less(x, p.Const(10)));

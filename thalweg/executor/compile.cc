@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "thalweg/executor/conds.h"
+#include "thalweg/executor/conditionals.h"
 #include "thalweg/executor/emit.h"
 #include "thalweg/executor/plan.h"
 
@@ -11,7 +11,7 @@ namespace {
 // What a frame needs besides code.
 FrameCode MakeFrame(const Lowered& lowered, const Values& values, int number) {
   const FrameInfo& info = lowered.tree.frames[number];
-  const LFrame& frame = lowered.frames[number];
+  const LoweredFrame& frame = lowered.frames[number];
   FrameCode out;
   out.name = info.name;
   out.parallel_iterations = static_cast<uint32_t>(info.parallel_iterations);
@@ -27,13 +27,13 @@ FrameCode MakeFrame(const Lowered& lowered, const Values& values, int number) {
     out.enters.push_back(std::move(enter));
   }
   for (const int m : frame.merges) {
-    const LNode& merge = lowered.nodes[m];
+    const LoweredNode& merge = lowered.nodes[m];
     const uint32_t merge_number = static_cast<uint32_t>(merge.number);
     uint32_t first = 0, later = 0;
     for (size_t i = 0; i < merge.merge_inputs.size(); ++i) {
       const MergeInput& input = merge.merge_inputs[i];
       const uint32_t place = static_cast<uint32_t>(i);
-      const bool enters = input.value.node == LValue::kEntering;
+      const bool enters = input.value.node == LoweredValue::kEntering;
       if (enters) out.enters[input.value.index].targets.push_back({merge_number, place});
       if (input.next >= 0) out.nexts[input.next] = {merge_number, place};
       first += input.next < 0;
@@ -67,12 +67,12 @@ void CountReaders(const Lowered& lowered, const Values& values, Plan* plan) {
 void AddFetches(const Lowered& lowered, const Units& units, const Values& values, Plan* plan) {
   std::vector<int> last_fetch(values.info.size(), -1);
   plan->fetches.reserve(lowered.fetches.size());
-  for (const LValue& fetch : lowered.fetches) {
-    const LValue value = Resolve(lowered, units, fetch);
+  for (const LoweredValue& fetch : lowered.fetches) {
+    const LoweredValue value = Resolve(lowered, units, fetch);
     FetchCode code;
-    if (value.node == LValue::kConstant) {
+    if (value.node == LoweredValue::kConstant) {
       code.operand = Operand::Make(kConstants, static_cast<uint32_t>(value.index)).v;
-    } else if (value.node == LValue::kFeed) {
+    } else if (value.node == LoweredValue::kFeed) {
       code.operand = Operand::Make(kInvariants, static_cast<uint32_t>(value.index)).v;
     } else {
       const int number = values.first[value.node] + value.index;
@@ -98,7 +98,7 @@ Result<Plan> Compile(Program program, const CompileOptions& options) {
   RETURN_IF_ERROR(visit(plan.program.nodes.size()));
   ASSIGN_OR_RETURN(Lowered lowered, Lower(plan.program));
   RETURN_IF_ERROR(visit(lowered.nodes.size()));
-  if (options.structured_loops) FindConds(options.threads, &lowered);
+  if (options.structured_loops) FindConditionals(options.threads, &lowered);
   const std::vector<LoopShape> loops = FindLoops(lowered, options.threads);
   RETURN_IF_ERROR(visit(lowered.nodes.size()));
   const Units units = FormUnits(lowered, loops, options);

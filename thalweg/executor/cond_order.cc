@@ -67,15 +67,15 @@ class PartOrder {
       visit(left < 0 ? source : End(left), entered < 0 ? reader : Begin(entered));
     };
     for (int n = 0; n < nodes_; ++n) {
-      const LNode& node = lowered_.nodes[n];
-      for (const LValue& input : node.inputs) {
+      const LoweredNode& node = lowered_.nodes[n];
+      for (const LoweredValue& input : node.inputs) {
         if (input.is_node()) see(input.node, n);
       }
       for (const int before : node.controls) see(before, n);
       for (const MergeInput& input : node.merge_inputs) {
         if (input.value.is_node() && input.next < 0) see(input.value.node, n);
       }
-      if (node.kind == LKind::kExit) see(lowered_.frames[node.child].loop, n);
+      if (node.kind == LoweredKind::kExit) see(lowered_.frames[node.child].loop, n);
       if (const int part = PartOf(n); part >= 0) {
         visit(Begin(part), n);
         visit(n, End(part));

@@ -36,7 +36,7 @@ void ExpectMeansTheSame(const Build& build, int branches,
   ThreadPool pool({.threads = 2});
   Harness plain(Built(build), MakePlainExecutor, &pool);
   for (const ExecutorOptions& options :
-       {ExecutorOptions{}, ExecutorOptions{.strips = false}, ExecutorOptions{.threads = 2}}) {
+       {ExecutorOptions{}, ExecutorOptions{.basic_blocks = false}, ExecutorOptions{.threads = 2}}) {
     Harness real(
         Built(build), [&](Program program) { return MakeExecutor(std::move(program), options); },
         &pool);

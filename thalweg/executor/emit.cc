@@ -42,42 +42,42 @@ class Emitter {
       for (size_t u = 0; u < units_.units[f].size(); ++u) EmitUnit(frame, static_cast<int>(u));
     }
     for (size_t n = 0; n < lowered_.nodes.size(); ++n) {
-      const LNode& node = lowered_.nodes[n];
+      const LoweredNode& node = lowered_.nodes[n];
       if (units_.inside[node.frame]) continue;
-      const bool exit = node.kind == LKind::kExit && !units_.structured[node.child];
-      if (node.kind == LKind::kMerge || exit) EmitSection(static_cast<int>(n));
+      const bool exit = node.kind == LoweredKind::kExit && !units_.structured[node.child];
+      if (node.kind == LoweredKind::kMerge || exit) EmitSection(static_cast<int>(n));
     }
   }
 
  private:
-  const ProgramNode& Origin(const LNode& node) const {
+  const ProgramNode& Origin(const LoweredNode& node) const {
     return lowered_.program->nodes[node.origin];
   }
 
   bool IsInline(int n, int output) const {
-    const LNode& node = lowered_.nodes[n];
-    if (node.kind == LKind::kCond) {
+    const LoweredNode& node = lowered_.nodes[n];
+    if (node.kind == LoweredKind::kCond) {
       if (output % 2 != 0) return true;  // a number of an input
-      const CondShape::Join& join = lowered_.conds[node.number].joins[output / 2];
+      const CondShape::Join& join = lowered_.conditionals[node.number].joins[output / 2];
       return IsInline(join.from[0]) && IsInline(join.from[1]);
     }
-    if (node.kind != LKind::kKernel) return false;
+    if (node.kind != LoweredKind::kKernel) return false;
     const std::vector<bool>& known = Origin(node).inline_outputs;
     return output < static_cast<int>(known.size()) && known[output];
   }
 
-  bool IsInline(const LValue& input) const {
-    const LValue value = Resolve(lowered_, units_, Source(input));
-    if (value.node == LValue::kConstant) {
+  bool IsInline(const LoweredValue& input) const {
+    const LoweredValue value = Resolve(lowered_, units_, Source(input));
+    if (value.node == LoweredValue::kConstant) {
       return lowered_.constants[value.index].kind() <= Tensor::Kind::kInline;
     }
     return value.is_node() && IsInline(value.node, value.index);
   }
 
   // What Forward nodes pass on.
-  LValue Source(LValue value) const {
+  LoweredValue Source(LoweredValue value) const {
     while (value.is_node() && !value.read_reference &&
-           lowered_.nodes[value.node].kind == LKind::kForward) {
+           lowered_.nodes[value.node].kind == LoweredKind::kForward) {
       value = lowered_.nodes[value.node].inputs[0];
     }
     return value;
@@ -97,7 +97,7 @@ class Emitter {
     scope.locals.reserve(values);
     for (const int n : nodes.nodes) {
       EmitNode(scope, n);
-      if (lowered_.nodes[n].kind != LKind::kSwitch) EmitSends(scope, n, -1);
+      if (lowered_.nodes[n].kind != LoweredKind::kSwitch) EmitSends(scope, n, -1);
       EmitSignals(scope, values_.targets[n]);
     }
     scope.code.Allocate();
@@ -119,14 +119,14 @@ class Emitter {
   }
 
   void EmitSection(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     Scope scope(&plan_);
     scope.frame = node.frame;
     EmitSends(scope, n, -1);
     EmitSignals(scope, values_.targets[n]);
     scope.code.Allocate();
     const Section section = scope.code.Write(0, scope.code.size());
-    if (node.kind == LKind::kMerge) {
+    if (node.kind == LoweredKind::kMerge) {
       MergeCode& merge = plan_.frames[node.frame].merges[node.number];
       merge = {
           .slot = values_.Of(n, 0).slot, .index_slot = values_.Of(n, 1).slot, .section = section};
@@ -142,8 +142,8 @@ class Emitter {
   }
 
   // The local from which this code reads a value.
-  int Read(Scope& scope, const LValue& input, int reader) {
-    const LValue value = Resolve(lowered_, units_, input);
+  int Read(Scope& scope, const LoweredValue& input, int reader) {
+    const LoweredValue value = Resolve(lowered_, units_, input);
     int local = ReadPlain(scope, value, reader);
     if (!value.read_reference) return local;
     const int held = NewTemporary(scope, false);
@@ -154,18 +154,18 @@ class Emitter {
     return held;
   }
 
-  int ReadPlain(Scope& scope, const LValue& value, int reader) {
-    if (value.node == LValue::kConstant) {
+  int ReadPlain(Scope& scope, const LoweredValue& value, int reader) {
+    if (value.node == LoweredValue::kConstant) {
       return scope.code.Fixed(kConstants, static_cast<uint32_t>(value.index), false);
     }
-    if (value.node == LValue::kFeed) {
+    if (value.node == LoweredValue::kFeed) {
       return scope.code.Fixed(kInvariants, static_cast<uint32_t>(value.index), false);
     }
     const int number = values_.first[value.node] + value.index;
     if (const auto at = scope.locals.find(number); at != scope.locals.end()) return at->second;
-    const LNode& source = lowered_.nodes[value.node];
+    const LoweredNode& source = lowered_.nodes[value.node];
     int local;
-    if (source.kind == LKind::kInvariant) {
+    if (source.kind == LoweredKind::kInvariant) {
       local = scope.code.Fixed(kInvariants, static_cast<uint32_t>(source.number), false);
     } else {
       const ValueInfo& info = values_.info[number];
@@ -206,31 +206,31 @@ class Emitter {
   }
 
   void EmitNode(Scope& scope, int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     switch (node.kind) {
-      case LKind::kKernel:
+      case LoweredKind::kKernel:
         return EmitKernel(scope, n);
-      case LKind::kForward:
+      case LoweredKind::kForward:
         return EmitForward(scope, n);
-      case LKind::kSwitch:
+      case LoweredKind::kSwitch:
         return EmitSwitch(scope, n);
-      case LKind::kLoop:
+      case LoweredKind::kLoop:
         return EmitLoopNode(scope, n);
-      case LKind::kCond:
+      case LoweredKind::kCond:
         return EmitCond(scope, n);
-      case LKind::kMerge:
-      case LKind::kExit:
-      case LKind::kInvariant:
+      case LoweredKind::kMerge:
+      case LoweredKind::kExit:
+      case LoweredKind::kInvariant:
         break;
     }
   }
 
   void EmitKernel(Scope& scope, int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const ProgramNode& origin = Origin(node);
     AbstractInstr instr{
         .opcode = Opcode::kKernel, .node = node.origin, .kernel = origin.kernel.get()};
-    for (const LValue& input : node.inputs) instr.reads.push_back(Read(scope, input, n));
+    for (const LoweredValue& input : node.inputs) instr.reads.push_back(Read(scope, input, n));
     for (int o = 0; o < node.num_outputs; ++o) instr.writes.push_back(Write(scope, n, o, true));
     if (origin.makes_texts) instr.opcode = Opcode::kKernelTexts;
     if (origin.runs_when_dead) instr.opcode = Opcode::kKernelAlways;
@@ -245,7 +245,7 @@ class Emitter {
   }
 
   void EmitForward(Scope& scope, int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const int from = Read(scope, node.inputs[0], n);
     const int number = values_.first[n];
     // Within one piece of code a value needs no second place.
@@ -260,7 +260,7 @@ class Emitter {
   }
 
   void EmitSwitch(Scope& scope, int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const int data = Read(scope, node.inputs[0], n);
     if (scope.in_loop) {
       for (int side = 0; side < 2; ++side) scope.locals.emplace(values_.first[n] + side, data);
@@ -310,9 +310,9 @@ class Emitter {
   }
 
   void EmitLoopNode(Scope& scope, int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     AbstractInstr instr{.node = node.origin};
-    for (const LValue& input : node.inputs) instr.reads.push_back(Read(scope, input, n));
+    for (const LoweredValue& input : node.inputs) instr.reads.push_back(Read(scope, input, n));
     if (!units_.structured[node.child]) {
       instr.opcode = Opcode::kStartFrame;
       instr.aux = static_cast<uint64_t>(node.child);
@@ -335,10 +335,10 @@ class Emitter {
   // Reads all that the branches read, then one branch, then the other; both write what leaves to
   // the same places.
   void EmitCond(Scope& scope, int n) {
-    const LNode& node = lowered_.nodes[n];
-    const CondShape& cond = lowered_.conds[node.number];
+    const LoweredNode& node = lowered_.nodes[n];
+    const CondShape& cond = lowered_.conditionals[node.number];
     std::vector<int> inputs, held;
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       inputs.push_back(ReadPlain(scope, Resolve(lowered_, units_, input), n));
     }
     for (const int s : cond.switches) {
@@ -371,10 +371,11 @@ class Emitter {
                   int side) {
     for (size_t j = 0; j < out.size(); ++j) {
       // What leaves is made in its place, if a node of this branch makes it.
-      const LValue value = Resolve(lowered_, units_, Source(cond.joins[j].from[side]));
+      const LoweredValue value = Resolve(lowered_, units_, Source(cond.joins[j].from[side]));
       if (out[j][0] < 0 || !scope.code.local(out[j][0]).in_register || !value.is_node()) continue;
-      const LNode& maker = lowered_.nodes[value.node];
-      if (maker.cond != cond.node || maker.kind == LKind::kSwitch || value.read_reference) continue;
+      const LoweredNode& maker = lowered_.nodes[value.node];
+      if (maker.cond != cond.node || maker.kind == LoweredKind::kSwitch || value.read_reference)
+        continue;
       scope.places.try_emplace(values_.first[value.node] + value.index, out[j][0]);
     }
     for (const int n : cond.sides[side]) EmitNode(scope, n);
@@ -399,7 +400,7 @@ class Emitter {
   // The code of a structured loop; its number.
   size_t EmitLoop(int frame) {
     const LoopShape& shape = loops_[frame];
-    const LFrame& f = lowered_.frames[frame];
+    const LoweredFrame& f = lowered_.frames[frame];
     Scope scope(&plan_);
     scope.in_loop = true;
     scope.frame = frame;
@@ -437,12 +438,13 @@ class Emitter {
 
   uint32_t EnterOf(int merge) const {
     for (const MergeInput& input : lowered_.nodes[merge].merge_inputs) {
-      if (input.value.node == LValue::kEntering) return static_cast<uint32_t>(input.value.index);
+      if (input.value.node == LoweredValue::kEntering)
+        return static_cast<uint32_t>(input.value.index);
     }
     return 0;
   }
 
-  void EmitMoves(Scope& scope, const LFrame& f, const std::vector<int>& variables, int body,
+  void EmitMoves(Scope& scope, const LoweredFrame& f, const std::vector<int>& variables, int body,
                  int predicate, LoopCode* loop) {
     AbstractInstr moves{.opcode = Opcode::kRelease};
     const std::unordered_set<int> held(variables.begin(), variables.end());

@@ -108,7 +108,7 @@ void Core::Call(StepState& step) {
     if (RunShared(step, runner)) continue;
     step.SetCallerIdle(true);
     const auto ready = [&step] { return step.queue().finished() || step.queue().MayHaveWork(); };
-    if (IdleWork* const idle = step.args().idle; idle != nullptr) step.queue().WorkIn(*idle);
+    if (IdlePoller* const idle = step.args().idle; idle != nullptr) step.queue().WorkIn(*idle);
     Spinner spinner;
     while (!ready()) {
       if (!spinner.Spin()) step.queue().Park();
@@ -143,9 +143,10 @@ void Core::Help(void* object, uint64_t first) {
   if (done) done(std::move(status));
 }
 
-class StripExecutor : public Executor {
+class CompiledExecutor : public Executor {
  public:
-  StripExecutor(Plan plan, int threads) : core_(std::make_shared<Core>(std::move(plan), threads)) {}
+  CompiledExecutor(Plan plan, int threads)
+      : core_(std::make_shared<Core>(std::move(plan), threads)) {}
   Status Run(const Step& step) override { return core_->Run(step); }
   void RunAsync(const Step& step, std::function<void(Status)> done) override {
     core_->RunAsync(step, std::move(done));
@@ -164,11 +165,11 @@ class StripExecutor : public Executor {
 Result<std::unique_ptr<Executor>> MakeExecutor(Program program, const ExecutorOptions& options) {
   ASSIGN_OR_RETURN(Plan plan,
                    Compile(std::move(program), {.threads = options.threads,
-                                                .strips = options.strips,
+                                                .basic_blocks = options.basic_blocks,
                                                 .structured_loops = options.structured_loops,
                                                 .work = options.work}));
   return std::unique_ptr<Executor>(
-      std::make_unique<StripExecutor>(std::move(plan), options.threads));
+      std::make_unique<CompiledExecutor>(std::move(plan), options.threads));
 }
 
 }  // namespace thalweg

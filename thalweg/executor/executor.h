@@ -2,8 +2,8 @@
 // Executor: a compiled program. Made once, run in many steps, by many threads at once.
 //
 //   ASSIGN_OR_RETURN(auto executor, MakeExecutor(std::move(program), {}));
-//   RETURN_IF_ERROR(
-//       executor->Run({.contexts = {&context, 1}, .feeds = feeds, .fetches = fetches}));
+//   StepContext* const contexts[] = {&context};
+//   RETURN_IF_ERROR(executor->Run({.contexts = contexts, .feeds = feeds, .fetches = fetches}));
 //
 // Run() blocks; the calling thread runs the step and takes help from the queue's threads only where
 // it pays. With no queue, or one without threads, everything runs in the caller. RunAsync() returns
@@ -19,7 +19,7 @@
 #include <memory>
 #include <span>
 
-#include "thalweg/base/idle_work.h"
+#include "thalweg/base/idle_poller.h"
 #include "thalweg/base/work_budget.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/executor/called_nodes.h"
@@ -28,7 +28,7 @@
 #include "thalweg/executor/program.h"
 #include "thalweg/executor/step_tasks.h"
 #include "thalweg/executor/step_trace.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/kernel/step_context.h"
 
 namespace thalweg {
@@ -41,8 +41,8 @@ class Executor {
     std::span<Tensor> fetches;   // set when Run() succeeds
     WorkQueue* queue = nullptr;  // whose threads may help
     // What the contexts have as work, if it may have the step's caller as a thread.
-    QueueWork* work = nullptr;
-    IdleWork* idle = nullptr;         // of the calling thread; null: it spins a little
+    KernelExecution* work = nullptr;
+    IdlePoller* idle = nullptr;       // of the calling thread; null: it spins a little
     StepTrace* trace = nullptr;       // collects one record a node; null costs nothing
     FrameObserver* frames = nullptr;  // told of each frame; may be null
     CalledNodes* called = nullptr;    // is told which kernels run; may be null
@@ -64,7 +64,7 @@ struct ExecutorOptions {
   // How many threads a step can use besides its caller's. 0 compiles for the caller alone.
   int threads = 0;
   // For comparison: one node a unit; no loop as one instruction. The results are the same.
-  bool strips = true;
+  bool basic_blocks = true;
   bool structured_loops = true;
   WorkBudget* work = nullptr;  // of this compilation; null: without end
 };

@@ -29,7 +29,7 @@ struct World {
   const char* name;
   bool plain;
   int threads;
-  bool strips = true;
+  bool basic_blocks = true;
   bool structured_loops = true;
 };
 
@@ -41,7 +41,7 @@ class ExecutorTest : public ::testing::TestWithParam<World> {
     const auto make = [](Program program) {
       if (GetParam().plain) return MakePlainExecutor(std::move(program));
       return MakeExecutor(std::move(program), {.threads = GetParam().threads,
-                                               .strips = GetParam().strips,
+                                               .basic_blocks = GetParam().basic_blocks,
                                                .structured_loops = GetParam().structured_loops});
     };
     return std::make_unique<Harness>(p.Take(), make, &pool_);
@@ -208,7 +208,7 @@ TEST_P(ExecutorTest, AControlTriggerIgnoresDeadControls) {
 }
 
 // What it waits for can be dead for more reasons than what comes before: it, and who waits for it,
-// are in strips of their own.
+// are in basic blocks of their own.
 TEST_P(ExecutorTest, AControlTriggerInALoopWaitsForAReaderOfAnInvariant) {
   TestProgram p;
   const Value limit = p.Feed(), one = p.Const(1), zero = p.Const(0);
@@ -744,7 +744,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, ExecutorTest,
                          ::testing::Values(World{"plain", true, 0}, World{"caller_alone", false, 0},
                                            World{"one_helper", false, 1},
                                            World{"four_helpers", false, 4},
-                                           World{"no_strips", false, 0, false, true},
+                                           World{"no_basic_blocks", false, 0, false, true},
                                            World{"general_loops", false, 0, true, false},
                                            World{"single_nodes", false, 2, false, false}),
                          [](const auto& info) { return info.param.name; });

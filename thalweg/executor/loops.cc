@@ -37,27 +37,27 @@ class SerialWork {
   using Numbers = std::unordered_map<int, int>;  // by node; those outside of the frame are left out
 
   bool IsHeavy(int n) {
-    const LNode& node = lowered_.nodes[n];
-    if (node.kind == LKind::kLoop) return true;
-    if (node.kind != LKind::kKernel) return false;
+    const LoweredNode& node = lowered_.nodes[n];
+    if (node.kind == LoweredKind::kLoop) return true;
+    if (node.kind != LoweredKind::kKernel) return false;
     const ProgramNode& origin = lowered_.program->nodes[node.origin];
     (origin.heavy ? heavy_micros_ : cheap_micros_) += origin.micros;
     return origin.heavy;
   }
   // The greatest number among what `n` waits for in its iteration, -1 for none.
   int Reached(int n, Numbers* numbers) const {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     int most = -1;
     const auto see = [&](int before) {
       const auto found = numbers->find(before);
       if (found != numbers->end()) most = std::max(most, found->second);
     };
-    for (const LValue& input : node.inputs) see(input.node);
+    for (const LoweredValue& input : node.inputs) see(input.node);
     for (const int before : node.controls) see(before);
     for (const MergeInput& input : node.merge_inputs) {
       if (input.next < 0) see(input.value.node);
     }
-    if (node.kind == LKind::kExit) see(lowered_.frames[node.child].loop);
+    if (node.kind == LoweredKind::kExit) see(lowered_.frames[node.child].loop);
     return most;
   }
   bool FirstWaitsForLast() const {
@@ -78,7 +78,7 @@ class SerialWork {
   }
 
   const Lowered& lowered_;
-  const LFrame& frame_;
+  const LoweredFrame& frame_;
   const std::vector<int>& nodes_;
   Numbers last_;  // the heavy node that each waits for, counted in their order
   int num_heavy_ = 0, first_ = -1;
@@ -104,21 +104,21 @@ class LoopFinder {
   }
 
  private:
-  Part PartOf(const LValue& value) const {
+  Part PartOf(const LoweredValue& value) const {
     if (!value.is_node()) return kCondition;
-    const LNode& node = lowered_.nodes[value.node];
-    if (node.kind == LKind::kSwitch) return value.index == 0 ? kLeaving : kBody;
-    if (node.kind == LKind::kMerge && value.index != 0 && node.cond < 0) return kUnknown;
+    const LoweredNode& node = lowered_.nodes[value.node];
+    if (node.kind == LoweredKind::kSwitch) return value.index == 0 ? kLeaving : kBody;
+    if (node.kind == LoweredKind::kMerge && value.index != 0 && node.cond < 0) return kUnknown;
     return static_cast<Part>(part_[value.node]);
   }
 
   bool Examine(int frame, const std::vector<int>& nodes, LoopShape* shape) {
-    const LFrame& f = lowered_.frames[frame];
+    const LoweredFrame& f = lowered_.frames[frame];
     if (f.has_stray_enters || f.exits.empty()) return false;
     const int device = lowered_.nodes[f.loop].device;
     bool has_predicate = false;
     for (const int n : nodes) {
-      const LNode& node = lowered_.nodes[n];
+      const LoweredNode& node = lowered_.nodes[n];
       if (node.device != device) return false;
       shape->heavy |= IsHeavy(node);
       if (node.cond >= 0) {
@@ -128,36 +128,36 @@ class LoopFinder {
       }
       Part part = kCondition;
       switch (node.kind) {
-        case LKind::kInvariant:
+        case LoweredKind::kInvariant:
           break;
-        case LKind::kMerge:
+        case LoweredKind::kMerge:
           if (!IsHeader(node)) return false;
           break;
-        case LKind::kSwitch:
+        case LoweredKind::kSwitch:
           if (!has_predicate) shape->predicate = node.inputs[1];
           has_predicate = true;
           if (!IsLoopSwitch(node, shape->predicate)) return false;
           break;
-        case LKind::kExit:
+        case LoweredKind::kExit:
           part = static_cast<Part>(part_[lowered_.frames[node.child].loop]);
           break;
-        case LKind::kKernel:
-        case LKind::kForward:
-        case LKind::kLoop:
+        case LoweredKind::kKernel:
+        case LoweredKind::kForward:
+        case LoweredKind::kLoop:
           part = Classify(node);
           if (part == kUnknown) return false;
           break;
-        case LKind::kCond:
+        case LoweredKind::kCond:
           part = ClassifyCond(node, shape);
           if (part == kUnknown) return false;
           break;
       }
-      if (node.kind == LKind::kLoop) {
+      if (node.kind == LoweredKind::kLoop) {
         shape->depth = std::max(shape->depth, shapes_[node.child].depth + 1);
       }
       part_[n] = part;
-      if (node.kind == LKind::kMerge || node.kind == LKind::kInvariant ||
-          node.kind == LKind::kExit) {
+      if (node.kind == LoweredKind::kMerge || node.kind == LoweredKind::kInvariant ||
+          node.kind == LoweredKind::kExit) {
         continue;
       }
       (part == kBody ? shape->body : shape->condition).push_back(n);
@@ -167,22 +167,22 @@ class LoopFinder {
            (!shape->heavy || SerialWork(lowered_, frame, nodes).Holds());
   }
 
-  bool IsHeavy(const LNode& node) const {
+  bool IsHeavy(const LoweredNode& node) const {
     if (threads_ == 0) return false;
-    if (node.kind == LKind::kLoop) return shapes_[node.child].heavy;
-    return node.kind == LKind::kKernel && lowered_.program->nodes[node.origin].heavy;
+    if (node.kind == LoweredKind::kLoop) return shapes_[node.child].heavy;
+    return node.kind == LoweredKind::kKernel && lowered_.program->nodes[node.origin].heavy;
   }
 
-  bool IsHeader(const LNode& merge) const {
+  bool IsHeader(const LoweredNode& merge) const {
     const std::vector<MergeInput>& inputs = merge.merge_inputs;
     if (merge.is_synthetic || inputs.size() != 2) return false;
     const int next = inputs[0].next >= 0 ? 0 : 1;
-    return inputs[next].next >= 0 && inputs[1 - next].value.node == LValue::kEntering;
+    return inputs[next].next >= 0 && inputs[1 - next].value.node == LoweredValue::kEntering;
   }
 
-  bool IsLoopSwitch(const LNode& node, const LValue& predicate) const {
+  bool IsLoopSwitch(const LoweredNode& node, const LoweredValue& predicate) const {
     if (node.lenient_controls) return false;
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (PartOf(input) != kCondition || input.read_reference) return false;
     }
     for (const int before : node.controls) {
@@ -192,9 +192,9 @@ class LoopFinder {
   }
 
   // kUnknown where the node does not fit into a structured loop.
-  Part Classify(const LNode& node) const {
+  Part Classify(const LoweredNode& node) const {
     const ProgramNode& origin = lowered_.program->nodes[node.origin];
-    if (node.kind == LKind::kKernel) {
+    if (node.kind == LoweredKind::kKernel) {
       if (origin.kernel->AsAsync() != nullptr || origin.runs_when_dead || origin.may_be_dead) {
         return kUnknown;
       }
@@ -208,13 +208,13 @@ class LoopFinder {
       part = std::max(part, source);
       return true;
     };
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (!see(PartOf(input))) return kUnknown;
     }
     for (const int before : node.controls) {
       if (!see(static_cast<Part>(part_[before]))) return kUnknown;
     }
-    if (node.kind == LKind::kLoop) {
+    if (node.kind == LoweredKind::kLoop) {
       // Started from both parts it would be half dead in the last iteration.
       const bool half_dead = part == kBody && in_condition;
       if (!shapes_[node.child].structured || half_dead) return kUnknown;
@@ -223,8 +223,8 @@ class LoopFinder {
   }
 
   // The part of all its Switches; everything else that it reads is there when they run.
-  Part ClassifyCond(const LNode& node, LoopShape* shape) const {
-    const CondShape& cond = lowered_.conds[node.number];
+  Part ClassifyCond(const LoweredNode& node, LoopShape* shape) const {
+    const CondShape& cond = lowered_.conditionals[node.number];
     Part part = kUnknown;
     const auto fits = [&](Part source) {
       return source != kUnknown && source != kLeaving && source <= part;
@@ -234,7 +234,7 @@ class LoopFinder {
       if (own == kUnknown || (part != kUnknown && own != part)) return kUnknown;
       part = own;
     }
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (!fits(PartOf(input))) return kUnknown;
     }
     for (const int before : node.controls) {
@@ -247,11 +247,11 @@ class LoopFinder {
     return part;
   }
 
-  bool EndsFit(const LFrame& f) const {
+  bool EndsFit(const LoweredFrame& f) const {
     std::vector<bool> entered(f.enter_invariant.size());
     for (const int merge : f.merges) {
       for (const MergeInput& input : lowered_.nodes[merge].merge_inputs) {
-        if (input.value.node != LValue::kEntering) continue;
+        if (input.value.node != LoweredValue::kEntering) continue;
         if (entered[input.value.index]) return false;  // one Enter for two variables
         entered[input.value.index] = true;
       }

@@ -4,7 +4,7 @@
 //
 // Such a loop has one predicate, computed without a Switch; header Merges of an Enter and a
 // NextIteration; what lies behind side 1 of its Switches is the body, side 0 leads to Exits only;
-// loops inside are such loops, other Switches are parts of conditionals (conds.h). All that enters
+// loops inside are such loops, other Switches are parts of conditionals (conditionals.h). All that enters
 // a loop inside lies in the same part, so that no loop is half dead. Whether the loop is used
 // depends on the code around it.
 #pragma once
@@ -19,7 +19,7 @@ struct LoopShape {
   bool structured = false;
   bool heavy = false;  // heavy nodes in it, or in loops in it
   int depth = 0;       // loops around each other inside
-  LValue predicate;
+  LoweredValue predicate;
   std::vector<int> condition;  // nodes in order; Merges and invariants left out
   std::vector<int> body;
 };

@@ -37,9 +37,9 @@ class Lowerer {
   }
 
  private:
-  int New(LKind kind, int origin, int frame, int num_outputs) {
+  int New(LoweredKind kind, int origin, int frame, int num_outputs) {
     const int number = static_cast<int>(out_.nodes.size());
-    LNode node;
+    LoweredNode node;
     node.kind = kind;
     node.origin = origin;
     node.frame = frame;
@@ -50,8 +50,8 @@ class Lowerer {
   }
 
   int NewMerge(int origin, int frame) {
-    const int merge = New(LKind::kMerge, origin, frame, 2);
-    LFrame& f = out_.frames[frame];
+    const int merge = New(LoweredKind::kMerge, origin, frame, 2);
+    LoweredFrame& f = out_.frames[frame];
     out_.nodes[merge].number = static_cast<int>(f.merges.size());
     f.merges.push_back(merge);
     return merge;
@@ -64,15 +64,15 @@ class Lowerer {
       if (node.is_free_constant()) continue;
       switch (node.control) {
         case Control::kNone:
-          lowered_[i] = New(node.kernel == nullptr ? LKind::kForward : LKind::kKernel, i, frame,
-                            node.num_outputs);
+          lowered_[i] = New(node.kernel == nullptr ? LoweredKind::kForward : LoweredKind::kKernel,
+                            i, frame, node.num_outputs);
           out_.nodes[lowered_[i]].lenient_controls = node.ignores_dead_controls;
           break;
         case Control::kLoopCond:
-          lowered_[i] = New(LKind::kForward, i, frame, 1);
+          lowered_[i] = New(LoweredKind::kForward, i, frame, 1);
           break;
         case Control::kSwitch:
-          lowered_[i] = New(LKind::kSwitch, i, frame, 2);
+          lowered_[i] = New(LoweredKind::kSwitch, i, frame, 2);
           break;
         case Control::kMerge:
           lowered_[i] = NewMerge(i, frame);
@@ -80,7 +80,7 @@ class Lowerer {
         case Control::kEnter:
           break;
         case Control::kExit: {
-          const int exit = New(LKind::kExit, i, out_.tree.frames[frame].parent, 1);
+          const int exit = New(LoweredKind::kExit, i, out_.tree.frames[frame].parent, 1);
           out_.nodes[exit].child = frame;
           out_.nodes[exit].number = static_cast<int>(out_.frames[frame].exits.size());
           out_.frames[frame].exits.push_back(exit);
@@ -96,19 +96,19 @@ class Lowerer {
   void MakeLoops() {
     for (size_t f = 1; f < out_.frames.size(); ++f) {
       const FrameInfo& info = out_.tree.frames[f];
-      LFrame& frame = out_.frames[f];
+      LoweredFrame& frame = out_.frames[f];
       const int number = static_cast<int>(f);
       for (const int enter : info.enters) {
         frame.enter_invariant.push_back(-1);
         if (!program_.nodes[enter].is_constant) continue;
-        const int invariant = New(LKind::kInvariant, enter, number, 1);
+        const int invariant = New(LoweredKind::kInvariant, enter, number, 1);
         out_.nodes[invariant].number = static_cast<int>(frame.invariants.size());
         frame.invariants.push_back(invariant);
         frame.enter_invariant.back() = invariant;
         lowered_[enter] = invariant;
       }
-      frame.loop =
-          New(LKind::kLoop, info.enters.front(), info.parent, static_cast<int>(info.exits.size()));
+      frame.loop = New(LoweredKind::kLoop, info.enters.front(), info.parent,
+                       static_cast<int>(info.exits.size()));
       out_.nodes[frame.loop].child = number;
     }
   }
@@ -140,7 +140,7 @@ class Lowerer {
       stray_[index] = NewMerge(index, frame);
       out_.nodes[stray_[index]].is_synthetic = true;
       out_.nodes[stray_[index]].merge_inputs.push_back(
-          {{.node = LValue::kEntering, .index = EnterPlace(index)}, -1});
+          {{.node = LoweredValue::kEntering, .index = EnterPlace(index)}, -1});
       out_.frames[frame].has_stray_enters = true;
     }
     return stray_[index];
@@ -165,8 +165,8 @@ class Lowerer {
     return at->second;
   }
 
-  int NewForward(const LValue& value, int origin, int frame) {
-    const int forward = New(LKind::kForward, origin, frame, 1);
+  int NewForward(const LoweredValue& value, int origin, int frame) {
+    const int forward = New(LoweredKind::kForward, origin, frame, 1);
     out_.nodes[forward].is_synthetic = true;
     out_.nodes[forward].inputs.push_back(value);
     return forward;
@@ -182,12 +182,12 @@ class Lowerer {
     }
   }
 
-  LValue Map(const Value& value) {
-    LValue mapped{.index = value.index, .read_reference = value.read_reference};
+  LoweredValue Map(const Value& value) {
+    LoweredValue mapped{.index = value.index, .read_reference = value.read_reference};
     if (value.is_feed()) {
-      mapped.node = LValue::kFeed;
+      mapped.node = LoweredValue::kFeed;
     } else if (program_.nodes[value.node].is_free_constant()) {
-      mapped.node = LValue::kConstant;
+      mapped.node = LoweredValue::kConstant;
       mapped.index = Constant(value.node);
     } else if (program_.nodes[value.node].control == Control::kMerge &&
                HasControls(program_.nodes[value.node])) {
@@ -201,10 +201,10 @@ class Lowerer {
 
   // The input of program node `index` as a value that can be sent: of a node, plain, behind the
   // node's controls.
-  LValue Sendable(const LValue& value, int index, int frame) {
+  LoweredValue Sendable(const LoweredValue& value, int index, int frame) {
     const ProgramNode& node = program_.nodes[index];
     const bool direct = value.is_node() && !value.read_reference &&
-                        out_.nodes[value.node].kind != LKind::kInvariant;
+                        out_.nodes[value.node].kind != LoweredKind::kInvariant;
     const bool has_controls = node.control != Control::kMerge && HasControls(node);
     if (direct && !has_controls) return value;
     const int forward = NewForward(value, index, frame);
@@ -219,14 +219,14 @@ class Lowerer {
     if (node.control == Control::kMerge) return ConnectMerge(index);
     if (node.control == Control::kEnter || node.control == Control::kNextIteration) return;
     if (node.control == Control::kExit) {
-      const LValue leaving = Sendable(Map(node.inputs[0]), index, frame);
+      const LoweredValue leaving = Sendable(Map(node.inputs[0]), index, frame);
       out_.nodes[lowered_[index]].leaving = leaving;
       return;
     }
     const int lowered = lowered_[index];
-    std::vector<LValue> inputs;
+    std::vector<LoweredValue> inputs;
     if (node.is_constant_node()) {
-      inputs.push_back({.node = LValue::kConstant, .index = Constant(index)});
+      inputs.push_back({.node = LoweredValue::kConstant, .index = Constant(index)});
     }
     for (const Value& input : node.inputs) inputs.push_back(Map(input));
     out_.nodes[lowered].inputs = std::move(inputs);
@@ -244,10 +244,10 @@ class Lowerer {
       }
       const ProgramNode& source = program_.nodes[input.node];
       if (source.control == Control::kNextIteration) {
-        const LValue value = Sendable(Map(source.inputs[0]), input.node, frame);
+        const LoweredValue value = Sendable(Map(source.inputs[0]), input.node, frame);
         inputs.push_back({value, out_.frames[frame].num_nexts++});
       } else if (source.control == Control::kEnter && !source.is_constant) {
-        inputs.push_back({{.node = LValue::kEntering, .index = EnterPlace(input.node)}, -1});
+        inputs.push_back({{.node = LoweredValue::kEntering, .index = EnterPlace(input.node)}, -1});
       } else {
         inputs.push_back({Sendable(Map(input), index, frame), -1});
       }
@@ -257,10 +257,10 @@ class Lowerer {
 
   void ConnectLoop(int frame) {
     const FrameInfo& info = out_.tree.frames[frame];
-    std::vector<LValue> inputs;
+    std::vector<LoweredValue> inputs;
     for (const int enter : info.enters) {
       const ProgramNode& node = program_.nodes[enter];
-      LValue value = Map(node.inputs[0]);
+      LoweredValue value = Map(node.inputs[0]);
       if (value.read_reference || HasControls(node)) {
         value = Sendable(value, enter, info.parent);
       }
@@ -271,15 +271,15 @@ class Lowerer {
 
   template <class Visit>
   void ForEachSource(int index, const Visit& visit) const {
-    const LNode& node = out_.nodes[index];
-    for (const LValue& input : node.inputs) {
+    const LoweredNode& node = out_.nodes[index];
+    for (const LoweredValue& input : node.inputs) {
       if (input.is_node()) visit(input.node);
     }
     for (const int before : node.controls) visit(before);
     for (const MergeInput& input : node.merge_inputs) {
       if (input.value.is_node() && input.next < 0) visit(input.value.node);
     }
-    if (node.kind == LKind::kExit) visit(out_.frames[node.child].loop);
+    if (node.kind == LoweredKind::kExit) visit(out_.frames[node.child].loop);
   }
 
   // Depth first from the ends, so that a value is read soon after it is made.

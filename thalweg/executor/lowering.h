@@ -13,7 +13,7 @@
 
 namespace thalweg {
 
-enum class LKind : uint8_t {
+enum class LoweredKind : uint8_t {
   kKernel,
   kForward,
   kSwitch,
@@ -21,10 +21,10 @@ enum class LKind : uint8_t {
   kLoop,  // in the frame around the loop; inputs are what enters, in the order of FrameInfo::enters
   kExit,  // in the frame around the loop; arrives when the loop sends it
   kInvariant,  // a constant Enter, inside
-  kCond,  // a whole conditional, beside its nodes: which of both runs, FormUnits decides (conds.h)
+  kCond,  // a whole conditional, beside its nodes: which of both runs, FormUnits decides (conditionals.h)
 };
 
-struct LValue {
+struct LoweredValue {
   static constexpr int kFeed = -1, kConstant = -2, kEntering = -3;
   int node = kFeed;
   int index = 0;  // output, feed, constant, or place among the Enters
@@ -33,29 +33,29 @@ struct LValue {
 };
 
 struct MergeInput {
-  LValue value;   // kEntering for an Enter
-  int next = -1;  // number of the NextIteration in the frame, or -1
+  LoweredValue value;  // kEntering for an Enter
+  int next = -1;       // number of the NextIteration in the frame, or -1
 };
 
-struct LNode {
-  LKind kind = LKind::kKernel;
+struct LoweredNode {
+  LoweredKind kind = LoweredKind::kKernel;
   int origin = 0;  // program node
   int frame = 0;   // where it runs, or where its value is
   int device = 0;
   int num_outputs = 0;
   bool lenient_controls = false;  // dead ones count as alive
   bool is_synthetic = false;      // not the program's
-  std::vector<LValue> inputs;
+  std::vector<LoweredValue> inputs;
   std::vector<int> controls;
   std::vector<MergeInput> merge_inputs;
   int child = -1;        // frame of a loop or exit
   int number = -1;       // of a merge, an exit or an invariant in its frame
-  LValue leaving;        // of an exit: the value inside
+  LoweredValue leaving;  // of an exit: the value inside
   int cond = -1;         // the innermost kCond that this is a part of
   int cond_output = -1;  // of a Merge that ends `cond`: its first output there
 };
 
-struct LFrame {
+struct LoweredFrame {
   int loop = -1;  // the kLoop node
   std::vector<int> merges;
   std::vector<int> exits;
@@ -70,12 +70,12 @@ struct LFrame {
 struct CondShape {
   struct Join {
     int merge;
-    std::array<LValue, 2> from;   // by side
-    std::array<int, 2> input;     // number of the Merge's input, by side
-    std::array<bool, 2> is_read;  // by output of the Merge
+    std::array<LoweredValue, 2> from;  // by side
+    std::array<int, 2> input;          // number of the Merge's input, by side
+    std::array<bool, 2> is_read;       // by output of the Merge
   };
   int node = -1;  // the kCond
-  LValue predicate;
+  LoweredValue predicate;
   std::vector<int> switches;
   std::array<std::vector<int>, 2> sides;  // nodes in order; a kCond stands for all that is in it
   std::vector<Join> joins;
@@ -86,13 +86,14 @@ struct CondShape {
 struct Lowered {
   const Program* program = nullptr;
   FrameTree tree;
-  std::vector<LNode> nodes;
-  std::vector<LFrame> frames;
+  std::vector<LoweredNode> nodes;
+  std::vector<LoweredFrame> frames;
   std::vector<Tensor> constants;
-  std::vector<LValue> fetches;
-  int first_index = -1;          // constants 0 and 1 of int32, if there are conditionals
-  std::vector<CondShape> conds;  // kCond nodes have their place in it as number; outer ones first
-  std::vector<int> order;        // nodes of a frame: sources first, readers close behind
+  std::vector<LoweredValue> fetches;
+  int first_index = -1;  // constants 0 and 1 of int32, if there are conditionals
+  std::vector<CondShape>
+      conditionals;        // kCond nodes have their place in it as number; outer ones first
+  std::vector<int> order;  // nodes of a frame: sources first, readers close behind
 };
 
 Result<Lowered> Lower(const Program& program);

@@ -195,7 +195,7 @@ class MemoryWalk {
     }
   }
 
-  // Of a conditional the branch that makes more counts.
+  // In a conditional the branch that makes more counts.
   int64_t BytesMade(Section section) const {
     int64_t bytes = 0;
     for (uint32_t pc = section.begin; pc < section.end; ++pc) {

@@ -46,7 +46,7 @@ TEST(MemoryPlanTest, ThePeakIsWhereItIs) {
 }
 
 TEST(MemoryPlanTest, ValuesBetweenUnitsLiveTillTheLastReader) {
-  for (const bool strips : {true, false}) {
+  for (const bool basic_blocks : {true, false}) {
     TestProgram p;
     const Value a = Call(p, {p.Feed()});
     const Value b = Call(p, {a});
@@ -54,7 +54,7 @@ TEST(MemoryPlanTest, ValuesBetweenUnitsLiveTillTheLastReader) {
     const Value c = Call(p, {a});
     p.last().heavy = true;
     p.Fetch(Call(p, {Call(p, {b, c})}));
-    EXPECT_EQ(PlanOf(p, {}, {.threads = 2, .strips = strips}).peak_bytes, 300);
+    EXPECT_EQ(PlanOf(p, {}, {.threads = 2, .basic_blocks = basic_blocks}).peak_bytes, 300);
   }
 }
 

@@ -25,7 +25,7 @@ class NodeCosts {
   // Where not all calls were recorded: how many there were, by node.
   void Add(const std::vector<NodeRecord>& records, std::span<const int64_t> calls = {});
   // A node is far on the other side of the line between cheap and heavy, or the cheap ones together
-  // take much longer than was thought, so that strips should be cut. Nodes are heavy only where
+  // take much longer than was thought, so that blocks should be cut. Nodes are heavy only where
   // they are a good part of the step's work: one that runs once beside a long loop of cheap ones is
   // not.
   bool Contradict(const Program& program) const;
@@ -36,7 +36,7 @@ class NodeCosts {
   static constexpr float kNever = -1;
   bool IsWorthThreads(const Program& program) const;
 
-  // Of one call: the mean of a step, the least of all steps.
+  // What one call takes: the mean of a step, the least of all steps.
   std::vector<float> micros_;
   std::vector<float> calls_;  // in the last step
 };

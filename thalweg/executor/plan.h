@@ -2,7 +2,7 @@
 // Plan: a program compiled for running. Read-only once built; steps and threads share it.
 //
 // A frame has *units*, the things that are scheduled. A unit is straight-line code run by one
-// thread: a strip of many cheap nodes, one heavy node, one asynchronous node, or the start of a
+// thread: a basic block of cheap nodes, one heavy node, one asynchronous node, or the start of a
 // general loop. A unit runs when its pending count, the number of signals it gets in an iteration,
 // is zero. Merges and Exits are joins in the signal network: a *section* of emitting instructions
 // runs when they fire. A structured loop is one instruction.
@@ -63,14 +63,14 @@ struct Instr {
 };
 static_assert(sizeof(Instr) == 24);
 
-enum class UnitClass : uint8_t { kStrip, kHeavy, kAsync };
+enum class UnitClass : uint8_t { kBasicBlock, kHeavy, kAsync };
 
 struct Unit {
   uint32_t begin = 0;  // in Plan::code
   uint32_t end = 0;
   uint32_t registers = 0;  // with those of loops in it
   int device = 0;
-  UnitClass cls = UnitClass::kStrip;
+  UnitClass cls = UnitClass::kBasicBlock;
 };
 
 struct Section {
@@ -171,7 +171,7 @@ struct Plan {
 
 struct CompileOptions {
   int threads = 0;
-  bool strips = true;            // off: one node a unit
+  bool basic_blocks = true;      // off: one node a unit
   bool structured_loops = true;  // off: every loop and conditional takes the general path
   WorkBudget* work = nullptr;    // null: without end
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler makes of programs: strips, loops, registers, signals.
+// What the compiler makes of programs: basic blocks, loops, registers, signals.
 #include "thalweg/executor/plan.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "thalweg/executor/conds.h"
+#include "thalweg/executor/conditionals.h"
 #include "thalweg/executor/test_program.h"
 #include "thalweg/executor/units.h"
 #include "thalweg/testing/sanitized.h"
@@ -28,7 +28,7 @@ Value Count(TestProgram& p, Value start, Value limit) {
       [&](const auto& v) { return std::vector<Value>{p.Add(v[0], one)}; })[0];
 }
 
-TEST(PlanTest, CheapNodesAreOneStripWithFewRegisters) {
+TEST(PlanTest, CheapNodesAreOneBasicBlockWithFewRegisters) {
   TestProgram p;
   Value v = p.Feed();
   for (int i = 0; i < 1000; ++i) v = p.Add(v, v);
@@ -43,7 +43,7 @@ TEST(PlanTest, WithoutStripsEveryNodeIsAUnit) {
   TestProgram p;
   Value v = p.Feed();
   for (int i = 0; i < 100; ++i) v = p.Add(v, v);
-  EXPECT_EQ(Compiled(p, {.strips = false}).frames[0].units.size(), 100u);
+  EXPECT_EQ(Compiled(p, {.basic_blocks = false}).frames[0].units.size(), 100u);
 }
 
 TEST(PlanTest, HeavyAndAsyncNodesStandAlone) {
@@ -57,12 +57,12 @@ TEST(PlanTest, HeavyAndAsyncNodesStandAlone) {
   const Plan plan = Compiled(p, {.threads = 2});
   std::vector<UnitClass> classes;
   for (const Unit& unit : plan.frames[0].units) classes.push_back(unit.cls);
-  EXPECT_THAT(classes, ::testing::UnorderedElementsAre(UnitClass::kStrip, UnitClass::kHeavy,
-                                                       UnitClass::kAsync, UnitClass::kStrip));
+  EXPECT_THAT(classes, ::testing::UnorderedElementsAre(UnitClass::kBasicBlock, UnitClass::kHeavy,
+                                                       UnitClass::kAsync, UnitClass::kBasicBlock));
   EXPECT_TRUE(plan.is_parallel);
 }
 
-TEST(PlanTest, ALongStripIsCutByCostWhereThreadsCanHelp) {
+TEST(PlanTest, ALongBasicBlockIsCutByCostWhereThreadsCanHelp) {
   for (const int threads : {0, 2}) {
     TestProgram p;
     Value v = p.Feed();
@@ -200,17 +200,17 @@ bool IsAcyclic(const Lowered& lowered, const Units& units, int frame) {
     ++waits[vertex(to)];
   };
   for (size_t i = 0; i < n; ++i) {
-    const LNode& node = lowered.nodes[i];
+    const LoweredNode& node = lowered.nodes[i];
     if (node.frame != frame) continue;
     const int to = static_cast<int>(i);
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (input.is_node()) edge(input.node, to);
     }
     for (const int before : node.controls) edge(before, to);
     for (const MergeInput& input : node.merge_inputs) {
       if (input.value.is_node() && input.next < 0) edge(input.value.node, to);
     }
-    if (node.kind == LKind::kExit) edge(lowered.frames[node.child].loop, to);
+    if (node.kind == LoweredKind::kExit) edge(lowered.frames[node.child].loop, to);
   }
   std::vector<int> ready;
   size_t seen = 0;
@@ -228,7 +228,7 @@ bool IsAcyclic(const Lowered& lowered, const Units& units, int frame) {
   return seen == waits.size();
 }
 
-// Two strips that would wait for each other if readiness were not looked at.
+// Two basic blocks that would wait for each other if readiness were not looked at.
 TEST(UnitsTest, TheUnitGraphHasNoCycle) {
   constexpr uint32_t kSeeds = kSanitized ? 50 : 200;
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
@@ -268,11 +268,11 @@ TEST(UnitsTest, TheUnitGraphHasNoCycle) {
       }
     }
     const Program program = p.Take();
-    for (const bool conds : {true, false}) {
+    for (const bool conditionals : {true, false}) {
       Lowered lowered = *Lower(program);
-      if (conds) FindConds(2, &lowered);
-      for (const bool strips : {true, false}) {
-        const CompileOptions options{.threads = 2, .strips = strips};
+      if (conditionals) FindConditionals(2, &lowered);
+      for (const bool basic_blocks : {true, false}) {
+        const CompileOptions options{.threads = 2, .basic_blocks = basic_blocks};
         const Units units = FormUnits(lowered, FindLoops(lowered, 2), options);
         ASSERT_TRUE(IsAcyclic(lowered, units, 0)) << seed;
       }

@@ -47,7 +47,7 @@ std::string CodeText(const Plan& plan, uint32_t begin, uint32_t end) {
 std::string UnitText(const Plan& plan, const Unit& unit) {
   const char* kind = unit.cls == UnitClass::kHeavy   ? "heavy"
                      : unit.cls == UnitClass::kAsync ? "asynchronous"
-                                                     : "strip";
+                                                     : "block";
   std::string text = StrCat("  ", kind, " of ", CodeText(plan, unit.begin, unit.end));
   if (unit.cls == UnitClass::kHeavy) {
     float micros = 0;

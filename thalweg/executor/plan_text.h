@@ -2,7 +2,7 @@
 // A compiled plan as text for people: what is scheduled, and which nodes run together.
 //
 //   root: 2 units
-//     strip of 3: Mul 'a', Add 'b', _FusedMatMul 'c'
+//     block of 3: Mul 'a', Add 'b', _FusedMatMul 'c'
 //     heavy: Conv2D 'd' (about 120 us)
 //   structured loop 'while': condition of 1: Less 'l'; body of 2: Add 'e', MatMul 'f'
 //

@@ -45,7 +45,7 @@ struct ProgramNode {
   std::string name;
   std::string op;
   std::string site;  // where the user made it; may be empty
-  // Of a node that passes have made of others: what these are called. Its kernel's errors may begin
+  // What the nodes are called that passes have made this one of. Its kernel's errors may begin
   // with one of them; the last stands for the whole.
   std::vector<std::string> made_of;
   Node::Control control = Node::Control::kNone;
@@ -64,7 +64,7 @@ struct ProgramNode {
   std::vector<Value> inputs;
   std::vector<int> control_inputs;
   int device = 0;
-  // Of an Enter.
+  // What an Enter says.
   std::string frame_name;
   bool is_constant = false;
   int parallel_iterations = 10;

@@ -20,7 +20,7 @@ namespace thalweg {
 namespace {
 
 // How often each call ran, by tag and value: no node runs twice for one tag, none runs in a dead
-// strip.
+// basic block.
 struct Journal {
   Mutex mutex;
   std::map<std::pair<int, uint64_t>, int64_t> calls GUARDED_BY(mutex);
@@ -100,7 +100,7 @@ class RandomProgram {
     }
     const Value out = p_.Call(inputs, compute, std::move(before));
     p_.last().heavy = Below(5) == 0;
-    p_.last().micros = static_cast<float>(Below(8));  // so that strips are cut
+    p_.last().micros = static_cast<float>(Below(8));  // so that basic blocks are cut
     return out;
   }
 
@@ -172,7 +172,7 @@ class RandomProgram {
     const int parallel = 1 + Below(4);
     const int trips = Below(5);
     const Value invariant = p_.Enter(Any(*values), frame, true, parallel);
-    const bool plain = Below(2) == 0;  // a body without loops and conds
+    const bool plain = Below(2) == 0;  // a body without loops and conditionals
     // Everything that enters lives and dies with one value, or not.
     const bool tied = Below(3) != 0;
     const Value first = Any(*values);
@@ -402,10 +402,10 @@ INSTANTIATE_TEST_SUITE_P(
     Worlds, RandomProgramTest,
     ::testing::Values(World{"caller_alone", {.threads = 0}}, World{"one_helper", {.threads = 1}},
                       World{"four_helpers", {.threads = 4}},
-                      World{"no_strips", {.threads = 0, .strips = false}},
+                      World{"no_basic_blocks", {.threads = 0, .basic_blocks = false}},
                       World{"general_loops", {.threads = 0, .structured_loops = false}},
                       World{"single_nodes",
-                            {.threads = 3, .strips = false, .structured_loops = false}}),
+                            {.threads = 3, .basic_blocks = false, .structured_loops = false}}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/base/idle_work.h"
+#include "thalweg/base/idle_poller.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/base/work_queue.h"
@@ -101,7 +101,7 @@ class ReadyQueue {
   }
 
   // The caller does `work` until there is something, or the end.
-  void WorkIn(IdleWork& work) EXCLUDES(mutex_) {
+  void WorkIn(IdlePoller& work) EXCLUDES(mutex_) {
     SetWork(&work);
     work.WorkUntil([this] { return finished() || MayHaveWork(); });
     SetWork(nullptr);
@@ -119,7 +119,7 @@ class ReadyQueue {
   void AwaitFinisher() EXCLUDES(mutex_) { MutexLock lock(mutex_); }
 
  private:
-  void SetWork(IdleWork* work) EXCLUDES(mutex_) {
+  void SetWork(IdlePoller* work) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     work_ = work;
   }
@@ -144,7 +144,7 @@ class ReadyQueue {
   std::vector<Ended> ended_ GUARDED_BY(mutex_);
   std::vector<Task> tasks_ GUARDED_BY(mutex_);
   bool parked_ GUARDED_BY(mutex_) = false;
-  IdleWork* work_ GUARDED_BY(mutex_) = nullptr;  // the caller does it
+  IdlePoller* work_ GUARDED_BY(mutex_) = nullptr;  // the caller does it
 };
 
 }  // namespace thalweg

@@ -151,7 +151,7 @@ class StepState : public DoneSink, public WorkQueue {
   void Begin(const Executor::Step* args);
   // A step without a caller: has the arguments copied.
   void BeginAsync(const Executor::Step& args, std::function<void(Status)> done);
-  // Of a step without a caller that is over: what to call, for the one thread that is to end it.
+  // What to call when a step without a caller is over, for the one thread that is to end it.
   std::function<void(Status)> TakeDone();
   // Takes the fetches out and empties every slot.
   Status End();
@@ -199,7 +199,7 @@ class StepState : public DoneSink, public WorkQueue {
   // The caller has nothing to do, and sees at once what is pushed.
   void SetCallerIdle(bool idle) { caller_idle_.store(idle, std::memory_order_relaxed); }
   int NewThreadNumber() { return next_thread_.fetch_add(1, std::memory_order_relaxed); }
-  // Of the caller and of each helper; the last one sends the step home.
+  // The caller and each helper let go; the last one sends the step home.
   void Release();
 
  private:

@@ -31,7 +31,7 @@ class StepTrace {
   StepTrace() : clock_(&system_clock_) {}
   // The clock must outlive the trace.
   explicit StepTrace(const Clock* clock) : clock_(clock) {}
-  // Of a program with so many nodes; times `most` calls of each.
+  // Traces a program with so many nodes; times `most` calls of each.
   StepTrace(const Clock* clock, size_t nodes, uint32_t most)
       : clock_(clock), most_(most), calls_(nodes) {}
   StepTrace(const StepTrace&) = delete;

@@ -215,8 +215,8 @@ Status Harness::RunStep(std::span<const Tensor> feeds, std::span<Tensor> fetches
   context.cancellation = &cancellation;
   std::vector<StepContext*> contexts(static_cast<size_t>(executor_->program().num_devices),
                                      &context);
-  QueueWork work(compute::GetIsaTable(compute::BestIsaLevel()), queue_, *services_->allocator,
-                 &cancellation);
+  KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), queue_, *services_->allocator,
+                       &cancellation);
   context.work = &work;
   return executor_->Run({.contexts = contexts,
                          .feeds = feeds,

@@ -5,7 +5,7 @@
 //   TestProgram p;
 //   Value sum = p.Add(p.Feed(), p.Const(1));
 //   p.Fetch(sum);
-//   Harness h(p.Take());      // runs it; see below
+//   Harness h(p.Take(), make);      // runs it; see below
 #pragma once
 
 #include <atomic>

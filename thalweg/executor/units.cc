@@ -33,24 +33,24 @@ class FrameUnits {
       out_.absent[node] = cond >= 0 && IsBranch(cond);
       if (out_.absent[node]) {
         // In a branch, all conditionals are such.
-        if (lowered_.nodes[node].kind == LKind::kCond && IsBranch(cond)) SetBranch(node);
+        if (lowered_.nodes[node].kind == LoweredKind::kCond && IsBranch(cond)) SetBranch(node);
         continue;
       }
       Arrive(node);
     }
     // With too many gates for sets of them, every node stands alone; loops then take the general
     // path.
-    const bool strips = options_.strips && !sets_.overflown();
+    const bool basic_blocks = options_.basic_blocks && !sets_.overflown();
     std::map<std::array<int, 4>, int> strip_of;
     std::vector<UnitNodes>& units = out_.units[frame_];
     for (const int n : nodes) {
-      const LNode& node = lowered_.nodes[n];
+      const LoweredNode& node = lowered_.nodes[n];
       if (out_.absent[n] || IsGateSource(node)) continue;
       const UnitClass cls = ClassOf(node);
-      const bool starts_frame = node.kind == LKind::kLoop && !out_.structured[node.child];
+      const bool starts_frame = node.kind == LoweredKind::kLoop && !out_.structured[node.child];
       const Arrival& a = (*arrivals_)[n];
       int unit = static_cast<int>(units.size());
-      if (strips && cls == UnitClass::kStrip && !starts_frame) {
+      if (basic_blocks && cls == UnitClass::kBasicBlock && !starts_frame) {
         unit = strip_of.try_emplace({node.device, a.depth, a.ready, a.dead}, unit).first->second;
       }
       if (unit == static_cast<int>(units.size())) units.push_back({.cls = cls, .nodes = {}});
@@ -61,22 +61,22 @@ class FrameUnits {
 
  private:
   // Arrives on its own: no code of the frame makes it.
-  bool IsGateSource(const LNode& node) const {
-    if (node.kind == LKind::kExit) return true;
-    return node.kind == LKind::kMerge || node.kind == LKind::kInvariant;
+  bool IsGateSource(const LoweredNode& node) const {
+    if (node.kind == LoweredKind::kExit) return true;
+    return node.kind == LoweredKind::kMerge || node.kind == LoweredKind::kInvariant;
   }
 
   bool IsBranch(int cond) const { return out_.branches[lowered_.nodes[cond].number]; }
   void SetBranch(int cond) { out_.branches[lowered_.nodes[cond].number] = true; }
 
-  UnitClass ClassOf(const LNode& node) const {
-    if (node.kind == LKind::kLoop && out_.structured[node.child]) {
-      return frame_ == 0 && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kStrip;
+  UnitClass ClassOf(const LoweredNode& node) const {
+    if (node.kind == LoweredKind::kLoop && out_.structured[node.child]) {
+      return frame_ == 0 && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kBasicBlock;
     }
-    if (node.kind != LKind::kKernel) return UnitClass::kStrip;
+    if (node.kind != LoweredKind::kKernel) return UnitClass::kBasicBlock;
     const ProgramNode& origin = lowered_.program->nodes[node.origin];
     if (origin.kernel->AsAsync() != nullptr) return UnitClass::kAsync;
-    return origin.heavy && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kStrip;
+    return origin.heavy && options_.threads > 0 ? UnitClass::kHeavy : UnitClass::kBasicBlock;
   }
 
   int Gate(std::array<int, 3> key) {
@@ -93,18 +93,18 @@ class FrameUnits {
   // How output `index` of a node arrives.
   Arrival ArrivalOf(int n, int index) {
     n = ResolveControl(lowered_, out_, n);
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const Arrival& own = (*arrivals_)[n];
     switch (node.kind) {
-      case LKind::kSwitch: {
-        const LValue& predicate = node.inputs[1];
+      case LoweredKind::kSwitch: {
+        const LoweredValue& predicate = node.inputs[1];
         const int gate = Gate({1 + index, predicate.node, predicate.index});
         return With(own, gate, true, true);
       }
-      case LKind::kMerge:
-      case LKind::kInvariant:
+      case LoweredKind::kMerge:
+      case LoweredKind::kInvariant:
         return own;
-      case LKind::kExit: {
+      case LoweredKind::kExit: {
         const int loop = lowered_.frames[node.child].loop;
         Arrival arrival = (*arrivals_)[loop];
         if (out_.structured[node.child]) {
@@ -117,16 +117,16 @@ class FrameUnits {
       default:
         break;
     }
-    if (ClassOf(node) == UnitClass::kStrip) return own;
+    if (ClassOf(node) == UnitClass::kBasicBlock) return own;
     const bool may_be_dead =
-        node.kind == LKind::kKernel && lowered_.program->nodes[node.origin].may_be_dead;
+        node.kind == LoweredKind::kKernel && lowered_.program->nodes[node.origin].may_be_dead;
     return With(own, GateOfNode(n), true, may_be_dead);
   }
 
   // As a control edge: a Switch has done its work when it has run, whatever the side.
   Arrival ArrivalOfControl(int n) {
     n = ResolveControl(lowered_, out_, n);
-    return lowered_.nodes[n].kind == LKind::kSwitch ? (*arrivals_)[n] : ArrivalOf(n, 0);
+    return lowered_.nodes[n].kind == LoweredKind::kSwitch ? (*arrivals_)[n] : ArrivalOf(n, 0);
   }
 
   void Join(Arrival* into, const Arrival& from, bool with_dead) {
@@ -136,21 +136,21 @@ class FrameUnits {
   }
 
   void Arrive(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     Arrival arrival;
     switch (node.kind) {
-      case LKind::kMerge:
+      case LoweredKind::kMerge:
         arrival = ArriveMerge(n);
         break;
-      case LKind::kInvariant:
+      case LoweredKind::kInvariant:
         arrival = With({}, GateOfNode(n), false, true);
         break;
-      case LKind::kExit:
+      case LoweredKind::kExit:
         break;
-      case LKind::kLoop:
+      case LoweredKind::kLoop:
         arrival = ArriveLoop(node);
         break;
-      case LKind::kCond:
+      case LoweredKind::kCond:
         arrival = ArriveCond(n);
         break;
       default:
@@ -162,9 +162,9 @@ class FrameUnits {
     (*arrivals_)[n] = arrival;
   }
 
-  Arrival ArrivePlain(const LNode& node) {
+  Arrival ArrivePlain(const LoweredNode& node) {
     Arrival arrival;
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (input.is_node()) Join(&arrival, ArrivalOf(input.node, input.index), true);
     }
     for (const int before : node.controls) {
@@ -189,11 +189,11 @@ class FrameUnits {
 
   // Decides whether the loop is one instruction: its shape allows it and what enters lives and dies
   // together.
-  Arrival ArriveLoop(const LNode& node) {
+  Arrival ArriveLoop(const LoweredNode& node) {
     Arrival arrival;
     std::optional<int> dead;
     bool together = true;
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       const Arrival from = input.is_node() ? ArrivalOf(input.node, input.index) : Arrival{};
       if (dead.has_value() && *dead != from.dead) together = false;
       dead = from.dead;
@@ -209,13 +209,13 @@ class FrameUnits {
   // Decides whether the conditional is a jump: all its Switches run and die together, and nothing
   // else that its branches read is later than they, or can be dead when they live.
   Arrival ArriveCond(int n) {
-    const LNode& node = lowered_.nodes[n];
-    const CondShape& cond = lowered_.conds[node.number];
+    const LoweredNode& node = lowered_.nodes[n];
+    const CondShape& cond = lowered_.conditionals[node.number];
     const Arrival own = ArrivePlain(lowered_.nodes[cond.switches.front()]);
     bool together = !sets_.overflown();
     for (const int s : cond.switches) together &= ArrivePlain(lowered_.nodes[s]) == own;
     Arrival all = own;
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (input.is_node()) Join(&all, ArrivalOf(input.node, input.index), true);
     }
     for (const int before : node.controls) Join(&all, ArrivalOfControl(before), true);
@@ -248,12 +248,12 @@ void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
   const auto stands_for = [&](int node) { return ResolveControl(lowered, *units, node); };
   for (size_t n = 0; n < lowered.nodes.size(); ++n) {
     if (units->absent[n]) continue;
-    const LNode& node = lowered.nodes[n];
+    const LoweredNode& node = lowered.nodes[n];
     for (const MergeInput& input : node.merge_inputs) {
       if (input.value.is_node()) leads[stands_for(input.value.node)] = true;
     }
     if (node.leaving.is_node()) leads[stands_for(node.leaving.node)] = true;
-    if (node.kind == LKind::kExit) leads[lowered.frames[node.child].loop] = true;
+    if (node.kind == LoweredKind::kExit) leads[lowered.frames[node.child].loop] = true;
   }
   for (size_t i = lowered.order.size(); i-- > 0;) {
     const int reader = lowered.order[i];
@@ -262,7 +262,7 @@ void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
       const int source = stands_for(node);
       if (leads[reader] || units->unit_of[source] != units->unit_of[reader]) leads[source] = true;
     };
-    for (const LValue& input : lowered.nodes[reader].inputs) {
+    for (const LoweredValue& input : lowered.nodes[reader].inputs) {
       if (input.is_node()) see(input.node);
     }
     for (const int before : lowered.nodes[reader].controls) see(before);
@@ -275,23 +275,23 @@ void PutLeadingNodesFirst(const Lowered& lowered, Units* units) {
   }
 }
 
-// A strip with more work than this is cut along its order, so that other threads can have a part of
-// it.
-constexpr float kStripMicros = 20;
-// What is left of a strip is worth a thread only above this.
+// A basic block with more work than this is cut along its order, so that other threads can have a
+// part of it.
+constexpr float kBlockMicros = 20;
+// What is left of a basic block is worth a thread only above this.
 constexpr float kShareMicros = 5;
 
 void CutLongStrips(const Lowered& lowered, Units* units) {
   for (std::vector<UnitNodes>& frame : units->units) {
     for (size_t u = 0; u < frame.size(); ++u) {
-      if (frame[u].cls != UnitClass::kStrip) continue;
+      if (frame[u].cls != UnitClass::kBasicBlock) continue;
       float micros = 0;
       size_t keep = 0;
       for (const int node : frame[u].nodes) {
-        const LNode& n = lowered.nodes[node];
-        if (n.kind == LKind::kKernel) micros += lowered.program->nodes[n.origin].micros;
-        if (n.kind == LKind::kCond) micros += lowered.conds[n.number].micros;
-        if (micros > kStripMicros && keep > 0) break;
+        const LoweredNode& n = lowered.nodes[node];
+        if (n.kind == LoweredKind::kKernel) micros += lowered.program->nodes[n.origin].micros;
+        if (n.kind == LoweredKind::kCond) micros += lowered.conditionals[n.number].micros;
+        if (micros > kBlockMicros && keep > 0) break;
         ++keep;
       }
       if (keep == frame[u].nodes.size()) {
@@ -312,8 +312,8 @@ void CutLongStrips(const Lowered& lowered, Units* units) {
 }  // namespace
 
 int ResolveControl(const Lowered& lowered, const Units& units, int node) {
-  const LNode& from = lowered.nodes[node];
-  const bool is_edge = from.kind == LKind::kSwitch || from.kind == LKind::kMerge;
+  const LoweredNode& from = lowered.nodes[node];
+  const bool is_edge = from.kind == LoweredKind::kSwitch || from.kind == LoweredKind::kMerge;
   if (!is_edge || from.cond < 0) return node;
   return units.branches[lowered.nodes[from.cond].number] ? from.cond : node;
 }
@@ -324,7 +324,7 @@ Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
   const size_t frames = lowered.frames.size();
   units.structured.assign(frames, false);
   units.inside.assign(frames, false);
-  units.branches.assign(lowered.conds.size(), false);
+  units.branches.assign(lowered.conditionals.size(), false);
   units.absent.assign(lowered.nodes.size(), false);
   units.unit_of.assign(lowered.nodes.size(), -1);
   units.units.resize(frames);
@@ -333,8 +333,8 @@ Units FormUnits(const Lowered& lowered, const std::vector<LoopShape>& loops,
   std::vector<Arrival> arrivals(lowered.nodes.size());
   const auto jump_inside = [&](size_t frame) {
     for (const int node : nodes[frame]) {
-      const LNode& n = lowered.nodes[node];
-      if (n.kind == LKind::kCond) units.branches[n.number] = true;
+      const LoweredNode& n = lowered.nodes[node];
+      if (n.kind == LoweredKind::kCond) units.branches[n.number] = true;
     }
   };
   for (size_t f = 0; f < frames; ++f) {

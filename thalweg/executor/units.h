@@ -5,10 +5,10 @@
 // asynchronous node, a side of a Switch (by predicate), a Merge, an Exit, an invariant. For each
 // node: `ready`, all gates upstream in the frame (through a Merge: itself and what all its inputs
 // share); `dead`, the gates whose death is the node's, afresh at each Merge; `depth`, the most
-// Merges on a path to it. Equal (device, depth, ready, dead) is one strip: no node waits for a gate
-// that it would not have waited for alone, and a strip lives or dies whole. The units of a frame
-// form no cycle: along an edge depth never falls and Merges raise it, otherwise ready only grows,
-// and a gate adds itself.
+// Merges on a path to it. Equal (device, depth, ready, dead) is one basic block: no node waits for
+// a gate that it would not have waited for alone, and a block lives or dies whole. The units of a
+// frame form no cycle: along an edge depth never falls and Merges raise it, otherwise ready only
+// grows, and a gate adds itself.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,9 @@
 namespace thalweg {
 
 struct UnitNodes {
-  UnitClass cls = UnitClass::kStrip;
+  UnitClass cls = UnitClass::kBasicBlock;
   std::vector<int> nodes;  // in the order of their code
-  bool is_piece = false;   // cut from a longer strip
+  bool is_piece = false;   // cut from a longer basic block
 };
 
 struct Units {

@@ -25,7 +25,7 @@ class Placer {
     for (size_t i = 0; i < n; ++i) {
       out_.first.push_back(values);
       values += lowered_.nodes[i].num_outputs;
-      if (lowered_.nodes[i].kind == LKind::kSwitch) {
+      if (lowered_.nodes[i].kind == LoweredKind::kSwitch) {
         out_.switch_number[i] = static_cast<int>(out_.side_targets.size());
         out_.side_targets.emplace_back();
       }
@@ -40,7 +40,7 @@ class Placer {
       if (units_.inside[lowered_.nodes[i].frame] || units_.absent[i]) continue;
       ReadInputs(static_cast<int>(i));
     }
-    for (const LValue& fetch : lowered_.fetches) {
+    for (const LoweredValue& fetch : lowered_.fetches) {
       if (fetch.is_node()) Read(Resolve(lowered_, units_, fetch), kFetchReader);
     }
     PlaceAll();
@@ -50,13 +50,13 @@ class Placer {
   }
 
  private:
-  void Read(const LValue& value, int reader) {
+  void Read(const LoweredValue& value, int reader) {
     if (!value.is_node()) return;
     reads_.emplace_back(out_.first[value.node] + value.index, reader);
     if (reader == kFetchReader) out_.info[out_.first[value.node] + value.index].fetched = true;
   }
 
-  void Emit(const LValue& value, Opcode opcode, std::vector<uint32_t> words) {
+  void Emit(const LoweredValue& value, Opcode opcode, std::vector<uint32_t> words) {
     out_.emissions[value.node].push_back({value.index, opcode, std::move(words)});
     Read(value, OwnerOf(value.node));
   }
@@ -66,50 +66,50 @@ class Placer {
   }
 
   void ReadInputs(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const int unit = units_.unit_of[n];
     if (unit >= 0) {
-      const bool lenient_all = node.kind == LKind::kLoop && !units_.structured[node.child];
-      for (const LValue& input : node.inputs) {
-        const LValue value = Resolve(lowered_, units_, input);
+      const bool lenient_all = node.kind == LoweredKind::kLoop && !units_.structured[node.child];
+      for (const LoweredValue& input : node.inputs) {
+        const LoweredValue value = Resolve(lowered_, units_, input);
         Read(value, unit);
         if (value.is_node()) Signal(value, n, lenient_all, true);
       }
       for (const int before : node.controls) {
-        const LValue at{.node = ResolveControl(lowered_, units_, before), .index = 0};
+        const LoweredValue at{.node = ResolveControl(lowered_, units_, before), .index = 0};
         Signal(Resolve(lowered_, units_, at), n, lenient_all || node.lenient_controls, false);
       }
       return;
     }
-    if (node.kind == LKind::kMerge) {
+    if (node.kind == LoweredKind::kMerge) {
       for (size_t i = 0; i < node.merge_inputs.size(); ++i) {
         const MergeInput& input = node.merge_inputs[i];
         if (!input.value.is_node()) continue;
-        const LValue value = Resolve(lowered_, units_, input.value);
+        const LoweredValue value = Resolve(lowered_, units_, input.value);
         std::vector<uint32_t> words = {static_cast<uint32_t>(node.number),
                                        static_cast<uint32_t>(i)};
         if (input.next >= 0) words.push_back(static_cast<uint32_t>(input.next));
         Emit(value, input.next >= 0 ? Opcode::kSendNext : Opcode::kSendMerge, std::move(words));
       }
     }
-    if (node.kind == LKind::kExit && !units_.structured[node.child]) {
+    if (node.kind == LoweredKind::kExit && !units_.structured[node.child]) {
       Emit(Resolve(lowered_, units_, node.leaving), Opcode::kSendExit,
            {static_cast<uint32_t>(node.number)});
     }
   }
 
   // The unit of `reader` waits for `source`.
-  void Signal(const LValue& source, int reader, bool lenient, bool is_data) {
-    const LNode& from = lowered_.nodes[source.node];
+  void Signal(const LoweredValue& source, int reader, bool lenient, bool is_data) {
+    const LoweredNode& from = lowered_.nodes[source.node];
     const int frame = lowered_.nodes[reader].frame;
     const int unit = units_.unit_of[reader];
-    if (from.kind == LKind::kInvariant) {
+    if (from.kind == LoweredKind::kInvariant) {
       if (!lenient) out_.invariant_units[frame][from.number].push_back(static_cast<uint32_t>(unit));
       return;
     }
     if (units_.unit_of[source.node] == unit) return;
     const Target target{unit, lenient};
-    if (from.kind == LKind::kSwitch && is_data) {
+    if (from.kind == LoweredKind::kSwitch && is_data) {
       out_.side_targets[out_.switch_number[source.node]][source.index].push_back(target);
     } else {
       out_.targets[source.node].push_back(target);
@@ -126,7 +126,7 @@ class Placer {
     Unique(&reads_);
     size_t next = 0;
     for (size_t n = 0; n < lowered_.nodes.size(); ++n) {
-      const LNode& node = lowered_.nodes[n];
+      const LoweredNode& node = lowered_.nodes[n];
       if (units_.inside[node.frame]) continue;
       const int unit = units_.unit_of[n];
       const bool has_registers =
@@ -141,7 +141,7 @@ class Placer {
           elsewhere |= reads_[next].second != unit;
         }
         const bool async = unit >= 0 && !has_registers;
-        if (node.kind == LKind::kInvariant || (info.readers == 0 && !async)) {
+        if (node.kind == LoweredKind::kInvariant || (info.readers == 0 && !async)) {
           info.in_register = info.readers == 0;
         } else if (elsewhere) {
           info.slot = out_.num_slots[node.frame]++;
@@ -152,7 +152,7 @@ class Placer {
     }
   }
 
-  // Of the nodes of a unit that have the same target, the last one in the code keeps it.
+  // Among the nodes of a unit that have the same target, the last one in the code keeps it.
   void CarrySignals(int frame) {
     for (const UnitNodes& unit : units_.units[frame]) {
       std::map<Target, int> carrier;
@@ -189,15 +189,15 @@ class Placer {
 
 }  // namespace
 
-LValue Resolve(const Lowered& lowered, const Units& units, LValue value) {
+LoweredValue Resolve(const Lowered& lowered, const Units& units, LoweredValue value) {
   if (!value.is_node()) return value;
-  const LNode& node = lowered.nodes[value.node];
+  const LoweredNode& node = lowered.nodes[value.node];
   if (node.cond_output >= 0 && units.branches[lowered.nodes[node.cond].number]) {
     value.node = node.cond;
     value.index += node.cond_output;
     return value;
   }
-  if (node.kind != LKind::kExit || !units.structured[node.child]) return value;
+  if (node.kind != LoweredKind::kExit || !units.structured[node.child]) return value;
   value.node = lowered.frames[node.child].loop;
   value.index = node.number;
   return value;

@@ -50,7 +50,7 @@ struct Values {
 
 // What an Exit of a structured loop or a Merge that ends a branch instruction stands for: an output
 // of the loop's or conditional's node.
-LValue Resolve(const Lowered& lowered, const Units& units, LValue value);
+LoweredValue Resolve(const Lowered& lowered, const Units& units, LoweredValue value);
 
 Values PlaceValues(const Lowered& lowered, const Units& units);
 

@@ -186,7 +186,7 @@ class BodyMaker {
     return OkStatus();
   }
 
-  // Of an argument of the function itself.
+  // The types of an argument of the function itself.
   Result<std::vector<DType>> TypesOf(const ArgDef& arg) const {
     if (!arg.type_list_attr.empty()) {
       return attrs_.Find(arg.type_list_attr)->Get<std::vector<DType>>();

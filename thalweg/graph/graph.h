@@ -178,8 +178,8 @@ class Graph {
   std::vector<Node*> Nodes() const;
   // name, name_1, name_2 ...: the first that is free, and reserves nothing.
   std::string UniqueName(std::string_view prefix) const;
-  // Likewise for a name scope, without its slash; this one is reserved: no node gets it, and no
-  // later scope.
+  // The first free name of a scope, without its slash. It is reserved: no node and no later scope
+  // gets it.
   std::string UniqueScope(std::string_view prefix);
   // Text such as "train.py:41 in build"; 0 is "unknown".
   uint32_t InternSite(std::string_view text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReductionAxes: the dimensions that a reduction's axes name, each once, from the front.
 //
-//   ASSIGN_OR_RETURN(const Dims axes, ReductionAxes(node, ctx.input(1), rank));
+//   ASSIGN_OR_RETURN(const Dims axes, ReductionAxes(ctx.input(1), rank, may_repeat));
 //
 // Errors: InvalidArgument for an axis out of range, and for one that is named twice in a graph of a
 // producer that refuses it: releases before take it once.

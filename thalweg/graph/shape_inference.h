@@ -3,6 +3,7 @@
 //
 //   Status MatMulShape(ShapeContext& c) {
 //     ASSIGN_OR_RETURN(PartialShape a, c.InputWithRank(0, 2));
+//     ASSIGN_OR_RETURN(PartialShape b, c.InputWithRank(1, 2));
 //     ...
 //     c.set_output(0, PartialShape{a.dim(0), b.dim(1)});
 //     return OkStatus();

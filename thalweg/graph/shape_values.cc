@@ -121,7 +121,7 @@ class Evaluator {
       if (input.shape().known_rank() && input.shape().rank() != 0) return std::nullopt;
       const MaybeNumbers numbers = Evaluate(input, depth);
       if (numbers.has_value() && !numbers->is_scalar) return std::nullopt;
-      // Of a shape that is not known to be a scalar's, nothing is certain.
+      // Nothing is certain of a shape that is not known to be a scalar's.
       if (!numbers.has_value() && !input.shape().known_rank()) return std::nullopt;
       packed.values.push_back(numbers.has_value() ? numbers->values[0] : Number());
     }

@@ -26,7 +26,7 @@ class Changer {
     bytes.resize(change_bytes_(reinterpret_cast<uint8_t*>(bytes.data()), size, bytes.size()));
     return bytes;
   }
-  // Of the rows of an index, each a key and a value with a length byte before it.
+  // Changes the rows of an index, each a key and a value with a length byte before it.
   std::string Rows(std::string_view bytes);
   // One of the numbers before the entries of a block, or its last four bytes.
   std::string Block(std::string bytes);

@@ -4,11 +4,11 @@
 // bytes with a magic number. Each block is followed by its compression type (0) and its masked
 // CRC-32C.
 //
-//   TableWriter writer(file);
+//   TableWriter writer(*file);
 //   RETURN_IF_ERROR(writer.Add("a", "1"));
 //   RETURN_IF_ERROR(writer.Finish());
-//   ASSIGN_OR_RETURN(auto table, ReadTable(*file, path));    // all entries, in order
-//   ASSIGN_OR_RETURN(auto reader, TableReader::Open(*file, path));
+//   ASSIGN_OR_RETURN(auto table, ReadTable(*written, path));  // all entries, in order
+//   ASSIGN_OR_RETURN(auto reader, TableReader::Open(*written, path));
 //   ASSIGN_OR_RETURN(auto value, reader.Find("a"));          // reads one block
 //
 // Errors: DataLoss with file and offset for anything that is not as written.

@@ -25,7 +25,7 @@ struct TensorSlice {
   std::vector<Extent> extents;
 
   static Result<TensorSlice> Parse(std::string_view text);
-  // Of a TensorSliceProto. InvalidArgument for negative numbers.
+  // Reads a TensorSliceProto. InvalidArgument for negative numbers.
   static Result<TensorSlice> FromProto(const Message& proto);
   void ToProto(Message* proto) const;
   std::string ToString() const;

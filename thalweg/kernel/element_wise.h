@@ -45,7 +45,7 @@ inline constexpr DTypeList kIntegers = {DType::kInt8,   DType::kInt16, DType::kI
 Status RunUnaryKernel(Context& ctx, compute::UnaryOp op);
 // z = op(x, y) of inputs 0 and 1, broadcasting.
 Status RunBinaryKernel(Context& ctx, compute::BinaryOp op);
-// Likewise for shapes that must be equal (gradients).
+// z = op(x, y) of inputs 0 and 1, whose shapes must be equal (gradients).
 Status RunSameShapeKernel(Context& ctx, compute::BinaryOp op);
 
 // Kernels that are one operation of compute/ew.

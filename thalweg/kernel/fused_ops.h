@@ -2,7 +2,7 @@
 // FusedOps: what follows a product or a convolution in one kernel: the attribute fused_ops of
 // _FusedMatMul and _FusedConv2D, with TensorFlow's names in the order in which they may come.
 //
-//   ASSIGN_OR_RETURN(fused_, FusedOps::Parse(construction));
+//   ASSIGN_OR_RETURN(fused_, FusedOps::Parse(construction, false));
 //   ...
 //   RETURN_IF_ERROR(fused_.Activate(ctx.work(), y));   // what the product did not do itself
 #pragma once

@@ -54,7 +54,7 @@ class KernelConstruction {
   ResourceManager& resources_;
 };
 
-// Decides what becomes part of a strip. kBySize: cheap for small inputs, expensive
+// Decides what becomes part of a basic block. kBySize: cheap for small inputs, expensive
 // for large ones.
 enum class KernelCost : uint8_t { kCheap, kBySize, kExpensive };
 

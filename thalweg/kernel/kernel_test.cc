@@ -3,80 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
-#include "thalweg/kernel/device_name.h"
-#include "thalweg/kernel/local_rendezvous.h"
-#include "thalweg/kernel/resource_manager.h"
+#include "thalweg/base/work_queue.h"
+#include "thalweg/kernel/caught_exception.h"
+#include "thalweg/kernel/host_call.h"
+#include "thalweg/kernel/kernel_execution.h"
+#include "thalweg/kernel/test_step.h"
+#include "thalweg/kernel/waiting_kernel.h"
 
 namespace thalweg {
 namespace {
-
-TEST(DeviceNameTest, ParsesFullPartialAndOldForms) {
-  const DeviceName full = *DeviceName::Parse("/job:worker/replica:0/task:17/device:gpu:3");
-  EXPECT_TRUE(full.IsFull());
-  EXPECT_EQ(full.ToString(), "/job:worker/replica:0/task:17/device:GPU:3");
-  EXPECT_EQ(DeviceName::Parse("/cpu:0")->ToString(), "/device:CPU:0");
-  EXPECT_TRUE(DeviceName::Parse("/task:17")->Admits(full));
-  EXPECT_FALSE(DeviceName::Parse("/task:1")->Admits(full));
-  EXPECT_TRUE(DeviceName::Parse("")->Admits(full));
-  EXPECT_TRUE(DeviceName::Parse("/device:GPU:*")->Admits(full));
-  for (const char* bad : {"cpu:0", "/job:", "/task:x", "/device:CPU:-1", "/foo:1"}) {
-    EXPECT_EQ(DeviceName::Parse(bad).status().code(), Code::kInvalidArgument) << bad;
-  }
-  EXPECT_FALSE(DeviceName::Parse("/task:1")->MergeWith(full).ok());
-}
-
-RendezvousKey Key(std::string edge, uint64_t tag = 0) {
-  return {"/a", 1, "/b", std::move(edge), tag};
-}
-
-TEST(LocalRendezvousTest, SendMeetsRecvInEitherOrder) {
-  LocalRendezvous rendezvous;
-  std::vector<int> got;
-  auto keep = [&](Result<Delivery> d) { got.push_back(d.ok() ? d->tensor.scalar<int>() : -1); };
-  EXPECT_TRUE(rendezvous.Send(Key("x"), {Tensor::Scalar(1)}).ok());
-  rendezvous.Recv(Key("x"), keep);
-  rendezvous.Recv(Key("y"), keep);
-  EXPECT_TRUE(rendezvous.Send(Key("y"), {Tensor::Scalar(2)}).ok());
-  EXPECT_EQ(got, (std::vector<int>{1, 2}));
-  EXPECT_EQ(rendezvous.Send(Key("x"), {Tensor::Scalar(1)}).code(), Code::kInvalidArgument);
-  rendezvous.Recv(Key("y"), keep);
-  EXPECT_EQ(got.back(), -1);
-  EXPECT_TRUE(rendezvous.Send(Key("x", 1), {Tensor::Scalar(1)}).ok());
-}
-
-TEST(LocalRendezvousTest, AbortReachesWaitersAndLaterCalls) {
-  LocalRendezvous rendezvous;
-  Status seen;
-  rendezvous.Recv(Key("x"), [&](Result<Delivery> d) { seen = d.status(); });
-  rendezvous.Abort(Cancelled("enough"));
-  rendezvous.Abort(Internal("too late"));
-  EXPECT_EQ(seen.message(), "enough");
-  EXPECT_EQ(rendezvous.Send(Key("z"), {}).message(), "enough");
-}
-
-struct Thing : Resource {
-  std::string DebugString() const override { return "a thing"; }
-};
-
-TEST(ResourceManagerTest, ContainersKeepAndReset) {
-  ResourceManager manager;
-  auto make = [] {
-    return Result<RefPtr<Thing>>(RefPtr<Thing>::Adopt(std::make_unique<Thing>().release()));
-  };
-  RefPtr<Thing> a = *manager.LookupOrCreate<Thing>("", "v", make);
-  EXPECT_EQ(manager.Lookup<Thing>("localhost", "v")->get(), a.get());
-  RefPtr<Thing> b = *manager.LookupOrCreate<Thing>("other", "v", make);
-  EXPECT_NE(a.get(), b.get());
-  EXPECT_NE(manager.DebugString().find("other/v: a thing"), std::string::npos);
-  manager.ResetContainer("other");
-  EXPECT_EQ(manager.Lookup<Thing>("other", "v").status().code(), Code::kNotFound);
-  EXPECT_TRUE(manager.Delete<Thing>("", "v").ok());
-  EXPECT_FALSE(manager.Delete<Thing>("", "v").ok());
-}
 
 TEST(DoneTest, DroppedDoneIsAnError) {
   struct Sink : DoneSink {
@@ -94,24 +34,128 @@ TEST(DoneTest, DroppedDoneIsAnError) {
   EXPECT_TRUE(sink.last.ok());
 }
 
-TEST(ContextTest, TakesOnlyLastUnsharedSoleUses) {
-  Tensor values[3] = {Tensor::Vector<float>({1, 2}), Tensor(), Tensor()};
-  const Operand operands[] = {Operand::Make(0, 0, true), Operand::Make(0, 1)};
-  const Operand not_last[] = {Operand::Make(0, 0), Operand::Make(0, 1)};
-  const Operand shared[] = {Operand::Make(0, 0, true, true), Operand::Make(0, 1)};
-  Context ctx;
-  ctx.SetBase(0, values);
-  ctx.SetOperands(not_last, 1, 1);
-  EXPECT_TRUE(ctx.TakeInput(0).empty());
-  ctx.SetOperands(shared, 1, 1);
-  EXPECT_TRUE(ctx.TakeInput(0).empty());
-  ctx.SetOperands(operands, 1, 1);
-  {
-    const Tensor other = values[0];
-    EXPECT_TRUE(ctx.TakeInput(0).empty());
+// A kernel whose room comes later, as that of a queue does.
+class Gate : public WaitingKernel {
+ public:
+  std::optional<Status> TryCompute(Context&) override {
+    return open ? std::optional<Status>(answer) : std::nullopt;
   }
-  const void* data = values[0].raw_data();
-  EXPECT_EQ((*ctx.TakeOrAllocateOutput({0}, 0, DType::kFloat, Shape{2}))->raw_data(), data);
+  void Wait(Context&, Done done) override { waiting.push_back(std::move(done)); }
+  std::string WaitsFor(Context&) const override { return "the gate"; }
+
+  bool open = false;
+  Status answer;
+  std::vector<Done> waiting;
+};
+
+TEST(WaitingKernelTest, IsTriedFirstAndWaitsOnlyWhereItMust) {
+  TestStep step;
+  Gate gate;
+  TestCall waits(step), refused(step);
+  gate.ComputeAsync(waits.context(), waits.done());
+  EXPECT_FALSE(waits.ended());
+  ASSERT_EQ(gate.waiting.size(), 1u);
+  gate.open = true;
+  gate.answer = InvalidArgument("a bad key");
+  gate.ComputeAsync(refused.context(), refused.done());
+  EXPECT_EQ(refused.Await().message(), "a bad key");
+  EXPECT_EQ(gate.waiting.size(), 1u);
+  std::move(gate.waiting.front())(OkStatus());
+  EXPECT_TRUE(waits.Await().ok());
+}
+
+TEST(AsyncKernelTest, ASynchronousCallIsAnErrorNotAWait) {
+  TestStep step;
+  TestCall call(step);
+  Gate gate;
+  Kernel& kernel = gate;
+  EXPECT_EQ(kernel.Compute(call.context()).code(), Code::kInternal);
+  EXPECT_EQ(kernel.AsAsync(), &gate);
+}
+
+TEST(DoneTest, AMovedDoneSpeaksOnceAndItsOldPlaceNever) {
+  TestStep step;
+  TestCall call(step);
+  {
+    Done first = call.done();
+    Done second = std::move(first);
+    std::move(second)(Cancelled("over"));
+  }
+  EXPECT_EQ(call.times_ended(), 1);
+  EXPECT_EQ(call.Await().message(), "over");
+}
+
+TEST(CaughtExceptionTest, MemoryIsResourceExhaustedAndAllElseInternalWithItsWords) {
+  const auto status_of = [](const auto& raise) {
+    try {
+      raise();
+    } catch (...) {
+      return CaughtException();
+    }
+    return OkStatus();
+  };
+  EXPECT_EQ(status_of([] { throw std::bad_alloc(); }).code(), Code::kResourceExhausted);
+  EXPECT_EQ(status_of([] { std::vector<int>().reserve(~size_t{0}); }).code(),
+            Code::kResourceExhausted);
+  const Status other = status_of([] { throw std::out_of_range("row 7"); });
+  EXPECT_EQ(other.code(), Code::kInternal);
+  EXPECT_NE(other.message().find("row 7"), std::string::npos);
+  EXPECT_EQ(status_of([] { throw 7; }).code(), Code::kInternal);  // NOLINT: no class of exception
+}
+
+TEST(HostCallTest, IsInsideInItsOwnThreadAndAnywhereForAll) {
+  EXPECT_FALSE(HostCall::IsInside());
+  {
+    const HostCall outer;
+    std::thread other([] {
+      EXPECT_FALSE(HostCall::IsInside());
+      EXPECT_TRUE(HostCall::IsAnywhere());
+    });
+    other.join();
+    { const HostCall inner; }
+    EXPECT_TRUE(HostCall::IsInside()) << "the outer call goes on";
+  }
+  EXPECT_FALSE(HostCall::IsInside());
+  EXPECT_FALSE(HostCall::IsAnywhere());
+}
+
+TEST(KernelExecutionTest, RunsEveryShardOnceAndHearsOfTheCancellation) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  CancellationManager cancellation;
+  InlineQueue queue;
+  for (WorkQueue* const threads :
+       {static_cast<WorkQueue*>(nullptr), static_cast<WorkQueue*>(&queue)}) {
+    KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), threads, *allocator,
+                         &cancellation);
+    std::vector<int> runs(100);
+    work.ParallelFor(
+        100,
+        [](void* seen, int64_t shard) {
+          ++(*static_cast<std::vector<int>*>(seen))[static_cast<size_t>(shard)];
+        },
+        &runs);
+    EXPECT_EQ(runs, std::vector<int>(100, 1));
+    EXPECT_FALSE(work.cancelled());
+  }
+  cancellation.Cancel();
+  KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), &queue, *allocator,
+                       &cancellation);
+  EXPECT_TRUE(work.cancelled());
+  KernelExecution never(compute::GetIsaTable(compute::BestIsaLevel()), &queue, *allocator, nullptr);
+  EXPECT_FALSE(never.cancelled());
+}
+
+TEST(KernelExecutionTest, ScratchCountsAgainstTheLimitOfItsAllocator) {
+  AllocatorPtr allocator = MakeCpuAllocator(int64_t{1} << 20);
+  KernelExecution work(compute::GetIsaTable(compute::BestIsaLevel()), nullptr, *allocator, nullptr);
+  {
+    const compute::Scratch<float> fits(work, 1000);
+    EXPECT_TRUE(static_cast<bool>(fits));
+    EXPECT_GE(allocator->Stats().bytes_in_use, 4000);
+    const compute::Scratch<float> refused(work, int64_t{1} << 20);
+    EXPECT_FALSE(static_cast<bool>(refused));
+  }
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace thalweg {
 
 class CollectiveRemote;
-class CollectivesHere;
+class LocalCollectives;
 
 struct StepContext {
   int64_t step_id = 0;
@@ -27,11 +27,11 @@ struct StepContext {
   CancellationManager* cancellation = nullptr;
   Rendezvous* rendezvous = nullptr;         // between devices of this step
   Rendezvous* feeds_and_fetches = nullptr;  // of a partial run; null otherwise
-  // Of a step over several tasks: where members of other tasks are met, and which of its collective
+  // In a step over several tasks: where members of other tasks are met, and which of its collective
   // operations need none. Null: all members are in this task; all others' are elsewhere too.
   CollectiveRemote* collectives = nullptr;
-  const CollectivesHere* collectives_here = nullptr;
-  // Of the session's environment: variables, queues, tables.
+  const LocalCollectives* local_collectives = nullptr;
+  // The session's environment owns these: variables, queues, tables.
   ResourceManager* resources = nullptr;
   // Ends with the step: TensorArrays, stacks, temporary variables.
   ResourceManager* step_resources = nullptr;

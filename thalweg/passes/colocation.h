@@ -4,7 +4,7 @@
 // "_class"; the two ends of a loop's back edge.
 //
 //   ColocationGroups groups(graph);
-//   groups.Members(groups.Find(*node))     // all nodes of its group, the first made first
+//   groups.Members(groups.Find(*node));    // all nodes of its group, the first made first
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace thalweg {
 
 class ColocationGroups {
  public:
-  // Of the nodes that are there now.
+  // Groups the nodes that are there now.
   explicit ColocationGroups(const Graph& graph);
 
   int num_nodes() const { return static_cast<int>(nodes_.size()); }

@@ -15,10 +15,10 @@ namespace {
 
 constexpr const char* kFusedOp = "_FusedElementwise";
 constexpr const char* kReductionOp = "_FusedReduction";
-// Of one tree; a longer chain becomes several. Below the limits of EwProgram.
+// The limits of one tree; a longer chain becomes several. Below the limits of EwProgram.
 constexpr int kMostInstructions = 48;
 constexpr int kMostInputs = 32;
-// Of one with reductions: its parts have each other's results as inputs.
+// The limits of a tree with reductions: its parts have each other's results as inputs.
 constexpr int kMostWithReductions = 24;
 constexpr int kMostInputsWithReductions = 16;
 

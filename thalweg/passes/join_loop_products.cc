@@ -23,7 +23,7 @@ struct LoopSum {
   const Node* next = nullptr;
 };
 
-// Of the sum of a product; unknown sizes are small.
+// Whether the sum of a product is large; unknown sizes are small.
 bool IsLarge(const Node& product) {
   const PartialShape& shape = product.output_shape(0);
   if (!shape.known_rank() || shape.rank() != 2 || !shape.IsFullyDefined()) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pass: rewrites the graph of one step into another that computes the same.
 //
-//   ASSIGN_OR_RETURN(StepGraph step, Prune(*user_graph, signature...));
+//   ASSIGN_OR_RETURN(StepGraph step, Prune(*user_graph, {.fetches = {y}}));
 //   ASSIGN_OR_RETURN(step, MergeCommonSubexpressions(step));
 //
 // A pass never changes its input: it makes a new Graph, or gives back the same one where nothing is

@@ -13,8 +13,8 @@ constexpr int kLeastReaders = 3;
 // Below, a product reads b as it lies.
 constexpr int64_t kLeastDim = 8;
 constexpr int64_t kLeastElements = 4096;
-// Of a: fewer are summed in another order where b is transposed, for more it pays to pack b by
-// parts that stay in the cache.
+// The least rows of a: fewer are summed in another order where b is transposed, for more it pays to
+// pack b by parts that stay in the cache.
 constexpr int64_t kLeastRows = 7;
 constexpr int64_t kMostRows = 256;
 

@@ -37,11 +37,11 @@ struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::kReduce;
   CollectiveKeys keys;
   DType dtype = DType::kInvalid;
-  // Of what it brings, or, in a broadcast, of what it expects.
+  // The shape of what it brings, or, in a broadcast, of what it expects.
   PartialShape shape;
   compute::BinaryOp merge = compute::BinaryOp::kAdd;
   bool is_mean = false;  // the merged value is divided by the number of members
-  // Of a reduction among tasks that go round rings: as the node asks; 0: it does not, -1: by an
+  // How many rings a reduction among tasks goes round, as the node asks; 0: it does not, -1: by an
   // order of devices that is not theirs.
   int num_rings = 0;
   Tensor value;  // empty: it only receives

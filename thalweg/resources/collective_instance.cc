@@ -36,7 +36,7 @@ std::string CollectiveInstance::Describe(ResourceManager& instances, const Colle
   return found.ok() ? (*found)->DebugString() : "";
 }
 
-void CollectiveInstance::Meet(CollectiveMeeting meeting, Context& ctx, CollectiveCall call,
+void CollectiveInstance::Meet(CollectiveJoinOptions meeting, Context& ctx, CollectiveCall call,
                               Done done) {
   auto member = std::make_unique<Member>(ctx, std::move(done), std::move(call));
   const double seconds = meeting.timeout_seconds;
@@ -77,7 +77,7 @@ void CollectiveInstance::Fail(const Status& why) {
     MutexLock lock(mutex_);
     if (complete_ || !failed_.ok()) return;
     SetFailed(why);
-    Dismiss(0, failed_, &ended);
+    FailAll(0, failed_, &ended);
   }
   End(std::move(ended));
 }
@@ -86,7 +86,7 @@ void CollectiveInstance::TimeOut(double seconds) {
   Fail(DeadlineExceeded("the members did not come within ", seconds, " s; ", DebugString()));
 }
 
-WaitLines::Progress CollectiveInstance::Advance(Waiter& waiter) {
+WaiterQueues::Progress CollectiveInstance::Advance(Waiter& waiter) {
   auto& member = static_cast<Member&>(waiter);
   const bool is_new = !std::exchange(member.has_come, true);
   if (is_new && failed_.ok()) Admit(member);

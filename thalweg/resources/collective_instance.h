@@ -20,7 +20,7 @@
 
 #include "thalweg/base/timer.h"
 #include "thalweg/resources/collective_call.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 namespace thalweg {
 
@@ -38,7 +38,7 @@ class CollectiveTimer final : public Resource {
 };
 
 // Where a member meets the others, and how long it waits.
-struct CollectiveMeeting {
+struct CollectiveJoinOptions {
   ResourceManager* instances = nullptr;  // of the step
   std::shared_ptr<void> keep;            // lives until the member has ended; may be null
   double timeout_seconds = 0;            // 0: none
@@ -47,7 +47,7 @@ struct CollectiveMeeting {
   bool may_leave = false;  // its cancellation is not the others': somebody else says why, by Fail
 };
 
-class CollectiveInstance final : public WaitLines {
+class CollectiveInstance final : public WaiterQueues {
  public:
   // The one of these keys and this iteration of a loop, made when it is new.
   static Result<RefPtr<CollectiveInstance>> At(ResourceManager& instances,
@@ -56,12 +56,12 @@ class CollectiveInstance final : public WaitLines {
   static std::string Describe(ResourceManager& instances, const CollectiveKeys& keys, uint64_t tag);
   // `name`: in the step's resources, which forget it once all of an iteration of a loop have met.
   explicit CollectiveInstance(std::string name)
-      : WaitLines({Order::kAny}), name_(std::move(name)) {}
+      : WaiterQueues({Order::kAny}), name_(std::move(name)) {}
 
   struct Member;
   // Waits for the others; `done` comes with output 0 set, or the error. What it takes is checked
   // (CheckCollectiveValue).
-  void Meet(CollectiveMeeting meeting, Context& ctx, CollectiveCall call, Done done);
+  void Meet(CollectiveJoinOptions meeting, Context& ctx, CollectiveCall call, Done done);
   // "group 1, instance 7 (reduction): 1 of 2 members are here: CPU:0".
   std::string DebugString() const override EXCLUDES(mutex_);
   // Ends all who wait and all who come later, unless everybody has come.
@@ -74,7 +74,7 @@ class CollectiveInstance final : public WaitLines {
   // Counts the member in, or says why not.
   void Admit(Member& member) REQUIRES(mutex_);
   Status Fits(const CollectiveCall& call) const REQUIRES(mutex_);
-  // Of a broadcast in which all have come.
+  // Whether a broadcast in which all have come has one sender.
   Status CheckSender() const REQUIRES(mutex_);
   Result<Tensor> ResultFor(const Member& member) EXCLUDES(mutex_);
   std::string DescribeLocked() const REQUIRES(mutex_);
@@ -101,9 +101,9 @@ struct CollectiveInstance::Member : Waiter {
   }
 
   CollectiveCall call;
-  CollectiveMeeting meeting;
+  CollectiveJoinOptions meeting;
   Timer::Entry entry;
-  // Of the instance, under its lock.
+  // The instance's, under its lock.
   bool has_come = false;
   size_t place_in_calls = 0;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LookupTable: keys and values of one kind of table, as a resource that steps share.
 //
-//   auto table = LookupTable::Make({TableKind::kMutable, DType::kString, DType::kInt64});
-//   RETURN_IF_ERROR(table->Insert(keys, values));
+//   ASSIGN_OR_RETURN(RefPtr<LookupTable> table,
+//                    LookupTable::Make({TableKind::kMutable, DType::kString, DType::kInt64}));
+//   RETURN_IF_ERROR(table->Insert(allocator, keys, values));
 //   ASSIGN_OR_RETURN(Tensor found, table->Find(allocator, keys, default_value));
 //
 // A row is a key of key_shape elements and a value of value_shape elements; rows keep their order

@@ -51,7 +51,7 @@ std::string PackedWeight::DebugString() const {
   return StrCat("packed weight, ", packed_.empty() ? 0 : packed_.bytes(), " bytes");
 }
 
-Status PackedWeightUser::Open(ResourceManager& resources, const std::string& name) {
+Status PackedWeightRef::Open(ResourceManager& resources, const std::string& name) {
   ASSIGN_OR_RETURN(weight_, resources.LookupOrCreate<PackedWeight>(
                                 "_packed_weights", name, []() -> Result<RefPtr<PackedWeight>> {
                                   return RefPtr<PackedWeight>::Adopt(new PackedWeight());

@@ -2,7 +2,7 @@
 // PackedWeight: a weight in the form that a kernel reads fastest, kept from step to step. Kernels
 // of one session that read the same weight in the same form share one, by name.
 //
-//   PackedWeightUser weight;                                          // a member of the kernel
+//   PackedWeightRef weight;                                          // a member of the kernel
 //   RETURN_IF_ERROR(weight.Open(construction.resources(), "w transposed"));
 //   const Tensor* const sources[] = {&w};                             // in each call
 //   Tensor packed = weight.Find(sources, format);
@@ -43,14 +43,14 @@ class PackedWeight final : public Resource {
   Tensor packed_ GUARDED_BY(mutex_);
 };
 
-class PackedWeightUser {
+class PackedWeightRef {
  public:
   using Sources = PackedWeight::Sources;
 
-  PackedWeightUser() = default;
-  PackedWeightUser(const PackedWeightUser&) = delete;
-  PackedWeightUser& operator=(const PackedWeightUser&) = delete;
-  ~PackedWeightUser() {
+  PackedWeightRef() = default;
+  PackedWeightRef(const PackedWeightRef&) = delete;
+  PackedWeightRef& operator=(const PackedWeightRef&) = delete;
+  ~PackedWeightRef() {
     if (weight_) weight_->RemoveUser();
   }
   Status Open(ResourceManager& resources, const std::string& name);

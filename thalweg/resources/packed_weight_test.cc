@@ -10,7 +10,7 @@ namespace {
 
 TEST(PackedWeightTest, KeepsWhatWasMadeOfTheSameBuffersInTheSameFormat) {
   ResourceManager resources;
-  PackedWeightUser user;
+  PackedWeightRef user;
   EXPECT_FALSE(user.is_open());
   ASSERT_TRUE(user.Open(resources, "w").ok());
   const Tensor w = Tensor::Vector<float>({1, 2}), scale = Tensor::Vector<float>({3});
@@ -31,18 +31,33 @@ TEST(PackedWeightTest, KeepsWhatWasMadeOfTheSameBuffersInTheSameFormat) {
 
 TEST(PackedWeightTest, UsersShareByNameAndTheLastOneDropsIt) {
   ResourceManager resources;
-  PackedWeightUser stays;
+  PackedWeightRef stays;
   ASSERT_TRUE(stays.Open(resources, "w").ok());
   const Tensor w = Tensor::Vector<float>({1, 2});
   const Tensor* const one[] = {&w};
   {
-    PackedWeightUser other, stranger;
+    PackedWeightRef other, stranger;
     ASSERT_TRUE(other.Open(resources, "w").ok());
     ASSERT_TRUE(stranger.Open(resources, "v").ok());
     other.Keep(one, "a", w);
     EXPECT_TRUE(stranger.Find(one, "a").empty());
   }
   EXPECT_FALSE(stays.Find(one, "a").empty());
+}
+
+TEST(PackedWeightTest, GivesItsMemoryBackWithItsLastUserThoughItsNameStays) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  ResourceManager resources;
+  {
+    PackedWeightRef user;
+    ASSERT_TRUE(user.Open(resources, "w").ok());
+    const Tensor w = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000});
+    const Tensor* const one[] = {&w};
+    user.Keep(one, "a", *Tensor::Allocate(*allocator, DType::kFloat, Shape{1000}));
+    EXPECT_NE(resources.DebugString().find("packed weight, 4000 bytes"), std::string::npos);
+  }
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
+  EXPECT_NE(resources.DebugString().find("packed weight, 0 bytes"), std::string::npos);
 }
 
 }  // namespace

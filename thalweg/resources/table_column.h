@@ -24,9 +24,9 @@ class TableColumn {
  public:
   TableColumn(DType dtype, int64_t width) : dtype_(dtype), width_(width) {}
   int64_t width() const { return width_; }
-  // Of one row, without what its texts hold elsewhere.
+  // The bytes of one row, without what its texts hold elsewhere.
   size_t RowBytes() const { return static_cast<size_t>(width_) * DTypeStride(dtype_); }
-  // Of all texts.
+  // What all texts hold.
   size_t TextBytes() const { return text_bytes_; }
   // Copies row `from` of the tensor into row `to`, which may be one more than there are.
   void Set(int64_t to, const Tensor& tensor, int64_t from);

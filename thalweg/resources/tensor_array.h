@@ -45,7 +45,7 @@ class TensorArray : public Resource {
   Status Write(Context& ctx, int64_t index, Tensor value);
   // Zeros for an element that was not written but whose shape is known.
   Result<Tensor> Read(Context& ctx, int64_t index);
-  // Of the tensor that Read would give, which stays.
+  // The shape of the tensor that Read would give, which stays.
   Result<Shape> ShapeAt(int64_t index) const;
   // What is known of all elements.
   PartialShape element_shape() const;

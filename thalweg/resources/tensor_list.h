@@ -4,8 +4,8 @@
 //
 //   ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
 //   ASSIGN_OR_RETURN(ListUpdate update, ListUpdate::Of(ctx, 0));   // input 0, copied if shared
-//   RETURN_IF_ERROR(update->Add(tensor));
-//   return update.SetOutput(ctx, 0);
+//   RETURN_IF_ERROR(update->Add(ctx.allocator(), tensor));
+//   return std::move(update).SetOutput(ctx, 0);
 //
 // So a list that goes through a loop and has no other reader is changed in place.
 // Threads: several may read one; ListUpdate changes only what nobody else can see.
@@ -35,7 +35,7 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
         element_shape_(std::move(element_shape)),
         max_elements_(max_elements) {}
 
-  // Of a list's own elements, which are shared.
+  // A list of the same elements, which are shared.
   static Result<std::shared_ptr<TensorList>> CopyOf(Allocator& allocator, const TensorList& list);
 
   DType element_dtype() const { return element_dtype_; }

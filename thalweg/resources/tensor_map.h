@@ -5,8 +5,8 @@
 //   ASSIGN_OR_RETURN(const TensorMap* map, MapInput(ctx, 0));
 //   const Tensor* value = map->Find(key);                          // null: no such key
 //   ASSIGN_OR_RETURN(MapUpdate update, MapUpdate::Of(ctx, 0));     // input 0, copied if shared
-//   RETURN_IF_ERROR(update->Insert(key, value));
-//   return update.SetOutput(ctx, 0);
+//   RETURN_IF_ERROR(update->Insert(key, tensor));
+//   return std::move(update).SetOutput(ctx, 0);
 //
 // Keys are equal when type, shape and all bytes are (so NaN is equal to itself, and 0 not to -0).
 // Entries are kept in the order in which their keys first came.

@@ -2,7 +2,7 @@
 // AddVariants and ZerosLikeVariants. Both go down into what a variant holds by recursion.
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/move/strided_copy.h"
-#include "thalweg/resources/history_value.h"
+#include "thalweg/resources/loop_stack.h"
 #include "thalweg/resources/optional_value.h"
 #include "thalweg/resources/tensor_list.h"
 #include "thalweg/resources/tensor_map.h"
@@ -149,12 +149,12 @@ Result<Variant> ZeroOptional(Context& ctx, const OptionalValue& optional, int de
 }
 
 // As many records, with zeros for those values that can have a gradient.
-Result<Variant> ZeroHistory(Context& ctx, const HistoryValue& history, int depth) {
-  std::vector<const HistoryValue*> records;
-  for (const HistoryValue* h = &history; h->length() > 0; h = h->earlier().get()) {
+Result<Variant> ZeroHistory(Context& ctx, const LoopStack& history, int depth) {
+  std::vector<const LoopStack*> records;
+  for (const LoopStack* h = &history; h->length() > 0; h = h->earlier().get()) {
     records.push_back(h);
   }
-  auto zeros = std::make_shared<const HistoryValue>();
+  auto zeros = std::make_shared<const LoopStack>();
   for (auto record = records.rbegin(); record != records.rend(); ++record) {
     std::vector<Tensor> values;
     for (const Tensor& value : (*record)->latest()) {
@@ -163,7 +163,7 @@ Result<Variant> ZeroHistory(Context& ctx, const HistoryValue& history, int depth
       ASSIGN_OR_RETURN(Tensor zero, ZerosOf(ctx, value, depth + 1));
       values.push_back(std::move(zero));
     }
-    zeros = std::make_shared<const HistoryValue>(std::move(zeros), std::move(values));
+    zeros = std::make_shared<const LoopStack>(std::move(zeros), std::move(values));
   }
   return Variant(std::move(zeros));
 }
@@ -173,7 +173,7 @@ Result<Variant> ZeroElement(Context& ctx, const Variant& x, int depth) {
   if (const auto* optional = x.As<OptionalValue>(); optional != nullptr) {
     return ZeroOptional(ctx, *optional, depth);
   }
-  if (const auto* history = x.As<HistoryValue>(); history != nullptr) {
+  if (const auto* history = x.As<LoopStack>(); history != nullptr) {
     return ZeroHistory(ctx, *history, depth);
   }
   if (const auto* own = x.As<ArithmeticVariant>(); own != nullptr) return own->Zeros(ctx);

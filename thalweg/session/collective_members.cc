@@ -56,15 +56,15 @@ Status CheckCollectiveMembers(const std::vector<StepPartition>& parts) {
   return OkStatus();
 }
 
-Result<std::unique_ptr<const CollectivesHere>> FindCollectivesHere(
+Result<std::unique_ptr<const LocalCollectives>> FindLocalCollectives(
     const std::vector<StepPartition>& parts) {
   ASSIGN_OR_RETURN(const Instances instances, InstancesOf(parts));
-  CollectivesHere::Keys here;
+  LocalCollectives::Keys here;
   for (const auto& [keys, instance] : instances) {
     if (instance.members >= instance.group_size) here.insert(keys);
   }
-  if (here.empty()) return std::unique_ptr<const CollectivesHere>();
-  return std::make_unique<const CollectivesHere>(std::move(here));
+  if (here.empty()) return std::unique_ptr<const LocalCollectives>();
+  return std::make_unique<const LocalCollectives>(std::move(here));
 }
 
 }  // namespace thalweg

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CheckCollectiveMembers: whether the members of each collective operation can all come;
-// FindCollectivesHere: whose are all in one task.
+// FindLocalCollectives: whose are all in one task.
 #pragma once
 
 #include <vector>
 
 #include "thalweg/base/status.h"
 #include "thalweg/passes/partition.h"
-#include "thalweg/resources/collectives_here.h"
+#include "thalweg/resources/local_collectives.h"
 
 namespace thalweg {
 
@@ -16,8 +16,8 @@ namespace thalweg {
 // only when they run.
 Status CheckCollectiveMembers(const std::vector<StepPartition>& parts);
 
-// Of the parts that a step runs in this task; null where there are none.
-Result<std::unique_ptr<const CollectivesHere>> FindCollectivesHere(
+// The instances of the parts that a step runs in this task; null where there are none.
+Result<std::unique_ptr<const LocalCollectives>> FindLocalCollectives(
     const std::vector<StepPartition>& parts);
 
 }  // namespace thalweg

@@ -28,7 +28,7 @@ TEST(DescribePlanTest, BeforeAfterMemoryAndProgram) {
   EXPECT_THAT(*text, HasSubstr("== What rewriting changed ==\n      1 ->      0  Add\n"));
   EXPECT_THAT(*text, HasSubstr("as many as before: 3 other operations\n"));
   EXPECT_THAT(*text, HasSubstr("== After rewriting: 4 nodes =="));
-  EXPECT_THAT(*text, HasSubstr("strip of 2: Neg 'minus', Mul 'y'"));
+  EXPECT_THAT(*text, HasSubstr("block of 2: Neg 'minus', Mul 'y'"));
   EXPECT_EQ(ArithmeticCalls(), 1);  // of the folded sum: nothing else has run
 }
 

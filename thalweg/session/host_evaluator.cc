@@ -4,7 +4,7 @@
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/floating_point.h"
 #include "thalweg/kernel/caught_exception.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 
 namespace thalweg {
 
@@ -43,7 +43,7 @@ Result<std::vector<Tensor>> HostEvaluator::Evaluate(const Node& node,
   const EvaluationTimeout timeout(
       environment_.timer(), work == nullptr ? Deadline::Never() : work->deadline(), cancellation);
   InlineQueue queue;
-  QueueWork loops(environment_.isa(), nullptr, device.allocator(), &cancellation);
+  KernelExecution loops(environment_.isa(), nullptr, device.allocator(), &cancellation);
   ResourceManager step_resources;
   StepContext step;
   step.device = &device;

@@ -73,7 +73,7 @@ class LocalPreparedStep : public PreparedStep {
   LocalPreparedStep(LocalRunner& runner, const std::vector<StepPartition>& parts,
                     std::vector<Device*> devices, std::vector<const Node*> nodes,
                     std::unique_ptr<Executor> executor, std::vector<int> feed_from,
-                    bool feeds_in_order, std::unique_ptr<const CollectivesHere> collectives_here)
+                    bool feeds_in_order, std::unique_ptr<const LocalCollectives> local_collectives)
       : runner_(runner),
         environment_(runner.environment_),
         parts_(parts),
@@ -82,7 +82,7 @@ class LocalPreparedStep : public PreparedStep {
         executor_(std::move(executor)),
         feed_from_(std::move(feed_from)),
         feeds_in_order_(feeds_in_order),
-        collectives_here_(std::move(collectives_here)),
+        local_collectives_(std::move(local_collectives)),
         leaves_resources_(std::any_of(nodes_.begin(), nodes_.end(),
                                       [](const Node* node) { return node->op().def.is_stateful; })),
         calls_functions_(NamesFunctions(nodes_)) {}
@@ -159,7 +159,7 @@ class LocalPreparedStep : public PreparedStep {
       context.feeds_and_fetches = request.feeds_and_fetches;
       context.rendezvous = request.rendezvous != nullptr ? request.rendezvous : &step.rendezvous;
       context.collectives = request.collectives;
-      context.collectives_here = collectives_here_.get();
+      context.local_collectives = local_collectives_.get();
     }
     if (calls_functions_) runner_.OfferFunctions(step);
     std::span<const Tensor> feeds = request.feeds;
@@ -231,7 +231,7 @@ class LocalPreparedStep : public PreparedStep {
   const std::unique_ptr<Executor> executor_;
   const std::vector<int> feed_from_;  // by feed of the program
   const bool feeds_in_order_;
-  const std::unique_ptr<const CollectivesHere> collectives_here_;  // null: none, or all are
+  const std::unique_ptr<const LocalCollectives> local_collectives_;  // null: none, or all are
   const bool leaves_resources_;  // its nodes may; a lock a step is saved where they cannot
   const bool calls_functions_;
   std::atomic<LocalStep*> spare_{nullptr};
@@ -373,9 +373,9 @@ Result<std::shared_ptr<FunctionPlan>> LocalRunner::MakeFunction(const RuntimeCal
 }
 
 Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest& request) {
-  std::unique_ptr<const CollectivesHere> collectives_here;
+  std::unique_ptr<const LocalCollectives> local_collectives;
   if (has_peers_) {
-    ASSIGN_OR_RETURN(collectives_here, FindCollectivesHere(request.parts));
+    ASSIGN_OR_RETURN(local_collectives, FindLocalCollectives(request.parts));
   } else {
     RETURN_IF_ERROR(CheckCollectiveMembers(request.parts));
   }
@@ -418,7 +418,7 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);
   return std::unique_ptr<PreparedStep>(std::make_unique<LocalPreparedStep>(
       *this, request.parts, devices, nodes, std::move(executor), std::move(feed_from), in_order,
-      std::move(collectives_here)));
+      std::move(local_collectives)));
 }
 
 }  // namespace thalweg

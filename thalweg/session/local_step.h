@@ -12,7 +12,7 @@
 
 #include "thalweg/executor/executor.h"
 #include "thalweg/kernel/local_rendezvous.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/session/environment.h"
 #include "thalweg/session/local_runner.h"
 #include "thalweg/session/waiting_nodes.h"
@@ -58,13 +58,13 @@ struct LocalStep {
   LocalStep* before = nullptr;  // in the runner's list, under its lock
   LocalStep* after = nullptr;
   int pins = 0;               // under its lock
-  bool told_to_stop = false;  // likewise
+  bool told_to_stop = false;  // under its lock
   CancellationManager cancellation;
   LocalRendezvous rendezvous;
   ResourceManager step_resources;
   WaitingNodes waiting;
   StepTasks tasks;
-  QueueWork work;
+  KernelExecution work;
   std::vector<WatchedStepContext> contexts;  // one for each part
   std::vector<StepContext*> pointers;
   std::vector<Tensor> feeds;  // of the program, where they are not the signature's

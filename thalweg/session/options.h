@@ -5,7 +5,7 @@
 //
 //   auto environment = Environment::Create({.threads = 4, .cpu_devices = 2}, registries);
 //   auto session = MakeLocalSession(*environment, graph, {.passes = "-cse"});
-//   session->Run({.timeout = std::chrono::seconds(5)}, ...);
+//   (*session)->Run({.timeout = std::chrono::seconds(5)}, signature, feeds, fetches);
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ namespace thalweg {
 // Threads and devices that a session asks for, beside those of its environment.
 struct EnvironmentSize {
   std::optional<int> threads;      // as EnvironmentOptions::threads; none: the environment's
-  std::optional<int> cpu_devices;  // likewise
+  std::optional<int> cpu_devices;  // as EnvironmentOptions::cpu_devices; none: the environment's
   bool spins = true;               // false: a thread without work sleeps at once
   bool own_threads = false;        // shared with no other session
   friend bool operator==(const EnvironmentSize&, const EnvironmentSize&) = default;

@@ -3,7 +3,7 @@
 // rendezvous. It goes on on the environment's threads and holds none while it waits.
 //
 //   ASSIGN_OR_RETURN(auto run, PartialRun::Start(core, feeds, fetches, targets, options));
-//   RETURN_IF_ERROR(run->Continue({{"a:0", value}}, {"y:0"}, &outputs)); ...
+//   RETURN_IF_ERROR(run->Continue(some_feeds, some_fetches, &outputs));
 //
 // Ownership: the destructor cancels the step and waits for its end.
 // Threads: all calls from any thread; calls of Continue() wait for each other's fetches only where

@@ -16,7 +16,7 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/deadline.h"
-#include "thalweg/base/idle_work.h"
+#include "thalweg/base/idle_poller.h"
 #include "thalweg/kernel/rendezvous.h"
 #include "thalweg/passes/partition.h"
 #include "thalweg/session/run_metadata.h"
@@ -41,7 +41,7 @@ struct StepRequest {
   int64_t collective_graph_key = 0;             // 0: no member is in another step
   Allocator* allocator = nullptr;               // of what kernels make; null: the device's
   bool inline_in_caller = false;
-  IdleWork* idle = nullptr;         // of the calling thread, while the step has nothing for it
+  IdlePoller* idle = nullptr;       // of the calling thread, while the step has nothing for it
   StepStats* stats = nullptr;       // filled when not null
   FrameObserver* frames = nullptr;  // told of the loop frames of local parts; may be null
 };

@@ -44,7 +44,7 @@ Status CheckPlaceholders(const StepGraph& step) {
   return OkStatus();
 }
 
-// Of a function's outputs: dense, without a value where no path leads.
+// The gradients of a function's outputs: dense, without a value where no path leads.
 Result<std::vector<Output>> FunctionGradients(Graph* graph, const std::vector<Output>& ys,
                                               const std::vector<Output>& xs,
                                               const std::vector<Output>& grad_ys, const Node* at,

@@ -20,7 +20,7 @@ struct DiagonalRange {
   int64_t lower = 0;
   int64_t upper = 0;
   int64_t count() const { return upper - lower + 1; }
-  // Of the longest diagonal of a rows x columns matrix.
+  // The length of the longest diagonal of a rows x columns matrix.
   int64_t Longest(int64_t rows, int64_t columns) const;
   // InvalidArgument unless both lie in a rows x columns matrix (0 always does).
   Status CheckInside(int64_t rows, int64_t columns) const;

@@ -2,9 +2,9 @@
 // Shape: the fully known shape of a tensor. PartialShape: what inference knows of one: nothing, its
 // rank, or some dimensions (-1 = unknown).
 //   ASSIGN_OR_RETURN(Shape s, Shape::Make(dims));      // from a user: checked
-//   Shape s{2, 3};                                     // from our own code: trusted
+//   Shape t{2, 3};                                     // from our own code: trusted
 //   PartialShape p{-1, 10};
-//   bool fits = p.Admits(s);                           // false
+//   bool fits = p.Admits(t);                           // false
 #pragma once
 
 #include <cstdint>

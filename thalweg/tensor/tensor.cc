@@ -126,7 +126,7 @@ void DestroyRep(TensorRep* rep) {
 }
 
 // A header that views `bytes_of`'s data. The owner is never a view itself, so chains do not grow.
-// Of a buffer from outside a view names `release` too, which is never its own to call: whoever asks
+// A view of a buffer from outside names `release` too, which is never its own to call: whoever asks
 // whether the bytes may be overwritten then learns it from the view's header alone.
 TensorRep* NewView(TensorRep* bytes_of, DType dtype, const Shape& shape, void* data) {
   TensorRep* rep = NewHeader<TensorRep>(kHeaderBytes, dtype, shape, shape.num_elements());

@@ -121,7 +121,7 @@ class Tensor {
   int rank() const { return kind() == Kind::kBuffer ? rep()->shape.rank() : 0; }
   int64_t dim(int i) const { return rep()->shape.dim(i); }
   int64_t num_elements() const { return kind() == Kind::kBuffer ? rep()->num_elements : 1; }
-  // Of the elements as stored (for strings: of the std::string objects).
+  // The bytes of the elements as stored (for strings: of the std::string objects).
   size_t bytes() const { return static_cast<size_t>(num_elements()) * DTypeStride(dtype()); }
 
   const void* raw_data() const { return kind() == Kind::kInline ? &payload_ : rep()->data; }
@@ -144,7 +144,7 @@ class Tensor {
   const T& scalar() const {
     return *data<T>();
   }
-  // Of a reference.
+  // What a reference leads to.
   Resource* resource() const { return static_cast<Resource*>(counted()); }
 
   // True when no other handle can see the bytes, so that they may be overwritten.

@@ -228,7 +228,7 @@ Status CheckContentSize(const Shape& shape, DType dtype, size_t size) {
   return OkStatus();
 }
 
-// Of an element that the message does not give: one like the last that it does give.
+// The bytes of an element that the message does not give: one like the last that it does give.
 size_t ClaimedBytes(const Message& proto, DType dtype) {
   const size_t stride = DTypeStride(dtype);
   if (dtype != DType::kString) return stride;  // handles and variants share what they hold

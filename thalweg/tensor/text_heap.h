@@ -24,7 +24,7 @@
 
 namespace thalweg {
 
-// Of a string of so many bytes. Short ones lie in the std::string itself.
+// What a string of so many bytes holds. Short ones lie in the std::string itself.
 inline size_t TextHeapBytes(size_t length) { return length > 15 ? length + 1 : 0; }
 inline size_t TextHeapBytes(std::span<const std::string> texts) {
   size_t bytes = 0;

@@ -57,7 +57,7 @@ class CallMemoryTest : public ::testing::Test {
     return PeakBytes() - before;
   }
 
-  // Call i of the sequence, with each field of each message made dear; those not tried before.
+  // Call i of the sequence, with each field of each message made costly; those not tried before.
   void TryCall(std::vector<RecordedCall> calls, size_t i) {
     calls.resize(i + 1);
     const int64_t usual = PeakOf(calls);

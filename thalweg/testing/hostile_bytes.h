@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of encoded messages that are as dear as their bytes can make them. For tests of what a
+// Pieces of encoded messages that cost as much as their bytes can make them. For tests of what a
 // message of N bytes may take.
 //
 //   std::string many = HostileRun(HostileTag(field.number, 2) + '\0');   // empty elements

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every field of every message within a valid one, as dear as its bytes can make it: for tests of
+// Every field of every message within a valid one, as costly as its bytes can make it: for tests of
 // what N bytes may take.
 //
 //   ForEachHostileMessage(type, bytes, whole, [&](const MessageDescriptor& at, const HostileWrap& add) {

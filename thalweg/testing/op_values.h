@@ -23,7 +23,8 @@ struct In {
   In(std::initializer_list<int64_t> dims) : shape(dims) {}  // NOLINT: cases are lists of these
   In(std::initializer_list<int64_t> dims, std::vector<double> v)
       : shape(dims), values(std::move(v)) {}
-  In(Tensor t) : shape(t.shape()), dtype(t.dtype()), tensor(std::move(t)) {}  // NOLINT: likewise
+  In(Tensor t)
+      : shape(t.shape()), dtype(t.dtype()), tensor(std::move(t)) {}  // NOLINT: cases list these too
   In& Range(double from, double to) {
     low = from;
     high = to;

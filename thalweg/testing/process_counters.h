@@ -4,7 +4,9 @@
 // not do, and of what a message may take.
 //
 //   const int64_t before = AllocationsSoFar();
-//   ForgetPeak(); ... PeakBytes() - BytesHeld();
+//   ForgetPeak();
+//   ...
+//   const int64_t peak = PeakBytes() - BytesHeld();
 #pragma once
 
 #include <cstdint>

@@ -7,9 +7,9 @@
 //   trials.Try(bytes);
 //
 // Handles are random: unless the method's byte has kOwnHandles, a session handle in a request is
-// replaced by that of the session made last, a graph handle likewise. A call ends after 50 ms, as
-// by its client. Graphs with operations that touch files are left out. A crash, a sanitizer's
-// report, a trial that does not end: the reader's business.
+// replaced by that of the session made last, a graph handle by the last graph's. A call ends after
+// 50 ms, as by its client. Graphs with operations that touch files are left out. A crash, a
+// sanitizer's report, a trial that does not end: the reader's business.
 // Threads: one.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors of literal values in short words, for tests of single operations.
-//   EXPECT_TEXTS(RunOp("StringStrip", {Texts({" a"})}), Texts({"a"}));
+//   KernelCall call("StringStrip", {Texts({" a"})});
 #pragma once
 
 #include <gtest/gtest.h>

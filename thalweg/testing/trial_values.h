@@ -44,7 +44,8 @@ Shape RandomShape(Choices& choices, int rank = -1);
 // What an attribute may say: unknown, partly known, of huge dimensions.
 PartialShape RandomPartialShape(Choices& choices);
 Tensor RandomTensor(Choices& choices, DType dtype, const Shape& shape);
-// Of the kind that the schema asks for; its default in `percent_default` cases of a hundred.
+// A value of the kind that the schema asks for; its default in `percent_default` cases of a
+// hundred.
 AttrValue RandomAttr(Choices& choices, const AttrDef& def, size_t percent_default);
 
 }  // namespace thalweg

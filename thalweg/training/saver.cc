@@ -46,7 +46,7 @@ struct Entries {
   std::vector<Output> values;
 };
 
-// Of the operation that saves and the one that restores: an element for each value.
+// The arguments of the operation that saves and the one that restores: an element for each value.
 struct Arguments {
   std::vector<std::string> names, slices;
   std::vector<std::string> names_of_parts;  // those of the nodes where there is a slice

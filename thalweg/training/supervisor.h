@@ -10,7 +10,7 @@
 //   TrainingSupervisor supervisor([&] { return MakeRemoteSession(environment, graph, target); },
 //                                 &saver, {.initializers = {"init"}, .ready = {"w_is_set"},
 //                                          .global_step = "global_step:0", .path = "/models/m"});
-//   while (step < last) RETURN_IF_ERROR(supervisor.Run({}, {"global_step:0"}, {"train"}, &out));
+//   while (step < last) RETURN_IF_ERROR(supervisor.Run({}, fetches, train, &out));
 //
 // Errors: those of steps; when the deadline of a renewal passes, the last one that it met. The
 // saver must outlive it.

@@ -25,20 +25,23 @@ Result<VariableNodes> AddVariable(GraphBuilder b, std::string_view name, Output 
   }
   const DType dtype = initial_value.dtype();
   VariableNodes v;
+  // A second variable of a name has parts, and a state, of its own.
+  const std::string full_name = b.graph().UniqueName(StrCat(b.prefix(), name));
+  const std::string own_name = full_name.substr(b.prefix().size());
   AttrMap attrs = {{"dtype", dtype}, {"shape", shape}};
-  if (use_resource) attrs.Set("shared_name", StrCat(b.prefix(), name));
-  v.handle = b.Op(use_resource ? "VarHandleOp" : "VariableV2", {}, std::move(attrs), name);
+  if (use_resource) attrs.Set("shared_name", full_name);
+  v.handle = b.Op(use_resource ? "VarHandleOp" : "VariableV2", {}, std::move(attrs), own_name);
   if (!b.ok()) return b.status();
   const GraphBuilder near = b.ColocatedWith(*v.handle.node);
   GraphBuilder c = near;
   if (use_resource) {
     v.initializer =
-        c.OpNode("AssignVariableOp", {v.handle, initial_value}, {}, StrCat(name, "/Assign"));
+        c.OpNode("AssignVariableOp", {v.handle, initial_value}, {}, StrCat(own_name, "/Assign"));
     v.value = c.Op("ReadVariableOp", {v.handle}, {{"dtype", dtype}},
-                   StrCat(name, "/Read/ReadVariableOp"));
+                   StrCat(own_name, "/Read/ReadVariableOp"));
   } else {
-    v.initializer = c.OpNode("Assign", {v.handle, initial_value}, {}, StrCat(name, "/Assign"));
-    v.value = c.Op("Identity", {v.handle}, {}, StrCat(name, "/read"));
+    v.initializer = c.OpNode("Assign", {v.handle, initial_value}, {}, StrCat(own_name, "/Assign"));
+    v.value = c.Op("Identity", {v.handle}, {}, StrCat(own_name, "/read"));
   }
   RETURN_IF_ERROR(c.status());
   return v;

@@ -6,7 +6,7 @@
 
 #include "thalweg/cluster/collectives/collective_member.h"
 #include "thalweg/cluster/transport/message.h"
-#include "thalweg/kernel/queue_work.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
@@ -35,7 +35,7 @@ class RemoteMember final : DoneSink {
   }
 
   // Ends with the answer, and is gone.
-  static void Meet(std::unique_ptr<RemoteMember> self, CollectiveMeeting meeting,
+  static void Meet(std::unique_ptr<RemoteMember> self, CollectiveJoinOptions meeting,
                    CollectiveMember member) {
     RemoteMember* const remote = self.release();
     remote->device_ = member.call.device.ToString();
@@ -66,7 +66,7 @@ class RemoteMember final : DoneSink {
   Environment& environment_;
   CollectiveRendezvous::Answered answered_;
   CancellationManager own_;
-  QueueWork work_;
+  KernelExecution work_;
   StepContext step_;
   Context context_;
   Tensor result_;
@@ -160,9 +160,9 @@ std::shared_ptr<ResourceManager> CollectiveRendezvous::At(const std::string& ste
   return made;
 }
 
-CollectiveMeeting CollectiveRendezvous::MeetingAt(std::shared_ptr<ResourceManager> instances,
-                                                  double timeout_seconds) {
-  CollectiveMeeting meeting;
+CollectiveJoinOptions CollectiveRendezvous::MeetingAt(std::shared_ptr<ResourceManager> instances,
+                                                      double timeout_seconds) {
+  CollectiveJoinOptions meeting;
   meeting.instances = instances.get();
   meeting.keep = std::move(instances);
   meeting.timeout_seconds = timeout_seconds;
@@ -176,7 +176,7 @@ void CollectiveRendezvous::Join(const std::string& leader, const std::string& st
   if (leader != peers_.self()) {
     return Ask(leader, step, ctx, std::move(call), timeout_seconds, std::move(done));
   }
-  CollectiveMeeting meeting = MeetingAt(At(step), timeout_seconds);
+  CollectiveJoinOptions meeting = MeetingAt(At(step), timeout_seconds);
   const auto instance = CollectiveInstance::At(*meeting.instances, call.keys, ctx.tag());
   if (!instance.ok()) return std::move(done)(instance.status());
   (*instance)->Meet(std::move(meeting), ctx, std::move(call), std::move(done));
@@ -247,7 +247,7 @@ void CollectiveRendezvous::Answer(const Message& request, CancellationManager* c
                                   Answered done) {
   Result<CollectiveMember> member = DecodeCollectiveMember(request, environment_.allocator().get());
   if (!member.ok()) return done(member.status());
-  CollectiveMeeting meeting = MeetingAt(At(member->step), member->timeout_seconds);
+  CollectiveJoinOptions meeting = MeetingAt(At(member->step), member->timeout_seconds);
   meeting.may_leave = true;
   RemoteMember::Meet(std::make_unique<RemoteMember>(environment_, cancellation, std::move(done)),
                      std::move(meeting), *std::move(member));

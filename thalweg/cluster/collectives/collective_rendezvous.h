@@ -82,7 +82,8 @@ class CollectiveRendezvous {
  private:
   // The instances of a step.
   std::shared_ptr<ResourceManager> At(const std::string& step) EXCLUDES(mutex_);
-  CollectiveMeeting MeetingAt(std::shared_ptr<ResourceManager> instances, double timeout_seconds);
+  CollectiveJoinOptions MeetingAt(std::shared_ptr<ResourceManager> instances,
+                                  double timeout_seconds);
   void Ask(const std::string& leader, const std::string& step, Context& ctx, CollectiveCall call,
            double timeout_seconds, Done done);
 

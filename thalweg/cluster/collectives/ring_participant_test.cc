@@ -13,8 +13,8 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/master/remote_device.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/kernel/local_rendezvous.h"
-#include "thalweg/kernel/queue_work.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/testing/fake_clock.h"
@@ -112,7 +112,7 @@ class RingParticipantTest : public ::testing::Test {
 
    private:
     CancellationManager cancellation_;
-    QueueWork work_;
+    KernelExecution work_;
     StepContext step_;
     Context context_;
     const Operand operand_ = Operand::Make(0, 0);

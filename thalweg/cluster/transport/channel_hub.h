@@ -29,7 +29,7 @@
 #include <thread>
 #include <vector>
 
-#include "thalweg/base/idle_work.h"
+#include "thalweg/base/idle_poller.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/cluster/transport/channel.h"
 #include "thalweg/cluster/transport/futex.h"
@@ -88,7 +88,7 @@ class Connection : public ChannelSink, public std::enable_shared_from_this<Conne
   std::atomic<bool> closed_{false};
 };
 
-class ChannelHub : public IdleWork {
+class ChannelHub : public IdlePoller {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
   explicit ChannelHub(ConnectionHandler& handler) : handler_(handler) {}

@@ -33,7 +33,7 @@ struct Operands {
   void* output;
   ConvPlans* plans = nullptr;
   const float* scale = nullptr;  // of the filter
-  FilterKeeper* keeper = nullptr;
+  PackedFilterCache* keeper = nullptr;
 };
 
 // What the component does; nullopt for all else.

@@ -42,9 +42,9 @@ struct Conv2DShape {
 };
 
 // Keeps the filter of one kernel in packed form from call to call. Of one call, in one thread.
-class FilterKeeper {
+class PackedFilterCache {
  public:
-  virtual ~FilterKeeper() = default;
+  virtual ~PackedFilterCache() = default;
   // What is kept of this filter in this format (any bytes), for as long as the keeper lives; null
   // when there is nothing yet.
   virtual const float* Find(std::string_view format) = 0;
@@ -55,14 +55,14 @@ class FilterKeeper {
 
 struct ConvFilter {
   ConvFilter(const void* filter) : values(filter) {}  // NOLINT: any pointer is a filter
-  ConvFilter(const void* filter, const float* out_scale, FilterKeeper* kept)
+  ConvFilter(const void* filter, const float* out_scale, PackedFilterCache* kept)
       : values(filter), scale(out_scale), keeper(kept) {}
 
   const void* values;
   // Of float convolutions: the filter of each output channel is multiplied by its scale. What is
   // kept includes it.
   const float* scale = nullptr;
-  FilterKeeper* keeper = nullptr;  // of float convolutions without groups; not owned
+  PackedFilterCache* keeper = nullptr;  // of float convolutions without groups; not owned
 };
 
 Status Conv2D(Work& work, DType dtype, const Conv2DShape& shape, const void* input,

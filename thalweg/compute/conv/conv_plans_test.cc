@@ -102,7 +102,7 @@ TEST(ConvPlansTest, StrictTablesAndLowerLevelsUseNone) {
 }
 
 // Keeps one packed filter, and counts.
-class OneFilter final : public FilterKeeper {
+class OneFilter final : public PackedFilterCache {
  public:
   const float* Find(std::string_view format) override {
     return format == format_ ? packed_.data() : nullptr;

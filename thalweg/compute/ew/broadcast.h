@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broadcast: two or three operands of different shapes walked together, by NumPy's rules.
 //
-//   ASSIGN_OR_RETURN(Broadcast broadcast, Broadcast::Make({a.dims(), b.dims()}));
+//   ASSIGN_OR_RETURN(Broadcast broadcast, Broadcast::Make({a_dims, b_dims}));
 //   ... make the output with broadcast.output_dims() ...
 //   RunBinary(work, op, dtype, broadcast, a, b, out);
 //

@@ -121,14 +121,14 @@ Scaling<T> ScalingFor(const QuantizeSpec& spec, T low, T high) {
 
 // Calls f(begin, n) for the runs of channel c.
 template <class F>
-void ForRuns(const ChannelShape& shape, int64_t c, const F& f) {
+void ForRuns(const GridShape& shape, int64_t c, const F& f) {
   for (int64_t o = 0; o < shape.outer; ++o) {
     f((o * shape.channels + c) * shape.inner, shape.inner);
   }
 }
 
 template <class T>
-Scaling<T> RangeOf(const QuantizeSpec& spec, const ChannelShape& shape, int64_t c, const T* x) {
+Scaling<T> RangeOf(const QuantizeSpec& spec, const GridShape& shape, int64_t c, const T* x) {
   T low = std::numeric_limits<T>::infinity();
   T high = -low;
   ForRuns(shape, c, [&](int64_t begin, int64_t n) {
@@ -150,7 +150,7 @@ void Quantize(const QuantizeSpec& spec, const Scaling<T>& s, int64_t n, const T*
 }
 
 template <class T>
-Status QuantizeChannels(Work& work, const QuantizeSpec& spec, const ChannelShape& shape, const T* x,
+Status QuantizeChannels(Work& work, const QuantizeSpec& spec, const GridShape& shape, const T* x,
                         const T* low, const T* high, T* y) {
   const auto scaling = [&](int64_t c) {
     return spec.clamp ? ScalingFor(spec, low[c], high[c]) : RangeOf(spec, shape, c, x);
@@ -172,7 +172,7 @@ Status QuantizeChannels(Work& work, const QuantizeSpec& spec, const ChannelShape
 }
 
 template <class T>
-Status PassChannels(Work& work, const ChannelShape& shape, const T* dy, const T* x, const T* low,
+Status PassChannels(Work& work, const GridShape& shape, const T* dy, const T* x, const T* low,
                     const T* high, T* dx) {
   const int64_t n = shape.outer * shape.channels * shape.inner;
   return ForBlocks(work, n, kGrain, [&](int64_t begin, int64_t end) {
@@ -188,7 +188,7 @@ using QuantizedTypes = Types<float, double>;
 }  // namespace
 
 Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
-                             const ChannelShape& shape, const void* x, const void* low,
+                             const GridShape& shape, const void* x, const void* low,
                              const void* high, void* y) {
   return WithType<QuantizedTypes>(dtype, "quantization", [&]<class T>() {
     return QuantizeChannels(work, spec, shape, static_cast<const T*>(x), static_cast<const T*>(low),
@@ -196,7 +196,7 @@ Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
   });
 }
 
-Status PassInside(Work& work, DType dtype, const ChannelShape& shape, const void* dy, const void* x,
+Status PassInside(Work& work, DType dtype, const GridShape& shape, const void* dy, const void* x,
                   const void* low, const void* high, void* dx) {
   return WithType<QuantizedTypes>(dtype, "quantization", [&]<class T>() {
     return PassChannels(work, shape, static_cast<const T*>(dy), static_cast<const T*>(x),

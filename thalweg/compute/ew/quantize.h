@@ -43,16 +43,16 @@ struct QuantizeSpec {
 
 // A tensor seen as [outer, channels, inner]; ranges [low[c], high[c]] when spec.clamp. Float and
 // double; others are Unimplemented.
-struct ChannelShape {
+struct GridShape {
   int64_t outer = 1;
   int64_t channels = 1;
   int64_t inner = 1;
 };
 Status QuantizeAndDequantize(Work& work, DType dtype, const QuantizeSpec& spec,
-                             const ChannelShape& shape, const void* x, const void* low,
+                             const GridShape& shape, const void* x, const void* low,
                              const void* high, void* y);
 // dx = dy where low[c] <= x <= high[c], 0 elsewhere.
-Status PassInside(Work& work, DType dtype, const ChannelShape& shape, const void* dy, const void* x,
+Status PassInside(Work& work, DType dtype, const GridShape& shape, const void* dy, const void* x,
                   const void* low, const void* high, void* dx);
 
 }  // namespace thalweg::compute

@@ -6,7 +6,7 @@
 //              indices, out);
 //   // target[indices[i], :] += updates[i, :], in the order of i, so that bits do not depend on
 //   // threads
-//   CombineRows(work, dtype, Combine::kAdd, {...}, indices, updates, target);
+//   CombineRows(work, dtype, Combine::kAdd, {.inner = 4, .count = n}, indices, updates, target);
 //
 // `indices` are int64, already checked against the number of rows (CheckIndices). Element types:
 // all for GatherRows and kAssign, numbers for the arithmetic, real numbers for kMin and kMax, bool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RollElements: out[(i + shift) mod dims] = in[i] for every index i.
 //
-//   RollElements(work, dtype, {3, 4}, {0, 1}, in, out);   // the rows' elements one to the right
+//   RollElements(work, dtype, dims, shifts, in, out);   // the rows' elements one to the right
 //
 // Every shift is in [0, dims[d]) (0 where the dimension is empty). Element types: all.
 #pragma once

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kGrain = 65536;  // elements of a shard
 constexpr int64_t kRows = 64;      // that are summed in float, while they are in cache
-constexpr int64_t kRun = 1024;     // likewise of one channel's elements in a row
+constexpr int64_t kRun = 1024;     // elements of one channel in a row that are summed in float
 constexpr int kLanes = 16;
 
 // Calls f.template operator()<T>() for the element type.

@@ -55,7 +55,7 @@ T LevelOf(const QuantizeGrid& grid, float x) {
 
 // body(channel, begin, end) for blocks of the elements of one channel.
 template <class Body>
-Status ForChannels(Work& work, const ChannelShape& s, const Body& body) {
+Status ForChannels(Work& work, const GridShape& s, const Body& body) {
   const int64_t rows = s.outer * s.channels;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.inner));
   if (rows == 1) {
@@ -145,7 +145,7 @@ QuantizeGrid MakeQuantizeGrid(const QuantizeRule& rule, DType dtype, RealRange r
   return grid;
 }
 
-Status Quantize(Work& work, DType dtype, const ChannelShape& shape, const QuantizeGrid* grids,
+Status Quantize(Work& work, DType dtype, const GridShape& shape, const QuantizeGrid* grids,
                 const float* x, void* levels) {
   Status status = NoType(dtype);
   ForLevelType(dtype, [&]<class T>() {
@@ -157,7 +157,7 @@ Status Quantize(Work& work, DType dtype, const ChannelShape& shape, const Quanti
   return status;
 }
 
-Status Dequantize(Work& work, DType dtype, const QuantizeRule& rule, const ChannelShape& shape,
+Status Dequantize(Work& work, DType dtype, const QuantizeRule& rule, const GridShape& shape,
                   const RealRange* ranges, const void* levels, float* out) {
   Status status = NoType(dtype);
   ForLevelType(dtype, [&]<class T>() {

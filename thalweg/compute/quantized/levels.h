@@ -52,10 +52,10 @@ struct QuantizeGrid {
 QuantizeGrid MakeQuantizeGrid(const QuantizeRule& rule, DType dtype, RealRange range, float least);
 
 // grids[c] is that of channel c.
-Status Quantize(Work& work, DType dtype, const ChannelShape& shape, const QuantizeGrid* grids,
+Status Quantize(Work& work, DType dtype, const GridShape& shape, const QuantizeGrid* grids,
                 const float* x, void* levels);
 // out is of float.
-Status Dequantize(Work& work, DType dtype, const QuantizeRule& rule, const ChannelShape& shape,
+Status Dequantize(Work& work, DType dtype, const QuantizeRule& rule, const GridShape& shape,
                   const RealRange* ranges, const void* levels, float* out);
 
 // What one level means, as kMinFirst has it: low is rounded to a whole number of steps.

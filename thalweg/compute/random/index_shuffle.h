@@ -4,7 +4,7 @@
 // ciphers") on blocks just large enough, walked until it is back in the range.
 //
 //   const IndexShuffle shuffle({1, 2, 3}, 99, 4);
-//   shuffle(7)                       // another number in [0, 99] for each
+//   shuffle(7);                      // another number in [0, 99] for each
 //
 // The order is TensorFlow's, where it gives 0 and max_index one place when max_index is a power of
 // 4 above 2^14: its blocks are one bit too short there. At least four rounds, an even number.

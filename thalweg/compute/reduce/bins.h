@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts and sums by bin.
 //
-//   CountBins(dtype, {.count = n, .bins = 10}, values, weights, out);  // out[values[i]] += weight
-//   HistogramFixedWidth(...);                                          // which of equal intervals
+//   CountBins(dtype, {.count = n, .bins = 10}, values, rows, weights, out);
+//   HistogramFixedWidth<float, int32_t>(reals, 0, 1, counts);  // which of equal intervals
 //
 // The caller has filled `out` with zeros and checked the sizes. Values at or above `bins` are
 // passed over, and so are negative ones. Serial: sums are made in the order of the values. Half and

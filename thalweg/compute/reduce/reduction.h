@@ -2,7 +2,7 @@
 // Reduction: which dimensions of a shape disappear, merged into alternating groups of kept and
 // reduced ones.
 //
-//   ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(x.dims(), axes));
+//   ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(shape.dims(), axes));
 //   ... make the output with reduction.OutputDims(keep_dims) ...
 //   Reduce(work, op, dtype, reduction, x, y);
 #pragma once

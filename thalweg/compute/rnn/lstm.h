@@ -3,7 +3,7 @@
 // products go through Gemm, the rest is one pass over the cells.
 //
 //   LstmShape shape{.batch = 20, .inputs = 650, .cells = 650};
-//   RETURN_IF_ERROR(LstmStep(work, shape, options, in, out));
+//   RETURN_IF_ERROR(LstmStep(work, shape, {}, weights, x, cs_prev, h_prev, out));
 //
 // LSTM: [i, ci, f, o] = [x, h_prev] * w + b; i, f, o pass a sigmoid, ci a tanh; cs = ci * i +
 // cs_prev * f, clipped; h = tanh(cs) * o. GRU: [r, u] = sigmoid([x, h_prev] * w_ru + b_ru), c =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NumberCounts: what kinds of numbers a tensor has, for people who look for the bad ones.
-//   const NumberCounts c = CountNumbers(data, n, -INFINITY, INFINITY);
+//   const NumberCounts c = CountNumbers(dtype, data, n, -INFINITY, INFINITY);
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Regex: a regular expression in RE2's syntax: time linear in the text, whatever the pattern.
 //
 //   ASSIGN_OR_RETURN(const Regex regex, Regex::Make("(a+)b"));
-//   regex.Replaced("aab", "\\1", true) == "aa"
+//   CHECK(regex.Replaced("aab", "\\1", true) == "aa");
 //
 // Errors: InvalidArgument for a bad pattern; Unimplemented where libthalweg_re2.so, which holds
 // RE2, is not beside the library.

@@ -8,7 +8,7 @@
 namespace thalweg {
 namespace {
 
-using compute::ChannelShape;
+using compute::GridShape;
 using compute::QuantizeSpec;
 
 Status CheckBits(int64_t bits, bool is_signed) {
@@ -22,14 +22,14 @@ Result<T> AttrOr(const KernelConstruction& c, std::string_view name, T otherwise
   return c.node().FindAttr(name) == nullptr ? Result<T>(otherwise) : c.Attr<T>(name);
 }
 
-Result<ChannelShape> ChannelsOf(const Shape& shape, int64_t axis) {
-  if (axis == -1) return ChannelShape{.inner = shape.num_elements()};
+Result<GridShape> ChannelsOf(const Shape& shape, int64_t axis) {
+  if (axis == -1) return GridShape{.inner = shape.num_elements()};
   if (axis < -1) return InvalidArgument("Axis must be at least -1. Found ", axis);
   if (axis >= shape.rank()) {
     return InvalidArgument("Shape must be at least rank ", static_cast<uint64_t>(axis) + 1,
                            " but is rank ", shape.rank());
   }
-  ChannelShape channels;
+  GridShape channels;
   const int at = static_cast<int>(axis);
   for (int i = 0; i < at; ++i) channels.outer *= shape.dim(i);
   channels.channels = shape.dim(at);
@@ -87,7 +87,7 @@ class QuantizeDequantizeCpu : public Kernel {
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
     QuantizeSpec spec = spec_;
-    ASSIGN_OR_RETURN(const ChannelShape channels, ChannelsOf(x.shape(), axis_));
+    ASSIGN_OR_RETURN(const GridShape channels, ChannelsOf(x.shape(), axis_));
     Tensor low = Tensor::Scalar(low_);
     Tensor high = Tensor::Scalar(high_);
     if (ctx.num_inputs() > 2) {
@@ -133,7 +133,7 @@ class QuantizeDequantizeGradCpu : public Kernel {
       return InvalidArgument("gradient and input must be the same size, got ", dy.shape(), " and ",
                              x.shape());
     }
-    ASSIGN_OR_RETURN(const ChannelShape channels, ChannelsOf(x.shape(), axis_));
+    ASSIGN_OR_RETURN(const GridShape channels, ChannelsOf(x.shape(), axis_));
     RETURN_IF_ERROR(CheckEnds(low, high, axis_, channels.channels));
     for (int i = 1; i < 3; ++i) {
       ASSIGN_OR_RETURN(Tensor * end, ctx.AllocateOutput(i, x.dtype(), low.shape()));

@@ -5,7 +5,7 @@
 
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/resources/collective_remote.h"
-#include "thalweg/resources/collectives_here.h"
+#include "thalweg/resources/local_collectives.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -22,7 +22,7 @@ Result<RefPtr<CollectiveTimer>> TimerOf(ResourceManager& resources) {
 // Null: all members are in this task.
 CollectiveRemote* RemoteOf(Context& ctx, const CollectiveCall& call) {
   if (call.keys.group_size == 1) return nullptr;
-  const CollectivesHere* const here = ctx.step().collectives_here;
+  const LocalCollectives* const here = ctx.step().local_collectives;
   return here != nullptr && here->Contains(call.keys) ? nullptr : ctx.step().collectives;
 }
 
@@ -89,7 +89,7 @@ void CollectiveKernel::Wait(Context& ctx, Done done) {
   ResourceManager* const instances = ctx.step().step_resources;
   const auto instance = CollectiveInstance::At(*instances, call->keys, ctx.tag());
   if (!instance.ok()) return std::move(done)(instance.status());
-  CollectiveMeeting meeting{.instances = instances};
+  CollectiveJoinOptions meeting{.instances = instances};
   if (node_.timer) {
     meeting.timeout_seconds = node_.timeout_seconds;
     meeting.timer = &node_.timer->timer();

@@ -41,7 +41,7 @@ class CollectiveKernel : public WaitingKernel {
   virtual Result<CollectiveCall> CallOf(Context& ctx) const = 0;
   // Keys that are inputs begin at `first_key`.
   Result<CollectiveCall> Begin(Context& ctx, int first_key) const;
-  // Likewise, of a member that brings input 0.
+  // The call of a member that brings input 0.
   Result<CollectiveCall> Bring(Context& ctx) const;
 
  private:

@@ -16,7 +16,7 @@ inline Status CheckKeyShapes(ShapeContext& c, int first) {
   return OkStatus();
 }
 
-// Of an attribute or of input `input`; -1 when it is not known.
+// What an attribute or input `input` says; -1 when it is not known.
 inline int64_t GroupSize(ShapeContext& c, int input) {
   if (c.node().FindAttr("group_size") != nullptr) {
     const Result<int64_t> size = c.Attr<int64_t>("group_size");

@@ -81,7 +81,7 @@ inline std::vector<Tensor> WithKeys(std::vector<Tensor> inputs, int32_t size, in
   return inputs;
 }
 
-// Likewise, where the keys come first.
+// The inputs of an operation whose keys come first.
 inline std::vector<Tensor> WithKeysFirst(int32_t size, std::vector<Tensor> more) {
   std::vector<Tensor> inputs = WithKeys({}, size);
   inputs.insert(inputs.end(), more.begin(), more.end());

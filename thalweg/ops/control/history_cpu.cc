@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
-#include "thalweg/resources/history_value.h"
+#include "thalweg/resources/loop_stack.h"
 
 namespace thalweg {
 namespace {
 
-using HistoryPtr = std::shared_ptr<const HistoryValue>;
+using HistoryPtr = std::shared_ptr<const LoopStack>;
 
 Status SetHistory(Context& ctx, HistoryPtr history) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kVariant, Shape()));
@@ -15,7 +15,7 @@ Status SetHistory(Context& ctx, HistoryPtr history) {
 
 Result<HistoryPtr> HistoryOf(const Tensor& x) {
   if (x.dtype() == DType::kVariant && x.rank() == 0) {
-    const auto* const history = x.scalar<Variant>().As<HistoryValue>();
+    const auto* const history = x.scalar<Variant>().As<LoopStack>();
     if (history != nullptr) return history->shared_from_this();
   }
   return InvalidArgument("expected a history, got ", x.dtype() == DType::kVariant &&
@@ -25,17 +25,14 @@ Result<HistoryPtr> HistoryOf(const Tensor& x) {
                                                          : StrCat(x.dtype(), x.shape()));
 }
 
-Status EmptyHistory(Context& ctx) {
-  return SetHistory(ctx, std::make_shared<const HistoryValue>());
-}
+Status EmptyHistory(Context& ctx) { return SetHistory(ctx, std::make_shared<const LoopStack>()); }
 
 Status PushHistory(Context& ctx) {
   ASSIGN_OR_RETURN(HistoryPtr earlier, HistoryOf(ctx.input(0)));
   std::vector<Tensor> record;
   record.reserve(static_cast<size_t>(ctx.num_inputs()) - 1);
   for (int i = 1; i < ctx.num_inputs(); ++i) record.push_back(ctx.input(i));
-  return SetHistory(ctx,
-                    std::make_shared<const HistoryValue>(std::move(earlier), std::move(record)));
+  return SetHistory(ctx, std::make_shared<const LoopStack>(std::move(earlier), std::move(record)));
 }
 
 class PopHistoryCpu : public Kernel {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "thalweg/resources/history_value.h"
+#include "thalweg/resources/loop_stack.h"
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
@@ -61,15 +61,15 @@ TEST(HistoryTest, ARecordIsWhatWasPushed) {
 
 // Along the history and within its records.
 TEST(HistoryTest, FreesManyRecordsWithoutRecursion) {
-  using Shared = std::shared_ptr<const HistoryValue>;
-  Shared along = std::make_shared<const HistoryValue>();
+  using Shared = std::shared_ptr<const LoopStack>;
+  Shared along = std::make_shared<const LoopStack>();
   Shared within = along;
   for (int i = 0; i < 200000; ++i) {
-    along = std::make_shared<const HistoryValue>(along, std::vector<Tensor>());
+    along = std::make_shared<const LoopStack>(along, std::vector<Tensor>());
     Tensor value = *Tensor::AllocateHost(DType::kVariant, Shape());
     *value.mutable_data<Variant>() = Variant(std::move(within));
-    within = std::make_shared<const HistoryValue>(std::make_shared<const HistoryValue>(),
-                                                  std::vector<Tensor>{std::move(value)});
+    within = std::make_shared<const LoopStack>(std::make_shared<const LoopStack>(),
+                                               std::vector<Tensor>{std::move(value)});
   }
   EXPECT_EQ(along->length(), 200000);
 }

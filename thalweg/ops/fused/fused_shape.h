@@ -45,8 +45,8 @@ inline Result<PartialShape> ReducedShape(const PartialShape& from, std::string_v
   return PartialShape(std::move(dims));
 }
 
-// Of one line, "Mul 0 1" or "Sum 2 axes 0,-1 keep"; unknown where the line is not understood: the
-// kernel refuses it.
+// The shape of one line, "Mul 0 1" or "Sum 2 axes 0,-1 keep"; unknown where the line is not
+// understood: the kernel refuses it.
 inline Result<PartialShape> FusedLineShape(std::string_view line,
                                            const std::vector<PartialShape>& values) {
   NextFusedWord(&line, ' ');

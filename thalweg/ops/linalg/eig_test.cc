@@ -9,8 +9,8 @@
 namespace thalweg {
 namespace {
 
-// Of a symmetric 2 x 2 matrix (its lower part), in closed form, with the signs that TensorFlow has
-// for a(1, 0) > 0 and a(0, 0) < a(1, 1).
+// The values of a symmetric 2 x 2 matrix (its lower part), in closed form, with the signs that
+// TensorFlow has for a(1, 0) > 0 and a(0, 0) < a(1, 1).
 constexpr auto kSymmetricTwoByTwo = [](RefCall<double>& r) {
   Array<double> e(ShapeLike(r.in[0], {2})), v(r.in[0].shape);
   for (int64_t i = 0; i < MatrixCount(r.in[0]); ++i) {

@@ -3,7 +3,8 @@
 // loop over them.
 //
 //   ASSIGN_OR_RETURN(const MatrixBatch a, SquareMatrices(ctx.input(0)));
-//   ASSIGN_OR_RETURN(Tensor* out, ctx.AllocateOutput(0, dtype, a.With({a.rows, a.columns})));
+//   ASSIGN_OR_RETURN(const Shape shape, a.With({a.rows, a.columns}));
+//   ASSIGN_OR_RETURN(Tensor* out, ctx.AllocateOutput(0, dtype, shape));
 //   return ForEachMatrix(ctx, a.count, Cubed(a.rows), "Input is not invertible.", [&](int64_t i) {
 //     return kernels->inverse(a.rows, a.At(i), adjoint, ElementAt(*out, i * a.size()));
 //   });

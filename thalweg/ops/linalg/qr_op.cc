@@ -23,8 +23,8 @@ Output DivideByAdjoint(MatrixMath& m, Output x, Output r) {
   return m.Adjoint(m.Op("MatrixTriangularSolve", {r, m.Adjoint(x)}, {{"lower", false}}));
 }
 
-// Of a = q r with r square (Walter and Lehmann 2012). Of complex matrices r's diagonal is real and
-// stays so: what turns it goes into q, half of the diagonal below.
+// The gradient of a = q r with r square (Walter and Lehmann 2012). Of complex matrices r's diagonal
+// is real and stays so: what turns it goes into q, half of the diagonal below.
 Output TallGradient(MatrixMath& m, Output q, Output r, Output grad_q, Output grad_r) {
   const Output qdq = m.Product(q, grad_q, true);
   const Output rdr = m.Product(r, grad_r, false, true);

@@ -26,7 +26,7 @@ inline Result<Tensor> Widened(Context& ctx, const Tensor& tensor) {
 
 class WidenedOutput {
  public:
-  // Of the type of input 0.
+  // An output of the type of input 0.
   static Result<WidenedOutput> Allocate(Context& ctx, int i, const Shape& shape) {
     WidenedOutput made;
     const DType dtype = ctx.input(0).dtype();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kUnknown = PartialShape::kUnknownDim;
 
-// Of the sizes that a label has in both inputs.
+// One size from those that a label has in both inputs.
 Result<int64_t> MergeSizes(int label, int64_t a, int64_t b) {
   if (label < EinsumLabels::kBroadcast) return MergeDims(a, b);
   ASSIGN_OR_RETURN(const PartialShape both, BroadcastShapes(PartialShape{a}, PartialShape{b}));

@@ -97,7 +97,7 @@ class FusedMatMulCpu : public Kernel {
   MatMulAttrs attrs_;
   FusedOps fusion_;
   std::string fused_from_;
-  PackedWeightUser weight_;
+  PackedWeightRef weight_;
   bool takes_packed_ = false;  // as input 2, before the args
 };
 

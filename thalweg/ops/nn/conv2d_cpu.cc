@@ -32,21 +32,21 @@ Shape ConvOutputShape(const compute::Conv2DShape& s) {
   return Shape{s.batch, s.rows.output, s.columns.output, s.out_channels};
 }
 
-const float* KeptFilter::Find(std::string_view format) {
+const float* SessionFilterCache::Find(std::string_view format) {
   packed_ = weight_.Find(Sources(), format);
   return packed_.empty() ? nullptr : packed_.data<float>();
 }
 
-float* KeptFilter::Allocate(int64_t floats) {
+float* SessionFilterCache::Allocate(int64_t floats) {
   Result<Tensor> made = Tensor::Allocate(ctx_.allocator(), DType::kFloat, Shape{floats});
   if (!made.ok()) return nullptr;
   packed_ = *std::move(made);
   return packed_.mutable_data<float>();
 }
 
-void KeptFilter::Keep(std::string_view format) { weight_.Keep(Sources(), format, packed_); }
+void SessionFilterCache::Keep(std::string_view format) { weight_.Keep(Sources(), format, packed_); }
 
-PackedWeightUser::Sources KeptFilter::Sources() const {
+PackedWeightRef::Sources SessionFilterCache::Sources() const {
   size_t n = 0;
   while (n < made_of_.size() && made_of_[n] != nullptr) ++n;
   return {made_of_.data(), n};
@@ -72,7 +72,7 @@ class Conv2DCpu : public ConvKernel {
     const Tensor &image = ctx.input(0), &filter = ctx.input(1);
     ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image.shape(), filter.shape()));
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, image.dtype(), ConvOutputShape(sizes)));
-    KeptFilter kept(weight_, ctx, {&filter});
+    SessionFilterCache kept(weight_, ctx, {&filter});
     return compute::Conv2D(ctx.work(), image.dtype(), sizes, image.raw_data(),
                            {filter.raw_data(), nullptr, KeeperOf(kept)}, y->mutable_raw_data(), {},
                            &plans_);
@@ -91,7 +91,7 @@ class Conv2DBackpropInputCpu : public ConvKernel {
     ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image, filter.shape()));
     RETURN_IF_ERROR(CheckGrad(sizes, grad));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, grad.dtype(), image));
-    KeptFilter kept(weight_, ctx, {&filter});
+    SessionFilterCache kept(weight_, ctx, {&filter});
     return compute::Conv2DBackwardInput(ctx.work(), grad.dtype(), sizes,
                                         {filter.raw_data(), nullptr, KeeperOf(kept)},
                                         grad.raw_data(), dx->mutable_raw_data(), &plans_);

@@ -17,10 +17,11 @@ Result<compute::Conv2DShape> ConvSizes(const WindowAttrs& attrs, const Shape& im
 Shape ConvOutputShape(const compute::Conv2DShape& sizes);
 
 // The packed filter of one call, kept by the session when the node has "_weight".
-class KeptFilter final : public compute::FilterKeeper {
+class SessionFilterCache final : public compute::PackedFilterCache {
  public:
   // `made_of`: the filter and what is folded into it, nulls at the end. All outlive this.
-  KeptFilter(const PackedWeightUser& weight, Context& ctx, std::array<const Tensor*, 3> made_of)
+  SessionFilterCache(const PackedWeightRef& weight, Context& ctx,
+                     std::array<const Tensor*, 3> made_of)
       : weight_(weight), ctx_(ctx), made_of_(made_of) {}
 
   const float* Find(std::string_view format) override;
@@ -28,9 +29,9 @@ class KeptFilter final : public compute::FilterKeeper {
   void Keep(std::string_view format) override;
 
  private:
-  PackedWeightUser::Sources Sources() const;
+  PackedWeightRef::Sources Sources() const;
 
-  const PackedWeightUser& weight_;
+  const PackedWeightRef& weight_;
   Context& ctx_;
   const std::array<const Tensor*, 3> made_of_;
   Tensor packed_;
@@ -39,12 +40,12 @@ class KeptFilter final : public compute::FilterKeeper {
 class ConvKernel : public Kernel {
  protected:
   Status Read(const KernelConstruction& construction);
-  compute::FilterKeeper* KeeperOf(KeptFilter& kept) const {
+  compute::PackedFilterCache* KeeperOf(SessionFilterCache& kept) const {
     return weight_.is_open() ? &kept : nullptr;
   }
 
   WindowAttrs attrs_;
-  PackedWeightUser weight_;
+  PackedWeightRef weight_;
   compute::ConvPlans plans_;  // locks for itself
 };
 

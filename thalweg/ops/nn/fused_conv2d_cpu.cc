@@ -60,9 +60,9 @@ class FusedConv2DCpu : public ConvKernel {
     compute::Scratch<float> factor(ctx.work(), fused_.batch_norm ? n : 0);
     compute::Scratch<float> term(ctx.work(), fused_.batch_norm ? n : 0);
     if (!factor || !term) return compute::OutOfScratch();
-    KeptFilter kept(weight_, ctx, {&filter, nullptr, nullptr});
-    KeptFilter scaled(weight_, ctx,
-                      {&filter, &ctx.input(2), &ctx.input(fused_.batch_norm ? 5 : 2)});
+    SessionFilterCache kept(weight_, ctx, {&filter, nullptr, nullptr});
+    SessionFilterCache scaled(weight_, ctx,
+                              {&filter, &ctx.input(2), &ctx.input(fused_.batch_norm ? 5 : 2)});
     if (fused_.bias) {
       RETURN_IF_ERROR(CheckChannels(ctx.input(2), n, "bias"));
       epilogue.bias = ctx.input(2).raw_data();

@@ -32,7 +32,7 @@ class AvgPoolCpu : public PoolKernel {
   }
 };
 
-// Of a volume, every place that has the maximum gets it, as TensorFlow's own kernel has it.
+// In a volume, every place that has the maximum gets it, as TensorFlow's own kernel has it.
 template <auto kGradient>
 class MaxPoolGradCpu : public PoolKernel {
   Status Compute(Context& ctx) override {

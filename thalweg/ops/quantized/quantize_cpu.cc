@@ -7,7 +7,7 @@
 namespace thalweg {
 namespace {
 
-using compute::ChannelShape;
+using compute::GridShape;
 using compute::QuantizeMode;
 using compute::QuantizeRule;
 using compute::RealRange;
@@ -28,8 +28,8 @@ class RangedKernel : public Kernel {
   }
 
  protected:
-  Result<ChannelShape> Channels(const Tensor& x) const {
-    ChannelShape channels{.inner = x.num_elements()};
+  Result<GridShape> Channels(const Tensor& x) const {
+    GridShape channels{.inner = x.num_elements()};
     if (axis_ == -1) return channels;
     if (axis_ >= x.rank()) {
       return InvalidArgument("axis must be less than the input's rank, ", x.rank(), ", got ",
@@ -81,7 +81,7 @@ class QuantizeCpu : public RangedKernel {
 
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
-    ASSIGN_OR_RETURN(const ChannelShape channels, Channels(x));
+    ASSIGN_OR_RETURN(const GridShape channels, Channels(x));
     ASSIGN_OR_RETURN(const std::vector<RealRange> ranges, Ranges(ctx, channels.channels));
     const Shape ends = axis_ == -1 ? Shape{} : Shape{channels.channels};
     ASSIGN_OR_RETURN(Tensor * low, ctx.AllocateOutput(1, DType::kFloat, ends));
@@ -120,7 +120,7 @@ class DequantizeCpu : public RangedKernel {
 
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
-    ASSIGN_OR_RETURN(const ChannelShape channels, Channels(x));
+    ASSIGN_OR_RETURN(const GridShape channels, Channels(x));
     ASSIGN_OR_RETURN(const std::vector<RealRange> ranges, Ranges(ctx, channels.channels));
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, to_, x.shape()));
     if (to_ == DType::kFloat) {

@@ -73,13 +73,13 @@ Status Accumulator::Apply(Context& ctx, int64_t step) {
     if (step < global_step_) return OkStatus();
     RETURN_IF_ERROR(Add(ctx, count_ == 0));
     ++count_;
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
   return OkStatus();
 }
 
-WaitLines::Progress Accumulator::Advance(Waiter& waiter) {
+WaiterQueues::Progress Accumulator::Advance(Waiter& waiter) {
   auto& take = static_cast<Take&>(waiter);
   if (count_ < take.required) return Progress::kNone;
   take.count = std::exchange(count_, 0);

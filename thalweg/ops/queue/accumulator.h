@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class Accumulator : public WaitLines {
+class Accumulator : public WaiterQueues {
  public:
   struct Spec {
     std::string name;
@@ -32,7 +32,7 @@ class Accumulator : public WaitLines {
     int64_t count = 0;
   };
 
-  explicit Accumulator(Spec spec) : WaitLines({Order::kFirst}), spec_(std::move(spec)) {}
+  explicit Accumulator(Spec spec) : WaiterQueues({Order::kFirst}), spec_(std::move(spec)) {}
   const Spec& spec() const { return spec_; }
   int64_t count() const EXCLUDES(mutex_);
   void SetGlobalStep(int64_t step) EXCLUDES(mutex_);

@@ -135,7 +135,7 @@ Status Barrier::Insert(int64_t component, const Tensor& keys, const Tensor& valu
     }
     RETURN_IF_ERROR(charge_.Set(allocator, held_));
     if (any_new) ++next_index_;
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
   return OkStatus();
@@ -154,13 +154,13 @@ Status Barrier::Close(bool cancel_incomplete) {
       for (const auto& [key, element] : incomplete_) held_ -= BytesOfElement(key);
       incomplete_.clear();
     }
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
   return OkStatus();
 }
 
-WaitLines::Progress Barrier::Advance(Waiter& waiter) {
+WaiterQueues::Progress Barrier::Advance(Waiter& waiter) {
   auto& take = static_cast<Take&>(waiter);
   const auto ready = static_cast<int64_t>(ready_.size());
   int64_t count = take.count;
@@ -212,7 +212,7 @@ Status Barrier::Finish(Waiter& waiter) {
       held_ += BytesOfElement(element.key);
       ready_.emplace(element.turn, std::move(element));
     }
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
   return status;

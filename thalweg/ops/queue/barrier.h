@@ -23,13 +23,13 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class Barrier : public WaitLines {
+class Barrier : public WaiterQueues {
  public:
   struct Spec {
     std::string name;
@@ -37,7 +37,7 @@ class Barrier : public WaitLines {
     std::vector<Shape> shapes;  // one for each component
     bool operator==(const Spec&) const = default;
   };
-  explicit Barrier(Spec spec) : WaitLines({Order::kFirst}), spec_(std::move(spec)) {}
+  explicit Barrier(Spec spec) : WaiterQueues({Order::kFirst}), spec_(std::move(spec)) {}
 
   const Spec& spec() const { return spec_; }
   int64_t ready_size() const EXCLUDES(mutex_);

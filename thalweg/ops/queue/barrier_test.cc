@@ -9,7 +9,7 @@ namespace {
 using Keys = std::vector<std::string>;
 const std::vector<DType> kTypes = {DType::kFloat, DType::kInt32};
 
-// Of a float and two int32 as an element.
+// A barrier whose elements are a float and two int32.
 class Pairs : public QueueCalls {
  public:
   Pairs() : QueueCalls("Barrier", Attrs()) {}

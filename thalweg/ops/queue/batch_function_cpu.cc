@@ -7,7 +7,7 @@ namespace thalweg {
 namespace {
 
 // Results of one batch, on their way from the step that leads it to the others.
-class BatchResults final : public WaitLines {
+class BatchResults final : public WaiterQueues {
  public:
   struct Call : Waiter {
     Call(size_t n, Context& c, Done d) : Waiter(0, c, std::move(d)), number(n) {}
@@ -16,7 +16,7 @@ class BatchResults final : public WaitLines {
   };
 
   explicit BatchResults(const Batcher::Closed& batch)
-      : WaitLines({Order::kAny}), index_(batch.index), padded_rows_(batch.padded_rows) {}
+      : WaiterQueues({Order::kAny}), index_(batch.index), padded_rows_(batch.padded_rows) {}
   std::string DebugString() const override {
     return StrCat("results of a batch of ", num_calls(), " calls, which the step of one computes");
   }
@@ -45,9 +45,9 @@ class BatchResults final : public WaitLines {
       over_ = true;
       status_ = std::move(status);
       pieces_ = std::move(pieces);
-      GoOn(&ended);
+      AdvanceAll(&ended);
     }
-    WaitLines::End(std::move(ended));
+    WaiterQueues::End(std::move(ended));
   }
 
  private:

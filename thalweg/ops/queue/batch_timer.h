@@ -9,7 +9,7 @@
 
 #include "thalweg/base/timer.h"
 #include "thalweg/ops/queue/queue_node.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 namespace thalweg {
 
@@ -46,7 +46,7 @@ inline Result<RefPtr<BatchTimer>> TimerOf(ResourceManager& resources) {
 
 // Where calls of one name meet; made by the first with these arguments.
 template <class T, class... Args>
-Result<RefPtr<T>> MeetingPlace(const Context& ctx, const ResourceName& name, const Args&... args) {
+Result<RefPtr<T>> SharedPlace(const Context& ctx, const ResourceName& name, const Args&... args) {
   return ctx.step().resources->LookupOrCreate<T>(
       name.container, name.name, [&]() -> Result<RefPtr<T>> {
         return RefPtr<T>::Adopt(std::make_unique<T>(name.name, args...).release());

@@ -66,7 +66,7 @@ std::string Batcher::DebugString() const {
                 limits_.max_rows, " rows)");
 }
 
-WaitLines::Progress Batcher::Advance(Waiter& waiter) {
+WaiterQueues::Progress Batcher::Advance(Waiter& waiter) {
   auto& task = static_cast<Task&>(waiter);
   if (task.closed != nullptr) return Progress::kEnded;
   if (task.admitted) return Progress::kNone;
@@ -129,7 +129,7 @@ void Batcher::TimeOut(const Task& task) {
     MutexLock lock(mutex_);
     if (!task.in_line || task.closed != nullptr) return;
     Close();
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
 }

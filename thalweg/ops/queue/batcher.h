@@ -2,11 +2,15 @@
 // Batcher: where the calls of concurrent steps meet and become batches. A batch closes when it is
 // full, when the next call does not fit into it, or when the time of one of its calls is over.
 //
-//   class RowBatcher final : public Batcher { Status Deliver(Task& task) override; };
+//   struct RowBatcher final : Batcher {
+//     using Batcher::Batcher;
+//     Status Deliver(Task& task) override;
+//     static Status WithoutRows(Context&) { return OkStatus(); }
+//   };
 //   registry.Add<BatchKernel<RowBatcher>>("Batch", kCpu);
 //
 // Deliver makes the outputs of a task whose batch is closed; the one that came last leads it.
-// Threads: as WaitLines.
+// Threads: as WaiterQueues.
 // Errors: InvalidArgument for a call with more rows than a batch, or whose rows are of another
 // shape than those that wait; that call ends alone.
 #pragma once
@@ -30,7 +34,7 @@ struct BatchLimits {
   int64_t Padded(int64_t rows) const;
 };
 
-class Batcher : public WaitLines {
+class Batcher : public WaiterQueues {
  public:
   struct Closed {
     std::vector<std::vector<Tensor>> tasks;
@@ -50,7 +54,7 @@ class Batcher : public WaitLines {
   };
 
   Batcher(std::string name, BatchLimits limits)
-      : WaitLines({Order::kAny}), name_(std::move(name)), limits_(std::move(limits)) {}
+      : WaiterQueues({Order::kAny}), name_(std::move(name)), limits_(std::move(limits)) {}
   std::string DebugString() const override EXCLUDES(mutex_);
 
  protected:
@@ -96,7 +100,7 @@ class BatchKernel final : public WaitingKernel {
     return std::nullopt;
   }
   void Wait(Context& ctx, Done done) override {
-    const Result<RefPtr<B>> place = MeetingPlace<B>(ctx, name_, limits_);
+    const Result<RefPtr<B>> place = SharedPlace<B>(ctx, name_, limits_);
     if (!place.ok()) return std::move(done)(place.status());
     auto task = std::make_unique<Batcher::Task>(0, ctx, std::move(done));
     task->timer = timer_.get();
@@ -105,7 +109,7 @@ class BatchKernel final : public WaitingKernel {
     (*place)->Join(std::move(task));
   }
   std::string WaitsFor(Context& ctx) const override {
-    const Result<RefPtr<B>> place = MeetingPlace<B>(ctx, name_, limits_);
+    const Result<RefPtr<B>> place = SharedPlace<B>(ctx, name_, limits_);
     return place.ok() ? (*place)->DebugString() : "";
   }
 

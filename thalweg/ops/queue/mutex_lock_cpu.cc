@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/ops/queue/queue_node.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/variant.h"
 
 namespace thalweg {
 namespace {
 
 // A lock of steps; who waits for it holds no thread.
-class StepMutex final : public WaitLines {
+class StepMutex final : public WaiterQueues {
  public:
-  explicit StepMutex(std::string name) : WaitLines({Order::kFirst}), name_(std::move(name)) {}
+  explicit StepMutex(std::string name) : WaiterQueues({Order::kFirst}), name_(std::move(name)) {}
 
   bool TryLock() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    return !held_ && NobodyWaits(0) && (held_ = true);
+    return !held_ && IsEmpty(0) && (held_ = true);
   }
   void Unlock() EXCLUDES(mutex_) {
     Ended ended;
     {
       MutexLock lock(mutex_);
       held_ = false;
-      GoOn(&ended);
+      AdvanceAll(&ended);
     }
     End(std::move(ended));
   }

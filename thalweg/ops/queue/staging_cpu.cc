@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "thalweg/ops/queue/queue_node.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -17,14 +17,14 @@ size_t BytesOf(const Element& element) {
 }
 
 // Elements between steps, bounded in number and bytes; first in, first out.
-class StagingArea final : public WaitLines {
+class StagingArea final : public WaiterQueues {
  public:
   static constexpr size_t kPuts = 0, kTakes = 1, kPeeks = 2;
   struct Put : Waiter {
     Put(Context& c, Done d, Element e) : Waiter(kPuts, c, std::move(d)), element(std::move(e)) {}
     Element element;
   };
-  // Of the element `index`; a take is of the first.
+  // Reads the element `index`; a take reads the first.
   struct Get : Waiter {
     Get(size_t l, Context& c, Done d, int64_t i, const std::vector<DType>& t)
         : Waiter(l, c, std::move(d)), index(i), types(t) {}
@@ -35,7 +35,7 @@ class StagingArea final : public WaitLines {
 
   // 0: no bound.
   StagingArea(std::string name, int64_t capacity, int64_t memory_limit)
-      : WaitLines({Order::kFirst, Order::kFirst, Order::kAny}),
+      : WaiterQueues({Order::kFirst, Order::kFirst, Order::kAny}),
         name_(std::move(name)),
         capacity_(capacity),
         memory_limit_(memory_limit) {}
@@ -51,7 +51,7 @@ class StagingArea final : public WaitLines {
       MutexLock lock(mutex_);
       elements_.clear();
       bytes_ = 0;
-      GoOn(&ended);
+      AdvanceAll(&ended);
     }
     End(std::move(ended));
   }

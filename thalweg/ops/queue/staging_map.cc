@@ -37,7 +37,7 @@ void StagingMap::Clear() {
     complete_.clear();
     turns_.clear();
     bytes_ = 0;
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
 }
@@ -48,7 +48,7 @@ size_t StagingMap::Put::bytes() const {
   return bytes;
 }
 
-WaitLines::Progress StagingMap::Advance(Waiter& waiter) {
+WaiterQueues::Progress StagingMap::Advance(Waiter& waiter) {
   return waiter.line == kPuts ? AdvancePut(static_cast<Put&>(waiter))
                               : AdvanceGet(static_cast<Get&>(waiter));
 }
@@ -73,7 +73,7 @@ Status StagingMap::CheckPut(const Put& put, const Element* there) const {
   return OkStatus();
 }
 
-WaitLines::Progress StagingMap::AdvancePut(Put& put) {
+WaiterQueues::Progress StagingMap::AdvancePut(Put& put) {
   const auto found = incomplete_.find(put.key);
   put.status = CheckPut(put, found == incomplete_.end() ? nullptr : &found->second);
   if (!put.status.ok()) return Progress::kEnded;
@@ -155,7 +155,7 @@ void StagingMap::TakeParts(const Get& get, Elements::iterator at) {
   complete_.erase(at);
 }
 
-WaitLines::Progress StagingMap::AdvanceGet(Get& get) {
+WaiterQueues::Progress StagingMap::AdvanceGet(Get& get) {
   const auto at = Find(get);
   if (at == complete_.end()) return Progress::kNone;
   get.found_key = at->first;

@@ -2,8 +2,9 @@
 // StagingMap: elements by key between steps, bounded in number and bytes. The tensors of an element
 // may come in several parts, and may be taken in several parts once all are there.
 //
-//   map->Join(std::make_unique<StagingMap::Put>(ctx, std::move(done), key, std::move(parts), 2));
-//   map->Join(std::make_unique<StagingMap::Get>(StagingMap::kTakes, ctx, ...));
+//   map->Join(std::make_unique<StagingMap::Put>(ctx, std::move(done), key, indices, parts, 2));
+//   map->Join(std::make_unique<StagingMap::Get>(StagingMap::kTakes, ctx, std::move(done), key,
+//                                               indices, types));
 //
 // A Get of a key waits until that element is complete, a Get without a key for any element: that of
 // the smallest key where the map is ordered, else the one that was completed first. A Put waits
@@ -22,12 +23,12 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class StagingMap : public WaitLines {
+class StagingMap : public WaiterQueues {
  public:
   static constexpr size_t kPuts = 0, kTakes = 1, kPeeks = 2;
   struct Spec {
@@ -37,7 +38,7 @@ class StagingMap : public WaitLines {
     int64_t memory_limit = 0;  // 0: no bound
   };
   explicit StagingMap(Spec spec)
-      : WaitLines({Order::kAny, Order::kAny, Order::kAny}), spec_(std::move(spec)) {}
+      : WaiterQueues({Order::kAny, Order::kAny, Order::kAny}), spec_(std::move(spec)) {}
 
   const Spec& spec() const { return spec_; }
   int64_t size() const EXCLUDES(mutex_);             // complete elements

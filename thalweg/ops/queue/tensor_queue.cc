@@ -34,7 +34,7 @@ Status ShapeMismatch(size_t component, const std::string& expected, const Shape&
                          ", got ", found);
 }
 
-// Of one element: its shape is what the queue knows, or the largest in the batch.
+// The shape of one element is what the queue knows, or the largest in the batch.
 Shape PaddedShape(const PartialShape& known, const std::vector<Tensor>& elements, size_t component,
                   size_t width) {
   Dims dims;
@@ -51,7 +51,7 @@ Shape PaddedShape(const PartialShape& known, const std::vector<Tensor>& elements
 }  // namespace
 
 TensorQueue::TensorQueue(Spec spec)
-    : WaitLines({Order::kFirst, Order::kFirst}),
+    : WaiterQueues({Order::kFirst, Order::kFirst}),
       spec_(std::move(spec)),
       width_(spec_.types.size()),
       store_(MakeStore(spec_)) {}
@@ -100,8 +100,8 @@ void TensorQueue::CloseAndCancel() {
   {
     MutexLock lock(mutex_);
     closed_ = true;
-    Dismiss(Enqueue::kLine, Cancelled("Enqueue operation was cancelled"), &ended);
-    GoOn(&ended);
+    FailAll(Enqueue::kLine, Cancelled("Enqueue operation was cancelled"), &ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
 }
@@ -142,7 +142,7 @@ bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
       *status = ClosedError();
       return true;
     }
-    if (!NobodyWaits(Enqueue::kLine) || store_->size() >= spec_.capacity) return false;
+    if (!IsEmpty(Enqueue::kLine) || store_->size() >= spec_.capacity) return false;
     *status = MakeRoom(ctx);
     if (!status->ok()) return true;
     Tuple element(width_);
@@ -150,8 +150,8 @@ bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
       element.data()[c] = ctx.input(first_input + static_cast<int>(c));
     }
     store_->Push(element.data());
-    if (NobodyWaits(Dequeue::kLine)) return true;
-    GoOn(&ended);
+    if (IsEmpty(Dequeue::kLine)) return true;
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
   return true;
@@ -162,14 +162,14 @@ bool TensorQueue::TryDequeue(Context& ctx, Status* status) {
   Ended ended;
   {
     MutexLock lock(mutex_);
-    if (!NobodyWaits(Dequeue::kLine)) return false;
+    if (!IsEmpty(Dequeue::kLine)) return false;
     if (Available() == 0) {
       if (!closed_) return false;
       *status = TooFew(1, 0);
       return true;
     }
     store_->Pop(element.data());
-    if (!NobodyWaits(Enqueue::kLine)) GoOn(&ended);
+    if (!IsEmpty(Enqueue::kLine)) AdvanceAll(&ended);
   }
   for (size_t c = 0; c < width_; ++c) {
     ctx.set_output(static_cast<int>(c), std::move(element.data()[c]));
@@ -178,13 +178,13 @@ bool TensorQueue::TryDequeue(Context& ctx, Status* status) {
   return true;
 }
 
-WaitLines::Progress TensorQueue::Advance(Waiter& waiter) {
+WaiterQueues::Progress TensorQueue::Advance(Waiter& waiter) {
   if (waiter.line == Dequeue::kLine) return AdvanceDequeue(static_cast<Dequeue&>(waiter));
   if (auto* enqueue = dynamic_cast<Enqueue*>(&waiter)) return AdvanceEnqueue(*enqueue);
   return AdvanceClose(waiter);
 }
 
-WaitLines::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
+WaiterQueues::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
   if (closed_) {
     enqueue.status = ClosedError();
     return Progress::kEnded;
@@ -210,13 +210,13 @@ WaitLines::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
   return enqueue.next > before ? Progress::kSome : Progress::kNone;
 }
 
-WaitLines::Progress TensorQueue::AdvanceClose(Waiter& close) {
+WaiterQueues::Progress TensorQueue::AdvanceClose(Waiter& close) {
   if (closed_) close.status = Cancelled("Queue '", spec_.name, "' is already closed.");
   closed_ = true;
   return Progress::kEnded;
 }
 
-WaitLines::Progress TensorQueue::AdvanceDequeue(Dequeue& dequeue) {
+WaiterQueues::Progress TensorQueue::AdvanceDequeue(Dequeue& dequeue) {
   const int64_t take = std::min(Available(), dequeue.count - dequeue.taken);
   const size_t at = dequeue.elements.size();
   dequeue.elements.resize(at + static_cast<size_t>(take) * width_);
@@ -270,7 +270,7 @@ Status TensorQueue::Finish(Waiter& waiter) {
   {
     MutexLock lock(mutex_);
     Withdraw(dequeue);
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
   return status;

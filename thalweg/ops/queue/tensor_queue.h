@@ -2,7 +2,9 @@
 // TensorQueue: a queue of tuples of tensors between steps: first in first out, the same with
 // padding, shuffled, or by priority.
 //
-//   if (!queue->TryEnqueue(components, &status)) queue->Join(std::make_unique<Enqueue>(...));
+//   if (!queue->TryEnqueue(ctx, 1, &status)) {
+//     queue->Join(std::make_unique<TensorQueue::Enqueue>(ctx, std::move(done), 1, 1, false));
+//   }
 //
 // Both ends are served in the order in which they came. A dequeue of several elements takes them as
 // they come, so it may be larger than the capacity; what it has when its step is cancelled, or the
@@ -20,13 +22,13 @@
 #include <vector>
 
 #include "thalweg/ops/queue/element_store.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class TensorQueue : public WaitLines {
+class TensorQueue : public WaiterQueues {
  public:
   // What the attributes of a node say.
   struct Spec {

@@ -44,9 +44,9 @@ class QueueCalls {
     first_ = call->Run();
     return call;
   }
-  // Of the call last started: DeadlineExceeded while it waits.
+  // The status of the call last started: DeadlineExceeded while it waits.
   const Status& first() const { return first_; }
-  // Of a call that must have ended.
+  // The status of a call that must have ended.
   Status Run(std::string_view op, std::vector<Tensor> inputs = {}, AttrMap attrs = {}) const {
     Start(op, std::move(inputs), std::move(attrs));
     return first_;

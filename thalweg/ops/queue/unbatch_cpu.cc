@@ -43,7 +43,7 @@ Result<std::vector<Piece>> PiecesOf(const Context& ctx, int64_t rows) {
 
 // Tensors by id that one step brings and another takes. What nobody takes goes when its time is
 // over, or when it is the oldest of too many.
-class Exchange final : public WaitLines {
+class Exchange final : public WaiterQueues {
  public:
   // Brings `brought`, then waits for all of `wanted`.
   struct Call : TimedWaiter {
@@ -56,7 +56,7 @@ class Exchange final : public WaitLines {
     std::vector<Tensor> taken;
   };
 
-  explicit Exchange(std::string name) : WaitLines({Order::kAny}), name_(std::move(name)) {}
+  explicit Exchange(std::string name) : WaiterQueues({Order::kAny}), name_(std::move(name)) {}
   std::string DebugString() const override EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return StrCat("pieces of batches '", name_, "' (", kept_.size(), " that nobody took yet)");
@@ -103,7 +103,7 @@ class Exchange final : public WaitLines {
       // Those who wait for nothing that is there are as they were; this one ends.
       call.status = DeadlineExceeded("Batched data did not arrive within timeout window.");
       call.wanted.clear();
-      GoOn(&ended);
+      AdvanceAll(&ended);
     }
     End(std::move(ended));
   }
@@ -124,7 +124,7 @@ class ExchangeKernel : public WaitingKernel {
       : name_(std::move(name)), timer_(std::move(timer)), timeout_(timeout) {}
   std::optional<Status> TryCompute(Context&) final { return std::nullopt; }
   void Wait(Context& ctx, Done done) final {
-    const Result<RefPtr<Exchange>> place = MeetingPlace<Exchange>(ctx, name_);
+    const Result<RefPtr<Exchange>> place = SharedPlace<Exchange>(ctx, name_);
     auto call = std::make_unique<Exchange::Call>(0, ctx, std::move(done));
     Status status = place.status();
     if (status.ok()) status = Fill(ctx, *call);
@@ -134,7 +134,7 @@ class ExchangeKernel : public WaitingKernel {
     (*place)->Join(std::move(call));
   }
   std::string WaitsFor(Context& ctx) const final {
-    const Result<RefPtr<Exchange>> place = MeetingPlace<Exchange>(ctx, name_);
+    const Result<RefPtr<Exchange>> place = SharedPlace<Exchange>(ctx, name_);
     return place.ok() ? (*place)->DebugString() : "";
   }
 

@@ -127,7 +127,7 @@ class GatherCpu : public Kernel {
       ASSIGN_OR_RETURN(picked, Descend(ctx, splits, picked));
       made.push_back(picked.splits);
     }
-    // Of a scalar index the row itself is the output: its own split is not one of them.
+    // With a scalar index the row itself is the output: its own split is not one of them.
     const size_t skipped = made.size() - static_cast<size_t>(ctx.num_outputs() - 1);
     for (size_t i = skipped; i < made.size(); ++i) {
       RETURN_IF_ERROR(SetSplits(ctx, static_cast<int>(i - skipped), splits_type_, made[i]));

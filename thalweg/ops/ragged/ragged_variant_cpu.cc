@@ -25,7 +25,7 @@ class RaggedVariant : public ArithmeticVariant {
   DType splits_type() const { return splits_type_; }
   const std::vector<Splits>& splits() const { return splits_; }
   const Tensor& values() const { return values_; }
-  // Of the outermost dimension.
+  // The size of the outermost dimension.
   int64_t rows() const {
     return splits_.empty() ? values_.dim(0) : static_cast<int64_t>(splits_[0].size()) - 1;
   }

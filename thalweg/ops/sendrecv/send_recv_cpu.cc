@@ -28,13 +28,13 @@ class Edge {
     key.tag = with_client_ ? 0 : ctx.tag();
     return key;
   }
-  Result<Rendezvous*> MeetingOf(const Context& ctx) const {
-    Rendezvous* meeting = with_client_ ? ctx.step().feeds_and_fetches : ctx.step().rendezvous;
-    if (meeting == nullptr) {
+  Result<Rendezvous*> RendezvousOf(const Context& ctx) const {
+    Rendezvous* rendezvous = with_client_ ? ctx.step().feeds_and_fetches : ctx.step().rendezvous;
+    if (rendezvous == nullptr) {
       return Internal("edge '", key_.edge, "' has no rendezvous in this step",
                       with_client_ ? ": it is no partial run" : "");
     }
-    return meeting;
+    return rendezvous;
   }
 
  private:
@@ -51,9 +51,9 @@ class SendCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(Rendezvous * meeting, edge_.MeetingOf(ctx));
+    ASSIGN_OR_RETURN(Rendezvous * rendezvous, edge_.RendezvousOf(ctx));
     const Tensor& tensor = ctx.input(0);
-    return meeting->Send(edge_.KeyOf(ctx), {tensor, tensor.empty()});
+    return rendezvous->Send(edge_.KeyOf(ctx), {tensor, tensor.empty()});
   }
 
  private:
@@ -70,24 +70,25 @@ class RecvCpu : public AsyncKernel {
 
   // A cancelled step aborts the whole rendezvous, which answers every waiter.
   void ComputeAsync(Context& ctx, Done done) override {
-    const Result<Rendezvous*> found = edge_.MeetingOf(ctx);
+    const Result<Rendezvous*> found = edge_.RendezvousOf(ctx);
     if (!found.ok()) return std::move(done)(found.status());
-    Rendezvous* meeting = *found;
+    Rendezvous* rendezvous = *found;
     CancellationManager* cancellation = ctx.step().cancellation;
     CancellationManager::Token token;
     const bool registered = cancellation->Register(
-        [meeting, cancellation] { meeting->Abort(cancellation->Reason()); }, &token);
+        [rendezvous, cancellation] { rendezvous->Abort(cancellation->Reason()); }, &token);
     if (!registered) return std::move(done)(cancellation->Reason());
     auto shared = std::make_shared<Done>(std::move(done));
-    meeting->Recv(edge_.KeyOf(ctx), [shared, &ctx, cancellation, token](Result<Delivery> delivery) {
-      cancellation->Deregister(token);
-      if (delivery.ok() && !delivery->dead) {
-        ctx.set_output(0, std::move(delivery->tensor));
-      } else {
-        ctx.set_output(0, Tensor());
-      }
-      std::move (*shared)(delivery.status());
-    });
+    rendezvous->Recv(edge_.KeyOf(ctx),
+                     [shared, &ctx, cancellation, token](Result<Delivery> delivery) {
+                       cancellation->Deregister(token);
+                       if (delivery.ok() && !delivery->dead) {
+                         ctx.set_output(0, std::move(delivery->tensor));
+                       } else {
+                         ctx.set_output(0, Tensor());
+                       }
+                       std::move (*shared)(delivery.status());
+                     });
   }
 
  private:

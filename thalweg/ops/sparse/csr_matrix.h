@@ -2,9 +2,9 @@
 // CsrMatrix: a sparse matrix, or a batch of them, in compressed rows, as the element of a variant
 // tensor. Immutable; copies share the parts.
 //   ASSIGN_OR_RETURN(const CsrMatrix* const a, CsrInput(ctx, 0, DType::kFloat));
-//   a->matrix(b)                     // rows, columns and values of one matrix
-//   SetCsrOutput(ctx, 0, std::move(made))
-// Of a batch, `starts` are those of all matrices one behind the other, rows + 1 each and counted
+//   a->matrix(b);                    // rows, columns and values of one matrix
+//   SetCsrOutput(ctx, 0, std::move(made));
+// In a batch, `starts` are those of all matrices one behind the other, rows + 1 each and counted
 // from the matrix's own first value.
 // Errors: InvalidArgument for another variant or type.
 #pragma once

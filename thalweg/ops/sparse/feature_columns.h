@@ -2,7 +2,8 @@
 // Features of a batch of examples, column by column, sparse columns first, as the operations that
 // cross features take them: N indices, N values, N shapes, then dense matrices.
 //   ASSIGN_OR_RETURN(const FeatureColumns columns, FeatureColumns::Of(ctx, n, num_dense));
-//   columns[k].Text(columns[k].first(row) + i)
+//   const FeatureColumn& column = columns.columns()[k];
+//   column.Text(column.first(row) + i);
 // Other layouts add their columns one by one.
 // Errors: InvalidArgument for shapes that do not belong together.
 #pragma once

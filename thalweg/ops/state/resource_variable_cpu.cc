@@ -77,7 +77,7 @@ Status VarIsInitialized(Context& ctx) {
   return OkStatus();
 }
 
-// Of a variable without value there is nothing to be found, as TensorFlow says it; reading one is a
+// In a variable without value there is nothing to be found, as TensorFlow says it; reading one is a
 // failed precondition.
 template <class Out>
 Status ShapeOfVariable(Context& ctx) {

@@ -20,7 +20,7 @@ Status AddHistogram(Message& summary, std::string_view tag, const Tensor& values
 // `bad_color` is for pixels that are no numbers.
 Status AddImages(Message& summary, std::string_view tag, const Tensor& images,
                  const Tensor& bad_color, int64_t most);
-// Likewise TAG/audio.
+// Adds the values TAG/audio.
 Status AddSounds(Message& summary, std::string_view tag, const Tensor& sounds, float rate,
                  int64_t most);
 

@@ -2,8 +2,7 @@
 // Optimizers given the sparse gradient of a gather, against the same gradient as a dense tensor.
 #include <gtest/gtest.h>
 
-#include "thalweg/api/registries.h"
-#include "thalweg/session/session.h"
+#include "thalweg/testing/graph_session.h"
 #include "thalweg/training/optimizer.h"
 
 namespace thalweg {
@@ -14,8 +13,8 @@ constexpr int64_t kRows = 4, kColumns = 2;
 class SparseTrainingTest : public testing::TestWithParam<bool> {
  protected:
   SparseTrainingTest() {
-    environment_ = *Environment::Create({.threads = 0}, MakeRegistries());
-    graph_ = std::make_shared<Graph>(environment_->shared_ops());
+    environment_ = local_.environment;
+    graph_ = local_.graph;
   }
 
   VariableNodes MakeVariable(const char* name) {
@@ -53,6 +52,7 @@ class SparseTrainingTest : public testing::TestWithParam<bool> {
     return step.ok() ? (*step)->name() : "";
   }
 
+  GraphSession local_;
   std::shared_ptr<Environment> environment_;
   std::shared_ptr<Graph> graph_;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitLines: a resource at which calls of asynchronous kernels wait in lines, first come first
+// WaiterQueues: a resource at which calls of asynchronous kernels wait in lines, first come first
 // served, without holding a thread. Base of queues, barriers, accumulators, staging areas, mutexes,
 // collective operations.
 //
-//   struct Take : Waiter { ... };
-//   class Shelf : public WaitLines {
+//   struct Take : Waiter { using Waiter::Waiter; };
+//   class Shelf : public WaiterQueues {
 //     Progress Advance(Waiter& w) override;     // takes what is there
 //   };
 //   shelf->Join(std::make_unique<Take>(kTakers, ctx, std::move(done)));
@@ -25,7 +25,7 @@
 
 namespace thalweg {
 
-class WaitLines;
+class WaiterQueues;
 
 // One call that waits. Its inputs and outputs are ctx's.
 struct Waiter {
@@ -39,14 +39,14 @@ struct Waiter {
   Done done;
   Status status;  // what Done will say
 
-  // Of WaitLines, under its lock.
+  // Of WaiterQueues, under its lock.
   RefPtr<Resource> home;
   std::list<std::unique_ptr<Waiter>>::iterator place;
   bool in_line = false;
   CancellationManager::Token token = 0;
 };
 
-class WaitLines : public Resource {
+class WaiterQueues : public Resource {
  public:
   // Puts the waiter at the end of its line and lets everybody go on who can.
   void Join(std::unique_ptr<Waiter> waiter) EXCLUDES(mutex_);
@@ -57,9 +57,9 @@ class WaitLines : public Resource {
   enum class Order { kFirst, kAny };
   using Ended = std::vector<std::unique_ptr<Waiter>>;
 
-  explicit WaitLines(std::vector<Order> lines)
+  explicit WaiterQueues(std::vector<Order> lines)
       : orders_(std::move(lines)), lines_(orders_.size()) {}
-  ~WaitLines() override = default;
+  ~WaiterQueues() override = default;
 
   // Goes on with one waiter as far as things allow. kEnded: its status is set.
   virtual Progress Advance(Waiter& waiter) REQUIRES(mutex_) = 0;
@@ -68,11 +68,11 @@ class WaitLines : public Resource {
   // The rest of a call that ended well, without the lock: makes outputs.
   virtual Status Finish(Waiter&) EXCLUDES(mutex_) { return OkStatus(); }
 
-  bool NobodyWaits(size_t line) const REQUIRES(mutex_) { return lines_[line].empty(); }
+  bool IsEmpty(size_t line) const REQUIRES(mutex_) { return lines_[line].empty(); }
   // After a change: moves waiters that can end to `ended`, which End() must get without the lock.
-  void GoOn(Ended* ended) REQUIRES(mutex_);
+  void AdvanceAll(Ended* ended) REQUIRES(mutex_);
   // Ends all of a line with this status, as if cancelled.
-  void Dismiss(size_t line, const Status& why, Ended* ended) REQUIRES(mutex_);
+  void FailAll(size_t line, const Status& why, Ended* ended) REQUIRES(mutex_);
   void End(Ended ended) EXCLUDES(mutex_);
 
   mutable Mutex mutex_;
@@ -80,7 +80,7 @@ class WaitLines : public Resource {
  private:
   using Line = std::list<std::unique_ptr<Waiter>>;
   void Leave(Waiter& waiter, Ended* ended) REQUIRES(mutex_);
-  bool GoOnIn(size_t line, Ended* ended) REQUIRES(mutex_);
+  bool AdvanceIn(size_t line, Ended* ended) REQUIRES(mutex_);
   void Cancel(Waiter* waiter) EXCLUDES(mutex_);
 
   const std::vector<Order> orders_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/executor/conds.h"
+#include "thalweg/executor/conditionals.h"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 // Code is written for conditionals in each other by a recursion.
 constexpr int kMostNested = 32;
 
-// With threads, branches with more work than this keep strips that can be shared.
+// With threads, branches with more work than this keep basic blocks that can be shared.
 constexpr float kBranchMicros = 20;
 
 // Region 0 is outside of any; side s of group g is 1 + 2 * g + s.
@@ -39,7 +39,9 @@ class CondFinder {
       : threads_(threads), lowered_(*lowered), count_(static_cast<int>(lowered->nodes.size())) {}
 
   void Run() {
-    const auto is_switch = [](const LNode& node) { return node.kind == LKind::kSwitch; };
+    const auto is_switch = [](const LoweredNode& node) {
+      return node.kind == LoweredKind::kSwitch;
+    };
     if (std::none_of(lowered_.nodes.begin(), lowered_.nodes.end(), is_switch)) return;
     region_.assign(count_, kOutside);
     group_.assign(count_, -1);
@@ -67,13 +69,13 @@ class CondFinder {
   }
   void Unite(int a, int b) { united_[Find(a)] = Find(b); }
 
-  int RegionOf(const LValue& value) const {
+  int RegionOf(const LoweredValue& value) const {
     if (!value.is_node()) return kOutside;
-    if (lowered_.nodes[value.node].kind != LKind::kSwitch) return region_[value.node];
+    if (lowered_.nodes[value.node].kind != LoweredKind::kSwitch) return region_[value.node];
     return group_[value.node] < 0 ? kOutside : 1 + 2 * group_[value.node] + value.index;
   }
-  int ElementOf(const LValue& value) const {
-    return lowered_.nodes[value.node].kind == LKind::kSwitch ? Edge(value.node) : value.node;
+  int ElementOf(const LoweredValue& value) const {
+    return lowered_.nodes[value.node].kind == LoweredKind::kSwitch ? Edge(value.node) : value.node;
   }
 
   int DepthOf(int region) const { return region == kOutside ? 0 : groups_[(region - 1) / 2].depth; }
@@ -84,37 +86,37 @@ class CondFinder {
   }
 
   // Something reads the value that is none of its region's business.
-  void Refuse(const LValue& value) {
+  void Refuse(const LoweredValue& value) {
     if (RegionOf(value) != kOutside) refused_[ElementOf(value)] = true;
   }
-  void RefuseSources(const LNode& node) {
-    for (const LValue& input : node.inputs) Refuse(input);
+  void RefuseSources(const LoweredNode& node) {
+    for (const LoweredValue& input : node.inputs) Refuse(input);
     for (const int before : node.controls) refused_[before] = true;
     for (const MergeInput& input : node.merge_inputs) Refuse(input.value);
   }
 
   void Place(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     switch (node.kind) {
-      case LKind::kMerge:
+      case LoweredKind::kMerge:
         return PlaceMerge(n);
-      case LKind::kExit:
+      case LoweredKind::kExit:
         region_[n] = region_[lowered_.frames[node.child].loop];
         Unite(n, lowered_.frames[node.child].loop);
         break;
-      case LKind::kLoop:
+      case LoweredKind::kLoop:
         return PlaceLoop(n);
-      case LKind::kInvariant:
-      case LKind::kCond:
+      case LoweredKind::kInvariant:
+      case LoweredKind::kCond:
         return;
-      case LKind::kSwitch:
-      case LKind::kKernel:
-      case LKind::kForward:
+      case LoweredKind::kSwitch:
+      case LoweredKind::kKernel:
+      case LoweredKind::kForward:
         PlacePlain(n);
         break;
     }
     Enlist(n);
-    if (node.kind == LKind::kSwitch) OpenGroup(n);
+    if (node.kind == LoweredKind::kSwitch) OpenGroup(n);
   }
 
   void Enlist(int n) {
@@ -123,17 +125,17 @@ class CondFinder {
 
   // The innermost region of what a node reads is its own; the others must lie around that.
   void PlacePlain(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     int region = kOutside;
     const auto deepen = [&](int other) {
       if (DepthOf(other) > DepthOf(region)) region = other;
     };
-    for (const LValue& input : node.inputs) deepen(RegionOf(input));
+    for (const LoweredValue& input : node.inputs) deepen(RegionOf(input));
     for (const int before : node.controls) {
       if (!node.lenient_controls) deepen(region_[before]);
     }
     bool nested = true;
-    for (const LValue& input : node.inputs) nested &= Contains(RegionOf(input), region);
+    for (const LoweredValue& input : node.inputs) nested &= Contains(RegionOf(input), region);
     for (const int before : node.controls) nested &= Contains(region_[before], region);
     if (!nested) {
       // Dead on its own, or alive when what it waits for is dead.
@@ -142,7 +144,7 @@ class CondFinder {
     }
     region_[n] = region;
     if (region == kOutside) return;
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (RegionOf(input) == region) Unite(n, ElementOf(input));
     }
     for (const int before : node.controls) {
@@ -151,8 +153,8 @@ class CondFinder {
     if (!IsCheap(node)) refused_[n] = true;
   }
 
-  bool IsCheap(const LNode& node) const {
-    if (node.kind != LKind::kKernel) return true;
+  bool IsCheap(const LoweredNode& node) const {
+    if (node.kind != LoweredKind::kKernel) return true;
     const ProgramNode& origin = lowered_.program->nodes[node.origin];
     return (threads_ == 0 || !origin.heavy) && origin.kernel->AsAsync() == nullptr &&
            !origin.runs_when_dead && !origin.may_be_dead;
@@ -160,26 +162,26 @@ class CondFinder {
 
   // All that enters a loop must live and die together.
   void PlaceLoop(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const int region = RegionOf(node.inputs.front());
-    for (const LValue& input : node.inputs) {
+    for (const LoweredValue& input : node.inputs) {
       if (RegionOf(input) == region) continue;
       return RefuseSources(node);
     }
     region_[n] = region;
     if (region == kOutside) return;
-    for (const LValue& input : node.inputs) Unite(n, ElementOf(input));
+    for (const LoweredValue& input : node.inputs) Unite(n, ElementOf(input));
     Enlist(n);
   }
 
   // What decides for a Switch, seen through Identity: the front ends hang the literals of a branch
   // on Switch(p, p) and what it reads on Switch(x, Identity(p)).
-  LValue Predicate(const LNode& node) const {
-    LValue value = node.inputs[1];
+  LoweredValue Predicate(const LoweredNode& node) const {
+    LoweredValue value = node.inputs[1];
     while (value.is_node() && !value.read_reference) {
-      const LNode& source = lowered_.nodes[value.node];
-      if (source.kind != LKind::kKernel || source.frame != node.frame || !source.controls.empty() ||
-          lowered_.program->nodes[source.origin].op != "Identity" ||
+      const LoweredNode& source = lowered_.nodes[value.node];
+      if (source.kind != LoweredKind::kKernel || source.frame != node.frame ||
+          !source.controls.empty() || lowered_.program->nodes[source.origin].op != "Identity" ||
           !source.inputs.front().is_node() || source.inputs.front().read_reference) {
         break;
       }
@@ -189,8 +191,8 @@ class CondFinder {
   }
 
   void OpenGroup(int n) {
-    const LNode& node = lowered_.nodes[n];
-    const LValue predicate = Predicate(node);
+    const LoweredNode& node = lowered_.nodes[n];
+    const LoweredValue predicate = Predicate(node);
     if (predicate.read_reference || DepthOf(region_[n]) >= kMostNested) {
       refused_[n] = true;
       return;
@@ -204,7 +206,7 @@ class CondFinder {
   }
 
   void PlaceMerge(int n) {
-    const LNode& node = lowered_.nodes[n];
+    const LoweredNode& node = lowered_.nodes[n];
     const std::vector<MergeInput>& inputs = node.merge_inputs;
     const auto plain = [](const MergeInput& input) {
       return input.value.is_node() && input.next < 0 && !input.value.read_reference;
@@ -228,13 +230,13 @@ class CondFinder {
 
   // What leaves a frame or goes on to the next iteration is read outside of any region.
   void LeaveRegions() {
-    for (const LNode& node : lowered_.nodes) {
+    for (const LoweredNode& node : lowered_.nodes) {
       for (const MergeInput& input : node.merge_inputs) {
         if (input.next >= 0) Refuse(input.value);
       }
-      if (node.kind == LKind::kExit) Refuse(node.leaving);
+      if (node.kind == LoweredKind::kExit) Refuse(node.leaving);
     }
-    for (const LValue& fetch : lowered_.fetches) Refuse(fetch);
+    for (const LoweredValue& fetch : lowered_.fetches) Refuse(fetch);
   }
 
   // --- Conditionals
@@ -281,12 +283,12 @@ class CondFinder {
       }
     };
     for (const int n : part.members) {
-      const LNode& node = lowered_.nodes[n];
-      for (const LValue& input : node.inputs) {
+      const LoweredNode& node = lowered_.nodes[n];
+      for (const LoweredValue& input : node.inputs) {
         if (input.is_node()) see({ElementOf(input), RegionOf(input)});
       }
       for (const int before : node.controls) see({before, region_[before]});
-      const int inner = node.kind == LKind::kSwitch ? opens_[n] : -1;
+      const int inner = node.kind == LoweredKind::kSwitch ? opens_[n] : -1;
       if (inner < 0) continue;
       for (const Read& read : reads_[inner]) see(read);
     }
@@ -298,11 +300,11 @@ class CondFinder {
     const int device = lowered_.nodes[part->switches.front()].device;
     std::array<float, 2> micros = {};
     for (const int n : part->members) {
-      const LNode& node = lowered_.nodes[n];
+      const LoweredNode& node = lowered_.nodes[n];
       if (node.device != device) return false;
-      if (node.kind == LKind::kKernel) {
+      if (node.kind == LoweredKind::kKernel) {
         micros[SideOf(n)] += lowered_.program->nodes[node.origin].micros;
-      } else if (node.kind == LKind::kSwitch && parts_[opens_[n]].switches.front() == n) {
+      } else if (node.kind == LoweredKind::kSwitch && parts_[opens_[n]].switches.front() == n) {
         micros[SideOf(n)] += parts_[opens_[n]].micros;
       }
     }
@@ -316,7 +318,7 @@ class CondFinder {
   void Adopt(CondPart part, int parent) {
     const int number = static_cast<int>(parts_.size());
     for (const int n : part.members) {
-      if (lowered_.nodes[n].kind == LKind::kSwitch) parts_[opens_[n]].outer = number;
+      if (lowered_.nodes[n].kind == LoweredKind::kSwitch) parts_[opens_[n]].outer = number;
     }
     for (const int n : part.switches) opens_[n] = number;
     // Its edges are parts of the region around it, and belong together there.
@@ -353,51 +355,51 @@ class CondFinder {
     }
     for (const int n : lowered_.order) AddToSide(n);
     for (int n = 0; n < static_cast<int>(lowered_.nodes.size()); ++n) AddOutside(n);
-    for (const CondShape& shape : lowered_.conds) Finish(shape);
+    for (const CondShape& shape : lowered_.conditionals) Finish(shape);
   }
 
   int NewCond(CondPart& part) {
     part.node = static_cast<int>(lowered_.nodes.size());
-    const LNode& first = lowered_.nodes[part.switches.front()];
-    LNode node;
-    node.kind = LKind::kCond;
+    const LoweredNode& first = lowered_.nodes[part.switches.front()];
+    LoweredNode node;
+    node.kind = LoweredKind::kCond;
     node.origin = first.origin;
     node.frame = first.frame;
     node.device = first.device;
     node.is_synthetic = true;
     node.num_outputs = 2 * static_cast<int>(part.merges.size());
-    node.number = static_cast<int>(lowered_.conds.size());
+    node.number = static_cast<int>(lowered_.conditionals.size());
     node.cond = part.outer < 0 ? -1 : parts_[part.outer].node;
-    lowered_.conds.push_back({.node = part.node,
-                              .predicate = first.inputs[1],
-                              .switches = part.switches,
-                              .sides = {},
-                              .joins = {},
-                              .loops = {},
-                              .micros = part.micros});
+    lowered_.conditionals.push_back({.node = part.node,
+                                     .predicate = first.inputs[1],
+                                     .switches = part.switches,
+                                     .sides = {},
+                                     .joins = {},
+                                     .loops = {},
+                                     .micros = part.micros});
     lowered_.nodes.push_back(std::move(node));
     return part.node;
   }
 
   std::vector<std::array<bool, 2>> FindReadMerges() const {
     std::vector<std::array<bool, 2>> is_read(count_);
-    const auto see = [&](const LValue& value) {
-      if (!value.is_node() || lowered_.nodes[value.node].kind != LKind::kMerge) return;
+    const auto see = [&](const LoweredValue& value) {
+      if (!value.is_node() || lowered_.nodes[value.node].kind != LoweredKind::kMerge) return;
       is_read[value.node][value.index] = true;
     };
-    for (const LNode& node : lowered_.nodes) {
-      for (const LValue& input : node.inputs) see(input);
+    for (const LoweredNode& node : lowered_.nodes) {
+      for (const LoweredValue& input : node.inputs) see(input);
       for (const MergeInput& input : node.merge_inputs) see(input.value);
-      if (node.kind == LKind::kExit) see(node.leaving);
+      if (node.kind == LoweredKind::kExit) see(node.leaving);
     }
-    for (const LValue& fetch : lowered_.fetches) see(fetch);
+    for (const LoweredValue& fetch : lowered_.fetches) see(fetch);
     return is_read;
   }
 
   void AddJoins(const CondPart& part, const std::vector<std::array<bool, 2>>& is_read) {
-    CondShape& shape = lowered_.conds[lowered_.nodes[part.node].number];
+    CondShape& shape = lowered_.conditionals[lowered_.nodes[part.node].number];
     for (const int n : part.merges) {
-      LNode& merge = lowered_.nodes[n];
+      LoweredNode& merge = lowered_.nodes[n];
       merge.cond_output = 2 * static_cast<int>(shape.joins.size());
       CondShape::Join join{.merge = n, .from = {}, .input = {}, .is_read = is_read[n]};
       for (int i = 0; i < 2; ++i) {
@@ -411,17 +413,18 @@ class CondFinder {
 
   // Switches and Merges need no code of their own, nor what a loop inside gives out.
   void AddToSide(int n) {
-    const LNode& node = lowered_.nodes[n];
-    if (node.cond < 0 || node.kind == LKind::kSwitch || node.kind == LKind::kMerge) return;
-    const bool is_cond = node.kind == LKind::kCond;
-    const int part_of = is_cond ? lowered_.conds[node.number].switches.front() : n;
-    if (node.kind == LKind::kLoop) {
+    const LoweredNode& node = lowered_.nodes[n];
+    if (node.cond < 0 || node.kind == LoweredKind::kSwitch || node.kind == LoweredKind::kMerge)
+      return;
+    const bool is_cond = node.kind == LoweredKind::kCond;
+    const int part_of = is_cond ? lowered_.conditionals[node.number].switches.front() : n;
+    if (node.kind == LoweredKind::kLoop) {
       for (int cond = node.cond; cond >= 0; cond = lowered_.nodes[cond].cond) {
-        lowered_.conds[lowered_.nodes[cond].number].loops.push_back(node.child);
+        lowered_.conditionals[lowered_.nodes[cond].number].loops.push_back(node.child);
       }
     }
-    if (node.kind == LKind::kExit) return;
-    lowered_.conds[lowered_.nodes[node.cond].number].sides[SideOf(part_of)].push_back(n);
+    if (node.kind == LoweredKind::kExit) return;
+    lowered_.conditionals[lowered_.nodes[node.cond].number].sides[SideOf(part_of)].push_back(n);
   }
 
   bool IsPartOf(int node, int cond) const {
@@ -432,9 +435,9 @@ class CondFinder {
   // What a conditional reads, and what it waits for, is what its parts do.
   void AddOutside(int n) {
     for (int cond = lowered_.nodes[n].cond; cond >= 0; cond = lowered_.nodes[cond].cond) {
-      if (lowered_.nodes[n].kind == LKind::kCond) return;
-      LNode& node = lowered_.nodes[cond];
-      for (LValue input : lowered_.nodes[n].inputs) {
+      if (lowered_.nodes[n].kind == LoweredKind::kCond) return;
+      LoweredNode& node = lowered_.nodes[cond];
+      for (LoweredValue input : lowered_.nodes[n].inputs) {
         if (!input.is_node() || IsPartOf(input.node, cond)) continue;
         input.read_reference = false;
         node.inputs.push_back(input);
@@ -446,11 +449,11 @@ class CondFinder {
   }
 
   void Finish(const CondShape& shape) {
-    LNode& node = lowered_.nodes[shape.node];
-    const auto key = [](const LValue& value) { return std::pair{value.node, value.index}; };
+    LoweredNode& node = lowered_.nodes[shape.node];
+    const auto key = [](const LoweredValue& value) { return std::pair{value.node, value.index}; };
     std::set<std::pair<int, int>> seen;
     std::erase_if(node.inputs,
-                  [&](const LValue& value) { return !seen.insert(key(value)).second; });
+                  [&](const LoweredValue& value) { return !seen.insert(key(value)).second; });
     std::sort(node.controls.begin(), node.controls.end());
     node.controls.erase(std::unique(node.controls.begin(), node.controls.end()),
                         node.controls.end());
@@ -478,6 +481,6 @@ class CondFinder {
 
 }  // namespace
 
-void FindConds(int threads, Lowered* lowered) { CondFinder(threads, lowered).Run(); }
+void FindConditionals(int threads, Lowered* lowered) { CondFinder(threads, lowered).Run(); }
 
 }  // namespace thalweg

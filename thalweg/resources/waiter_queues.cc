@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 #include <utility>
 
 namespace thalweg {
 
-void WaitLines::Join(std::unique_ptr<Waiter> waiter) {
+void WaiterQueues::Join(std::unique_ptr<Waiter> waiter) {
   waiter->home = RefPtr<Resource>::Share(this);
   CancellationManager& cancellation = *waiter->ctx.step().cancellation;
   Ended ended;
@@ -20,19 +20,19 @@ void WaitLines::Join(std::unique_ptr<Waiter> waiter) {
       w->status = cancellation.Reason();
       Leave(*w, &ended);
     } else {
-      GoOn(&ended);
+      AdvanceAll(&ended);
     }
   }
   End(std::move(ended));
 }
 
-void WaitLines::Leave(Waiter& waiter, Ended* ended) {
+void WaiterQueues::Leave(Waiter& waiter, Ended* ended) {
   waiter.in_line = false;
   ended->push_back(std::move(*waiter.place));
   lines_[waiter.line].erase(waiter.place);
 }
 
-bool WaitLines::GoOnIn(size_t line, Ended* ended) {
+bool WaiterQueues::AdvanceIn(size_t line, Ended* ended) {
   bool changed = false;
   for (auto at = lines_[line].begin(); at != lines_[line].end();) {
     Waiter& waiter = **at++;
@@ -47,14 +47,14 @@ bool WaitLines::GoOnIn(size_t line, Ended* ended) {
   return changed;
 }
 
-void WaitLines::GoOn(Ended* ended) {
+void WaiterQueues::AdvanceAll(Ended* ended) {
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t line = 0; line < lines_.size(); ++line) changed |= GoOnIn(line, ended);
+    for (size_t line = 0; line < lines_.size(); ++line) changed |= AdvanceIn(line, ended);
   }
 }
 
-void WaitLines::Dismiss(size_t line, const Status& why, Ended* ended) {
+void WaiterQueues::FailAll(size_t line, const Status& why, Ended* ended) {
   while (!lines_[line].empty()) {
     Waiter& waiter = *lines_[line].front();
     Withdraw(waiter);
@@ -63,7 +63,7 @@ void WaitLines::Dismiss(size_t line, const Status& why, Ended* ended) {
   }
 }
 
-void WaitLines::Cancel(Waiter* waiter) {
+void WaiterQueues::Cancel(Waiter* waiter) {
   Ended ended;
   {
     MutexLock lock(mutex_);
@@ -72,12 +72,12 @@ void WaitLines::Cancel(Waiter* waiter) {
     Withdraw(*waiter);
     waiter->status = waiter->ctx.step().cancellation->Reason();
     Leave(*waiter, &ended);
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
 }
 
-void WaitLines::End(Ended ended) {
+void WaiterQueues::End(Ended ended) {
   for (std::unique_ptr<Waiter>& waiter : ended) {
     if (waiter->token != 0) waiter->ctx.step().cancellation->Deregister(waiter->token);
     waiter->OnEnd();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conds: which Switches, Merges and nodes between them are a conditional of cheap synchronous nodes
+// Conditionals: which Switches, Merges and nodes between them are a conditional of cheap synchronous nodes
 // with closed branches, so that it can become a two-way jump inside straight-line code.
 //
 // A *region* is what lies behind one side of the Switches of one predicate; regions nest. What is
@@ -15,6 +15,6 @@ namespace thalweg {
 
 // Adds a kCond node for each, and brings the order into one that puts it before its parts and
 // behind all that they read. `threads` = 0: heavy nodes count as cheap.
-void FindConds(int threads, Lowered* lowered);
+void FindConditionals(int threads, Lowered* lowered);
 
 }  // namespace thalweg

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollectivesHere: the instances of a step over several tasks all of whose members are in this
+// LocalCollectives: the instances of a step over several tasks all of whose members are in this
 // task: they need no other. Made with the plan; StepContext points at it.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace thalweg {
 
-class CollectivesHere {
+class LocalCollectives {
  public:
   using Keys = std::set<std::pair<int64_t, int64_t>>;  // group, instance
-  explicit CollectivesHere(Keys keys) : keys_(std::move(keys)) {}
+  explicit LocalCollectives(Keys keys) : keys_(std::move(keys)) {}
   bool Contains(const CollectiveKeys& keys) const {
     return keys_.contains({keys.group_key, keys.instance_key});
   }

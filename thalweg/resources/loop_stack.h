@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// HistoryValue: what a variant that holds a history carries: the values that a loop remembered, one
+// LoopStack: what a variant that holds a history carries: the values that a loop remembered, one
 // record an iteration, the latest first. Immutable: a push makes a new history that shares the old
 // one, so that it takes the same time however long the history is, and nobody's view changes.
 //
-//   auto longer = std::make_shared<const HistoryValue>(history, std::move(record));
+//   auto longer = std::make_shared<const LoopStack>(history, std::move(record));
 //
 // Ownership: records live as long as a history that has them. Freeing one recurses neither along
 // the history nor into histories within its records.
@@ -21,21 +21,21 @@
 
 namespace thalweg {
 
-class HistoryValue : public VariantValue, public std::enable_shared_from_this<HistoryValue> {
+class LoopStack : public VariantValue, public std::enable_shared_from_this<LoopStack> {
  public:
   // Of no iterations.
-  HistoryValue() = default;
-  HistoryValue(std::shared_ptr<const HistoryValue> earlier, std::vector<Tensor> latest)
+  LoopStack() = default;
+  LoopStack(std::shared_ptr<const LoopStack> earlier, std::vector<Tensor> latest)
       : length_(earlier->length() + 1), latest_(std::move(latest)), earlier_(std::move(earlier)) {}
-  ~HistoryValue() override;
-  HistoryValue(const HistoryValue&) = delete;
-  HistoryValue& operator=(const HistoryValue&) = delete;
+  ~LoopStack() override;
+  LoopStack(const LoopStack&) = delete;
+  LoopStack& operator=(const LoopStack&) = delete;
 
   int64_t length() const { return length_; }
   // Empty when length() is 0.
   const std::vector<Tensor>& latest() const { return latest_; }
   // Null when length() is 0.
-  const std::shared_ptr<const HistoryValue>& earlier() const { return earlier_; }
+  const std::shared_ptr<const LoopStack>& earlier() const { return earlier_; }
 
   std::string TypeName() const override { return "thalweg::History"; }
   std::string DebugString() const override {
@@ -44,15 +44,15 @@ class HistoryValue : public VariantValue, public std::enable_shared_from_this<Hi
 
  private:
   // What histories leave behind while one is being freed.
-  struct Remains {
+  struct DeferredFrees {
     std::vector<Tensor> tensors;
-    std::vector<std::shared_ptr<const HistoryValue>> histories;
+    std::vector<std::shared_ptr<const LoopStack>> histories;
   };
-  static thread_local constinit Remains* remains_;
+  static thread_local constinit DeferredFrees* deferred_;
 
   int64_t length_ = 0;
   std::vector<Tensor> latest_;
-  std::shared_ptr<const HistoryValue> earlier_;
+  std::shared_ptr<const LoopStack> earlier_;
 };
 
 }  // namespace thalweg

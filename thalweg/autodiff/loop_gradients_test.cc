@@ -7,62 +7,22 @@
 #include <functional>
 #include <thread>
 
-#include "thalweg/api/registries.h"
 #include "thalweg/autodiff/gradients.h"
+#include "thalweg/autodiff/test_loop.h"
 #include "thalweg/base/cancellation.h"
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/session/session.h"
+#include "thalweg/testing/graph_session.h"
 
 namespace thalweg {
 namespace {
 
-using Values = std::vector<Output>;
-
-// A loop as front ends write it, in a frame of its own.
-class Loop {
- public:
-  Loop(GraphBuilder& b, std::string frame, bool back_prop = true)
-      : b_(b), frame_(std::move(frame)), back_prop_(back_prop) {}
-  Output Invariant(const Output& value) { return Enter(value, true); }
-  Values Run(const Values& initial, const std::function<Output(const Values&)>& condition,
-             const std::function<Values(const Values&)>& body) {
-    Values merged, inside, last;
-    for (const Output& value : initial)
-      merged.push_back(b_.Op("Merge", {Enter(value, false), Output()}));
-    const Output going_on = b_.Op("LoopCond", {condition(merged)}, {}, frame_);
-    for (const Output& value : merged) {
-      Node* const parts = b_.OpNode("Switch", {value, going_on});
-      if (parts == nullptr) return {};
-      inside.push_back(b_.Op("Identity", {{parts, 1}}));
-      last.push_back(b_.Op("Exit", {{parts, 0}}));
-    }
-    const Values next = body(inside);
-    for (size_t i = 0; i < next.size() && b_.ok(); ++i) {
-      const Output again = b_.Op("NextIteration", {next[i]});
-      const Status status = b_.graph().SetBackEdge(merged[i].node, 1, again);
-      EXPECT_TRUE(status.ok()) << status.ToString();
-    }
-    return last;
-  }
-
- private:
-  Output Enter(const Output& value, bool is_constant) {
-    return b_.Op(
-        "Enter", {value},
-        {{"frame_name", frame_}, {"is_constant", is_constant}, {"_back_prop", back_prop_}});
-  }
-  GraphBuilder& b_;
-  const std::string frame_;
-  const bool back_prop_;
-};
-
 class LoopGradientsTest : public testing::TestWithParam<int> {
  protected:
   LoopGradientsTest()
-      : environment_(*Environment::Create({.threads = GetParam()}, MakeRegistries())),
-        graph_(std::make_shared<Graph>(environment_->shared_ops())),
-        b_(graph_.get()),
-        session_(*MakeLocalSession(environment_, graph_)),
+      : local_(GetParam()),
+        environment_(local_.environment),
+        graph_(local_.graph),
+        b_(local_.b),
+        session_(local_.session),
         x_(b_.Op("Placeholder", {}, {{"dtype", DType::kDouble}, {"shape", Shape()}}, "x")),
         n_(b_.Op("Placeholder", {}, {{"dtype", DType::kInt32}, {"shape", Shape()}}, "n")) {}
 
@@ -120,10 +80,11 @@ class LoopGradientsTest : public testing::TestWithParam<int> {
     EXPECT_NEAR(At(gradient, x, n), slope, 1e-6 * (1 + std::abs(slope))) << "x " << x << " n " << n;
   }
 
-  std::shared_ptr<Environment> environment_;
-  std::shared_ptr<Graph> graph_;
+  GraphSession local_;
+  const std::shared_ptr<Environment>& environment_;
+  const std::shared_ptr<Graph>& graph_;
   GraphBuilder b_;
-  std::unique_ptr<Session> session_;
+  const std::unique_ptr<Session>& session_;
   const Output x_, n_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QueueWork: what kernels of one step give to compute/: the threads of a queue, scratch memory from
+// KernelExecution: what kernels of one step give to compute/: the threads of a queue, scratch memory from
 // an allocator, the step's cancel flag.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace thalweg {
 
-class QueueWork final : public compute::Work {
+class KernelExecution final : public compute::Work {
  public:
   // All outlive this object. A null queue: everything in the caller. A null cancellation: never.
-  QueueWork(const compute::IsaTable& isa, WorkQueue* queue, Allocator& allocator,
-            const CancellationManager* cancellation)
+  KernelExecution(const compute::IsaTable& isa, WorkQueue* queue, Allocator& allocator,
+                  const CancellationManager* cancellation)
       : Work(isa), queue_(queue), allocator_(allocator), cancellation_(cancellation) {}
 
   void set_queue(WorkQueue* queue) { queue_ = queue; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdleWork: what a thread does while the step that it runs has nothing for it, instead of spinning:
+// IdlePoller: what a thread does while the step that it runs has nothing for it, instead of spinning:
 // such as looking for messages of other tasks.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace thalweg {
 
-class IdleWork {
+class IdlePoller {
  public:
-  virtual ~IdleWork() = default;
+  virtual ~IdlePoller() = default;
   // Returns when `ready` says so; looks, and sleeps when nothing comes. Other threads ask `ready`,
   // too, and it takes no locks.
   virtual void WorkUntil(const std::function<bool()>& ready) = 0;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// GraphSession: an empty graph with every operation of the library and a local session over it, for
+// tests of rooms that add nodes to a graph (autodiff/, training/) and must see them run.
+//
+//   GraphSession local(3);                                   // threads
+//   const Output y = local.b.Op("Neg", {local.b.ScalarConst(DType::kFloat, 1)});
+//   ASSERT_TRUE(local.session->Run({}, {y.ToString()}).ok());
+//
+// Threads: as Session; the builder one at a time.
+#pragma once
+
+#include <memory>
+
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/session/session.h"
+
+namespace thalweg {
+
+struct GraphSession {
+  explicit GraphSession(int threads = 0);
+
+  std::shared_ptr<Environment> environment;
+  std::shared_ptr<Graph> graph;
+  GraphBuilder b;
+  std::unique_ptr<Session> session;
+};
+
+}  // namespace thalweg
