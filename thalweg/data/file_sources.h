@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datasets of what stands in files, one after the other: lines, records, pieces of equal size.
 //
-//   DatasetPtr lines = LinesDataset({"a.txt", "b.txt"}, spec);
+//   DatasetPtr lines = LinesDataset({{"a.txt", "b.txt"}}, spec);
 //
 // A file is read in blocks as elements are asked for, and is open only then.
 // Errors: those of the file system, and DataLoss, each with the file's name and the offset in it. An

@@ -2,7 +2,7 @@
 // Iteration: one pass over a dataset, asked by any number of steps at once, served in turn. Who
 // finds an element ready gets it in its own thread; who must wait holds none.
 //
-//   ASSIGN_OR_RETURN(auto iteration, Iteration::Make(dataset, ctx));
+//   ASSIGN_OR_RETURN(auto iteration, Iteration::Make(dataset, ctx.step()));
 //   if (auto polled = iteration->TryDo(&cancellation, work)) ...   // done, in this thread
 //   iteration->Do(&cancellation, work, done);                      // later
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datasets whose elements are in memory, or are counted or drawn.
 //
-//   DatasetPtr dataset = SliceDataset({images, labels}, spec);   // a row of each at a time
+//   ASSIGN_OR_RETURN(dataset, SliceDataset({images, labels}, spec));  // a row of each at a time
 //
 // Errors: those of making a row.
 #pragma once

@@ -2,7 +2,7 @@
 // FunctionRunner: runs functions of a session's graph outside of any step, for what goes on between
 // steps (datasets). In the resources of a step whose nodes name functions, as kFunctionRunner.
 //
-//   ASSIGN_OR_RETURN(auto runner, step_resources.Lookup<FunctionRunner>("", kFunctionRunner));
+//   ASSIGN_OR_RETURN(auto runner, resources.Lookup<FunctionRunner>("", kFunctionRunner));
 //   ASSIGN_OR_RETURN(auto f, runner->Bind(function, types, ctx.device(), cancellation));
 //   f->Start(args, cancellation, [](Result<std::vector<Tensor>> results) { ... });
 //

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "thalweg/executor/executor.h"
-#include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/kernel/kernel_execution.h"
+#include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/session/environment.h"
 #include "thalweg/session/local_runner.h"
 #include "thalweg/session/waiting_nodes.h"
