@@ -9,6 +9,7 @@
 #include "thalweg/data/block_file.h"
 #include "thalweg/data/state.h"
 #include "thalweg/io/record_framing.h"
+#include "thalweg/kernel/made_texts.h"
 
 namespace thalweg {
 namespace {
@@ -53,7 +54,14 @@ class FilesStage : public Stage {
 
  protected:
   // The next part of the file; nothing at its end.
-  virtual Result<bool> Part(const Poller& poller, BlockFile& file, std::string* text) = 0;
+  virtual Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) = 0;
+  // Its bytes count against the limit of memory before they are copied.
+  static Status Set(const Poller& poller, std::string_view bytes, Tensor* text) {
+    TextMeter meter(poller.allocator(), *text);
+    if (!meter.Take(bytes.size())) return meter.status();
+    text->mutable_data<std::string>()->assign(bytes);
+    return OkStatus();
+  }
   // A file that was just opened.
   virtual Status Begin(BlockFile&) { return OkStatus(); }
 
@@ -69,7 +77,7 @@ class FilesStage : public Stage {
       RETURN_IF_ERROR(Begin(*file_));
     }
     ASSIGN_OR_RETURN(Tensor text, Tensor::Allocate(poller.allocator(), DType::kString, Shape()));
-    ASSIGN_OR_RETURN(const bool found, Part(poller, *file_, text.mutable_data<std::string>()));
+    ASSIGN_OR_RETURN(const bool found, Part(poller, *file_, &text));
     if (found) out->assign(1, std::move(text));
     return found;
   }
@@ -85,7 +93,7 @@ class LinesStage : public FilesStage {
   using FilesStage::FilesStage;
 
  private:
-  Result<bool> Part(const Poller& poller, BlockFile& file, std::string* text) override {
+  Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) override {
     std::string_view ahead = file.Ready();
     size_t seen = 0;
     while (true) {
@@ -94,7 +102,7 @@ class LinesStage : public FilesStage {
                                   : std::memchr(ahead.data() + seen, '\n', ahead.size() - seen);
       if (end != nullptr) {
         const size_t length = static_cast<size_t>(static_cast<const char*>(end) - ahead.data());
-        SetLine(ahead.substr(0, length), text);
+        RETURN_IF_ERROR(SetLine(poller, ahead.substr(0, length), text));
         file.Take(length + 1);
         return true;
       }
@@ -104,14 +112,15 @@ class LinesStage : public FilesStage {
       ASSIGN_OR_RETURN(ahead, file.Ahead(std::max<size_t>(2 * seen, 1)));
       if (ahead.size() > seen) continue;
       if (seen == 0) return false;
-      SetLine(ahead, text);  // the last line of a file that does not end with one
+      // The last line of a file that does not end with one.
+      RETURN_IF_ERROR(SetLine(poller, ahead, text));
       file.Take(seen);
       return true;
     }
   }
-  static void SetLine(std::string_view line, std::string* text) {
+  static Status SetLine(const Poller& poller, std::string_view line, Tensor* text) {
     if (line.ends_with('\r')) line.remove_suffix(1);
-    text->assign(line);
+    return Set(poller, line, text);
   }
 };
 
@@ -120,13 +129,13 @@ class RecordsStage : public FilesStage {
   using FilesStage::FilesStage;
 
  private:
-  Result<bool> Part(const Poller&, BlockFile& file, std::string* text) override {
-    Result<bool> found = Record(file, text);
+  Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) override {
+    Result<bool> found = Record(poller, file, text);
     if (found.ok()) return found;
     return found.status().WithContext(StrCat("'", file.path(), "'"));
   }
 
-  static Result<bool> Record(BlockFile& file, std::string* text) {
+  static Result<bool> Record(const Poller& poller, BlockFile& file, Tensor* text) {
     const uint64_t at = file.offset();
     ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kRecordHeaderBytes));
     // As TensorFlow's reader, which takes the end within a header for the end.
@@ -141,7 +150,7 @@ class RecordsStage : public FilesStage {
     ASSIGN_OR_RETURN(ahead, file.Ahead(whole));
     if (ahead.size() < whole) return DataLoss("truncated record at ", at, ": the file has shrunk");
     RETURN_IF_ERROR(CheckRecord(ahead.substr(kRecordHeaderBytes, length + kRecordFooterBytes), at));
-    text->assign(ahead.substr(kRecordHeaderBytes, length));
+    RETURN_IF_ERROR(Set(poller, ahead.substr(kRecordHeaderBytes, length), text));
     file.Take(whole);
     return true;
   }
@@ -166,7 +175,7 @@ class PiecesStage : public FilesStage {
     file.Seek(static_cast<uint64_t>(pieces_.header_bytes));
     return OkStatus();
   }
-  Result<bool> Part(const Poller&, BlockFile& file, std::string* text) override {
+  Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) override {
     const auto piece = static_cast<size_t>(pieces_.piece_bytes);
     if (file.offset() + piece + static_cast<uint64_t>(pieces_.footer_bytes) > file.size()) {
       return false;
@@ -176,7 +185,7 @@ class PiecesStage : public FilesStage {
       return DataLoss("'", file.path(), "' ended at ", file.offset() + ahead.size(),
                       ", within a record of ", piece, " bytes");
     }
-    text->assign(ahead.substr(0, piece));
+    RETURN_IF_ERROR(Set(poller, ahead.substr(0, piece), text));
     file.Take(piece);
     return true;
   }

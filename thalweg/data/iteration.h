@@ -4,7 +4,7 @@
 //
 //   ASSIGN_OR_RETURN(auto iteration, Iteration::Make(dataset, ctx.step()));
 //   if (auto polled = iteration->TryDo(&cancellation, work)) ...   // done, in this thread
-//   iteration->Do(&cancellation, work, done);                      // later
+//   iteration->Do(&cancellation, work, told);                      // later
 //
 // Ownership: shared; Stop() ends what it does in the background.
 // Threads: all calls from any.
