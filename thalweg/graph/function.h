@@ -50,6 +50,7 @@ class FunctionLibrary {
   std::string Extras() const;
   // Functions not found here are looked for there; the parent outlives this library.
   void SetParent(const FunctionLibrary* parent) { parent_ = parent; }
+  const FunctionLibrary* parent() const { return parent_; }
 
   // Bodies made of functions of this library (function_body.h). Null when there is none yet.
   std::shared_ptr<const FunctionBody> FindBody(const std::string& key) const;

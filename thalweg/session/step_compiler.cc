@@ -203,6 +203,8 @@ Status StepCompiler::Finish(const StepGraph& step, StepPlan* plan) {
   if (options_.schedule_receives) {
     RETURN_IF_ERROR(ScheduleReceives(&plan->parts));
   }
+  // For functions that its nodes call while the step runs, in whichever task.
+  for (StepPartition& part : plan->parts) part.step.graph->library().SetParent(&graph_.library());
   RETURN_IF_ERROR(step.work->Begin("making the program"));
   plan->num_part_fetches = static_cast<int>(step.fetches.size());
   ASSIGN_OR_RETURN(plan->prepared,

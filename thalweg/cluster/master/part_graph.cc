@@ -8,6 +8,7 @@
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/bound_functions.h"
 
 namespace thalweg {
 namespace {
@@ -44,6 +45,11 @@ RendezvousKey PartGraphs::ClientKey(int device, const char* kind, int number) co
 Result<OwnedMessage> PartGraphs::Make(const StepPartition& part, RemotePart* remote) {
   const PeerVersion version = peers_.KnownVersion(remote->task).value_or(PeerVersion::k1_15);
   ASSIGN_OR_RETURN(OwnedMessage def, ExportGraphDef(*part.step.graph, ExportFor(version)));
+  const std::vector<Node*> nodes = part.step.graph->Nodes();
+  const FunctionLibrary* const functions = part.step.graph->library().parent();
+  if (functions != nullptr && NamesFunctions({nodes.begin(), nodes.end()})) {
+    ExportFunctions(*functions, def->Mutable(pb::GraphDef::kLibrary));
+  }
   RETURN_IF_ERROR(ReceiveFeeds(part, def.get(), remote));
   RETURN_IF_ERROR(SendFetches(part, def.get(), remote));
   RenameEnds(def);
