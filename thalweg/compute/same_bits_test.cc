@@ -9,11 +9,11 @@
 
 #include "thalweg/base/philox.h"
 #include "thalweg/compute/conv/conv2d.h"
-#include "thalweg/compute/ew/reduced_program.h"
 #include "thalweg/compute/gemm/gemm.h"
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/norm/batch_norm.h"
 #include "thalweg/compute/pool/pool.h"
+#include "thalweg/compute/program/reduced_program.h"
 #include "thalweg/compute/random/philox_fill.h"
 #include "thalweg/compute/reduce/reduce.h"
 #include "thalweg/compute/softmax/softmax.h"

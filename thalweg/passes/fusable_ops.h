@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "thalweg/compute/ew/reduced_program.h"
+#include "thalweg/compute/program/reduced_program.h"
 #include "thalweg/graph/graph.h"
 
 namespace thalweg {

@@ -240,7 +240,10 @@ Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector
   const double *const before = alpha.get(), *const after = beta.get();
   double log_p = kZero;
   for (size_t u = 0; u < n; ++u) log_p = LogSum(log_p, before[u] + after[u]);
-  if (log_p == kZero) return -kZero;
+  if (log_p == kZero) {
+    for (int64_t t = 0; t < steps; ++t) std::fill_n(gradient + t * logits.stride, classes, T(0));
+    return -kZero;
+  }
   std::vector<double> share(static_cast<size_t>(classes));
   for (int64_t t = 0; t < steps; ++t) {
     if (work.cancelled()) return Cancelled("the step was cancelled");

@@ -16,7 +16,7 @@
 namespace thalweg::compute {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kFloatInf = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
 
 struct UnaryCase {
@@ -86,7 +86,7 @@ const std::vector<UnaryCase>& UnaryCases() {
 
 double Ulp(double value) {
   const float v = std::abs(static_cast<float>(value));
-  return std::max<double>(std::nextafter(v, kInf) - v, 1.4e-45);
+  return std::max<double>(std::nextafter(v, kFloatInf) - v, 1.4e-45);
 }
 
 TEST(UnaryTest, FloatWithinItsUlpsAtEveryLevel) {
@@ -147,19 +147,22 @@ void ExpectSame(const std::vector<float>& actual, const std::vector<float>& expe
 
 TEST(UnaryTest, SpecialValuesAtEveryLevel) {
   for (IsaLevel level : TestLevels()) {
-    const std::vector<float> x = {kNan, kInf, -kInf, 0, -0.0f, 1e-40f, 200, -200};
-    ExpectSame(Apply(UnaryOp::kExp, x, level), {kNan, kInf, 0, 1, 1, 1, kInf, 0}, "exp");
-    ExpectSame(Apply(UnaryOp::kExpm1, x, level), {kNan, kInf, -1, 0, 0, 1e-40f, kInf, -1}, "expm1");
-    ExpectSame(Apply(UnaryOp::kLog, x, level),
-               {kNan, kInf, kNan, -kInf, -kInf, std::log(1e-40f), std::log(200.0f), kNan}, "log");
+    const std::vector<float> x = {kNan, kFloatInf, -kFloatInf, 0, -0.0f, 1e-40f, 200, -200};
+    ExpectSame(Apply(UnaryOp::kExp, x, level), {kNan, kFloatInf, 0, 1, 1, 1, kFloatInf, 0}, "exp");
+    ExpectSame(Apply(UnaryOp::kExpm1, x, level), {kNan, kFloatInf, -1, 0, 0, 1e-40f, kFloatInf, -1},
+               "expm1");
+    ExpectSame(
+        Apply(UnaryOp::kLog, x, level),
+        {kNan, kFloatInf, kNan, -kFloatInf, -kFloatInf, std::log(1e-40f), std::log(200.0f), kNan},
+        "log");
     ExpectSame(Apply(UnaryOp::kLog1p, x, level),
-               {kNan, kInf, kNan, 0, 0, 1e-40f, std::log1p(200.0f), kNan}, "log1p");
-    ExpectSame(Apply(UnaryOp::kLog1p, {-1}, level), {-kInf}, "log1p");
+               {kNan, kFloatInf, kNan, 0, 0, 1e-40f, std::log1p(200.0f), kNan}, "log1p");
+    ExpectSame(Apply(UnaryOp::kLog1p, {-1}, level), {-kFloatInf}, "log1p");
     ExpectSame(Apply(UnaryOp::kSigmoid, x, level), {kNan, 1, 0, 0.5f, 0.5f, 0.5f, 1, 0}, "sigmoid");
-    ExpectSame(Apply(UnaryOp::kRelu, x, level), {kNan, kInf, 0, 0, 0, 1e-40f, 200, 0}, "relu");
+    ExpectSame(Apply(UnaryOp::kRelu, x, level), {kNan, kFloatInf, 0, 0, 0, 1e-40f, 200, 0}, "relu");
     ExpectSame(Apply(UnaryOp::kSign, x, level), {kNan, 1, -1, 0, 0, 1, 1, -1}, "sign");
-    ExpectSame(Apply(UnaryOp::kSoftplus, {kNan, kInf, -kInf, 100, -100}, level),
-               {kNan, kInf, 0, 100, std::exp(-100.0f)}, "softplus");
+    ExpectSame(Apply(UnaryOp::kSoftplus, {kNan, kFloatInf, -kFloatInf, 100, -100}, level),
+               {kNan, kFloatInf, 0, 100, std::exp(-100.0f)}, "softplus");
     ExpectSame(Apply(UnaryOp::kRound, {0.5f, 1.5f, 2.5f, -0.5f, kNan}, level), {0, 2, 2, 0, kNan},
                "round");
     const auto tanh = Apply(UnaryOp::kTanh, x, level);

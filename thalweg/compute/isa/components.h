@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strict tables: the same kernels as GetIsaTable's, for environments that use no component
-// (conv/component.h) but the library's own code alone. Their bits are equal at kAvx2 and kAvx512
+// (conv/dnnl_api.h) but the library's own code alone. Their bits are equal at kAvx2 and kAvx512
 // in convolutions too.
 //
 //   const IsaTable& isa = GetStrictIsaTable(BestIsaLevel());      // MayUseComponents(isa) is false

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Singular values. Compiled once per element type.
+// Singular values of real matrices. Compiled once per real type.
 #include <Eigen/SVD>
 
-#include "thalweg/compute/linalg/eigen.h"
+#include "thalweg/compute/linalg/singular.h"
 
 namespace thalweg::compute {
 namespace {
 
 using T = THALWEG_LINALG_TYPE;
-using Matrix = RowMatrix<T>;
-
-// A matrix without elements: bases of the whole space, or none.
-void SetIdentity(int64_t m, int64_t n, bool full, void* u, void* v) {
-  if (u == nullptr || !full) return;
-  if (m > 0) Out<T>(u, m, m).setIdentity();
-  if (n > 0) Out<T>(v, n, n).setIdentity();
-}
+// By columns, as the library works inside: for another order it would be compiled a second time.
+using Matrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic>;
 
 }  // namespace
 
@@ -23,27 +17,15 @@ template <>
 LinalgResult Singular<T>::Svd(int64_t m, int64_t n, const void* a, bool full, void* s, void* u,
                               void* v) {
   return Guarded([&] {
+    if (HasPlainSvd<T>(m, n, a, full, s, u, v)) return true;
     const int64_t small = std::min(m, n);
-    if (small == 0) {
-      SetIdentity(m, n, full, u, v);
-      return true;
-    }
-    const auto matrix = In<T>(a, m, n);
-    if (!matrix.allFinite()) {
-      Out<T>(s, 1, small).setConstant(NotANumber<T>());
-      if (u != nullptr) {
-        Out<T>(u, m, full ? m : small).setConstant(NotANumber<T>());
-        Out<T>(v, n, full ? n : small).setConstant(NotANumber<T>());
-      }
-      return true;
-    }
     unsigned options = 0;
     if (u != nullptr) {
       options = full ? ::Eigen::ComputeFullU | ::Eigen::ComputeFullV
                      : ::Eigen::ComputeThinU | ::Eigen::ComputeThinV;
     }
-    const ::Eigen::BDCSVD<Matrix> svd(matrix, options);
-    Out<T>(s, small, 1) = svd.singularValues().template cast<T>();
+    const ::Eigen::BDCSVD<Matrix> svd(In<T>(a, m, n), options);
+    Out<T>(s, small, 1) = svd.singularValues();
     if (u != nullptr) {
       Out<T>(u, m, full ? m : small) = svd.matrixU();
       Out<T>(v, n, full ? n : small) = svd.matrixV();
@@ -51,7 +33,5 @@ LinalgResult Singular<T>::Svd(int64_t m, int64_t n, const void* a, bool full, vo
     return true;
   });
 }
-
-template struct Singular<T>;
 
 }  // namespace thalweg::compute

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "thalweg/compute/ew/program.h"
+#include "thalweg/compute/program/program.h"
 #include "thalweg/ops/fused/fused_kernel.h"
 
 namespace thalweg {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/ew/reduced_program.h"
+#include "thalweg/compute/program/reduced_program.h"
 #include "thalweg/ops/fused/fused_kernel.h"
 
 namespace thalweg {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "thalweg/compute/ew/program.h"
 #include "thalweg/compute/ew/storage.h"
+#include "thalweg/compute/program/program.h"
 
 namespace thalweg::compute {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "thalweg/compute/ew/program_plan.h"
+#include "thalweg/compute/program/program_plan.h"
 
 namespace thalweg::compute {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/ew/reduced_program.h"
+#include "thalweg/compute/program/reduced_program.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "thalweg/compute/ew/reduced_split.h"
+#include "thalweg/compute/program/reduced_split.h"
 
 namespace thalweg::compute {
 namespace {

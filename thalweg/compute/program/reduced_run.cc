@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <deque>
 
-#include "thalweg/compute/ew/reduced_split.h"
 #include "thalweg/compute/ew/storage.h"
 #include "thalweg/compute/inline_work.h"
+#include "thalweg/compute/program/reduced_split.h"
 #include "thalweg/tensor/shape.h"
 
 namespace thalweg::compute {

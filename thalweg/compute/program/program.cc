@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/ew/program.h"
+#include "thalweg/compute/program/program.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "thalweg/compute/ew/program_plan.h"
+#include "thalweg/compute/program/program_plan.h"
 
 namespace thalweg::compute {
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "thalweg/compute/ew/program.h"
+#include "thalweg/compute/program/program.h"
 #include "thalweg/compute/reduce/reduce.h"
 
 namespace thalweg::compute {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/ew/program_tiles.h"
+#include "thalweg/compute/program/program_tiles.h"
 
 #include <emmintrin.h>
 

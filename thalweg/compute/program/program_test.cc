@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs give the bits of their operations run one by one.
-#include "thalweg/compute/ew/program.h"
+#include "thalweg/compute/program/program.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <bitset>
 #include <deque>
 
-#include "thalweg/compute/ew/program_tiles.h"
+#include "thalweg/compute/program/program_tiles.h"
 #include "thalweg/tensor/shape.h"
 
 namespace thalweg::compute {

@@ -2,7 +2,7 @@
 // How a ReducedProgram is cut. Private to compute/ew.
 #pragma once
 
-#include "thalweg/compute/ew/reduced_program.h"
+#include "thalweg/compute/program/reduced_program.h"
 
 namespace thalweg::compute {
 
