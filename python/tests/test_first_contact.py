@@ -42,7 +42,7 @@ def test_star_import_brings_what_tensorflow_brings(module):
                   f"from {module} import *\n"
                   "import builtins, thalweg\n"  # print, range, abs and others are TensorFlow's now
                   "builtins.print(placeholder is thalweg.placeholder, layers.dense.__name__, GraphKeys.LOSSES, nn.relu.__name__, float32.name,\n"
-                  "      train.AdamOptimizer.__name__, 'data' in globals(), matrix_inverse is thalweg.matrix_inverse, __version__)\n")
+                  "      train.AdamOptimizer.__name__, 'lite' in globals(), matrix_inverse is thalweg.matrix_inverse, __version__)\n")
     assert done.stdout == "True dense losses relu float32 AdamOptimizer False True 1.15.0\n", done.stderr
 
 

@@ -7,9 +7,9 @@ class, exception or function that is missing is one that can be taken, and says 
     class Mine(tf.keras.layers.Layer): ...      # fine
     Mine()                                      # NotImplementedError: tf.keras.layers.Layer of TensorFlow 1.15 is not ...
 
-Modules are another matter. Programs ask whether TensorFlow has one (`hasattr(tf, "data")`, `import tensorflow.data` inside a
+Modules are another matter. Programs ask whether TensorFlow has one (`hasattr(tf, "lite")`, `import tensorflow.lite` inside a
 try), and do without when it has not. Those in names.ABSENT, and modules of contrib of which nothing works, are therefore not
-there for whoever asks; but the text `tf.data.Dataset` in a program, which asks nothing, takes the class: see `asked_in_text`.
+there for whoever asks; but the text `tf.lite.Interpreter` in a program, which asks nothing, takes the class: see `asked_in_text`.
 """
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def private(module_name: str, name: str) -> Any:
 
 
 class _Absent(types.ModuleType):
-    """What the text `tf.data` gives while tf.data is absent."""
+    """What the text `tf.lite` gives while tf.lite is absent."""
 
     def __getattr__(self, name: str):
         path = f"{self.__name__}.{name}"
@@ -119,7 +119,7 @@ _modules = {}
 
 
 def asked_in_text(more: Iterable[str] = ()) -> bool:
-    """Whether the program stands at an attribute in its text, `tf.data`, or at an instruction of `more`; not in hasattr, getattr
+    """Whether the program stands at an attribute in its text, `tf.lite`, or at an instruction of `more`; not in hasattr, getattr
     or an import."""
     import dis  # only few programs come here
     frame = sys._getframe(1)

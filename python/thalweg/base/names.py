@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _own = {}  # module name -> its own __getattr__, or None
 
-# Namespaces for which programs look before they choose a way (hasattr(tf, "data")): each stays absent as a whole until it
-# works, and cannot be imported. Where a program's text takes a name of it, tf.data.Dataset, later.py serves that.
+# Namespaces for which programs look before they choose a way (hasattr(tf, "lite")): each stays absent as a whole until it
+# works, and cannot be imported. Where a program's text takes a name of it, tf.lite.Interpreter, later.py serves that.
 ABSENT = frozenset("autograph contrib.autograph contrib.data contrib.distribute lite contrib.lite ragged".split())
 
 
 def is_absent(path: str) -> bool:
-    """Whether "data" or "data.experimental" lies in a namespace that is absent."""
+    """Whether "lite" or "lite.constants" lies in a namespace that is absent."""
     parts = path.split(".")
     return any(".".join(parts[:count]) in ABSENT for count in range(1, len(parts) + 1))
 
