@@ -264,6 +264,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       namespace Request = pb::CreateSessionRequest;
       OwnedMessage request(Request::Descriptor());
       request->Mutable(Request::kGraphDef)->CopyFrom(*def);
+      // By it a master finds itself in a cluster_def.
+      request->SetString(Request::kTarget, master_->target());
       if (options_.config.has_value()) {
         RETURN_IF_ERROR(MergeFromBytes(*request->Mutable(Request::kConfig), *options_.config));
       }

@@ -21,6 +21,9 @@ namespace thalweg {
 class ClusterRunner : public PartitionRunner {
  public:
   struct Options {
+    // A cluster of the session's own, with the heartbeats of its tasks; null: the server's.
+    std::shared_ptr<SessionCluster> cluster;
+    std::shared_ptr<Health> health;
     std::string session;                          // what the workers know it by
     size_t num_local_devices = 0;                 // the first ones; the others are of other tasks
     std::vector<std::string> device_names;        // of all devices

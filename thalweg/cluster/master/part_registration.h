@@ -44,6 +44,7 @@ class PartRegistration {
   // Members of collective operations run on tasks of TensorFlow's.
   bool HasForeignCollectives() const;
   Status RegisterForChannels();
+  Status RegisterByCalls();
   // With a planner: to run through channels.
   Status Register(const StepPartition& part, ChannelPlanner* planner);
   // What is left of the caller's time, if that is less.

@@ -31,9 +31,10 @@ struct RunnerContext {
   RpcStepTable& steps;
   ChannelManager& channels;
   Health& health;
-  CancellationManager& stopping;                  // the parent of every step
-  const std::string& session;                     // what the workers know it by
-  const std::function<WorkQueue&()>& background;  // ends steps that no thread calls
+  CancellationManager& stopping;                   // the parent of every step
+  const std::string& session;                      // what the workers know it by
+  const std::function<WorkQueue&()>& background;   // ends steps that no thread calls
+  const std::shared_ptr<SessionCluster>& cluster;  // the session's own; null: the server's
 };
 
 // The parts of a step, where they run.

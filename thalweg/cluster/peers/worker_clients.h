@@ -42,6 +42,7 @@ class WorkerClients {
       : self_(std::move(self)), tls_(std::move(tls)), spec_(std::move(spec)) {}
 
   const std::string& self() const { return self_; }
+  const TlsTexts& tls() const { return tls_; }
   // All tasks but this one, by name.
   std::vector<std::string> Others() const EXCLUDES(mutex_);
 

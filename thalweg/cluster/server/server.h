@@ -93,8 +93,12 @@ class Server {
   Status ServeByChannel(const Message& request, const Message& response);
   void AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call);
   Result<OwnedMessage> MergedConfig(const Message* config) const;
-  Result<Master::MadeSession> MakeSession(std::shared_ptr<Graph> graph, const Message* config,
+  Result<Master::MadeSession> MakeSession(std::shared_ptr<Graph> graph, const Message& request,
                                           const MasterCall& call);
+  // The cluster of that ClusterDef, where it calls this task otherwise than it was started; else
+  // null. `target`: what the client calls this server.
+  Result<std::shared_ptr<SessionCluster>> OwnClusterOf(const Message& cluster_def,
+                                                       std::string_view target) const;
 
   const ServerOptions options_;
   const TlsTexts tls_;
