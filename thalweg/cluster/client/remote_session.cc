@@ -367,7 +367,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     }
     RETURN_IF_ERROR(status);
     if (outputs != nullptr) *outputs = std::move(fetched);
-    return metadata == nullptr ? OkStatus() : Keep(std::move(told), metadata);
+    if (metadata != nullptr) Keep(std::move(told), metadata);
+    return OkStatus();
   }
 
   // Full tracing alone gives statistics.
@@ -455,17 +456,14 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     if (outputs != nullptr) *outputs = std::move(values);
     if (metadata == nullptr) return OkStatus();
     ASSIGN_OR_RETURN(std::string told, Serialize(response->GetMessage(Response::kMetadata)));
-    return Keep(std::move(told), metadata);
+    Keep(std::move(told), metadata);
+    return OkStatus();
   }
 
-  // What the server told of the step: a RunMetadata message.
-  static Status Keep(std::string told, RunMetadata* metadata) {
+  // What the server told of the step, a RunMetadata message: as it is.
+  static void Keep(std::string told, RunMetadata* metadata) {
     *metadata = RunMetadata();
-    ASSIGN_OR_RETURN(const OwnedMessage message,
-                     ParseMessage(pb::RunMetadata::Descriptor(), told, {.borrow = true}));
-    AddStepStats(message->GetMessage(pb::RunMetadata::kStepStats), &metadata->step_stats);
     metadata->encoded = std::move(told);
-    return OkStatus();
   }
 
   const std::shared_ptr<Environment> environment_;

@@ -438,8 +438,7 @@ Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph,
   if (!options.GetBool(pb::ExecutorOpts::kRecordTimeline)) return RunPart(graph, step, call);
   StepStats stats;
   RETURN_IF_ERROR(RunPart(graph, step, call, &stats));
-  StepStatsToMessage(stats, response->Mutable(Response::kStepStats));
-  return OkStatus();
+  return StepStatsToMessage(stats, response->Mutable(Response::kStepStats));
 }
 
 Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Message* response) {
