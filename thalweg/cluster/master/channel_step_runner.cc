@@ -66,8 +66,8 @@ Status ChannelStepRunner::RunHere(const StepRequest& request, ChannelRendezvous&
 
 Status ChannelStepRunner::AddTraces(std::span<const Tensor> told, int64_t step, StepStats* stats) {
   for (size_t i = 0; i < told.size(); ++i) {
-    const Status added = AddEncodedStepStats(
-        {static_cast<const char*>(told[i].raw_data()), told[i].bytes()}, stats);
+    const Status added =
+        AddEncodedStepStats({static_cast<const char*>(told[i].raw_data()), told[i].bytes()}, stats);
     if (!added.ok()) {
       return added.WithContext(StrCat("what ", parts_.remote[i].task, " told of the step"));
     }

@@ -3,7 +3,8 @@
 // registered with its task once. A step is then run by a StepRunner: through channels where all its
 // tasks have them to each other, else by calls.
 //
-// Errors: those of the step's first failure. Threads: as PartitionRunner.
+// Errors: those of the step's first failure.
+// Threads: as PartitionRunner.
 #pragma once
 
 #include <functional>

@@ -170,7 +170,8 @@ Result<OwnedMessage> BeginOf(WorkerClients& peers, const std::string& task,
   begin->SetString(Request::kSessionHandle, session);
   begin->SetBool(Request::kIsolateSessionState, !options.session.share_resources);
   if (peers.KnownVersion(task) == PeerVersion::kThalweg) {
-    RETURN_IF_ERROR(AddBeatRequest({.master = peers.self(), .sessions = {session}}, begin.get()));
+    RETURN_IF_ERROR(
+        AddHeartbeatRequest({.master = peers.self(), .sessions = {session}}, begin.get()));
   }
   ClusterSpec told;
   const bool is_own = options.own_cluster != nullptr;

@@ -4,8 +4,9 @@
 // constraint runs on this task. Closing it tells the tasks. Tasks of ours that do not know this one
 // are told where it is, and all of them what `cluster` says.
 //
-// Threads: blocks while tasks are asked. Errors: Unavailable that names the tasks which did not
-// answer in time; InvalidArgument for a malformed filter.
+// Threads: blocks while tasks are asked.
+// Errors: Unavailable that names the tasks which did not answer in time; InvalidArgument for a
+// malformed filter.
 #pragma once
 
 #include <chrono>

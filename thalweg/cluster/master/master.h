@@ -5,10 +5,11 @@
 //   Master master(environment, MakeLocal);
 //   Result<OwnedMessage> answer = master.Call("RunStep", *request, {&cancellation});
 //
-// Ownership: shares the environment. Threads: Call from any, several at once; it blocks while the
-// step runs. Errors: those of TensorFlow's masters: Aborted for a session that is not there (the
-// client then makes a new one), InvalidArgument and NotFound for wrong graphs and names;
-// Unimplemented for a method that the service does not have.
+// Ownership: shares the environment.
+// Threads: Call from any, several at once; it blocks while the step runs.
+// Errors: those of TensorFlow's masters: Aborted for a session that is not there (the client then
+// makes a new one), InvalidArgument and NotFound for wrong graphs and names; Unimplemented for a
+// method that the service does not have.
 #pragma once
 
 #include <atomic>

@@ -6,8 +6,9 @@
 //   ASSIGN_OR_RETURN(PartRegistration::Registered parts, registration.RegisterAll());
 //
 // First for channels; where those cannot be had for all, once more for calls, which say what is
-// wrong if anything is. Threads: one. Errors: of the task that did not take its part; why one was
-// lost, or the preparation's own end.
+// wrong if anything is.
+// Threads: one.
+// Errors: of the task that did not take its part; why one was lost, or the preparation's own end.
 #pragma once
 
 #include <memory>

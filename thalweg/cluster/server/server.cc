@@ -299,7 +299,8 @@ Result<std::shared_ptr<SessionCluster>> Server::OwnClusterOf(const Message& clus
     addresses.push_back(*std::move(told));
   }
   ASSIGN_OR_RETURN(const SessionCluster::Self self, SessionCluster::FindSelf(spec, addresses));
-  if (self.job == options_.job && self.task == options_.task) return std::shared_ptr<SessionCluster>();
+  if (self.job == options_.job && self.task == options_.task)
+    return std::shared_ptr<SessionCluster>();
   return SessionCluster::Make(environment_, std::move(spec), self, tls_);
 }
 

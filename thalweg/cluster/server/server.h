@@ -5,13 +5,14 @@
 //   Use(server->target());          // grpc://127.0.0.1:PORT
 //   server->Stop();                 // or from another thread: Join() returns then
 //
-// Variables, queues and tables belong to the task: sessions see each other's, unless a session
-// asks for its own (isolate_session_state). Listens on loopback only, unless it has certificates or
+// Variables, queues and tables belong to the task: sessions see each other's, unless a session asks
+// for its own (isolate_session_state). Listens on loopback only, unless it has certificates or
 // `insecure` is set.
-// Ownership: stops when it is destroyed. Threads: every member from any thread; a call that waits
-// has a thread of its own, kernels run in the environment's pool. Errors: InvalidArgument for
-// options that do not fit each other, Unavailable when the port is taken, FailedPrecondition where
-// the gRPC component is missing.
+// Ownership: stops when it is destroyed.
+// Threads: every member from any thread; a call that waits has a thread of its own, kernels run in
+// the environment's pool.
+// Errors: InvalidArgument for options that do not fit each other, Unavailable when the port is
+// taken, FailedPrecondition where the gRPC component is missing.
 #pragma once
 
 #include <atomic>

@@ -7,8 +7,9 @@
 //   step->RecvForPeer(key, done);                              // may come before the step runs
 //   table.Erase(id, Cancelled("the step has ended"));          // answers who still waits
 //
-// Threads: every member from any. Errors: after Abort, and for a step that has ended, everything
-// gets that status. A key is received once.
+// Threads: every member from any.
+// Errors: after Abort, and for a step that has ended, everything gets that status. A key is
+// received once.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 //   steps.AddPlan(session, plan, {edges, run});         // registered: START may ask for it
 //   Status status = steps.Coordinate({...});          // as a master: one step over several tasks
 //
-// Threads: every member from any; Drive blocks, a part runs on a thread of the hub's. Errors: those
-// of the step, with the task where they came up and what it did.
+// Threads: every member from any; Drive blocks, a part runs on a thread of the hub's.
+// Errors: those of the step, with the task where they came up and what it did.
 #pragma once
 
 #include <atomic>

@@ -5,11 +5,12 @@
 //   Worker worker(environment, peers);
 //   worker.Call("RunGraph", *request, call, [](Result<OwnedMessage> response) { ... });
 //
-// Variables, queues and tables belong to the task, whatever the session. Threads: Call from any,
-// several at once; it blocks while a graph is registered or runs; RecvTensor does not block, its
-// callback comes when the tensor is there. Errors: those of TensorFlow's workers: Aborted for a
-// graph or step that is not there any more, or a sender that has restarted; InvalidArgument for a
-// malformed key or graph; Unimplemented for methods that are not there.
+// Variables, queues and tables belong to the task, whatever the session.
+// Threads: Call from any, several at once; it blocks while a graph is registered or runs;
+// RecvTensor does not block, its callback comes when the tensor is there.
+// Errors: those of TensorFlow's workers: Aborted for a graph or step that is not there any more, or
+// a sender that has restarted; InvalidArgument for a malformed key or graph; Unimplemented for
+// methods that are not there.
 #pragma once
 
 #include <functional>
