@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 namespace thalweg_python {
 namespace {
@@ -17,21 +18,59 @@ using OptionsPtr = std::unique_ptr<TwRunOptions, OptionsDeleter>;
 
 // ---- Running ----
 
-bool LongOf(PyObject* object, const char* name, long long* value) {
-  PyObject* attribute = PyObject_GetAttrString(object, name);
-  if (attribute == nullptr) return false;
-  *value = PyLong_AsLongLong(attribute);
-  Py_DECREF(attribute);
-  return !PyErr_Occurred();
+// The fields of a RunOptions message. One of this package keeps those that are set in a dictionary:
+// asking it by attributes costs a microsecond each, and makes messages of those that are not there.
+class FieldsOf {
+ public:
+  // `type`: what messages of the kind that is meant are called; others are asked by attributes.
+  FieldsOf(PyObject* message, std::string_view type) : message_(message) {
+    if (Py_TYPE(message)->tp_name != type) return;
+    values_ = PyObject_GetAttrString(message, "_values");
+    if (values_ != nullptr && PyDict_Check(values_)) return;
+    PyErr_Clear();
+    Py_CLEAR(values_);  // a message of another library
+  }
+  FieldsOf(const FieldsOf&) = delete;
+  FieldsOf& operator=(const FieldsOf&) = delete;
+  ~FieldsOf() { Py_XDECREF(values_); }
+
+  // 0 where it is not set; false: an error is raised.
+  bool Long(const char* name, long long* value) const {
+    PyObject* const field = Find(name);
+    if (field == nullptr) return PyErr_Occurred() == nullptr;
+    *value = PyLong_AsLongLong(field);
+    Py_DECREF(field);
+    return *value != -1 || PyErr_Occurred() == nullptr;
+  }
+  // A new reference; null where it is not set, or an error is raised.
+  PyObject* Find(const char* name) const {
+    if (values_ == nullptr) return PyObject_GetAttrString(message_, name);
+    return Py_XNewRef(PyDict_GetItemString(values_, name));
+  }
+
+ private:
+  PyObject* const message_;
+  PyObject* values_ = nullptr;
+};
+
+bool CollectiveKeyOf(const FieldsOf& options, long long* key) {
+  PyObject* const experimental = options.Find("experimental");
+  if (experimental == nullptr) return PyErr_Occurred() == nullptr;
+  const bool read =
+      FieldsOf(experimental, Py_TYPE(experimental)->tp_name).Long("collective_graph_key", key);
+  Py_DECREF(experimental);
+  return read;
 }
 
 // Fills the core's options from a RunOptions message.
 bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options) {
+  const FieldsOf fields(given, "RunOptions");
   long long timeout = 0;
   long long trace = 0;
   long long partitions = 0;
-  if (!LongOf(given, "timeout_in_ms", &timeout) || !LongOf(given, "trace_level", &trace) ||
-      !LongOf(given, "output_partition_graphs", &partitions)) {
+  long long key = 0;
+  if (!fields.Long("timeout_in_ms", &timeout) || !fields.Long("trace_level", &trace) ||
+      !fields.Long("output_partition_graphs", &partitions) || !CollectiveKeyOf(fields, &key)) {
     return false;
   }
   if (timeout != 0) {
@@ -39,12 +78,6 @@ bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options)
   }
   tw_run_options_trace_level(options, static_cast<int32_t>(trace));
   tw_run_options_output_partition_graphs(options, partitions != 0);
-  PyObject* const experimental = PyObject_GetAttrString(given, "experimental");
-  long long key = 0;
-  const bool has_key =
-      experimental != nullptr && LongOf(experimental, "collective_graph_key", &key);
-  Py_XDECREF(experimental);
-  if (!has_key) return false;
   tw_run_options_collective_graph_key(options, key);
   constexpr long long kFullTrace = 3;
   tw_run_options_memory_plan(options, partitions != 0 && trace == kFullTrace);

@@ -241,10 +241,10 @@ TEST_P(ClusterFailures, AMasterLostBeforeItsFirstHeartbeatLeavesNothing) {
   namespace Create = pb::CreateWorkerSessionRequest;
   OwnedMessage create(Create::Descriptor());
   create->SetString(Create::kSessionHandle, "0123456789abcdef");
-  ASSERT_TRUE(
-      AddBeatRequest({.master = "/job:worker/replica:0/task:0", .sessions = {"0123456789abcdef"}},
-                     create.get())
-          .ok());
+  ASSERT_TRUE(AddHeartbeatRequest(
+                  {.master = "/job:worker/replica:0/task:0", .sessions = {"0123456789abcdef"}},
+                  create.get())
+                  .ok());
   ASSERT_TRUE(CallPs("CreateWorkerSession", *create).ok());
   const Result<OwnedMessage> run =
       RunOfNodes("0123456789abcdef", 4715, std::array<std::string_view, 1>{"one"});

@@ -264,6 +264,7 @@ TEST_F(ClusterLabelsTest, A_9_2_ATraceHasTheNodesAndTransfersOfAllTasks) {
   RunMetadata metadata;
   const std::vector<Session::NamedTensor> feeds = {{"x:0", Tensor::Scalar(3.0f)}};
   ASSERT_TRUE(Run(*session, {"a:0"}, feeds, {}, {.trace = TraceLevel::kFull}, &metadata).ok());
+  ASSERT_TRUE(ReadStepStats(&metadata).ok());
   std::set<std::string> seen;
   for (const DeviceStats& device : metadata.step_stats.devices) {
     for (const NodeStats& node : device.nodes) {
@@ -372,6 +373,7 @@ TEST_F(ClusterLabelsTest, A5_5_FloatsCrossInSixteenBits) {
     const size_t bytes = to_ps_.TakeTensorBytes();
     EXPECT_GE(bytes, (narrow ? 2 : 4) * kFloats);
     EXPECT_LE(bytes, (narrow ? 2 : 4) * kFloats + 200);
+    ASSERT_TRUE(ReadStepStats(&metadata).ok());
     std::set<std::string> seen;
     for (const DeviceStats& device : metadata.step_stats.devices) {
       for (const NodeStats& node : device.nodes) seen.insert(node.node);
@@ -403,6 +405,7 @@ TEST_F(ManyDevicesTest, A3_2_NodesGoToAnyOfEightyDevices) {
   EXPECT_THAT(*Run(*session, {"a:0"}, {{"x:0", Tensor::Scalar(3.0f)}}, {},
                    {.trace = TraceLevel::kFull}, &metadata),
               testing::ElementsAre(3));
+  ASSERT_TRUE(ReadStepStats(&metadata).ok());
   std::set<std::string> devices;
   for (const DeviceStats& device : metadata.step_stats.devices) {
     for (const NodeStats& node : device.nodes) {

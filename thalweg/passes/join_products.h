@@ -3,7 +3,7 @@
 // side:
 //
 //   AddN(MatMul(a1, b1), MatMul(a2, b2), ...) -> MatMul(ConcatV2(a1, a2, ...), ConcatV2(b1, b2,
-//   ...))
+//       ...))
 //
 // The gradient of a weight that an unrolled network uses at every step is such a sum; each of its
 // terms is as large as the weight, and made of few rows. Joined they are never written. Only where

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/proto/wire_reader.h"
 
+#include <array>
 #include <bit>
 
 namespace thalweg {
@@ -66,11 +67,14 @@ bool WireReader::Skip(uint32_t tag) {
 }
 
 void AppendVarint(std::string& out, uint64_t value) {
+  std::array<char, 10> bytes;
+  size_t size = 0;
   while (value >= 0x80) {
-    out.push_back(static_cast<char>(value | 0x80));
+    bytes[size++] = static_cast<char>(value | 0x80);
     value >>= 7;
   }
-  out.push_back(static_cast<char>(value));
+  bytes[size++] = static_cast<char>(value);
+  out.append(bytes.data(), size);
 }
 
 void AppendTag(std::string& out, uint32_t number, WireType type) {

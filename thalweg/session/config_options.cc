@@ -35,6 +35,7 @@ constexpr std::array kHeeded = {
     Heeded{"experimental.disable_thread_spinning", kByLocal},
     Heeded{"experimental.executor_type", kByBoth},
     Heeded{"experimental.optimize_for_static_graph", kByBoth},
+    Heeded{"experimental.share_session_state_in_clusterspec_propagation", kByRemote},
     Heeded{"graph_options.enable_bfloat16_sendrecv", kByBoth},
     Heeded{"graph_options.enable_recv_scheduling", kByBoth},
     Heeded{"graph_options.optimizer_options.do_common_subexpression_elimination", kByBoth},
@@ -189,6 +190,8 @@ Status ReadExperimental(const Message& options, ConfigOptions* read) {
                     "; there are DEFAULT and SINGLE_THREADED_EXECUTOR");
   }
   if (options.GetBool(Experimental::kOptimizeForStaticGraph)) read->session.strict_graph = true;
+  read->shares_state_of_tasks =
+      options.GetBool(Experimental::kShareSessionStateInClusterspecPropagation);
   return OkStatus();
 }
 

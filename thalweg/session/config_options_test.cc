@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 ConfigOptions Read(std::string_view text, ConfigUse use = ConfigUse::kLocalSession,
                    const EnvironmentSize& server = {}) {
@@ -125,6 +126,12 @@ TEST(ConfigOptionsTest, AServerSaysWhatItsSessionsCannotHave) {
               IsEmpty());
   EXPECT_THAT(Read("device_filters: '/job:ps' cluster_def { job { name: 'a' } }").unheeded,
               ElementsAre("device_filters", "cluster_def"));
+  const std::string_view shares =
+      "experimental { share_session_state_in_clusterspec_propagation: true }";
+  EXPECT_THAT(Read(shares).unheeded, SizeIs(1));
+  EXPECT_THAT(Read(shares, ConfigUse::kRemoteSession).unheeded, IsEmpty());
+  EXPECT_TRUE(Read(shares, ConfigUse::kRemoteSession).shares_state_of_tasks);
+  EXPECT_FALSE(Read("", ConfigUse::kRemoteSession).shares_state_of_tasks);
   EXPECT_THAT(Read("gpu_options { allow_growth: true } graph_options { rewrite_options "
                    "{ loop_optimization: OFF auto_mixed_precision: ON } }")
                   .Warning(),

@@ -65,12 +65,13 @@ Environment::~Environment() {
 
 Result<std::shared_ptr<Environment>> Environment::Create(EnvironmentOptions options,
                                                          Registries registries) {
-  return Make(std::move(options), std::move(registries), nullptr);
+  return Make(std::move(options), std::move(registries), nullptr, RandomSeed() | 1);
 }
 
 Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions options,
                                                        Registries registries,
-                                                       std::shared_ptr<Environment> base) {
+                                                       std::shared_ptr<Environment> base,
+                                                       uint64_t incarnation) {
   RETURN_IF_ERROR(options.Validate());
   if (registries.ops == nullptr || registries.kernels == nullptr) {
     return InvalidArgument("an environment needs a registry of operations and one of kernels");
@@ -82,7 +83,7 @@ Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions option
   const DeviceRequest request{.job = made->options_.job,
                               .task = made->options_.task,
                               .cpu_devices = made->options_.cpu_devices,
-                              .incarnation = RandomSeed() | 1,
+                              .incarnation = incarnation,
                               .host_allocator = made->allocator_};
   for (const DeviceFactory factory : factories) {
     ASSIGN_OR_RETURN(auto devices, factory(request));
@@ -123,9 +124,19 @@ Result<std::shared_ptr<Environment>> Environment::Sized(const std::shared_ptr<En
     if (std::shared_ptr<Environment> found = environment.lock(); found != nullptr) return found;
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Environment> made,
-                   Make(std::move(options), base->registries_, base));
+                   Make(std::move(options), base->registries_, base, RandomSeed() | 1));
   sized.emplace_back(size, made);
   return made;
+}
+
+Result<std::shared_ptr<Environment>> Environment::Renamed(const std::shared_ptr<Environment>& base,
+                                                          std::string job, int task) {
+  if (base->base_ != nullptr) return Renamed(base->base_, std::move(job), task);
+  EnvironmentOptions options = base->options_;
+  options.job = std::move(job);
+  options.task = task;
+  options.host_queue = base->queue_;
+  return Make(std::move(options), base->registries_, base, base->devices_.front()->incarnation());
 }
 
 Device* Environment::FindDevice(std::string_view full_name) const {

@@ -58,7 +58,11 @@ class Environment {
   // containers, log. Those who ask alike get the same one; it goes with the last of them.
   static Result<std::shared_ptr<Environment>> Sized(const std::shared_ptr<Environment>& base,
                                                     const EnvironmentSize& size);
-  // `base`: null, or see Sized.
+  // `base` whose devices are those of another task by name: what a session calls this one that
+  // brings its own cluster. All else is shared with it: threads, incarnation, registries, memory.
+  static Result<std::shared_ptr<Environment>> Renamed(const std::shared_ptr<Environment>& base,
+                                                      std::string job, int task);
+  // `base`: null, or see Sized and Renamed.
   Environment(Token, EnvironmentOptions options, Registries registries,
               std::shared_ptr<Environment> base);
   Environment(const Environment&) = delete;
@@ -108,13 +112,14 @@ class Environment {
  private:
   static Result<std::shared_ptr<Environment>> Make(EnvironmentOptions options,
                                                    Registries registries,
-                                                   std::shared_ptr<Environment> base);
+                                                   std::shared_ptr<Environment> base,
+                                                   uint64_t incarnation);
   static void Delete(Environment* environment);
   Environment& root() { return base_ == nullptr ? *this : *base_; }
 
   const EnvironmentOptions options_;
   const Registries registries_;
-  const std::shared_ptr<Environment> base_;  // has no base itself; null: this is none of Sized's
+  const std::shared_ptr<Environment> base_;  // has no base itself; null: this is no view of one
   SystemClock system_clock_;
   StandardErrorSink standard_error_;
   LogSink* const sink_;

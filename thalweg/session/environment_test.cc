@@ -59,6 +59,23 @@ TEST(EnvironmentTest, MakesVirtualDevices) {
   EXPECT_EQ(f.environment->FindDevice("/job:nobody"), nullptr);
 }
 
+TEST(EnvironmentTest, RenamedSharesAllButNames) {
+  const auto base = *Environment::Create({.threads = 2, .cpu_devices = 2}, TestRegistries());
+  const int before = NumThreads();
+  const auto renamed = *Environment::Renamed(base, "worker", 3);
+  EXPECT_EQ(NumThreads(), before);
+  ASSERT_EQ(renamed->devices().size(), 2u);
+  EXPECT_EQ(renamed->devices()[1]->full_name(), "/job:worker/replica:0/task:3/device:CPU:1");
+  EXPECT_EQ(renamed->devices()[1]->incarnation(), base->devices()[1]->incarnation());
+  EXPECT_EQ(&renamed->queue(), &base->queue());
+  EXPECT_EQ(&renamed->resources(), &base->resources());
+  EXPECT_EQ(renamed->allocator(), base->allocator());
+  // A view of a view is one of the same base.
+  const auto again = *Environment::Renamed(renamed, "ps", 0);
+  EXPECT_EQ(&again->resources(), &base->resources());
+  EXPECT_EQ(Environment::Renamed(base, "a/b", 0).status().code(), Code::kInvalidArgument);
+}
+
 TEST(EnvironmentTest, NoThreadsMeansNone) {
   const int before = NumThreads();
   SessionFixture f({.threads = 0, .cpu_devices = 2});

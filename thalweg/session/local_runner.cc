@@ -201,8 +201,11 @@ class LocalPreparedStep : public PreparedStep {
     stats.end_nanos = Nanos(environment_.clock());
     stats.devices.clear();
     for (const Device* device : devices_) stats.devices.push_back({device->full_name(), {}});
-    for (const NodeRecord& record : trace.TakeRecords()) {
-      const ProgramNode& node = executor_->program().nodes[record.node];
+    const std::vector<NodeRecord> records = trace.TakeRecords();
+    if (devices_.size() == 1) stats.devices.front().nodes.reserve(records.size());
+    const auto& nodes = executor_->program().nodes;
+    for (const NodeRecord& record : records) {
+      const ProgramNode& node = nodes[record.node];
       stats.devices[node.device].nodes.push_back(
           {.node = node.name,
            .op = node.op,

@@ -34,6 +34,9 @@ struct StepStats {
   int64_t start_nanos = 0;        // the same moment on the environment's clock
   int64_t end_nanos = 0;
   std::vector<DeviceStats> devices;
+  // Of other tasks: StepStats messages, one behind the other, as they came. ReadStepStats
+  // (run_metadata_message.h) makes devices of them, for whoever looks.
+  std::string encoded;
 };
 
 // What the compiled step holds at once, for feeds of these shapes: known before it runs. See
@@ -53,7 +56,8 @@ struct RunMetadata {
   // After all passes, with Send and Recv nodes.
   std::vector<Partition> partition_graphs;
   StepMemory memory;
-  // A RunMetadata message, where a server has sent one: then only step_stats is filled beside it.
+  // A RunMetadata message, where a server has sent one: then nothing is filled beside it, but by
+  // ReadStepStats.
   std::string encoded;
 };
 

@@ -5,37 +5,85 @@
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
 namespace {
 
-void FillNode(const StepStats& stats, const NodeStats& node, Message* out) {
-  namespace NodeExecStats = pb::NodeExecStats;
+void AppendNumber(uint32_t field, int64_t value, std::string* out) {
+  if (value == 0) return;
+  AppendTag(*out, field, WireType::kVarint);
+  AppendVarint(*out, static_cast<uint64_t>(value));
+}
+
+void AppendText(uint32_t field, std::string_view text, std::string* out) {
+  if (text.empty()) return;
+  AppendTag(*out, field, WireType::kLengthDelimited);
+  AppendBytes(*out, text);
+}
+
+void AppendNode(const StepStats& stats, const NodeStats& node, std::string* out) {
+  namespace Exec = pb::NodeExecStats;
   const int64_t start_micros = stats.start_wall_micros + node.start_nanos / 1000;
   const int64_t nanos = node.end_nanos - node.start_nanos;
-  out->SetString(NodeExecStats::kNodeName, node.node);
-  out->SetInt(NodeExecStats::kAllStartMicros, start_micros);
-  out->SetInt(NodeExecStats::kAllStartNanos, stats.start_wall_micros * 1000 + node.start_nanos);
-  out->SetInt(NodeExecStats::kScheduledMicros, start_micros);
-  out->SetInt(NodeExecStats::kOpEndRelMicros, nanos / 1000);
-  out->SetInt(NodeExecStats::kAllEndRelMicros, nanos / 1000);
-  out->SetInt(NodeExecStats::kOpEndRelNanos, nanos);
-  out->SetInt(NodeExecStats::kAllEndRelNanos, nanos);
-  out->SetString(NodeExecStats::kTimelineLabel,
-                 node.label.empty() ? StrCat(node.node, " = ", node.op) : node.label);
-  out->SetUint(NodeExecStats::kThreadId, static_cast<uint64_t>(node.thread));
+  AppendText(Exec::kNodeName, node.node, out);
+  AppendNumber(Exec::kAllStartMicros, start_micros, out);
+  AppendNumber(Exec::kOpEndRelMicros, nanos / 1000, out);
+  AppendNumber(Exec::kAllEndRelMicros, nanos / 1000, out);
+  if (node.label.empty()) {
+    AppendTag(*out, Exec::kTimelineLabel, WireType::kLengthDelimited);
+    constexpr std::string_view kIs = " = ";
+    AppendVarint(*out, node.node.size() + kIs.size() + node.op.size());
+    out->append(node.node).append(kIs).append(node.op);
+  } else {
+    AppendText(Exec::kTimelineLabel, node.label, out);
+  }
+  AppendNumber(Exec::kScheduledMicros, start_micros, out);
+  AppendNumber(Exec::kThreadId, node.thread, out);
+  AppendNumber(Exec::kAllStartNanos, stats.start_wall_micros * 1000 + node.start_nanos, out);
+  AppendNumber(Exec::kOpEndRelNanos, nanos, out);
+  AppendNumber(Exec::kAllEndRelNanos, nanos, out);
 }
 
 }  // namespace
 
-void StepStatsToMessage(const StepStats& stats, Message* message) {
+std::string EncodeStepStats(const StepStats& stats) {
+  std::string all;
+  std::string devices;
+  std::string nodes;
   for (const DeviceStats& device : stats.devices) {
-    Message* out = message->Add(pb::StepStats::kDevStats);
-    out->SetString(pb::DeviceStepStats::kDevice, device.device);
+    constexpr size_t kUsualNode = 192;
+    devices.clear();
+    devices.reserve((device.nodes.size() + 1) * kUsualNode);
+    AppendText(pb::DeviceStepStats::kDevice, device.device, &devices);
     for (const NodeStats& node : device.nodes) {
-      FillNode(stats, node, out->Add(pb::DeviceStepStats::kNodeStats));
+      nodes.clear();
+      AppendNode(stats, node, &nodes);
+      AppendTag(devices, pb::DeviceStepStats::kNodeStats, WireType::kLengthDelimited);
+      AppendBytes(devices, nodes);
     }
+    AppendTag(all, pb::StepStats::kDevStats, WireType::kLengthDelimited);
+    AppendBytes(all, devices);
   }
+  return all.append(stats.encoded);
+}
+
+Status AddEncodedStepStats(std::string_view bytes, StepStats* stats) {
+  WireReader reader(bytes);
+  uint32_t tag = 0;
+  while (reader.ReadTag(&tag)) {
+    if (!reader.Skip(tag)) break;
+  }
+  if (!reader.AtEnd()) {
+    return InvalidArgument("expected a StepStats message, found ", bytes.size(),
+                           " bytes that are none");
+  }
+  stats->encoded.append(bytes);
+  return OkStatus();
+}
+
+Status StepStatsToMessage(const StepStats& stats, Message* message) {
+  return MergeFromBytes(*message, EncodeStepStats(stats));
 }
 
 void AddStepStats(const Message& message, StepStats* stats) {
@@ -58,27 +106,44 @@ void AddStepStats(const Message& message, StepStats* stats) {
   }
 }
 
-Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
-  if (!metadata.encoded.empty()) return MergeFromBytes(*message, metadata.encoded);
-  if (!metadata.step_stats.devices.empty()) {
-    StepStatsToMessage(metadata.step_stats, message->Mutable(pb::RunMetadata::kStepStats));
+Status ReadStepStats(RunMetadata* metadata) {
+  StepStats& stats = metadata->step_stats;
+  if (!metadata->encoded.empty() && stats.devices.empty()) {
+    ASSIGN_OR_RETURN(const OwnedMessage told, ParseMessage(pb::RunMetadata::Descriptor(),
+                                                           metadata->encoded, {.borrow = true}));
+    AddStepStats(told->GetMessage(pb::RunMetadata::kStepStats), &stats);
   }
+  if (stats.encoded.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(const OwnedMessage others,
+                   ParseMessage(pb::StepStats::Descriptor(), stats.encoded, {.borrow = true}));
+  AddStepStats(*others, &stats);
+  stats.encoded.clear();
+  return OkStatus();
+}
+
+Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
+  ASSIGN_OR_RETURN(const std::string bytes, RunMetadataMessage(metadata));
+  return MergeFromBytes(*message, bytes);
+}
+
+Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
+  if (!metadata.encoded.empty()) return metadata.encoded;
+  std::string bytes;
+  AppendText(pb::RunMetadata::kStepStats, EncodeStepStats(metadata.step_stats), &bytes);
+  if (metadata.memory.peak_node.empty() && metadata.partition_graphs.empty()) return bytes;
+  // The rest as a message: its bytes go on where those end.
+  OwnedMessage rest(pb::RunMetadata::Descriptor());
   if (!metadata.memory.peak_node.empty()) {
-    Message* node = message->Mutable(pb::RunMetadata::kCostGraph)->Add(pb::CostGraphDef::kNode);
+    Message* node = rest->Mutable(pb::RunMetadata::kCostGraph)->Add(pb::CostGraphDef::kNode);
     node->SetString(pb::CostGraphDef::Node::kName, metadata.memory.peak_node);
     node->SetInt(pb::CostGraphDef::Node::kTemporaryMemorySize, metadata.memory.peak_bytes);
   }
   for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
     ASSIGN_OR_RETURN(const OwnedMessage graph, ExportGraphDef(*partition.graph));
-    message->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
+    rest->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
   }
-  return OkStatus();
-}
-
-Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
-  OwnedMessage message(pb::RunMetadata::Descriptor());
-  RETURN_IF_ERROR(RunMetadataToMessage(metadata, message.get()));
-  return Serialize(*message);
+  ASSIGN_OR_RETURN(const std::string others, Serialize(*rest));
+  return bytes + others;
 }
 
 }  // namespace thalweg

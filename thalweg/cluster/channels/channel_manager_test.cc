@@ -67,7 +67,7 @@ TEST_F(ChannelManagerTest, APortThatCannotBeReachedIsNotTriedAgain) {
   EXPECT_THAT(b_.log(), ElementsAre(AllOf(HasSubstr(a_.name()), HasSubstr("refused"))));
 }
 
-// Whoever sends a hello must not make this task knock at doors of its choice.
+// Whoever sends a hello must not make this task connect where it likes.
 TEST_F(ChannelManagerTest, AHelloLeadsOnlyToItsCallerOrToATaskOfTheCluster) {
   const UniqueFd elsewhere(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

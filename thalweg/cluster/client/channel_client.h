@@ -5,8 +5,8 @@
 //   request_bytes += client->Hello();               // of a MakeCallable
 //   Status status = client->Run(callable, feeds, fetches, options);
 //
-// Threads: Run from any, several at once. Errors: Unimplemented where the server makes no channel;
-// of Run: those of the step.
+// Threads: Run from any, several at once.
+// Errors: Unimplemented where the server makes no channel; of Run: those of the step.
 #pragma once
 
 #include <memory>

@@ -7,8 +7,9 @@
 //   MasterWatch::Call call(watch, options.cancellation);
 //   channel.Call(..., {.cancellation = &call.cancellation()});   // Unavailable when it is lost
 //
-// Threads: every member from any. Ownership: outlives its calls. Costs a lock and no system call
-// for each call while calls follow each other.
+// Threads: every member from any.
+// Ownership: outlives its calls. Costs a lock and no system call for each call while calls follow
+// each other.
 #pragma once
 
 #include <functional>

@@ -264,6 +264,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       namespace Request = pb::CreateSessionRequest;
       OwnedMessage request(Request::Descriptor());
       request->Mutable(Request::kGraphDef)->CopyFrom(*def);
+      // By it a master finds itself in a cluster_def.
+      request->SetString(Request::kTarget, master_->target());
       if (options_.config.has_value()) {
         RETURN_IF_ERROR(MergeFromBytes(*request->Mutable(Request::kConfig), *options_.config));
       }
@@ -365,7 +367,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     }
     RETURN_IF_ERROR(status);
     if (outputs != nullptr) *outputs = std::move(fetched);
-    return metadata == nullptr ? OkStatus() : Keep(std::move(told), metadata);
+    if (metadata != nullptr) Keep(std::move(told), metadata);
+    return OkStatus();
   }
 
   // Full tracing alone gives statistics.
@@ -453,17 +456,14 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     if (outputs != nullptr) *outputs = std::move(values);
     if (metadata == nullptr) return OkStatus();
     ASSIGN_OR_RETURN(std::string told, Serialize(response->GetMessage(Response::kMetadata)));
-    return Keep(std::move(told), metadata);
+    Keep(std::move(told), metadata);
+    return OkStatus();
   }
 
-  // What the server told of the step: a RunMetadata message.
-  static Status Keep(std::string told, RunMetadata* metadata) {
+  // What the server told of the step, a RunMetadata message: as it is.
+  static void Keep(std::string told, RunMetadata* metadata) {
     *metadata = RunMetadata();
-    ASSIGN_OR_RETURN(const OwnedMessage message,
-                     ParseMessage(pb::RunMetadata::Descriptor(), told, {.borrow = true}));
-    AddStepStats(message->GetMessage(pb::RunMetadata::kStepStats), &metadata->step_stats);
     metadata->encoded = std::move(told);
-    return OkStatus();
   }
 
   const std::shared_ptr<Environment> environment_;

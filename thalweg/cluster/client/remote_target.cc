@@ -48,6 +48,13 @@ bool IsRemoteTarget(std::string_view target) {
   return target.starts_with(kPlain) || target.starts_with(kTls);
 }
 
+std::string_view AddressInTarget(std::string_view target) {
+  if (IsRemoteTarget(target)) {
+    target.remove_prefix(target.starts_with(kTls) ? kTls.size() : kPlain.size());
+  }
+  return target.substr(0, target.find('?'));
+}
+
 Result<RemoteTarget> ParseTarget(std::string_view target) {
   if (!IsRemoteTarget(target)) {
     return InvalidArgument("'", target,

@@ -25,6 +25,8 @@ struct RemoteTarget {
 
 bool IsRemoteTarget(std::string_view target);  // begins as one
 Result<RemoteTarget> ParseTarget(std::string_view target);
+// "HOST:PORT" of either form, whatever else it says.
+std::string_view AddressInTarget(std::string_view target);
 std::string TargetText(const RemoteTarget& target);  // without lost_after
 
 }  // namespace thalweg

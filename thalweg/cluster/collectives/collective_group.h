@@ -5,8 +5,8 @@
 //   groups.Find(session, leader, call, cancellation, [](Result<CollectiveGroups::Found> found) {});
 //
 // What a session has found it keeps until Forget: so do TensorFlow's tasks, who ask once.
-// Threads: every member from any; callbacks come on the transport's threads, or at once. Errors:
-// the leader's; Unimplemented for groups whose members do not understand each other.
+// Threads: every member from any; callbacks come on the transport's threads, or at once.
+// Errors: the leader's; Unimplemented for groups whose members do not understand each other.
 #pragma once
 
 #include <functional>

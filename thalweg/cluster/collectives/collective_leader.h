@@ -8,9 +8,10 @@
 //
 // Groups and instances are kept: who asks again gets the same answer, also after a restart, and
 // TensorFlow's tasks ask but once in their lives. When there are too many, groups go that nobody
-// waits for, those first that were asked for longest ago, and the oldest instances. Errors:
-// InvalidArgument for what contradicts the others, which all who wait hear; then nothing is kept of
-// it. Threads: every member from any.
+// waits for, those first that were asked for longest ago, and the oldest instances.
+// Errors: InvalidArgument for what contradicts the others, which all who wait hear; then nothing is
+// kept of it.
+// Threads: every member from any.
 #pragma once
 
 #include <deque>

@@ -274,7 +274,9 @@ TEST_F(CollectiveMethodsTest, ABufferIsWaitedFor) {
 
 TEST_F(CollectiveMethodsTest, ABufferThatCannotCome) {
   ExpectError(AskBuffer("src_incarnation: 5"), Code::kAborted, "has restarted");
-  ExpectError(Ask("RecvBuf", "src_device: '/job:x/replica:0/task:0/device:CPU:0'"),
+  ExpectError(Ask("RecvBuf", "src_device: '/job:x/replica:0/task:0/device:CPU:0'"), Code::kAborted,
+              "has no device");
+  ExpectError(Ask("RecvBuf", "src_device: '/job:worker/replica:0/task:0/device:CPU:9'"),
               Code::kInvalidArgument, "has no device");
   const Asked cancelled = AskBuffer("src_incarnation: 77");
   cancelled->cancellation.Cancel();

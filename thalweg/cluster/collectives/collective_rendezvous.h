@@ -12,8 +12,8 @@
 // (Exchange). Else the last member computes, as within a task: ranks and bits are the same. Errors
 // are everybody's. A member whose call ends before all have come has left: its step ends for a
 // reason that its master knows; should the others not hear it within moments, they get Unavailable
-// with its name. Meetings that nobody waits at are forgotten, but the newest. Threads: every member
-// from any.
+// with its name. Meetings that nobody waits at are forgotten, but the newest.
+// Threads: every member from any.
 #pragma once
 
 #include <deque>

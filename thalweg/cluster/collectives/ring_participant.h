@@ -6,9 +6,10 @@
 //   RingParticipant::Start(port, found, timeout, ctx, std::move(call), std::move(done));
 //
 // Ownership: it lives until its last call has ended; after `done` it does not touch the kernel's
-// context. Threads: callbacks of the port come on any thread. Errors: those of the
-// port, DeadlineExceeded for the node's own timeout, Unimplemented for what TensorFlow's tasks do
-// not have or name in a way that is not known here.
+// context.
+// Threads: callbacks of the port come on any thread.
+// Errors: those of the port, DeadlineExceeded for the node's own timeout, Unimplemented for what
+// TensorFlow's tasks do not have or name in a way that is not known here.
 #pragma once
 
 #include <functional>

@@ -140,7 +140,7 @@ void Health::Tell(uint64_t ticket, const Status& why) {
 
 void Health::Ask(const HeartbeatTable::Due& due) {
   if (due.task == peers_.self()) {
-    HeartbeatPayload beat = MakeBeat(nullptr);
+    HeartbeatPayload beat = MakeHeartbeat(nullptr);
     MutexLock lock(mutex_);
     return table_.Answered(due.task, 1, std::move(beat), clock_.Now());
   }
@@ -150,7 +150,8 @@ void Health::Ask(const HeartbeatTable::Due& due) {
     ++calls_;
   }
   OwnedMessage request(pb::GetStatusRequest::Descriptor());
-  AddBeatRequest({.master = peers_.self(), .sessions = due.sessions}, request.get()).IgnoreError();
+  AddHeartbeatRequest({.master = peers_.self(), .sessions = due.sessions}, request.get())
+      .IgnoreError();
   peers_.CallAside(
       due.task, "GetStatus", *request, pb::GetStatusResponse::Descriptor(),
       {.timeout = options_.lost_after, .cancellation = &stopping_},
@@ -163,7 +164,7 @@ void Health::TakeAnswer(const std::string& task, const Result<OwnedMessage>& ans
     const auto devices = (*answer)->Messages(pb::GetStatusResponse::kDeviceAttributes);
     const uint64_t incarnation =
         devices.empty() ? 1 : devices[0]->GetUint(pb::DeviceAttributes::kIncarnation);
-    table_.Answered(task, incarnation, FindBeat(**answer), clock_.Now());
+    table_.Answered(task, incarnation, FindHeartbeat(**answer), clock_.Now());
   } else {
     table_.Failed(task, answer.status());
   }
@@ -239,7 +240,7 @@ void Health::JudgeMasters(Clock::TimePoint now) {
   for (const Loss& loss : losses) hooks_.master_lost(loss.session, loss.why, loss.forget);
 }
 
-HeartbeatPayload Health::MakeBeat(const std::vector<std::string>* sessions) const {
+HeartbeatPayload Health::MakeHeartbeat(const std::vector<std::string>* sessions) const {
   HeartbeatPayload beat;
   beat.process = OwnIdentity();
   beat.memory = ReadProcessMemory();
@@ -247,8 +248,8 @@ HeartbeatPayload Health::MakeBeat(const std::vector<std::string>* sessions) cons
   return beat;
 }
 
-std::optional<BeatRequest> Health::HearMaster(const Message& request) {
-  std::optional<BeatRequest> told = FindBeatRequest(request);
+std::optional<HeartbeatRequest> Health::HearMaster(const Message& request) {
+  std::optional<HeartbeatRequest> told = FindHeartbeatRequest(request);
   if (!told.has_value()) return told;
   MutexLock lock(mutex_);
   if (!armed_) ticked_ = clock_.Now();
@@ -260,9 +261,9 @@ std::optional<BeatRequest> Health::HearMaster(const Message& request) {
 }
 
 Status Health::AnswerGetStatus(const Message& request, Message* response) {
-  const std::optional<BeatRequest> asked = HearMaster(request);
+  const std::optional<HeartbeatRequest> asked = HearMaster(request);
   if (!asked.has_value()) return OkStatus();
-  return AddBeat(MakeBeat(&asked->sessions), response);
+  return AddHeartbeat(MakeHeartbeat(&asked->sessions), response);
 }
 
 void Health::Wake() {

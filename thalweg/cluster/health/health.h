@@ -9,9 +9,9 @@
 //     ... }   // the callback has ended, or never comes
 //
 // Heartbeats are calls of GetStatus, which every release knows; between Thalweg tasks they carry
-// more (heartbeat_payload.h). A thread of its own, from the first session or heartbeat on. Threads:
-// every member from any; callbacks run on Health's thread, without a lock. Ownership: outlives its
-// watches.
+// more (heartbeat_payload.h). A thread of its own, from the first session or heartbeat on.
+// Threads: every member from any; callbacks run on Health's thread, without a lock.
+// Ownership: outlives its watches.
 #pragma once
 
 #include <functional>
@@ -83,9 +83,9 @@ class Health {
     std::optional<Clock::TimePoint> asked_;
   };
 
-  // As a worker: a master that says in `request` (AddBeatRequest) which sessions are its own is
+  // As a worker: a master that says in `request` (AddHeartbeatRequest) which sessions are its own is
   // heard of, and silent from now on. None: it says nothing of the kind.
-  std::optional<BeatRequest> HearMaster(const Message& request) EXCLUDES(mutex_);
+  std::optional<HeartbeatRequest> HearMaster(const Message& request) EXCLUDES(mutex_);
   // As a worker: somebody asks for GetStatus.
   Status AnswerGetStatus(const Message& request, Message* response) EXCLUDES(mutex_);
   void ForgetSession(const std::string& session) EXCLUDES(mutex_);
@@ -105,7 +105,7 @@ class Health {
   void Arm(std::chrono::nanoseconds after) REQUIRES(mutex_);
   void Ask(const HeartbeatTable::Due& due) EXCLUDES(mutex_);
   void TakeAnswer(const std::string& task, const Result<OwnedMessage>& answer) EXCLUDES(mutex_);
-  HeartbeatPayload MakeBeat(const std::vector<std::string>* sessions) const;
+  HeartbeatPayload MakeHeartbeat(const std::vector<std::string>* sessions) const;
   void TimeOut(uint64_t ticket) EXCLUDES(mutex_);
   void TellTimeOut(uint64_t ticket) EXCLUDES(mutex_);
   void Tell(uint64_t ticket, const Status& why) EXCLUDES(mutex_);

@@ -8,7 +8,7 @@ namespace thalweg {
 namespace {
 
 // Beyond all numbers that TensorFlow has given to fields of these messages.
-constexpr uint32_t kBeatField = 20261;
+constexpr uint32_t kHeartbeatField = 20261;
 constexpr size_t kMostText = 2048;
 constexpr size_t kMostEntries = 10'000;
 
@@ -16,20 +16,20 @@ std::optional<std::string_view> FindField(const Message& message) {
   std::optional<std::string_view> found;
   const bool whole = VisitWireFields(message.unknown_fields(),
                                      [&](uint32_t field, uint64_t, std::string_view text) {
-                                       if (field == kBeatField) found = text;
+                                       if (field == kHeartbeatField) found = text;
                                      });
   return whole ? found : std::nullopt;
 }
 
 Status AddField(const std::string& bytes, Message* message) {
   std::string field;
-  AddWireText(kBeatField, bytes, &field);
+  AddWireText(kHeartbeatField, bytes, &field);
   return MergeFromBytes(*message, field);
 }
 
 }  // namespace
 
-Status AddBeat(const HeartbeatPayload& beat, Message* response) {
+Status AddHeartbeat(const HeartbeatPayload& beat, Message* response) {
   std::string bytes;
   AddWireText(1, beat.process.machine, &bytes);
   AddWireNumber(2, beat.process.pid, &bytes);
@@ -48,7 +48,7 @@ Status AddBeat(const HeartbeatPayload& beat, Message* response) {
   return AddField(bytes, response);
 }
 
-std::optional<HeartbeatPayload> FindBeat(const Message& response) {
+std::optional<HeartbeatPayload> FindHeartbeat(const Message& response) {
   const std::optional<std::string_view> bytes = FindField(response);
   if (!bytes.has_value()) return std::nullopt;
   HeartbeatPayload beat;
@@ -75,17 +75,17 @@ std::optional<HeartbeatPayload> FindBeat(const Message& response) {
   return beat;
 }
 
-Status AddBeatRequest(const BeatRequest& beat, Message* request) {
+Status AddHeartbeatRequest(const HeartbeatRequest& beat, Message* request) {
   std::string bytes;
   AddWireText(1, beat.master, &bytes);
   for (const std::string& session : beat.sessions) AddWireText(2, session, &bytes);
   return AddField(bytes, request);
 }
 
-std::optional<BeatRequest> FindBeatRequest(const Message& request) {
+std::optional<HeartbeatRequest> FindHeartbeatRequest(const Message& request) {
   const std::optional<std::string_view> bytes = FindField(request);
   if (!bytes.has_value()) return std::nullopt;
-  BeatRequest beat;
+  HeartbeatRequest beat;
   const bool whole = VisitWireFields(*bytes, [&](uint32_t field, uint64_t, std::string_view text) {
     if (field == 1) beat.master = text.substr(0, kMostText);
     if (field == 2 && beat.sessions.size() < kMostEntries) {

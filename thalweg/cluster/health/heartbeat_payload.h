@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeartbeatPayload: what a Thalweg task adds to its answer of GetStatus; BeatRequest: what it adds
+// HeartbeatPayload: what a Thalweg task adds to its answer of GetStatus; HeartbeatRequest: what it adds
 // to the request. Both are a field that TensorFlow's tasks do not know, and skip.
 //
-//   RETURN_IF_ERROR(AddBeat(beat, response));
-//   const std::optional<HeartbeatPayload> beat = FindBeat(*response);   // none: no Thalweg task
+//   RETURN_IF_ERROR(AddHeartbeat(beat, response));
+//   const std::optional<HeartbeatPayload> beat = FindHeartbeat(*response);   // none: no Thalweg task
 //
-// Threads: any, on distinct messages. Errors: what cannot be read is not there.
+// Threads: any, on distinct messages.
+// Errors: what cannot be read is not there.
 #pragma once
 
 #include <optional>
@@ -32,14 +33,14 @@ struct HeartbeatPayload {
   std::vector<StepReport> steps;  // of the sessions that were asked about
   uint64_t progress = 0;          // of all steps of the task
 };
-Status AddBeat(const HeartbeatPayload& beat, Message* response);
-std::optional<HeartbeatPayload> FindBeat(const Message& response);
+Status AddHeartbeat(const HeartbeatPayload& beat, Message* response);
+std::optional<HeartbeatPayload> FindHeartbeat(const Message& response);
 
-struct BeatRequest {
+struct HeartbeatRequest {
   std::string master;                 // the task that asks
   std::vector<std::string> sessions;  // its sessions in which this task takes part
 };
-Status AddBeatRequest(const BeatRequest& beat, Message* request);
-std::optional<BeatRequest> FindBeatRequest(const Message& request);
+Status AddHeartbeatRequest(const HeartbeatRequest& beat, Message* request);
+std::optional<HeartbeatRequest> FindHeartbeatRequest(const Message& request);
 
 }  // namespace thalweg

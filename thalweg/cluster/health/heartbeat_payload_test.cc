@@ -23,12 +23,12 @@ TEST(HeartbeatPayloadTest, TravelsInAFieldThatOthersSkip) {
   beat.steps = {{.id = -5, .progress = 6, .waits_outside = true, .text = "waits"}, {.id = 7}};
   beat.progress = 9;
   OwnedMessage sent(pb::GetStatusResponse::Descriptor());
-  ASSERT_TRUE(AddBeat(beat, sent.get()).ok());
+  ASSERT_TRUE(AddHeartbeat(beat, sent.get()).ok());
   const Result<OwnedMessage> got =
       ParseMessage(pb::GetStatusResponse::Descriptor(), *Serialize(*sent));
   ASSERT_TRUE(got.ok());
   EXPECT_EQ((*got)->Size(pb::GetStatusResponse::kDeviceAttributes), 0);
-  const std::optional<HeartbeatPayload> read = FindBeat(**got);
+  const std::optional<HeartbeatPayload> read = FindHeartbeat(**got);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->process.machine, "boot");
   EXPECT_EQ(read->process.pid, 12);
@@ -40,11 +40,11 @@ TEST(HeartbeatPayloadTest, TravelsInAFieldThatOthersSkip) {
   EXPECT_EQ(read->steps[0].progress, 6);
   EXPECT_TRUE(read->steps[0].waits_outside);
   EXPECT_EQ(read->steps[0].text, "waits");
-  EXPECT_FALSE(FindBeat(*OwnedMessage(pb::GetStatusResponse::Descriptor())).has_value());
+  EXPECT_FALSE(FindHeartbeat(*OwnedMessage(pb::GetStatusResponse::Descriptor())).has_value());
 
   OwnedMessage request(pb::GetStatusRequest::Descriptor());
-  ASSERT_TRUE(AddBeatRequest({"master", {"a", "b"}}, request.get()).ok());
-  const std::optional<BeatRequest> asked = FindBeatRequest(*request);
+  ASSERT_TRUE(AddHeartbeatRequest({"master", {"a", "b"}}, request.get()).ok());
+  const std::optional<HeartbeatRequest> asked = FindHeartbeatRequest(*request);
   ASSERT_TRUE(asked.has_value());
   EXPECT_EQ(asked->master, "master");
   EXPECT_THAT(asked->sessions, testing::ElementsAre("a", "b"));
@@ -55,14 +55,14 @@ TEST(HeartbeatPayloadTest, BrokenBytesAreNoBeat) {
   beat.process = {"boot", 12, 34};
   beat.steps = {{.id = 1, .progress = 2, .text = "text"}};
   OwnedMessage sent(pb::GetStatusResponse::Descriptor());
-  ASSERT_TRUE(AddBeat(beat, sent.get()).ok());
+  ASSERT_TRUE(AddHeartbeat(beat, sent.get()).ok());
   const std::string whole(sent->unknown_fields());
   for (size_t i = 0; i < whole.size(); ++i) {
     for (const char byte : {'\x00', '\x7f', '\xff'}) {
       std::string broken = whole;
       broken[i] = byte;
       Result<OwnedMessage> got = ParseMessage(pb::GetStatusResponse::Descriptor(), broken);
-      if (got.ok()) (void)FindBeat(**got);
+      if (got.ok()) (void)FindHeartbeat(**got);
     }
   }
 }

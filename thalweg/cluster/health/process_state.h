@@ -5,7 +5,8 @@
 //   const ProcessIdentity self = OwnIdentity();
 //   DescribeProcess(peer);   // "its process 4711 is stopped (by a signal or a debugger)"
 //
-// Threads: any. Errors: none; what cannot be read is 0 or "".
+// Threads: any.
+// Errors: none; what cannot be read is 0 or "".
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,6 @@
 
 #include "thalweg/base/clock.h"
 #include "thalweg/cluster/transport/hello.h"
-#include "thalweg/proto/messages.h"
-#include "thalweg/proto/wire.h"
 #include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
@@ -68,15 +66,11 @@ Status ChannelStepRunner::RunHere(const StepRequest& request, ChannelRendezvous&
 
 Status ChannelStepRunner::AddTraces(std::span<const Tensor> told, int64_t step, StepStats* stats) {
   for (size_t i = 0; i < told.size(); ++i) {
-    const Result<OwnedMessage> message = ParseMessage(
-        pb::StepStats::Descriptor(),
-        std::string_view(static_cast<const char*>(told[i].raw_data()), told[i].bytes()),
-        {.borrow = true});
-    if (!message.ok()) {
-      return message.status().WithContext(
-          StrCat("what ", parts_.remote[i].task, " told of the step"));
+    const Status added =
+        AddEncodedStepStats({static_cast<const char*>(told[i].raw_data()), told[i].bytes()}, stats);
+    if (!added.ok()) {
+      return added.WithContext(StrCat("what ", parts_.remote[i].task, " told of the step"));
     }
-    AddStepStats(**message, stats);
   }
   context_.steps.transfers().MoveTo(step, stats);
   return OkStatus();

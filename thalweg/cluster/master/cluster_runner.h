@@ -3,7 +3,8 @@
 // registered with its task once. A step is then run by a StepRunner: through channels where all its
 // tasks have them to each other, else by calls.
 //
-// Errors: those of the step's first failure. Threads: as PartitionRunner.
+// Errors: those of the step's first failure.
+// Threads: as PartitionRunner.
 #pragma once
 
 #include <functional>
@@ -21,6 +22,9 @@ namespace thalweg {
 class ClusterRunner : public PartitionRunner {
  public:
   struct Options {
+    // A cluster of the session's own, with the heartbeats of its tasks; null: the server's.
+    std::shared_ptr<SessionCluster> cluster;
+    std::shared_ptr<Health> health;
     std::string session;                          // what the workers know it by
     size_t num_local_devices = 0;                 // the first ones; the others are of other tasks
     std::vector<std::string> device_names;        // of all devices

@@ -103,6 +103,40 @@ std::vector<OwnedMessage> OneRequest(const MessageDescriptor& type) {
   return requests;
 }
 
+// The devices of a task, by its GetStatus.
+Status AddDevices(const std::string& task, const Message& state, bool renames,
+                  std::vector<std::unique_ptr<Device>>* devices) {
+  for (const Message* attributes : state.Messages(pb::GetStatusResponse::kDeviceAttributes)) {
+    if (attributes->GetString(pb::DeviceAttributes::kDeviceType) != kCpu) continue;
+    ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                     RemoteDevice::Make(*attributes, renames ? task : ""));
+    if (TaskOf(device->full_name()) != task) {
+      return InvalidArgument("expected ", task, " where the cluster has it, found ",
+                             device->full_name(),
+                             ": a server that was started as another task; a session's own "
+                             "cluster_def must then call its master otherwise, too");
+    }
+    devices->push_back(std::move(device));
+  }
+  return OkStatus();
+}
+
+// Takes where a client says that tasks are, once those that are there have said that it is they.
+Status UpdatePeers(WorkerClients& peers, const ClusterSessionOptions& options) {
+  ASSIGN_OR_RETURN(ClusterSpec said, ClusterSpec::FromMessage(*options.cluster));
+  WorkerClients told(std::move(said), peers.self(), peers.tls());
+  ASSIGN_OR_RETURN(const std::vector<std::string> tasks,
+                   AdmittedTasks(told, options.device_filters));
+  ASSIGN_OR_RETURN(const std::vector<OwnedMessage> states,
+                   CallAll(told, tasks, "GetStatus", OneRequest(pb::GetStatusRequest::Descriptor()),
+                           pb::GetStatusResponse::Descriptor(), options));
+  std::vector<std::unique_ptr<Device>> devices;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    RETURN_IF_ERROR(AddDevices(tasks[i], *states[i], /*renames=*/false, &devices));
+  }
+  return peers.Update(*options.cluster, false);
+}
+
 // Where this task is, for those that do not know it yet; empty where its own entry does not say.
 Result<ClusterSpec> OwnEntry(const WorkerClients& peers) {
   ClusterSpec own;
@@ -136,9 +170,11 @@ Result<OwnedMessage> BeginOf(WorkerClients& peers, const std::string& task,
   begin->SetString(Request::kSessionHandle, session);
   begin->SetBool(Request::kIsolateSessionState, !options.session.share_resources);
   if (peers.KnownVersion(task) == PeerVersion::kThalweg) {
-    RETURN_IF_ERROR(AddBeatRequest({.master = peers.self(), .sessions = {session}}, begin.get()));
+    RETURN_IF_ERROR(
+        AddHeartbeatRequest({.master = peers.self(), .sessions = {session}}, begin.get()));
   }
   ClusterSpec told;
+  const bool is_own = options.own_cluster != nullptr;
   const bool is_ours = peers.KnownVersion(task) == PeerVersion::kThalweg;
   if (is_ours) {
     begin->Mutable(Request::kServerDef)
@@ -154,12 +190,14 @@ Result<OwnedMessage> BeginOf(WorkerClients& peers, const std::string& task,
     begin->SetString(Request::kMasterTask, peers.self());
   }
   if (told.empty()) return begin;
-  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
   Message* const server = begin->Mutable(Request::kServerDef);
-  server->SetString(pb::ServerDef::kJobName, *name.job);
-  server->SetInt(pb::ServerDef::kTaskIndex, *name.task);
-  server->SetString(pb::ServerDef::kProtocol, "grpc");
   told.ToMessage(server->Mutable(pb::ServerDef::kCluster));
+  if (is_ours && !is_own) return begin;
+  // Who is told what it is called there takes the cluster for the session's own.
+  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(task));
+  server->SetString(pb::ServerDef::kJobName, name.job.value_or(""));
+  server->SetInt(pb::ServerDef::kTaskIndex, name.task.value_or(0));
+  server->SetString(pb::ServerDef::kProtocol, "grpc");
   return begin;
 }
 
@@ -170,7 +208,10 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
                                                     ChannelManager& channels, Health& health,
                                                     std::shared_ptr<Graph> graph,
                                                     ClusterSessionOptions options) {
-  if (options.cluster != nullptr) RETURN_IF_ERROR(peers.Update(*options.cluster, false));
+  const bool is_own = options.own_cluster != nullptr;
+  if (options.cluster != nullptr && !is_own) {
+    RETURN_IF_ERROR(UpdatePeers(peers, options));
+  }
   ASSIGN_OR_RETURN(const std::vector<std::string> tasks,
                    AdmittedTasks(peers, options.device_filters));
   ASSIGN_OR_RETURN(
@@ -187,18 +228,18 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   }
   runner.num_local_devices = runner.device_names.size();
   for (size_t i = 0; i < states.size(); ++i) peers.NoteStatus(tasks[i], *states[i]);
-  for (const OwnedMessage& state : states) {
-    for (const Message* attributes : state->Messages(pb::GetStatusResponse::kDeviceAttributes)) {
-      if (attributes->GetString(pb::DeviceAttributes::kDeviceType) != kCpu) continue;
-      ASSIGN_OR_RETURN(std::unique_ptr<Device> device, RemoteDevice::Make(*attributes));
-      runner.device_names.push_back(device->full_name());
-      runner.device_incarnations.push_back(device->incarnation());
-      remote.devices.push_back(std::move(device));
-    }
+  for (size_t i = 0; i < states.size(); ++i) {
+    RETURN_IF_ERROR(AddDevices(tasks[i], *states[i], is_own, &remote.devices));
+  }
+  for (const auto& device : remote.devices) {
+    runner.device_names.push_back(device->full_name());
+    runner.device_incarnations.push_back(device->incarnation());
   }
   std::array<char, 17> handle;
   std::snprintf(handle.data(), handle.size(), "%016" PRIx64, RandomSeed());
   runner.session = handle.data();
+  runner.cluster = options.own_cluster;
+  runner.health = options.own_health;
   runner.tasks = tasks;
   runner.collective_leader = options.collective_leader;
   runner.register_timeout = options.join_timeout;

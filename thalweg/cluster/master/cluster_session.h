@@ -4,8 +4,9 @@
 // constraint runs on this task. Closing it tells the tasks. Tasks of ours that do not know this one
 // are told where it is, and all of them what `cluster` says.
 //
-// Threads: blocks while tasks are asked. Errors: Unavailable that names the tasks which did not
-// answer in time; InvalidArgument for a malformed filter.
+// Threads: blocks while tasks are asked.
+// Errors: Unavailable that names the tasks which did not answer in time; InvalidArgument for a
+// malformed filter.
 #pragma once
 
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "thalweg/cluster/master/cluster_runner.h"
+#include "thalweg/cluster/peers/session_cluster.h"
 #include "thalweg/session/session_core.h"
 
 namespace thalweg {
@@ -26,6 +28,11 @@ struct ClusterSessionOptions {
   // A ClusterDef: where tasks are, whatever was known of them before; null: as known. Outlives the
   // making.
   const Message* cluster = nullptr;
+  // It is the session's own: what it calls tasks is nobody else's business. Then with a Health of
+  // its own. Null: tasks are called what they were started as, and all sessions hear where they
+  // are.
+  std::shared_ptr<SessionCluster> own_cluster;
+  std::shared_ptr<Health> own_health;
   // The task where members of collective operations meet; "": the first of the session's tasks.
   std::string collective_leader;
   // Values of other tasks are asked for when they are soon needed: passes/schedule_receives.h.

@@ -5,7 +5,8 @@
 //   RETURN_IF_ERROR(parts.Prepare(runner, here, request));
 //   Status status = parts.Run(step_request);              // with the step's fetches
 //
-// Ownership: lives until what it runs has ended. Threads: Run and RunAsync from any.
+// Ownership: lives until what it runs has ended.
+// Threads: Run and RunAsync from any.
 #pragma once
 
 #include <functional>

@@ -157,12 +157,11 @@ Result<OwnedMessage> Master::CreateSession(const Message& request, const MasterC
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(limits_.CheckSessions(sessions_.size()));
   }
-  const Message* const config = request.FindMessage(pb::CreateSessionRequest::kConfig);
   auto graph = std::make_shared<Graph>(environment_->shared_ops());
   const Message& graph_def = request.GetMessage(pb::CreateSessionRequest::kGraphDef);
   RETURN_IF_ERROR(limits_.CheckNodes(graph_def, 0));
   RETURN_IF_ERROR(AddNodes(graph_def, *graph, *environment_->allocator()));
-  ASSIGN_OR_RETURN(MadeSession made, make_session_(graph, config, call));
+  ASSIGN_OR_RETURN(MadeSession made, make_session_(graph, request, call));
   const std::string handle = NewHandle();
   {
     MutexLock lock(mutex_);

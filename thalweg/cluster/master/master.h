@@ -5,10 +5,11 @@
 //   Master master(environment, MakeLocal);
 //   Result<OwnedMessage> answer = master.Call("RunStep", *request, {&cancellation});
 //
-// Ownership: shares the environment. Threads: Call from any, several at once; it blocks while the
-// step runs. Errors: those of TensorFlow's masters: Aborted for a session that is not there (the
-// client then makes a new one), InvalidArgument and NotFound for wrong graphs and names;
-// Unimplemented for a method that the service does not have.
+// Ownership: shares the environment.
+// Threads: Call from any, several at once; it blocks while the step runs.
+// Errors: those of TensorFlow's masters: Aborted for a session that is not there (the client then
+// makes a new one), InvalidArgument and NotFound for wrong graphs and names; Unimplemented for a
+// method that the service does not have.
 #pragma once
 
 #include <atomic>
@@ -85,10 +86,9 @@ class Master {
     std::unique_ptr<Session> session;
     std::chrono::nanoseconds timeout{0};  // of its steps that have none of their own; 0: none
   };
-  // Makes the session of a graph; `config` is the client's ConfigProto, null where it sent none;
-  // `call` limits the making.
+  // Makes the session of a graph that a CreateSessionRequest asks for; `call` limits the making.
   using SessionMaker = std::function<Result<MadeSession>(
-      std::shared_ptr<Graph> graph, const Message* config, const MasterCall& call)>;
+      std::shared_ptr<Graph> graph, const Message& request, const MasterCall& call)>;
   // Empties containers of the other tasks, all when none is named.
   using TaskResetter = std::function<Status(const std::vector<std::string>& containers)>;
   Master(std::shared_ptr<Environment> environment, SessionMaker make_session,

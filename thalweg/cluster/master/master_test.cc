@@ -39,7 +39,7 @@ class MasterTest : public ::testing::Test {
   Status Create(std::string_view graph, const ServiceLimits& limits) {
     Master master(
         environment_,
-        [](auto, const Message*, const MasterCall&) { return Unavailable("no sessions here"); },
+        [](auto, const Message&, const MasterCall&) { return Unavailable("no sessions here"); },
         [](const auto&) { return OkStatus(); }, limits);
     OwnedMessage request(pb::CreateSessionRequest::Descriptor());
     Result<OwnedMessage> def = ParseText(pb::GraphDef::Descriptor(), graph);

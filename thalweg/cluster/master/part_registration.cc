@@ -11,6 +11,12 @@
 namespace thalweg {
 
 Result<PartRegistration::Registered> PartRegistration::RegisterAll() {
+  // Channels know tasks by the names that they were started with.
+  if (runner_.options_.cluster != nullptr) {
+    RETURN_IF_ERROR(CheckCollectiveMembers(request_.parts));
+    RETURN_IF_ERROR(RegisterByCalls());
+    return std::move(registered_);
+  }
   registered_.lacks_members = CheckCollectiveMembers(request_.parts);
   const bool lacks_members = !registered_.lacks_members.ok();
   registered_.exchanges_buffers = lacks_members || HasForeignCollectives();
@@ -20,11 +26,16 @@ Result<PartRegistration::Registered> PartRegistration::RegisterAll() {
     if (is_lost_) return channels;  // to ask once more would only take longer
     registered_.remote.clear();
     registered_.channel_parts.clear();
-    for (const StepPartition& part : request_.parts) {
-      if (!IsHere(part)) RETURN_IF_ERROR(Register(part, nullptr));
-    }
+    RETURN_IF_ERROR(RegisterByCalls());
   }
   return std::move(registered_);
+}
+
+Status PartRegistration::RegisterByCalls() {
+  for (const StepPartition& part : request_.parts) {
+    if (!IsHere(part)) RETURN_IF_ERROR(Register(part, nullptr));
+  }
+  return OkStatus();
 }
 
 std::vector<StepPartition> PartRegistration::PartsHere() const {

@@ -6,8 +6,9 @@
 //   ASSIGN_OR_RETURN(PartRegistration::Registered parts, registration.RegisterAll());
 //
 // First for channels; where those cannot be had for all, once more for calls, which say what is
-// wrong if anything is. Threads: one. Errors: of the task that did not take its part; why one was
-// lost, or the preparation's own end.
+// wrong if anything is.
+// Threads: one.
+// Errors: of the task that did not take its part; why one was lost, or the preparation's own end.
 #pragma once
 
 #include <memory>
@@ -44,6 +45,7 @@ class PartRegistration {
   // Members of collective operations run on tasks of TensorFlow's.
   bool HasForeignCollectives() const;
   Status RegisterForChannels();
+  Status RegisterByCalls();
   // With a planner: to run through channels.
   Status Register(const StepPartition& part, ChannelPlanner* planner);
   // What is left of the caller's time, if that is less.

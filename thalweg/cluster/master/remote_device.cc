@@ -5,12 +5,19 @@
 
 namespace thalweg {
 
-Result<std::unique_ptr<Device>> RemoteDevice::Make(const Message& attributes) {
+Result<std::unique_ptr<Device>> RemoteDevice::Make(const Message& attributes,
+                                                   std::string_view task) {
   namespace Attributes = pb::DeviceAttributes;
   ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(attributes.GetString(Attributes::kName)));
   if (!name.IsFull()) {
     return InvalidArgument("a task has a device without a full name: ",
                            attributes.GetString(Attributes::kName));
+  }
+  if (!task.empty()) {
+    ASSIGN_OR_RETURN(const DeviceName called, DeviceName::Parse(task));
+    name.job = called.job;
+    name.replica = called.replica;
+    name.task = called.task;
   }
   return std::unique_ptr<Device>(
       std::make_unique<RemoteDevice>(std::move(name), attributes.GetUint(Attributes::kIncarnation),

@@ -9,8 +9,10 @@ namespace thalweg {
 
 class RemoteDevice : public Device {
  public:
-  // Of DeviceAttributes, as GetStatus gives them.
-  static Result<std::unique_ptr<Device>> Make(const Message& attributes);
+  // Of DeviceAttributes, as GetStatus gives them. `task`: of which task it is here, whatever that
+  // calls itself; empty: of the one that it says.
+  static Result<std::unique_ptr<Device>> Make(const Message& attributes,
+                                              std::string_view task = {});
   RemoteDevice(DeviceName name, uint64_t incarnation, int64_t memory_limit)
       : Device(std::move(name), incarnation), memory_(memory_limit) {}
 

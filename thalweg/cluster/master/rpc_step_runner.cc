@@ -92,7 +92,8 @@ void RpcStepRunner::EndNumber(const StepRequest& request, int64_t id, bool ok) {
 
 Result<std::shared_ptr<RpcStepRunner::Step>> RpcStepRunner::Begin(const StepRequest& request) {
   ASSIGN_OR_RETURN(const int64_t id, NumberOf(request));
-  Result<std::shared_ptr<RpcStepRendezvous>> begun = context_.steps.Begin(id, context_.session);
+  Result<std::shared_ptr<RpcStepRendezvous>> begun =
+      context_.steps.Begin(id, context_.session, context_.cluster);
   if (!begun.ok()) {
     EndNumber(request, id, false);
     return begun.status();

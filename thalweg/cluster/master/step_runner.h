@@ -6,7 +6,8 @@
 //   Status status = runner.Run(request);     // returns when nothing of the step runs any more
 //
 // The first error ends the step everywhere, and names its task; so does the loss of a task, and a
-// deadline, which says who waited for what. Threads: Run from any, several at once.
+// deadline, which says who waited for what.
+// Threads: Run from any, several at once.
 #pragma once
 
 #include <atomic>
@@ -31,9 +32,10 @@ struct RunnerContext {
   RpcStepTable& steps;
   ChannelManager& channels;
   Health& health;
-  CancellationManager& stopping;                  // the parent of every step
-  const std::string& session;                     // what the workers know it by
-  const std::function<WorkQueue&()>& background;  // ends steps that no thread calls
+  CancellationManager& stopping;                   // the parent of every step
+  const std::string& session;                      // what the workers know it by
+  const std::function<WorkQueue&()>& background;   // ends steps that no thread calls
+  const std::shared_ptr<SessionCluster>& cluster;  // the session's own; null: the server's
 };
 
 // The parts of a step, where they run.

@@ -6,7 +6,8 @@
 //   log.Add(step, {...});
 //   log.MoveTo(step, step_stats);     // entries "RecvTensor", by receiving device
 //
-// Bounded: the oldest steps go first. Threads: every member from any.
+// Bounded: the oldest steps go first.
+// Threads: every member from any.
 #pragma once
 
 #include <atomic>

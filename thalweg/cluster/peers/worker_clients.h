@@ -4,13 +4,14 @@
 //
 //   WorkerClients peers(spec, "/job:worker/replica:0/task:0");
 //   peers.Call("/job:ps/replica:0/task:0", "RunGraph", *request,
-//   pb::RunGraphResponse::Descriptor(),
-//              options, [](Result<OwnedMessage> response) { ... });
+//              pb::RunGraphResponse::Descriptor(), options,
+//              [](Result<OwnedMessage> response) { ... });
 //
 // Connects to a task at its first call. Tasks may come, and be at another address, while others are
-// called: calls that are open go on where they went. Threads: every member from any; callbacks come
-// on the transport's threads and must not wait. Errors: what the task answered; Unavailable when it
-// cannot be reached; each says which task and which call.
+// called: calls that are open go on where they went.
+// Threads: every member from any; callbacks come on the transport's threads and must not wait.
+// Errors: what the task answered; Unavailable when it cannot be reached; each says which task and
+// which call.
 #pragma once
 
 #include <functional>
@@ -42,6 +43,7 @@ class WorkerClients {
       : self_(std::move(self)), tls_(std::move(tls)), spec_(std::move(spec)) {}
 
   const std::string& self() const { return self_; }
+  const TlsTexts& tls() const { return tls_; }
   // All tasks but this one, by name.
   std::vector<std::string> Others() const EXCLUDES(mutex_);
 

@@ -84,8 +84,8 @@ Server::Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Envir
               options_.health),
       master_(
           environment_,
-          [this](std::shared_ptr<Graph> graph, const Message* config, const MasterCall& call) {
-            return MakeSession(std::move(graph), config, call);
+          [this](std::shared_ptr<Graph> graph, const Message& request, const MasterCall& call) {
+            return MakeSession(std::move(graph), request, call);
           },
           [this](const std::vector<std::string>& containers) {
             return ResetTasks(peers_, containers, kResetTimeout);
@@ -287,8 +287,26 @@ Result<OwnedMessage> Server::MergedConfig(const Message* config) const {
   return merged;
 }
 
-Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph, const Message* config,
-                                                const MasterCall& call) {
+Result<std::shared_ptr<SessionCluster>> Server::OwnClusterOf(const Message& cluster_def,
+                                                             std::string_view target) const {
+  ASSIGN_OR_RETURN(ClusterSpec spec, ClusterSpec::FromMessage(cluster_def));
+  std::vector<std::string> addresses;
+  for (const std::string_view text : {std::string_view(target_), target}) {
+    const std::string address(AddressInTarget(text));
+    if (ParseHostPort(address).ok()) addresses.push_back(address);
+  }
+  if (Result<std::string> told = options_.cluster.Address(options_.job, options_.task); told.ok()) {
+    addresses.push_back(*std::move(told));
+  }
+  ASSIGN_OR_RETURN(const SessionCluster::Self self, SessionCluster::FindSelf(spec, addresses));
+  if (self.job == options_.job && self.task == options_.task)
+    return std::shared_ptr<SessionCluster>();
+  return SessionCluster::Make(environment_, std::move(spec), self, tls_);
+}
+
+Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph,
+                                                const Message& request, const MasterCall& call) {
+  const Message* const config = request.FindMessage(pb::CreateSessionRequest::kConfig);
   ASSIGN_OR_RETURN(const OwnedMessage merged, MergedConfig(config));
   const EnvironmentOptions& here = environment_->options();
   ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(*merged, ConfigUse::kRemoteSession, {},
@@ -304,14 +322,25 @@ Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph, co
     options.session.placement = PlacementRule::kAcceleratorsToCpu;
   }
   const std::chrono::nanoseconds timeout = read.session.default_timeout;
-  if (merged->Has(pb::ConfigProto::kClusterDef)) {
-    options.cluster = &merged->GetMessage(pb::ConfigProto::kClusterDef);
+  const Message& cluster_def = merged->GetMessage(pb::ConfigProto::kClusterDef);
+  if (cluster_def.Size(pb::ClusterDef::kJob) > 0) {
+    options.cluster = &cluster_def;
+    ASSIGN_OR_RETURN(
+        options.own_cluster,
+        OwnClusterOf(cluster_def, request.GetString(pb::CreateSessionRequest::kTarget)));
   }
-  if (options.cluster == nullptr && peers_.Others().empty()) {
+  const bool is_own = options.own_cluster != nullptr;
+  if (is_own) options.session.share_resources = read.shares_state_of_tasks;
+  const std::shared_ptr<Environment>& environment =
+      is_own ? options.own_cluster->environment : environment_;
+  WorkerClients& peers = is_own ? options.own_cluster->peers : peers_;
+  if ((is_own || options.cluster == nullptr) && peers.Others().empty()) {
     ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                     MakeLocalSession(environment_, std::move(graph), options.session));
+                     MakeLocalSession(environment, std::move(graph), options.session));
     return Master::MadeSession{std::move(session), timeout};
   }
+  if (is_own) options.own_health = worker_.MakeMasterHealth(options.own_cluster);
+  Health& health = is_own ? *options.own_health : worker_.health();
   // Less than the client waits, so that it hears who did not come.
   if (timeout.count() > 0) {
     options.join_timeout =
@@ -327,8 +356,8 @@ Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph, co
   options.schedule_receives = read.schedule_receives;
   options.device_filters = read.device_filters;
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                   MakeClusterSession(environment_, peers_, worker_.steps(), channels_,
-                                      worker_.health(), std::move(graph), std::move(options)));
+                   MakeClusterSession(environment, peers, worker_.steps(), channels_, health,
+                                      std::move(graph), std::move(options)));
   return Master::MadeSession{std::move(session), timeout};
 }
 

@@ -5,13 +5,14 @@
 //   Use(server->target());          // grpc://127.0.0.1:PORT
 //   server->Stop();                 // or from another thread: Join() returns then
 //
-// Variables, queues and tables belong to the task: sessions see each other's, unless a session
-// asks for its own (isolate_session_state). Listens on loopback only, unless it has certificates or
+// Variables, queues and tables belong to the task: sessions see each other's, unless a session asks
+// for its own (isolate_session_state). Listens on loopback only, unless it has certificates or
 // `insecure` is set.
-// Ownership: stops when it is destroyed. Threads: every member from any thread; a call that waits
-// has a thread of its own, kernels run in the environment's pool. Errors: InvalidArgument for
-// options that do not fit each other, Unavailable when the port is taken, FailedPrecondition where
-// the gRPC component is missing.
+// Ownership: stops when it is destroyed.
+// Threads: every member from any thread; a call that waits has a thread of its own, kernels run in
+// the environment's pool.
+// Errors: InvalidArgument for options that do not fit each other, Unavailable when the port is
+// taken, FailedPrecondition where the gRPC component is missing.
 #pragma once
 
 #include <atomic>
@@ -93,8 +94,12 @@ class Server {
   Status ServeByChannel(const Message& request, const Message& response);
   void AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call);
   Result<OwnedMessage> MergedConfig(const Message* config) const;
-  Result<Master::MadeSession> MakeSession(std::shared_ptr<Graph> graph, const Message* config,
+  Result<Master::MadeSession> MakeSession(std::shared_ptr<Graph> graph, const Message& request,
                                           const MasterCall& call);
+  // The cluster of that ClusterDef, where it calls this task otherwise than it was started; else
+  // null. `target`: what the client calls this server.
+  Result<std::shared_ptr<SessionCluster>> OwnClusterOf(const Message& cluster_def,
+                                                       std::string_view target) const;
 
   const ServerOptions options_;
   const TlsTexts tls_;

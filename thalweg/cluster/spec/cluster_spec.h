@@ -4,7 +4,8 @@
 //   ASSIGN_OR_RETURN(ClusterSpec spec, ClusterSpec::FromMessage(server_def.GetMessage(kCluster)));
 //   ASSIGN_OR_RETURN(std::string address, spec.Address("ps", 0));
 //
-// A job's tasks may have gaps: numbers that nobody has yet. Threads: as a std::map.
+// A job's tasks may have gaps: numbers that nobody has yet.
+// Threads: as a std::map.
 // Errors: InvalidArgument for a malformed address or two tasks at one, NotFound for a job or task
 // that is not there, with those that are.
 #pragma once

@@ -7,9 +7,10 @@
 //   step.Arrive(connection, head, tensor);          // from a channel
 //   step.Recv(key, done); step.Send(key, {tensor, false});    // of the nodes
 //
-// Edges that the plan does not name stay in the task. Threads: every member from any. Errors: as
-// Rendezvous; a tensor of another type than its edge's or from another task than its sender is
-// InvalidArgument to whoever receives it.
+// Edges that the plan does not name stay in the task.
+// Threads: every member from any.
+// Errors: as Rendezvous; a tensor of another type than its edge's or from another task than its
+// sender is InvalidArgument to whoever receives it.
 #pragma once
 
 #include <map>

@@ -10,7 +10,8 @@
 //
 // The step is OK when everybody is done. Otherwise it ends with its root cause: the earliest error
 // that is no consequence of another. Those who do not answer their CANCEL within a second are named
-// and not waited for. Threads: one at a time.
+// and not waited for.
+// Threads: one at a time.
 #pragma once
 
 #include <chrono>

@@ -127,11 +127,30 @@ RpcStepRendezvous::RpcStepRendezvous(int64_t id, WorkerClients& peers, Allocator
                                      CollectiveRendezvous* collectives)
     : StepCollectives(collectives, StrCat("calls:", id)),
       id_(id),
-      peers_(peers),
+      peers_(&peers),
       allocator_(std::move(allocator)),
       transfers_(transfers),
       made_(made),
       asked_(std::make_shared<Asked>()) {}
+
+void RpcStepRendezvous::Begin(const std::string& session, std::shared_ptr<SessionCluster> cluster) {
+  MutexLock lock(mutex_);
+  if (!begun_ && cluster != nullptr) {
+    peers_ = &cluster->peers;
+    cluster_ = std::move(cluster);
+  }
+  begun_ = true;
+  session_ = session;
+}
+
+void RpcStepRendezvous::Join(Context& ctx, CollectiveCall call, double timeout_seconds, Done done) {
+  if (cluster_ == nullptr) {
+    return StepCollectives::Join(ctx, std::move(call), timeout_seconds, std::move(done));
+  }
+  std::move(done)(
+      Unimplemented("a collective operation whose members are in several tasks, in a session that "
+                    "brings its own cluster (ConfigProto.cluster_def)"));
+}
 
 uint32_t RpcStepRendezvous::master() { return MasterOfSession(NumberOfHandle(session())); }
 
@@ -143,16 +162,16 @@ void RpcStepRendezvous::AppendAsked(StepSnapshot* snapshot) const {
 
 void RpcStepRendezvous::Recv(const RendezvousKey& key, RecvDone done) {
   const std::string_view task = TaskOf(key.source);
-  if (task == peers_.self()) return here_.Recv(key, std::move(done));
+  if (task == peers_->self()) return here_.Recv(key, std::move(done));
   if (key.tag == 0) return RecvFromTask(key, key.ToString(), std::move(done));
   // Answered by the callback of a call to the task, or at once: the step lives until then.
-  peers_.FindVersion(task, key.incarnation, &cancellation_,
-                     [this, key, done = std::move(done)](Result<PeerVersion> version) mutable {
-                       if (!version.ok()) return done(version.status());
-                       Result<std::string> text = KeyFor(*version, key);
-                       if (!text.ok()) return done(text.status());
-                       RecvFromTask(key, *text, std::move(done));
-                     });
+  peers_->FindVersion(task, key.incarnation, &cancellation_,
+                      [this, key, done = std::move(done)](Result<PeerVersion> version) mutable {
+                        if (!version.ok()) return done(version.status());
+                        Result<std::string> text = KeyFor(*version, key);
+                        if (!text.ok()) return done(text.status());
+                        RecvFromTask(key, *text, std::move(done));
+                      });
 }
 
 Result<std::string> RpcStepRendezvous::KeyFor(PeerVersion version, const RendezvousKey& key) {
@@ -177,14 +196,14 @@ void RpcStepRendezvous::RecvFromTask(const RendezvousKey& key, const std::string
   if (transfers_.enabled()) done = transfers_.Noted(id_, key, std::move(done));
   std::string what = StrCat(key.edge, " of ", key.source);
   asked_->Begin(what);
-  peers_.Call(TaskOf(key.source), "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
-              {.cancellation = &cancellation_},
-              [done = std::move(done), allocator = allocator_, asked = asked_,
-               what = std::move(what)](Result<OwnedMessage> response) {
-                asked->End(what);
-                if (!response.ok()) return done(response.status());
-                done(DeliveryFrom(**response, allocator.get()));
-              });
+  peers_->Call(TaskOf(key.source), "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
+               {.cancellation = &cancellation_},
+               [done = std::move(done), allocator = allocator_, asked = asked_,
+                what = std::move(what)](Result<OwnedMessage> response) {
+                 asked->End(what);
+                 if (!response.ok()) return done(response.status());
+                 done(DeliveryFrom(**response, allocator.get()));
+               });
 }
 
 void RpcStepRendezvous::SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) {
@@ -229,7 +248,7 @@ std::shared_ptr<BufferTransport> RpcStepRendezvous::buffers() {
 
 void RpcStepRendezvous::RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements,
                                    RecvDone done) {
-  if (TaskOf(key.source) == peers_.self()) return RecvBufferForPeer(key, std::move(done));
+  if (TaskOf(key.source) == peers_->self()) return RecvBufferForPeer(key, std::move(done));
   namespace Request = pb::RecvBufRequest;
   const int64_t bytes = elements * static_cast<int64_t>(DTypeSize(dtype));
   OwnedMessage request(Request::Descriptor());
@@ -244,14 +263,14 @@ void RpcStepRendezvous::RecvBuffer(const RendezvousKey& key, DType dtype, int64_
   request->Mutable(Request::kServerLocality);
   const std::string what = StrCat(key.edge, " of ", key.source);
   asked_->Begin(what);
-  peers_.Call(TaskOf(key.source), "RecvBuf", *request, pb::RecvBufResponse::Descriptor(),
-              {.cancellation = &cancellation_},
-              [self = shared_from_this(), done = std::move(done), dtype, elements,
-               what](const Result<OwnedMessage>& response) {
-                self->asked_->End(what);
-                if (!response.ok()) return done(response.status());
-                done(BufferFrom(**response, dtype, elements, self->allocator_.get()));
-              });
+  peers_->Call(TaskOf(key.source), "RecvBuf", *request, pb::RecvBufResponse::Descriptor(),
+               {.cancellation = &cancellation_},
+               [self = shared_from_this(), done = std::move(done), dtype, elements,
+                what](const Result<OwnedMessage>& response) {
+                 self->asked_->End(what);
+                 if (!response.ok()) return done(response.status());
+                 done(BufferFrom(**response, dtype, elements, self->allocator_.get()));
+               });
 }
 
 bool RpcStepRendezvous::IsNewRequest(int64_t id) {
@@ -332,11 +351,11 @@ Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Find(int64_t id) {
   return FindLocked(id);
 }
 
-Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Begin(int64_t id,
-                                                               const std::string& session) {
+Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Begin(
+    int64_t id, const std::string& session, std::shared_ptr<SessionCluster> cluster) {
   MutexLock lock(mutex_);
   ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> step, FindLocked(id));
-  step->Begin(session);
+  step->Begin(session, std::move(cluster));
   return step;
 }
 

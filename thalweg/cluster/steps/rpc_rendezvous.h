@@ -7,8 +7,9 @@
 //   step->RecvForPeer(key, done);                              // may come before the step runs
 //   table.Erase(id, Cancelled("the step has ended"));          // answers who still waits
 //
-// Threads: every member from any. Errors: after Abort, and for a step that has ended, everything
-// gets that status. A key is received once.
+// Threads: every member from any.
+// Errors: after Abort, and for a step that has ended, everything gets that status. A key is
+// received once.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/collectives/collective_rendezvous.h"
 #include "thalweg/cluster/collectives/ring_participant.h"
+#include "thalweg/cluster/peers/session_cluster.h"
 #include "thalweg/cluster/peers/transfer_log.h"
 #include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/cluster/steps/step_snapshot.h"
@@ -66,12 +68,9 @@ class RpcStepRendezvous : public Rendezvous,
   // Of this task's parts, where peers may name loops by another rule.
   void OnFrame(uint64_t tag, uint64_t parent, std::string_view name) override EXCLUDES(mutex_);
   Clock::TimePoint made() const { return made_; }
-  // A part of the step runs here, for this session's master.
-  void Begin(const std::string& session) EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    begun_ = true;
-    session_ = session;
-  }
+  // A part of the step runs here, for this session's master. `cluster`: the session's own; null:
+  // the task's.
+  void Begin(const std::string& session, std::shared_ptr<SessionCluster> cluster) EXCLUDES(mutex_);
   bool begun() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return begun_;
@@ -89,6 +88,9 @@ class RpcStepRendezvous : public Rendezvous,
   void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) override EXCLUDES(mutex_);
   void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) override;
   StepSnapshot Describe(Clock::TimePoint now) EXCLUDES(mutex_);
+  // Unimplemented in a session that brings its own cluster: members find each other by the names
+  // that servers were started with.
+  void Join(Context& ctx, CollectiveCall call, double timeout_seconds, Done done) override;
   // A graph of this task that runs over several calls (a partial run).
   struct Part {
     Notification ended;
@@ -125,7 +127,9 @@ class RpcStepRendezvous : public Rendezvous,
   Result<std::string> KeyFor(PeerVersion version, const RendezvousKey& key) EXCLUDES(mutex_);
 
   const int64_t id_;
-  WorkerClients& peers_;
+  // Set before the first part runs, and read by parts.
+  WorkerClients* peers_;
+  std::shared_ptr<SessionCluster> cluster_;  // whose clients they are; null: the task's
   const AllocatorPtr allocator_;
   TransferLog& transfers_;
   const Clock::TimePoint made_;
@@ -154,8 +158,9 @@ class RpcStepTable {
 
   // Aborted for a step that has ended; ResourceExhausted when too many are open.
   Result<std::shared_ptr<RpcStepRendezvous>> Find(int64_t id) EXCLUDES(mutex_);
-  // Likewise, for a part of the step that runs now, in this session.
-  Result<std::shared_ptr<RpcStepRendezvous>> Begin(int64_t id, const std::string& session)
+  // Likewise, for a part of the step that runs now, in this session; see RpcStepRendezvous::Begin.
+  Result<std::shared_ptr<RpcStepRendezvous>> Begin(int64_t id, const std::string& session,
+                                                   std::shared_ptr<SessionCluster> cluster)
       EXCLUDES(mutex_);
   // Ends the step, or refuses it should it still come.
   void Erase(int64_t id, Status reason) EXCLUDES(mutex_);

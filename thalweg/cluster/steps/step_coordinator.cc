@@ -17,7 +17,7 @@ StepCoordinator::Time DeadlineOf(const CoordinateRequest& request, StepCoordinat
 size_t NumFetches(const CoordinateRequest& request) {
   size_t fetches = 0;
   for (const RemoteStepPart& part : request.parts) fetches += part.fetches.size();
-  return fetches + (request.trace.any() ? request.parts.size() : 0);
+  return fetches;
 }
 
 }  // namespace
@@ -34,7 +34,10 @@ StepCoordinator::StepCoordinator(const CoordinateRequest& request,
       here_done_(request.run_here == nullptr),
       state_(request.parts.size(), deadline_),
       open_fetches_(NumFetches(request)) {
-  for (const RemoteStepPart& part : request.parts) connections_.push_back(part.connection);
+  for (const RemoteStepPart& part : request.parts) {
+    connections_.push_back(part.connection);
+    trace_edges_.push_back(part.trace_edge);
+  }
 }
 
 void StepCoordinator::Start(uint64_t lowest_open, Time now) {
@@ -43,9 +46,6 @@ void StepCoordinator::Start(uint64_t lowest_open, Time now) {
     for (const auto& [number, edge] : part.fetches) {
       Expect(edge, static_cast<size_t>(number));
     }
-    if (!is_traced_) continue;
-    Expect({.number = part.trace_edge, .dtype = DType::kUint8, .connection = part.connection},
-           request_.fetches.size() + i);
   }
   for (const RemoteStepPart& part : request_.parts) StartPart(part, lowest_open, now);
 }
@@ -71,13 +71,11 @@ void StepCoordinator::StartPart(const RemoteStepPart& part, uint64_t lowest_open
   }
 }
 
-void StepCoordinator::Expect(const ChannelEdge& edge, size_t number) {
-  rendezvous_->RecvEdge(edge, [this, number](Result<Delivery> got) {
+void StepCoordinator::Expect(const ChannelEdge& edge, size_t fetch) {
+  rendezvous_->RecvEdge(edge, [this, fetch](Result<Delivery> got) {
     if (!got.ok()) return Fetched(got.status());
-    if (got->dead) return Fetched(InvalidArgument("fetch ", number, " is on a branch not taken"));
-    const size_t fetches = request_.fetches.size();
-    Tensor& place = number < fetches ? request_.fetches[number] : request_.traces[number - fetches];
-    place = std::move(got->tensor);
+    if (got->dead) return Fetched(InvalidArgument("fetch ", fetch, " is on a branch not taken"));
+    request_.fetches[fetch] = std::move(got->tensor);
     Fetched(OkStatus());
   });
 }
@@ -126,10 +124,10 @@ void StepCoordinator::React(const CoordinatorState::Reaction& reaction) {
   NoteEnd();
 }
 
-void StepCoordinator::Done(const Connection& connection, bool traced, Time now) {
+void StepCoordinator::Done(const Connection& connection, Time now) {
   const int part = FindPart(connection);
   if (part < 0) return;
-  if (is_traced_ && !traced) {
+  if (is_traced_) {
     return Failed(connection, Internal("the step is traced, and this part told nothing"), false,
                   now);
   }
@@ -137,6 +135,29 @@ void StepCoordinator::Done(const Connection& connection, bool traced, Time now) 
   {
     MutexLock lock(mutex_);
     reaction = state_.Done(static_cast<size_t>(part));
+  }
+  React(reaction);
+}
+
+bool StepCoordinator::IsTrace(const Connection& connection, const TensorHead& head) const {
+  const int part = is_traced_ ? FindPart(connection) : -1;
+  return part >= 0 && head.edge == trace_edges_[part];
+}
+
+void StepCoordinator::Traced(const Connection& connection, const TensorHead& head, Tensor told,
+                             Time now) {
+  const int part = FindPart(connection);
+  if (head.dead || told.dtype() != DType::kUint8) {
+    return Failed(connection, Internal("a part told of its run what are no bytes"), false, now);
+  }
+  CoordinatorState::Reaction reaction;
+  {
+    MutexLock lock(mutex_);
+    const size_t which = static_cast<size_t>(part);
+    // Until then there is somebody who waits for it.
+    if (state_.closed() || !state_.awaits(which)) return;
+    request_.traces[which] = std::move(told);
+    reaction = state_.Done(which);
   }
   React(reaction);
 }

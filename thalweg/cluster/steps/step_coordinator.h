@@ -2,7 +2,7 @@
 // StepCoordinator: a step over several tasks, as the task that drives it has it: starts the parts,
 // cancels them after the first error, collects what they fetch.
 //
-//   StepCoordinator step(request, rendezvous, now);
+//   StepCoordinator step(request, rendezvous, hub, now);
 //   step.Start(lowest_open, now);  ... run the part of this task ...
 //   Status status = step.Await(clock);     // when nobody writes to the request any more
 //
@@ -65,7 +65,11 @@ class StepCoordinator {
   Status Await(const Clock& clock) EXCLUDES(mutex_);
 
   // What happens to it. Of a connection that takes no part: nothing.
-  void Done(const Connection& connection, bool traced, Time now) EXCLUDES(mutex_);
+  void Done(const Connection& connection, Time now) EXCLUDES(mutex_);
+  // Whether a tensor is what a part tells of its run, which says that it is done.
+  bool IsTrace(const Connection& connection, const TensorHead& head) const;
+  void Traced(const Connection& connection, const TensorHead& head, Tensor told, Time now)
+      EXCLUDES(mutex_);
   void Failed(const Connection& connection, const Status& why, bool derived, Time now)
       EXCLUDES(mutex_);
   void Lost(const Connection& connection, const Status& why, Time now) EXCLUDES(mutex_);
@@ -73,8 +77,7 @@ class StepCoordinator {
 
  private:
   void StartPart(const RemoteStepPart& part, uint64_t lowest_open, Time now);
-  // A value that comes: a fetch by its number, behind them the traces of the parts.
-  void Expect(const ChannelEdge& edge, size_t number);
+  void Expect(const ChannelEdge& edge, size_t fetch);
   void Tick(Time now) EXCLUDES(mutex_);
   void Fetched(const Status& status) EXCLUDES(mutex_);
   int FindPart(const Connection& connection) const;
@@ -84,6 +87,7 @@ class StepCoordinator {
 
   const CoordinateRequest& request_;                      // until Await returns
   std::vector<std::shared_ptr<Connection>> connections_;  // of the parts
+  std::vector<uint32_t> trace_edges_;                     // likewise
   const bool names_tasks_;
   const bool is_traced_;
   const std::shared_ptr<ChannelRendezvous> rendezvous_;

@@ -6,7 +6,8 @@
 //   for (const StepReport& report : reports.List(&sessions, &all)) Add(report);
 //
 // A step that computes makes progress as long as the process uses a processor: nothing else is
-// counted while nodes run. Threads: every member from any.
+// counted while nodes run.
+// Threads: every member from any.
 #pragma once
 
 #include <string>

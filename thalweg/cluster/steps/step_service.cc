@@ -139,13 +139,14 @@ void StepService::RunPart(const std::shared_ptr<Connection>& connection,
   hub_.Poll();  // a CANCEL may be right behind START
   StepReaction reaction;
   std::shared_ptr<ChannelRendezvous> rendezvous;
+  PartRun how{.timeout = std::chrono::nanoseconds(start.time_left), .trace = start.trace};
   {
     MutexLock lock(mutex_);
     reaction = worker_state_.Begin(start.step);
     rendezvous = RendezvousOf(start.step);
   }
   if (reaction.kind == StepReaction::kRun) {
-    const Status status = RunPlan(connection, start, rendezvous);
+    const Status status = RunPlan(start, rendezvous, &how);
     MutexLock lock(mutex_);
     reaction = worker_state_.Ended(start.step, status);
   }
@@ -153,11 +154,16 @@ void StepService::RunPart(const std::shared_ptr<Connection>& connection,
     MutexLock lock(mutex_);
     steps_.erase(start.step);
   }
-  if (reaction.kind == StepReaction::kAnswer) Answer(*connection, reaction, start.trace.any());
+  if (reaction.kind != StepReaction::kAnswer) return;
+  if (reaction.status.ok() && start.trace.any()) {
+    reaction.status = PushTrace(connection, start, how.told);
+    if (reaction.status.ok()) return;
+  }
+  Answer(*connection, reaction);
 }
 
-Status StepService::RunPlan(const std::shared_ptr<Connection>& master, const StartMessage& start,
-                            const std::shared_ptr<ChannelRendezvous>& rendezvous) {
+Status StepService::RunPlan(const StartMessage& start,
+                            const std::shared_ptr<ChannelRendezvous>& rendezvous, PartRun* how) {
   std::shared_ptr<const ChannelPlan> plan;
   {
     MutexLock lock(mutex_);
@@ -171,9 +177,7 @@ Status StepService::RunPlan(const std::shared_ptr<Connection>& master, const Sta
     return Aborted("this task has no graph ", start.plan, " of the session: it may have restarted");
   }
   rendezvous->SetPlan(plan->edges);
-  PartRun how{.timeout = std::chrono::nanoseconds(start.time_left), .trace = start.trace};
-  Status status = plan->run(*rendezvous, how);
-  if (status.ok() && start.trace.any()) status = PushTrace(master, start, how.told);
+  Status status = plan->run(*rendezvous, *how);
   if (!status.ok()) rendezvous->Abort(status);
   return status;
 }
@@ -188,9 +192,9 @@ Status StepService::PushTrace(const std::shared_ptr<Connection>& master, const S
       {std::move(bytes), false});
 }
 
-void StepService::Answer(Connection& master, const StepReaction& reaction, bool traced) {
+void StepService::Answer(Connection& master, const StepReaction& reaction) {
   if (reaction.status.ok()) {
-    master.channel().Send(Encode(DoneMessage{.step = reaction.step, .traced = traced}).view());
+    master.channel().Send(Encode(DoneMessage{.step = reaction.step}).view());
     return;
   }
   master.channel().Send(Encode(FailMessage{.step = reaction.step,
@@ -201,8 +205,7 @@ void StepService::Answer(Connection& master, const StepReaction& reaction, bool 
 }
 
 void StepService::Handle(Connection& connection, const DoneMessage& done) {
-  if (const auto step = FindCoordinated(done.step); step != nullptr)
-    step->Done(connection, done.traced, Now());
+  if (const auto step = FindCoordinated(done.step); step != nullptr) step->Done(connection, Now());
 }
 
 void StepService::Handle(Connection& connection, const FailMessage& fail) {
@@ -224,18 +227,26 @@ void StepService::Handle(Connection&, const CancelMessage& cancel) {
 Result<Tensor> StepService::OnHead(Connection& connection, const TensorHead& head) {
   Result<Tensor> place = Tensor::Allocate(*allocator_, head.dtype, head.shape);
   if (place.ok()) return place;
+  const Status full =
+      place.status().WithContext(StrCat("a value that ", connection.peer(), " sent"));
+  if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
+    step->Failed(connection, full, false, Now());
+    return place;
+  }
   StepReaction reaction;
   {
     MutexLock lock(mutex_);
     worker_state_.Tensor(head.step, 0, Now());  // of a step that has not begun: it must not
-    reaction = worker_state_.Fail(
-        head.step, place.status().WithContext(StrCat("a value that ", connection.peer(), " sent")));
+    reaction = worker_state_.Fail(head.step, full);
   }
   Carry(reaction);
   return place;
 }
 
 void StepService::OnTensor(Connection& connection, const TensorHead& head, Tensor tensor) {
+  if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
+    return step->Traced(connection, head, std::move(tensor), Now());
+  }
   StepReaction reaction;
   std::shared_ptr<ChannelRendezvous> rendezvous;
   {

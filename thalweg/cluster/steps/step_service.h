@@ -5,8 +5,8 @@
 //   steps.AddPlan(session, plan, {edges, run});         // registered: START may ask for it
 //   Status status = steps.Coordinate({...});          // as a master: one step over several tasks
 //
-// Threads: every member from any; Drive blocks, a part runs on a thread of the hub's. Errors: those
-// of the step, with the task where they came up and what it did.
+// Threads: every member from any; Drive blocks, a part runs on a thread of the hub's.
+// Errors: those of the step, with the task where they came up and what it did.
 #pragma once
 
 #include <atomic>
@@ -106,14 +106,14 @@ class StepService : public ConnectionHandler {
   void Handle(Connection& connection, const CancelMessage& cancel) EXCLUDES(mutex_);
   void RunPart(const std::shared_ptr<Connection>& connection, const StartMessage& start)
       EXCLUDES(mutex_);
-  Status RunPlan(const std::shared_ptr<Connection>& master, const StartMessage& start,
-                 const std::shared_ptr<ChannelRendezvous>& rendezvous) EXCLUDES(mutex_);
-  // What the part tells of its run goes to its master, ahead of DONE.
+  Status RunPlan(const StartMessage& start, const std::shared_ptr<ChannelRendezvous>& rendezvous,
+                 PartRun* how) EXCLUDES(mutex_);
+  // What the part tells of its run goes to its master, and says that it is done.
   Status PushTrace(const std::shared_ptr<Connection>& master, const StartMessage& start,
                    const std::string& told) const;
   std::shared_ptr<ChannelRendezvous> RendezvousOf(uint64_t step) REQUIRES(mutex_);
   void Carry(const StepReaction& reaction) EXCLUDES(mutex_);
-  static void Answer(Connection& master, const StepReaction& reaction, bool traced = false);
+  static void Answer(Connection& master, const StepReaction& reaction);
   void CarryAll(const std::vector<StepReaction>& reactions) EXCLUDES(mutex_);
   Result<std::shared_ptr<StepCoordinator>> Open(const CoordinateRequest& request,
                                                 uint64_t* lowest_open) EXCLUDES(mutex_);

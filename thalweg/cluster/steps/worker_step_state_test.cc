@@ -9,13 +9,13 @@ namespace {
 using namespace std::chrono_literals;
 using enum StepReaction::Kind;
 
-constexpr uint32_t kMaster = 5;
+constexpr uint32_t kMasterNumber = 5;
 constexpr uint64_t kLedgerIncarnation = 11;
-constexpr uint64_t Id(uint64_t number) { return MakeStep(kMaster, number); }
+constexpr uint64_t Id(uint64_t number) { return MakeStep(kMasterNumber, number); }
 
 class WorkerStepStateTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(worker_state_.AddMaster(kMaster).ok()); }
+  void SetUp() override { ASSERT_TRUE(worker_state_.AddMaster(kMasterNumber).ok()); }
   StepReaction Start(uint64_t number, StepTime now = 0s, StepTime left = 0s) {
     return worker_state_.Start(
         {.step = Id(number), .incarnation = kLedgerIncarnation, .time_left = left.count()},
@@ -37,7 +37,7 @@ TEST_F(WorkerStepStateTest, AStepRunsOnceAndIsAnsweredOnce) {
   EXPECT_TRUE(answer.status.ok());
   EXPECT_EQ(Start(1).status.code(), Code::kAborted);
   EXPECT_EQ(worker_state_.tombstones(), 1U);
-  EXPECT_TRUE(worker_state_.Forget(kMaster, 2).empty());
+  EXPECT_TRUE(worker_state_.Forget(kMasterNumber, 2).empty());
   EXPECT_EQ(worker_state_.tombstones(), 0U);
   EXPECT_EQ(Start(1).status.code(), Code::kAborted);
 }
@@ -105,7 +105,7 @@ TEST_F(WorkerStepStateTest, AMasterWhoseStepsWereEndedMayStartOthers) {
   EXPECT_EQ(worker_state_.Tensor(Id(1), 8, 0s).kind, kKeep);
   Run(2);
   ASSERT_EQ(Start(3).kind, kPrepare);
-  const std::vector<StepReaction> todo = worker_state_.CancelAll(kMaster, Aborted("silent"));
+  const std::vector<StepReaction> todo = worker_state_.CancelAll(kMasterNumber, Aborted("silent"));
   ASSERT_EQ(todo.size(), 2U);
   EXPECT_EQ(todo[0].kind, kDrop);
   EXPECT_EQ(todo[1].kind, kAbort);
@@ -113,7 +113,7 @@ TEST_F(WorkerStepStateTest, AMasterWhoseStepsWereEndedMayStartOthers) {
   EXPECT_EQ(worker_state_.Ended(Id(2), OkStatus()).status.message(), "silent");
   EXPECT_EQ(worker_state_.Begin(Id(3)).status.message(), "silent");
   Run(4);
-  EXPECT_TRUE(worker_state_.CancelAll(kMaster + 1, Aborted("silent")).empty());
+  EXPECT_TRUE(worker_state_.CancelAll(kMasterNumber + 1, Aborted("silent")).empty());
 }
 
 TEST_F(WorkerStepStateTest, AStepHasATimerOfItsOwn) {
@@ -133,14 +133,14 @@ TEST_F(WorkerStepStateTest, AnotherIncarnationAndAnUnknownMasterAreRefused) {
       {.step = Id(1), .incarnation = kLedgerIncarnation + 1}, kLedgerIncarnation, 0s);
   EXPECT_EQ(restarted.kind, kAnswer);
   EXPECT_EQ(restarted.status.code(), Code::kAborted);
-  const uint64_t unknown = MakeStep(kMaster + 1, 1);
+  const uint64_t unknown = MakeStep(kMasterNumber + 1, 1);
   EXPECT_EQ(worker_state_.Tensor(unknown, 8, 0s).kind, kDrop);
   EXPECT_EQ(worker_state_.Cancel(unknown, Cancelled("stop")).kind, kNothing);
   EXPECT_EQ(worker_state_
                 .Start({.step = unknown, .incarnation = kLedgerIncarnation}, kLedgerIncarnation, 0s)
                 .status.code(),
             Code::kAborted);
-  EXPECT_EQ(worker_state_.AddMaster(kMaster).code(), Code::kAlreadyExists);
+  EXPECT_EQ(worker_state_.AddMaster(kMasterNumber).code(), Code::kAlreadyExists);
 }
 
 TEST_F(WorkerStepStateTest, TheStepsOfAMasterThatLeavesEnd) {
@@ -148,7 +148,7 @@ TEST_F(WorkerStepStateTest, TheStepsOfAMasterThatLeavesEnd) {
   Run(2);
   ASSERT_EQ(Start(3).kind, kPrepare);
   const std::vector<StepReaction> todo =
-      worker_state_.RemoveMaster(kMaster, Unavailable("it is lost"));
+      worker_state_.RemoveMaster(kMasterNumber, Unavailable("it is lost"));
   ASSERT_EQ(todo.size(), 2U);
   EXPECT_EQ(todo[0].kind, kDrop);
   EXPECT_EQ(todo[1].kind, kAbort);
@@ -156,7 +156,7 @@ TEST_F(WorkerStepStateTest, TheStepsOfAMasterThatLeavesEnd) {
   EXPECT_EQ(worker_state_.Ended(Id(2), OkStatus()).kind, kDrop);
   EXPECT_EQ(worker_state_.open_steps(), 0U);
   EXPECT_EQ(worker_state_.tombstones(), 0U);
-  ASSERT_TRUE(worker_state_.AddMaster(kMaster).ok());
+  ASSERT_TRUE(worker_state_.AddMaster(kMasterNumber).ok());
   EXPECT_EQ(worker_state_.Tensor(Id(4), 100, 0s).kind, kKeep);  // nothing early is left
 }
 
@@ -164,7 +164,7 @@ TEST_F(WorkerStepStateTest, StepsThatAreOverAreForgotten) {
   EXPECT_EQ(worker_state_.Tensor(Id(1), 8, 0s).kind, kKeep);
   Run(2);
   worker_state_.Cancel(Id(3), Cancelled("stop"));
-  const std::vector<StepReaction> todo = worker_state_.Forget(kMaster, 4);
+  const std::vector<StepReaction> todo = worker_state_.Forget(kMasterNumber, 4);
   ASSERT_EQ(todo.size(), 1U);
   EXPECT_EQ(todo[0].step, Id(1));
   EXPECT_EQ(worker_state_.open_steps(), 1U);  // what runs is awaited

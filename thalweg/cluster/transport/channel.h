@@ -13,12 +13,13 @@
 //
 // Ownership: a pushed tensor is kept until the other side has it (and, in shared memory, has
 // dropped it) or the channel is closed. However many wait, a side copies at most kMaxUntaken bytes
-// of plain elements that the other one has not taken. Threads: every member from any thread, none
-// blocks. One thread polls at a time; others return at once. Errors: the first failure (end of
-// file, a malformed record, Close) closes the channel; OnClosed comes once, last, and what is sent
-// later is dropped. What the other side sent before it closed arrives first; who closes gets no
-// more. Every offset, length and shape that arrives is checked: a wrong one closes the channel.
-// Destruction closes, and no thread may be in another member then.
+// of plain elements that the other one has not taken.
+// Threads: every member from any thread, none blocks. One thread polls at a time; others return at
+// once.
+// Errors: the first failure (end of file, a malformed record, Close) closes the channel; OnClosed
+// comes once, last, and what is sent later is dropped. What the other side sent before it closed
+// arrives first; who closes gets no more. Every offset, length and shape that arrives is checked: a
+// wrong one closes the channel. Destruction closes, and no thread may be in another member then.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,8 @@
 //   sender:   (put something there) bell.Notify();
 //
 // Both sides do a full fence between what they write and what they look at, so that one of them
-// sees the other. Threads: any.
+// sees the other.
+// Threads: any.
 #pragma once
 
 #include <atomic>

@@ -4,7 +4,8 @@
 //   sleeper: key = word.load(); look once more; SleepOnWord(word, key, until);
 //   waker:   word.fetch_add(1); WakeWord(word);
 //
-// Sleeps may end without a reason. Threads: any.
+// Sleeps may end without a reason.
+// Threads: any.
 #pragma once
 
 #include <atomic>

@@ -7,8 +7,8 @@
 //   while (coming.left() > 0) coming.Take(next_piece);
 //   RETURN_IF_ERROR(coming.Finish(sink));
 //
-// Used by one thread at a time. Errors: the sink's place is a wrong one, or the bytes are
-// malformed.
+// Used by one thread at a time.
+// Errors: the sink's place is a wrong one, or the bytes are malformed.
 #pragma once
 
 #include <cstddef>

@@ -14,9 +14,7 @@ enum class Kind : uint8_t {
   kDone = 2,
   kFail = 3,
   kCancel = 4,
-  // Of a step that is traced: START and DONE, and what it is about.
-  kTracedStart = 5,
-  kTracedDone = 6,
+  kTracedStart = 5,  // and what is to be told; 6 was a DONE behind it
 };
 
 template <class T>
@@ -80,7 +78,7 @@ struct Encoder {
     Put(out, m.trace_edge);
   }
   void operator()(const DoneMessage& m) const {
-    Put(out, m.traced ? Kind::kTracedDone : Kind::kDone);
+    Put(out, Kind::kDone);
     Put(out, m.step);
   }
   void operator()(const FailMessage& m) const {
@@ -119,9 +117,8 @@ Result<StepMessage> DecodeStart(Reader reader, bool traced) {
       "START");
 }
 
-Result<StepMessage> DecodeDone(Reader reader, bool traced) {
+Result<StepMessage> DecodeDone(Reader reader) {
   DoneMessage m;
-  m.traced = traced;
   const bool valid = reader.Get(&m.step).Ended();
   return Checked(valid, m, "DONE");
 }
@@ -163,8 +160,7 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
     case Kind::kTracedStart:
       return DecodeStart(reader, static_cast<Kind>(kind) == Kind::kTracedStart);
     case Kind::kDone:
-    case Kind::kTracedDone:
-      return DecodeDone(reader, static_cast<Kind>(kind) == Kind::kTracedDone);
+      return DecodeDone(reader);
     case Kind::kFail:
       return DecodeFail(reader);
     case Kind::kCancel:

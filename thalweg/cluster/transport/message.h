@@ -6,9 +6,9 @@
 //
 // A step has one number, which says its master too. START asks a task to run its part; the task
 // answers DONE or FAIL, once; CANCEL ends a part early. Feeds and fetches are tensors of the
-// channel; so is what a traced part tells of its run. Encoding allocates nothing. Errors:
-// InvalidArgument for bytes that are no message: unknown kinds, lengths that do not fit, bytes left
-// over, codes that do not exist.
+// channel; so is what a traced part tells of its run, instead of DONE. Encoding allocates nothing.
+// Errors: InvalidArgument for bytes that are no message: unknown kinds, lengths that do not fit,
+// bytes left over, codes that do not exist.
 #pragma once
 
 #include <array>
@@ -51,12 +51,11 @@ struct StartMessage {
   uint64_t incarnation = 0;  // of the task that is asked, as its master knows it
   int64_t time_left = 0;     // nanoseconds; 0: no limit
   TraceWish trace = {};      // only to a task that knows kTracedSteps
-  uint32_t trace_edge = 0;   // on which it is told, as a vector of bytes, before DONE
+  uint32_t trace_edge = 0;   // on which it is told, as a vector of bytes, which stand for DONE
   friend bool operator==(const StartMessage&, const StartMessage&) = default;
 };
 struct DoneMessage {
   uint64_t step = 0;
-  bool traced = false;  // what START wished has been told
   friend bool operator==(const DoneMessage&, const DoneMessage&) = default;
 };
 // Why a step ended. A text that is too long is cut.

@@ -20,7 +20,6 @@ std::vector<StepMessage> Samples() {
       StartMessage{.step = 9, .trace = {.times = true}, .trace_edge = 17},
       StartMessage{.step = 9, .trace = {.graphs = true}, .trace_edge = ~uint32_t{0}},
       DoneMessage{.step = 9},
-      DoneMessage{.step = 9, .traced = true},
       FailMessage{.step = 9, .derived = true, .code = Code::kAborted, .text = "restarted"},
       FailMessage{.step = 9, .derived = false, .code = Code::kInternal, .text = ""},
       CancelMessage{.step = 9, .code = Code::kDeadlineExceeded, .text = "too late"},

@@ -4,7 +4,8 @@
 //
 //   ASSIGN_OR_RETURN(const TransportContext::Started parts, context.Start());
 //
-// Ownership: outlives the transports. Threads: every member from any; set_host before the others.
+// Ownership: outlives the transports.
+// Threads: every member from any; set_host before the others.
 #pragma once
 
 #include <atomic>

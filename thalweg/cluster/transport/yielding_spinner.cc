@@ -21,7 +21,7 @@ thread_local YieldCosts t_costs;
 }  // namespace
 
 void YieldCosts::Note(Time before, Time after) {
-  if (after - before < kDear) {
+  if (after - before < kExpensive) {
     pause_ = kFirstPause;
     return;
   }

@@ -14,12 +14,12 @@ namespace thalweg {
 
 // What yielding the processor has cost a thread lately. Where many spin, a yield lets each of them
 // look once, in microseconds. Where others compute, they take what is given away for as long as
-// they like: a yield that was dear is followed by a pause, doubled each time.
+// they like: an expensive yield is followed by a pause, doubled each time.
 class YieldCosts {
  public:
   using Time = std::chrono::steady_clock::time_point;
   // Longer than a thread takes for a message or two, shorter than the slice of one that computes.
-  static constexpr std::chrono::microseconds kDear{1000};
+  static constexpr std::chrono::microseconds kExpensive{1000};
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kMostPause{1000};
 

@@ -23,13 +23,13 @@ struct YieldCostsTest : testing::Test {
 
 TEST_F(YieldCostsTest, CheapYieldsGoOn) {
   EXPECT_FALSE(costs.pausing(now));
-  for (int i = 0; i < 1000; ++i) Yield(YieldCosts::kDear - microseconds(1));
+  for (int i = 0; i < 1000; ++i) Yield(YieldCosts::kExpensive - microseconds(1));
   EXPECT_FALSE(costs.pausing(now));
 }
 
 TEST_F(YieldCostsTest, ADearYieldIsFollowedByAPauseTwiceAsLongEachTime) {
   for (const int pause : {10, 20, 40, 80, 160, 320, 640, 1000, 1000}) {
-    Yield(YieldCosts::kDear);
+    Yield(YieldCosts::kExpensive);
     EXPECT_TRUE(PausesFor(milliseconds(pause))) << pause;
     now += milliseconds(pause);
   }

@@ -149,6 +149,18 @@ void Worker::Call(std::string_view method, const Message& request, const WorkerC
   done((this->*entry->method)(request, call));
 }
 
+std::shared_ptr<Health> Worker::MakeMasterHealth(std::shared_ptr<SessionCluster> cluster) {
+  WorkerClients& peers = cluster->peers;
+  auto* const made =
+      new Health(peers, environment_->clock(), health_.options(),
+                 {.report = [this](const std::vector<std::string>* sessions,
+                                   uint64_t* all) { return reports_.List(sessions, all); },
+                  .master_lost = [](const std::string&, const Status&, bool) {},
+                  .busy = [] { return false; },
+                  .tick = [] {}});
+  return {made, [cluster = std::move(cluster)](const Health* ended) { delete ended; }};
+}
+
 void Worker::Stop(const Status& reason) {
   steps_.EraseAll(reason);
   channels_.steps().Stop(reason);
@@ -179,6 +191,18 @@ Result<OwnedMessage> Worker::GetStatus(const Message& request, const WorkerCall&
   return response;
 }
 
+// Null where a master says nothing of a cluster, or only where tasks are: to whom it says what it
+// is called there, that is a session's own.
+Result<std::shared_ptr<SessionCluster>> Worker::OwnClusterOf(const Message& server_def) const {
+  ASSIGN_OR_RETURN(ClusterSpec spec,
+                   ClusterSpec::FromMessage(server_def.GetMessage(pb::ServerDef::kCluster)));
+  const SessionCluster::Self self{
+      .job = std::string(server_def.GetString(pb::ServerDef::kJobName)),
+      .task = static_cast<int>(server_def.GetInt(pb::ServerDef::kTaskIndex))};
+  if (!spec.Address(self.job, self.task).ok()) return std::shared_ptr<SessionCluster>();
+  return SessionCluster::Make(environment_, std::move(spec), self, peers_.tls());
+}
+
 // A worker that has restarted does not know the sessions of its former life.
 Result<OwnedMessage> Worker::CreateWorkerSession(const Message& request, const WorkerCall&) {
   WorkerSession session;
@@ -187,9 +211,13 @@ Result<OwnedMessage> Worker::CreateWorkerSession(const Message& request, const W
   if (!leader.empty()) {
     ASSIGN_OR_RETURN(leader, CollectiveRendezvous::ParseLeader(leader));
   }
-  // A master that names itself only introduces tasks; one that does not hands on its client's word.
-  const bool only_new = request.Has(pb::CreateWorkerSessionRequest::kMasterTask);
-  RETURN_IF_ERROR(peers_.Update(server.GetMessage(pb::ServerDef::kCluster), only_new));
+  ASSIGN_OR_RETURN(session.cluster, OwnClusterOf(server));
+  if (session.cluster == nullptr) {
+    // A master that names itself only introduces tasks; one that does not hands on its client's
+    // word.
+    const bool only_new = request.Has(pb::CreateWorkerSessionRequest::kMasterTask);
+    RETURN_IF_ERROR(peers_.Update(server.GetMessage(pb::ServerDef::kCluster), only_new));
+  }
   if (request.GetBool(pb::CreateWorkerSessionRequest::kIsolateSessionState)) {
     session.state = std::make_shared<ResourceManager>();
   }
@@ -233,6 +261,7 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
   const std::string session(
       SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled));
   std::shared_ptr<ResourceManager> state;
+  RegisteredGraph made;
   if (request.GetBool(Request::kCreateWorkerSessionCalled)) {
     MutexLock lock(mutex_);
     const auto found = sessions_.find(session);
@@ -241,6 +270,7 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
                      peers_.self(), ") just restarted.");
     }
     state = found->second.state;
+    made.cluster = found->second.cluster;
   }
   for (const Message* node : request.GetMessage(Request::kGraphDef).Messages(pb::GraphDef::kNode)) {
     if (!node->GetString(pb::NodeDef::kDevice).empty()) continue;
@@ -259,14 +289,15 @@ Result<OwnedMessage> Worker::RegisterGraph(const Message& request, const WorkerC
   SessionOptions options;
   options.placement = PlacementRule::kStrict;
   options.share_resources = true;
-  RegisteredGraph made;
-  made.loop_peers = LoopPeers(*graph, peers_.self());
+  made.loop_peers = LoopPeers(*graph, PeersOf(made).self());
   // Only masters that know members of TensorFlow's say a key.
   made.exchanges_buffers = request.GetInt(Request::kCollectiveGraphKey) != 0;
   RemoteParts parts;
   parts.state = std::move(state);
   parts.is_worker = true;
-  made.core = std::make_shared<SessionCore>(environment_, graph, options, std::move(parts));
+  made.core = std::make_shared<SessionCore>(
+      made.cluster == nullptr ? environment_ : made.cluster->environment, graph, options,
+      std::move(parts));
   RunOptions compiling;
   compiling.timeout = call.timeout;
   compiling.cancellation = call.cancellation;
@@ -335,7 +366,7 @@ StepRequest Worker::PartRequest(const RegisteredGraph& graph, RpcStepRendezvous&
   run.collectives = &step;
   run.feeds_and_fetches = &step;
   run.cancellation = &step.cancellation();
-  if (!AreAllOurs(peers_, graph.loop_peers)) run.frames = &step;
+  if (!AreAllOurs(PeersOf(graph), graph.loop_peers)) run.frames = &step;
   return run;
 }
 
@@ -407,8 +438,7 @@ Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph,
   if (!options.GetBool(pb::ExecutorOpts::kRecordTimeline)) return RunPart(graph, step, call);
   StepStats stats;
   RETURN_IF_ERROR(RunPart(graph, step, call, &stats));
-  StepStatsToMessage(stats, response->Mutable(Response::kStepStats));
-  return OkStatus();
+  return StepStatsToMessage(stats, response->Mutable(Response::kStepStats));
 }
 
 Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Message* response) {
@@ -417,9 +447,10 @@ Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Mess
       GraphKey(SessionOf(request, Request::kSessionHandle, Request::kCreateWorkerSessionCalled),
                request.GetString(Request::kGraphHandle));
   ASSIGN_OR_RETURN(const RegisteredGraph graph, FindGraph(graph_key));
-  ASSIGN_OR_RETURN(const std::shared_ptr<RpcStepRendezvous> step,
-                   steps_.Begin(request.GetInt(Request::kStepId),
-                                std::string(request.GetString(Request::kSessionHandle))));
+  ASSIGN_OR_RETURN(
+      const std::shared_ptr<RpcStepRendezvous> step,
+      steps_.Begin(request.GetInt(Request::kStepId),
+                   std::string(request.GetString(Request::kSessionHandle)), graph.cluster));
   for (const Message* fed : request.Messages(Request::kSend)) {
     ASSIGN_OR_RETURN(const RendezvousKey key,
                      ParseRendezvousKey(fed->GetString(pb::NamedTensorProto::kName)));

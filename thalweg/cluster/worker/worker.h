@@ -5,11 +5,12 @@
 //   Worker worker(environment, peers);
 //   worker.Call("RunGraph", *request, call, [](Result<OwnedMessage> response) { ... });
 //
-// Variables, queues and tables belong to the task, whatever the session. Threads: Call from any,
-// several at once; it blocks while a graph is registered or runs; RecvTensor does not block, its
-// callback comes when the tensor is there. Errors: those of TensorFlow's workers: Aborted for a
-// graph or step that is not there any more, or a sender that has restarted; InvalidArgument for a
-// malformed key or graph; Unimplemented for methods that are not there.
+// Variables, queues and tables belong to the task, whatever the session.
+// Threads: Call from any, several at once; it blocks while a graph is registered or runs;
+// RecvTensor does not block, its callback comes when the tensor is there.
+// Errors: those of TensorFlow's workers: Aborted for a graph or step that is not there any more, or
+// a sender that has restarted; InvalidArgument for a malformed key or graph; Unimplemented for
+// methods that are not there.
 #pragma once
 
 #include <functional>
@@ -23,6 +24,7 @@
 #include "thalweg/cluster/collectives/collective_leader.h"
 #include "thalweg/cluster/collectives/collective_rendezvous.h"
 #include "thalweg/cluster/health/health.h"
+#include "thalweg/cluster/peers/session_cluster.h"
 #include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/cluster/steps/rpc_rendezvous.h"
 #include "thalweg/cluster/steps/step_reports.h"
@@ -54,6 +56,8 @@ class Worker {
   // The steps of this task, also those of its own master.
   RpcStepTable& steps() { return steps_; }
   Health& health() { return health_; }
+  // The heartbeats of a master here whose session brings its own cluster.
+  std::shared_ptr<Health> MakeMasterHealth(std::shared_ptr<SessionCluster> cluster);
   // Who leads groups of collective operations where a session does not say.
   void set_collective_leader(std::string task) { collectives_.set_default_leader(std::move(task)); }
 
@@ -62,6 +66,7 @@ class Worker {
 
  private:
   struct RegisteredGraph {
+    std::shared_ptr<SessionCluster> cluster;  // null: the task's
     std::shared_ptr<SessionCore> core;
     std::shared_ptr<StepPlan> plan;
     std::vector<std::string> loop_peers;
@@ -69,7 +74,8 @@ class Worker {
   };
   // What a master's session has here.
   struct WorkerSession {
-    std::shared_ptr<ResourceManager> state;  // null: the task's
+    std::shared_ptr<ResourceManager> state;   // null: the task's
+    std::shared_ptr<SessionCluster> cluster;  // likewise
   };
   struct Entry;
   using Method = Result<OwnedMessage> (Worker::*)(const Message&, const WorkerCall&);
@@ -94,6 +100,7 @@ class Worker {
   // The step in which another task asks for a value of a device here, by a request that is new.
   Result<std::shared_ptr<RpcStepRendezvous>> StepFor(const RendezvousKey& key, int64_t step,
                                                      int64_t request);
+  Result<std::shared_ptr<SessionCluster>> OwnClusterOf(const Message& server_def) const;
   void EndSession(const std::string& session) EXCLUDES(mutex_);
   StepRequest PartRequest(const RegisteredGraph& graph, RpcStepRendezvous& step);
   Status RunPart(const RegisteredGraph& graph, RpcStepRendezvous& step, const WorkerCall& call,
@@ -107,6 +114,9 @@ class Worker {
   Status AwaitPart(RpcStepRendezvous& step, RpcStepRendezvous::Part& part, const WorkerCall& call);
   Status RunGraphInto(const Message& request, const WorkerCall& call, Message* response);
   Result<std::shared_ptr<ChannelEdges>> ConnectEdges(const Message& request);
+  WorkerClients& PeersOf(const RegisteredGraph& graph) {
+    return graph.cluster == nullptr ? peers_ : graph.cluster->peers;
+  }
   Result<RegisteredGraph> FindGraph(std::string_view handle) EXCLUDES(mutex_);
 
   const std::shared_ptr<Environment> environment_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The methods of a worker that run nothing: the ends of steps, what they left, tensors for other
 // tasks.
+#include <algorithm>
+
 #include "thalweg/base/entropy.h"
 #include "thalweg/cluster/worker/waiting_answer.h"
 #include "thalweg/cluster/worker/worker.h"
@@ -9,7 +11,6 @@
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
-namespace {}  // namespace
 
 Result<OwnedMessage> Worker::CleanupGraph(const Message& request, const WorkerCall&) {
   const int64_t id = request.GetInt(pb::CleanupGraphRequest::kStepId);
@@ -41,7 +42,7 @@ Result<OwnedMessage> Worker::Logging(const Message& request, const WorkerCall&) 
     if (stats.devices.empty()) continue;
     Message* const step = response->Add(pb::LoggingResponse::kStep);
     step->SetInt(pb::LabeledStepStats::kStepId, id);
-    StepStatsToMessage(stats, step->Mutable(pb::LabeledStepStats::kStepStats));
+    RETURN_IF_ERROR(StepStatsToMessage(stats, step->Mutable(pb::LabeledStepStats::kStepStats)));
   }
   return response;
 }
@@ -65,11 +66,22 @@ Result<OwnedMessage> Worker::MarkRecvFinished(const Message&, const WorkerCall&)
 
 Result<std::shared_ptr<RpcStepRendezvous>> Worker::StepFor(const RendezvousKey& key, int64_t step,
                                                            int64_t request) {
-  const Device* const device = environment_->FindDevice(key.source);
-  if (device == nullptr) {
+  // A session that brings its own cluster calls this task otherwise; an incarnation is nobody
+  // else's.
+  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(key.source));
+  const auto& devices = environment_->devices();
+  const auto found_device = std::ranges::find_if(devices, [&](const auto& device) {
+    return name.type == device->name().type && name.index == device->name().index;
+  });
+  if (found_device == devices.end()) {
     return InvalidArgument(peers_.self(), " has no device ", key.source);
   }
-  if (device->incarnation() != key.incarnation) {
+  if ((*found_device)->incarnation() != key.incarnation && TaskOf(key.source) != peers_.self()) {
+    return Aborted(peers_.self(), " has no device ", key.source,
+                   " of that incarnation: it is another task, or has restarted since the graph was "
+                   "made");
+  }
+  if ((*found_device)->incarnation() != key.incarnation) {
     return Aborted(peers_.self(), " has restarted since the graph was made: its device ",
                    key.source, " has another incarnation");
   }

@@ -3,7 +3,6 @@
 #include "thalweg/cluster/channels/channel_parts.h"
 #include "thalweg/cluster/worker/worker.h"
 #include "thalweg/proto/messages.h"
-#include "thalweg/proto/wire.h"
 #include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
@@ -42,9 +41,7 @@ Status Worker::RunByChannel(const RegisteredGraph& graph, ChannelRendezvous& ste
   step.NoteTransfers(&steps_.transfers());
   RETURN_IF_ERROR(graph.plan->prepared->Run(run));
   steps_.transfers().MoveTo(run.step_id, &stats);
-  OwnedMessage told(pb::StepStats::Descriptor());
-  StepStatsToMessage(stats, told.get());
-  ASSIGN_OR_RETURN(how.told, Serialize(*told));
+  how.told = EncodeStepStats(stats);
   return OkStatus();
 }
 

@@ -426,7 +426,7 @@ TEST_P(ChannelConformance, BadSendsCloseTheChannel) {
 // Counts rings, and waits for them.
 class Rings {
  public:
-  void Ring() {
+  void Notify() {
     MutexLock lock(mutex_);
     ++count_;
     changed_.NotifyAll();
@@ -453,7 +453,7 @@ class Rings {
 TEST_P(ChannelConformance, RingsOnceForEachArm) {
   Rings rings;
   Ends ends(GetParam());
-  ends.b->OnArrival([&] { rings.Ring(); });
+  ends.b->OnArrival([&] { rings.Notify(); });
   ASSERT_TRUE(PollUntil(*ends.b, ends.at_b, [&] { return ends.b->Arm(); }));
   for (int i = 1; i <= 20; ++i) {
     ends.a->Send("one");

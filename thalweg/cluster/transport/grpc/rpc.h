@@ -12,8 +12,9 @@
 // an error that says so.
 //
 // Threads: all members from any thread. Handlers and callbacks come on gRPC's threads and must not
-// wait. Errors: FailedPrecondition where the component is missing; a channel's call ends with
-// Unavailable when nobody listens, DeadlineExceeded, Cancelled, or what the server answered.
+// wait.
+// Errors: FailedPrecondition where the component is missing; a channel's call ends with Unavailable
+// when nobody listens, DeadlineExceeded, Cancelled, or what the server answered.
 #pragma once
 
 #include <chrono>

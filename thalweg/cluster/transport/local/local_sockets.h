@@ -6,8 +6,9 @@
 //   ... the other process: ASSIGN_OR_RETURN(UniqueFd socket, ConnectLocally(token)); ...
 //   ASSIGN_OR_RETURN(UniqueFd socket, AcceptLocally(listener));     // what is there already
 //
-// Never waits. Errors: Unavailable where nobody listens or nobody has connected;
-// PermissionDenied for a process of another user.
+// Never waits.
+// Errors: Unavailable where nobody listens or nobody has connected; PermissionDenied for a process
+// of another user.
 #pragma once
 
 #include <cstdint>

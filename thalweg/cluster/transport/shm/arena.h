@@ -8,8 +8,10 @@
 //   channel->Push(head, t);                             // sends the place, not the bytes
 //
 // Pieces of 64 MB (or of one larger block), each a memfd, backed when made; this process alone can
-// write. Ownership: lives until the last block has come back. Pieces stay until Trim() finds no
-// block in them; peers that were told of one then let go of it. Threads: every member from any.
+// write.
+// Ownership: lives until the last block has come back. Pieces stay until Trim() finds no block in
+// them; peers that were told of one then let go of it.
+// Threads: every member from any.
 #pragma once
 
 #include <chrono>

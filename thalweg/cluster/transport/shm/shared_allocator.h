@@ -7,7 +7,8 @@
 //
 // What both hold together stays within the host allocator's limit. Blocks of kZeroPagesFrom and
 // more are the host allocator's too: a table of zeros takes no memory there until it is touched;
-// such a tensor is copied when it is pushed. Ownership: lives until the last block has come back.
+// such a tensor is copied when it is pushed.
+// Ownership: lives until the last block has come back.
 // Threads: every member from any.
 #pragma once
 

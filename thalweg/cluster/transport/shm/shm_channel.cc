@@ -65,19 +65,20 @@ class ShmChannel final : public Channel {
 
  private:
   bool ArmReader(Ring::Reader how);
-  void DoorEvent();
+  void OnSocketEvent();
   // From the I/O thread, and from one that polls and misses a piece.
-  void ReadDoor() EXCLUDES(door_mutex_);
-  void TakeFromDoor() EXCLUDES(door_mutex_);
-  Status HandleDoor(const ControlSocketMessage& message, UniqueFd fd) REQUIRES(door_mutex_);
-  std::shared_ptr<const SharedMemory> FindPiece(uint64_t id) EXCLUDES(door_mutex_);
+  void ReadControlSocket() EXCLUDES(control_mutex_);
+  void TakeFromControlSocket() EXCLUDES(control_mutex_);
+  Status HandleControlSocket(const ControlSocketMessage& message, UniqueFd fd)
+      REQUIRES(control_mutex_);
+  std::shared_ptr<const SharedMemory> FindPiece(uint64_t id) EXCLUDES(control_mutex_);
   bool PollLocked(ChannelSink& sink, int budget) REQUIRES(polling_);
   Result<bool> HandleNext(ChannelSink& sink) REQUIRES(polling_);
   Result<std::shared_ptr<const SharedMemory>> FindShared(const SharedPlace& place, uint64_t bytes)
-      EXCLUDES(door_mutex_);
+      EXCLUDES(control_mutex_);
   Status HandleShared(ChannelSink& sink) REQUIRES(polling_);
   Status HandlePieces(ChannelSink& sink) REQUIRES(polling_);
-  Status EndOfDoor() EXCLUDES(door_mutex_);
+  Status EndOfControlSocket() EXCLUDES(control_mutex_);
 
   const std::shared_ptr<IoThread> io_;
   const std::shared_ptr<ShmArena> arena_;
@@ -89,12 +90,12 @@ class ShmChannel final : public Channel {
   Mutex polling_;
   std::string buffer_ GUARDED_BY(polling_);
   Record record_ GUARDED_BY(polling_);
-  std::optional<IncomingTensor> coming_ GUARDED_BY(polling_);  // in pieces
+  std::optional<IncomingTensor> incoming_ GUARDED_BY(polling_);  // in pieces
   bool close_read_ GUARDED_BY(polling_) = false;
 
-  Mutex door_mutex_;
-  TheirPieces pieces_ GUARDED_BY(door_mutex_);
-  Status door_error_ GUARDED_BY(door_mutex_);
+  Mutex control_mutex_;
+  TheirPieces pieces_ GUARDED_BY(control_mutex_);
+  Status control_error_ GUARDED_BY(control_mutex_);
   std::unique_ptr<IoWatch> watch_;
 };
 
@@ -110,13 +111,13 @@ ShmChannel::~ShmChannel() {
 
 Status ShmChannel::Watch() {
   ASSIGN_OR_RETURN(watch_,
-                   IoWatch::Make(io_, sender_->socket.fd(), [this](uint32_t) { DoorEvent(); }));
+                   IoWatch::Make(io_, sender_->socket.fd(), [this](uint32_t) { OnSocketEvent(); }));
   watch_->Want(EPOLLIN);
   return OkStatus();
 }
 
-void ShmChannel::DoorEvent() {
-  ReadDoor();
+void ShmChannel::OnSocketEvent() {
+  ReadControlSocket();
   if (!dead_.load()) {
     watch_->Want(EPOLLIN);
   } else {
@@ -124,32 +125,33 @@ void ShmChannel::DoorEvent() {
   }
 }
 
-void ShmChannel::ReadDoor() {
-  TakeFromDoor();
+void ShmChannel::ReadControlSocket() {
+  TakeFromControlSocket();
   sender_->HandleWakes();
 }
 
-void ShmChannel::TakeFromDoor() {
-  MutexLock lock(door_mutex_);
+void ShmChannel::TakeFromControlSocket() {
+  MutexLock lock(control_mutex_);
   while (!dead_.load(std::memory_order_relaxed)) {
     ControlSocketMessage message;
     UniqueFd fd;
     Result<bool> some = sender_->socket.Receive(&message, &fd);
     if (some.ok() && !*some) return;
-    Status status = some.ok() ? HandleDoor(message, std::move(fd)) : std::move(some).status();
+    Status status =
+        some.ok() ? HandleControlSocket(message, std::move(fd)) : std::move(some).status();
     if (status.ok()) continue;
-    door_error_ = status.code() == Code::kOutOfRange ? Unavailable(kGone) : std::move(status);
+    control_error_ = status.code() == Code::kOutOfRange ? Unavailable(kGone) : std::move(status);
     no_more_.store(true);
     dead_.store(true);
   }
 }
 
-Status ShmChannel::HandleDoor(const ControlSocketMessage& message, UniqueFd fd) {
+Status ShmChannel::HandleControlSocket(const ControlSocketMessage& message, UniqueFd fd) {
   switch (message.kind) {
     case ControlKind::kWake:
       return OkStatus();
     case ControlKind::kClose:
-      door_error_ = Unavailable(kGone);
+      control_error_ = Unavailable(kGone);
       no_more_.store(true);
       return OkStatus();
     case ControlKind::kPiece:
@@ -163,18 +165,18 @@ Status ShmChannel::HandleDoor(const ControlSocketMessage& message, UniqueFd fd) 
   return DataLoss("message ", static_cast<uint64_t>(message.kind), " of a channel is none");
 }
 
-Status ShmChannel::EndOfDoor() {
-  MutexLock lock(door_mutex_);
-  return door_error_;
+Status ShmChannel::EndOfControlSocket() {
+  MutexLock lock(control_mutex_);
+  return control_error_;
 }
 
 std::shared_ptr<const SharedMemory> ShmChannel::FindPiece(uint64_t id) {
   {
-    MutexLock lock(door_mutex_);
+    MutexLock lock(control_mutex_);
     if (auto piece = pieces_.Find(id)) return piece;
   }
-  ReadDoor();  // the I/O thread may not have come to it yet
-  MutexLock lock(door_mutex_);
+  ReadControlSocket();  // the I/O thread may not have come to it yet
+  MutexLock lock(control_mutex_);
   return pieces_.Find(id);
 }
 
@@ -218,7 +220,7 @@ bool ShmChannel::PollLocked(ChannelSink& sink, int budget) {
     if (!handled.ok()) {
       sender_->Close(std::move(handled).status());
     } else if (!*handled) {
-      if (last) sender_->Close(EndOfDoor());
+      if (last) sender_->Close(EndOfControlSocket());
       more = false;
       break;
     }
@@ -227,7 +229,7 @@ bool ShmChannel::PollLocked(ChannelSink& sink, int budget) {
   if (close_read_) sender_->Close(record_.why);
   if (sender_->closed()) {
     said_.store(true);
-    coming_.reset();
+    incoming_.reset();
     sender_->DropWaiting();
     sink.OnClosed(sender_->Why());
     return false;
@@ -268,28 +270,28 @@ Result<bool> ShmChannel::HandleNext(ChannelSink& sink) {
 // A head, or what comes after it.
 Status ShmChannel::HandlePieces(ChannelSink& sink) {
   if (record_.kind == RecordKind::kBulk) {
-    if (coming_.has_value() || record_.payload_bytes <= kMaxRecordPayload) {
+    if (incoming_.has_value() || record_.payload_bytes <= kMaxRecordPayload) {
       return DataLoss("a large tensor of ", record_.payload_bytes, " bytes begins ",
-                      coming_.has_value() ? "within another one" : "though it is small");
+                      incoming_.has_value() ? "within another one" : "though it is small");
     }
-    return coming_.emplace(record_.head, record_.payload_bytes).Begin(sink);
+    return incoming_.emplace(record_.head, record_.payload_bytes).Begin(sink);
   }
   const uint64_t bytes = record_.payload_bytes;
-  if (!coming_.has_value() || bytes > coming_->left()) {
+  if (!incoming_.has_value() || bytes > incoming_->left()) {
     return DataLoss(bytes, " bytes of a large tensor, expected at most ",
-                    coming_.has_value() ? coming_->left() : 0);
+                    incoming_.has_value() ? incoming_->left() : 0);
   }
   if (record_.kind == RecordKind::kPiece) {
-    coming_->Take(record_.payload);
+    incoming_->Take(record_.payload);
   } else {
     ASSIGN_OR_RETURN(const std::shared_ptr<const SharedMemory> memory,
                      FindShared(record_.place, bytes));
-    coming_->Take({memory->data() + record_.place.offset, bytes});
+    incoming_->Take({memory->data() + record_.place.offset, bytes});
     sender_->Send(EncodeReleases({&record_.place.loan, 1}), {});
   }
-  if (coming_->left() > 0) return OkStatus();
-  IncomingTensor whole = *std::move(coming_);
-  coming_.reset();
+  if (incoming_->left() > 0) return OkStatus();
+  IncomingTensor whole = *std::move(incoming_);
+  incoming_.reset();
   return whole.Finish(sink);
 }
 

@@ -284,7 +284,7 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheReaderRings) {
 
 // A side that parks often while the other one's I/O thread has no processor is woken once, so that
 // its socket has room for what else goes through it.
-TEST(ShmChannel, WakeUpsDoNotFillTheDoor) {
+TEST(ShmChannel, WakeUpsDoNotFillTheControlSocket) {
   ShmTasks tasks;
   ChannelPair pair = *tasks.Connect();
   Collector sink;

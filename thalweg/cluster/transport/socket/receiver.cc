@@ -39,7 +39,7 @@ Result<bool> SocketReceiver::Advance(ChannelSink& sink, bool* drained) {
     if (n == 0) break;
   }
   if (!bulk_error_.ok()) return bulk_error_;
-  if (coming_.empty()) return false;
+  if (incoming_.empty()) return false;
   Result<Step> step = ReceiveBulk(sink);
   *drained = false;
   if (step.ok()) return *step == Step::kMore;
@@ -89,8 +89,8 @@ Status SocketReceiver::Handle(ChannelSink& sink, Record& record) {
     case RecordKind::kTensor:
       return DeliverTensor(sink, record.head, record.payload);
     case RecordKind::kBulk:
-      RETURN_IF_ERROR(CheckAnnounced(record.payload_bytes, coming_.size()));
-      coming_.emplace_back(std::move(record.head), record.payload_bytes);
+      RETURN_IF_ERROR(CheckAnnounced(record.payload_bytes, incoming_.size()));
+      incoming_.emplace_back(std::move(record.head), record.payload_bytes);
       return OkStatus();
     case RecordKind::kClose:
       close_said_ = true;
@@ -105,12 +105,12 @@ Status SocketReceiver::Handle(ChannelSink& sink, Record& record) {
 }
 
 Result<SocketReceiver::Step> SocketReceiver::ReceiveBulk(ChannelSink& sink) {
-  IncomingTensor& coming = coming_.front();
+  IncomingTensor& coming = incoming_.front();
   RETURN_IF_ERROR(coming.Begin(sink));
   ASSIGN_OR_RETURN(const size_t n, ReceivePiece(coming));
   if (coming.left() > 0) return n > 0 ? Step::kMore : Step::kNothing;
   IncomingTensor whole = std::move(coming);
-  coming_.pop_front();
+  incoming_.pop_front();
   RETURN_IF_ERROR(whole.Finish(sink));
   return Step::kMore;
 }
@@ -131,7 +131,7 @@ Result<size_t> SocketReceiver::ReceivePiece(IncomingTensor& coming) {
 }
 
 void SocketReceiver::Clear() {
-  coming_.clear();
+  incoming_.clear();
   buffer_.reset();
   capacity_ = begin_ = end_ = 0;
 }

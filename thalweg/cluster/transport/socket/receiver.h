@@ -27,7 +27,7 @@ class SocketReceiver {
   // ends, `ended` is set: the reason that the other side gave, or what was wrong.
   bool Poll(ChannelSink& sink, int budget, std::optional<Status>* ended);
   // Bytes of a large tensor are on their way.
-  bool expects_bulk() const { return !coming_.empty(); }
+  bool expects_bulk() const { return !incoming_.empty(); }
   // Lets go of what is half received.
   void Clear();
 
@@ -50,7 +50,7 @@ class SocketReceiver {
   size_t end_ = 0;
   bool close_said_ = false;
   Status bulk_error_;
-  std::deque<IncomingTensor> coming_;  // the first of them is being received
+  std::deque<IncomingTensor> incoming_;  // the first of them is being received
   Record record_;
 };
 

@@ -10,9 +10,10 @@
 //   ... the other task: ConnectByTcp(offer, token, std::chrono::seconds(1))
 //
 // Who connects and does not know the secret is let go, and holds nobody up. A connection ends by
-// itself when the other host has not been heard for 30 s. Threads: one at a time. Errors:
-// Unavailable where the other side does not come, cannot be reached or does not know what it must;
-// InvalidArgument for a host that is no numeric address.
+// itself when the other host has not been heard for 30 s.
+// Threads: one at a time.
+// Errors: Unavailable where the other side does not come, cannot be reached or does not know what
+// it must; InvalidArgument for a host that is no numeric address.
 #pragma once
 
 #include <array>

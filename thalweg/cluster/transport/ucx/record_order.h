@@ -5,8 +5,9 @@
 //   RETURN_IF_ERROR(order.Put(number, bytes));
 //   while (order.Take(&bytes)) ...
 //
-// Used by one thread at a time. Errors: DataLoss for a number that was there before or is far
-// ahead, ResourceExhausted where too much waits to be taken.
+// Used by one thread at a time.
+// Errors: DataLoss for a number that was there before or is far ahead, ResourceExhausted where too
+// much waits to be taken.
 #pragma once
 
 #include <cstdint>

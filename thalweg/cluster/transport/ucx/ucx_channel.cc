@@ -90,7 +90,7 @@ class UcxChannel final : public Channel {
   std::vector<std::string> batch_ GUARDED_BY(polling_);
   std::optional<Status> their_close_ GUARDED_BY(polling_);
   uint64_t next_piece_ GUARDED_BY(polling_) = 0;
-  std::deque<Coming> coming_ GUARDED_BY(polling_);
+  std::deque<Coming> incoming_ GUARDED_BY(polling_);
 
   Mutex mutex_;
   std::unique_ptr<UcxEndpoint> end_
@@ -261,7 +261,7 @@ Result<bool> UcxChannel::Receive(ChannelSink& sink, int budget) {
   batch.clear();
   batch_ = std::move(batch);
   if (closed_.load(std::memory_order_relaxed)) return false;
-  if (news || !coming_.empty()) {
+  if (news || !incoming_.empty()) {
     ASSIGN_OR_RETURN(const bool more, ReceiveTensors(sink));
     full = full || more;
   }
@@ -277,8 +277,8 @@ Status UcxChannel::Handle(ChannelSink& sink, Record& record) {
     case RecordKind::kTensor:
       return DeliverTensor(sink, record.head, record.payload);
     case RecordKind::kBulk:
-      RETURN_IF_ERROR(CheckAnnounced(record.payload_bytes, coming_.size()));
-      coming_.emplace_back(std::move(record.head), record.payload_bytes, next_piece_);
+      RETURN_IF_ERROR(CheckAnnounced(record.payload_bytes, incoming_.size()));
+      incoming_.emplace_back(std::move(record.head), record.payload_bytes, next_piece_);
       next_piece_ += (record.payload_bytes - 1) / kUcxPiece + 1;
       return OkStatus();
     case RecordKind::kClose:
@@ -297,19 +297,19 @@ Status UcxChannel::Handle(ChannelSink& sink, Record& record) {
 // their order. True: something has been handed over.
 Result<bool> UcxChannel::ReceiveTensors(ChannelSink& sink) {
   int landing = 0;
-  for (Coming& coming : coming_) {
+  for (Coming& coming : incoming_) {
     ASSIGN_OR_RETURN(const bool whole, Land(sink, coming, &landing));
     if (!whole) break;
   }
   bool handed_over = false;
-  while (!coming_.empty() && !closed_.load(std::memory_order_relaxed)) {
+  while (!incoming_.empty() && !closed_.load(std::memory_order_relaxed)) {
     {
       Turn turn(*this);
-      const Coming& first = coming_.front();
+      const Coming& first = incoming_.front();
       if (first.tensor.left() > 0 || first.landing.pieces > 0 || first.landing.failed) break;
     }
-    IncomingTensor tensor = std::move(coming_.front().tensor);
-    coming_.pop_front();
+    IncomingTensor tensor = std::move(incoming_.front().tensor);
+    incoming_.pop_front();
     handed_over = true;
     RETURN_IF_ERROR(tensor.Finish(sink));
   }

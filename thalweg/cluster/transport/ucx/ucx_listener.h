@@ -9,8 +9,9 @@
 //   ASSIGN_OR_RETURN(auto channel, listener.Take(io));
 //   ... the other task: ConnectByUcx(offer, "10.0.0.6", io, std::chrono::seconds(1))
 //
-// Threads: one at a time. Errors: Unavailable where the other side does not come, cannot be reached
-// or does not answer; DataLoss and InvalidArgument for an offer that is none of ours.
+// Threads: one at a time.
+// Errors: Unavailable where the other side does not come, cannot be reached or does not answer;
+// DataLoss and InvalidArgument for an offer that is none of ours.
 #pragma once
 
 #include <array>

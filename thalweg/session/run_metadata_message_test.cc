@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/session/run_metadata_message.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/text_format.h"
+#include "thalweg/proto/wire.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::HasSubstr;
+
+StepStats OneNode() {
+  StepStats stats{.start_wall_micros = 1000};
+  NodeStats node{.node = "y", .op = "Add", .thread = 3, .start_nanos = 5000, .end_nanos = 7500};
+  stats.devices.push_back({.device = "/job:a/device:CPU:0", .nodes = {node}});
+  node = {.node = "RecvTensor", .op = "RecvTensor", .label = "[4B] x"};
+  stats.devices.push_back({.device = "/job:a/device:CPU:1", .nodes = {node}});
+  return stats;
+}
+
+OwnedMessage Expected(std::string_view text) {
+  Result<OwnedMessage> message = ParseText(pb::StepStats::Descriptor(), text);
+  EXPECT_TRUE(message.ok()) << message.status().ToString();
+  return *std::move(message);
+}
+
+constexpr std::string_view kText = R"(
+  dev_stats {
+    device: "/job:a/device:CPU:0"
+    node_stats {
+      node_name: "y" all_start_micros: 1005 op_end_rel_micros: 2 all_end_rel_micros: 2
+      timeline_label: "y = Add" scheduled_micros: 1005 thread_id: 3 all_start_nanos: 1005000
+      op_end_rel_nanos: 2500 all_end_rel_nanos: 2500
+    }
+  }
+  dev_stats {
+    device: "/job:a/device:CPU:1"
+    node_stats {
+      node_name: "RecvTensor" all_start_micros: 1000 timeline_label: "[4B] x"
+      scheduled_micros: 1000 all_start_nanos: 1000000
+    }
+  })";
+
+// The bytes of a message, whichever way they were written.
+std::string Canonical(const Message& message) { return *Serialize(message); }
+
+TEST(RunMetadataMessageTest, StatisticsAreWrittenAsTheMessageHasThem) {
+  EXPECT_EQ(EncodeStepStats(OneNode()), Canonical(*Expected(kText)));
+  OwnedMessage message(pb::StepStats::Descriptor());
+  ASSERT_TRUE(StepStatsToMessage(OneNode(), message.get()).ok());
+  EXPECT_EQ(Canonical(*message), Canonical(*Expected(kText)));
+  EXPECT_EQ(EncodeStepStats({}), "");
+}
+
+TEST(RunMetadataMessageTest, WhatOthersToldGoesOnAsItCame) {
+  RunMetadata metadata{.step_stats = OneNode()};
+  ASSERT_TRUE(AddEncodedStepStats(EncodeStepStats(OneNode()), &metadata.step_stats).ok());
+  metadata.memory = {.peak_bytes = 8, .peak_node = "y"};
+  OwnedMessage message(pb::RunMetadata::Descriptor());
+  ASSERT_TRUE(RunMetadataToMessage(metadata, message.get()).ok());
+  const auto devices =
+      message->GetMessage(pb::RunMetadata::kStepStats).Messages(pb::StepStats::kDevStats);
+  ASSERT_EQ(devices.size(), 4u);
+  EXPECT_EQ(Canonical(*devices[2]), Canonical(*devices[0]));
+  EXPECT_EQ(message->GetMessage(pb::RunMetadata::kCostGraph).Size(pb::CostGraphDef::kNode), 1);
+
+  // As a client has it, and whoever looks.
+  RunMetadata told{.encoded = *RunMetadataMessage(metadata)};
+  EXPECT_EQ(*RunMetadataMessage(told), told.encoded);
+  for (RunMetadata* const read : {&metadata, &told}) {
+    for (int times = 0; times < 2; ++times) {
+      ASSERT_TRUE(ReadStepStats(read).ok());
+      ASSERT_EQ(read->step_stats.devices.size(), 4u);
+      const NodeStats& node = read->step_stats.devices[2].nodes.at(0);
+      EXPECT_EQ(node.node, "y");
+      EXPECT_EQ(node.end_nanos - node.start_nanos, 2500);
+    }
+  }
+}
+
+TEST(RunMetadataMessageTest, WhatIsNoMessageIsRefused) {
+  StepStats stats;
+  const std::string whole = EncodeStepStats(OneNode());
+  for (size_t size = 1; size < whole.size(); size += 7) {
+    const Status status = AddEncodedStepStats(whole.substr(0, whole.size() - size), &stats);
+    if (status.ok()) continue;  // between two devices
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("expected a StepStats message"));
+  }
+  stats = {};
+  EXPECT_FALSE(AddEncodedStepStats("\x0a\x7f", &stats).ok());
+  EXPECT_EQ(stats.encoded, "");
+  // Whole on the outside alone: told to whoever looks.
+  ASSERT_TRUE(AddEncodedStepStats("\x0a\x01\x0a", &stats).ok());
+  RunMetadata metadata{.step_stats = stats};
+  EXPECT_EQ(ReadStepStats(&metadata).code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace thalweg
