@@ -21,6 +21,7 @@ ELSEWHERE = {
     "events": ("ImportEvent", "unit tests of summaries"),
     "groups of several": ("CollectiveBcastRecv CollectiveBcastRecvV2", "unit tests: a group of one has nobody to receive from"),
     "collectives without a kernel": ("CollectiveAllToAllV2 CollectiveReduceScatterV2", "unit tests: TensorFlow's CPUs have no form of it"),
+    "dumps": ("DumpTensor", "test_dump_tensor.py"),
     "in place": ("InplaceAdd InplaceSub InplaceUpdate", "unit tests: TensorFlow's kernels change the constant that they are given"),
     "quantized and fused": ("QuantizedConv2DAndRelu QuantizedConv2DAndReluAndRequantize QuantizedConv2DAndRequantize QuantizedConv2DPerChannel QuantizedConv2DWithBias "
                             "QuantizedConv2DWithBiasAndRelu QuantizedConv2DWithBiasAndReluAndRequantize QuantizedConv2DWithBiasAndRequantize "

@@ -100,7 +100,8 @@ void LoopGradient::StartLoop(std::vector<Output> initial) {
   const Output count = b_.Op("Identity", {memory_->AddCounter()}, {}, "count");
   if (!b_.ok()) return;
   // Constants that are there where the loop was.
-  GraphBuilder around = b_.WithControls({count.node});
+  count_ = count.node;
+  GraphBuilder around = b_.WithControls({count_});
   const Output zero = around.Const(Tensor::Scalar<int64_t>(0), "zero");
   const Output one = around.Const(Tensor::Scalar<int64_t>(1), "one");
   if (!b_.ok()) return;
@@ -144,10 +145,9 @@ Status LoopGradient::DifferentiateBody() {
     carried.gradient = grad.present() ? Dense(grad, value) : b_.Op("ZerosLike", {value});
   }
   for (Node* enter : active_invariants_) {
-    const GradientValue& grad = grads[next];
-    const Output& value = xs[next++];
+    const GradientValue& grad = grads[next++];
     if (!grad.present()) continue;
-    summed_.push_back({enter, Dense(grad, value)});
+    summed_.push_back({enter, grad});
   }
   for (; next < xs.size(); ++next) {
     if (!grads[next].present()) continue;
@@ -156,6 +156,57 @@ Status LoopGradient::DifferentiateBody() {
                          "capture the handle instead)");
   }
   return b_.status();
+}
+
+Output LoopGradient::Sum(const Output& source, const Output& gradient) {
+  const bool is_list = source.dtype() == DType::kVariant;
+  const Output zeros = source.dtype() == DType::kResource
+                           ? ZerosOfVariable(b_, source, gradient.dtype())
+                           : b_.Op("ZerosLike", {source});
+  if (!b_.ok()) return {};
+  const int sum = back_->Start(zeros, is_list ? PartialShape::Unknown() : gradient.shape());
+  const std::vector<Output> terms = {back_->body(sum), gradient};
+  back_->Finish(
+      sum, is_list ? back_->Op("AddN", terms, {{"N", int64_t{2}}}) : back_->Op("AddV2", terms));
+  return back_->Exit(sum);
+}
+
+// `first` and what each iteration gives, one behind the other. A list holds them until the end, so
+// that each is copied once.
+Output LoopGradient::CollectParts(const Output& element_shape, const Output& first,
+                                  const Output& part) {
+  GraphBuilder around = b_.WithControls({count_});
+  const DType dtype = part.dtype();
+  const Output no_limit = around.ScalarConst(DType::kInt32, -1);
+  const Output none =
+      b_.Op("EmptyTensorList", {element_shape, no_limit}, {{"element_dtype", dtype}});
+  const Output start = b_.Op("TensorListPushBack", {none, first}, {{"element_dtype", dtype}});
+  if (!b_.ok()) return {};
+  const int parts = back_->Start(start, PartialShape::Unknown());
+  back_->Finish(parts, back_->Op("TensorListPushBack", {back_->body(parts), part},
+                                 {{"element_dtype", dtype}}));
+  const Output lengths = around.Const(std::vector<int64_t>{});
+  return b_.Op("TensorListConcatV2", {back_->Exit(parts), element_shape, lengths},
+               {{"element_dtype", dtype}});
+}
+
+// Rows stay rows. As in TensorFlow a row of zeros for row 0 comes first: an optimizer with a memory
+// of its own for each row sees row 0 in every step.
+GradientValue LoopGradient::CollectRows(const Output& source, const GradientValue& rows) {
+  GraphBuilder around = b_.WithControls({count_});
+  const bool is_handle = source.dtype() == DType::kResource;
+  const Output shape = b_.Op(is_handle ? "VariableShape" : "Shape", {source});
+  const auto numbers = [&](int32_t value) { return around.Const(std::vector<int32_t>{value}); };
+  const Output rest =
+      b_.Op("StridedSlice", {shape, numbers(1), numbers(0), numbers(1)}, {{"end_mask", 1}});
+  const auto many_rows = [&](int32_t count) {
+    return b_.Op("ConcatV2", {numbers(count), rest, around.ScalarConst(DType::kInt32, 0)});
+  };
+  const DType index_type = rows.indices.dtype();
+  const Output no_row = b_.Op("Fill", {many_rows(1), around.ScalarConst(rows.values.dtype(), 0)});
+  const Output row_0 = b_.Op("Fill", {numbers(1), around.ScalarConst(index_type, 0)});
+  return {CollectParts(many_rows(-1), no_row, rows.values),
+          CollectParts(numbers(-1), row_0, rows.indices), shape};
 }
 
 LoopInputGradients LoopGradient::Finish() {
@@ -167,16 +218,10 @@ LoopInputGradients LoopGradient::Finish() {
   for (const Summed& summed : summed_) {
     if (!b_.ok()) return {};
     const Output source = summed.enter->input(0);
-    const bool is_list = source.dtype() == DType::kVariant;
-    const Output zeros = source.dtype() == DType::kResource
-                             ? ZerosOfVariable(b_, source, summed.gradient.dtype())
-                             : b_.Op("ZerosLike", {source});
-    const int sum =
-        back_->Start(zeros, is_list ? PartialShape::Unknown() : summed.gradient.shape());
-    const std::vector<Output> terms = {back_->body(sum), summed.gradient};
-    back_->Finish(
-        sum, is_list ? back_->Op("AddN", terms, {{"N", int64_t{2}}}) : back_->Op("AddV2", terms));
-    all.push_back({summed.enter, {back_->Exit(sum), {}, {}}});
+    const GradientValue& gradient = summed.gradient;
+    all.push_back({summed.enter, gradient.is_sparse()
+                                     ? CollectRows(source, gradient)
+                                     : GradientValue{Sum(source, gradient.values), {}, {}}});
   }
   return all;
 }
@@ -201,7 +246,10 @@ Result<LoopInputGradients> LoopGradient::Add(std::vector<GradientValue> exit_gra
   RETURN_IF_ERROR(DifferentiateBody());
   std::vector<Output*> results;
   for (Carried& carried : carried_) results.push_back(&carried.gradient);
-  for (Summed& summed : summed_) results.push_back(&summed.gradient);
+  for (Summed& summed : summed_) {
+    results.push_back(&summed.gradient.values);
+    if (summed.gradient.is_sparse()) results.push_back(&summed.gradient.indices);
+  }
   RETURN_IF_ERROR(memory_->MoveInto(*back_, first, run_.graph->num_nodes(), results));
   LoopInputGradients gradients = Finish();
   RETURN_IF_ERROR(b_.status());

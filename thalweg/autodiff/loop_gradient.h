@@ -38,7 +38,7 @@ class LoopGradient {
   };
   struct Summed {
     Node* enter = nullptr;
-    Output gradient;  // of one iteration
+    GradientValue gradient;  // of one iteration
   };
   Status Check() const;
   void FindActive(const std::vector<GradientValue>& exit_grads,
@@ -50,6 +50,9 @@ class LoopGradient {
   void StartLoop(std::vector<Output> initial);
   Status DifferentiateBody();
   Output Dense(const GradientValue& grad, const Output& of);
+  Output Sum(const Output& source, const Output& gradient);
+  Output CollectParts(const Output& element_shape, const Output& first, const Output& part);
+  GradientValue CollectRows(const Output& source, const GradientValue& rows);
   LoopInputGradients Finish();
 
   GradientRun& run_;
@@ -58,6 +61,7 @@ class LoopGradient {
   GraphBuilder b_;
   std::optional<LoopMemory> memory_;
   std::optional<LoopWriter> back_;
+  Node* count_ = nullptr;  // where the loop of gradients starts
   std::vector<Carried> carried_;
   std::vector<Node*> active_invariants_;
   std::vector<Summed> summed_;

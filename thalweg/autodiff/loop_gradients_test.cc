@@ -250,6 +250,40 @@ TEST_P(LoopGradientsTest, AnUnusualLoopIsNamed) {
   ExpectRefusal(Gradients({Add(y, out)}, {x_}).status(), Code::kUnimplemented, "while loop 'odd'");
 }
 
+// sum of (i + 1) x w[i]^2, w being all x: the gradient by w is a row of zeros for row 0 and the rows
+// of the iterations, the last first; that of these rows is there too.
+TEST_P(LoopGradientsTest, RowsOfAnInvariantStayRows) {
+  const Output w = b_.Op("Fill", {b_.Const(std::vector<int32_t>{1000, 2}), x_}, {}, "w");
+  const Output sum_up = b_.Const(std::vector<int32_t>{0, 1});
+  const Output y = Repeat("rows", Number(0), n_, [&](Loop& loop, Output i, Output y) {
+    const Output axis = b_.WithControls({i.node}).ScalarConst(DType::kInt32, 0);
+    const Output row = b_.Op("GatherV2", {loop.Invariant(w), b_.Op("ExpandDims", {i, axis}), axis});
+    const Output number = b_.Op("Cast", {i}, {{"DstT", DType::kDouble}});
+    const Output squares = b_.Op("Sum", {Mul(row, row), loop.Invariant(sum_up)});
+    return Add(y, Mul(Mul(Add(number, loop.Invariant(Number(1))), squares), loop.Invariant(x_)));
+  });
+  const auto gradients = Gradients({y}, {w});
+  ASSERT_TRUE(gradients.ok()) << gradients.status().ToString();
+  const GradientValue& rows = (*gradients)[0];
+  ASSERT_TRUE(rows.is_sparse());
+  const Tensor feeds[] = {Tensor::Scalar(0.5), Tensor::Scalar<int32_t>(3)};
+  Tensor outs[3];
+  const Status ran = session_->Run(
+      RunOptions(), {{x_, n_}, {rows.values, rows.indices, rows.dense_shape}, {}}, feeds, outs);
+  ASSERT_TRUE(ran.ok()) << ran.ToString();
+  EXPECT_EQ(outs[0].ToString(),
+            Tensor::Of<double>(std::vector<double>{0, 0, 1.5, 1.5, 1, 1, 0.5, 0.5}, Shape{4, 2})
+                .ToString());
+  EXPECT_EQ(outs[1].ToString(), Tensor::Vector<int32_t>({0, 2, 1, 0}).ToString());
+  EXPECT_EQ(outs[2].ToString(), Tensor::Vector<int32_t>({1000, 2}).ToString());
+  const Output sum = b_.Op("Sum", {rows.values, sum_up});
+  const Output gradient = Gradient(y, x_), second = Gradient(sum, x_);
+  for (const int n : {0, 1, 4}) {
+    ExpectSlope(y, gradient, 0.7, n);
+    ExpectSlope(sum, second, 0.7, n);
+  }
+}
+
 // As TensorFlow writes gradients of loops: nothing but a stack leads from the one to the other.
 TEST_P(LoopGradientsTest, SecondDerivativesOfLoopsWithStacksAreRefused) {
   const AttrMap attrs = {{"elem_type", DType::kDouble}};
@@ -271,7 +305,9 @@ TEST_P(LoopGradientsTest, SecondDerivativesOfLoopsWithStacksAreRefused) {
     });
   };
   const Output y = back("backward", x_), z = back("aside", factor);
-  ExpectRefusal(Gradients({y}, {x_}).status(), Code::kUnimplemented, "while loop 'backward'");
+  ExpectRefusal(Gradients({y}, {x_}).status(), Code::kUnimplemented,
+                "Second-order gradient for while loops not supported: the gradient of the while "
+                "loop 'backward'");
   ExpectRefusal(Gradients({Add(z, x_)}, {x_}).status(), Code::kUnimplemented,
                 "while loop 'forward' put there");
   EXPECT_TRUE(Gradients({z}, {factor}).ok()) << "no part of what was pushed";

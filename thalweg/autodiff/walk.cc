@@ -114,9 +114,9 @@ Status GradientWalk::CheckStacks(const std::unordered_set<Node*>& reached) {
       continue;
     }
     return Unimplemented(
-        "the gradient of the while loop '", link.reader->name, "' (its condition is ",
-        link.reader->condition->Label(), "): it takes from a stack what the while loop '",
-        link.writer->name,
+        "Second-order gradient for while loops not supported: the gradient of the while loop '",
+        link.reader->name, "' (its condition is ", link.reader->condition->Label(),
+        "): it takes from a stack what the while loop '", link.writer->name,
         "' put there, so it is itself a gradient that TensorFlow made; for second ",
         "derivatives make the first here");
   }

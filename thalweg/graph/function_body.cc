@@ -66,6 +66,9 @@ class BodyMaker {
     for (Message* node : graph_def_->MutableMessages(pb::GraphDef::kNode)) {
       RETURN_IF_ERROR(ResolveInputs(node));
     }
+    // A definition does not say who produced it.
+    graph_def_->Mutable(pb::GraphDef::kVersions)
+        ->SetInt(pb::VersionDef::kProducer, body_->graph->versions().producer);
     ImportOptions options;
     options.validate_versions = false;
     RETURN_IF_ERROR(FindReturns(&options));

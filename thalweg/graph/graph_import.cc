@@ -43,14 +43,17 @@ class GraphImporter {
     RETURN_IF_ERROR(CheckVersions());
     RETURN_IF_ERROR(plan_.Make(graph_));
     RETURN_IF_ERROR(ImportFunctions(def_.GetMessage(pb::GraphDef::kLibrary), graph_.library()));
+    // The nodes' shapes depend on the version.
+    const Versions before = graph_.versions();
+    MergeVersions();
     Status status = MakeNodes();
     ImportedGraph result;
     if (status.ok()) status = CollectReturns(result);
     if (!status.ok()) {
       graph_.TakeBack(added_);
+      graph_.versions() = before;
       return status;
     }
-    MergeVersions();
     result.nodes = std::move(made_);
     return result;
   }
@@ -117,8 +120,7 @@ void GraphImporter::MergeVersions() {
   const Message& from = def_.GetMessage(pb::GraphDef::kVersions);
   const auto producer = static_cast<int>(Producer());
   Versions& to = graph_.versions();
-  const bool was_empty = graph_.num_nodes() == static_cast<int>(added_.size());
-  to.producer = was_empty ? producer : std::min(to.producer, producer);
+  to.producer = graph_.num_nodes() == 0 ? producer : std::min(to.producer, producer);
   to.min_consumer =
       std::max(to.min_consumer, static_cast<int>(from.GetInt(pb::VersionDef::kMinConsumer)));
   for (int32_t bad : from.Repeated<int32_t>(pb::VersionDef::kBadConsumers)) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/summary/png.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
+
+#include "thalweg/compute/summary/stored_zlib.h"
 
 namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kMaxBytes = int64_t{1} << 30;
-constexpr size_t kMaxStored = 65535;  // what a stored block of deflate holds
 
 constexpr std::array<uint32_t, 256> kCrcTable = [] {
   std::array<uint32_t, 256> table{};
@@ -21,10 +21,6 @@ constexpr std::array<uint32_t, 256> kCrcTable = [] {
   return table;
 }();
 
-void AppendBig(std::string& out, uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
-}
-
 void AppendChunk(std::string& out, std::string_view type, std::string_view data) {
   AppendBig(out, static_cast<uint32_t>(data.size()));
   uint32_t crc = ~0U;
@@ -33,33 +29,6 @@ void AppendChunk(std::string& out, std::string_view type, std::string_view data)
     out.append(part);
   }
   AppendBig(out, ~crc);
-}
-
-uint32_t Adler32(std::string_view data) {
-  uint32_t a = 1, b = 0;
-  for (const char c : data) {
-    a = (a + static_cast<uint8_t>(c)) % 65521;
-    b = (b + a) % 65521;
-  }
-  return b << 16 | a;
-}
-
-// The zlib stream of bytes in stored blocks.
-std::string Stored(std::string_view data) {
-  std::string out = "\x78\x01";
-  size_t done = 0;
-  do {
-    const size_t count = std::min(kMaxStored, data.size() - done);
-    out.push_back(done + count == data.size() ? 1 : 0);
-    for (const size_t word : {count, ~count}) {
-      out.push_back(static_cast<char>(word & 0xFF));
-      out.push_back(static_cast<char>(word >> 8 & 0xFF));
-    }
-    out.append(data.substr(done, count));
-    done += count;
-  } while (done < data.size());
-  AppendBig(out, Adler32(data));
-  return out;
 }
 
 }  // namespace
@@ -89,7 +58,7 @@ Result<std::string> EncodePng(const PngSize& size, std::span<const uint8_t> pixe
   header.append({8, color, 0, 0, 0});
   std::string out = "\x89PNG\r\n\x1a\n";
   AppendChunk(out, "IHDR", header);
-  AppendChunk(out, "IDAT", Stored(rows));
+  AppendChunk(out, "IDAT", StoredZlib().Add(rows, true));
   AppendChunk(out, "IEND", "");
   return out;
 }

@@ -7,7 +7,7 @@ namespace thalweg {
 namespace {
 
 // Graphs of producers before this one wrote a scalar's shape where they knew none.
-constexpr int kScalarShapeMeansScalar = 24;
+constexpr int kScalarShapeMeansScalar = 22;
 
 Status PlaceholderShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape shape, c.Attr<PartialShape>("shape"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "thalweg/graph/graph_proto.h"
 #include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/op_case.h"
 
@@ -20,12 +21,21 @@ TEST(PlaceholderTest, AsksToBeFed) {
 
 TEST(PlaceholderTest, AScalarShapeOfOldProducersMeansUnknown) {
   Graph graph(AllRegistries().ops);
-  graph.versions().producer = 23;
+  graph.versions().producer = 21;
   GraphBuilder b(&graph);
   const AttrMap attrs = {{"dtype", DType::kFloat}, {"shape", Shape()}};
   EXPECT_FALSE(b.Op("Placeholder", {}, attrs).shape().known_rank());
-  graph.versions().producer = 24;
+  graph.versions().producer = 22;
   EXPECT_EQ(b.Op("Placeholder", {}, attrs).shape().rank(), 0);
+  // What is imported obeys the older of both; what is refused leaves no trace.
+  const std::string node =
+      "node { name: 'old' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } "
+      "attr { key: 'shape' value { shape {} } } } versions { producer: 21 } ";
+  EXPECT_FALSE(ImportGraphDefText(node + "node { name: 'b' op: 'Nowhere' }", graph).ok());
+  EXPECT_EQ(graph.versions().producer, 22);
+  ASSERT_TRUE(ImportGraphDefText(node, graph).ok());
+  EXPECT_FALSE(graph.FindNode("old")->output_shape(0).known_rank());
+  EXPECT_EQ(graph.versions().producer, 21);
 }
 
 TEST(PlaceholderWithDefaultTest, GivesTheDefault) {
