@@ -5,7 +5,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace thalweg;
   using namespace thalweg::compute;
-  constexpr int64_t kMost = int64_t{1} << 26;
+  constexpr int64_t kMost = int64_t{1} << 23;
   const std::string_view file(reinterpret_cast<const char*>(data), size);
   const int options = size == 0 ? 0 : data[size - 1];
   const int channels[] = {0, 1, 3, 4};

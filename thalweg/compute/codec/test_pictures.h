@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 
 #include "thalweg/base/check.h"
 #include "thalweg/compute/codec/pictures.h"
 #include "thalweg/compute/work.h"
+#include "thalweg/tensor/heap_charge.h"
 
 namespace thalweg::compute {
 
@@ -17,15 +19,13 @@ class TestPicture {
   explicit TestPicture(int64_t limit, int element_bytes = 1)
       : element_bytes_(element_bytes),
         allocator_(MakeCpuAllocator(limit)),
-        work_(GetIsaTable(BestIsaLevel())),
+        work_(kNoLoops),
         host_{.allocator = *allocator_, .work = work_, .room = [this](const PictureSize& size) {
                 return Room(size);
               }} {}
-  ~TestPicture() { Clear(); }
-
   const PictureHost& host() const { return host_; }
   const PictureSize& size() const { return size_; }
-  const uint8_t* pixels() const { return static_cast<const uint8_t*>(pixels_); }
+  const uint8_t* pixels() const { return pixels_.get(); }
   size_t bytes() const { return bytes_; }
   // Every pixel was written: reading all of them is what memory checkers look at.
   void Check() const {
@@ -36,33 +36,31 @@ class TestPicture {
   }
   // What is taken beside the pixels.
   int64_t other_bytes() const {
-    return allocator_->Stats().bytes_in_use - (pixels_ == nullptr ? 0 : given_);
+    return allocator_->Stats().bytes_in_use - static_cast<int64_t>(charge_.bytes());
   }
 
  private:
   Result<void*> Room(const PictureSize& size) {
-    Clear();
+    pixels_ = nullptr;
+    charge_.Clear();
     size_ = size;
     bytes_ = static_cast<size_t>(size.frames * size.rows * size.columns * size.channels) *
              static_cast<size_t>(element_bytes_);
-    const int64_t before = allocator_->Stats().bytes_in_use;
-    pixels_ = allocator_->Allocate(bytes_);
-    given_ = allocator_->Stats().bytes_in_use - before;
-    if (pixels_ == nullptr) return AllocationError(*allocator_, bytes_);
-    return pixels_;
+    RETURN_IF_ERROR(charge_.Set(*allocator_, bytes_));
+    pixels_.reset(new uint8_t[bytes_]);
+    return pixels_.get();
   }
-  void Clear() {
-    if (pixels_ != nullptr) allocator_->Deallocate(pixels_, bytes_);
-    pixels_ = nullptr;
-  }
+
+  static constexpr IsaTable kNoLoops{};  // none is used, and fuzzers need not link them
 
   const int element_bytes_;
   AllocatorPtr allocator_;
   SerialWork work_;
   PictureSize size_;
-  void* pixels_ = nullptr;
+  // Not of the allocator, in whose blocks memory checkers do not see what is written too far.
+  std::unique_ptr<uint8_t[]> pixels_;
+  HeapCharge charge_;
   size_t bytes_ = 0;
-  int64_t given_ = 0;
   PictureHost host_;
 };
 
