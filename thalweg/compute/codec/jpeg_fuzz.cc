@@ -21,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                         .columns = 5};
   TestPicture picture(kMost);
   if (ReadJpeg(file, how, picture.host()).ok()) picture.Check();
-  const Result<PictureSize> size = JpegShape(file);
-  CHECK(size.ok() || !size.status().message().empty());
+  const Result<PictureSize> shape = JpegShape(file);
+  CHECK(shape.ok() || !shape.status().message().empty());
   CHECK(picture.other_bytes() == 0);
   return 0;
 }
