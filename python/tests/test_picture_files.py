@@ -5,6 +5,9 @@ import importlib.util
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -52,6 +55,18 @@ def test_every_file_is_what_the_release_makes_of_it(release):
             wrong.append((op, name, attrs, expected, made))
     assert not wrong, f"{len(wrong)} of {len(wrong) + same}, first: " + "\n".join(map(str, wrong[:20]))
     assert same > 500
+
+
+def test_without_the_component_operations_say_what_is_missing(tmp_path):
+    package = os.path.dirname(tw.__file__)
+    shutil.copytree(package, tmp_path / "thalweg", ignore=shutil.ignore_patterns("libthalweg_images.so", "libthalweg_dnnl.so"))
+    program = ("import thalweg as tw\n"
+               "with tw.Session() as s:\n"
+               "    try: s.run(tw.image.decode_png(b'\\x89PNG\\r\\n\\x1a\\n'))\n"
+               "    except tw.errors.UnimplementedError as error: print(error)\n")
+    said = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True, cwd=tmp_path,
+                          capture_output=True, text=True).stdout
+    assert "need libthalweg_images.so (and libjpeg, libpng and giflib) beside the library" in said
 
 
 def run(fetches, feeds=None):

@@ -120,6 +120,8 @@ void Decode(Png& p, const ThalwegPngReading& how) {
   const int64_t rows = png_get_image_height(png, p.info);
   const int64_t columns = png_get_image_width(png, p.info);
   CheckSize(p, rows, columns);
+  // libpng's own rows: up to three, of up to four numbers of 16 bits a pixel.
+  if (p.host->charge(p.host->self, static_cast<uint64_t>(columns) * 24) == 0) End(p, kThalwegEnded);
   const bool widen = how.bits == 16 && png_get_bit_depth(png, p.info) <= 8;
   const ThalwegPictureSize size = {1, rows, columns, Transform(p, how)};
   const int passes = png_set_interlace_handling(png);
