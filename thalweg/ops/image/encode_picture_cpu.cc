@@ -55,7 +55,8 @@ class EncodeJpegCpu : public Kernel {
     }
     ASSIGN_OR_RETURN(std::string file,
                      compute::WriteJpeg(image.data<uint8_t>(), size, how, HostOf(ctx)));
-    ctx.set_output(0, Tensor::Scalar(std::move(file)));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape{}));
+    out->mutable_data<std::string>()[0] = std::move(file);
     return OkStatus();
   }
 

@@ -51,7 +51,8 @@ class EncodeWavCpu : public Kernel {
         std::string file,
         compute::EncodeWav16({audio.data<float>(), static_cast<size_t>(audio.num_elements())},
                              audio.dim(1), rate.scalar<int32_t>()));
-    ctx.set_output(0, Tensor::Scalar(std::move(file)));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape{}));
+    out->mutable_data<std::string>()[0] = std::move(file);
     return OkStatus();
   }
 };
