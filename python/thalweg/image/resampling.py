@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of tf.image as TensorFlow 2 calls them: tw.compat.v2.image. Pixels are squares whose centers lie at halves."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
@@ -7,8 +10,13 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.image.geometry import padded_to, resized
 from thalweg.operations import array_ops, math_ops
 
+if TYPE_CHECKING:
+    from thalweg.base.typing import IntLike, IntsLike, TensorLike
+    from thalweg.graph.tensor import Tensor
+
 
 class ResizeMethod:
+    """How resize() finds the elements of images of another size."""
     BILINEAR, NEAREST_NEIGHBOR, BICUBIC, AREA = "bilinear", "nearest", "bicubic", "area"
     LANCZOS3, LANCZOS5, GAUSSIAN, MITCHELLCUBIC = "lanczos3", "lanczos5", "gaussian", "mitchellcubic"
 
@@ -19,7 +27,7 @@ _KERNELS = {"bilinear": "triangle", "bicubic": "keyscubic", "lanczos3": "lanczos
 _PLAIN = {"bilinear": "ResizeBilinear", "bicubic": "ResizeBicubic"}
 
 
-def _resampled(batch, size, method, antialias):
+def _resampled(batch: Tensor, size: Tensor, method: str, antialias: bool) -> Tensor:
     if method == "nearest":
         return apply("ResizeNearestNeighbor", [batch, size], {"half_pixel_centers": True})
     if method == "area":
@@ -34,26 +42,30 @@ def _resampled(batch, size, method, antialias):
                  {"kernel_type": _KERNELS[method], "antialias": antialias})
 
 
-def resize(images, size, method=ResizeMethod.BILINEAR, preserve_aspect_ratio=False, antialias=False, name=None):
+def resize(images: TensorLike, size: IntsLike, method: str = ResizeMethod.BILINEAR, preserve_aspect_ratio: bool = False,
+           antialias: bool = False, name: str | None = None) -> Tensor:
     """Images of another size, [rows, columns], in float32 but for the method of the nearest pixel. antialias: what is made smaller is
     smoothed first."""
     with name_scope(name, "resize", [images, size]):
         return resized(images, size, preserve_aspect_ratio, lambda batch, wanted: _resampled(batch, wanted, method, antialias))
 
 
-def resize_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, antialias=False):
+def resize_with_pad(image: TensorLike, target_height: IntLike, target_width: IntLike, method: str = ResizeMethod.BILINEAR,
+                    antialias: bool = False) -> Tensor:
     """The image as large as fits, with black bars."""
     with name_scope(None, "resize_image_with_pad", [image]):
         return padded_to(image, target_height, target_width, lambda batch, size: resize(batch, size, method, antialias=antialias))
 
 
-def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0, name=None):
+def crop_and_resize(image: TensorLike, boxes: TensorLike, box_indices: TensorLike, crop_size: IntsLike, method: str = "bilinear",
+                    extrapolation_value: float = 0, name: str | None = None) -> Tensor:
     """Boxes of images, brought to one size."""
     return apply("CropAndResize", [image, boxes, box_indices, crop_size], {"method": method, "extrapolation_value": extrapolation_value},
                  name)
 
 
-def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise="uniform", name=None):  # noqa: A002
+def extract_glimpse(input: TensorLike, size: IntsLike, offsets: TensorLike, centered: bool = True, normalized: bool = True,  # noqa: A002
+                    noise: str = "uniform", name: str | None = None) -> Tensor:
     """Windows of images, with noise ("uniform", "gaussian" or "zero") where they reach over the edges."""
     input = convert_to_tensor(input, name="input")
     return apply("ExtractGlimpse", [input, size, offsets],

@@ -3,7 +3,7 @@
 // library (libjpeg-turbo, libpng, giflib), else Unimplemented.
 //
 //   PictureHost host{.allocator = ctx.allocator(), .work = ctx.work(), .room = ...};
-//   RETURN_IF_ERROR(ReadPng(bytes, {.channels = 3}, host));
+//   RETURN_IF_ERROR(ReadPng(bytes, /*channels=*/3, /*bits=*/8, host));
 //
 // A reader asks host.room once it knows what the file claims, and puts the pixels there: rows from
 // the top, channels side by side. room may refuse, and is asked again where an animation turns out

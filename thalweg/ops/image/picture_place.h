@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PicturePlace: where the decoders of compute/codec put the pixels of output 0, and the step from
 // their 8 or 16 bits to the output's type, within the same memory.
-//   PicturePlace place(ctx, DType::kFloat, 16);          // 16: what the decoder gives
-//   RETURN_IF_ERROR(ReadPng(file, 3, 16, place.host()));
+//   PicturePlace place(ctx, DType::kFloat, 16, false);   // 16: what the decoder gives
+//   RETURN_IF_ERROR(compute::ReadPng(file, 3, 16, place.host()));
 //   place.Convert();
 // Threads: one for each object.
 #pragma once
