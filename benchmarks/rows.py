@@ -72,6 +72,7 @@ ROWS = [
     Row("sparse_update_16g", 10000, [PYTHON], []),
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
+    *(Row(f"decode_{what}", 1, [PYTHON], [TF]) for what in ("jpeg", "png", "crop_resize")),
     *(Row(f"channel_{size}", 1, CHANNELS, [], GOALS.get(f"channel_{size}")) for size in ("4B", "4K", "1M", "100M", "1G")),
     *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE, GOALS[name]) for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1")),
     *(Row(f"wire_{name}", 1, [WIRE, ("tcp", WIRE[1], "tcp")], TF_WIRE, GOALS[name]) for name in ("read_100M", "read_1G")),

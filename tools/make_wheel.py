@@ -24,13 +24,13 @@ def version():
 
 
 def brought_along():
-    """What the components for oneDNN and RE2 link beyond the C and C++ run time: they find it beside themselves. ICU's, of 35 MB,
+    """What the components for oneDNN, pictures and RE2 link beyond the C and C++ run time: they find it beside themselves. ICU's, of 35 MB,
     is left to the system: without it the operations that need it say so."""
-    for component in ("libthalweg_dnnl.so", "libthalweg_re2.so"):
+    for component in ("libthalweg_dnnl.so", "libthalweg_images.so", "libthalweg_re2.so"):
         path = os.path.join(PACKAGE, component)
         if os.path.exists(path):
             listed = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
-            yield from re.findall(r"^\s*(lib(?:dnnl|OpenCL|gomp|re2)\S*) => (\S+)", listed, re.M)
+            yield from re.findall(r"^\s*(lib(?:dnnl|OpenCL|gomp|re2|jpeg|png16|gif|z\.so)\S*) => (\S+)", listed, re.M)
 
 
 def stripped(path, scratch):

@@ -8,7 +8,12 @@ namespace {
 
 // A host may have another version of the same library among its global symbols: what a component
 // links comes first. Sanitizers refuse to have it so.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)  // clang's way to say it
+#define THALWEG_SANITIZED __has_feature(address_sanitizer)
+#else
+#define THALWEG_SANITIZED 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || THALWEG_SANITIZED
 constexpr int kOwnSymbolsFirst = 0;
 #else
 constexpr int kOwnSymbolsFirst = RTLD_DEEPBIND;

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import thalweg as v1
 from thalweg import _compat_v2, dtypes
 from thalweg.base import later
+from thalweg.image import resampling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ _OTHER_NAMES = {"input": "value tensor input_tensor", "filters": "filter kernel"
                 "keepdims": "keep_dims", "message": "msg", "axis": "dim",
                 "device_name": "device_name_or_function"}
 # Those that mean something else in TensorFlow 2, or give something else.
-_UNLIKE = frozenset("""image.crop_and_resize image.extract_glimpse image.resize nn.ctc_loss nn.convolution nn.erosion2d nn.fractional_avg_pool
+_UNLIKE = frozenset("""nn.ctc_loss nn.convolution nn.erosion2d nn.fractional_avg_pool
 nn.fractional_max_pool nn.pool saved_model.load strings.split summary.audio summary.histogram summary.image summary.scalar summary.text
 test.compute_gradient""".split())
 # Modules that are Keras's in TensorFlow 2.
@@ -92,7 +93,9 @@ def embedding_lookup(params: Mapping[str, object], ids: TensorLike, max_norm: fl
 
 _OWN = {"Variable": Variable, "where": where, "while_loop": while_loop, "argmax": argmax, "argmin": argmin, "math.argmax": argmax,
         "math.argmin": argmin, "nn.softmax_cross_entropy_with_logits": softmax_cross_entropy_with_logits,
-        "nn.embedding_lookup": embedding_lookup}
+        "nn.embedding_lookup": embedding_lookup,
+        **{f"image.{name}": getattr(resampling, name) for name in ("ResizeMethod", "crop_and_resize", "extract_glimpse", "resize",
+                                                                   "resize_with_pad")}}
 
 
 def _default(text):

@@ -13,6 +13,8 @@ from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, math_ops, random_ops
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from thalweg.base.typing import IntLike, IntsLike, TensorLike
     from thalweg.graph.tensor import Tensor
 
@@ -163,6 +165,29 @@ def _sizes(image):
     return found
 
 
+def resized(images: TensorLike, size: IntsLike, preserve_aspect_ratio: bool, change: Callable[[Tensor, Tensor], Tensor],
+            skip_same: bool = False) -> Tensor:
+    """change(batch, size) of an image or a batch. skip_same: not where that is its size already."""
+    images = convert_to_tensor(images, name="images")
+    if images.shape.ndims is None:
+        raise ValueError("'images' contains no shape.")
+    one = image_rank(images) == 3
+    batch = array_ops.expand_dims(images, 0) if one else images
+    size = convert_to_tensor(size, dtype=dtypes.int32, name="size")
+    if size.shape.ndims not in (None, 1) or size.shape.ndims == 1 and size.shape[0].value not in (None, 2):
+        raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+    if preserve_aspect_ratio:
+        rows, columns = (math_ops.cast(s, dtypes.float32) for s in _sizes(images))
+        wanted = math_ops.cast(size, dtypes.float32)
+        scale = apply("Minimum", [wanted[0] / rows, wanted[1] / columns])
+        size = math_ops.cast(math_ops.round_(array_ops.stack([scale * rows, scale * columns])), dtypes.int32)
+    known = constant_value(size)
+    if skip_same and known is not None and list(known) == batch.shape.as_list()[1:3]:
+        return images
+    made = change(batch, size)
+    return array_ops.squeeze(made, [0]) if one else made
+
+
 def resize_images(images: TensorLike, size: IntsLike, method: int | str = ResizeMethod.BILINEAR, align_corners: bool = False,
                   preserve_aspect_ratio: bool = False, name: str | None = None) -> Tensor:
     """Images of another size.
@@ -199,31 +224,15 @@ def resize_images(images: TensorLike, size: IntsLike, method: int | str = Resize
     ...     sess.run(tw.image.resize_images(image, [1, 4], tw.image.ResizeMethod.NEAREST_NEIGHBOR)).squeeze()
     array([1., 1., 2., 2.], dtype=float32)
     """
-    with name_scope(name, "resize", [images, size]):
-        images = convert_to_tensor(images, name="images")
-        if images.shape.ndims is None:
-            raise ValueError("'images' contains no shape.")
-        one = image_rank(images) == 3
-        batch = array_ops.expand_dims(images, 0) if one else images
-        size = convert_to_tensor(size, dtype=dtypes.int32, name="size")
-        if size.shape.ndims not in (None, 1) or size.shape.ndims == 1 and size.shape[0].value not in (None, 2):
-            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
-        if preserve_aspect_ratio:
-            rows, columns = (math_ops.cast(s, dtypes.float32) for s in _sizes(images))
-            wanted = math_ops.cast(size, dtypes.float32)
-            scale = apply("Minimum", [wanted[0] / rows, wanted[1] / columns])
-            size = math_ops.cast(math_ops.round_(array_ops.stack([scale * rows, scale * columns])), dtypes.int32)
-        known = constant_value(size)
-        if known is not None and list(known) == batch.shape.as_list()[1:3]:
-            return images
+    def change(batch: Tensor, size: Tensor) -> Tensor:
         if callable(method):
-            made = method(batch, size)
-        else:
-            op = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 2: "ResizeBicubic", 3: "ResizeArea"}.get(method)
-            if op is None:
-                raise ValueError("Resize method is not implemented.")
-            made = apply(op, [batch, size], {"align_corners": align_corners})
-        return array_ops.squeeze(made, [0]) if one else made
+            return method(batch, size)
+        op = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 2: "ResizeBicubic", 3: "ResizeArea"}.get(method)
+        if op is None:
+            raise ValueError("Resize method is not implemented.")
+        return apply(op, [batch, size], {"align_corners": align_corners})
+    with name_scope(name, "resize", [images, size]):
+        return resized(images, size, preserve_aspect_ratio, change, skip_same=True)
 
 
 resize = resize_images
@@ -336,27 +345,32 @@ def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
         return math_ops.equal(apply("Substr", [contents, 0, 3]), constant(b"\xff\xd8\xff"), name=name)
 
 
+def padded_to(image: TensorLike, target_height: IntLike, target_width: IntLike,
+              change: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """change(batch, size) to the largest size that fits, with black bars."""
+    image = convert_to_tensor(image, name="image")
+    one = image_rank(image) == 3
+    batch = array_ops.expand_dims(image, 0) if one else image
+    if image.shape.ndims is None:
+        batch.set_shape([None] * 4)
+    for target, what in ((target_width, "target_width"), (target_height, "target_height")):
+        if not hasattr(target, "graph") and target <= 0:
+            raise ValueError(f"{what} must be > 0.")
+    rows, columns = (math_ops.cast(s, dtypes.float32) for s in _sizes(batch))
+    wide, high = math_ops.cast(target_width, dtypes.float32), math_ops.cast(target_height, dtypes.float32)
+    ratio = apply("Maximum", [columns / wide, rows / high])
+    sizes = [(rows / ratio, high), (columns / ratio, wide)]
+    around = [apply("Maximum", [0, math_ops.cast(apply("Floor", [(target - size) / 2.0]), dtypes.int32)])
+              for size, target in sizes]
+    size = array_ops.stack([math_ops.cast(apply("Floor", [size]), dtypes.int32) for size, _ in sizes])
+    made = pad_to_bounding_box(change(batch, size), around[0], around[1], target_height, target_width)
+    made.set_shape([batch.shape[0].value, *(None if hasattr(t, "graph") else t for t in (target_height, target_width)),
+                    batch.shape[3].value])
+    return array_ops.squeeze(made, [0]) if one else made
+
+
 def resize_image_with_pad(image: TensorLike, target_height: IntLike, target_width: IntLike, method: int | str = 0,
                           align_corners: bool = False) -> Tensor:
     """The image as large as fits, with black bars."""
     with name_scope(None, "resize_image_with_pad", [image]):
-        image = convert_to_tensor(image, name="image")
-        one = image_rank(image) == 3
-        batch = array_ops.expand_dims(image, 0) if one else image
-        if image.shape.ndims is None:
-            batch.set_shape([None] * 4)
-        for target, what in ((target_width, "target_width"), (target_height, "target_height")):
-            if not hasattr(target, "graph") and target <= 0:
-                raise ValueError(f"{what} must be > 0.")
-        rows, columns = (math_ops.cast(s, dtypes.float32) for s in _sizes(batch))
-        wide, high = math_ops.cast(target_width, dtypes.float32), math_ops.cast(target_height, dtypes.float32)
-        ratio = apply("Maximum", [columns / wide, rows / high])
-        sizes = [(rows / ratio, high), (columns / ratio, wide)]
-        around = [apply("Maximum", [0, math_ops.cast(apply("Floor", [(target - size) / 2.0]), dtypes.int32)])
-                  for size, target in sizes]
-        size = array_ops.stack([math_ops.cast(apply("Floor", [size]), dtypes.int32) for size, _ in sizes])
-        made = resize_images(batch, size, method, align_corners)
-        made = pad_to_bounding_box(made, around[0], around[1], target_height, target_width)
-        made.set_shape([batch.shape[0].value, *(None if hasattr(t, "graph") else t for t in (target_height, target_width)),
-                        batch.shape[3].value])
-        return array_ops.squeeze(made, [0]) if one else made
+        return padded_to(image, target_height, target_width, lambda batch, size: resize_images(batch, size, method, align_corners))

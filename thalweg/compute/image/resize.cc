@@ -60,23 +60,39 @@ Status ForOutRows(Work& work, const ResizeShape& s, const Body& body) {
                    });
 }
 
+// One row of the output between two of the input. kChannels: how many there are, or 0 for any number.
+template <int64_t kChannels, class T, class Out, class Mix>
+void MixRow(const ResizeShape& s, const Axis::Between* columns, float y, const T* above,
+            const T* below, const Mix& mix, Out* to) {
+  const int64_t channels = kChannels > 0 ? kChannels : s.channels;
+  for (int64_t column = 0; column < s.out_columns; ++column) {
+    const Axis::Between& x = columns[column];
+    const int64_t left = x.low * channels, right = x.high * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      *to++ =
+          mix(above[left + c], above[right + c], below[left + c], below[right + c], x.weight, y);
+    }
+  }
+}
+
 // mix(top left, top right, bottom left, bottom right, x weight, y weight) is a pixel's value.
 template <class T, class Out, class Mix>
 Status MixFour(Work& work, const ResizeShape& s, const T* input, Out* output, const Mix& mix) {
   const Axis rows = Rows(s), columns = Columns(s);
   const int64_t line = s.columns * s.channels;
+  // Places of columns are the same in every row.
+  Scratch<Axis::Between> places(work, s.out_columns);
+  if (!places) return OutOfScratch();
+  for (int64_t column = 0; column < s.out_columns; ++column) places[column] = columns.At(column);
   return ForOutRows(work, s, [&](int64_t image, int64_t row) {
     const Axis::Between y = rows.At(row);
     const T* const above = input + (image * s.rows + y.low) * line;
     const T* const below = input + (image * s.rows + y.high) * line;
-    Out* to = output + (image * s.out_rows + row) * s.out_columns * s.channels;
-    for (int64_t column = 0; column < s.out_columns; ++column) {
-      const Axis::Between x = columns.At(column);
-      const int64_t left = x.low * s.channels, right = x.high * s.channels;
-      for (int64_t c = 0; c < s.channels; ++c) {
-        *to++ = mix(above[left + c], above[right + c], below[left + c], below[right + c], x.weight,
-                    y.weight);
-      }
+    Out* const to = output + (image * s.out_rows + row) * s.out_columns * s.channels;
+    if (s.channels == 3) {
+      MixRow<3>(s, places.get(), y.weight, above, below, mix, to);
+    } else {
+      MixRow<0>(s, places.get(), y.weight, above, below, mix, to);
     }
   });
 }
