@@ -10,7 +10,7 @@ import thalweg as tw
 from thalweg.graph import graph as graph_module
 
 TABLES = ("array", "math", "nn", "state", "sparse", "strings", "containers", "random_numbers", "linalg", "maps", "matrices", "quantized", "vision",
-          "pictures", "files", "ragged", "models")
+          "pictures", "files", "ragged", "models", "parsing")
 Item = collections.namedtuple("Item", "key case types make releases derivatives")
 
 

@@ -59,29 +59,61 @@ int64_t CountVarints(std::string_view packed) {
   for (; i + 8 <= packed.size(); i += 8) {
     uint64_t word;
     std::memcpy(&word, packed.data() + i, 8);
-    n += 8 - std::popcount(word & kMoreBits);
+    // Each of the eight bits lands in the highest byte.
+    n += 8 - static_cast<int64_t>(((word & kMoreBits) >> 7) * 0x0101010101010101u >> 56);
   }
   for (; i < packed.size(); ++i) n += (static_cast<unsigned char>(packed[i]) & 0x80) == 0;
   return n;
 }
 
-// Null when a number has more than ten bytes.
+// The number at *p, of which ten bytes may be read; null when it has more. Each byte but the last adds
+// its continuation bit to the sum, which the next one takes away again.
+const unsigned char* ReadVarint(const unsigned char* p, uint64_t* value) {
+  uint64_t sum = *p;
+  for (int shift = 7; (*p++ & 0x80) != 0; shift += 7) {
+    if (shift > 63) return nullptr;
+    sum += (static_cast<uint64_t>(*p) - 1) << shift;
+  }
+  *value = sum;
+  return p;
+}
+
+// Null when a number has more than ten bytes. The last one is whole (CountVarints).
 int64_t* ReadVarints(std::string_view packed, int64_t* to) {
   const auto* p = reinterpret_cast<const unsigned char*>(packed.data());
   const unsigned char* const end = p + packed.size();
+  uint64_t value;
   while (p < end) {
-    uint64_t word;
-    if (end - p >= 8 && (std::memcpy(&word, p, 8), (word & kMoreBits) == 0)) {
-      for (int i = 0; i < 8; ++i) to[i] = p[i];
-      to += 8;
-      p += 8;
+    if (end - p >= 8) {
+      uint64_t word;
+      std::memcpy(&word, p, 8);
+      if ((word & kMoreBits) == 0) {
+        for (int i = 0; i < 8; ++i) to[i] = p[i];
+        to += 8;
+        p += 8;
+        continue;
+      }
+      // Short ones, most of all there are, without a loop.
+      for (int i = 0; i < 2; ++i) {
+        if (p[0] < 0x80) {
+          *to++ = *p++;
+        } else if (p[1] < 0x80) {
+          *to++ = p[0] + ((p[1] - 1) << 7);
+          p += 2;
+        } else if (p[2] < 0x80) {
+          *to++ = p[0] + ((p[1] - 1) << 7) + ((p[2] - 1) << 14);
+          p += 3;
+        } else {
+          p = ReadVarint(p, &value);
+          if (p == nullptr) return nullptr;
+          *to++ = static_cast<int64_t>(value);
+          break;
+        }
+      }
       continue;
     }
-    uint64_t value = *p & 0x7fu;
-    for (int shift = 7; (*p++ & 0x80) != 0; shift += 7) {
-      if (shift > 63 || p == end) return nullptr;
-      value |= static_cast<uint64_t>(*p & 0x7fu) << shift;
-    }
+    p = ReadVarint(p, &value);
+    if (p == nullptr) return nullptr;
     *to++ = static_cast<int64_t>(value);
   }
   return to;
@@ -102,16 +134,22 @@ FeatureKeys::FeatureKeys(std::vector<std::string> keys)
   }
 }
 
-// Of the length, the first and the last eight bytes.
+// Of the length, the first and the last (up to) eight bytes.
 size_t FeatureKeys::Hash(std::string_view key) {
+  const size_t size = key.size();
   uint64_t head = 0, tail = 0;
-  if (key.size() >= 8) {
+  if (size >= 8) {
     std::memcpy(&head, key.data(), 8);
-    std::memcpy(&tail, key.data() + key.size() - 8, 8);
-  } else {
-    for (const char c : key) head = head << 8 | static_cast<unsigned char>(c);
+    std::memcpy(&tail, key.data() + size - 8, 8);
+  } else if (size >= 4) {
+    std::memcpy(&head, key.data(), 4);
+    std::memcpy(&tail, key.data() + size - 4, 4);
+  } else if (size > 0) {
+    head = static_cast<unsigned char>(key[0]) |
+           static_cast<uint64_t>(static_cast<unsigned char>(key[size / 2])) << 8;
+    tail = static_cast<unsigned char>(key[size - 1]);
   }
-  uint64_t h = (head ^ key.size()) * 0x9e3779b97f4a7c15u;
+  uint64_t h = (head ^ size) * 0x9e3779b97f4a7c15u;
   h = (h ^ (h >> 29) ^ tail) * 0xbf58476d1ce4e5b9u;
   return static_cast<size_t>(h ^ (h >> 32));
 }

@@ -87,7 +87,7 @@ class ParseExampleV2Cpu : public Kernel {
 
  private:
   static Status CheckKeys(const Tensor& keys, const char* what, const char* number, size_t count) {
-    if (keys.rank() == 1 && keys.num_elements() == static_cast<int64_t>(count)) return OkStatus();
+    if (keys.num_elements() == static_cast<int64_t>(count)) return OkStatus();
     return InvalidArgument("Expected len(", what, ") == ", number,
                            " but got: ", keys.num_elements(), " vs. ", count, ", shape ",
                            keys.shape());

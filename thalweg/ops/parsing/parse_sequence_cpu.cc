@@ -103,7 +103,8 @@ class ParseSequenceExampleCpu : public Kernel {
         std::move(columns), std::move(context), std::move(lists), std::move(absent)));
   }
   Status Compute(Context& ctx) override {
-    if (ctx.input(0).rank() != 1) {
+    // The shape function asks for a vector; where no shape is known, a scalar is an example by itself.
+    if (ctx.input(0).rank() > 1) {
       return InvalidArgument("Expected serialized to be a vector, got shape: ",
                              ctx.input(0).shape());
     }
@@ -196,6 +197,11 @@ class ParseSingleSequenceExampleCpu : public Kernel {
     if (ctx.input(0).rank() != 0) {
       return InvalidArgument("Expected serialized to be a scalar, got shape: ",
                              ctx.input(0).shape());
+    }
+    if (ctx.input(1).rank() != 1) {
+      return InvalidArgument(
+          "Expected feature_list_dense_missing_assumed_empty to be a vector, got shape: ",
+          ctx.input(1).shape());
     }
     const int context = columns_.context.num_keys(), lists = columns_.lists.features.num_keys();
     for (int i = 2; i < 2 + context + lists; ++i) {

@@ -37,7 +37,22 @@ Status SequenceOutputs(ShapeContext& c, const PartialShape& serialized, bool has
   return shapes.Ragged("feature_list_ragged_value_types", "feature_list_ragged_split_types", true);
 }
 
+// The numbers of the attributes against the lists of keys.
+Status CheckKeyCounts(ShapeContext& c) {
+  for (const char* kind :
+       {"context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense"}) {
+    ASSIGN_OR_RETURN(const int64_t number, c.Attr<int64_t>(StrCat("N", kind)));
+    ASSIGN_OR_RETURN(const auto keys, c.Attr<std::vector<std::string>>(StrCat(kind, "_keys")));
+    if (number != static_cast<int64_t>(keys.size())) {
+      return InvalidArgument("num_", kind, " (", number, ") must match the size of ", kind,
+                             "_keys (", keys.size(), ")");
+    }
+  }
+  return OkStatus();
+}
+
 Status SequenceShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckKeyCounts(c));
   ASSIGN_OR_RETURN(const PartialShape serialized, c.InputWithRank(0, 1));
   return SequenceOutputs(c, serialized, true, false);
 }
