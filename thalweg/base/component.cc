@@ -8,6 +8,11 @@ namespace {
 
 // A host may have another version of the same library among its global symbols: what a component
 // links comes first. Sanitizers refuse to have it so.
+#ifdef __has_feature  // clang's way to say so
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kOwnSymbolsFirst = 0;
 #else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzer of Example and SequenceExample messages: an input is one. What was counted must be what is
 // read, into memory of exactly that size.
+#include <algorithm>
 #include <memory>
 
 #include "thalweg/base/check.h"

@@ -82,7 +82,9 @@ class Inflater {
   }
 
   Result<size_t> EndOfInput(size_t read) {
-    if (!is_between_) return DataLoss("the compressed bytes end too early, at byte ", at_);
+    // Nothing at all is nothing, compressed or not.
+    if (!is_between_ && at_ > 0)
+      return DataLoss("the compressed bytes end too early, at byte ", at_);
     at_end_ = true;
     return read;
   }

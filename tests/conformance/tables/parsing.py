@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Features out of messages, columns out of text, readers of files."""
+import gzip
 import struct
+import zlib
 
-from cases import Fed, L, Typed, case
+from cases import Fed, L, N, Typed, case
 
 # ---- messages, byte by byte ----
 def varint(n):
@@ -121,9 +123,34 @@ def csv(records, *defaults, **attrs):
     return case("DecodeCSV", Typed(S, Fed(records)), L(*(Typed(t, Fed(v)) for t, v in defaults)), OUT_TYPE=[t for t, _ in defaults], **attrs)
 
 
-X, T, N = (F, [0.0]), (S, [b""]), ("int32", [0])
-CASES += [csv([b"1,2,a", b'3,4,"b,""c"'], X, N, T), csv([b",,"], (F, [1.5]), (I, [7]), (S, [b"z"])), csv([b"1,"], X, (I, [])), csv(b"1,2", X, ("float64", 7.0)), csv([[b"1,2"], [b"3,4"]], X, X), csv([b" 1 , 2 "], N, X), csv([b" a b , c "], T, T),
+X, T, K = (F, [0.0]), (S, [b""]), ("int32", [0])
+CASES += [csv([b"1,2,a", b'3,4,"b,""c"'], X, K, T), csv([b",,"], (F, [1.5]), (I, [7]), (S, [b"z"])), csv([b"1,"], X, (I, [])), csv(b"1,2", X, ("float64", 7.0)), csv([[b"1,2"], [b"3,4"]], X, X), csv([b" 1 , 2 "], K, X), csv([b" a b , c "], T, T),
           csv([b"NA,1", b",2"], X, X, na_value="NA"), csv([b'NA,"NA"'], (S, [b"q"]), (S, [b"q"]), na_value="NA"), csv([b"1|2"], X, X, field_delim="|"), csv([b'"a,b"'], T, T, use_quote_delim=False), csv([b"1,"], X, X), csv([b"1,2,3", b"4,5,6"], X, X, select_cols=[0, 2]),
-          csv([b'1,2,x"y'], X, X, select_cols=[0, 1]), csv([b"inf,nan,1e3,-.5,+1"], X, X, X, X, X), csv([b"-2,007,3"], N, N, N), csv([b"9223372036854775807,-9223372036854775808"], (I, [0]), (I, [0])), csv([b'"",1'], (S, [b"d"]), X)]
-CASES += [csv([b"1,2", b"1"], X, X), csv([b"1,2,3"], X, X), csv([b"x"], X), csv([b"2.5"], N), csv([b"99999999999"], N), csv([b""], X), csv([b'a"b'], T), csv([b'"a'], T), csv([b'"a"b'], T), csv([b"a\nb"], T), csv([b"a\r"], T, use_quote_delim=False), csv([b"1"], X, field_delim="||"), csv([b"1"], X, field_delim=""),
+          csv([b'1,2,x"y'], X, X, select_cols=[0, 1]), csv([b"inf,nan,1e3,-.5,+1"], X, X, X, X, X), csv([b"-2,007,3"], K, K, K), csv([b"9223372036854775807,-9223372036854775808"], (I, [0]), (I, [0])), csv([b'"",1'], (S, [b"d"]), X)]
+CASES += [csv([b"1,2", b"1"], X, X), csv([b"1,2,3"], X, X), csv([b"x"], X), csv([b"2.5"], K), csv([b"99999999999"], K), csv([b""], X), csv([b'a"b'], T), csv([b'"a'], T), csv([b'"a"b'], T), csv([b"a\nb"], T), csv([b"a\r"], T, use_quote_delim=False), csv([b"1"], X, field_delim="||"), csv([b"1"], X, field_delim=""),
           csv([b"1,2,3"], X, X, select_cols=[2, 0]), csv([b"1,2,3"], X, X, select_cols=[-1, 0]), csv([b"1,2,3"], X, X, select_cols=[0]), csv([b"1,2,3"], X, X, select_cols=[0, 5]), csv([b'1,x"y,3'], X, X, select_cols=[0, 2]), csv([b"1"], (F, [1.0, 2.0]))]
+
+# ---- compressed ----
+TEXT = b"a text, a text, a text"
+for kind, pack in (("ZLIB", zlib.compress), ("GZIP", lambda text: gzip.compress(text, mtime=0))):
+    CASES += [case("DecodeCompressed", Typed(S, Fed([pack(TEXT), pack(b"")])), compression_type=kind), case("DecodeCompressed", Typed(S, Fed(pack(TEXT))), compression_type=kind), case("DecodeCompressed", Typed(S, Fed([b"neither"])), compression_type=kind)]
+CASES += [case("DecodeCompressed", Typed(S, Fed([[TEXT]]))), case("DecodeCompressed", Typed(S, Fed([TEXT])), compression_type="XX")]
+
+# ---- readers: names of files are relative to a folder that each engine has for itself ----
+LINES, PIECES, EMPTY_FILE = "lines.txt", "pieces.bin", "empty.txt"
+there = [N("WriteFile", LINES, Fed(b"head\na\r\n\nlast")), N("WriteFile", PIECES, Fed(b"HHaaabbbcccdF")), N("WriteFile", EMPTY_FILE, Fed(b""))]
+for v in ("V2", ""):
+    # Not spoilt: a reader without work waits for ever.
+    for name, attrs, work in (("TextLineReader", {}, [EMPTY_FILE, LINES]), ("TextLineReader", dict(skip_header_lines=1), [LINES]), ("WholeFileReader", {}, [LINES, PIECES]), ("IdentityReader", {}, ["p", "q"]),
+                              ("FixedLengthRecordReader", dict(record_bytes=3, header_bytes=2, footer_bytes=1), [PIECES]), ("FixedLengthRecordReader", dict(record_bytes=4, hop_bytes=2), [PIECES]), ("TFRecordReader", {}, [EMPTY_FILE, LINES]),
+                              ("TextLineReader", {}, ["there is none"]), ("WholeFileReader", {}, ["there is none"])):
+        queue, reader = N("FIFOQueue" + v, component_types=[S], capacity=5), N(name + v, **attrs)
+        given = N("QueueEnqueueMany" + v, queue, L(Typed(S, Fed(work))))
+        CASES += [case("ReaderRead" + v, reader, queue, after_all=[*there, given], options=("waits",)), case("ReaderReadUpTo" + v, reader, queue, Fed(5), after_all=[*there, given], options=("waits",))]
+    one = N("IdentityReader" + v)
+    queue = N("FIFOQueue" + v, component_types=[S], capacity=5)
+    given = N("QueueEnqueueMany" + v, queue, L(Typed(S, Fed(["p", "q"]))))
+    read = N("ReaderRead" + v, one, queue)
+    CASES += [case(f"Reader{what}{v}", one, after_all=[given, read], options=("waits",)) for what in ("NumRecordsProduced", "NumWorkUnitsCompleted", "SerializeState", "Reset")]
+    CASES += [case("ReaderRestoreState" + v, one, Typed(S, Fed(state)), options=("waits",)) for state in (b"\x08\x02\x10\x02\x18\x05", b"\x08\x02\x10\x01\x22\x01q", b"junk")]
+    CASES += [case("ReaderSerializeState" + v, N("TextLineReader" + v), options=("waits",))]

@@ -27,9 +27,9 @@ class ParseExampleCpu : public Kernel {
     }
     RETURN_IF_ERROR(CheckNames(names, serialized));
     for (int i = 2; i < 2 + columns_.num_keys(); ++i) {
-      if (ctx.input(i).rank() == 0) continue;
+      if (ctx.input(i).num_elements() == 1) continue;
       return InvalidArgument("Expected key ", i - 2,
-                             " to be a scalar, got shape: ", ctx.input(i).shape());
+                             " to be one string, got shape: ", ctx.input(i).shape());
     }
     const auto keys = keys_.Of(columns_.num_keys(), [&](int i) -> const std::string& {
       return ctx.input(2 + i).scalar<std::string>();

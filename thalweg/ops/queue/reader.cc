@@ -57,13 +57,15 @@ Status Reader::Begin(const std::string& work) {
 
 void Reader::EndWork() {
   has_work_ = false;
-  work_.clear();
   MutexLock lock(mutex_);
   counts_.finished = counts_.started;
 }
 
 Result<std::optional<SourceRecord>> Reader::Next(const RecordSource::RoomFn& make_room) {
-  if (!has_work_) return std::optional<SourceRecord>();
+  if (!has_work_) {
+    work_.clear();  // a state names the last work until the next is asked for
+    return std::optional<SourceRecord>();
+  }
   ASSIGN_OR_RETURN(std::optional<SourceRecord> record, source_->Next(make_room));
   if (record) {
     MutexLock lock(mutex_);
@@ -122,15 +124,17 @@ Status Reader::Restore(std::string_view state) {
     if (!read) break;
   }
   const uint64_t started = numbers[kStartedField], finished = numbers[kFinishedField];
-  const bool in_work = started != finished;
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-  if (!reader.AtEnd() || started > kMost || numbers[kProducedField] > kMost ||
-      (in_work && started != finished + 1)) {
+  if (!reader.AtEnd() || started > kMost || numbers[kProducedField] > kMost) {
     return InvalidArgument("Could not parse state for ", DebugString(), ": ", state.size(),
                            " bytes that are no state of a reader");
   }
+  if (started != finished) {
+    return InvalidArgument("Inconsistent work started vs. finished when restoring in ",
+                           DebugString(), ": ", started, " and ", finished);
+  }
   Reset();
-  if (in_work) RETURN_IF_ERROR(Begin(std::string(work)));
+  work_ = work;
   MutexLock lock(mutex_);
   counts_ = {static_cast<int64_t>(started), static_cast<int64_t>(finished),
              static_cast<int64_t>(numbers[kProducedField])};
