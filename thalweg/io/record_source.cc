@@ -10,7 +10,7 @@
 namespace thalweg {
 namespace {
 
-constexpr size_t kLineReadBytes = size_t{1} << 16;
+constexpr size_t kReadBytes = size_t{1} << 16;
 
 class IdentitySource final : public RecordSource {
  public:
@@ -84,7 +84,7 @@ class LineSource final : public RecordSource {
       }
       scanned = buffer_.size() - next_;
       RETURN_IF_ERROR(
-          make_room(scanned + kLineReadBytes).WithContext(StrCat(path_, ": line at byte ", begin)));
+          make_room(scanned + kReadBytes).WithContext(StrCat(path_, ": line at byte ", begin)));
       ASSIGN_OR_RETURN(const bool more, Fill());
       if (more) continue;
       if (next_ == buffer_.size()) return false;
@@ -103,8 +103,8 @@ class LineSource final : public RecordSource {
   Result<bool> Fill() {
     buffer_.erase(0, std::exchange(next_, 0));
     const size_t had = buffer_.size();
-    buffer_.resize(had + kLineReadBytes);
-    const Result<size_t> read = file_->Read(offset_, buffer_.data() + had, kLineReadBytes);
+    buffer_.resize(had + kReadBytes);
+    const Result<size_t> read = file_->Read(offset_, buffer_.data() + had, kReadBytes);
     buffer_.resize(had + (read.ok() ? *read : 0));
     if (!read.ok()) return read.status();
     offset_ += *read;
@@ -128,36 +128,69 @@ class PieceSource final : public RecordSource {
   Status Begin(const std::string& work) override {
     path_ = work;
     number_ = 0;
+    buffer_.clear();
+    next_ = 0;
+    offset_ = 0;
     file_.reset();
-    ASSIGN_OR_RETURN(file_, fs_.OpenForReading(work));
-    ASSIGN_OR_RETURN(const uint64_t size, file_->Size());
+    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, fs_.OpenForReading(work));
+    ASSIGN_OR_RETURN(file_, OpenInflated(std::move(file), work, form_.compression));
     const auto header = static_cast<uint64_t>(form_.header_bytes);
-    if (size < header) {
-      return DataLoss(path_, ": expected a header of ", header, " bytes, the file has ", size);
-    }
-    offset_ = header;
-    const auto footer = static_cast<uint64_t>(form_.footer_bytes);
-    end_ = size - std::min(size - header, footer);
-    return OkStatus();
+    ASSIGN_OR_RETURN(const uint64_t skipped, Skip(header));
+    if (skipped == header) return OkStatus();
+    return DataLoss(path_, ": expected a header of ", header, " bytes, the file has ", skipped);
   }
 
+  // A record is one when the footer still comes after it.
   Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
-    const auto bytes = static_cast<uint64_t>(form_.record_bytes);
-    if (offset_ > end_ || end_ - offset_ < bytes) return std::optional<SourceRecord>();
-    RETURN_IF_ERROR(make_room(bytes));
-    std::string value(static_cast<size_t>(bytes), '\0');
-    RETURN_IF_ERROR(ReadExactly(*file_, offset_, value.data(), value.size()).WithContext(path_));
-    offset_ += static_cast<uint64_t>(form_.hop_bytes > 0 ? form_.hop_bytes : form_.record_bytes);
+    const uint64_t wanted =
+        static_cast<uint64_t>(form_.record_bytes) + static_cast<uint64_t>(form_.footer_bytes);
+    RETURN_IF_ERROR(make_room(wanted).WithContext(path_));
+    ASSIGN_OR_RETURN(const bool found, Fill(wanted));
+    if (!found) return std::optional<SourceRecord>();
+    std::string value = buffer_.substr(next_, static_cast<size_t>(form_.record_bytes));
+    RETURN_IF_ERROR(
+        Skip(static_cast<uint64_t>(form_.hop_bytes > 0 ? form_.hop_bytes : form_.record_bytes))
+            .status());
     return std::optional<SourceRecord>({StrCat(path_, ":", number_++), std::move(value)});
   }
 
  private:
+  // Whether the file has n bytes more; they then are in the buffer.
+  Result<bool> Fill(uint64_t n) {
+    if (buffer_.size() - next_ >= n) return true;
+    buffer_.erase(0, std::exchange(next_, 0));
+    while (buffer_.size() < n) {
+      const size_t had = buffer_.size();
+      buffer_.resize(had + kReadBytes);
+      const Result<size_t> read = file_->Read(offset_, buffer_.data() + had, kReadBytes);
+      buffer_.resize(had + (read.ok() ? *read : 0));
+      if (!read.ok()) return read.status();
+      if (*read == 0) return false;
+      offset_ += *read;
+    }
+    return true;
+  }
+
+  // How many of n bytes there were to leave out.
+  Result<uint64_t> Skip(uint64_t n) {
+    uint64_t skipped = 0;
+    while (true) {
+      const uint64_t here = std::min<uint64_t>(n - skipped, buffer_.size() - next_);
+      next_ += static_cast<size_t>(here);
+      skipped += here;
+      if (skipped == n) return n;
+      ASSIGN_OR_RETURN(const bool more, Fill(1));
+      if (!more) return skipped;
+    }
+  }
+
   FileSystem& fs_;
   const PieceForm form_;
   std::string path_;
   std::unique_ptr<RandomAccessFile> file_;
-  uint64_t offset_ = 0;
-  uint64_t end_ = 0;  // where the footer begins
+  std::string buffer_;
+  size_t next_ = 0;      // of the buffer
+  uint64_t offset_ = 0;  // in the file, of what comes after the buffer
   int64_t number_ = 0;
 };
 

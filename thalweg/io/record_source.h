@@ -48,6 +48,7 @@ struct PieceForm {
   int64_t record_bytes = 1;
   int64_t footer_bytes = 0;
   int64_t hop_bytes = 0;  // from one record to the next; 0: record_bytes
+  Compression compression = Compression::kNone;
 };
 std::unique_ptr<RecordSource> MakeLineSource(FileSystem& fs, const LineForm& form);
 std::unique_ptr<RecordSource> MakePieceSource(FileSystem& fs, const PieceForm& form);

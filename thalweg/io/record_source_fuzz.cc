@@ -13,7 +13,8 @@ std::unique_ptr<RecordSource> SourceOf(FileSystem& fs, uint8_t which, int64_t nu
     case 0:
       return MakeLineSource(fs, {.skip_lines = number % 4});
     case 1:
-      return MakePieceSource(fs, {number % 5, 1 + number % 7, number % 3, number / 16});
+      return MakePieceSource(fs, {number % 5, 1 + number % 7, number % 3, number / 16,
+                                  number % 2 == 0 ? Compression::kNone : Compression::kZlib});
     case 2:
       return MakeRecordFileSource(fs);
     case 3:

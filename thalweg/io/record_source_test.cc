@@ -75,6 +75,12 @@ TEST_F(RecordSourceTest, PiecesOfOneLength) {
   EXPECT_THAT(All(*MakePieceSource(fs_, {0, 2, 0, 6}), "f"), ElementsAre("f:0=HH", "f:1=bb"));
   EXPECT_THAT(All(*MakePieceSource(fs_, {0, 3, 100, 0}), "f"), ElementsAre());
   EXPECT_THAT(All(*MakePieceSource(fs_, {0, 2, 0, INT64_MAX}), "f"), ElementsAre("f:0=HH"));
+  EXPECT_THAT(All(*MakePieceSource(fs_, {10, 3, 1, 0}), "f"), ElementsAre());
+  EXPECT_THAT(All(*MakePieceSource(fs_, {9, 3, 1, 0}), "f"), ElementsAre("f:0=ccd"));
+  files_["z"] = std::string(
+      "\x78\x9c\xf3\xf0\x48\x4c\x4c\x4c\x4a\x4a\x4a\x4e\x4e\x4e\x71\x03\x00\x20\x2f\x04\xad", 21);
+  EXPECT_THAT(All(*MakePieceSource(fs_, {2, 3, 1, 4, Compression::kZlib}), "z"),
+              ElementsAre("z:0=aaa", "z:1=bbc"));
   EXPECT_THAT(All(*MakePieceSource(fs_, {99, 3, 0, 0}), "f"),
               ElementsAre("f: expected a header of 99 bytes, the file has 13"));
 }

@@ -147,6 +147,10 @@ for v in ("V2", ""):
         queue, reader = N("FIFOQueue" + v, component_types=[S], capacity=5), N(name + v, **attrs)
         given = N("QueueEnqueueMany" + v, queue, L(Typed(S, Fed(work))))
         CASES += [case("ReaderRead" + v, reader, queue, after_all=[*there, given], options=("waits",)), case("ReaderReadUpTo" + v, reader, queue, Fed(5), after_all=[*there, given], options=("waits",))]
+    if v:
+        queue, reader = N("FIFOQueueV2", component_types=[S], capacity=5), N("FixedLengthRecordReaderV2", record_bytes=3, header_bytes=2, footer_bytes=1, hop_bytes=4, encoding="ZLIB")
+        packed = [N("WriteFile", "packed.z", Fed(zlib.compress(b"HHaaabbbcccdF"))), N("QueueEnqueueMany" + v, queue, L(Typed(S, Fed(["packed.z"]))))]
+        CASES += [case("ReaderReadUpToV2", reader, queue, Fed(5), after_all=packed, options=("waits",))]
     one = N("IdentityReader" + v)
     queue = N("FIFOQueue" + v, component_types=[S], capacity=5)
     given = N("QueueEnqueueMany" + v, queue, L(Typed(S, Fed(["p", "q"]))))

@@ -107,6 +107,17 @@ TEST(ParseSequenceTest, ListsThatMayBeAbsent) {
   EXPECT_EQ((*One(kFirst, "zz", 2, {"zz"}))[7].shape(), (Shape{0, 2}));
 }
 
+TEST(ParseSequenceTest, NumbersThatAreLeftOutHaveTheirDefaults) {
+  const auto out = RunOp("ParseSingleSequenceExample",
+                         {Tensor::Scalar(kFirst), TextVector({}), Tensor::Scalar("a"),
+                          Tensor::Vector<float>({}), Tensor::Scalar("")},
+                         {{"Ncontext_dense", int64_t{1}},
+                          {"Tcontext_dense", TypeList{DType::kFloat}},
+                          {"context_dense_shapes", std::vector<PartialShape>{{2}}}});
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_THAT((*out)[0].flat<float>(), ElementsAre(1, 2));
+}
+
 TEST(ParseSequenceTest, Errors) {
   EXPECT_THAT(
       SequenceError(Batch({kFirst}, "t", 1)),

@@ -14,18 +14,17 @@ Result<int64_t> SizeAttr(const KernelConstruction& c, const char* name, int64_t 
   return InvalidArgument(name, " must be >= ", least, " but found ", value);
 }
 
-Status CheckUnencoded(const KernelConstruction& c) {
-  if (c.node().FindAttr("encoding") == nullptr) return OkStatus();
+// The old operation has no such attribute.
+Result<Compression> EncodingOf(const KernelConstruction& c) {
+  if (c.node().FindAttr("encoding") == nullptr) return Compression::kNone;
   ASSIGN_OR_RETURN(const std::string encoding, c.Attr<std::string>("encoding"));
-  if (encoding.empty()) return OkStatus();
-  return Unimplemented("records of one length are read from files without compression, not '",
-                       encoding, "'");
+  return CompressionNamed(encoding);
 }
 
 Result<MakeSource> SourceOf(const KernelConstruction& c, std::string_view kind) {
   if (kind == "FixedLengthRecordReader") {
     PieceForm form;
-    RETURN_IF_ERROR(CheckUnencoded(c));
+    ASSIGN_OR_RETURN(form.compression, EncodingOf(c));
     ASSIGN_OR_RETURN(form.header_bytes, SizeAttr(c, "header_bytes", 0));
     ASSIGN_OR_RETURN(form.record_bytes, SizeAttr(c, "record_bytes", 1));
     ASSIGN_OR_RETURN(form.footer_bytes, SizeAttr(c, "footer_bytes", 0));
