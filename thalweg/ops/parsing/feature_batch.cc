@@ -12,7 +12,7 @@ namespace {
 
 class FeatureBatch {
  public:
-  FeatureBatch(Context& ctx, const FeatureColumns& columns, const FeatureTexts& from)
+  FeatureBatch(Context& ctx, const ParsedColumns& columns, const FeatureTexts& from)
       : ctx_(ctx),
         columns_(columns),
         from_(from),
@@ -256,7 +256,7 @@ class FeatureBatch {
   }
 
   Context& ctx_;
-  const FeatureColumns& columns_;
+  const ParsedColumns& columns_;
   const FeatureTexts& from_;
   const int64_t n_;
   const int width_;
@@ -288,11 +288,10 @@ Result<DenseColumn> MakeDenseColumn(DType dtype, const PartialShape& shape, size
   return column;
 }
 
-Result<FeatureColumns> FeatureColumns::Of(const KernelConstruction& c,
-                                          std::string_view sparse_types,
-                                          std::string_view dense_types,
-                                          std::string_view dense_shapes) {
-  FeatureColumns columns;
+Result<ParsedColumns> ParsedColumns::Of(const KernelConstruction& c, std::string_view sparse_types,
+                                        std::string_view dense_types,
+                                        std::string_view dense_shapes) {
+  ParsedColumns columns;
   ASSIGN_OR_RETURN(columns.sparse, c.Attr<std::vector<DType>>(sparse_types));
   ASSIGN_OR_RETURN(const auto types, c.Attr<std::vector<DType>>(dense_types));
   ASSIGN_OR_RETURN(const auto shapes, c.Attr<std::vector<PartialShape>>(dense_shapes));
@@ -307,7 +306,7 @@ Result<FeatureColumns> FeatureColumns::Of(const KernelConstruction& c,
   return columns;
 }
 
-Status FeatureColumns::AddRagged(const KernelConstruction& c, std::string_view prefix) {
+Status ParsedColumns::AddRagged(const KernelConstruction& c, std::string_view prefix) {
   ASSIGN_OR_RETURN(ragged, c.Attr<std::vector<DType>>(StrCat(prefix, "ragged_value_types")));
   ASSIGN_OR_RETURN(splits, c.Attr<std::vector<DType>>(StrCat(prefix, "ragged_split_types")));
   if (ragged.size() == splits.size()) return OkStatus();
@@ -315,7 +314,7 @@ Status FeatureColumns::AddRagged(const KernelConstruction& c, std::string_view p
                          " and ", splits.size());
 }
 
-Status ParseFeatures(Context& ctx, const FeatureColumns& columns, const FeatureTexts& from) {
+Status ParseFeatures(Context& ctx, const ParsedColumns& columns, const FeatureTexts& from) {
   return FeatureBatch(ctx, columns, from).Run();
 }
 

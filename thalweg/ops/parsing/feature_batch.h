@@ -3,7 +3,7 @@
 // message is walked once to find the features; dense values of a known number go into the outputs
 // then, others are counted, and read when the outputs have been made in their exact sizes.
 //
-//   ASSIGN_OR_RETURN(columns_, FeatureColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
+//   ASSIGN_OR_RETURN(columns_, ParsedColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
 //   RETURN_IF_ERROR(ParseFeatures(ctx, columns_, {texts, keys, words, first_default, single}));
 //
 // Outputs from 0 on: indices, values, shapes of the sparse ones, dense values, values and row
@@ -29,14 +29,14 @@ struct DenseColumn {
 };
 
 // What the attributes of a node ask for. Keys stand in this order: sparse, dense, ragged.
-struct FeatureColumns {
+struct ParsedColumns {
   std::vector<DType> sparse;
   std::vector<DenseColumn> dense;
   std::vector<DType> ragged;
   std::vector<DType> splits;
 
-  static Result<FeatureColumns> Of(const KernelConstruction& c, std::string_view sparse_types,
-                                   std::string_view dense_types, std::string_view dense_shapes);
+  static Result<ParsedColumns> Of(const KernelConstruction& c, std::string_view sparse_types,
+                                  std::string_view dense_types, std::string_view dense_shapes);
   // With ragged ones; prefix: "" or "context_".
   Status AddRagged(const KernelConstruction& c, std::string_view prefix);
   int num_keys() const { return static_cast<int>(sparse.size() + dense.size() + ragged.size()); }
@@ -57,7 +57,7 @@ struct FeatureTexts {
   int first_default = 0;  // the input with the default of the first dense column
   bool is_single = false;
 };
-Status ParseFeatures(Context& ctx, const FeatureColumns& columns, const FeatureTexts& from);
+Status ParseFeatures(Context& ctx, const ParsedColumns& columns, const FeatureTexts& from);
 
 // How many examples a shard gets, from sizes alone.
 int64_t ExamplesOfAShard(std::span<const std::string> texts);

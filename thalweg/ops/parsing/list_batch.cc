@@ -232,7 +232,7 @@ class ListBatch {
 
   Context& ctx_;
   const ListColumns& lists_;
-  const FeatureColumns& columns_;
+  const ParsedColumns& columns_;
   const ListTexts& from_;
   const int64_t n_;
   const int width_;
@@ -248,8 +248,8 @@ class ListBatch {
 Result<ListColumns> ListColumns::Of(const KernelConstruction& c) {
   ListColumns lists;
   ASSIGN_OR_RETURN(lists.features,
-                   FeatureColumns::Of(c, "feature_list_sparse_types", "feature_list_dense_types",
-                                      "feature_list_dense_shapes"));
+                   ParsedColumns::Of(c, "feature_list_sparse_types", "feature_list_dense_types",
+                                     "feature_list_dense_shapes"));
   for (const DenseColumn& column : lists.features.dense) {
     if (column.is_variable) {
       return InvalidArgument("Shape ", column.shape, " is not fully defined");

@@ -17,7 +17,7 @@
 namespace thalweg {
 
 struct ListColumns {
-  FeatureColumns features;  // dense ones have rows of known shape
+  ParsedColumns features;  // dense ones have rows of known shape
   bool has_lengths = true;
 
   static Result<ListColumns> Of(const KernelConstruction& c);

@@ -8,10 +8,10 @@ namespace {
 // Inputs: serialized, names, a scalar for each sparse and each dense key, the defaults.
 class ParseExampleCpu : public Kernel {
  public:
-  explicit ParseExampleCpu(FeatureColumns columns) : columns_(std::move(columns)) {}
+  explicit ParseExampleCpu(ParsedColumns columns) : columns_(std::move(columns)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(FeatureColumns columns,
-                     FeatureColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
+    ASSIGN_OR_RETURN(ParsedColumns columns,
+                     ParsedColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
     const int inputs = 2 + columns.num_sparse() + 2 * (columns.num_keys() - columns.num_sparse());
     if (c.node().num_inputs() != inputs) {
       return InvalidArgument("the numbers of keys and types differ: expected ", inputs,
@@ -46,17 +46,17 @@ class ParseExampleCpu : public Kernel {
   }
 
  private:
-  const FeatureColumns columns_;
+  const ParsedColumns columns_;
   KeyCache keys_;
 };
 
 // Inputs: serialized, names, the sparse, dense and ragged keys as vectors, the defaults.
 class ParseExampleV2Cpu : public Kernel {
  public:
-  explicit ParseExampleV2Cpu(FeatureColumns columns) : columns_(std::move(columns)) {}
+  explicit ParseExampleV2Cpu(ParsedColumns columns) : columns_(std::move(columns)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(FeatureColumns columns,
-                     FeatureColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
+    ASSIGN_OR_RETURN(ParsedColumns columns,
+                     ParsedColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
     RETURN_IF_ERROR(columns.AddRagged(c, ""));
     ASSIGN_OR_RETURN(const int64_t num_sparse, c.Attr<int64_t>("num_sparse"));
     if (num_sparse != columns.num_sparse()) {
@@ -93,17 +93,17 @@ class ParseExampleV2Cpu : public Kernel {
                            keys.shape());
   }
 
-  const FeatureColumns columns_;
+  const ParsedColumns columns_;
   KeyCache keys_;
 };
 
 class ParseSingleExampleCpu : public Kernel {
  public:
-  ParseSingleExampleCpu(FeatureColumns columns, std::vector<std::string> keys)
+  ParseSingleExampleCpu(ParsedColumns columns, std::vector<std::string> keys)
       : columns_(std::move(columns)), keys_(std::move(keys)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(FeatureColumns columns,
-                     FeatureColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
+    ASSIGN_OR_RETURN(ParsedColumns columns,
+                     ParsedColumns::Of(c, "sparse_types", "Tdense", "dense_shapes"));
     ASSIGN_OR_RETURN(auto keys, c.Attr<std::vector<std::string>>("sparse_keys"));
     ASSIGN_OR_RETURN(const int64_t num_sparse, c.Attr<int64_t>("num_sparse"));
     if (keys.size() != columns.sparse.size() || num_sparse != columns.num_sparse()) {
@@ -130,7 +130,7 @@ class ParseSingleExampleCpu : public Kernel {
   }
 
  private:
-  const FeatureColumns columns_;
+  const ParsedColumns columns_;
   const FeatureKeys keys_;
 };
 

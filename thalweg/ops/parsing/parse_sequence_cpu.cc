@@ -8,13 +8,13 @@ namespace thalweg {
 namespace {
 
 struct SequenceColumns {
-  FeatureColumns context;
+  ParsedColumns context;
   ListColumns lists;
 
   static Result<SequenceColumns> Of(const KernelConstruction& c) {
     SequenceColumns columns;
-    ASSIGN_OR_RETURN(columns.context, FeatureColumns::Of(c, "context_sparse_types",
-                                                         "Tcontext_dense", "context_dense_shapes"));
+    ASSIGN_OR_RETURN(columns.context, ParsedColumns::Of(c, "context_sparse_types", "Tcontext_dense",
+                                                        "context_dense_shapes"));
     ASSIGN_OR_RETURN(columns.lists, ListColumns::Of(c));
     for (const DenseColumn& column : columns.context.dense) {
       if (column.is_variable) {
@@ -52,7 +52,7 @@ struct SequenceCall {
 };
 
 Result<FeatureKeys> KeysOf(const KernelConstruction& c, const char* sparse, const char* dense,
-                           const FeatureColumns& columns) {
+                           const ParsedColumns& columns) {
   ASSIGN_OR_RETURN(auto keys, c.Attr<std::vector<std::string>>(sparse));
   ASSIGN_OR_RETURN(const auto more, c.Attr<std::vector<std::string>>(dense));
   if (keys.size() != columns.sparse.size() || more.size() != columns.dense.size()) {
@@ -64,7 +64,7 @@ Result<FeatureKeys> KeysOf(const KernelConstruction& c, const char* sparse, cons
   return FeatureKeys(std::move(keys));
 }
 
-std::vector<bool> Absent(const FeatureKeys& keys, const FeatureColumns& columns,
+std::vector<bool> Absent(const FeatureKeys& keys, const ParsedColumns& columns,
                          std::span<const std::string> assumed_empty) {
   std::vector<bool> absent;
   for (size_t i = 0; i < columns.dense.size(); ++i) {
@@ -142,7 +142,7 @@ class ParseSequenceExampleV2Cpu : public Kernel {
       return InvalidArgument("Expected serialized to be a scalar or vector, got shape: ",
                              ctx.input(0).shape());
     }
-    const FeatureColumns &context = columns_.context, &lists = columns_.lists.features;
+    const ParsedColumns &context = columns_.context, &lists = columns_.lists.features;
     const size_t counts[] = {context.sparse.size(), context.dense.size(), context.ragged.size(),
                              lists.sparse.size(),   lists.dense.size(),   lists.ragged.size(),
                              lists.dense.size()};

@@ -15,7 +15,7 @@ constexpr uint32_t kStartedField = 1, kFinishedField = 2, kProducedField = 3, kW
 
 bool Reader::TryTakeTurn() {
   MutexLock lock(mutex_);
-  if (is_taken_ || !NobodyWaits(0)) return false;
+  if (is_taken_ || !IsEmpty(0)) return false;
   is_taken_ = true;
   return true;
 }
@@ -25,12 +25,12 @@ void Reader::GiveTurn() {
   {
     MutexLock lock(mutex_);
     is_taken_ = false;
-    GoOn(&ended);
+    AdvanceAll(&ended);
   }
   End(std::move(ended));
 }
 
-WaitLines::Progress Reader::Advance(Waiter&) {
+WaiterQueues::Progress Reader::Advance(Waiter&) {
   return std::exchange(is_taken_, true) ? Progress::kNone : Progress::kEnded;
 }
 

@@ -16,16 +16,16 @@
 #include <string>
 
 #include "thalweg/io/record_source.h"
-#include "thalweg/resources/wait_lines.h"
+#include "thalweg/resources/waiter_queues.h"
 
 namespace thalweg {
 
-class Reader : public WaitLines {
+class Reader : public WaiterQueues {
  public:
   // kind: "TextLineReader". The source may use the file system that it was made with.
   Reader(std::string kind, std::string name, std::unique_ptr<FileSystem> fs,
          std::unique_ptr<RecordSource> source)
-      : WaitLines({Order::kFirst}),
+      : WaiterQueues({Order::kFirst}),
         kind_(std::move(kind)),
         name_(std::move(name)),
         fs_(std::move(fs)),
