@@ -4,11 +4,11 @@
 //
 //   const FeatureKeys keys({"image", "label"});
 //   std::string_view found[2];                       // data() is null for a key that is not there
-//   if (!FindFeatures(example, keys, found)) return ...;
+//   if (!FindFeatures(message, keys, found)) return DataLoss(...);
 //   EncodedList list;                                // the values of one feature
-//   if (!ReadFeature(found[1], &list) || list.kind != FeatureKind::kInt64) return ...;
+//   if (!ReadFeature(found[1], &list) || list.kind != FeatureKind::kInt64) return DataLoss(...);
 //   const int64_t n = CountValues(list);             // -1: not as written
-//   ReadValues(list, int64s);                        // n of them
+//   ReadValues(list, int64s.data());                 // n of them
 //
 // Of a key that comes twice the last counts, of a feature its first list. An entry of the map has a
 // key and a value and nothing else; what else stands beside Features is skipped.

@@ -3,7 +3,7 @@
 // list of the batch, with their lengths; sparse ones; ragged ones with two levels of row splits.
 // Lists are counted first, and read when the outputs have been made in their exact sizes.
 //
-//   RETURN_IF_ERROR(ParseLists(ctx, columns_, {texts, keys, words, first_output, single}));
+//   RETURN_IF_ERROR(ParseLists(ctx, columns_, {texts, keys, words, absent, first_output, single}));
 //
 // Outputs from first_output on: indices, values, shapes of the sparse ones, dense values and (of a
 // batch, or where has_lengths says so) lengths, values, outer and inner splits of the ragged ones.

@@ -4,7 +4,8 @@
 //
 //   const ParseWords words(ParseWords::kExample, names, texts.size());
 //   return words.Missing(3, "label", DType::kInt64);
-//     "Name: n3, Feature: label (data type: int64) is required but could not be found."
+//
+// gives "Name: n3, Feature: label (data type: int64) is required but could not be found."
 #pragma once
 
 #include <span>
