@@ -104,7 +104,8 @@ _PLACES = {
                            "unsorted_segment_sum",
     "operations.math_statistics": "lbeta unsorted_segment_mean unsorted_segment_sqrt_n",
     "operations.op_libraries": "load_file_system_library load_library load_op_library",
-    "operations.parsing": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
+    "operations.parsing": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_csv parse_example "
+                          "parse_single_example parse_single_sequence_example",
     "operations.printing": "Print print=print_",
     "operations.random_ops": "multinomial random_crop random_gamma random_normal random_poisson random_shuffle "
                              "random_uniform truncated_normal",

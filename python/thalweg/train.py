@@ -26,8 +26,8 @@ names.complete(globals(), {
     "training.external_optimizer": "LBFGSOptimizer",
     "training.global_steps": "assert_global_step create_global_step get_global_step get_or_create_global_step "
                              "global_step",
-    "training.input": "batch batch_join input_producer limit_epochs maybe_batch maybe_batch_join maybe_shuffle_batch "
-                      "maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join "
+    "training.input": "batch batch_join input_producer limit_epochs match_filenames_once maybe_batch maybe_batch_join "
+                      "maybe_shuffle_batch maybe_shuffle_batch_join range_input_producer shuffle_batch shuffle_batch_join "
                       "slice_input_producer string_input_producer",
     "training.learning_rates": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay "
                                "linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant "

@@ -10,6 +10,21 @@
 namespace thalweg {
 namespace {
 
+void SetDefaultLengths(const OpDef& def, AttrMap& attrs) {
+  std::vector<const AttrDef*> open;
+  for (const ArgDef& arg : def.inputs) {
+    if (!arg.is_list()) continue;
+    const AttrDef* attr =
+        def.FindAttr(arg.number_attr.empty() ? arg.type_list_attr : arg.number_attr);
+    if (attrs.Find(attr->name) != nullptr) continue;
+    if (std::find(open.begin(), open.end(), attr) == open.end()) open.push_back(attr);
+  }
+  if (open.size() < 2) return;
+  for (const AttrDef* attr : open) {
+    if (attr->default_value.has_value()) attrs.Set(attr->name, *attr->default_value);
+  }
+}
+
 using Kind = AttrValue::Kind;
 
 // A list attribute may ask for any number of outputs; this many is a mistake.
@@ -283,8 +298,10 @@ Status NodeMaker::CountError() const {
                          " inputs");
 }
 
-// At most one attribute that says how long a list is may be left to the number of inputs.
+// At most one attribute that says how long a list is may be left to the number of inputs. Where more
+// are open, those that have defaults have these: a graph may leave out what has its default.
 Status NodeMaker::SolveListLength() {
+  SetDefaultLengths(*def_, node_->attrs_);
   const size_t given = node_->inputs_.size();
   size_t known = 0;
   size_t uses = 0;

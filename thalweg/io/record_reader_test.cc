@@ -17,9 +17,9 @@ class RecordReaderTest : public testing::Test {
     return StrCat(THALWEG_GOLDEN_DIR, "/records/", release, "/example.", kind, ".tfrecord");
   }
   // The records before the end or the first error.
-  Status ReadAll(const std::string& path) {
+  Status ReadAll(const std::string& path, Compression kind = Compression::kNone) {
     records_.clear();
-    ASSIGN_OR_RETURN(RecordReader reader, RecordReader::Open(fs_, path));
+    ASSIGN_OR_RETURN(RecordReader reader, RecordReader::Open(fs_, path, kind));
     while (true) {
       ASSIGN_OR_RETURN(std::optional<std::string> record, reader.Next());
       if (!record) return OkStatus();
@@ -42,6 +42,21 @@ TEST_F(RecordReaderTest, WhatTheReleasesWrote) {
     EXPECT_EQ(records_.size(), 22u);
     EXPECT_EQ(records_[0].size(), 93u);
   }
+}
+
+TEST_F(RecordReaderTest, CompressedFiles) {
+  for (const char* release : {"1.15", "2.21"}) {
+    ASSERT_TRUE(ReadAll(Golden(release, "plain")).ok());
+    const std::vector<std::string> plain = records_;
+    EXPECT_TRUE(ReadAll(Golden(release, "gzip"), Compression::kGzip).ok());
+    EXPECT_EQ(records_, plain);
+    EXPECT_TRUE(ReadAll(Golden(release, "zlib"), Compression::kZlib).ok());
+    EXPECT_EQ(records_, plain);
+  }
+  const Status cut = ReadAll(Golden("2.21", "gzip_truncated"), Compression::kGzip);
+  EXPECT_EQ(cut.code(), Code::kDataLoss);
+  EXPECT_NE(cut.ToString().find("the compressed bytes end too early"), std::string::npos)
+      << cut.ToString();
 }
 
 TEST_F(RecordReaderTest, DamagedFilesEndWhereTensorFlowEndsThem) {

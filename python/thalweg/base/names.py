@@ -144,6 +144,7 @@ def namespace(name: str) -> ModuleType:
 
 # Where names live whose namespace has no file of its own; "file=other" is `other` there.
 _PLACES = {
+    "tf.io.parse_sequence_example": "operations.parsing",
     "tf.random.categorical": "operations.random_ops",
     "tf.random.stateless_categorical": "operations.math_statistics",
     "tf.random.stateless_normal": "operations.math_statistics=stateless_random_normal",

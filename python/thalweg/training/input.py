@@ -39,6 +39,14 @@ def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | 
             return array_ops.identity(tensor, name=scope)
 
 
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
+    """The names of files that match, as a local variable, which finds them when it is initialized."""
+    with name_scope(name, "matching_filenames", [pattern]):
+        names = apply("MatchingFiles", [convert_to_tensor(pattern, dtype=dtypes.string)])
+        return Variable(names, name="matching_filenames" if name is None else name, trainable=False, validate_shape=False,
+                        collections=[GraphKeys.LOCAL_VARIABLES], use_resource=False)
+
+
 def input_producer(input_tensor: TensorLike, element_shape: ShapeLike = None, num_epochs: int | None = None, shuffle: bool = True,
                    seed: int | None = None, capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None,
                    name: str | None = None, cancel_op: Operation | None = None) -> FIFOQueue:

@@ -19,6 +19,7 @@ class ShuffledRecords {
     uint64_t seed = 0;
     double shift_ratio = 0;
     size_t buffer = 0;
+    Compression compression = Compression::kNone;
   };
   explicit ShuffledRecords(Options options)
       : options_(std::move(options)), random_(options_.seed) {}
@@ -63,7 +64,8 @@ class ShuffledRecords {
     while (buffer_.size() < options_.buffer) {
       if (!reader_) {
         if (next_file_ == files_.size()) return OkStatus();
-        ASSIGN_OR_RETURN(reader_, RecordReader::Open(fs_, files_[next_file_++]));
+        ASSIGN_OR_RETURN(reader_,
+                         RecordReader::Open(fs_, files_[next_file_++], options_.compression));
       }
       Result<std::optional<std::string>> record = reader_->Next();
       if (!record.ok() || !*record) reader_.reset();  // after damage comes the next file
@@ -107,9 +109,7 @@ class RecordInputCpu : public Kernel {
     if (!(shift >= 0 && shift <= 1)) {
       return InvalidArgument("file_shuffle_shift_ratio must be between 0 and 1, got ", shift);
     }
-    if (!compression.empty()) {
-      return Unimplemented("RecordInput reads files without compression, not ", compression);
-    }
+    ASSIGN_OR_RETURN(options.compression, CompressionNamed(compression));
     options.seed = static_cast<uint64_t>(seed);
     options.shift_ratio = shift;
     options.buffer = static_cast<size_t>(buffer);

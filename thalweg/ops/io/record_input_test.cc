@@ -103,8 +103,10 @@ TEST_F(RecordInputTest, Errors) {
     EXPECT_THAT(Error(Input("f", {{attr, int64_t{0}}}), Code::kInvalidArgument), HasSubstr(attr));
   }
   Error(Input("f", {{"file_shuffle_shift_ratio", 1.5f}}), Code::kInvalidArgument);
-  EXPECT_THAT(Error(Input("f", {{"compression_type", "GZIP"}}), Code::kUnimplemented),
-              HasSubstr("GZIP"));
+  EXPECT_THAT(Error(Input("f", {{"compression_type", "GZIP"}}), Code::kDataLoss),
+              HasSubstr("not what gzip has compressed"));
+  EXPECT_THAT(Error(Input("f", {{"compression_type", "LZ"}}), Code::kInvalidArgument),
+              HasSubstr("Only ZLIB, GZIP or NONE"));
 }
 
 }  // namespace

@@ -14,14 +14,14 @@
 
 namespace thalweg {
 
-// The resource of input 0: of a reference edge or of a resource handle.
+// The resource of an input: of a reference edge or of a resource handle.
 template <class T>
-Result<RefPtr<T>> ResourceOf(const Context& ctx) {
-  const Tensor& handle = ctx.input(0);
-  if (!handle.is_reference()) return ctx.Resource<T>(0);
+Result<RefPtr<T>> ResourceOf(const Context& ctx, int input = 0) {
+  const Tensor& handle = ctx.input(input);
+  if (!handle.is_reference()) return ctx.Resource<T>(input);
   T* found = dynamic_cast<T*>(handle.resource());
   if (found == nullptr) {
-    return InvalidArgument("input 0 refers to ", handle.resource()->DebugString(),
+    return InvalidArgument("input ", input, " refers to ", handle.resource()->DebugString(),
                            ", which is of another kind than this operation is for");
   }
   return RefPtr<T>::Share(found);

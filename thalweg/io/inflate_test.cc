@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/io/inflate.h"
+
+#include <gmock/gmock.h>
+
+#include "thalweg/io/record_framing.h"
+#include "thalweg/io/record_reader.h"
+#include "thalweg/io/test_memory_files.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "a text, a text, a text" of zlib and of gzip (Python's).
+const std::string kZlibText(
+    "\x78\x9c\x4b\x54\x28\x49\xad\x28\xd1\x51\x48\x44\xa1\x01\x53\x61\x07\x6b", 18);
+const std::string kGzipText(
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\x54\x28\x49\xad\x28\xd1\x51\x48\x44\xa1\x01\x83"
+    "\x94\x1c\xda\x16\x00\x00\x00",
+    30);
+
+Status Any(uint64_t) { return OkStatus(); }
+
+TEST(InflateTest, BothKinds) {
+  EXPECT_EQ(*Inflate(kZlibText, Compression::kZlib, Any), "a text, a text, a text");
+  EXPECT_EQ(*Inflate(kGzipText, Compression::kGzip, Any), "a text, a text, a text");
+  EXPECT_EQ(*Inflate(kGzipText + kGzipText, Compression::kGzip, Any),
+            "a text, a text, a texta text, a text, a text");
+  EXPECT_EQ(*Inflate("as it is", Compression::kNone, Any), "as it is");
+  EXPECT_EQ(*CompressionNamed("GZIP"), Compression::kGzip);
+  EXPECT_EQ(CompressionNamed("LZ").status().code(), Code::kInvalidArgument);
+}
+
+TEST(InflateTest, DamageIsDataLoss) {
+  EXPECT_EQ(*Inflate("", Compression::kGzip, Any), "");
+  for (size_t length = 1; length < kGzipText.size(); ++length) {
+    EXPECT_EQ(Inflate(kGzipText.substr(0, length), Compression::kGzip, Any).status().code(),
+              Code::kDataLoss)
+        << length;
+  }
+  std::string flipped = kZlibText;
+  flipped.back() ^= 1;
+  EXPECT_THAT(Inflate(flipped, Compression::kZlib, Any).status().ToString(),
+              HasSubstr("incorrect data check"));
+  EXPECT_THAT(Inflate(kZlibText + "x", Compression::kZlib, Any).status().ToString(),
+              HasSubstr("bytes follow the end"));
+  EXPECT_THAT(Inflate("no gzip at all", Compression::kGzip, Any).status().ToString(),
+              HasSubstr("incorrect header check"));
+}
+
+TEST(InflateTest, RoomIsAskedForBeforeItIsTaken) {
+  uint64_t most = 0;
+  const auto little = [&](uint64_t bytes) -> Status {
+    most = std::max(most, bytes);
+    return bytes > 1000 ? ResourceExhausted("little room") : OkStatus();
+  };
+  EXPECT_EQ(Inflate(kZlibText, Compression::kZlib, little).status().code(),
+            Code::kResourceExhausted);
+  EXPECT_GT(most, 1000u);
+}
+
+TEST(InflateTest, AFileIsReadInOrder) {
+  MemoryFileSystem fs([](const std::string&) { return std::string_view(kGzipText); });
+  auto file = OpenInflated(*fs.OpenForReading("f"), "f", Compression::kGzip);
+  ASSERT_TRUE(file.ok());
+  char buffer[100];
+  EXPECT_EQ(*(*file)->Read(0, buffer, 2), 2u);
+  EXPECT_EQ((*file)->Read(9, buffer, 1).status().code(), Code::kUnimplemented);
+  EXPECT_EQ(*(*file)->Read(2, buffer, 100), 20u);
+  EXPECT_EQ(std::string_view(buffer, 20), "text, a text, a text");
+  EXPECT_EQ(*(*file)->Read(22, buffer, 100), 0u);
+  // No record: the text's beginning is no header.
+  auto reader = RecordReader::Open(fs, "f", Compression::kGzip);
+  EXPECT_THAT(reader->Next().status().ToString(), HasSubstr("f: corrupted record at 0"));
+}
+
+}  // namespace
+}  // namespace thalweg

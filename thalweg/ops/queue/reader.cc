@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/queue/reader.h"
+
+#include <utility>
+
+#include "thalweg/proto/wire_reader.h"
+
+namespace thalweg {
+namespace {
+
+// The fields of a ReaderBaseState message.
+constexpr uint32_t kStartedField = 1, kFinishedField = 2, kProducedField = 3, kWorkField = 4;
+
+}  // namespace
+
+bool Reader::TryTakeTurn() {
+  MutexLock lock(mutex_);
+  if (is_taken_ || !IsEmpty(0)) return false;
+  is_taken_ = true;
+  return true;
+}
+
+void Reader::GiveTurn() {
+  Ended ended;
+  {
+    MutexLock lock(mutex_);
+    is_taken_ = false;
+    AdvanceAll(&ended);
+  }
+  End(std::move(ended));
+}
+
+WaiterQueues::Progress Reader::Advance(Waiter&) {
+  return std::exchange(is_taken_, true) ? Progress::kNone : Progress::kEnded;
+}
+
+int64_t Reader::produced() const {
+  MutexLock lock(mutex_);
+  return counts_.produced;
+}
+
+int64_t Reader::finished() const {
+  MutexLock lock(mutex_);
+  return counts_.finished;
+}
+
+Status Reader::Begin(const std::string& work) {
+  {
+    MutexLock lock(mutex_);
+    ++counts_.started;
+  }
+  work_ = work;
+  RETURN_IF_ERROR(source_->Begin(work));
+  has_work_ = true;
+  return OkStatus();
+}
+
+void Reader::EndWork() {
+  has_work_ = false;
+  MutexLock lock(mutex_);
+  counts_.finished = counts_.started;
+}
+
+Result<std::optional<SourceRecord>> Reader::Next(const RecordSource::RoomFn& make_room) {
+  if (!has_work_) {
+    work_.clear();  // a state names the last work until the next is asked for
+    return std::optional<SourceRecord>();
+  }
+  ASSIGN_OR_RETURN(std::optional<SourceRecord> record, source_->Next(make_room));
+  if (record) {
+    MutexLock lock(mutex_);
+    ++counts_.produced;
+  }
+  if (!record || source_->is_one_record()) EndWork();
+  return record;
+}
+
+void Reader::Reset() {
+  has_work_ = false;
+  work_.clear();
+  MutexLock lock(mutex_);
+  counts_ = {};
+}
+
+Result<std::string> Reader::State() const {
+  if (!source_->is_one_record()) {
+    return Unimplemented("Reader SerializeState: ", DebugString(),
+                         " may be within a file, which no state can say");
+  }
+  MutexLock lock(mutex_);
+  std::string state;
+  for (const auto& [field, count] :
+       {std::pair(kStartedField, counts_.started), std::pair(kFinishedField, counts_.finished),
+        std::pair(kProducedField, counts_.produced)}) {
+    if (count == 0) continue;
+    AppendTag(state, field, WireType::kVarint);
+    AppendVarint(state, static_cast<uint64_t>(count));
+  }
+  if (work_.empty()) return state;
+  AppendTag(state, kWorkField, WireType::kLengthDelimited);
+  AppendVarint(state, work_.size());
+  return state + work_;
+}
+
+Status Reader::Restore(std::string_view state) {
+  if (!source_->is_one_record()) {
+    return Unimplemented("Reader RestoreState: ", DebugString(),
+                         " may have been within a file, which no state can say");
+  }
+  uint64_t numbers[4] = {};
+  std::string_view work;
+  WireReader reader(state);
+  uint32_t tag;
+  while (reader.ReadTag(&tag)) {
+    const uint32_t field = WireFieldNumber(tag);
+    bool read = false;
+    if (field <= kProducedField && WireTypeOf(tag) == WireType::kVarint) {
+      read = reader.ReadVarint(&numbers[field]);
+    } else if (field == kWorkField && WireTypeOf(tag) == WireType::kLengthDelimited) {
+      read = reader.ReadBytes(&work);
+    } else {
+      read = reader.Skip(tag);
+    }
+    if (!read) break;
+  }
+  const uint64_t started = numbers[kStartedField], finished = numbers[kFinishedField];
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  if (!reader.AtEnd() || started > kMost || numbers[kProducedField] > kMost) {
+    return InvalidArgument("Could not parse state for ", DebugString(), ": ", state.size(),
+                           " bytes that are no state of a reader");
+  }
+  if (started != finished) {
+    return InvalidArgument("Inconsistent work started vs. finished when restoring in ",
+                           DebugString(), ": ", started, " and ", finished);
+  }
+  Reset();
+  work_ = work;
+  MutexLock lock(mutex_);
+  counts_ = {static_cast<int64_t>(started), static_cast<int64_t>(finished),
+             static_cast<int64_t>(numbers[kProducedField])};
+  return OkStatus();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reader: a source of records that gets the names of its work, files as a rule, from a queue. One
+// call at a time has its turn; the others wait in line, without holding a thread.
+//
+//   if (!reader->TryTakeTurn()) reader->Join(std::make_unique<Reader::Turn>(ctx, std::move(done)));
+//   ASSIGN_OR_RETURN(auto record, reader->Next(make_room));  // nothing: it needs work
+//   RETURN_IF_ERROR(reader->Begin("a.txt"));
+//   reader->GiveTurn();
+//
+// Threads: counts from any; Begin, Next, Reset and the state are for who has the turn.
+// Errors: those of the source. A record that cannot be read stays the next one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "thalweg/io/record_source.h"
+#include "thalweg/resources/waiter_queues.h"
+
+namespace thalweg {
+
+class Reader : public WaiterQueues {
+ public:
+  // kind: "TextLineReader". The source may use the file system that it was made with.
+  Reader(std::string kind, std::string name, std::unique_ptr<FileSystem> fs,
+         std::unique_ptr<RecordSource> source)
+      : WaiterQueues({Order::kFirst}),
+        kind_(std::move(kind)),
+        name_(std::move(name)),
+        fs_(std::move(fs)),
+        source_(std::move(source)) {}
+
+  struct Turn : Waiter {
+    Turn(Context& c, Done d) : Waiter(0, c, std::move(d)) {}
+  };
+  bool TryTakeTurn() EXCLUDES(mutex_);
+  void GiveTurn() EXCLUDES(mutex_);
+
+  const std::string& kind() const { return kind_; }
+  std::string DebugString() const override { return StrCat(kind_, " '", name_, "'"); }
+  int64_t produced() const EXCLUDES(mutex_);
+  int64_t finished() const EXCLUDES(mutex_);
+
+  // With the turn.
+  bool has_work() const { return has_work_; }
+  Status Begin(const std::string& work) EXCLUDES(mutex_);
+  // Nothing when the work is done, or there is none.
+  Result<std::optional<SourceRecord>> Next(const RecordSource::RoomFn& make_room) EXCLUDES(mutex_);
+  void Reset() EXCLUDES(mutex_);
+  // A ReaderBaseState message. Unimplemented for readers that are within a file.
+  Result<std::string> State() const EXCLUDES(mutex_);
+  Status Restore(std::string_view state) EXCLUDES(mutex_);
+
+ private:
+  struct Counts {
+    int64_t started = 0;
+    int64_t finished = 0;
+    int64_t produced = 0;
+  };
+  Progress Advance(Waiter& waiter) override REQUIRES(mutex_);
+  void EndWork() EXCLUDES(mutex_);
+
+  const std::string kind_;
+  const std::string name_;
+  const std::unique_ptr<FileSystem> fs_;
+  const std::unique_ptr<RecordSource> source_;
+  bool has_work_ = false;
+  std::string work_;
+  bool is_taken_ GUARDED_BY(mutex_) = false;
+  Counts counts_ GUARDED_BY(mutex_);
+};
+
+}  // namespace thalweg
