@@ -28,7 +28,7 @@ inline std::string Ints(const std::vector<int64_t>& values) {
   for (const int64_t value : values) AppendVarint(packed, static_cast<uint64_t>(value));
   return Field(3, values.empty() ? "" : Field(1, packed));
 }
-inline std::string Texts(const std::vector<std::string>& values) {
+inline std::string BytesList(const std::vector<std::string>& values) {
   std::string list;
   for (const std::string& value : values) list += Field(1, value);
   return Field(1, list);

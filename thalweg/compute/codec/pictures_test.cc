@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -184,6 +186,17 @@ TEST(WavTest, EveryBeginningOfAFileIsASoundOrAnError) {
     }
   }
   EXPECT_GT(sounds, 0);
+}
+
+TEST(WavTest, CutsWhatIsTooLoud) {
+  const float samples[] = {2, -2, 0};
+  const auto file = EncodeWav16(samples, 1, 8000);
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(file->size(), 44u + 6);
+  EXPECT_EQ(file->substr(44, 2), "\xff\x7f");
+  EXPECT_EQ(static_cast<uint8_t>((*file)[47]), 0x80);
+  EXPECT_EQ(EncodeWav16(samples, 0, 8000).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(EncodeWav16(samples, 1, NAN).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "thalweg/compute/summary/image_bytes.h"
 #include "thalweg/compute/summary/number_counts.h"
 #include "thalweg/compute/summary/png.h"
-#include "thalweg/compute/summary/wav.h"
 #include "thalweg/compute/test_work.h"
 
 namespace thalweg::compute {
@@ -69,17 +68,6 @@ TEST(PngTest, RefusesWhatIsNoImage) {
   for (const PngSize& bad : {PngSize{0, 1, 3}, {1, 0, 3}, {1, 1, 2}, {int64_t{1} << 40, 1, 1}}) {
     EXPECT_EQ(EncodePng(bad, std::span(pixel, 0)).status().code(), Code::kInvalidArgument);
   }
-}
-
-TEST(WavTest, CutsWhatIsTooLoud) {
-  const float samples[] = {2, -2, 0};
-  const auto file = EncodeWav16(samples, 1, 8000);
-  ASSERT_TRUE(file.ok());
-  ASSERT_EQ(file->size(), 44u + 6);
-  EXPECT_EQ(file->substr(44, 2), "\xff\x7f");
-  EXPECT_EQ(static_cast<uint8_t>((*file)[47]), 0x80);
-  EXPECT_EQ(EncodeWav16(samples, 0, 8000).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(EncodeWav16(samples, 1, NAN).status().code(), Code::kInvalidArgument);
 }
 
 }  // namespace
