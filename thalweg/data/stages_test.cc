@@ -3,11 +3,14 @@
 
 #include "thalweg/data/batching.h"
 #include "thalweg/data/cache.h"
+#include "thalweg/data/choosing.h"
 #include "thalweg/data/counting.h"
 #include "thalweg/data/mapping.h"
 #include "thalweg/data/prefetch.h"
 #include "thalweg/data/shuffle.h"
+#include "thalweg/data/test_groups.h"
 #include "thalweg/data/test_puller.h"
+#include "thalweg/resources/held_tensor.h"
 
 namespace thalweg {
 namespace {
@@ -28,6 +31,21 @@ ElementFunctionPtr TensOf() {
     ASSIGN_OR_RETURN(DatasetPtr tens, RangeDataset(n * 10, n * 11, 1, IntSpec()));
     ASSIGN_OR_RETURN(Tensor tensor, TensorOf(std::move(tens)));
     return std::vector<Tensor>{std::move(tensor)};
+  });
+}
+
+DatasetPtr Numbers(std::initializer_list<int64_t> numbers) {
+  return *SliceDataset({Tensor::Vector<int64_t>(numbers)}, IntSpec());
+}
+
+// The tensors that the variants of a vector hold.
+ElementFunctionPtr Held() {
+  return FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> tensors;
+    for (const Variant& variant : args[0].flat<Variant>()) {
+      tensors.push_back(variant.As<HeldTensor>()->tensor());
+    }
+    return tensors;
   });
 }
 
@@ -53,6 +71,9 @@ std::vector<Kind> Kinds() {
       {"range", seven},
       {"random", TakeDataset(RandomDataset(1, 2, IntSpec()), 9)},
       {"slices", *SliceDataset({Tensor::Vector<int64_t>({4, 5, 6})}, IntSpec())},
+      {"sparse rows",
+       *SparseRowsDataset(*Tensor::Vector<int64_t>({0, 1, 2, 1, 2, 0}).Reshaped(Shape{3, 2}),
+                          Tensor::Vector<int64_t>({7, 8, 9}), Tensor::Vector<int64_t>({4, 2}))},
       {"take", TakeDataset(seven, 3)},
       {"skip", SkipDataset(seven, 3)},
       {"repeat", RepeatDataset(seven, 3)},
@@ -66,6 +87,13 @@ std::vector<Kind> Kinds() {
       {"padded",
        *PaddedBatchDataset(*BatchDataset(seven, 4, {}, Vectors()), 2, {}, {PartialShape{-1}}, zero,
                            {{DType::kInt64}, {PartialShape{-1, -1}}})},
+      {"sparse batch",
+       MapDataset(*SparseBatchDataset(*BatchDataset(seven, 3, {}, Vectors()), 2, PartialShape{-1},
+                                      {{DType::kVariant}, {PartialShape{3}}}),
+                  Held(),
+                  {{DType::kInt64, DType::kInt64, DType::kInt64},
+                   {PartialShape(), PartialShape(), PartialShape()}},
+                  {})},
       {"map", MapDataset(seven, square, IntSpec(), {})},
       {"parallel map", MapDataset(seven, square, IntSpec(), {.calls = 3})},
       {"filter", FilterDataset(seven, odd)},
@@ -75,6 +103,16 @@ std::vector<Kind> Kinds() {
        *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(), {.cycle_length = 3, .block_length = 2})},
       {"buffered", *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(),
                                       {.cycle_length = 3, .block_length = 2, .buffer = 2})},
+      {"group by window", Grouped()},
+      {"group by reducer", Reduced()},
+      {"unique", *UniqueDataset(Numbers({3, 1, 3, 2, 1, 4}))},
+      {"sampling", SamplingDataset(RangeOf(30), 0.3f, 3, 4)},
+      {"directed",
+       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0, 2, 2, 0, 1}),
+                                  {RangeOf(4), RangeOf(2), RangeOf(9)}, false, IntSpec())},
+      {"directed, stops",
+       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0}), {RangeOf(4), RangeOf(2), RangeOf(9)},
+                                  true, IntSpec())},
       {"shuffle", *ShuffleDataset(seven, {.buffer = 4, .seeds = SeedsOf(5, false)})},
       {"shuffled repeats",
        *ShuffleDataset(seven, {.buffer = 9, .count = 3, .seeds = SeedsOf(5, false)})},
@@ -164,12 +202,15 @@ TEST(StagesTest, AnErrorIsThatOfItsElement) {
 
 // What one of the functions waits for, another step could bring: here, another thread.
 TEST(StagesTest, FunctionsThatWaitHoldNoThread) {
+  // Outlive the threads that wake them.
+  std::vector<std::unique_ptr<Puller>> pullers;
   ThreadPool others({.threads = 1});
   const auto later = IntFunction([](int64_t x) { return x + 100; }, &others);
   for (const int threads : {0, 1, 2}) {
     for (const int64_t calls : {1, 3}) {
       const DatasetPtr mapped = MapDataset(RangeOf(50), later, IntSpec(), {.calls = calls});
-      const std::vector<Element> elements = Puller(PrefetchDataset(mapped, 2), threads).Rest();
+      pullers.push_back(std::make_unique<Puller>(PrefetchDataset(mapped, 2), threads));
+      const std::vector<Element> elements = pullers.back()->Rest();
       ASSERT_EQ(elements.size(), 50u);
       EXPECT_EQ(Text(elements[49]), "149");
     }
@@ -273,6 +314,19 @@ TEST(StagesTest, BatchesSayWhichShapesDiffer) {
                                    {{DType::kInt64}, {PartialShape{-1, 1}}}),
                0);
   EXPECT_EQ(small.Next().status().code(), Code::kDataLoss);
+}
+
+TEST(StagesTest, SparseBatchesFitTheirRows) {
+  const DatasetPtr rows = *BatchDataset(RangeOf(5), 3, {}, Vectors());
+  const auto batches = [&](PartialShape row) {
+    return MapDataset(
+        *SparseBatchDataset(rows, 2, std::move(row), {{DType::kVariant}, {PartialShape{3}}}),
+        Held(), Vectors(), {});
+  };
+  EXPECT_EQ(Texts(Puller(batches(PartialShape{4}), 0).Rest()),
+            (Lines{"0 0 0 1 0 2 1 0 1 1 0 1 2 3 4 2 4"}));
+  EXPECT_EQ(Puller(batches(PartialShape{2}), 0).Next().status().code(), Code::kDataLoss);
+  EXPECT_EQ(Puller(batches(PartialShape{4, 4}), 0).Next().status().code(), Code::kInvalidArgument);
 }
 
 TEST(StagesTest, WindowsAreDatasets) {
