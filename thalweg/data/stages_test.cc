@@ -49,12 +49,36 @@ ElementFunctionPtr Held() {
   });
 }
 
-// A dataset of each kind, all without seeds that differ from run to run.
+// A dataset of a kind, all without seeds that differ from run to run.
 struct Kind {
   const char* name;
   DatasetPtr dataset;
 };
+std::vector<Kind> GroupsAndChoices() {
+  return {
+      {"sparse batch",
+       MapDataset(*SparseBatchDataset(*BatchDataset(RangeOf(7), 3, {}, Vectors()), 2,
+                                      PartialShape{-1}, {{DType::kVariant}, {PartialShape{3}}}),
+                  Held(),
+                  {{DType::kInt64, DType::kInt64, DType::kInt64},
+                   {PartialShape(), PartialShape(), PartialShape()}},
+                  {})},
+      {"group by window", Grouped()},
+      {"group by reducer", Reduced()},
+      {"unique", *UniqueDataset(Numbers({3, 1, 3, 2, 1, 4}))},
+      {"sampling", SamplingDataset(RangeOf(30), 0.3f, 3, 4)},
+      {"directed",
+       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0, 2, 2, 0, 1}),
+                                  {RangeOf(4), RangeOf(2), RangeOf(9)}, false, IntSpec())},
+      {"directed, stops",
+       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0}), {RangeOf(4), RangeOf(2), RangeOf(9)},
+                                  true, IntSpec())},
+  };
+}
+
+// A dataset of each kind.
 std::vector<Kind> Kinds() {
+  std::vector<Kind> kinds = GroupsAndChoices();
   const DatasetPtr seven = RangeOf(7);
   const ElementFunctionPtr square = IntFunction([](int64_t x) { return x * x; });
   const ElementFunctionPtr odd =
@@ -67,7 +91,7 @@ std::vector<Kind> Kinds() {
         return std::vector<Tensor>{next, next};
       });
   const Element zero = {Tensor::Scalar(int64_t{0})};
-  return {
+  const std::vector<Kind> others = {
       {"range", seven},
       {"random", TakeDataset(RandomDataset(1, 2, IntSpec()), 9)},
       {"slices", *SliceDataset({Tensor::Vector<int64_t>({4, 5, 6})}, IntSpec())},
@@ -87,13 +111,6 @@ std::vector<Kind> Kinds() {
       {"padded",
        *PaddedBatchDataset(*BatchDataset(seven, 4, {}, Vectors()), 2, {}, {PartialShape{-1}}, zero,
                            {{DType::kInt64}, {PartialShape{-1, -1}}})},
-      {"sparse batch",
-       MapDataset(*SparseBatchDataset(*BatchDataset(seven, 3, {}, Vectors()), 2, PartialShape{-1},
-                                      {{DType::kVariant}, {PartialShape{3}}}),
-                  Held(),
-                  {{DType::kInt64, DType::kInt64, DType::kInt64},
-                   {PartialShape(), PartialShape(), PartialShape()}},
-                  {})},
       {"map", MapDataset(seven, square, IntSpec(), {})},
       {"parallel map", MapDataset(seven, square, IntSpec(), {.calls = 3})},
       {"filter", FilterDataset(seven, odd)},
@@ -103,16 +120,6 @@ std::vector<Kind> Kinds() {
        *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(), {.cycle_length = 3, .block_length = 2})},
       {"buffered", *InterleaveDataset(RangeOf(6), TensOf(), IntSpec(),
                                       {.cycle_length = 3, .block_length = 2, .buffer = 2})},
-      {"group by window", Grouped()},
-      {"group by reducer", Reduced()},
-      {"unique", *UniqueDataset(Numbers({3, 1, 3, 2, 1, 4}))},
-      {"sampling", SamplingDataset(RangeOf(30), 0.3f, 3, 4)},
-      {"directed",
-       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0, 2, 2, 0, 1}),
-                                  {RangeOf(4), RangeOf(2), RangeOf(9)}, false, IntSpec())},
-      {"directed, stops",
-       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0}), {RangeOf(4), RangeOf(2), RangeOf(9)},
-                                  true, IntSpec())},
       {"shuffle", *ShuffleDataset(seven, {.buffer = 4, .seeds = SeedsOf(5, false)})},
       {"shuffled repeats",
        *ShuffleDataset(seven, {.buffer = 9, .count = 3, .seeds = SeedsOf(5, false)})},
@@ -122,6 +129,8 @@ std::vector<Kind> Kinds() {
                                                       std::make_unique<MemoryCache>().release())),
                               2)},
   };
+  kinds.insert(kinds.end(), others.begin(), others.end());
+  return kinds;
 }
 
 TEST(StagesTest, ThreadsChangeNothing) {
