@@ -52,7 +52,7 @@ class DirectedInterleave : public Dataset {
         }
         const auto at = static_cast<size_t>(chosen_);
         if (open_[at]) {
-          const Result<Poll> poll = inputs_[at]->Next(poller, out);
+          Result<Poll> poll = inputs_[at]->Next(poller, out);
           if (poll.ok() && *poll == Poll::kPending) return poll;
           if (!poll.ok() || *poll == Poll::kElement) {
             if (poller.Look().ok() || poll.ok()) chosen_ = -1;
