@@ -32,19 +32,22 @@ ELSEWHERE = {
     "batches of lists": ("TensorListPushBackBatch", "test_lists.py"),
     "batches of calls": ("Batch Unbatch UnbatchGrad", "unit tests of queues: a batch is of several steps"),
     "records of files": ("RecordInput", "unit tests: the order of its threads"),
-    "datasets": ("AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache AnonymousSeedGenerator AssertCardinalityDataset BatchDataset "
-                 "BatchDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetCardinality DatasetToSingleElement DeleteIterator DeserializeIterator "
-                 "DummyMemoryCache DummySeedGenerator ExperimentalDatasetCardinality ExperimentalIgnoreErrorsDataset ExperimentalMapAndBatchDataset "
-                 "ExperimentalMaxIntraOpParallelismDataset ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset "
-                 "ExperimentalScanDataset ExperimentalTakeWhileDataset ExperimentalUnbatchDataset FilterDataset FinalizeDataset FixedLengthRecordDataset "
-                 "FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset IgnoreErrorsDataset InterleaveDataset Iterator IteratorFromStringHandle "
-                 "IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator "
-                 "MapAndBatchDataset MapDataset MaxIntraOpParallelismDataset ModelDataset OneShotIterator OptimizeDataset OptimizeDatasetV2 OptionsDataset "
-                 "PaddedBatchDataset PaddedBatchDatasetV2 ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
-                 "ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset RangeDataset ReduceDataset "
-                 "RepeatDataset ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2 "
-                 "ShuffleDatasetV3 SkipDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset "
-                 "UnwrapDatasetVariant WindowDataset WrapDatasetVariant ZipDataset",
+    "datasets": ("AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache AnonymousSeedGenerator AssertCardinalityDataset "
+                 "BatchDataset BatchDatasetV2 CSVDataset CSVDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetCardinality "
+                 "DatasetToSingleElement DeleteIterator DenseToSparseBatchDataset DeserializeIterator DirectedInterleaveDataset DummyMemoryCache DummySeedGenerator "
+                 "ExperimentalCSVDataset ExperimentalDatasetCardinality ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset "
+                 "ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset ExperimentalIteratorGetDevice ExperimentalMapAndBatchDataset ExperimentalMaxIntraOpParallelismDataset "
+                 "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset ExperimentalScanDataset "
+                 "ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset FilterDataset FinalizeDataset FixedLengthRecordDataset "
+                 "FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset "
+                 "InterleaveDataset Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetDevice IteratorGetNext IteratorGetNextAsOptional "
+                 "IteratorGetNextSync IteratorToStringHandle IteratorV2 ListDataset MakeIterator MapAndBatchDataset MapDataset MaxIntraOpParallelismDataset "
+                 "ModelDataset OneShotIterator OptimizeDataset OptimizeDatasetV2 OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2 ParallelBatchDataset "
+                 "ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
+                 "ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset RangeDataset ReduceDataset RepeatDataset "
+                 "SamplingDataset ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset "
+                 "ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset "
+                 "TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant ZipDataset",
                  "test_datasets.py, unit tests of data"),
     "no shared handle": ("ConsumeMutexLock MutexV2 MutexLock", "unit tests of queues"),
 }

@@ -10,6 +10,9 @@ import thalweg as tw
 def _files(folder):
     (folder / "a.txt").write_bytes(b"one\ntwo\r\n\nlast")
     (folder / "b.txt").write_bytes(b"b1\nb2\n")
+    (folder / "t.csv").write_bytes(b'a,b,c\r\n1,x,2.5\r\n2,"y,""z",3.5\r\n,"w\n",1e400\r\n 4 ,,.5')
+    (folder / "s.csv").write_bytes(b"a;b;c;d\n1;2;NA;4\n5;6;7;8\n")
+    (folder / "w.csv").write_bytes(b"1,2\n3\n4,5\n")
     (folder / "f.bin").write_bytes(b"HHabcdefghF")
     with tf.python_io.TFRecordWriter(str(folder / "r.tfrecord")) as writer:
         for i in range(5):
@@ -23,6 +26,89 @@ def _yielded():
 
 def _times(dataset, n):
     return lambda x: dataset.from_tensors(x).repeat(n)
+
+
+def _growing(t, d):
+    return d.range(1, 12).map(lambda x: t.fill([x], x))
+
+
+def _three(d):
+    return [d.range(4), d.range(10, 13), d.range(20, 22)]
+
+
+def _raw(t, op, spec, **arguments):
+    """A dataset of one component that an operation makes which tf.data has no method for."""
+    said = {"output_types": [spec.dtype], "output_shapes": [spec.shape]}
+    return t.data.experimental.from_variant(getattr(t.raw_ops, op)(**arguments, **said), spec)
+
+
+def _number(t, *shape):
+    return t.TensorSpec(shape, t.int64)
+
+
+def _of(t, d, n=30):
+    return t.data.experimental.to_variant(d.range(n))
+
+
+# As PIPELINES: elements by key, by chance, of several datasets.
+GROUPS = {
+    "windows": lambda t, d, e, f: d.range(12).apply(e.group_by_window(lambda x: x % 5, lambda k, w: w.batch(10), 2)),
+    "windows_sized": lambda t, d, e, f: d.range(12).apply(
+        e.group_by_window(lambda x: -(x % 5), lambda k, w: w.batch(2).map(lambda b: (k, b)), window_size_func=lambda k: 1 - k)),
+    "windows_of_none": lambda t, d, e, f: d.range(4).apply(
+        e.group_by_window(lambda x: x % 2, lambda k, w: w.batch(9), window_size_func=lambda k: k)),
+    "reducer": lambda t, d, e, f: d.range(10).apply(e.group_by_reducer(lambda x: -(x % 3), e.Reducer(
+        lambda k: (np.int64(0), k), lambda s, x: (s[0] + x, s[1] * 2), lambda a, b: {"a": a, "b": b}))),
+    "buckets": lambda t, d, e, f: _growing(t, d).apply(e.bucket_by_sequence_length(t.size, [4, 8], [2, 3, 2])),
+    "buckets_to_boundary": lambda t, d, e, f: _growing(t, d).apply(
+        e.bucket_by_sequence_length(t.size, [4, 8, 14], [2, 2, 2, 1], pad_to_bucket_boundary=True)),
+    "buckets_dropped": lambda t, d, e, f: _growing(t, d).apply(
+        e.bucket_by_sequence_length(t.size, [4, 8], [2, 3, 2], drop_remainder=True, padding_values=np.int64(-1))),
+    "buckets_unpadded": lambda t, d, e, f: d.range(5).map(lambda x: t.fill([2], x)).apply(
+        e.bucket_by_sequence_length(t.size, [4], [2, 3], no_padding=True)),
+    "unique": lambda t, d, e, f: d.from_tensor_slices([3, 1, 3, 2, 1]).apply(e.unique()),
+    "unique_texts": lambda t, d, e, f: d.from_tensor_slices([["a", ""], ["", "a"], ["a", ""]]).apply(e.unique()),
+    "choose": lambda t, d, e, f: e.choose_from_datasets(
+        _three(d), d.from_tensor_slices(np.array([0, 1, 2, 2, 2, 0, 1, 1, 1, 0, 0], np.int64))),
+    "choose_until": lambda t, d, e, f: e.choose_from_datasets(
+        _three(d), d.from_tensor_slices(np.array([0, 1, 2, 2, 2, 0, 1], np.int64)), stop_on_empty_dataset=True),
+    "choose_no_dataset": lambda t, d, e, f: e.choose_from_datasets(_three(d), d.range(2, 7)),
+    "sample": lambda t, d, e, f: e.sample_from_datasets(_three(d), seed=5),
+    "sample_weighted": lambda t, d, e, f: e.sample_from_datasets(_three(d), [0.5, 0.2, 0.3], seed=6),
+    "sample_until": lambda t, d, e, f: e.sample_from_datasets(_three(d), [0.5, 0.2, 0.3], seed=6, stop_on_empty_dataset=True),
+    "sample_weights": lambda t, d, e, f: e.sample_from_datasets(_three(d), d.from_tensors([0.5, 0.2, 0.3]).repeat(), seed=5),
+    "sampling": lambda t, d, e, f: _raw(t, "SamplingDataset", _number(t), input_dataset=_of(t, d), rate=0.4, seed=3, seed2=4),
+    "list": lambda t, d, e, f: _raw(t, "ListDataset", _number(t), tensors=[np.int64(3), np.int64(4)]),
+    "parallel_batch": lambda t, d, e, f: _raw(t, "ParallelBatchDataset", _number(t, None), input_dataset=_of(t, d, 7), batch_size=3,
+                                              num_parallel_calls=2, drop_remainder=True),
+    "sparse_batches": lambda t, d, e, f: _growing(t, d).apply(e.dense_to_sparse_batch(4, [20])),
+    "sparse_batches_open": lambda t, d, e, f: d.range(6).map(lambda x: t.fill([x, 2], t.as_string(x))).apply(
+        e.dense_to_sparse_batch(4, [None, 3])),
+    "sparse_batches_too_small": lambda t, d, e, f: _growing(t, d).apply(e.dense_to_sparse_batch(4, [7])),
+    "sparse_batches_of_rank_2": lambda t, d, e, f: _growing(t, d).apply(e.dense_to_sparse_batch(4, [20, 20])),
+    "sparse_slices": lambda t, d, e, f: d.from_sparse_tensor_slices(
+        t.SparseTensor([[0, 0], [1, 2], [3, 1]], [1, 2, 3], [4, 3])),
+}
+
+# As PIPELINES: records of CSV files.
+RECORDS = {
+    "csv": lambda t, d, e, f: e.CsvDataset(f"{f}/t.csv", [[0], "none", [0.5]], header=True),
+    "csv_typed": lambda t, d, e, f: e.CsvDataset([f"{f}/t.csv"] * 2, [t.int64, t.string, t.float64], header=True),
+    "csv_header": lambda t, d, e, f: e.CsvDataset(f"{f}/t.csv", [t.int32, t.string, t.float32]),
+    "csv_columns": lambda t, d, e, f: e.CsvDataset(f"{f}/s.csv", [t.int32, [7]], header=True, field_delim=";", na_value="NA",
+                                                   select_cols=[1, 2]),
+    "csv_unquoted": lambda t, d, e, f: e.CsvDataset(f"{f}/t.csv", [""] * 4, use_quote_delim=False).apply(e.ignore_errors()),
+    "csv_short": lambda t, d, e, f: e.CsvDataset(f"{f}/w.csv", [t.int32, t.int32]),
+    "csv_errors_ignored": lambda t, d, e, f: e.CsvDataset(f"{f}/w.csv", [t.int32, t.int32]).apply(e.ignore_errors()),
+    "csv_no_file": lambda t, d, e, f: e.CsvDataset(f"{f}/nope.csv", [t.int32]),
+    "make_csv": lambda t, d, e, f: e.make_csv_dataset(f"{f}/t.csv", 2, num_epochs=1, shuffle=False),
+    "make_csv_label": lambda t, d, e, f: e.make_csv_dataset(f"{f}/t.csv", 3, label_name="b", num_epochs=2, shuffle=False),
+    "make_csv_columns": lambda t, d, e, f: e.make_csv_dataset(
+        f"{f}/s.csv", 2, select_columns=["d", "b"], field_delim=";", num_epochs=1, shuffle=False),
+    "make_csv_defaults": lambda t, d, e, f: e.make_csv_dataset(
+        f"{f}/w.csv", 2, column_names=["x", "y"], column_defaults=[t.int32, [0.5]], header=False, num_epochs=1, shuffle=False,
+        ignore_errors=True),
+}
 
 
 # Name -> a dataset of module t (its Dataset is d, its data.experimental e), with files in folder f.
@@ -78,6 +164,9 @@ PIPELINES = {
     "uneven_batch": lambda t, d, e, f: d.range(3).map(lambda x: t.fill([x], x)).batch(2),
     "no_repetition": lambda t, d, e, f: d.range(3).repeat(0),
 }
+
+PIPELINES.update(GROUPS)
+PIPELINES.update(RECORDS)
 
 
 def _flat(t, value):

@@ -6,6 +6,7 @@
 
 #include "thalweg/data/input_stage.h"
 #include "thalweg/resources/batch_rows.h"
+#include "thalweg/resources/held_tensor.h"
 
 namespace thalweg {
 namespace {
@@ -180,6 +181,98 @@ class PaddedBatch : public Batch {
   const Element values_;
 };
 
+// The elements of a batch as one sparse tensor of three variants.
+class SparseBatch : public Batch {
+ public:
+  SparseBatch(DatasetPtr input, int64_t size, PartialShape row, ElementSpec spec)
+      : Batch(std::move(input), size, {}, std::move(spec)), row_(std::move(row)) {}
+  std::string Kind() const override { return "DenseToSparseBatch"; }
+
+ private:
+  StagePtr Collect(StagePtr input) const override {
+    return std::make_unique<SparseStage>(std::move(input), size_, row_);
+  }
+
+  class SparseStage : public CollectingStage {
+   public:
+    SparseStage(StagePtr input, int64_t size, PartialShape row)
+        : CollectingStage(std::move(input), size, false), row_(std::move(row)) {}
+
+   private:
+    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
+      const std::vector<Tensor> parts = Component(elements, 0);
+      ASSIGN_OR_RETURN(const Dims dims, DimsOf(parts));
+      std::vector<Tensor> values;
+      int64_t count = 0;
+      for (const Tensor& part : parts) {
+        if (part.num_elements() == 0) continue;
+        ASSIGN_OR_RETURN(Tensor flat, part.Reshaped(Shape{part.num_elements()}));
+        values.push_back(std::move(flat));
+        count += part.num_elements();
+      }
+      ASSIGN_OR_RETURN(Tensor joined,
+                       count > 0 ? JoinRows(allocator, values, count)
+                                 : Tensor::Allocate(allocator, parts[0].dtype(), Shape{0}));
+      ASSIGN_OR_RETURN(Tensor places, PlacesOf(allocator, parts, count));
+      ASSIGN_OR_RETURN(Tensor shape, Tensor::AllocateHost(DType::kInt64, Shape{row_.rank() + 1}));
+      int64_t* const to = shape.mutable_data<int64_t>();
+      to[0] = static_cast<int64_t>(parts.size());
+      std::copy(dims.begin(), dims.end(), to + 1);
+      ASSIGN_OR_RETURN(Tensor held, Tensor::AllocateHost(DType::kVariant, Shape{3}));
+      Variant* const variants = held.mutable_data<Variant>();
+      RETURN_IF_ERROR(HoldTensor(std::move(places), &variants[0]));
+      RETURN_IF_ERROR(HoldTensor(std::move(joined), &variants[1]));
+      RETURN_IF_ERROR(HoldTensor(std::move(shape), &variants[2]));
+      out->assign(1, std::move(held));
+      return OkStatus();
+    }
+
+    // Of a row: as they are given, or those of the largest element.
+    Result<Dims> DimsOf(const std::vector<Tensor>& parts) const {
+      Dims dims;
+      for (int d = 0; d < row_.rank(); ++d) dims.push_back(std::max<int64_t>(row_.dim(d), 0));
+      for (const Tensor& part : parts) {
+        if (part.rank() != row_.rank()) {
+          return InvalidArgument("Input element had shape (", part.shape(),
+                                 ") that is incompatible with the row shape (", row_, ").");
+        }
+        for (int d = 0; d < row_.rank(); ++d) {
+          if (row_.dim(d) < 0) {
+            dims[d] = std::max(dims[d], part.dim(d));
+          } else if (part.dim(d) > row_.dim(d)) {
+            return DataLoss("Input element had shape (", part.shape(),
+                            ") that exceeds the row shape (", row_, ").");
+          }
+        }
+      }
+      return dims;
+    }
+    // Which element of the batch each value is of, and where in it.
+    static Result<Tensor> PlacesOf(Allocator& allocator, const std::vector<Tensor>& parts,
+                                   int64_t count) {
+      const int rank = parts[0].rank();
+      ASSIGN_OR_RETURN(Tensor places,
+                       Tensor::Allocate(allocator, DType::kInt64, Shape{count, rank + 1}));
+      int64_t* to = places.mutable_data<int64_t>();
+      for (size_t k = 0; k < parts.size(); ++k) {
+        for (int64_t i = 0; i < parts[k].num_elements(); ++i, to += rank + 1) {
+          to[0] = static_cast<int64_t>(k);
+          int64_t rest = i;
+          for (int d = rank - 1; d >= 0; --d) {
+            to[d + 1] = rest % parts[k].dim(d);
+            rest /= parts[k].dim(d);
+          }
+        }
+      }
+      return places;
+    }
+
+    const PartialShape row_;
+  };
+
+  const PartialShape row_;
+};
+
 class List : public Dataset {
  public:
   List(std::vector<Element> elements, ElementSpec spec)
@@ -257,6 +350,18 @@ Result<DatasetPtr> PaddedBatchDataset(DatasetPtr input, int64_t size, const Batc
   }
   return DatasetPtr(std::make_shared<PaddedBatch>(
       std::move(input), size, options, std::move(shapes), std::move(values), std::move(spec)));
+}
+
+Result<DatasetPtr> SparseBatchDataset(DatasetPtr input, int64_t size, PartialShape row,
+                                      ElementSpec spec) {
+  RETURN_IF_ERROR(CheckSize(size));
+  const std::vector<DType>& types = input->spec().types;
+  if (types.size() != 1) {
+    return InvalidArgument(
+        "DenseToSparseBatchDataset only supports inputs with a single component");
+  }
+  return DatasetPtr(
+      std::make_shared<SparseBatch>(std::move(input), size, std::move(row), std::move(spec)));
 }
 
 DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec) {

@@ -21,6 +21,10 @@ Result<DatasetPtr> BatchDataset(DatasetPtr input, int64_t size, const BatchOptio
 Result<DatasetPtr> PaddedBatchDataset(DatasetPtr input, int64_t size, const BatchOptions& options,
                                       std::vector<PartialShape> shapes, Element values,
                                       ElementSpec spec);
+// Elements of one component, as a sparse tensor of three variants; a row of it is `row`, whose unknown
+// dimensions are those of the batch's largest element. DataLoss for larger elements.
+Result<DatasetPtr> SparseBatchDataset(DatasetPtr input, int64_t size, PartialShape row,
+                                      ElementSpec spec);
 // Datasets of `size` elements each, of which one begins every `shift` elements; within one every
 // `stride`th element counts. Components of the elements are datasets.
 Result<DatasetPtr> WindowDataset(DatasetPtr input, int64_t size, int64_t shift, int64_t stride,

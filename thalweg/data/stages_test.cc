@@ -3,11 +3,14 @@
 
 #include "thalweg/data/batching.h"
 #include "thalweg/data/cache.h"
+#include "thalweg/data/choosing.h"
 #include "thalweg/data/counting.h"
 #include "thalweg/data/mapping.h"
 #include "thalweg/data/prefetch.h"
 #include "thalweg/data/shuffle.h"
+#include "thalweg/data/test_groups.h"
 #include "thalweg/data/test_puller.h"
+#include "thalweg/resources/held_tensor.h"
 
 namespace thalweg {
 namespace {
@@ -31,12 +34,51 @@ ElementFunctionPtr TensOf() {
   });
 }
 
-// A dataset of each kind, all without seeds that differ from run to run.
+DatasetPtr Numbers(std::initializer_list<int64_t> numbers) {
+  return *SliceDataset({Tensor::Vector<int64_t>(numbers)}, IntSpec());
+}
+
+// The tensors that the variants of a vector hold.
+ElementFunctionPtr Held() {
+  return FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> tensors;
+    for (const Variant& variant : args[0].flat<Variant>()) {
+      tensors.push_back(variant.As<HeldTensor>()->tensor());
+    }
+    return tensors;
+  });
+}
+
+// A dataset of a kind, all without seeds that differ from run to run.
 struct Kind {
   const char* name;
   DatasetPtr dataset;
 };
+std::vector<Kind> GroupsAndChoices() {
+  return {
+      {"sparse batch",
+       MapDataset(*SparseBatchDataset(*BatchDataset(RangeOf(7), 3, {}, Vectors()), 2,
+                                      PartialShape{-1}, {{DType::kVariant}, {PartialShape{3}}}),
+                  Held(),
+                  {{DType::kInt64, DType::kInt64, DType::kInt64},
+                   {PartialShape(), PartialShape(), PartialShape()}},
+                  {})},
+      {"group by window", Grouped()},
+      {"group by reducer", Reduced()},
+      {"unique", *UniqueDataset(Numbers({3, 1, 3, 2, 1, 4}))},
+      {"sampling", SamplingDataset(RangeOf(30), 0.3f, 3, 4)},
+      {"directed",
+       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0, 2, 2, 0, 1}),
+                                  {RangeOf(4), RangeOf(2), RangeOf(9)}, false, IntSpec())},
+      {"directed, stops",
+       *DirectedInterleaveDataset(Numbers({0, 1, 1, 2, 1, 0}), {RangeOf(4), RangeOf(2), RangeOf(9)},
+                                  true, IntSpec())},
+  };
+}
+
+// A dataset of each kind.
 std::vector<Kind> Kinds() {
+  std::vector<Kind> kinds = GroupsAndChoices();
   const DatasetPtr seven = RangeOf(7);
   const ElementFunctionPtr square = IntFunction([](int64_t x) { return x * x; });
   const ElementFunctionPtr odd =
@@ -49,10 +91,13 @@ std::vector<Kind> Kinds() {
         return std::vector<Tensor>{next, next};
       });
   const Element zero = {Tensor::Scalar(int64_t{0})};
-  return {
+  const std::vector<Kind> others = {
       {"range", seven},
       {"random", TakeDataset(RandomDataset(1, 2, IntSpec()), 9)},
       {"slices", *SliceDataset({Tensor::Vector<int64_t>({4, 5, 6})}, IntSpec())},
+      {"sparse rows",
+       *SparseRowsDataset(*Tensor::Vector<int64_t>({0, 1, 2, 1, 2, 0}).Reshaped(Shape{3, 2}),
+                          Tensor::Vector<int64_t>({7, 8, 9}), Tensor::Vector<int64_t>({4, 2}))},
       {"take", TakeDataset(seven, 3)},
       {"skip", SkipDataset(seven, 3)},
       {"repeat", RepeatDataset(seven, 3)},
@@ -84,6 +129,8 @@ std::vector<Kind> Kinds() {
                                                       std::make_unique<MemoryCache>().release())),
                               2)},
   };
+  kinds.insert(kinds.end(), others.begin(), others.end());
+  return kinds;
 }
 
 TEST(StagesTest, ThreadsChangeNothing) {
@@ -164,12 +211,15 @@ TEST(StagesTest, AnErrorIsThatOfItsElement) {
 
 // What one of the functions waits for, another step could bring: here, another thread.
 TEST(StagesTest, FunctionsThatWaitHoldNoThread) {
+  // Outlive the threads that wake them.
+  std::vector<std::unique_ptr<Puller>> pullers;
   ThreadPool others({.threads = 1});
   const auto later = IntFunction([](int64_t x) { return x + 100; }, &others);
   for (const int threads : {0, 1, 2}) {
     for (const int64_t calls : {1, 3}) {
       const DatasetPtr mapped = MapDataset(RangeOf(50), later, IntSpec(), {.calls = calls});
-      const std::vector<Element> elements = Puller(PrefetchDataset(mapped, 2), threads).Rest();
+      pullers.push_back(std::make_unique<Puller>(PrefetchDataset(mapped, 2), threads));
+      const std::vector<Element> elements = pullers.back()->Rest();
       ASSERT_EQ(elements.size(), 50u);
       EXPECT_EQ(Text(elements[49]), "149");
     }
@@ -273,6 +323,19 @@ TEST(StagesTest, BatchesSayWhichShapesDiffer) {
                                    {{DType::kInt64}, {PartialShape{-1, 1}}}),
                0);
   EXPECT_EQ(small.Next().status().code(), Code::kDataLoss);
+}
+
+TEST(StagesTest, SparseBatchesFitTheirRows) {
+  const DatasetPtr rows = *BatchDataset(RangeOf(5), 3, {}, Vectors());
+  const auto batches = [&](PartialShape row) {
+    return MapDataset(
+        *SparseBatchDataset(rows, 2, std::move(row), {{DType::kVariant}, {PartialShape{3}}}),
+        Held(), Vectors(), {});
+  };
+  EXPECT_EQ(Texts(Puller(batches(PartialShape{4}), 0).Rest()),
+            (Lines{"0 0 0 1 0 2 1 0 1 1 0 1 2 3 4 2 4"}));
+  EXPECT_EQ(Puller(batches(PartialShape{2}), 0).Next().status().code(), Code::kDataLoss);
+  EXPECT_EQ(Puller(batches(PartialShape{4, 4}), 0).Next().status().code(), Code::kInvalidArgument);
 }
 
 TEST(StagesTest, WindowsAreDatasets) {

@@ -143,8 +143,11 @@ class Dataset:
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: SparseTensor) -> Dataset:
-        """A dataset of the rows of a SparseTensor, as SparseTensors."""
-        return Dataset.from_tensor_slices(sparse_tensor)
+        """A dataset of the rows of a SparseTensor: triples of indices, values and shape."""
+        sparse = SparseTensor.from_value(sparse_tensor)
+        rank = sparse.indices.shape.with_rank(2)[1] - 1
+        spec = (TensorSpec([None, rank], dtypes.int64), TensorSpec([None], sparse.dtype), TensorSpec([rank], dtypes.int64))
+        return make("SparseTensorSliceDataset", [sparse.indices, sparse.values, sparse.dense_shape], spec, types="")
 
     @staticmethod
     def from_generator(generator: Callable[..., object], output_types: object, output_shapes: object = None,

@@ -21,6 +21,12 @@ Result<DatasetPtr> MakeBatchV2(Context& ctx, const DatasetAttrs& attrs) {
   return MakeBatchOf(ctx, attrs, drop);
 }
 
+// Elements are there already: nothing is gained by copying them on several threads.
+Result<DatasetPtr> MakeParallelBatch(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(const bool drop, BoolArgument(ctx, 3, "drop_remainder"));
+  return MakeBatchOf(ctx, attrs, drop);
+}
+
 Result<DatasetPtr> MakePaddedOf(Context& ctx, const DatasetAttrs& attrs, bool drop_remainder) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   ASSIGN_OR_RETURN(const int64_t size, IntArgument(ctx, 1, "batch_size"));
@@ -49,6 +55,16 @@ Result<DatasetPtr> MakePaddedV2(Context& ctx, const DatasetAttrs& attrs) {
   return MakePaddedOf(ctx, attrs, drop);
 }
 
+Result<DatasetPtr> MakeSparseBatch(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(const int64_t size, IntArgument(ctx, 1, "batch_size"));
+  if (ctx.input(2).rank() != 1) return InvalidArgument("row_shape must be a vector");
+  std::vector<int64_t> dims;
+  for (const int64_t dim : ctx.input(2).flat<int64_t>()) dims.push_back(dim);
+  ASSIGN_OR_RETURN(PartialShape row, PartialShape::Make(dims));
+  return SparseBatchDataset(std::move(input), size, std::move(row), attrs.spec);
+}
+
 Result<DatasetPtr> MakeWindow(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   ASSIGN_OR_RETURN(const int64_t size, IntArgument(ctx, 1, "size"));
@@ -64,7 +80,10 @@ Result<DatasetPtr> MakeWindow(Context& ctx, const DatasetAttrs& attrs) {
 THALWEG_KERNEL(dataset_batching, cpu) {
   AddDataset<MakeBatch>(registry, "BatchDataset");
   AddDataset<MakeBatchV2>(registry, "BatchDatasetV2");
+  AddDataset<MakeParallelBatch>(registry, "ParallelBatchDataset");
   AddDataset<MakePadded>(registry, "PaddedBatchDataset");
   AddDataset<MakePaddedV2>(registry, "PaddedBatchDatasetV2");
+  AddDataset<MakeSparseBatch>(registry, "DenseToSparseBatchDataset");
+  AddDataset<MakeSparseBatch>(registry, "ExperimentalDenseToSparseBatchDataset");
   AddDataset<MakeWindow>(registry, "WindowDataset");
 }

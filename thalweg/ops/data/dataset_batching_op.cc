@@ -12,6 +12,10 @@ THALWEG_OP(dataset_batching) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("Several elements as one.");
+  registry.Op("ParallelBatchDataset")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("Several elements as one.");
   registry.Op("PaddedBatchDataset")
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
@@ -20,6 +24,14 @@ THALWEG_OP(dataset_batching) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("Several elements, padded to one shape, as one.");
+  registry.Op("DenseToSparseBatchDataset")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("Several elements as one sparse tensor.");
+  registry.Op("ExperimentalDenseToSparseBatchDataset")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("Several elements as one sparse tensor.");
   registry.Op("WindowDataset")
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")

@@ -36,5 +36,19 @@ TEST(DatasetBatchingTest, RefusesSizesThatMakeNoSense) {
             "All padding values must be scalars");
 }
 
+TEST(DatasetBatchingTest, RefusesSparseBatchesThatMakeNoSense) {
+  EXPECT_EQ(Refused("DenseToSparseBatchDataset", {Range(3), Int(0), Tensor::Vector<int64_t>({2})},
+                    IntAttrs()),
+            "Batch size must be greater than zero.");
+  EXPECT_EQ(Refused("DenseToSparseBatchDataset", {Range(3), Int(2), Int(2)}, IntAttrs()),
+            "row_shape must be a vector");
+}
+
+TEST(DatasetBatchingTest, ParallelBatchesAreBatches) {
+  EXPECT_EQ(Elements(Made("ParallelBatchDataset", {Range(5), Int(2), Int(4), Tensor::Scalar(true)},
+                          IntAttrs())),
+            (std::vector<int64_t>{0, 1, 2, 3}));
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -16,15 +16,6 @@ Result<FilesOptions> FilesArgument(const Context& ctx, int buffer_size) {
   return options;
 }
 
-Status CheckCompression(const Context& ctx, int input) {
-  ASSIGN_OR_RETURN(const std::string kind, TextArgument(ctx, input, "compression_type"));
-  if (kind.empty()) return OkStatus();
-  if (kind != "ZLIB" && kind != "GZIP") {
-    return InvalidArgument("Unsupported compression_type: ", kind, ".");
-  }
-  return Unimplemented("files compressed with ", kind, " cannot be read yet");
-}
-
 Result<DatasetPtr> MakeLines(Context& ctx, const DatasetAttrs& attrs) {
   RETURN_IF_ERROR(CheckCompression(ctx, 1));
   ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2));

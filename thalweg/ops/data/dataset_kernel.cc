@@ -80,6 +80,15 @@ Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
   return std::vector<std::string>(texts.begin(), texts.end());
 }
 
+Status CheckCompression(const Context& ctx, int input) {
+  ASSIGN_OR_RETURN(const std::string kind, TextArgument(ctx, input, "compression_type"));
+  if (kind.empty()) return OkStatus();
+  if (kind != "ZLIB" && kind != "GZIP") {
+    return InvalidArgument("Unsupported compression_type: ", kind, ".");
+  }
+  return Unimplemented("files compressed with ", kind, " cannot be read yet");
+}
+
 Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& attrs,
                                             std::string_view name, std::vector<DType> types) {
   const auto found = attrs.functions.find(name);

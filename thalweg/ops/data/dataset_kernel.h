@@ -43,6 +43,8 @@ Result<std::string> TextArgument(const Context& ctx, int input, std::string_view
 // The strings of a scalar or vector.
 Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
                                                std::string_view name);
+// Refuses files that are compressed, as argument `input` says.
+Status CheckCompression(const Context& ctx, int input);
 // The node's function, for elements of these types.
 Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& attrs,
                                             std::string_view name, std::vector<DType> types);

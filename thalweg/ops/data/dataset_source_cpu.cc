@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/entropy.h"
+#include "thalweg/data/batching.h"
 #include "thalweg/data/generator.h"
 #include "thalweg/data/memory_sources.h"
 #include "thalweg/ops/data/dataset_kernel.h"
@@ -21,6 +22,26 @@ Result<DatasetPtr> MakeTensor(Context& ctx, const DatasetAttrs& attrs) {
 
 Result<DatasetPtr> MakeSlices(Context& ctx, const DatasetAttrs& attrs) {
   return SliceDataset(Inputs(ctx), attrs.spec);
+}
+
+Result<DatasetPtr> MakeSparseRows(Context& ctx, const DatasetAttrs&) {
+  return SparseRowsDataset(ctx.input(0), ctx.input(1), ctx.input(2));
+}
+
+// The inputs are the components of one element after the other.
+Result<DatasetPtr> MakeList(Context& ctx, const DatasetAttrs& attrs) {
+  const auto width = static_cast<int>(attrs.spec.types.size());
+  if (width == 0 || ctx.num_inputs() % width != 0) {
+    return InvalidArgument("elements have ", width, " components, there are ", ctx.num_inputs(),
+                           " tensors");
+  }
+  std::vector<Element> elements;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    if (i % width == 0) elements.emplace_back();
+    elements.back().push_back(ctx.input(i));
+  }
+  for (const Element& element : elements) RETURN_IF_ERROR(attrs.spec.Check(element));
+  return ListDataset(std::move(elements), attrs.spec);
 }
 
 Result<DatasetPtr> MakeRange(Context& ctx, const DatasetAttrs& attrs) {
@@ -57,6 +78,8 @@ Result<DatasetPtr> MakeGenerator(Context& ctx, const DatasetAttrs& attrs) {
 THALWEG_KERNEL(dataset_source, cpu) {
   AddDataset<MakeTensor>(registry, "TensorDataset");
   AddDataset<MakeSlices>(registry, "TensorSliceDataset");
+  AddDataset<MakeSparseRows>(registry, "SparseTensorSliceDataset");
+  AddDataset<MakeList>(registry, "ListDataset");
   AddDataset<MakeRange>(registry, "RangeDataset");
   AddDataset<MakeRandom>(registry, "RandomDataset");
   AddDataset<MakeRandom>(registry, "ExperimentalRandomDataset");

@@ -12,6 +12,14 @@ THALWEG_OP(dataset_source) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("A dataset of the rows of its inputs.");
+  registry.Op("SparseTensorSliceDataset")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("A dataset of the rows of a sparse tensor.");
+  registry.Op("ListDataset")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("A dataset of elements that are its inputs.");
   registry.Op("RangeDataset")
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")

@@ -29,6 +29,27 @@ TEST(DatasetSourceTest, RefusesWhatHasNoElements) {
       "component 1 has 1 rows, component 0 has 2");
 }
 
+TEST(DatasetSourceTest, ListsHoldTheirInputs) {
+  AttrMap attrs = IntAttrs();
+  attrs.Set("Tinput_types", std::vector<DType>{DType::kInt64, DType::kInt64});
+  EXPECT_EQ(Elements(Made("ListDataset", {Int(4), Int(3)}, attrs)), (Ints{4, 3}));
+}
+
+TEST(DatasetSourceTest, RefusesWhatIsNoSparseTensor) {
+  const Tensor matrix = *Tensor::Vector<int64_t>({1, 0, 0, 1}).Reshaped(Shape{2, 2});
+  const Tensor two = Tensor::Vector<int64_t>({2, 2});
+  EXPECT_EQ(Refused("SparseTensorSliceDataset", {two, two, two}, {}),
+            "Input indices should be a matrix but received shape [2]");
+  EXPECT_EQ(Refused("SparseTensorSliceDataset", {matrix, Tensor::Vector<int64_t>({1}), two}, {}),
+            "Number of values must match first dimension of indices. Got 1 values, indices shape: "
+            "[2,2]");
+  EXPECT_EQ(Refused("SparseTensorSliceDataset", {matrix, two, Tensor::Vector<int64_t>({1})}, {}),
+            "Number of dimensions must match second dimension of indices and be positive. Got 1 "
+            "dimensions, indices shape: [2,2]");
+  KernelCall unordered("SparseTensorSliceDataset", {matrix, two, two});
+  EXPECT_EQ(unordered.Run().code(), Code::kUnimplemented);
+}
+
 TEST(DatasetSourceTest, TheLongestRangesAreCounted) {
   const Tensor longest =
       Made("RangeDataset", {Int(INT64_MIN), Int(INT64_MAX), Int(INT64_MAX)}, IntAttrs());

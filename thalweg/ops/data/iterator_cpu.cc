@@ -156,6 +156,13 @@ Status IteratorToStringHandle(Context& ctx) {
   return OkStatus();
 }
 
+// Where its elements come into being.
+Status IteratorGetDevice(Context& ctx) {
+  RETURN_IF_ERROR(ctx.Resource<Iterator>(0).status());
+  ctx.set_output(0, Tensor::Scalar(std::string(ctx.device().full_name())));
+  return OkStatus();
+}
+
 class FromStringHandleCpu : public Kernel {
  public:
   explicit FromStringHandleCpu(ElementSpec spec) : spec_(std::move(spec)) {}
@@ -195,6 +202,8 @@ THALWEG_KERNEL(iterator, cpu) {
   registry.Add<GetNextAsOptionalCpu>("IteratorGetNextAsOptional", kCpu);
   registry.Add<SerializeIteratorCpu>("SerializeIterator", kCpu);
   registry.AddFunction<DeserializeIterator>("DeserializeIterator", kCpu);
+  registry.AddFunction<IteratorGetDevice>("IteratorGetDevice", kCpu);
+  registry.AddFunction<IteratorGetDevice>("ExperimentalIteratorGetDevice", kCpu);
   registry.AddFunction<IteratorToStringHandle>("IteratorToStringHandle", kCpu);
   registry.Add<FromStringHandleCpu>("IteratorFromStringHandle", kCpu);
   registry.Add<FromStringHandleCpu>("IteratorFromStringHandleV2", kCpu);

@@ -38,6 +38,8 @@ THALWEG_OP(iterator) {
   Add(registry, "IteratorGetNextSync", ElementShapes, "The next element.");
   Add(registry, "IteratorGetNextAsOptional", ScalarShape, "The next element, if there is one.");
   Add(registry, "IteratorToStringHandle", ScalarShape, "The name of an iterator, as a string.");
+  Add(registry, "IteratorGetDevice", ScalarShape, "The device of an iterator.");
+  Add(registry, "ExperimentalIteratorGetDevice", ScalarShape, "The device of an iterator.");
   Add(registry, "IteratorFromStringHandle", ScalarShape, "The iterator of a name.");
   Add(registry, "IteratorFromStringHandleV2", ScalarShape, "The iterator of a name.");
   Add(registry, "SerializeIterator", ScalarShape, "Where an iterator stands.");

@@ -50,5 +50,13 @@ TEST(IteratorTest, RefusesNamesThatAreNone) {
             "an iterator without a name has no string handle");
 }
 
+TEST(IteratorTest, SaysItsDevice) {
+  const Tensor iterator = Made("AnonymousIteratorV3", {}, IntAttrs());
+  const std::string device = Made("IteratorGetDevice", {iterator}, {}).scalar<std::string>();
+  EXPECT_TRUE(device.ends_with("/device:CPU:0")) << device;
+  const Tensor no_iterator = Made("DummyMemoryCache", {}, {});
+  EXPECT_FALSE(KernelCall("IteratorGetDevice", {no_iterator}).Run().ok());
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -3,32 +3,15 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_stack.h"
 #include "thalweg/proto/wire.h"
-#include "thalweg/resources/nested_variant.h"
+#include "thalweg/resources/held_tensor.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
 
-// A tensor inside a variant.
-class HeldTensor : public NestedVariant {
- public:
-  explicit HeldTensor(Tensor tensor) : tensor_(std::move(tensor)), depth_(DepthAround(tensor_)) {}
-  std::string TypeName() const override { return "tensorflow::Tensor"; }
-  std::string DebugString() const override { return tensor_.ToString(); }
-  int depth() const override { return depth_; }
-  const Tensor& tensor() const { return tensor_; }
-
- private:
-  const Tensor tensor_;
-  const int depth_;
-};
-
 Status Write(const Tensor& tensor, Tensor* out, int64_t i) {
   if (out->dtype() == DType::kVariant) {
-    auto held = std::make_shared<HeldTensor>(tensor);
-    RETURN_IF_ERROR(CheckDepth(*held));
-    out->mutable_data<Variant>()[i] = Variant(std::move(held));
-    return OkStatus();
+    return HoldTensor(tensor, &out->mutable_data<Variant>()[i]);
   }
   OwnedMessage message(pb::TensorProto::Descriptor());
   RETURN_IF_ERROR(TensorToProto(tensor, &*message, {.borrow = true}));

@@ -8,8 +8,11 @@ names.complete(globals(), {
     "data.iterators": "get_next_as_optional",
     "data.reducing": "get_single_element=single_element",
     "data.options": "DistributeOptions MapVectorizationOptions OptimizationOptions StatsOptions ThreadingOptions",
-    "data.experimental.transformations": "Counter RandomDataset assert_cardinality cardinality enumerate_dataset from_variant "
+    "data.experimental.transformations": "Counter RandomDataset assert_cardinality cardinality dense_to_sparse_batch enumerate_dataset from_variant "
                                          "get_structure ignore_errors map_and_batch parallel_interleave prefetch_to_device scan "
                                          "shuffle_and_repeat take_while to_variant unbatch",
+    "data.experimental.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
+    "data.experimental.csv_datasets": "CsvDataset make_csv_dataset",
+    "data.experimental.choosing": "choose_from_datasets rejection_resample sample_from_datasets unique",
     "control.type_specs": "OptionalStructure=OptionalSpec SparseTensorStructure=SparseTensorSpec TensorStructure=TensorSpec "
                           "Structure=TypeSpec"})

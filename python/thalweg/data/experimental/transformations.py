@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import dtypes
-from thalweg.control.type_specs import TensorSpec
+from thalweg.control.type_specs import SparseTensorSpec, TensorSpec
 from thalweg.data import nest, structure
 from thalweg.data.dataset import Dataset, seeds_of
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.making import make
 from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.shapes import TensorShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +113,20 @@ def scan(initial_state: object, scan_func: Callable[..., object]) -> Transformat
                 raise TypeError(f"The element types for the new state must match the initial state. Expected {spec}; got {found[0]}.")
         return dataset._made("ScanDataset", [structure.to_tensors(spec, initial_state), function.captured],
                              {"f": function.defined, "preserve_cardinality": True}, found[1])
+    return transform
+
+
+def dense_to_sparse_batch(batch_size: IntLike, row_shape: object) -> Transformation:
+    """`batch_size` tensors as the rows of one SparseTensor; `row_shape`: of a row, None in it: as the largest of the batch has."""
+    def transform(dataset: Dataset) -> Dataset:
+        spec = dataset.element_spec
+        if not isinstance(spec, TensorSpec):
+            raise TypeError("`dense_to_sparse_batch` requires an input dataset whose elements have a single component, but the given "
+                            f"dataset has the following component types: {dataset.output_types}.")
+        shape = TensorShape(row_shape)
+        dims = np.array([-1 if d is None else d for d in shape.as_list()], np.int64)
+        return dataset._made("DenseToSparseBatchDataset", [_int64(batch_size), convert_to_tensor(dims)], None,
+                             SparseTensorSpec(TensorShape([None]).concatenate(shape), spec.dtype))
     return transform
 
 
