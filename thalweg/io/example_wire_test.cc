@@ -59,7 +59,7 @@ TEST(ExampleWireTest, ValuesOfEachKind) {
   for (int i = 0; i < 9; ++i) numbers.push_back(i);
   EXPECT_EQ(ValuesOf<int64_t>(Ints(numbers)), numbers);
   EncodedList list;
-  ASSERT_TRUE(ReadFeature(Texts({"x", "", "yz"}), &list));
+  ASSERT_TRUE(ReadFeature(BytesList({"x", "", "yz"}), &list));
   EXPECT_EQ(CountValues(list), 3);
   BytesReader reader(list);
   std::string_view text;

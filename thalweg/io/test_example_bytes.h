@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests: Example and SequenceExample messages as bytes.
-//   const std::string example = ExampleBytes({{"a", Floats({1, 2})}, {"s", Texts({"x"})}});
+//   const std::string example = ExampleBytes({{"a", Floats({1, 2})}, {"s", BytesList({"x"})}});
 #pragma once
 
 #include <string>

@@ -80,7 +80,7 @@ TEST(ParseExampleTest, DenseValuesAndDefaults) {
                                  Tensor::Scalar("a text longer than a word")},
                     .shapes = {{2}, PartialShape(Shape()), PartialShape(Shape())}};
   const auto out =
-      Parse({ExampleBytes({{"a", Floats({1, 2})}, {"b", Ints({-5})}, {"s", Texts({"x"})}}),
+      Parse({ExampleBytes({{"a", Floats({1, 2})}, {"b", Ints({-5})}, {"s", BytesList({"x"})}}),
              ExampleBytes({{"a", ""}, {"c", Ints({1})}})},
             asked);
   ASSERT_TRUE(out.ok()) << out.status().ToString();
@@ -95,7 +95,7 @@ TEST(ParseExampleTest, RowsOfVariableLengthArePadded) {
                     .defaults = {Tensor::Vector<float>({7}), Tensor::Scalar("pad")},
                     .shapes = {{-1, 2}, {-1}}};
   const auto out = Parse({ExampleBytes({{"a", Floats({1, 2})}}),
-                          ExampleBytes({{"a", Floats({1, 2, 3, 4})}, {"s", Texts({"t"})}}), ""},
+                          ExampleBytes({{"a", Floats({1, 2, 3, 4})}, {"s", BytesList({"t"})}}), ""},
                          asked);
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   EXPECT_EQ((*out)[0].shape(), (Shape{3, 2, 2}));
@@ -166,7 +166,7 @@ TEST(ParseExampleTest, ErrorsNameExampleAndKey) {
               HasSubstr("Name: <unknown>, Key: a, Index: 0.  Number of float values != expected.  "
                         "Values size: 1 but output shape: [2]"));
   EXPECT_THAT(
-      ExampleError(Parse({ExampleBytes({{"a", Texts({"x"})}})}, kSparse)),
+      ExampleError(Parse({ExampleBytes({{"a", BytesList({"x"})}})}, kSparse)),
       HasSubstr("Index: 0.  Data types don't match. Expected type: float, Actual type: string"));
   EXPECT_THAT(
       ExampleError(Parse({good, "hello world\xff"}, kSparse)),
@@ -201,7 +201,7 @@ TEST(ParseExampleTest, Ragged) {
   const Asked asked{.ragged = {"a", "s"},
                     .ragged_types = {DType::kFloat, DType::kString},
                     .split_types = {DType::kInt64, DType::kInt32}};
-  const std::string one = ExampleBytes({{"a", Floats({1, 2})}, {"s", Texts({"x"})}});
+  const std::string one = ExampleBytes({{"a", Floats({1, 2})}, {"s", BytesList({"x"})}});
   const auto out = ParseV2(Keys({one, "", one}), asked);
   ASSERT_TRUE(out.ok()) << out.status().ToString();
   EXPECT_THAT((*out)[0].flat<float>(), ElementsAre(1, 2, 1, 2));
@@ -222,7 +222,7 @@ TEST(ParseExampleTest, Single) {
   Asked asked = kDense;
   asked.sparse = {"s"};
   asked.sparse_types = {DType::kString};
-  const std::string text = ExampleBytes({{"a", Floats({1, 2})}, {"s", Texts({"x", "y"})}});
+  const std::string text = ExampleBytes({{"a", Floats({1, 2})}, {"s", BytesList({"x", "y"})}});
   for (const auto& out :
        {ParseSingle(Tensor::Scalar(text), asked), ParseV2(Tensor::Scalar(text), asked)}) {
     ASSERT_TRUE(out.ok()) << out.status().ToString();

@@ -19,7 +19,7 @@ Tensor TextVector(const KeyList& keys) {
 const std::string kFirst =
     SequenceBytes({{"a", Floats({1, 2})}, {"n", Ints({3})}},
                   {{"w", ListBytes({Floats({1, 2}), Floats({3, 4})})},
-                   {"t", ListBytes({Texts({"x"}), Texts({}), Texts({"y", "z"})})}});
+                   {"t", ListBytes({BytesList({"x"}), BytesList({}), BytesList({"y", "z"})})}});
 const std::string kSecond =
     SequenceBytes({{"a", Floats({5, 6})}}, {{"w", ListBytes({Floats({7, 8})})}, {"t", ""}});
 

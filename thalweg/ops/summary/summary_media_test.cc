@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "thalweg/compute/codec/wav.h"
 #include "thalweg/compute/summary/image_bytes.h"
 #include "thalweg/compute/summary/png.h"
-#include "thalweg/compute/codec/wav.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/testing/kernel_call.h"

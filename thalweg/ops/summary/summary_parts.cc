@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "thalweg/compute/codec/wav.h"
 #include "thalweg/compute/summary/histogram.h"
 #include "thalweg/compute/summary/image_bytes.h"
 #include "thalweg/compute/summary/png.h"
-#include "thalweg/compute/codec/wav.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
