@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "thalweg/compute/text/numbers.h"
-#include "thalweg/data/csv_fields.h"
+#include "thalweg/data/csv_file_fields.h"
 #include "thalweg/data/state.h"
 
 namespace thalweg {
@@ -166,8 +166,8 @@ class Csv : public Dataset {
     const Csv& csv_;
     const DatasetPtr owner_;
     size_t at_ = 0;
-    std::optional<CsvFields> fields_;  // of the file at `at_`, once it is open
-    std::string text_;                 // of a field
+    std::optional<CsvFileFields> fields_;  // of the file at `at_`, once it is open
+    std::string text_;                     // of a field
   };
 
   const FilesOptions files_;

@@ -89,7 +89,7 @@ struct ServiceTrials::Task {
         worker(environment, peers, links, limits),
         master(
             environment,
-            [environment](std::shared_ptr<Graph> graph, const Message*,
+            [environment](std::shared_ptr<Graph> graph, const Message&,
                           const MasterCall&) -> Result<Master::MadeSession> {
               Master::MadeSession made;
               ASSIGN_OR_RETURN(made.session, MakeLocalSession(environment, std::move(graph),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/data/csv_fields.h"
+#include "thalweg/data/csv_file_fields.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ void Keep(Status* problem, const char* text) {
 
 }  // namespace
 
-Result<int> CsvFields::Peek() {
+Result<int> CsvFileFields::Peek() {
   std::string_view ahead = file_.Ready();
   if (ahead.empty()) {
     ASSIGN_OR_RETURN(ahead, file_.Ahead(1));
@@ -20,19 +20,19 @@ Result<int> CsvFields::Peek() {
   return ahead.empty() ? -1 : static_cast<unsigned char>(ahead[0]);
 }
 
-Result<bool> CsvFields::AtEnd() {
+Result<bool> CsvFileFields::AtEnd() {
   ASSIGN_OR_RETURN(const int next, Peek());
   return next < 0;
 }
 
-void CsvFields::TakeUntil(std::string_view any, std::string* text) {
+void CsvFileFields::TakeUntil(std::string_view any, std::string* text) {
   const std::string_view ahead = file_.Ready();
   const size_t n = std::min(ahead.find_first_of(any), ahead.size());
   if (text != nullptr) text->append(ahead.substr(0, n));
   file_.Take(n);
 }
 
-Result<bool> CsvFields::IsFieldEnd(bool* last) {
+Result<bool> CsvFileFields::IsFieldEnd(bool* last) {
   ASSIGN_OR_RETURN(const int next, Peek());
   *last = next != static_cast<unsigned char>(delimiter_);
   if (next < 0) return true;
@@ -44,7 +44,7 @@ Result<bool> CsvFields::IsFieldEnd(bool* last) {
   return true;
 }
 
-Result<bool> CsvFields::Next(std::string* text, Status* problem) {
+Result<bool> CsvFileFields::Next(std::string* text, Status* problem) {
   if (text != nullptr) text->clear();
   ASSIGN_OR_RETURN(const int first, Peek());
   if (quotes_ && first == '"') return Quoted(text, problem);
@@ -62,7 +62,7 @@ Result<bool> CsvFields::Next(std::string* text, Status* problem) {
   }
 }
 
-Result<bool> CsvFields::Quoted(std::string* text, Status* problem) {
+Result<bool> CsvFileFields::Quoted(std::string* text, Status* problem) {
   file_.Take(1);
   bool bare = false;  // there was a quote inside that nothing follows
   while (true) {

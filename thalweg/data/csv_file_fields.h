@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CsvFields: the fields of a CSV file, one after the other.
+// CsvFileFields: the fields of a CSV file, one after the other.
 //
-//   CsvFields fields(std::move(file), ',', true);
+//   CsvFileFields fields(std::move(file), ',', true);
 //   ASSIGN_OR_RETURN(const bool last, fields.Next(&text, &problem));   // of its record
 //
 // Threads: one.
@@ -17,9 +17,9 @@
 
 namespace thalweg {
 
-class CsvFields {
+class CsvFileFields {
  public:
-  CsvFields(BlockFile file, char delimiter, bool quotes)
+  CsvFileFields(BlockFile file, char delimiter, bool quotes)
       : file_(std::move(file)), delimiter_(delimiter), quotes_(quotes) {}
 
   // Between records: whether there is no more.
