@@ -195,7 +195,7 @@ class Dataset:
         """Every element whose number modulo `num_shards` is `index`."""
         count, which = _static(num_shards), _static(index)
         if count is not None and count < 1:
-            raise ValueError("num_shards must be >= 1; got {}".format(count))
+            raise ValueError(f"num_shards must be >= 1; got {count}")
         if count is not None and which is not None and not 0 <= which < count:
             raise ValueError("index must be >= 0 and < num_shards")
         return self._made("ShardDataset", [_int64(num_shards), _int64(index)])

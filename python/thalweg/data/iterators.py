@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.control.functions import BodyGraph, DefinedFunction
 from thalweg.data import nest, structure
-from thalweg.graph import graph as graph_module
-from thalweg.graph import graph_import
+from thalweg.graph import graph as graph_module, graph_import
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph_util import extract_sub_graph
 

@@ -192,7 +192,7 @@ def _parse_batch(serialized, asked, names, scope):
 def _asked_of_examples(features):
     if not features:
         raise ValueError(f"Missing: features was {features}.")
-    for key, feature in features.items():
+    for _key, feature in features.items():
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
             raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
     as_rows = {key: feature._replace(shape=TensorShape([None]).concatenate(feature.shape))

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "thalweg/graph/attr_value_proto.h"
+#include "thalweg/graph/function.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/session/bound_functions.h"
