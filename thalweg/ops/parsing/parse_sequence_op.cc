@@ -33,8 +33,11 @@ Status SequenceOutputs(ShapeContext& c, const PartialShape& serialized, bool has
     ASSIGN_OR_RETURN(const auto dense, c.Attr<std::vector<DType>>("feature_list_dense_types"));
     shapes.Lengths(dense.size());
   }
-  if (!has_ragged) return OkStatus();
-  return shapes.Ragged("feature_list_ragged_value_types", "feature_list_ragged_split_types", true);
+  if (has_ragged) {
+    RETURN_IF_ERROR(
+        shapes.Ragged("feature_list_ragged_value_types", "feature_list_ragged_split_types", true));
+  }
+  return shapes.End();
 }
 
 // The numbers of the attributes against the lists of keys.

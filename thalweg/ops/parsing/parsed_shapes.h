@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thalweg/graph/shape_inference.h"
@@ -28,9 +29,9 @@ class ParsedShapes {
   Status Sparse(std::string_view types, int more = 0) {
     ASSIGN_OR_RETURN(const auto list, c_.Attr<std::vector<DType>>(types));
     const int64_t rank = batch_.known_rank() ? batch_.rank() + 1 + more : -1;
-    for (size_t i = 0; i < list.size(); ++i) c_.set_output(next_++, PartialShape{-1, rank});
-    for (size_t i = 0; i < list.size(); ++i) c_.set_output(next_++, PartialShape{-1});
-    for (size_t i = 0; i < list.size(); ++i) c_.set_output(next_++, PartialShape{rank});
+    for (size_t i = 0; i < list.size(); ++i) Set(PartialShape{-1, rank});
+    for (size_t i = 0; i < list.size(); ++i) Set(PartialShape{-1});
+    for (size_t i = 0; i < list.size(); ++i) Set(PartialShape{rank});
     return OkStatus();
   }
 
@@ -50,7 +51,7 @@ class ParsedShapes {
                                "] has unknown rank or unknown inner dimensions: ", dense[i]);
       }
       const PartialShape rows = lists ? batch_.Concatenate(PartialShape{-1}) : batch_;
-      c_.set_output(next_++, rows.Concatenate(dense[i]));
+      Set(rows.Concatenate(dense[i]));
     }
     return OkStatus();
   }
@@ -66,17 +67,28 @@ class ParsedShapes {
     int64_t rows = -1;
     if (batch_.known_rank()) rows = batch_.rank() == 0 ? 0 : batch_.dim(0);
     if (rows > 0 || (rows == 0 && batch_.rank() == 1)) ++rows;
-    for (size_t i = 0; i < list.size(); ++i) c_.set_output(next_++, PartialShape{-1});
-    for (size_t i = 0; i < list.size(); ++i) c_.set_output(next_++, PartialShape{rows});
-    for (size_t i = 0; inner && i < list.size(); ++i) c_.set_output(next_++, PartialShape{-1});
+    for (size_t i = 0; i < list.size(); ++i) Set(PartialShape{-1});
+    for (size_t i = 0; i < list.size(); ++i) Set(PartialShape{rows});
+    for (size_t i = 0; inner && i < list.size(); ++i) Set(PartialShape{-1});
     return OkStatus();
   }
 
+  // The numbers of keys are attributes beside the lists of types: both must make the same outputs.
+  Status End() const {
+    if (next_ == c_.num_outputs()) return OkStatus();
+    return InvalidArgument("the lists of types make ", next_, " outputs, the numbers of keys make ",
+                           c_.num_outputs());
+  }
+
   void Lengths(size_t count) {
-    for (size_t i = 0; i < count; ++i) c_.set_output(next_++, batch_);
+    for (size_t i = 0; i < count; ++i) Set(batch_);
   }
 
  private:
+  void Set(PartialShape shape) {
+    if (next_ < c_.num_outputs()) c_.set_output(next_, std::move(shape));
+    ++next_;
+  }
   Status Check(std::string_view number, std::string_view types, const char* what) const {
     if (number.empty()) return OkStatus();
     ASSIGN_OR_RETURN(const int64_t count, c_.Attr<int64_t>(number));
