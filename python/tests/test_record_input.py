@@ -37,5 +37,5 @@ def test_errors(tmp_path):
     with tw.Session() as session:
         with pytest.raises(tw.errors.NotFoundError, match="Found no files"):
             session.run(tw.contrib.framework.RecordInput(str(tmp_path / "none-*")).get_yield_op())
-        with pytest.raises(tw.errors.UnimplementedError, match="ZLIB"):
-            session.run(tw.contrib.framework.RecordInput("x", compression_type="ZLIB").get_yield_op())
+        with pytest.raises(tw.errors.InvalidArgumentError, match="LZ4"):
+            session.run(tw.raw_ops.RecordInput(file_pattern="x", compression_type="LZ4"))

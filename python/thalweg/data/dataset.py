@@ -60,6 +60,14 @@ class Dataset:
     ----------
     variant_tensor : Tensor
         Of type variant, shape []: the dataset as the graph has it. Programs call `from_tensor_slices`, `range` and the like instead.
+
+    Examples
+    --------
+    >>> dataset = tw.data.Dataset.range(10).filter(lambda x: tw.equal(x % 3, 0)).batch(2)
+    >>> following = dataset.make_one_shot_iterator().get_next()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(following), sess.run(following))
+    [0 3] [6 9]
     """
 
     _element_spec: object = None
@@ -188,7 +196,25 @@ class Dataset:
         return self._made("SkipDataset", [_int64(count)])
 
     def repeat(self, count: IntLike | None = None) -> Dataset:
-        """All elements `count` times; without end for None and -1."""
+        """All elements `count` times.
+
+        Parameters
+        ----------
+        count : int or int64 scalar, optional
+            None and -1: without end.
+
+        Returns
+        -------
+        Dataset
+            Of the same elements.
+
+        Examples
+        --------
+        >>> following = tw.data.Dataset.range(2).repeat(2).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print([int(sess.run(following)) for _ in range(4)])
+        [0, 1, 0, 1]
+        """
         return self._made("RepeatDataset", [_int64(-1 if count is None else count)])
 
     def shard(self, num_shards: IntLike, index: IntLike) -> Dataset:
@@ -219,7 +245,25 @@ class Dataset:
         return self._made("ShuffleDataset", [_int64(buffer_size), *seeds_of(seed)], {"reshuffle_each_iteration": again})
 
     def prefetch(self, buffer_size: IntLike) -> Dataset:
-        """The same elements, of which up to `buffer_size` are made before they are asked for (AUTOTUNE: as many as help)."""
+        """The same elements, some of which are made before they are asked for.
+
+        Parameters
+        ----------
+        buffer_size : int or int64 scalar
+            How many may be ready. AUTOTUNE: two, and more where that was too few.
+
+        Returns
+        -------
+        Dataset
+            Of the same elements.
+
+        Examples
+        --------
+        >>> following = tw.data.Dataset.range(3).prefetch(2).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print([int(sess.run(following)) for _ in range(3)])
+        [0, 1, 2]
+        """
         return self._made("PrefetchDataset", [_int64(buffer_size)])
 
     def cache(self, filename: Text = "") -> Dataset:
@@ -323,5 +367,26 @@ class Dataset:
         return iterators.one_shot(self)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """An iterator that begins whenever its `initializer` is run."""
+        """An iterator that begins whenever its `initializer` is run.
+
+        Parameters
+        ----------
+        shared_name : str, optional
+            Sessions of a server that say the same name share the iterator.
+
+        Returns
+        -------
+        Iterator
+            With an `initializer`; placeholders that the dataset depends on are fed to that.
+
+        Examples
+        --------
+        >>> n = tw.placeholder(tw.int64, [])
+        >>> iterator = tw.data.Dataset.range(n).make_initializable_iterator()
+        >>> following = iterator.get_next()
+        >>> with tw.Session() as sess:
+        ...     sess.run(iterator.initializer, {n: 2})
+        ...     print([int(sess.run(following)) for _ in range(2)])
+        [0, 1]
+        """
         return iterators.initializable(self, shared_name)

@@ -79,7 +79,28 @@ class Iterator:
     def get_next(self, name: str | None = None) -> object:
         """The next element, each time that a step needs it: all results of one call are of one element.
 
-        OutOfRangeError when the step runs and there is none any more.
+        Parameters
+        ----------
+        name : str, optional
+            Of the operation.
+
+        Returns
+        -------
+        structure of Tensor
+            As the dataset's elements. A step that runs them raises OutOfRangeError when there is no element any more.
+
+        Examples
+        --------
+        >>> following = tw.data.Dataset.range(2).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     try:
+        ...         while True:
+        ...             print(sess.run(following))
+        ...     except tw.errors.OutOfRangeError:
+        ...         print("end")
+        0
+        1
+        end
         """
         flat = apply("IteratorGetNext", [self._iterator_resource], _attrs(self._element_spec), name)
         return structure.from_tensors(self._element_spec, structure.as_list(flat))

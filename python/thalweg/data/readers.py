@@ -78,6 +78,18 @@ class TFRecordDataset(_Files):
         Bytes to read at once.
     num_parallel_reads : int, optional
         Files to read at the same time; their records come in turn.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.tfrecord")
+    >>> with tw.python_io.TFRecordWriter(path) as writer:
+    ...     writer.write(b"one")
+    ...     writer.write(b"two")
+    >>> following = tw.data.TFRecordDataset(path).make_one_shot_iterator().get_next()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(following), sess.run(following))
+    b'one' b'two'
     """
 
     def __init__(self, filenames: object, compression_type: Text | None = None, buffer_size: IntLike | None = None,
