@@ -72,7 +72,7 @@ def test_the_page_works_as_it_says(reader):
     for kind, text in blocks:
         reader.follow(kind, text)
     printed = "".join(reader.printed)
-    assert printed.count("/device:CPU:0") == 3 and "over TLS: 42.0" in printed
+    assert printed.count("/device:CPU:0") == 3 and "over TLS: 42.0" in printed and "in its own cluster: 2.0" in printed
     total = float(re.search(r"about 10000: (\S+)", printed)[1])
     assert 9000 < total < 11000
     for server in reader.servers:  # SIGTERM is a clean end
