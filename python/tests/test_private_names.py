@@ -219,3 +219,9 @@ def test_the_second_release_over_the_same_graph(graph, run):
     with pytest.raises(NotImplementedError, match="tf.compat.v2.summary.scalar"):
         v2.summary.scalar("a", 1.0, step=0)
     assert not later.is_stand_in(v2.math.bincount)
+
+
+def test_functions_have_no_annotations_where_libraries_compare_them():
+    spec = stand_ins.getfullargspec(tw.cast)
+    assert spec.args == ["x", "dtype", "name"] and spec.annotations == {}
+    assert stand_ins.getfullargspec(lambda x, dtype, name=None: x) == spec

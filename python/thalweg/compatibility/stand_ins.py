@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import importlib
+import inspect
 import sys
 import types
 from typing import TYPE_CHECKING
@@ -305,20 +306,26 @@ def register_tensor_conversion_function(base_type, conversion_func, priority=100
     base_type._as_tensor = lambda self: conversion_func(self)
 
 
+def _getfullargspec(function):
+    """inspect's, but that functions of TensorFlow's names have no annotations, as those of 1.15: libraries compare the two."""
+    spec = inspect.getfullargspec(function)
+    return spec._replace(annotations={}) if str(getattr(function, "__module__", "")).partition(".")[0] == "thalweg" else spec
+
+
 def __getattr__(name):
     """Python's own modules and functions that TensorFlow wraps."""
-    if name in ("getargspec", "getfullargspec", "getcallargs", "getmodule", "getsource", "getdoc", "isclass", "isfunction",
+    if name in ("getargspec", "getfullargspec"):
+        return _getfullargspec
+    if name in ("getcallargs", "getmodule", "getsource", "getdoc", "isclass", "isfunction",
                 "ismethod", "ismodule", "signature", "stack", "currentframe", "getmro", "getmembers", "getfile", "isgenerator",
                 "isroutine"):
-        import inspect
-        return getattr(inspect, "getfullargspec" if name == "getargspec" else name)
+        return getattr(inspect, name)
     if name == "contextmanager":
         import contextlib
         return contextlib.contextmanager
     if name == "make_decorator":
         return lambda target, decorator_func, *args, **kwargs: _decorated(target, decorator_func)
     if name == "unwrap":
-        import inspect
         return lambda function: ([], inspect.unwrap(function))
     raise AttributeError(name)
 
