@@ -308,3 +308,53 @@ def test_wrong_arguments_are_refused_when_the_graph_is_made():
         iter(Dataset.range(3))
     with pytest.raises(TypeError, match="must be callable"):
         Dataset.from_generator(3, tf.int64)
+
+
+def test_a_list_that_a_function_returns_is_a_tuple():
+    dataset = tf.data.Dataset.from_tensor_slices(["1,a", "2,b"]).map(lambda line: tf.decode_csv(line, [[0], [""]]))
+    assert dataset.output_types == (tf.int32, tf.string)
+    assert elements(dataset) == [(1, b"a"), (2, b"b")]
+
+
+def test_elements_that_are_not_as_the_graph_says_are_refused():
+    said = tf.raw_ops.ZipDataset(input_datasets=[Dataset.range(1 << 44, (1 << 44) + 3)._variant], output_types=[tf.string],
+                                 output_shapes=[[]])
+    texts = experimental.from_variant(said, tf.data.Dataset.from_tensors("").element_spec)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="must be string, got int64"):
+        first_of(session, texts.map(lambda x: tf.string_join([x, x])))
+
+
+def test_a_save_that_is_cancelled_stops_nothing():
+    queue = tf.FIFOQueue(10, [tf.int64], [[]])
+    iterator = Dataset.range(3).map(lambda x: x + queue.dequeue()).prefetch(2).make_initializable_iterator()
+    following = iterator.get_next()
+    state = tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource)
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+        try:
+            session.run(state, options=tf.RunOptions(timeout_in_ms=50))
+        except tf.errors.DeadlineExceededError:
+            pass
+        session.run(queue.enqueue_many([np.full(3, 10, np.int64)]))
+        assert [session.run(following) for _ in range(3)] == [10, 11, 12]
+
+
+def test_a_new_beginning_tells_who_waits():
+    queue = tf.FIFOQueue(1, [tf.int64], [[]])
+    iterator = Dataset.range(3).map(lambda x: x + queue.dequeue()).prefetch(2).make_initializable_iterator()
+    following = iterator.get_next()
+    told = []
+    with tf.Session() as session:
+        session.run(iterator.initializer)
+
+        def wait():
+            try:
+                session.run(following)
+            except tf.errors.OpError as error:
+                told.append(type(error).__name__)
+        waits = threading.Thread(target=wait)
+        waits.start()
+        while waits.is_alive():
+            session.run(iterator.initializer)
+            waits.join(0.01)
+    assert told == ["CancelledError"]

@@ -48,9 +48,8 @@ class Take : public DatasetOver {
     TakeStage(StagePtr input, int64_t count) : CountingStage(std::move(input)), count_(count) {}
     Result<Poll> Next(const Poller& poller, Element* out) override {
       if (at_ >= count_) return Poll::kEnd;
-      Result<Poll> poll = input_->Next(poller, out);
-      // An element that fails counts, too.
-      if (!poll.ok() ? poller.Look().ok() : *poll == Poll::kElement) ++at_;
+      ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
+      if (poll == Poll::kElement) ++at_;
       return poll;
     }
 

@@ -36,6 +36,7 @@ class Producer : public Actor {
   Result<Poll> Next(const Poller& poller, Element* out) EXCLUDES(mutex_) {
     {
       MutexLock lock(mutex_);
+      is_paused_ = false;  // by a Save that nobody wanted to its end
       if (!buffer_.empty()) return Pop(out);
     }
     Wake();  // the next ones are made while this one is used

@@ -37,8 +37,12 @@ bool IsFunction(const AttrValue& value) {
 
 class LocalFunction : public BoundFunction, public std::enable_shared_from_this<LocalFunction> {
  public:
-  LocalFunction(RefPtr<BoundFunctions> owner, std::shared_ptr<FunctionPlan> plan, Device& device)
-      : owner_(std::move(owner)), plan_(std::move(plan)), devices_({&device}) {
+  LocalFunction(RefPtr<BoundFunctions> owner, std::shared_ptr<FunctionPlan> plan,
+                std::vector<DType> types, Device& device)
+      : owner_(std::move(owner)),
+        plan_(std::move(plan)),
+        types_(std::move(types)),
+        devices_({&device}) {
     never_waits_ = true;
     for (const ProgramNode& node : plan_->executor->program().nodes) {
       never_waits_ &= node.kernel == nullptr || node.kernel->AsAsync() == nullptr;
@@ -76,6 +80,7 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
 
   Status Run(std::span<const Tensor> args, CancellationManager* cancellation,
              std::vector<Tensor>* results) override {
+    RETURN_IF_ERROR(CheckArguments(args));
     const Visit visit(owner_);
     if (visit.runner() == nullptr) return Cancelled(kGone);
     LocalRunner& runner = *visit.runner();
@@ -101,6 +106,7 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
   }
 
   void Start(std::vector<Tensor> args, CancellationManager* cancellation, Done done) override {
+    if (Status fit = CheckArguments(args); !fit.ok()) return done(std::move(fit));
     auto open = std::make_shared<OpenCall>(shared_from_this(), std::move(args), std::move(done));
     LocalRunner* const runner = open->visit.runner();
     if (runner == nullptr) return open->done(Cancelled(kGone));
@@ -144,6 +150,19 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
 
   static constexpr size_t kMostSpare = 16;
 
+  // A graph may say that elements are of other types than they are.
+  Status CheckArguments(std::span<const Tensor> args) const {
+    if (args.size() != types_.size()) {
+      return InvalidArgument("the function takes ", types_.size(), " arguments, got ", args.size());
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (args[i].dtype() == types_[i]) continue;
+      return InvalidArgument("argument ", i, " of the function must be ", types_[i], ", got ",
+                             args[i].dtype());
+    }
+    return OkStatus();
+  }
+
   std::unique_ptr<LocalStep> TakeStep(LocalRunner& runner) EXCLUDES(mutex_) {
     {
       MutexLock lock(mutex_);
@@ -175,6 +194,7 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
 
   const RefPtr<BoundFunctions> owner_;
   const std::shared_ptr<FunctionPlan> plan_;
+  const std::vector<DType> types_;  // of its arguments
   const std::vector<Device*> devices_;
   std::vector<const Node*> nodes_;
   bool never_waits_ = false;
@@ -196,10 +216,10 @@ Result<std::shared_ptr<BoundFunction>> BoundFunctions::Bind(const FunctionRef& f
                                                             CancellationManager* cancellation) {
   const Visit visit(RefPtr<BoundFunctions>::Share(this));
   if (visit.runner() == nullptr) return Cancelled(kGone);
-  const RuntimeCall call{.call = function, .args = std::move(args), .cancellation = cancellation};
+  const RuntimeCall call{.call = function, .args = args, .cancellation = cancellation};
   ASSIGN_OR_RETURN(std::shared_ptr<FunctionPlan> plan, visit.runner()->MakeFunction(call, device));
   return std::shared_ptr<BoundFunction>(std::make_shared<LocalFunction>(
-      RefPtr<BoundFunctions>::Share(this), std::move(plan), device));
+      RefPtr<BoundFunctions>::Share(this), std::move(plan), std::move(args), device));
 }
 
 void BoundFunctions::Close() {

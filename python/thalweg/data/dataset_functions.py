@@ -66,7 +66,5 @@ class ElementFunction:
 
 
 def _as_element(results: object) -> object:
-    """A list that a function returns is one tensor, unless it holds what cannot be stacked."""
-    if isinstance(results, list):
-        return tuple(map(_as_element, results)) if any(nest.is_nested(r) for r in results) else results
-    return results
+    """A list that a function returns is a tuple, as in TensorFlow; one within a structure is a tensor."""
+    return tuple(results) if isinstance(results, list) else results
