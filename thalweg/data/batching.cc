@@ -14,8 +14,12 @@ namespace {
 // Collects elements until there are enough; what it has stays where one is late.
 class CollectingStage : public InputStage {
  public:
-  CollectingStage(StagePtr input, int64_t size, bool drop_remainder)
-      : InputStage(std::move(input)), size_(size), drop_remainder_(drop_remainder) {}
+  // `types`: of the input's components.
+  CollectingStage(StagePtr input, int64_t size, bool drop_remainder, std::vector<DType> types)
+      : InputStage(std::move(input)),
+        size_(size),
+        drop_remainder_(drop_remainder),
+        types_(std::move(types)) {}
 
   Result<Poll> Next(const Poller& poller, Element* out) final {
     while (static_cast<int64_t>(elements_.size()) < size_) {
@@ -34,6 +38,7 @@ class CollectingStage : public InputStage {
         elements_.clear();
         return Poll::kEnd;
       }
+      RETURN_IF_ERROR(CheckTypes(element));
       elements_.push_back(std::move(element));
     }
     const std::vector<Element> elements = std::exchange(elements_, {});
@@ -66,8 +71,19 @@ class CollectingStage : public InputStage {
   }
 
  private:
+  // A graph may say that elements are of other types than they are.
+  Status CheckTypes(const Element& element) const {
+    const bool same = element.size() == types_.size() &&
+                      std::equal(element.begin(), element.end(), types_.begin(),
+                                 [](const Tensor& t, DType type) { return t.dtype() == type; });
+    return same ? OkStatus()
+                : InvalidArgument("an element of ", element.size(),
+                                  " components is none of the types that its dataset says");
+  }
+
   const int64_t size_;
   const bool drop_remainder_;
+  const std::vector<DType> types_;
   std::vector<Element> elements_;
 };
 
@@ -87,7 +103,8 @@ class Batch : public DatasetOver {
 
  protected:
   virtual StagePtr Collect(StagePtr input) const {
-    return std::make_unique<BatchStage>(std::move(input), size_, options_.drop_remainder);
+    return std::make_unique<BatchStage>(std::move(input), size_, options_.drop_remainder,
+                                        input_->spec().types);
   }
 
   class BatchStage : public CollectingStage {
@@ -133,7 +150,8 @@ class PaddedBatch : public Batch {
   class PaddedStage : public CollectingStage {
    public:
     PaddedStage(StagePtr input, const PaddedBatch& batch, DatasetPtr owner)
-        : CollectingStage(std::move(input), batch.size_, batch.options_.drop_remainder),
+        : CollectingStage(std::move(input), batch.size_, batch.options_.drop_remainder,
+                          batch.input_->spec().types),
           batch_(batch),
           owner_(std::move(owner)) {}
 
@@ -190,13 +208,13 @@ class SparseBatch : public Batch {
 
  private:
   StagePtr Collect(StagePtr input) const override {
-    return std::make_unique<SparseStage>(std::move(input), size_, row_);
+    return std::make_unique<SparseStage>(std::move(input), size_, row_, input_->spec().types);
   }
 
   class SparseStage : public CollectingStage {
    public:
-    SparseStage(StagePtr input, int64_t size, PartialShape row)
-        : CollectingStage(std::move(input), size, false), row_(std::move(row)) {}
+    SparseStage(StagePtr input, int64_t size, PartialShape row, std::vector<DType> types)
+        : CollectingStage(std::move(input), size, false, std::move(types)), row_(std::move(row)) {}
 
    private:
     Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {

@@ -38,6 +38,10 @@ class Window : public DatasetOver {
         if (poll == Poll::kPending) return poll;
         ended_ = poll == Poll::kEnd;
         if (ended_) break;
+        if (element.size() != window_.input_->spec().types.size()) {
+          return InvalidArgument("an element of ", element.size(),
+                                 " components is none of the types that its dataset says");
+        }
         // What lies between windows that are further apart than they are long.
         if (to_skip_ > 0) {
           --to_skip_;
