@@ -25,7 +25,7 @@ class CollectingStage : public InputStage {
     while (static_cast<int64_t>(elements_.size()) < size_) {
       RETURN_IF_ERROR(poller.Look());
       Element element;
-      const Result<Poll> poll = input_->Next(poller, &element);
+      Result<Poll> poll = input_->Next(poller, &element);
       if (!poll.ok()) {
         // The batch of an element that fails is the error's, as in TensorFlow.
         if (poller.Look().ok()) elements_.clear();
@@ -241,7 +241,7 @@ class SparseBatch : public Batch {
       RETURN_IF_ERROR(HoldTensor(std::move(places), &variants[0]));
       RETURN_IF_ERROR(HoldTensor(std::move(joined), &variants[1]));
       RETURN_IF_ERROR(HoldTensor(std::move(shape), &variants[2]));
-      out->assign(1, std::move(held));
+      out->assign(1, held);
       return OkStatus();
     }
 

@@ -89,7 +89,7 @@ class Zip : public Dataset {
     Result<Poll> Next(const Poller& poller, Element* out) override {
       // Goes on with the input that had none yet.
       for (; at_ < inputs_.size(); ++at_) {
-        const Result<Poll> poll = inputs_[at_]->Next(poller, &parts_[at_]);
+        Result<Poll> poll = inputs_[at_]->Next(poller, &parts_[at_]);
         if (!poll.ok() || *poll == Poll::kEnd) {
           if (poller.Look().ok()) at_ = 0;
           return poll;
