@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/element_function.h"
 
+#include "thalweg/kernel/caught_exception.h"
+
 namespace thalweg {
 
 std::vector<Tensor> ElementCall::Arguments() const {
@@ -39,10 +41,15 @@ bool ElementCall::ended() {
   return ended_;
 }
 
+// On a thread of the session nobody else would catch what is thrown where there is no memory.
 void ElementCall::RunHere() {
-  const std::vector<Tensor> arguments = Arguments();
   Element results;
-  Status status = function_->function->Run(arguments, &pipeline_->cancellation, &results);
+  Status status;
+  try {
+    status = function_->function->Run(Arguments(), &pipeline_->cancellation, &results);
+  } catch (...) {
+    status = CaughtException();
+  }
   if (status.ok()) return End(std::move(results));
   End(std::move(status));
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "thalweg/kernel/caught_exception.h"
+
 namespace thalweg {
 
 Result<std::shared_ptr<Iteration>> Iteration::Make(const DatasetPtr& dataset,
@@ -65,7 +67,11 @@ void Iteration::Turn() {
     if (const Status wanted = poller.Look(); !wanted.ok()) {
       result = wanted;
     } else {
-      result = waiter->work(poller, *stage_);
+      try {
+        result = waiter->work(poller, *stage_);
+      } catch (...) {  // nobody else would on a thread of the session
+        result = CaughtException();
+      }
     }
     if (result.ok() && *result == Poll::kPending) {
       MutexLock lock(mutex_);

@@ -8,6 +8,9 @@
 namespace thalweg {
 namespace {
 
+// At once: each holds an element.
+constexpr int64_t kMostCalls = 4096;
+
 class Map : public DatasetOver {
  public:
   Map(DatasetPtr input, ElementFunctionPtr function, ElementSpec spec, const MapOptions& options)
@@ -18,8 +21,9 @@ class Map : public DatasetOver {
   int64_t Cardinality() const override { return input_->Cardinality(); }
   Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
-    const int64_t calls =
-        options_.calls == kAutotune ? pipeline->parallelism : std::max<int64_t>(options_.calls, 1);
+    const int64_t calls = options_.calls == kAutotune
+                              ? pipeline->parallelism
+                              : std::clamp<int64_t>(options_.calls, 1, kMostCalls);
     return StagePtr(std::make_unique<MapStage>(std::move(input), *this, static_cast<size_t>(calls),
                                                shared_from_this()));
   }
@@ -71,6 +75,7 @@ class Map : public DatasetOver {
     // As many as may go on at once and the input has elements for.
     Status BeginCalls(const Poller& poller) {
       while (!ended_ && calls_.size() < most_) {
+        RETURN_IF_ERROR(poller.Look());
         Element element;
         Result<Poll> poll = input_->Next(poller, &element);
         if (!poll.ok()) {

@@ -7,6 +7,7 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/data/input_stage.h"
+#include "thalweg/kernel/caught_exception.h"
 
 namespace thalweg {
 namespace {
@@ -43,6 +44,7 @@ class Producer : public Actor {
     MutexLock lock(mutex_);
     // The producer may have been there meanwhile.
     if (!buffer_.empty()) return Pop(out);
+    if (!failure_.ok()) return std::exchange(failure_, OkStatus());
     if (ended_) return Poll::kEnd;
     // Too few were ready, although all places had been full.
     if (is_auto_ && was_full_ && limit_ < kMostAutoElements && bytes_at_full_ < kMostAutoBytes) {
@@ -90,7 +92,28 @@ class Producer : public Actor {
   }
 
  private:
+  // An exception is for want of memory: it ends the pass, and the consumer is told.
   void Turn() override EXCLUDES(mutex_) {
+    try {
+      Produce();
+    } catch (...) {
+      Fail(CaughtException());
+    }
+    TellWhoSaves();
+  }
+
+  void Fail(Status failure) EXCLUDES(mutex_) {
+    std::shared_ptr<Actor> consumer;
+    {
+      MutexLock lock(mutex_);
+      ended_ = true;
+      failure_ = std::move(failure);
+      consumer = std::exchange(consumer_, {}).lock();
+    }
+    if (consumer != nullptr) consumer->Wake();
+  }
+
+  void Produce() EXCLUDES(mutex_) {
     const Poller poller(pipeline_, weak_from_this(), nullptr);
     while (WantsMore()) {
       Element element;
@@ -108,8 +131,14 @@ class Producer : public Actor {
         }
         consumer = std::exchange(consumer_, {}).lock();
       }
-      if (consumer != nullptr) consumer->Wake();
+      if (consumer == nullptr) continue;
+      // Who waited comes first where there is one thread for both.
+      consumer->Wake();
+      return Wake();
     }
+  }
+
+  void TellWhoSaves() EXCLUDES(mutex_) {
     std::shared_ptr<Actor> saves;
     {
       MutexLock lock(mutex_);
@@ -158,6 +187,7 @@ class Producer : public Actor {
   size_t limit_ GUARDED_BY(mutex_);
   std::deque<Result<Element>> buffer_ GUARDED_BY(mutex_);
   bool ended_ GUARDED_BY(mutex_) = false;
+  Status failure_ GUARDED_BY(mutex_);  // why it ended before its input did; told once
   bool is_paused_ GUARDED_BY(mutex_) = false;
   bool was_full_ GUARDED_BY(mutex_) = false;
   size_t bytes_at_full_ GUARDED_BY(mutex_) = 0;

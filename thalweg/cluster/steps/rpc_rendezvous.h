@@ -68,8 +68,8 @@ class RpcStepRendezvous : public Rendezvous,
   // Of this task's parts, where peers may name loops by another rule.
   void OnFrame(uint64_t tag, uint64_t parent, std::string_view name) override EXCLUDES(mutex_);
   Clock::TimePoint made() const { return made_; }
-  // A part of the step runs here, for this session's master. `cluster`: the session's own; null:
-  // the task's.
+  // A part of the step runs here, for the master of the session. `cluster`: that the session has
+  // brought; null: the task's.
   void Begin(const std::string& session, std::shared_ptr<SessionCluster> cluster) EXCLUDES(mutex_);
   bool begun() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
@@ -158,7 +158,7 @@ class RpcStepTable {
 
   // Aborted for a step that has ended; ResourceExhausted when too many are open.
   Result<std::shared_ptr<RpcStepRendezvous>> Find(int64_t id) EXCLUDES(mutex_);
-  // Likewise, for a part of the step that runs now, in this session; see RpcStepRendezvous::Begin.
+  // Finds or makes it, for a part of the step that runs now; see RpcStepRendezvous::Begin.
   Result<std::shared_ptr<RpcStepRendezvous>> Begin(int64_t id, const std::string& session,
                                                    std::shared_ptr<SessionCluster> cluster)
       EXCLUDES(mutex_);
