@@ -294,14 +294,9 @@ class SparseBatch : public Batch {
 class List : public Dataset {
  public:
   List(std::vector<Element> elements, ElementSpec spec)
-      : Dataset(std::move(spec)), elements_(std::move(elements)) {
-    for (const Element& element : elements_) {
-      for (const Tensor& tensor : element) depth_ = std::max(depth_, DepthAround(tensor));
-    }
-  }
+      : Dataset(std::move(spec)), elements_(std::move(elements)) {}
   std::string Kind() const override { return "Window"; }
   int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
-  int depth() const override { return depth_; }
   Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
     return StagePtr(std::make_unique<ListStage>(elements_, shared_from_this()));
   }
@@ -333,7 +328,6 @@ class List : public Dataset {
   };
 
   const std::vector<Element> elements_;
-  int depth_ = 1;
 };
 
 Status CheckSize(int64_t size) {
@@ -384,6 +378,16 @@ Result<DatasetPtr> SparseBatchDataset(DatasetPtr input, int64_t size, PartialSha
 
 DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec) {
   return std::make_shared<List>(std::move(elements), std::move(spec));
+}
+
+Result<Tensor> TensorOfList(std::vector<Element> elements, ElementSpec spec) {
+  std::vector<Tensor> held;
+  for (const Element& element : elements) {
+    for (const Tensor& tensor : element) {
+      if (tensor.dtype() == DType::kVariant) held.push_back(tensor);
+    }
+  }
+  return TensorOf(ListDataset(std::move(elements), std::move(spec)), held);
 }
 
 }  // namespace thalweg

@@ -32,5 +32,7 @@ Result<DatasetPtr> WindowDataset(DatasetPtr input, int64_t size, int64_t shift, 
 
 // A dataset of elements that are there.
 DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec);
+// The same in a variant; the elements may hold datasets.
+Result<Tensor> TensorOfList(std::vector<Element> elements, ElementSpec spec);
 
 }  // namespace thalweg

@@ -45,21 +45,33 @@ Dataset::Dataset(ElementSpec spec, const std::vector<DatasetPtr>& inputs) : spec
   for (const DatasetPtr& input : inputs) length_ = std::max(length_, input->length_ + 1);
 }
 
-Result<DatasetPtr> DatasetOf(const Tensor& tensor) {
-  const Dataset* const found = tensor.dtype() == DType::kVariant && tensor.rank() == 0
-                                   ? tensor.scalar<Variant>().As<Dataset>()
-                                   : nullptr;
-  if (found == nullptr) {
-    return InvalidArgument("expected a scalar variant that holds a dataset, got ", tensor.dtype(),
-                           tensor.shape());
-  }
-  return found->shared_from_this();
+namespace {
+
+const DatasetValue* ValueOf(const Tensor& tensor) {
+  if (tensor.empty() || tensor.dtype() != DType::kVariant || tensor.rank() != 0) return nullptr;
+  return tensor.scalar<Variant>().As<DatasetValue>();
 }
 
-Result<Tensor> TensorOf(DatasetPtr dataset) {
-  RETURN_IF_ERROR(CheckDepth(*dataset));
+}  // namespace
+
+Result<DatasetPtr> DatasetOf(const Tensor& tensor) {
+  if (const DatasetValue* const value = ValueOf(tensor); value != nullptr) return value->dataset();
+  return InvalidArgument("expected a scalar variant that holds a dataset, got ", tensor.dtype(),
+                         tensor.shape());
+}
+
+Result<Tensor> TensorOf(DatasetPtr dataset, std::span<const Tensor> held) {
+  int length = dataset->length();
+  for (const Tensor& tensor : held) {
+    const DatasetValue* const value = ValueOf(tensor);
+    length = std::max(length, value != nullptr
+                                  ? value->length() + 1
+                                  : (DepthAround(tensor) - 1) * DatasetValue::kStepsForOneDeep);
+  }
+  auto value = std::make_shared<const DatasetValue>(std::move(dataset), length);
+  RETURN_IF_ERROR(CheckDepth(*value));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::AllocateHost(DType::kVariant, Shape()));
-  *tensor.mutable_data<Variant>() = Variant(std::move(dataset));
+  *tensor.mutable_data<Variant>() = Variant(std::move(value));
   return tensor;
 }
 

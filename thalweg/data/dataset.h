@@ -10,7 +10,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "thalweg/data/stage.h"
@@ -33,12 +35,15 @@ struct ElementSpec {
   Status Check(const Element& element) const;
 };
 
-class Dataset : public NestedVariant, public std::enable_shared_from_this<Dataset> {
+class Dataset : public std::enable_shared_from_this<Dataset> {
  public:
   static constexpr int64_t kInfinite = -1;
   static constexpr int64_t kUnknown = -2;
 
   explicit Dataset(ElementSpec spec, const std::vector<DatasetPtr>& inputs = {});
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+  virtual ~Dataset() = default;
 
   const ElementSpec& spec() const { return spec_; }
   virtual Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const = 0;
@@ -46,22 +51,40 @@ class Dataset : public NestedVariant, public std::enable_shared_from_this<Datase
   virtual int64_t Cardinality() const { return kUnknown; }
   // What a message calls it: "Map", "Shuffle".
   virtual std::string Kind() const = 0;
+  std::string DebugString() const { return Kind() + " dataset"; }
 
-  int depth() const override { return 1 + length_ / kStepsForOneDeep; }
-  std::string TypeName() const override { return "tensorflow::DatasetVariantWrapper"; }
-  std::string DebugString() const override { return Kind() + " dataset"; }
+  // How many datasets follow each other up to this one.
+  int length() const { return length_; }
 
  private:
-  // Stages call each other, so the length of a pipeline is bounded, as the nesting of variants is.
-  static constexpr int kStepsForOneDeep = 32;
-
   const ElementSpec spec_;
   int length_ = 1;
 };
 
+// What a variant carries that is a dataset. Stages call each other, and datasets are freed by
+// recursion, so the length of a pipeline is bounded as the nesting of variants is.
+class DatasetValue : public NestedVariant {
+ public:
+  // `length`: of the longest chain of datasets that ends with this one, whoever holds them.
+  DatasetValue(DatasetPtr dataset, int length) : dataset_(std::move(dataset)), length_(length) {}
+  const DatasetPtr& dataset() const { return dataset_; }
+  int length() const { return length_; }
+  int depth() const override { return DepthOf(length_); }
+  std::string TypeName() const override { return "tensorflow::DatasetVariantWrapper"; }
+  std::string DebugString() const override { return dataset_->DebugString(); }
+
+  static constexpr int kStepsForOneDeep = 32;
+  static int DepthOf(int length) { return 1 + length / kStepsForOneDeep; }
+
+ private:
+  const DatasetPtr dataset_;
+  const int length_;
+};
+
 // The dataset that a tensor holds; InvalidArgument for any other tensor.
 Result<DatasetPtr> DatasetOf(const Tensor& tensor);
-// A scalar variant that holds it; InvalidArgument where it is too many steps long.
-Result<Tensor> TensorOf(DatasetPtr dataset);
+// A scalar variant that holds it. `held`: the tensors that it was made of, which may hold datasets.
+// InvalidArgument where too many datasets follow each other, or are inside of each other.
+Result<Tensor> TensorOf(DatasetPtr dataset, std::span<const Tensor> held = {});
 
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 
 #include "thalweg/data/batching.h"
 #include "thalweg/data/grouping.h"
+#include "thalweg/data/inner_stage.h"
 
 namespace thalweg {
 namespace {
@@ -38,10 +39,10 @@ class GroupByWindow : public DatasetOver {
     Result<Poll> Next(const Poller& poller, Element* out) override {
       while (true) {
         RETURN_IF_ERROR(poller.Look());
-        if (stage_ != nullptr) {
-          ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, out));
+        if (stage_.is_open()) {
+          ASSIGN_OR_RETURN(const Poll poll, stage_.Next(poller, out));
           if (poll != Poll::kEnd) return poll;
-          stage_ = nullptr;
+          stage_ = {};
           whole_.clear();
         } else if (reduce_call_.open()) {
           ASSIGN_OR_RETURN(const Poll poll, Open(poller));
@@ -66,11 +67,11 @@ class GroupByWindow : public DatasetOver {
         Add(writer, group.elements);
       }
       writer.Add(key_call_.open() || size_call_.open() ? element_ : Element());
-      writer.Add(stage_ != nullptr ? 2 : reduce_call_.open() ? 1 : 0);
+      writer.Add(stage_.is_open() ? 2 : reduce_call_.open() ? 1 : 0);
       writer.Add(whole_key_);
       Add(writer, whole_);
-      if (stage_ != nullptr) {
-        ASSIGN_OR_RETURN(const Poll poll, stage_->Save(poller, writer));
+      if (stage_.is_open()) {
+        ASSIGN_OR_RETURN(const Poll poll, stage_.Save(poller, writer));
         if (poll != Poll::kElement) return poll;
       }
       return InputStage::Save(poller, writer);
@@ -98,7 +99,7 @@ class GroupByWindow : public DatasetOver {
               "an iterator is restored whose function waits for other steps before it gives a "
               "dataset");
         }
-        RETURN_IF_ERROR(stage_->Restore(poller, reader));
+        RETURN_IF_ERROR(stage_.Restore(poller, reader));
       }
       return InputStage::Restore(poller, reader);
     }
@@ -161,7 +162,7 @@ class GroupByWindow : public DatasetOver {
       return Reduce(poller);
     }
     Status Reduce(const Poller& poller) {
-      ASSIGN_OR_RETURN(Tensor elements, TensorOf(ListDataset(whole_, dataset_.input_->spec())));
+      ASSIGN_OR_RETURN(Tensor elements, TensorOfList(whole_, dataset_.input_->spec()));
       reduce_call_.Begin(poller, {Tensor::Scalar(whole_key_), std::move(elements)});
       return OkStatus();
     }
@@ -176,7 +177,7 @@ class GroupByWindow : public DatasetOver {
       }
       ASSIGN_OR_RETURN(const DatasetPtr made, DatasetOf(results[0]));
       RETURN_IF_ERROR(dataset_.spec().Admits(made->spec()));
-      ASSIGN_OR_RETURN(stage_, made->MakeStage(poller.pipeline()));
+      ASSIGN_OR_RETURN(stage_, InnerStage::Open(poller, made));
       return Poll::kElement;
     }
 
@@ -189,7 +190,7 @@ class GroupByWindow : public DatasetOver {
     Groups groups_;
     int64_t whole_key_ = 0;
     std::vector<Element> whole_;  // the group that is reduced, or was and gives elements
-    StagePtr stage_;              // gives them
+    InnerStage stage_;            // gives them
     bool ended_ = false;
   };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "thalweg/data/inner_stage.h"
 #include "thalweg/data/mapping.h"
-#include "thalweg/data/prefetch.h"
 
 namespace thalweg {
 namespace {
@@ -42,8 +42,8 @@ class Interleave : public DatasetOver {
       while (!ended_ || num_open_ > 0) {
         RETURN_IF_ERROR(poller.Look());
         Member& member = members_[at_];
-        if (member.stage != nullptr) {
-          ASSIGN_OR_RETURN(const Poll poll, member.stage->Next(poller, out));
+        if (member.stage.is_open()) {
+          ASSIGN_OR_RETURN(const Poll poll, member.stage.Next(poller, out));
           if (poll == Poll::kElement && ++in_block_ == options_.block_length) Advance();
           if (poll != Poll::kEnd) return poll;
           member = {};
@@ -65,11 +65,11 @@ class Interleave : public DatasetOver {
       writer.Add(ended_ ? 1 : 0);
       for (const Member& member : members_) {
         const bool opens = member.call != nullptr;
-        writer.Add(member.stage != nullptr ? 2 : opens ? 1 : 0);
+        writer.Add(member.stage.is_open() ? 2 : opens ? 1 : 0);
         if (opens) writer.Add(member.call->element());
-        if (member.stage == nullptr) continue;
+        if (!member.stage.is_open()) continue;
         writer.Add(member.element);
-        ASSIGN_OR_RETURN(const Poll poll, member.stage->Save(poller, writer));
+        ASSIGN_OR_RETURN(const Poll poll, member.stage.Save(poller, writer));
         if (poll != Poll::kElement) return poll;
       }
       return InputStage::Save(poller, writer);
@@ -92,7 +92,7 @@ class Interleave : public DatasetOver {
     struct Member {
       std::shared_ptr<ElementCall> call;  // makes the dataset
       Element element;                    // that it is made of
-      StagePtr stage;
+      InnerStage stage;
     };
 
     void Advance() {
@@ -121,8 +121,7 @@ class Interleave : public DatasetOver {
       }
       ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetOf(results[0]));
       RETURN_IF_ERROR(spec_.Admits(dataset->spec()));
-      ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(poller.pipeline()));
-      member->stage = PrefetchStage(std::move(stage), options_.buffer, poller.pipeline());
+      ASSIGN_OR_RETURN(member->stage, InnerStage::Open(poller, dataset, options_.buffer));
       member->element = call->element();
       ++num_open_;
       return Poll::kElement;
@@ -143,7 +142,7 @@ class Interleave : public DatasetOver {
             "an iterator is restored whose function waits for other steps before it gives a "
             "dataset");
       }
-      return member->stage->Restore(poller, reader);
+      return member->stage.Restore(poller, reader);
     }
 
     const InterleaveOptions options_;

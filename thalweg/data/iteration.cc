@@ -49,6 +49,12 @@ void Iteration::Do(CancellationManager* step, Work work, Done done) {
 
 void Iteration::Stop() {
   pipeline_->cancellation.Cancel(Cancelled("the iterator was made anew, or is gone"));
+  bool any = false;
+  {
+    MutexLock lock(mutex_);
+    any = !waiters_.empty();
+  }
+  if (any) Wake();  // for a turn that tells them
 }
 
 void Iteration::Turn() {

@@ -59,9 +59,7 @@ void Iterator::Replace(const DatasetPtr& dataset, std::shared_ptr<Iteration> ite
     dataset_ = dataset;
     std::swap(iteration_, iteration);
   }
-  if (iteration == nullptr) return;
-  iteration->Stop();
-  iteration->Wake();  // for a turn that tells who waits
+  if (iteration != nullptr) iteration->Stop();
 }
 
 void Iterator::End() { Replace(nullptr, nullptr); }

@@ -6,7 +6,7 @@
 //   ASSIGN_OR_RETURN(const auto iteration, iterator->Current());
 //
 // Ownership: the pass ends with the iterator, or with the next Begin; steps that wait for it then
-// are Cancelled.
+// are Cancelled. Who waits for it holds the iterator.
 // Threads: all calls from any.
 // Errors: InvalidArgument for a dataset of other elements; FailedPrecondition before the first Begin.
 #pragma once

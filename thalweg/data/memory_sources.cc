@@ -30,12 +30,9 @@ class CountedStage : public Stage {
 class OneElement : public Dataset {
  public:
   OneElement(Element element, ElementSpec spec)
-      : Dataset(std::move(spec)), element_(std::move(element)) {
-    for (const Tensor& tensor : element_) depth_ = std::max(depth_, DepthAround(tensor));
-  }
+      : Dataset(std::move(spec)), element_(std::move(element)) {}
   std::string Kind() const override { return "Tensor"; }
   int64_t Cardinality() const override { return 1; }
-  int depth() const override { return depth_; }
   Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
     return StagePtr(std::make_unique<OneStage>(element_, shared_from_this()));
   }
@@ -58,7 +55,6 @@ class OneElement : public Dataset {
   };
 
   const Element element_;
-  int depth_ = 1;
 };
 
 class Slices : public Dataset {

@@ -13,7 +13,9 @@
 // Threads: one at a time, not always the same.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "thalweg/base/cancellation.h"
@@ -42,6 +44,7 @@ struct Pipeline {
   Allocator* allocator = nullptr;
   int parallelism = 1;               // how much may go on at once where the graph leaves it open
   CancellationManager cancellation;  // the iterator is gone, or begins anew
+  std::atomic<int> inner_stages{0};  // that are open inside of others
 };
 
 // Who asks.
@@ -50,11 +53,20 @@ class Poller {
   // `step`: of the step that asks; null: none does.
   Poller(const std::shared_ptr<Pipeline>& pipeline, std::weak_ptr<Actor> actor,
          const CancellationManager* step)
-      : pipeline_(pipeline), actor_(std::move(actor)), step_(step) {}
+      : pipeline_(pipeline), own_(std::move(actor)), actor_(own_), step_(step) {}
+  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down.
+  Poller(const Poller& outer, int deeper)
+      : pipeline_(outer.pipeline_),
+        actor_(outer.actor_),
+        step_(outer.step_),
+        depth_(outer.depth_ + deeper) {}
+  Poller& operator=(const Poller&) = delete;
 
   const std::shared_ptr<Pipeline>& pipeline() const { return pipeline_; }
   Allocator& allocator() const { return *pipeline_->allocator; }
   const std::weak_ptr<Actor>& actor() const { return actor_; }
+  // How deep datasets are inside of others in the calls that have led here, as Dataset::depth() counts.
+  int depth() const { return depth_; }
   // For loops that may take long between two elements: an error once nobody wants the element any
   // more. What the stage has is not lost by returning it.
   Status Look() const {
@@ -65,8 +77,10 @@ class Poller {
 
  private:
   const std::shared_ptr<Pipeline>& pipeline_;
-  const std::weak_ptr<Actor> actor_;
+  const std::weak_ptr<Actor> own_;
+  const std::weak_ptr<Actor>& actor_;
   const CancellationManager* const step_;
+  const int depth_ = 0;
 };
 
 class Stage {

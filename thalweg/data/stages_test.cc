@@ -298,6 +298,47 @@ TEST(StagesTest, PipelinesAreBoundedInLength) {
   EXPECT_EQ(TensorOf(dataset).status().code(), Code::kInvalidArgument);
 }
 
+// Plain, with elements in advance, and repeated.
+TEST(StagesTest, FunctionsThatMakeDatasetsOfThemselvesAreBounded) {
+  for (const int64_t buffer : {0, 2}) {
+    for (const bool repeats : {false, true}) {
+      std::weak_ptr<ElementFunction> itself;
+      const auto function = std::make_shared<ElementFunction>();
+      const auto make = [&](std::span<const Tensor>) -> Result<std::vector<Tensor>> {
+        ASSIGN_OR_RETURN(DatasetPtr inner, InterleaveDataset(RangeOf(1), itself.lock(), IntSpec(),
+                                                             {.buffer = buffer}));
+        if (repeats) inner = RepeatDataset(inner, 2);
+        ASSIGN_OR_RETURN(Tensor tensor, TensorOf(std::move(inner)));
+        return std::vector<Tensor>{std::move(tensor)};
+      };
+      function->function = std::make_shared<TestFunction>(make, nullptr);
+      itself = function;
+      Puller puller(*InterleaveDataset(RangeOf(1), function, IntSpec(), {.buffer = buffer}), 2);
+      EXPECT_EQ(puller.Next().status().code(), Code::kResourceExhausted);
+    }
+  }
+}
+
+TEST(StagesTest, DatasetsInsideOfTensorsCountAsThoseBefore) {
+  Result<Tensor> last = TensorOf(RangeOf(1));
+  int made = 0;
+  for (; last.ok() && made < 10000; ++made) {
+    last = TensorOf(OneElementDataset({*last}, {{DType::kVariant}, {Shape()}}), {{*last}});
+  }
+  EXPECT_EQ(last.status().code(), Code::kInvalidArgument);
+  EXPECT_LT(made, 3000);
+}
+
+TEST(StagesTest, AnExceptionInTheBackgroundIsAnError) {
+  const auto throws = FunctionOf(
+      [](std::span<const Tensor>) -> Result<std::vector<Tensor>> { throw std::bad_alloc(); });
+  for (const int64_t calls : {1, 3}) {
+    Puller puller(PrefetchDataset(MapDataset(RangeOf(3), throws, IntSpec(), {.calls = calls}), 2),
+                  2);
+    EXPECT_EQ(puller.Next().status().code(), Code::kResourceExhausted);
+  }
+}
+
 TEST(StagesTest, CardinalitiesAreWhatIsGiven) {
   for (const Kind& kind : Kinds()) {
     const int64_t said = kind.dataset->Cardinality();

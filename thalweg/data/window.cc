@@ -92,9 +92,8 @@ class Window : public DatasetOver {
       for (size_t c = 0; c < spec.types.size(); ++c) {
         std::vector<Element> elements;
         for (const Element* member : members) elements.push_back({(*member)[c]});
-        ASSIGN_OR_RETURN(
-            Tensor dataset,
-            TensorOf(ListDataset(std::move(elements), {{spec.types[c]}, {spec.shapes[c]}})));
+        ASSIGN_OR_RETURN(Tensor dataset,
+                         TensorOfList(std::move(elements), {{spec.types[c]}, {spec.shapes[c]}}));
         out->push_back(std::move(dataset));
       }
       return OkStatus();

@@ -56,7 +56,9 @@ class DatasetKernel : public Kernel {
   DatasetKernel(DatasetAttrs attrs, DatasetMaker make) : attrs_(std::move(attrs)), make_(make) {}
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(DatasetPtr dataset, make_(ctx, attrs_));
-    ASSIGN_OR_RETURN(Tensor out, TensorOf(std::move(dataset)));
+    std::vector<Tensor> held;
+    for (int i = 0; i < ctx.num_inputs(); ++i) held.push_back(ctx.input(i));
+    ASSIGN_OR_RETURN(Tensor out, TensorOf(std::move(dataset), held));
     ctx.set_output(0, std::move(out));
     return OkStatus();
   }

@@ -29,14 +29,18 @@ std::optional<Status> IteratorKernel::TryCompute(Context& ctx) {
 }
 
 void IteratorKernel::Wait(Context& ctx, Done done) {
-  const Result<std::shared_ptr<Iteration>> iteration = IterationOf(ctx);
+  const Result<RefPtr<Iterator>> iterator = ctx.Resource<Iterator>(0);
+  if (!iterator.ok()) return std::move(done)(iterator.status());
+  const Result<std::shared_ptr<Iteration>> iteration = (*iterator)->Current();
   if (!iteration.ok()) return std::move(done)(iteration.status());
   const auto told = std::make_shared<Done>(std::move(done));
   (*iteration)
       ->Do(
           ctx.step().cancellation,
           [this, &ctx](const Poller& poller, Stage& stage) { return Ask(ctx, poller, stage); },
-          [this, &ctx, told](const Result<Poll>& poll) { std::move (*told)(Told(ctx, poll)); });
+          [this, &ctx, told, held = *iterator](const Result<Poll>& poll) {
+            std::move (*told)(Told(ctx, poll));
+          });
 }
 
 std::string IteratorKernel::WaitsFor(Context& ctx) const {
