@@ -26,15 +26,29 @@ class Actor : public std::enable_shared_from_this<Actor> {
 
   void Wake();
 
-  // For who wants to do a turn's work in its own thread: true, and no turn runs until Leave(). False:
-  // one runs or is due.
-  bool TryEnter();
-  void Leave();
+  // For who wants to do a turn's work in his own thread: where it is true no turn runs as long as it
+  // lives. Else one runs or is due.
+  class Entry {
+   public:
+    explicit Entry(Actor& actor) : actor_(actor.TryEnter() ? &actor : nullptr) {}
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry() {
+      if (actor_ != nullptr) actor_->Leave();
+    }
+    explicit operator bool() const { return actor_ != nullptr; }
+
+   private:
+    Actor* const actor_;
+  };
 
  protected:
   virtual void Turn() = 0;
 
  private:
+  bool TryEnter();
+  void Leave();
+
   enum State : int { kIdle, kDue, kRunning, kAwoken };
 
   void Schedule();

@@ -56,7 +56,7 @@ class CollectingStage : public InputStage {
     int64_t n = 0;
     RETURN_IF_ERROR(reader.ReadCount(&n));
     elements_.resize(static_cast<size_t>(n));
-    for (Element& element : elements_) RETURN_IF_ERROR(reader.Read(&element));
+    for (Element& element : elements_) RETURN_IF_ERROR(reader.Read(&element, types_));
     return InputStage::Restore(poller, reader);
   }
 
@@ -96,7 +96,7 @@ class Batch : public DatasetOver {
     const int64_t n = input_->Cardinality();
     return n < 0 ? n : n / size_ + (!options_.drop_remainder && n % size_ != 0 ? 1 : 0);
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return Collect(std::move(input));
   }
@@ -297,7 +297,7 @@ class List : public Dataset {
       : Dataset(std::move(spec)), elements_(std::move(elements)) {}
   std::string Kind() const override { return "Window"; }
   int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<ListStage>(elements_, shared_from_this()));
   }
 

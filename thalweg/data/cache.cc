@@ -14,7 +14,7 @@ class Cache : public DatasetOver {
       : DatasetOver(input), memory_(std::move(memory)) {}
   std::string Kind() const override { return "Cache"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<CacheStage>(input_, memory_));
   }
 
@@ -31,7 +31,7 @@ class Cache : public DatasetOver {
         return Poll::kElement;
       }
       if (stage_ == nullptr) {
-        ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+        ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       }
       ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, out));
       if (poll == Poll::kElement) made_.push_back(*out);
@@ -57,7 +57,8 @@ class Cache : public DatasetOver {
       RETURN_IF_ERROR(reader.Read(&at));
       RETURN_IF_ERROR(reader.ReadCount(&n));
       std::vector<Element> elements(static_cast<size_t>(n));
-      for (Element& element : elements) RETURN_IF_ERROR(reader.Read(&element));
+      for (Element& element : elements)
+        RETURN_IF_ERROR(reader.Read(&element, input_->spec().types));
       RETURN_IF_ERROR(reader.Read(&open));
       kept_ = nullptr;
       if (at >= 0) {
@@ -68,7 +69,7 @@ class Cache : public DatasetOver {
       }
       made_ = std::move(elements);
       if (open == 0) return OkStatus();
-      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       return stage_->Restore(poller, reader);
     }
 

@@ -48,7 +48,7 @@ class Unique : public DatasetOver {
  public:
   using DatasetOver::DatasetOver;
   std::string Kind() const override { return "Unique"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<UniqueStage>(std::move(input), spec(), shared_from_this()));
   }
@@ -93,7 +93,7 @@ class Sampling : public DatasetOver {
   Sampling(const DatasetPtr& input, float rate, uint64_t seed, uint64_t seed2)
       : DatasetOver(input), rate_(rate), seed_(seed), seed2_(seed2) {}
   std::string Kind() const override { return "Sampling"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<SamplingStage>(std::move(input), rate_, seed_, seed2_));
   }

@@ -36,7 +36,7 @@ class Take : public DatasetOver {
     if (n == kUnknown || count_ < 0) return n;
     return n == kInfinite ? count_ : std::min(n, count_);
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     if (count_ < 0) return input;
     return StagePtr(std::make_unique<TakeStage>(std::move(input), count_));
@@ -68,7 +68,7 @@ class Skip : public DatasetOver {
     if (count_ < 0) return 0;
     return n < 0 ? n : std::max<int64_t>(n - count_, 0);
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<SkipStage>(std::move(input), count_));
   }
@@ -105,7 +105,7 @@ class Repeat : public DatasetOver {
     if (n < 0) return n;
     return __builtin_mul_overflow(n, count_, &all) ? kInfinite : all;
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RepeatStage>(input_, count_));
   }
 
@@ -117,7 +117,7 @@ class Repeat : public DatasetOver {
       while (count_ < 0 || round_ < count_) {
         RETURN_IF_ERROR(poller.Look());
         if (stage_ == nullptr) {
-          ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+          ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
           any_ = false;
         }
         ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, out));
@@ -140,7 +140,7 @@ class Repeat : public DatasetOver {
       RETURN_IF_ERROR(reader.Read(&round_));
       RETURN_IF_ERROR(reader.Read(&open));
       if (open == 0) return OkStatus();
-      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       any_ = open == 2;
       return stage_->Restore(poller, reader);
     }
@@ -164,7 +164,7 @@ class Shard : public DatasetOver {
     const int64_t n = input_->Cardinality();
     return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<ShardStage>(std::move(input), shards_, index_));
   }
@@ -197,7 +197,7 @@ class AssertCardinality : public DatasetOver {
       : DatasetOver(input), cardinality_(cardinality) {}
   std::string Kind() const override { return "AssertCardinality"; }
   int64_t Cardinality() const override { return cardinality_; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<AssertStage>(std::move(input), cardinality_));
   }
@@ -235,7 +235,7 @@ class IgnoreErrors : public DatasetOver {
  public:
   explicit IgnoreErrors(const DatasetPtr& input) : DatasetOver(input) {}
   std::string Kind() const override { return "IgnoreErrors"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<IgnoreStage>(std::move(input)));
   }
@@ -258,7 +258,7 @@ class Unbatch : public DatasetOver {
  public:
   Unbatch(ElementSpec spec, DatasetPtr input) : DatasetOver(std::move(spec), std::move(input)) {}
   std::string Kind() const override { return "Unbatch"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<UnbatchStage>(std::move(input)));
   }

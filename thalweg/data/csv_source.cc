@@ -23,7 +23,7 @@ class Csv : public Dataset {
   Csv(FilesOptions files, CsvOptions options, ElementSpec spec)
       : Dataset(std::move(spec)), files_(std::move(files)), options_(std::move(options)) {}
   std::string Kind() const override { return "CSV"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<CsvStage>(*this, shared_from_this()));
   }
 

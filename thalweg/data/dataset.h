@@ -46,7 +46,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   virtual ~Dataset() = default;
 
   const ElementSpec& spec() const { return spec_; }
-  virtual Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const = 0;
+  virtual Result<StagePtr> MakeStage(const PipelineRef& pipeline) const = 0;
   // How many elements, kInfinite or kUnknown.
   virtual int64_t Cardinality() const { return kUnknown; }
   // What a message calls it: "Map", "Shuffle".

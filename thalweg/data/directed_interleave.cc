@@ -17,7 +17,7 @@ class DirectedInterleave : public Dataset {
         inputs_(std::move(inputs)),
         stops_(stops) {}
   std::string Kind() const override { return "DirectedInterleave"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr selector, selector_->MakeStage(pipeline));
     std::vector<StagePtr> stages;
     for (const DatasetPtr& input : inputs_) {

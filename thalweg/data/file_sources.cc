@@ -202,7 +202,7 @@ class Files : public Dataset {
         files_(std::move(files)),
         options_(std::move(options)...) {}
   std::string Kind() const override { return kind_; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return std::apply(
         [this](const Options&... options) -> Result<StagePtr> {
           return StagePtr(std::make_unique<S>(files_, options..., shared_from_this()));

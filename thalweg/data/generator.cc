@@ -11,8 +11,8 @@ class Generator : public Dataset {
   Generator(GeneratorFunctions functions, ElementSpec spec)
       : Dataset(std::move(spec)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "Generator"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
-    return StagePtr(std::make_unique<GeneratorStage>(functions_, pipeline));
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+    return StagePtr(std::make_unique<GeneratorStage>(functions_, pipeline.shared));
   }
 
  private:

@@ -12,7 +12,7 @@ class GroupByReducer : public DatasetOver {
   GroupByReducer(DatasetPtr input, ReducerFunctions functions, ElementSpec spec)
       : DatasetOver(std::move(spec), std::move(input)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "GroupByReducer"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<ReducerStage>(std::move(input), functions_));
   }

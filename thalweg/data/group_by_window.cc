@@ -20,7 +20,7 @@ class GroupByWindow : public DatasetOver {
   GroupByWindow(DatasetPtr input, WindowFunctions functions, ElementSpec spec)
       : DatasetOver(std::move(spec), std::move(input)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "GroupByWindow"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<GroupStage>(std::move(input), *this, shared_from_this()));
   }

@@ -24,8 +24,9 @@ Result<InnerStage> InnerStage::Open(const Poller& poller, const DatasetPtr& data
     return ResourceExhausted("functions have made more than ", kMostInnerStages,
                              " datasets whose elements are asked for at once");
   }
-  ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(poller.pipeline()));
-  inner.stage_ = PrefetchStage(std::move(stage), buffer, poller.pipeline());
+  const PipelineRef scope(inner.pipeline_, poller.depth() + inner.depth_);
+  ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(scope));
+  inner.stage_ = PrefetchStage(std::move(stage), buffer, scope);
   return inner;
 }
 

@@ -20,7 +20,7 @@ class Interleave : public DatasetOver {
   std::string Kind() const override {
     return options_.cycle_length == 1 && options_.buffer == 0 ? "FlatMap" : "Interleave";
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options_, spec(),
                                                       shared_from_this()));

@@ -19,19 +19,15 @@ Result<std::shared_ptr<Iteration>> Iteration::Make(const DatasetPtr& dataset,
 }
 
 std::optional<Result<Poll>> Iteration::TryDo(const CancellationManager* step, const Work& work) {
-  if (!TryEnter()) return std::nullopt;
-  bool is_first = false;
+  const Entry entry(*this);
+  if (!entry) return std::nullopt;
   {
     MutexLock lock(mutex_);
-    is_first = waiters_.empty();
+    if (!waiters_.empty()) return std::nullopt;
   }
-  std::optional<Result<Poll>> result;
-  if (is_first) {
-    const Poller poller(pipeline_, weak_from_this(), step);
-    result = work(poller, *stage_);
-    if (result->ok() && **result == Poll::kPending) result.reset();
-  }
-  Leave();
+  const Poller poller(pipeline_, weak_from_this(), step);
+  Result<Poll> result = work(poller, *stage_);
+  if (result.ok() && *result == Poll::kPending) return std::nullopt;
   return result;
 }
 

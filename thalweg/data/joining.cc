@@ -18,7 +18,7 @@ class Concatenate : public Dataset {
     if (a == kInfinite || b == kInfinite) return kInfinite;
     return a == kUnknown || b == kUnknown ? kUnknown : a + b;
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr first, parts_[0]->MakeStage(pipeline));
     return StagePtr(std::make_unique<ConcatenateStage>(std::move(first), parts_[1]));
   }
@@ -47,7 +47,7 @@ class Concatenate : public Dataset {
 
    private:
     Status Advance(const Poller& poller) {
-      ASSIGN_OR_RETURN(stage_, second_->MakeStage(poller.pipeline()));
+      ASSIGN_OR_RETURN(stage_, second_->MakeStage(poller.scope()));
       in_second_ = true;
       return OkStatus();
     }
@@ -72,7 +72,7 @@ class Zip : public Dataset {
     }
     return least;
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     std::vector<StagePtr> stages;
     for (const DatasetPtr& input : inputs_) {
       ASSIGN_OR_RETURN(StagePtr stage, input->MakeStage(pipeline));

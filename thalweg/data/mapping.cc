@@ -19,7 +19,7 @@ class Map : public DatasetOver {
         options_(options) {}
   std::string Kind() const override { return options_.calls == 1 ? "Map" : "ParallelMap"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     const int64_t calls = options_.calls == kAutotune
                               ? pipeline->parallelism
@@ -122,7 +122,7 @@ class Filter : public DatasetOver {
   Filter(const DatasetPtr& input, ElementFunctionPtr predicate, bool stops)
       : DatasetOver(input), predicate_(std::move(predicate)), stops_(stops) {}
   std::string Kind() const override { return stops_ ? "TakeWhile" : "Filter"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<FilterStage>(std::move(input), predicate_, stops_));
   }
@@ -193,7 +193,7 @@ class Scan : public DatasetOver {
   int64_t Cardinality() const override {
     return preserve_cardinality_ ? input_->Cardinality() : kUnknown;
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<ScanStage>(std::move(input), initial_, function_));
   }

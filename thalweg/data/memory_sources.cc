@@ -33,7 +33,7 @@ class OneElement : public Dataset {
       : Dataset(std::move(spec)), element_(std::move(element)) {}
   std::string Kind() const override { return "Tensor"; }
   int64_t Cardinality() const override { return 1; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<OneStage>(element_, shared_from_this()));
   }
 
@@ -63,7 +63,7 @@ class Slices : public Dataset {
       : Dataset(std::move(spec)), tensors_(std::move(tensors)), rows_(rows) {}
   std::string Kind() const override { return "TensorSlice"; }
   int64_t Cardinality() const override { return rows_; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<SliceStage>(tensors_, rows_, shared_from_this()));
   }
 
@@ -98,7 +98,7 @@ class Range : public Dataset {
       : Dataset(std::move(spec)), start_(start), step_(step), count_(count) {}
   std::string Kind() const override { return "Range"; }
   int64_t Cardinality() const override { return count_; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RangeStage>(*this, shared_from_this()));
   }
 
@@ -147,7 +147,7 @@ class Random : public Dataset {
       : Dataset(std::move(spec)), seed_(seed), seed2_(seed2) {}
   std::string Kind() const override { return "Random"; }
   int64_t Cardinality() const override { return kInfinite; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RandomStage>(seed_, seed2_));
   }
 

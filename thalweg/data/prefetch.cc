@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "thalweg/base/mutex.h"
@@ -27,10 +28,11 @@ size_t BytesOf(const Result<Element>& element) {
 // Fills the buffer in turns of its own.
 class Producer : public Actor {
  public:
-  Producer(StagePtr input, int64_t buffer, std::shared_ptr<Pipeline> pipeline)
+  Producer(StagePtr input, int64_t buffer, const PipelineRef& pipeline)
       : Actor(*pipeline->queue),
         input_(std::move(input)),
-        pipeline_(std::move(pipeline)),
+        pipeline_(pipeline.shared),
+        depth_(pipeline.depth),
         is_auto_(buffer < 0),
         limit_(is_auto_ ? kFirstAutoBuffer : static_cast<size_t>(buffer)) {}
 
@@ -40,7 +42,8 @@ class Producer : public Actor {
       is_paused_ = false;  // by a Save that nobody wanted to its end
       if (!buffer_.empty()) return Pop(out);
     }
-    Wake();  // the next ones are made while this one is used
+    // Where nobody makes elements the first is made here, the next ones while it is used.
+    if (std::optional<Result<Poll>> made = MakeOne(poller, out)) return *std::move(made);
     MutexLock lock(mutex_);
     // The producer may have been there meanwhile.
     if (!buffer_.empty()) return Pop(out);
@@ -61,14 +64,14 @@ class Producer : public Actor {
       is_paused_ = true;
       consumer_ = poller.actor();
     }
-    if (!TryEnter()) {
+    const Entry entry(*this);
+    if (!entry) {
       Wake();  // for a turn that tells the consumer at its end
       return Poll::kPending;
     }
     Result<Poll> poll = SaveAll(poller, writer);
     MutexLock lock(mutex_);
     if (!poll.ok() || *poll == Poll::kElement) is_paused_ = false;
-    Leave();
     return poll;
   }
 
@@ -92,6 +95,26 @@ class Producer : public Actor {
   }
 
  private:
+  // Nothing where somebody else makes elements, some are there already, or none is yet.
+  std::optional<Result<Poll>> MakeOne(const Poller& poller, Element* out) EXCLUDES(mutex_) {
+    const Entry entry(*this);
+    Wake();
+    if (!entry) return std::nullopt;
+    {
+      MutexLock lock(mutex_);
+      if (!buffer_.empty() || ended_) return std::nullopt;
+    }
+    // What the input has later wakes the producer.
+    const Poller here(pipeline_, weak_from_this(), poller.step(), depth_);
+    Result<Poll> poll = input_->Next(here, out);
+    if (poll.ok() && *poll == Poll::kPending) return std::nullopt;
+    if (poll.ok() && *poll == Poll::kEnd) {
+      MutexLock lock(mutex_);
+      ended_ = true;
+    }
+    return poll;
+  }
+
   // An exception is for want of memory: it ends the pass, and the consumer is told.
   void Turn() override EXCLUDES(mutex_) {
     try {
@@ -114,7 +137,7 @@ class Producer : public Actor {
   }
 
   void Produce() EXCLUDES(mutex_) {
-    const Poller poller(pipeline_, weak_from_this(), nullptr);
+    const Poller poller(pipeline_, weak_from_this(), nullptr, depth_);
     while (WantsMore()) {
       Element element;
       Result<Poll> poll = input_->Next(poller, &element);
@@ -182,6 +205,7 @@ class Producer : public Actor {
 
   const StagePtr input_;  // of who has entered the task
   const std::shared_ptr<Pipeline> pipeline_;
+  const int depth_;  // of its input, inside of other datasets
   const bool is_auto_;
   Mutex mutex_;
   size_t limit_ GUARDED_BY(mutex_);
@@ -217,7 +241,7 @@ class Prefetch : public DatasetOver {
   Prefetch(const DatasetPtr& input, int64_t buffer) : DatasetOver(input), buffer_(buffer) {}
   std::string Kind() const override { return "Prefetch"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return PrefetchStage(std::move(input), buffer_, pipeline);
   }
@@ -228,7 +252,7 @@ class Prefetch : public DatasetOver {
 
 }  // namespace
 
-StagePtr PrefetchStage(StagePtr input, int64_t buffer, const std::shared_ptr<Pipeline>& pipeline) {
+StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline) {
   if (pipeline->queue == nullptr || buffer == 0) return input;
   return std::make_unique<ProducedStage>(
       std::make_shared<Producer>(std::move(input), buffer, pipeline));

@@ -12,6 +12,6 @@ namespace thalweg {
 inline constexpr int64_t kAutoBuffer = -1;
 DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer);
 // The same of a stage that there is. Where the pipeline has no threads it is the stage itself.
-StagePtr PrefetchStage(StagePtr input, int64_t buffer, const std::shared_ptr<Pipeline>& pipeline);
+StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline);
 
 }  // namespace thalweg

@@ -23,7 +23,7 @@ class Shuffle : public DatasetOver {
     if (options_.count < 0) return kInfinite;
     return __builtin_mul_overflow(n, options_.count, &all) ? kInfinite : all;
   }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     const auto [seed, seed2] = options_.seeds->Next();
     return StagePtr(std::make_unique<ShuffleStage>(input_, options_, seed, seed2));
   }
@@ -89,7 +89,7 @@ class Shuffle : public DatasetOver {
       RETURN_IF_ERROR(RestoreBuffer(reader));
       RETURN_IF_ERROR(reader.Read(&open));
       if (open == 0) return OkStatus();
-      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+      ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       any_ = open == 2;
       return stage_->Restore(poller, reader);
     }
@@ -105,7 +105,7 @@ class Shuffle : public DatasetOver {
             ended_ = true;
             break;
           }
-          ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.pipeline()));
+          ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
           rounds_.push_back(0);
           any_ = false;
         }
@@ -140,7 +140,7 @@ class Shuffle : public DatasetOver {
         return InvalidArgument("the state of the iterator is none of this dataset");
       }
       buffer_.resize(static_cast<size_t>(elements));
-      for (Element& element : buffer_) RETURN_IF_ERROR(reader.Read(&element));
+      for (Element& element : buffer_) RETURN_IF_ERROR(reader.Read(&element, input_->spec().types));
       return OkStatus();
     }
 

@@ -19,7 +19,7 @@ class SparseRows : public Dataset {
         row_shape_(std::move(row_shape)) {}
   std::string Kind() const override { return "SparseTensorSlice"; }
   int64_t Cardinality() const override { return rows_; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>&) const override {
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RowsStage>(*this, shared_from_this()));
   }
 

@@ -47,13 +47,24 @@ struct Pipeline {
   std::atomic<int> inner_stages{0};  // that are open inside of others
 };
 
+// A pipeline as a stage that is made sees it: and how deep it will be inside of stages of other
+// datasets, as the variants of datasets count.
+struct PipelineRef {
+  PipelineRef(std::shared_ptr<Pipeline> of, int at = 0)  // NOLINT: a pipeline is one
+      : shared(std::move(of)), depth(at) {}
+  Pipeline* operator->() const { return shared.get(); }
+
+  std::shared_ptr<Pipeline> shared;
+  int depth;
+};
+
 // Who asks.
 class Poller {
  public:
   // `step`: of the step that asks; null: none does.
   Poller(const std::shared_ptr<Pipeline>& pipeline, std::weak_ptr<Actor> actor,
-         const CancellationManager* step)
-      : pipeline_(pipeline), own_(std::move(actor)), actor_(own_), step_(step) {}
+         const CancellationManager* step, int depth = 0)
+      : pipeline_(pipeline), own_(std::move(actor)), actor_(own_), step_(step), depth_(depth) {}
   // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down.
   Poller(const Poller& outer, int deeper)
       : pipeline_(outer.pipeline_),
@@ -65,8 +76,11 @@ class Poller {
   const std::shared_ptr<Pipeline>& pipeline() const { return pipeline_; }
   Allocator& allocator() const { return *pipeline_->allocator; }
   const std::weak_ptr<Actor>& actor() const { return actor_; }
-  // How deep datasets are inside of others in the calls that have led here, as Dataset::depth() counts.
+  const CancellationManager* step() const { return step_; }
+  // How deep the stage that is asked is inside of stages of other datasets.
   int depth() const { return depth_; }
+  // For a stage that is made by the one that is asked.
+  PipelineRef scope() const { return {pipeline_, depth_}; }
   // For loops that may take long between two elements: an error once nobody wants the element any
   // more. What the stage has is not lost by returning it.
   Status Look() const {

@@ -59,6 +59,13 @@ class StateReader {
     at_ += static_cast<size_t>(n);
     return OkStatus();
   }
+  // An element of components of these types.
+  Status Read(Element* element, const std::vector<DType>& types) {
+    RETURN_IF_ERROR(Read(element));
+    bool same = element->size() == types.size();
+    for (size_t i = 0; same && i < types.size(); ++i) same = (*element)[i].dtype() == types[i];
+    return same ? OkStatus() : Other();
+  }
   Status End() const { return at_ == tensors_.size() ? OkStatus() : Other(); }
 
  private:

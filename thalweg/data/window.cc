@@ -18,7 +18,7 @@ class Window : public DatasetOver {
         stride_(stride),
         drop_remainder_(drop_remainder) {}
   std::string Kind() const override { return "Window"; }
-  Result<StagePtr> MakeStage(const std::shared_ptr<Pipeline>& pipeline) const override {
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<WindowStage>(std::move(input), *this, shared_from_this()));
   }
@@ -34,9 +34,14 @@ class Window : public DatasetOver {
       while (!ended_ && static_cast<int64_t>(buffer_.size()) < span) {
         RETURN_IF_ERROR(poller.Look());
         Element element;
-        ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
-        if (poll == Poll::kPending) return poll;
-        ended_ = poll == Poll::kEnd;
+        Result<Poll> poll = input_->Next(poller, &element);
+        if (!poll.ok()) {
+          // The window of an element that fails is the error's, as in TensorFlow.
+          if (poller.Look().ok()) buffer_.clear();
+          return poll;
+        }
+        if (*poll == Poll::kPending) return poll;
+        ended_ = *poll == Poll::kEnd;
         if (ended_) break;
         if (element.size() != window_.input_->spec().types.size()) {
           return InvalidArgument("an element of ", element.size(),
@@ -75,7 +80,9 @@ class Window : public DatasetOver {
       ended_ = ended != 0;
       RETURN_IF_ERROR(reader.ReadCount(&n));
       buffer_.resize(static_cast<size_t>(n));
-      for (Element& element : buffer_) RETURN_IF_ERROR(reader.Read(&element));
+      for (Element& element : buffer_) {
+        RETURN_IF_ERROR(reader.Read(&element, window_.input_->spec().types));
+      }
       return InputStage::Restore(poller, reader);
     }
 
