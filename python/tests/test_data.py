@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input pipelines: what datasets give, how iterators begin, end, wait, are saved, and what goes wrong in them."""
+import gzip
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -283,6 +285,31 @@ def test_files(tmp_path):
         first_of(session, tf.data.TextLineDataset(str(tmp_path / "nowhere")))
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="No files matched"):
         first_of(session, Dataset.list_files(str(tmp_path / "*.none")))
+
+
+def test_compressed_files(tmp_path):
+    path = str(tmp_path / "file")
+    records = [b"record %d" % i * 1000 for i in range(300)]
+    for name, kind in (("GZIP", tf.python_io.TFRecordCompressionType.GZIP), ("ZLIB", tf.python_io.TFRecordCompressionType.ZLIB)):
+        with tf.python_io.TFRecordWriter(path, tf.python_io.TFRecordOptions(kind)) as writer:
+            for record in records:
+                writer.write(record)
+        assert elements(tf.data.TFRecordDataset(path, name, buffer_size=5000)) == records
+    # Files of gzip may follow each other; the end of a line need not be the end of one.
+    (tmp_path / "file").write_bytes(gzip.compress(b"1\r\n2") + gzip.compress(b"2\n\n3"))
+    assert elements(tf.data.TextLineDataset([path, path], "GZIP")) == [b"1", b"22", b"", b"3"] * 2
+    # As in TensorFlow, what is left over at the end of a compressed file is seen only there.
+    (tmp_path / "file").write_bytes(zlib.compress(b"HHaaabbbF" + b"x"))
+    following = tf.data.FixedLengthRecordDataset(path, 3, 2, 1, compression_type="ZLIB").make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        assert [session.run(following) for _ in range(2)] == [b"aaa", b"bbb"]
+        with pytest.raises(tf.errors.DataLossError, match="has body length 7 bytes, which is not an exact multiple"):
+            session.run(following)
+    (tmp_path / "file").write_bytes(b"no gzip")
+    with tf.Session() as session, pytest.raises(tf.errors.DataLossError, match="file: byte 2: not what gzip has compressed"):
+        first_of(session, tf.data.TextLineDataset(path, "GZIP"))
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Unsupported compression_type: LZ4"):
+        first_of(session, tf.data.TextLineDataset(path, "LZ4"))
 
 
 def test_a_dataset_on_a_server_stays_there():

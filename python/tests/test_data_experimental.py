@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tw.data.experimental makes of datasets by key, by chance and of CSV files; what it refuses."""
 import collections
+import gzip
+import zlib
 
 import numpy as np
 import pytest
@@ -120,6 +122,22 @@ def test_csv_files(tmp_path):
     batches = experimental.make_csv_dataset(str(path), 2, label_name="size", num_epochs=1, shuffle=False)
     (features, labels), = elements(batches)
     assert features["name"].tolist() == [b"a, b", b"c"] and labels.tolist() == [1, 0]
+
+
+def test_csv_files_that_are_compressed(tmp_path):
+    text = b'name,size\n"a, b",1\nc,\n'
+    zipped, deflated = tmp_path / "a.gz", tmp_path / "a.zlib"
+    zipped.write_bytes(gzip.compress(text))
+    deflated.write_bytes(zlib.compress(text))
+    for path, kind in ((zipped, "GZIP"), (deflated, "ZLIB")):
+        assert elements(experimental.CsvDataset(str(path), [tf.string, [7]], kind, header=True)) == [(b"a, b", 1), (b"c", 7)]
+    (batch,) = elements(experimental.make_csv_dataset(str(zipped), 2, num_epochs=1, shuffle=False, compression_type="GZIP"))
+    assert batch["name"].tolist() == [b"a, b", b"c"] and batch["size"].tolist() == [1, 0]
+    with pytest.raises(ValueError, match="ZLIB cannot be looked at for their columns: give `column_names`"):
+        experimental.make_csv_dataset(str(deflated), 2, compression_type="ZLIB")
+    (batch,) = elements(experimental.make_csv_dataset(str(deflated), 2, ["name", "size"], ["", 0], num_epochs=1, shuffle=False,
+                                                      compression_type="ZLIB"))
+    assert batch["name"].tolist() == [b"a, b", b"c"] and batch["size"].tolist() == [1, 0]
 
 
 def test_csv_shuffled_without_end(tmp_path):

@@ -25,11 +25,20 @@ Result<bool> CsvFileFields::AtEnd() {
   return next < 0;
 }
 
-void CsvFileFields::TakeUntil(std::string_view any, std::string* text) {
+Status CsvFileFields::TakeUntil(std::string_view any, const MakeRoom& make_room,
+                                std::string* text) {
   const std::string_view ahead = file_.Ready();
   const size_t n = std::min(ahead.find_first_of(any), ahead.size());
+  if (n == ahead.size()) {
+    const size_t had = text == nullptr ? 0 : text->size();
+    const Status room = make_room(had + n + file_.block_bytes());
+    if (!room.ok()) {
+      return room.WithContext(StrCat(file_.path(), ": field at byte ", file_.offset()));
+    }
+  }
   if (text != nullptr) text->append(ahead.substr(0, n));
   file_.Take(n);
+  return OkStatus();
 }
 
 Result<bool> CsvFileFields::IsFieldEnd(bool* last) {
@@ -44,10 +53,10 @@ Result<bool> CsvFileFields::IsFieldEnd(bool* last) {
   return true;
 }
 
-Result<bool> CsvFileFields::Next(std::string* text, Status* problem) {
+Result<bool> CsvFileFields::Next(const MakeRoom& make_room, std::string* text, Status* problem) {
   if (text != nullptr) text->clear();
   ASSIGN_OR_RETURN(const int first, Peek());
-  if (quotes_ && first == '"') return Quoted(text, problem);
+  if (quotes_ && first == '"') return Quoted(make_room, text, problem);
   const char stops[] = {delimiter_, '\n', '\r', '"'};
   const std::string_view any(stops, quotes_ ? 4 : 3);
   while (true) {
@@ -58,11 +67,11 @@ Result<bool> CsvFileFields::Next(std::string* text, Status* problem) {
       Keep(problem, "Unquoted fields cannot have quotes inside");
       file_.Take(1);
     }
-    TakeUntil(any, text);
+    RETURN_IF_ERROR(TakeUntil(any, make_room, text));
   }
 }
 
-Result<bool> CsvFileFields::Quoted(std::string* text, Status* problem) {
+Result<bool> CsvFileFields::Quoted(const MakeRoom& make_room, std::string* text, Status* problem) {
   file_.Take(1);
   bool bare = false;  // there was a quote inside that nothing follows
   while (true) {
@@ -72,7 +81,7 @@ Result<bool> CsvFileFields::Quoted(std::string* text, Status* problem) {
       return true;
     }
     if (next != '"') {
-      TakeUntil("\"", text);
+      RETURN_IF_ERROR(TakeUntil("\"", make_room, text));
       continue;
     }
     file_.Take(1);

@@ -53,7 +53,7 @@ class Csv : public Dataset {
       writer.Add(fields_.has_value() ? static_cast<int64_t>(fields_->offset()) : -1);
       return Poll::kElement;
     }
-    Status Restore(const Poller&, StateReader& reader) override {
+    Status Restore(const Poller& poller, StateReader& reader) override {
       int64_t at = 0, offset = 0;
       RETURN_IF_ERROR(reader.Read(&at));
       RETURN_IF_ERROR(reader.Read(&offset));
@@ -64,14 +64,14 @@ class Csv : public Dataset {
       at_ = static_cast<size_t>(at);
       if (offset < 0 || at == files) return OkStatus();
       RETURN_IF_ERROR(Open());
-      fields_->Seek(static_cast<uint64_t>(offset));
-      return OkStatus();
+      return fields_->Seek(static_cast<uint64_t>(offset), [&] { return poller.Look(); });
     }
 
    private:
     Status Open() {
+      PosixFileSystem fs;
       ASSIGN_OR_RETURN(BlockFile file,
-                       BlockFile::Open(csv_.files_.files[at_], csv_.files_.block_bytes));
+                       BlockFile::Open(fs, csv_.files_.files[at_], csv_.files_.reading));
       fields_.emplace(std::move(file), csv_.options_.delimiter, csv_.options_.quotes);
       return OkStatus();
     }
@@ -94,7 +94,7 @@ class Csv : public Dataset {
       ASSIGN_OR_RETURN(const bool ended, fields_->AtEnd());
       for (bool last = ended; !last;) {
         RETURN_IF_ERROR(poller.Look());
-        ASSIGN_OR_RETURN(last, fields_->Next(nullptr, &wrong));
+        ASSIGN_OR_RETURN(last, fields_->Next(FileRoom(poller), nullptr, &wrong));
       }
       if (ended || !wrong.ok()) *problem = InvalidArgument("Can't read header of file");
       return OkStatus();
@@ -106,7 +106,7 @@ class Csv : public Dataset {
       bool last = false;
       for (int64_t column = 0; !last; ++column) {
         const bool counts = Counts(found, column);
-        ASSIGN_OR_RETURN(last, fields_->Next(counts ? &text_ : nullptr, problem));
+        ASSIGN_OR_RETURN(last, fields_->Next(FileRoom(poller), counts ? &text_ : nullptr, problem));
         if (!counts) continue;
         if (found < wanted && problem->ok()) {
           *problem = Convert(poller.allocator(), found, &(*out)[found]);

@@ -2,13 +2,11 @@
 #include "thalweg/data/file_sources.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
-#include "thalweg/data/block_file.h"
 #include "thalweg/data/state.h"
-#include "thalweg/io/record_framing.h"
+#include "thalweg/io/file_parts.h"
 #include "thalweg/kernel/made_texts.h"
 
 namespace thalweg {
@@ -37,7 +35,7 @@ class FilesStage : public Stage {
     writer.Add(file_.has_value() ? static_cast<int64_t>(file_->offset()) : -1);
     return Poll::kElement;
   }
-  Status Restore(const Poller&, StateReader& reader) final {
+  Status Restore(const Poller& poller, StateReader& reader) final {
     int64_t at = 0, offset = 0;
     RETURN_IF_ERROR(reader.Read(&at));
     RETURN_IF_ERROR(reader.Read(&offset));
@@ -48,8 +46,7 @@ class FilesStage : public Stage {
     at_ = static_cast<size_t>(at);
     if (offset < 0 || at_ == options_.files.size()) return OkStatus();
     RETURN_IF_ERROR(Open());
-    file_->Seek(static_cast<uint64_t>(offset));
-    return OkStatus();
+    return file_->Seek(static_cast<uint64_t>(offset), [&] { return poller.Look(); });
   }
 
  protected:
@@ -63,18 +60,18 @@ class FilesStage : public Stage {
     return OkStatus();
   }
   // A file that was just opened.
-  virtual Status Begin(BlockFile&) { return OkStatus(); }
+  virtual Status Begin(const Poller&, BlockFile&) { return OkStatus(); }
 
  private:
   Status Open() {
-    ASSIGN_OR_RETURN(BlockFile file, BlockFile::Open(options_.files[at_], options_.block_bytes));
-    file_.emplace(std::move(file));
+    PosixFileSystem fs;
+    ASSIGN_OR_RETURN(file_, BlockFile::Open(fs, options_.files[at_], options_.reading));
     return OkStatus();
   }
   Result<bool> InFile(const Poller& poller, Element* out) {
     if (!file_.has_value()) {
       RETURN_IF_ERROR(Open());
-      RETURN_IF_ERROR(Begin(*file_));
+      RETURN_IF_ERROR(Begin(poller, *file_));
     }
     ASSIGN_OR_RETURN(Tensor text, Tensor::Allocate(poller.allocator(), DType::kString, Shape()));
     ASSIGN_OR_RETURN(const bool found, Part(poller, *file_, &text));
@@ -94,33 +91,11 @@ class LinesStage : public FilesStage {
 
  private:
   Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) override {
-    std::string_view ahead = file.Ready();
-    size_t seen = 0;
-    while (true) {
-      const void* const end = ahead.size() == seen
-                                  ? nullptr
-                                  : std::memchr(ahead.data() + seen, '\n', ahead.size() - seen);
-      if (end != nullptr) {
-        const size_t length = static_cast<size_t>(static_cast<const char*>(end) - ahead.data());
-        RETURN_IF_ERROR(SetLine(poller, ahead.substr(0, length), text));
-        file.Take(length + 1);
-        return true;
-      }
-      RETURN_IF_ERROR(poller.Look());
-      seen = ahead.size();
-      // Twice as much each time, so that a long line is not looked through again and again.
-      ASSIGN_OR_RETURN(ahead, file.Ahead(std::max<size_t>(2 * seen, 1)));
-      if (ahead.size() > seen) continue;
-      if (seen == 0) return false;
-      // The last line of a file that does not end with one.
-      RETURN_IF_ERROR(SetLine(poller, ahead, text));
-      file.Take(seen);
-      return true;
-    }
-  }
-  static Status SetLine(const Poller& poller, std::string_view line, Tensor* text) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    return Set(poller, line, text);
+    ASSIGN_OR_RETURN(std::optional<std::string_view> line, NextLine(file, FileRoom(poller)));
+    if (!line) return false;
+    if (line->ends_with('\r')) line->remove_suffix(1);
+    RETURN_IF_ERROR(Set(poller, *line, text));
+    return true;
   }
 };
 
@@ -130,28 +105,10 @@ class RecordsStage : public FilesStage {
 
  private:
   Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) override {
-    Result<bool> found = Record(poller, file, text);
-    if (found.ok()) return found;
-    return found.status().WithContext(StrCat("'", file.path(), "'"));
-  }
-
-  static Result<bool> Record(const Poller& poller, BlockFile& file, Tensor* text) {
-    const uint64_t at = file.offset();
-    ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kRecordHeaderBytes));
-    // As TensorFlow's reader, which takes the end within a header for the end.
-    if (ahead.size() < kRecordHeaderBytes) return false;
-    ASSIGN_OR_RETURN(const uint64_t length, RecordLength(ahead.substr(0, kRecordHeaderBytes), at));
-    const uint64_t left = file.size() - std::min(file.size(), at + kRecordHeaderBytes);
-    if (left < kRecordFooterBytes || length > left - kRecordFooterBytes) {
-      return DataLoss("truncated record at ", at, ": it claims ", length, " bytes, there are ",
-                      left, " with its checksum");
-    }
-    const size_t whole = kRecordHeaderBytes + static_cast<size_t>(length) + kRecordFooterBytes;
-    ASSIGN_OR_RETURN(ahead, file.Ahead(whole));
-    if (ahead.size() < whole) return DataLoss("truncated record at ", at, ": the file has shrunk");
-    RETURN_IF_ERROR(CheckRecord(ahead.substr(kRecordHeaderBytes, length + kRecordFooterBytes), at));
-    RETURN_IF_ERROR(Set(poller, ahead.substr(kRecordHeaderBytes, length), text));
-    file.Take(whole);
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> record,
+                     NextRecord(file, FileRoom(poller)));
+    if (!record) return false;
+    RETURN_IF_ERROR(Set(poller, *record, text));
     return true;
   }
 };
@@ -162,32 +119,35 @@ class PiecesStage : public FilesStage {
       : FilesStage(options, std::move(owner)), pieces_(pieces) {}
 
  private:
-  Status Begin(BlockFile& file) override {
+  Status Begin(const Poller& poller, BlockFile& file) override {
+    ASSIGN_OR_RETURN(const std::optional<uint64_t> size, file.Size());
     const auto around = static_cast<uint64_t>(pieces_.header_bytes + pieces_.footer_bytes);
     const auto piece = static_cast<uint64_t>(pieces_.piece_bytes);
-    if (file.size() < around || (file.size() - around) % piece != 0) {
-      return InvalidArgument(
-          "Excluding the header (", pieces_.header_bytes, " bytes) and footer (",
-          pieces_.footer_bytes, " bytes), input file \"", file.path(), "\" has body length ",
-          static_cast<int64_t>(file.size()) - static_cast<int64_t>(around),
-          " bytes, which is not an exact multiple of the record length (", piece, " bytes).");
+    if (size && (*size < around || (*size - around) % piece != 0)) {
+      return InvalidArgument(Uneven(file, *size));
     }
-    file.Seek(static_cast<uint64_t>(pieces_.header_bytes));
-    return OkStatus();
+    return file.Seek(static_cast<uint64_t>(pieces_.header_bytes), [&] { return poller.Look(); });
   }
   Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) override {
     const auto piece = static_cast<size_t>(pieces_.piece_bytes);
-    if (file.offset() + piece + static_cast<uint64_t>(pieces_.footer_bytes) > file.size()) {
-      return false;
-    }
-    ASSIGN_OR_RETURN(const std::string_view ahead, file.Ahead(piece));
-    if (ahead.size() < piece) {
-      return DataLoss("'", file.path(), "' ended at ", file.offset() + ahead.size(),
-                      ", within a record of ", piece, " bytes");
+    const auto footer = static_cast<size_t>(pieces_.footer_bytes);
+    RETURN_IF_ERROR(FileRoom(poller)(piece + footer));
+    ASSIGN_OR_RETURN(const std::string_view ahead, file.Ahead(piece + footer));
+    if (ahead.size() == footer) return false;
+    if (ahead.size() < piece + footer) {
+      return DataLoss(Uneven(file, file.offset() + ahead.size()));
     }
     RETURN_IF_ERROR(Set(poller, ahead.substr(0, piece), text));
     file.Take(piece);
     return true;
+  }
+  std::string Uneven(const BlockFile& file, uint64_t size) const {
+    return StrCat("Excluding the header (", pieces_.header_bytes, " bytes) and footer (",
+                  pieces_.footer_bytes, " bytes), input file \"", file.path(),
+                  "\" has body length ",
+                  static_cast<int64_t>(size) - pieces_.header_bytes - pieces_.footer_bytes,
+                  " bytes, which is not an exact multiple of the record length (",
+                  pieces_.piece_bytes, " bytes).");
   }
 
   const PiecesOptions& pieces_;
@@ -217,6 +177,16 @@ class Files : public Dataset {
 };
 
 }  // namespace
+
+MakeRoom FileRoom(const Poller& poller) {
+  return [&poller](uint64_t bytes) -> Status {
+    RETURN_IF_ERROR(poller.Look());
+    constexpr uint64_t kFew = uint64_t{1} << 16;
+    if (bytes <= kFew) return OkStatus();
+    ASSIGN_OR_RETURN(Tensor asking, Tensor::Allocate(poller.allocator(), DType::kString, Shape()));
+    return ClaimTextHeap(poller.allocator(), asking, bytes);
+  };
+}
 
 DatasetPtr LinesDataset(FilesOptions options, ElementSpec spec) {
   return std::make_shared<Files<LinesStage>>("TextLine", std::move(options), std::move(spec));

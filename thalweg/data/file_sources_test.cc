@@ -41,7 +41,7 @@ class FileSourcesTest : public testing::Test {
 
 TEST_F(FileSourcesTest, LinesEndAsTheyMay) {
   const FilesOptions options{
-      {Write("a", "one\ntwo\r\n\nlast"), Write("none", ""), Write("b", "b\n")}, 1};
+      {Write("a", "one\ntwo\r\n\nlast"), Write("none", ""), Write("b", "b\n")}, {1}};
   EXPECT_EQ(All(LinesDataset(options, TextSpec())), (Lines{"one", "two", "", "last", "b"}));
 }
 
@@ -52,7 +52,7 @@ TEST_F(FileSourcesTest, LinesAreLongerThanBlocks) {
     wanted.emplace_back(i * 97 % 20000, static_cast<char>('a' + i % 26));
     text += wanted.back() + "\n";
   }
-  EXPECT_EQ(All(LinesDataset({{Write("long", text)}, 4096}, TextSpec())), wanted);
+  EXPECT_EQ(All(LinesDataset({{Write("long", text)}, {4096}}, TextSpec())), wanted);
 }
 
 TEST_F(FileSourcesTest, AMissingFileIsAnErrorWithItsNameAndTheNextOneFollows) {
@@ -98,6 +98,73 @@ TEST_F(FileSourcesTest, PiecesLieBetweenHeaderAndFooter) {
   for (const PiecesOptions& wrong : {PiecesOptions{0, 0, 0}, {-1, 2, 0}, {0, 2, -1}}) {
     EXPECT_EQ(PiecesDataset({{path}}, wrong, TextSpec()).status().code(), Code::kInvalidArgument);
   }
+}
+
+constexpr const char kGolden[] = THALWEG_GOLDEN_DIR "/records/2.21/example.";
+
+TEST_F(FileSourcesTest, CompressedFilesAreWhatWasCompressed) {
+  const auto records = [](const std::string& kind, Compression compression) {
+    return RecordsDataset({{kGolden + kind + ".tfrecord"}, {4096, compression}}, TextSpec());
+  };
+  const Lines plain = All(records("plain", Compression::kNone));
+  EXPECT_EQ(plain.size(), 22u);
+  for (const auto& [kind, compression] :
+       {std::pair{"gzip", Compression::kGzip}, {"zlib", Compression::kZlib}}) {
+    const DatasetPtr dataset = records(kind, compression);
+    EXPECT_EQ(All(dataset), plain) << kind;
+    for (const size_t at : {0u, 1u, 9u, 22u}) {
+      Puller first(dataset, 0);
+      (void)first.Rest(at);
+      Puller second(dataset, 0);
+      ASSERT_TRUE(second.Restore(*first.Save()).ok());
+      const std::vector<Element> rest = second.Rest();
+      ASSERT_EQ(rest.size(), 22 - at) << kind;
+      if (at < 22) {
+        EXPECT_EQ(rest[0][0].scalar<std::string>(), plain[at]);
+      }
+    }
+    // The first record as a piece between its header and its footer.
+    const DatasetPtr pieces =
+        *PiecesDataset({{kGolden + std::string(kind) + ".tfrecord"}, {4096, compression}},
+                       {12, static_cast<int64_t>(plain[0].size()), 4}, TextSpec());
+    EXPECT_EQ((**Puller(pieces, 0).Next())[0].scalar<std::string>(), plain[0]);
+  }
+  // It ends its file with an error, and the next one follows.
+  Puller cut(RecordsDataset({{kGolden + std::string("gzip_truncated.tfrecord"),
+                              kGolden + std::string("gzip.tfrecord")},
+                             {4096, Compression::kGzip}},
+                            TextSpec()),
+             0);
+  Result<std::optional<Element>> next = cut.Next();
+  for (int i = 0; i < 22 && next.ok(); ++i) next = cut.Next();
+  EXPECT_EQ(next.status().code(), Code::kDataLoss);
+  EXPECT_NE(next.status().message().find("gzip_truncated"), std::string::npos);
+  EXPECT_EQ(cut.Rest().size(), 22u);
+  EXPECT_EQ(Puller(records("plain", Compression::kGzip), 0).Next().status().code(),
+            Code::kDataLoss);
+}
+
+TEST_F(FileSourcesTest, AStateOfALongerCompressedFileIsNotTaken) {
+  const std::string path = folder_ + "/records";
+  const FilesOptions options{{path}, {4096, Compression::kGzip}};
+  std::filesystem::copy_file(kGolden + std::string("gzip.tfrecord"), path);
+  Puller first(RecordsDataset(options, TextSpec()), 0);
+  (void)first.Rest(9);
+  const std::vector<Tensor> state = *first.Save();
+  (void)Write("records", "");
+  const Status status = Puller(RecordsDataset(options, TextSpec()), 0).Restore(state);
+  EXPECT_EQ(status.code(), Code::kDataLoss) << status.ToString();
+  EXPECT_NE(status.message().find("expected to go on at byte"), std::string::npos);
+}
+
+TEST_F(FileSourcesTest, ALineIsNoLongerThanMemory) {
+  const std::string path = Write("long", std::string(3 << 20, 'x') + "\nshort\n");
+  Puller puller(LinesDataset({{path, Write("next", "n\n")}, {4096}}, TextSpec()), 0, 1 << 20);
+  const Result<std::optional<Element>> first = puller.Next();
+  EXPECT_EQ(first.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(first.status().message().find(path + ": line at byte 0"), std::string::npos)
+      << first.status().ToString();
+  EXPECT_EQ((**puller.Next())[0].scalar<std::string>(), "n");
 }
 
 TEST_F(FileSourcesTest, APassGoesOnWhereItWasSaved) {

@@ -23,9 +23,11 @@ namespace thalweg {
 
 class Puller {
  public:
-  // Every call of a dataset's passes is on `threads`; none: all in the caller.
-  Puller(const DatasetPtr& dataset, int threads)
-      : threads_(threads > 0 ? std::make_unique<ThreadPool>(ThreadPool::Options{.threads = threads})
+  // Every call of a dataset's passes is on `threads`; none: all in the caller. `memory_limit` in bytes;
+  // 0: none.
+  Puller(const DatasetPtr& dataset, int threads, int64_t memory_limit = 0)
+      : allocator_(MakeCpuAllocator(memory_limit)),
+        threads_(threads > 0 ? std::make_unique<ThreadPool>(ThreadPool::Options{.threads = threads})
                              : nullptr) {
     pipeline_->queue = threads_.get();
     pipeline_->allocator = allocator_.get();
@@ -89,7 +91,7 @@ class Puller {
   }
 
  private:
-  const AllocatorPtr allocator_ = MakeCpuAllocator();
+  const AllocatorPtr allocator_;
   const std::unique_ptr<ThreadPool> threads_;
   InlineQueue inline_;
   const std::shared_ptr<Pipeline> pipeline_ = std::make_shared<Pipeline>();

@@ -3,8 +3,8 @@
 // one; or records (odd), each a byte of its length and its bytes, framed with right checksums. An
 // event that is read must be written and read again to an equal one.
 #include "thalweg/base/check.h"
+#include "thalweg/io/file_parts.h"
 #include "thalweg/io/record_framing.h"
-#include "thalweg/io/record_reader.h"
 #include "thalweg/io/test_memory_files.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -49,11 +49,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::string> records;
   const std::string file = framed ? FramedFile(rest, &records) : std::string(rest);
   MemoryFileSystem fs([&](const std::string&) { return std::string_view(file); });
-  Result<RecordReader> reader = RecordReader::Open(fs, "events");
-  CHECK(reader.ok());
+  Result<BlockFile> events = BlockFile::Open(fs, "events");
+  CHECK(events.ok());
   size_t found = 0, bytes = 0;
   while (true) {
-    const Result<std::optional<std::string>> record = reader->Next();
+    const Result<std::optional<std::string_view>> record = NextRecord(*events);
     CHECK(record.ok() || record.status().code() == Code::kDataLoss);
     if (!record.ok() || !*record) {
       CHECK(!framed || (record.ok() && found == records.size()));

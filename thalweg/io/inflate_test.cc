@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "thalweg/io/file_parts.h"
 #include "thalweg/io/record_framing.h"
-#include "thalweg/io/record_reader.h"
 #include "thalweg/io/test_memory_files.h"
 
 namespace thalweg {
@@ -71,8 +71,8 @@ TEST(InflateTest, AFileIsReadInOrder) {
   EXPECT_EQ(std::string_view(buffer, 20), "text, a text, a text");
   EXPECT_EQ(*(*file)->Read(22, buffer, 100), 0u);
   // No record: the text's beginning is no header.
-  auto reader = RecordReader::Open(fs, "f", Compression::kGzip);
-  EXPECT_THAT(reader->Next().status().ToString(), HasSubstr("f: corrupted record at 0"));
+  auto records = BlockFile::Open(fs, "f", {.compression = Compression::kGzip});
+  EXPECT_THAT(NextRecord(*records).status().ToString(), HasSubstr("f: corrupted record at 0"));
 }
 
 }  // namespace

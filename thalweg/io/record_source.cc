@@ -2,15 +2,14 @@
 #include "thalweg/io/record_source.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "thalweg/io/record_reader.h"
+#include "thalweg/io/file_parts.h"
 
 namespace thalweg {
 namespace {
 
-constexpr size_t kReadBytes = size_t{1} << 16;
+constexpr int64_t kReadBytes = int64_t{1} << 16;
 
 class IdentitySource final : public RecordSource {
  public:
@@ -46,177 +45,97 @@ class WholeFileSource final : public RecordSource {
   std::string path_;
 };
 
-class LineSource final : public RecordSource {
+// Of one file after the other.
+class FileSource : public RecordSource {
  public:
-  LineSource(FileSystem& fs, const LineForm& form) : fs_(fs), form_(form) {}
+  FileSource(FileSystem& fs, const BlockFileOptions& options) : fs_(fs), options_(options) {}
 
   Status Begin(const std::string& work) override {
-    path_ = work;
-    buffer_.clear();
-    next_ = 0;
-    offset_ = 0;
-    line_ = 0;
+    number_ = 0;
     file_.reset();
-    ASSIGN_OR_RETURN(file_, fs_.OpenForReading(work));
+    ASSIGN_OR_RETURN(file_, BlockFile::Open(fs_, work, options_));
     return OkStatus();
   }
 
+ protected:
+  BlockFile& file() { return *file_; }
+  std::string Key(uint64_t n) const { return StrCat(file_->path(), ":", n); }
+
+  int64_t number_ = 0;  // of the file's records so far
+
+ private:
+  FileSystem& fs_;
+  const BlockFileOptions options_;
+  std::optional<BlockFile> file_;
+};
+
+class LineSource final : public FileSource {
+ public:
+  LineSource(FileSystem& fs, const LineForm& form)
+      : FileSource(fs, {.block_bytes = kReadBytes}), form_(form) {}
+
   Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
     while (true) {
-      std::string text;
-      ASSIGN_OR_RETURN(const bool found, ReadLine(make_room, &text));
-      if (!found) return std::optional<SourceRecord>();
-      if (++line_ <= form_.skip_lines) continue;
-      return std::optional<SourceRecord>({StrCat(path_, ":", line_), std::move(text)});
+      ASSIGN_OR_RETURN(const auto line, NextLine(file(), make_room));
+      if (!line) return std::optional<SourceRecord>();
+      if (++number_ <= form_.skip_lines) continue;
+      // Without carriage returns, wherever they stand.
+      std::string text(*line);
+      const size_t found = text.find('\r');
+      if (found != std::string::npos) {
+        text.erase(std::remove(text.begin() + static_cast<ptrdiff_t>(found), text.end(), '\r'),
+                   text.end());
+      }
+      return std::optional<SourceRecord>({Key(static_cast<uint64_t>(number_)), std::move(text)});
     }
   }
 
  private:
-  // Without the newline, and without carriage returns, wherever they stand.
-  Result<bool> ReadLine(const RoomFn& make_room, std::string* text) {
-    const uint64_t begin = offset_ - (buffer_.size() - next_);
-    for (size_t scanned = next_;;) {
-      const size_t end = buffer_.find('\n', scanned);
-      if (end != std::string::npos) {
-        TakeText(end, text);
-        next_ = end + 1;
-        return true;
-      }
-      scanned = buffer_.size() - next_;
-      RETURN_IF_ERROR(
-          make_room(scanned + kReadBytes).WithContext(StrCat(path_, ": line at byte ", begin)));
-      ASSIGN_OR_RETURN(const bool more, Fill());
-      if (more) continue;
-      if (next_ == buffer_.size()) return false;
-      TakeText(buffer_.size(), text);
-      next_ = buffer_.size();
-      return true;
-    }
-  }
-
-  void TakeText(size_t end, std::string* text) {
-    text->assign(buffer_, next_, end - next_);
-    text->erase(std::remove(text->begin(), text->end(), '\r'), text->end());
-  }
-
-  // Drops what was read; false at the end of the file.
-  Result<bool> Fill() {
-    buffer_.erase(0, std::exchange(next_, 0));
-    const size_t had = buffer_.size();
-    buffer_.resize(had + kReadBytes);
-    const Result<size_t> read = file_->Read(offset_, buffer_.data() + had, kReadBytes);
-    buffer_.resize(had + (read.ok() ? *read : 0));
-    if (!read.ok()) return read.status();
-    offset_ += *read;
-    return *read > 0;
-  }
-
-  FileSystem& fs_;
   const LineForm form_;
-  std::string path_;
-  std::unique_ptr<RandomAccessFile> file_;
-  std::string buffer_;
-  size_t next_ = 0;      // of the buffer
-  uint64_t offset_ = 0;  // in the file, of what comes after the buffer
-  int64_t line_ = 0;
 };
 
-class PieceSource final : public RecordSource {
+class PieceSource final : public FileSource {
  public:
-  PieceSource(FileSystem& fs, const PieceForm& form) : fs_(fs), form_(form) {}
+  PieceSource(FileSystem& fs, const PieceForm& form)
+      : FileSource(fs, {.block_bytes = kReadBytes, .compression = form.compression}), form_(form) {}
 
   Status Begin(const std::string& work) override {
-    path_ = work;
-    number_ = 0;
-    buffer_.clear();
-    next_ = 0;
-    offset_ = 0;
-    file_.reset();
-    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, fs_.OpenForReading(work));
-    ASSIGN_OR_RETURN(file_, OpenInflated(std::move(file), work, form_.compression));
+    RETURN_IF_ERROR(FileSource::Begin(work));
     const auto header = static_cast<uint64_t>(form_.header_bytes);
-    ASSIGN_OR_RETURN(const uint64_t skipped, Skip(header));
+    ASSIGN_OR_RETURN(const uint64_t skipped, file().Skip(header));
     if (skipped == header) return OkStatus();
-    return DataLoss(path_, ": expected a header of ", header, " bytes, the file has ", skipped);
+    return DataLoss(work, ": expected a header of ", header, " bytes, the file has ", skipped);
   }
 
   // A record is one when the footer still comes after it.
   Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
-    const uint64_t wanted =
-        static_cast<uint64_t>(form_.record_bytes) + static_cast<uint64_t>(form_.footer_bytes);
-    RETURN_IF_ERROR(make_room(wanted).WithContext(path_));
-    ASSIGN_OR_RETURN(const bool found, Fill(wanted));
-    if (!found) return std::optional<SourceRecord>();
-    std::string value = buffer_.substr(next_, static_cast<size_t>(form_.record_bytes));
+    const size_t record = static_cast<size_t>(form_.record_bytes);
+    const size_t wanted = record + static_cast<size_t>(form_.footer_bytes);
+    RETURN_IF_ERROR(make_room(wanted).WithContext(file().path()));
+    ASSIGN_OR_RETURN(const std::string_view ahead, file().Ahead(wanted));
+    if (ahead.size() < wanted) return std::optional<SourceRecord>();
+    std::string value(ahead.substr(0, record));
     RETURN_IF_ERROR(
-        Skip(static_cast<uint64_t>(form_.hop_bytes > 0 ? form_.hop_bytes : form_.record_bytes))
+        file()
+            .Skip(static_cast<uint64_t>(form_.hop_bytes > 0 ? form_.hop_bytes : form_.record_bytes))
             .status());
-    return std::optional<SourceRecord>({StrCat(path_, ":", number_++), std::move(value)});
+    return std::optional<SourceRecord>({Key(static_cast<uint64_t>(number_++)), std::move(value)});
   }
 
  private:
-  // Whether the file has n bytes more; they then are in the buffer.
-  Result<bool> Fill(uint64_t n) {
-    if (buffer_.size() - next_ >= n) return true;
-    buffer_.erase(0, std::exchange(next_, 0));
-    while (buffer_.size() < n) {
-      const size_t had = buffer_.size();
-      buffer_.resize(had + kReadBytes);
-      const Result<size_t> read = file_->Read(offset_, buffer_.data() + had, kReadBytes);
-      buffer_.resize(had + (read.ok() ? *read : 0));
-      if (!read.ok()) return read.status();
-      if (*read == 0) return false;
-      offset_ += *read;
-    }
-    return true;
-  }
-
-  // How many of n bytes there were to leave out.
-  Result<uint64_t> Skip(uint64_t n) {
-    uint64_t skipped = 0;
-    while (true) {
-      const uint64_t here = std::min<uint64_t>(n - skipped, buffer_.size() - next_);
-      next_ += static_cast<size_t>(here);
-      skipped += here;
-      if (skipped == n) return n;
-      ASSIGN_OR_RETURN(const bool more, Fill(1));
-      if (!more) return skipped;
-    }
-  }
-
-  FileSystem& fs_;
   const PieceForm form_;
-  std::string path_;
-  std::unique_ptr<RandomAccessFile> file_;
-  std::string buffer_;
-  size_t next_ = 0;      // of the buffer
-  uint64_t offset_ = 0;  // in the file, of what comes after the buffer
-  int64_t number_ = 0;
 };
 
-class RecordFileSource final : public RecordSource {
+class RecordFileSource final : public FileSource {
  public:
-  RecordFileSource(FileSystem& fs, Compression kind) : fs_(fs), kind_(kind) {}
-
-  Status Begin(const std::string& work) override {
-    path_ = work;
-    reader_.reset();
-    ASSIGN_OR_RETURN(reader_, RecordReader::Open(fs_, work, kind_));
-    return OkStatus();
-  }
+  RecordFileSource(FileSystem& fs, Compression kind) : FileSource(fs, {.compression = kind}) {}
 
   Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
-    const uint64_t at = reader_->offset();
-    ASSIGN_OR_RETURN(std::optional<std::string> record, reader_->Next(make_room));
+    const uint64_t at = file().offset();
+    ASSIGN_OR_RETURN(const auto record, NextRecord(file(), make_room));
     if (!record) return std::optional<SourceRecord>();
-    return std::optional<SourceRecord>({StrCat(path_, ":", at), *std::move(record)});
+    return std::optional<SourceRecord>({Key(at), std::string(*record)});
   }
-
- private:
-  FileSystem& fs_;
-  const Compression kind_;
-  std::string path_;
-  std::optional<RecordReader> reader_;
 };
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace {
 Result<DatasetPtr> MakeCsvOf(Context& ctx, const DatasetAttrs& attrs, bool excludes) {
   FilesOptions files;
   ASSIGN_OR_RETURN(files.files, TextsArgument(ctx, 0, "filenames"));
-  RETURN_IF_ERROR(CheckCompression(ctx, 1));
-  ASSIGN_OR_RETURN(files.block_bytes, IntArgument(ctx, 2, "buffer_size"));
-  if (files.block_bytes <= 0) return InvalidArgument("buffer_size should be positive");
+  ASSIGN_OR_RETURN(files.reading.compression, CompressionArgument(ctx, 1));
+  ASSIGN_OR_RETURN(files.reading.block_bytes, IntArgument(ctx, 2, "buffer_size"));
+  if (files.reading.block_bytes <= 0) return InvalidArgument("buffer_size should be positive");
   CsvOptions options;
   ASSIGN_OR_RETURN(options.header, BoolArgument(ctx, 3, "header"));
   ASSIGN_OR_RETURN(const std::string delimiter, TextArgument(ctx, 4, "field_delim"));

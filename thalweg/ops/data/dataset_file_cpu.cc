@@ -5,32 +5,33 @@
 namespace thalweg {
 namespace {
 
-Result<FilesOptions> FilesArgument(const Context& ctx, int buffer_size) {
+// `compression`: the input that names it, if there is one.
+Result<FilesOptions> FilesArgument(const Context& ctx, int buffer_size, int compression) {
   FilesOptions options;
   ASSIGN_OR_RETURN(options.files, TextsArgument(ctx, 0, "filenames"));
   ASSIGN_OR_RETURN(const int64_t block, IntArgument(ctx, buffer_size, "buffer_size"));
   if (block < 0) {
     return InvalidArgument("`buffer_size` must be >= 0 (0 == default), got ", block);
   }
-  if (block > 0) options.block_bytes = block;
+  if (block > 0) options.reading.block_bytes = block;
+  if (compression < ctx.num_inputs()) {
+    ASSIGN_OR_RETURN(options.reading.compression, CompressionArgument(ctx, compression));
+  }
   return options;
 }
 
 Result<DatasetPtr> MakeLines(Context& ctx, const DatasetAttrs& attrs) {
-  RETURN_IF_ERROR(CheckCompression(ctx, 1));
-  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2));
+  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2, 1));
   return LinesDataset(std::move(options), attrs.spec);
 }
 
 Result<DatasetPtr> MakeRecords(Context& ctx, const DatasetAttrs& attrs) {
-  RETURN_IF_ERROR(CheckCompression(ctx, 1));
-  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2));
+  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 2, 1));
   return RecordsDataset(std::move(options), attrs.spec);
 }
 
 Result<DatasetPtr> MakePieces(Context& ctx, const DatasetAttrs& attrs) {
-  if (ctx.num_inputs() > 5) RETURN_IF_ERROR(CheckCompression(ctx, 5));
-  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 4));
+  ASSIGN_OR_RETURN(FilesOptions options, FilesArgument(ctx, 4, 5));
   PiecesOptions pieces;
   ASSIGN_OR_RETURN(pieces.header_bytes, IntArgument(ctx, 1, "header_bytes"));
   ASSIGN_OR_RETURN(pieces.piece_bytes, IntArgument(ctx, 2, "record_bytes"));

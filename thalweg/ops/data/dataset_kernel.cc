@@ -80,13 +80,11 @@ Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
   return std::vector<std::string>(texts.begin(), texts.end());
 }
 
-Status CheckCompression(const Context& ctx, int input) {
-  ASSIGN_OR_RETURN(const std::string kind, TextArgument(ctx, input, "compression_type"));
-  if (kind.empty()) return OkStatus();
-  if (kind != "ZLIB" && kind != "GZIP") {
-    return InvalidArgument("Unsupported compression_type: ", kind, ".");
-  }
-  return Unimplemented("files compressed with ", kind, " cannot be read yet");
+Result<Compression> CompressionArgument(const Context& ctx, int input) {
+  ASSIGN_OR_RETURN(const std::string name, TextArgument(ctx, input, "compression_type"));
+  const Result<Compression> kind = CompressionNamed(name);
+  if (!kind.ok()) return InvalidArgument("Unsupported compression_type: ", name, ".");
+  return kind;
 }
 
 Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& attrs,

@@ -16,6 +16,7 @@
 
 #include "thalweg/data/dataset.h"
 #include "thalweg/data/element_function.h"
+#include "thalweg/io/inflate.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -43,8 +44,8 @@ Result<std::string> TextArgument(const Context& ctx, int input, std::string_view
 // The strings of a scalar or vector.
 Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
                                                std::string_view name);
-// Refuses files that are compressed, as argument `input` says.
-Status CheckCompression(const Context& ctx, int input);
+// How files are compressed, as argument `input` says.
+Result<Compression> CompressionArgument(const Context& ctx, int input);
 // The node's function, for elements of these types.
 Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& attrs,
                                             std::string_view name, std::vector<DType> types);

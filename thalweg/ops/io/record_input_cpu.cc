@@ -3,8 +3,8 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/philox.h"
+#include "thalweg/io/file_parts.h"
 #include "thalweg/io/matching_paths.h"
-#include "thalweg/io/record_reader.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -62,15 +62,18 @@ class ShuffledRecords {
   // As many records of this epoch as the buffer takes.
   Status Fill() {
     while (buffer_.size() < options_.buffer) {
-      if (!reader_) {
+      if (!file_) {
         if (next_file_ == files_.size()) return OkStatus();
-        ASSIGN_OR_RETURN(reader_,
-                         RecordReader::Open(fs_, files_[next_file_++], options_.compression));
+        ASSIGN_OR_RETURN(file_, BlockFile::Open(fs_, files_[next_file_++],
+                                                {.compression = options_.compression}));
       }
-      Result<std::optional<std::string>> record = reader_->Next();
-      if (!record.ok() || !*record) reader_.reset();  // after damage comes the next file
-      if (!record.ok()) return record.status();
-      if (*record) buffer_.push_back(**std::move(record));
+      const Result<std::optional<std::string_view>> record = NextRecord(*file_);
+      if (record.ok() && *record) {
+        buffer_.emplace_back(**record);
+        continue;
+      }
+      file_.reset();  // after damage comes the next one
+      RETURN_IF_ERROR(record.status());
     }
     return OkStatus();
   }
@@ -81,7 +84,7 @@ class ShuffledRecords {
   std::vector<std::string> files_;
   size_t next_file_ = 0;
   size_t epoch_ = 0;
-  std::optional<RecordReader> reader_;
+  std::optional<BlockFile> file_;
   std::vector<std::string> buffer_;
 };
 

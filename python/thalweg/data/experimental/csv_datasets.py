@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import csv
+import gzip
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,12 +104,16 @@ def _names_of(file_pattern: object) -> list[str]:
 class _Text:
     """How the text of the files is to be read, to learn what is in it."""
 
-    def __init__(self, names: Sequence[str], delimiter: str, quotes: bool, encoding: str):
-        self.names, self.delimiter, self.encoding = names, delimiter, encoding
+    def __init__(self, names: Sequence[str], delimiter: str, quotes: bool, encoding: str, compression: str):
+        self.names, self.delimiter, self.encoding, self.compression = names, delimiter, encoding, compression
         self.quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
 
     def records(self, name: str) -> Iterator[list[str]]:
-        with open(name, newline="", encoding=self.encoding) as file:
+        if self.compression not in ("", "GZIP"):
+            raise ValueError(f"Files of `compression_type` {self.compression} cannot be looked at for their columns: give "
+                             "`column_names` and `column_defaults`, or compress them with GZIP.")
+        reading = gzip.open if self.compression else open
+        with reading(name, "rt", newline="", encoding=self.encoding) as file:
             yield from csv.reader(file, delimiter=self.delimiter, quoting=self.quoting)
 
     def header(self) -> list[str]:
@@ -196,7 +201,7 @@ def make_csv_dataset(file_pattern: object, batch_size: IntLike, column_names: Se
     names in their headers and for the types.
     """
     files = _names_of(file_pattern)
-    text = _Text(files, field_delim, use_quote_delim, encoding)
+    text = _Text(files, field_delim, use_quote_delim, encoding, compression_type or "")
     if column_names is None:
         if not header:
             raise ValueError("Expected `column_names` or `header` arguments. Neither is provided.")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Record files of both releases, and damaged ones.
-#include "thalweg/io/record_reader.h"
+#include "thalweg/io/file_parts.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace thalweg {
 namespace {
 
-class RecordReaderTest : public testing::Test {
+class FilePartsTest : public testing::Test {
  protected:
   static std::string Golden(const std::string& release, const std::string& kind) {
     return StrCat(THALWEG_GOLDEN_DIR, "/records/", release, "/example.", kind, ".tfrecord");
@@ -19,11 +19,11 @@ class RecordReaderTest : public testing::Test {
   // The records before the end or the first error.
   Status ReadAll(const std::string& path, Compression kind = Compression::kNone) {
     records_.clear();
-    ASSIGN_OR_RETURN(RecordReader reader, RecordReader::Open(fs_, path, kind));
+    ASSIGN_OR_RETURN(BlockFile file, BlockFile::Open(fs_, path, {.compression = kind}));
     while (true) {
-      ASSIGN_OR_RETURN(std::optional<std::string> record, reader.Next());
+      ASSIGN_OR_RETURN(const std::optional<std::string_view> record, NextRecord(file));
       if (!record) return OkStatus();
-      records_.push_back(*std::move(record));
+      records_.emplace_back(*record);
     }
   }
 
@@ -32,7 +32,7 @@ class RecordReaderTest : public testing::Test {
   std::vector<std::string> records_;
 };
 
-TEST_F(RecordReaderTest, WhatTheReleasesWrote) {
+TEST_F(FilePartsTest, WhatTheReleasesWrote) {
   for (const char* release : {"1.15", "2.21"}) {
     const Status status = ReadAll(Golden(release, "plain"));
     ASSERT_TRUE(status.ok()) << status.ToString();
@@ -44,7 +44,7 @@ TEST_F(RecordReaderTest, WhatTheReleasesWrote) {
   }
 }
 
-TEST_F(RecordReaderTest, CompressedFiles) {
+TEST_F(FilePartsTest, CompressedFiles) {
   for (const char* release : {"1.15", "2.21"}) {
     ASSERT_TRUE(ReadAll(Golden(release, "plain")).ok());
     const std::vector<std::string> plain = records_;
@@ -59,7 +59,7 @@ TEST_F(RecordReaderTest, CompressedFiles) {
       << cut.ToString();
 }
 
-TEST_F(RecordReaderTest, DamagedFilesEndWhereTensorFlowEndsThem) {
+TEST_F(FilePartsTest, DamagedFilesEndWhereTensorFlowEndsThem) {
   for (const char* kind :
        {"corrupt_length", "corrupt_payload", "truncated_footer", "truncated_payload"}) {
     EXPECT_EQ(ReadAll(Golden("2.21", kind)).code(), Code::kDataLoss) << kind;
@@ -69,7 +69,7 @@ TEST_F(RecordReaderTest, DamagedFilesEndWhereTensorFlowEndsThem) {
   EXPECT_EQ(records_.size(), 10u);
 }
 
-TEST_F(RecordReaderTest, EmptyLargeAndForged) {
+TEST_F(FilePartsTest, EmptyLargeAndForged) {
   const auto write = [&](const std::string& bytes) {
     EXPECT_TRUE(WriteFileAtomically(fs_, directory_.Path("file"), bytes).ok());
     return ReadAll(directory_.Path("file"));
