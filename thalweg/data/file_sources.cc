@@ -75,7 +75,10 @@ class FilesStage : public Stage {
     }
     ASSIGN_OR_RETURN(Tensor text, Tensor::Allocate(poller.allocator(), DType::kString, Shape()));
     ASSIGN_OR_RETURN(const bool found, Part(poller, *file_, &text));
-    if (found) out->assign(1, std::move(text));
+    if (found) {
+      out->clear();
+      out->push_back(std::move(text));
+    }
     return found;
   }
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "thalweg/base/str_cat.h"
 #include "thalweg/io/test_example_bytes.h"
 
 namespace thalweg {
@@ -45,7 +49,8 @@ TEST(FeatureKeysTest, AKeyThatStandsTwiceIsGivenTwice) {
   const FeatureKeys keys({"a", "b", "a"});
   EXPECT_EQ(keys.first(2), 0);
   std::string_view found[3];
-  ASSERT_TRUE(FindFeatures(ExampleBytes({{"a", Ints({7})}}), keys, found));
+  const std::string example = ExampleBytes({{"a", Ints({7})}});
+  ASSERT_TRUE(FindFeatures(example, keys, found));
   EXPECT_EQ(ValuesOf<int64_t>(found[2]), (std::vector<int64_t>{7}));
   EXPECT_EQ(found[1].data(), nullptr);
 }
@@ -59,7 +64,8 @@ TEST(ExampleWireTest, ValuesOfEachKind) {
   for (int i = 0; i < 9; ++i) numbers.push_back(i);
   EXPECT_EQ(ValuesOf<int64_t>(Ints(numbers)), numbers);
   EncodedList list;
-  ASSERT_TRUE(ReadFeature(BytesList({"x", "", "yz"}), &list));
+  const std::string feature = BytesList({"x", "", "yz"});
+  ASSERT_TRUE(ReadFeature(feature, &list));
   EXPECT_EQ(CountValues(list), 3);
   BytesReader reader(list);
   std::string_view text;
@@ -86,7 +92,8 @@ TEST(ExampleWireTest, OfTwoTheLastCounts) {
   ASSERT_TRUE(FindFeatures(twice, keys, found));
   EXPECT_EQ(ValuesOf<int64_t>(found[0]), (std::vector<int64_t>{2}));
   const std::string apart = ExampleBytes({{"b", Ints({1})}}) + ExampleBytes({{"a", Ints({3})}});
-  ASSERT_TRUE(FindFeatures(apart + std::string("\x28\x01", 2), keys, found));
+  const std::string unknown_behind = apart + std::string("\x28\x01", 2);
+  ASSERT_TRUE(FindFeatures(unknown_behind, keys, found));
   EXPECT_EQ(ValuesOf<int64_t>(found[0]), (std::vector<int64_t>{3}));
 }
 

@@ -64,7 +64,8 @@ bool TableColumn::Equals(int64_t row, const Tensor& tensor, int64_t from) const 
   }
   if (!IsPlain(dtype_)) return false;
   const size_t bytes = RowBytes();
-  return std::memcmp(
+  return bytes == 0 ||  // there may be no memory then
+         std::memcmp(
              plain_.data() + static_cast<size_t>(row) * bytes,
              static_cast<const char*>(tensor.raw_data()) + static_cast<size_t>(from) * bytes,
              bytes) == 0;

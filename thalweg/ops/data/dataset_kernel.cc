@@ -82,7 +82,7 @@ Result<std::vector<std::string>> TextsArgument(const Context& ctx, int input,
 
 Result<Compression> CompressionArgument(const Context& ctx, int input) {
   ASSIGN_OR_RETURN(const std::string name, TextArgument(ctx, input, "compression_type"));
-  const Result<Compression> kind = CompressionNamed(name);
+  Result<Compression> kind = CompressionNamed(name);
   if (!kind.ok()) return InvalidArgument("Unsupported compression_type: ", name, ".");
   return kind;
 }
