@@ -144,11 +144,10 @@ def all_blocks(block):
                 yield found
 
 
-def derives_loops_twice(block):
-    """Whether a derivative in it is one of a loop: the plan as a whole is derived too."""
-    loops = ("while", "map", "list")
-    return any(s["do"] == "gradient" and any(inner["do"] in loops for b in all_blocks(s["body"]) for inner in b) or
-               any(derives_loops_twice(b) for b in blocks_of(s)) for s in block)
+def derivations_of_loops(plan):
+    """How often a loop may be derived before the plan as a whole is: by a statement that holds it, or comes behind it."""
+    statements = [s["do"] for b in all_blocks(plan["body"]) for s in b]
+    return statements.count("gradient") if {"while", "map", "list"} & set(statements) else 0
 
 
 def size(plan):
