@@ -49,7 +49,7 @@ Status ErrnoStatus(std::string_view action, const std::string& path, int error) 
   char text[128];
   // The GNU form of strerror_r: the result may or may not lie in `text`.
   const char* message = strerror_r(error, text, sizeof(text));
-  return Status(CodeOfErrno(error), StrCat("cannot ", action, " '", path, "': ", message));
+  return Status(CodeOfErrno(error), StrCat(path, "; ", message, ": cannot ", action, " it"));
 }
 
 // A path with a NUL inside would silently name another file.

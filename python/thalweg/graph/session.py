@@ -2,6 +2,7 @@
 """Session: runs a graph. The work of `run` is done by the extension; this is what surrounds it."""
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 from thalweg import _core, errors
@@ -30,6 +31,9 @@ def _config_bytes(config):
 def _full_target(target):
     from thalweg.cluster import server  # few programs have other processes
     return server.full_target(target)
+
+
+_LOCAL_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()  # of this process, for Session.reset
 
 
 class Session(_core.Session):
@@ -76,6 +80,8 @@ class Session(_core.Session):
         self._config = config
         self._partial_runs = {}
         self._contexts = []
+        if not target:
+            _LOCAL_SESSIONS.add(self)
 
     def as_default(self) -> AbstractContextManager[Session]:
         """with session.as_default(): tensor.eval() and operation.run() use it."""
@@ -151,12 +157,15 @@ class Session(_core.Session):
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
-        """Drops the state of containers, all of them unless they are named, of a server or of this process."""
+        """Drops the state of containers, all of them unless they are named, of a server or of this process. The sessions
+        of this process are closed by it: runs of theirs are CancelledErrors from then on."""
         containers = list(containers or [])
         if target:
             timeout = 0 if config is None else config.operation_timeout_in_ms
             _core.reset_target(_full_target(target), containers, timeout)
         else:
+            for session in list(_LOCAL_SESSIONS):
+                session._end()
             graph_module.environment().reset(containers)
 
     def __reduce__(self):
