@@ -264,4 +264,4 @@ def get_summary_description(node_def: NodeDef) -> SummaryDescription:
 
 __all__ = ["Event", "SessionLog", "Summary", "SummaryDescription", "TaggedRunMetadata", "audio", "histogram", "image",
            "merge", "merge_all", "scalar", "tensor_summary", "text"]
-names.complete(globals(), {"summary.event_files": "FileWriter FileWriterCache"})
+names.complete(globals(), {"summary.event_files": "FileWriter FileWriterCache", "summary.writers": "all_v2_summary_ops initialize"})
