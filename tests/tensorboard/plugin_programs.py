@@ -4,8 +4,8 @@ layouts, and its newer forms of all others. It runs as `python -m thalweg.as_ten
 import os
 import sys
 
-import numpy as np
 import tensorflow as tf
+from plugin_values import COLORS, DOTS, FACES, LABELS, PREDICTIONS, TRIALS, VERTICES
 from tensorboard.plugins.audio import summary as audio
 from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.custom_scalar import summary as custom_scalar
@@ -17,11 +17,6 @@ from tensorboard.plugins.pr_curve import summary as pr_curve
 from tensorboard.plugins.scalar import summary as scalar
 from tensorboard.plugins.text import summary as text
 
-LABELS = np.array([True, False, True, True, False, False])
-PREDICTIONS = np.array([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], np.float32)
-VERTICES = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]], np.float32)
-COLORS = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 9, 9]]], np.uint8)
-FACES = np.array([[[0, 1, 2], [0, 1, 3]]], np.int32)
 DROPOUT = hp.HParam("dropout", hp.RealInterval(0.0, 0.5))
 OPTIMIZER = hp.HParam("optimizer", hp.Discrete(["adam", "sgd"]))
 
@@ -33,7 +28,7 @@ def operations(folder):
                 mesh.op("shape", vertices=VERTICES, colors=COLORS, faces=FACES, config_dict={"camera": {"fov": 60}}),
                 scalar.op("number", tf.constant(2.5), description="a *number*"),
                 histogram.op("values", tf.constant([1.0, 2.0, 6.0]), bucket_count=4),
-                image.op("dots", tf.constant(np.arange(12, dtype=np.uint8).reshape([1, 2, 2, 3]))),
+                image.op("dots", tf.constant(DOTS)),
                 audio.op("beep", tf.constant([[[0.0], [0.5]]]), 8000), text.op("said", tf.constant("hello"))]
         layout = custom_scalar.op(layout_pb2.Layout(category=[layout_pb2.Category(title="all", chart=[layout_pb2.Chart(
             title="numbers", multiline=layout_pb2.MultilineChartContent(tag=["number"]))])]))
@@ -51,7 +46,7 @@ def hyperparameters(folder):
     """An experiment and its runs."""
     with tf.compat.v1.summary.FileWriter(folder) as writer:
         writer.add_summary(hp.hparams_config_pb(hparams=[DROPOUT, OPTIMIZER], metrics=[hp.Metric("accuracy", display_name="Accuracy")]))
-    for number, (dropout, optimizer, accuracy) in enumerate([(0.1, "adam", 0.75), (0.25, "sgd", 0.5)]):
+    for number, (dropout, optimizer, accuracy) in enumerate(TRIALS):
         with tf.Graph().as_default(), tf.compat.v1.Session() as sess:
             summary = tf.compat.v2.summary
             writer = summary.create_file_writer(os.path.join(folder, f"run{number}"))
@@ -72,7 +67,7 @@ def newer(folder):
         with writer.as_default():
             scalar("loss", 0.5, step=1)
             histogram("weights", tf.constant([1.0, 2.0, 2.0, 6.0]), step=1, buckets=5)
-            image("picture", tf.constant(np.arange(12, dtype=np.uint8).reshape([1, 2, 2, 3])), step=1)
+            image("picture", tf.constant(DOTS), step=1)
             audio("sound", tf.constant([[[0.0], [0.5]]]), 8000, step=1)
             text("words", "hello", step=1)
             mesh_v2.mesh("shape", vertices=VERTICES, step=1)

@@ -12,6 +12,7 @@ from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.summary import _Scope, writers
+from thalweg.summary.writers import SummaryWriter, flush, import_event, initialize, summary_writer_initializer_op  # noqa: F401  (public here)
 from thalweg.training.global_steps import get_or_create_global_step
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from thalweg.base.typing import IntLike, PathLike, TensorLike, Text
     from thalweg.graph.tensor import Operation
     from thalweg.messages import SummaryMetadata
-    from thalweg.summary.writers import SummaryWriter
     from thalweg.variables.variables import Variable
 
 
@@ -39,6 +39,7 @@ def create_file_writer(logdir: PathLike | None, max_queue: IntLike | None = None
 
 
 create_summary_file_writer = create_file_writer
+all_summary_ops = writers.all_v2_summary_ops
 
 
 def create_db_writer(db_uri: Text, experiment_name: Text | None = None, run_name: Text | None = None, user_name: Text | None = None,
@@ -135,6 +136,8 @@ def eval_dir(model_dir: Text, name: Text | None = None) -> str:
     return os.path.join(model_dir, f"eval_{name}" if name else "eval")
 
 
-__all__ = [n for n, v in list(globals().items()) if getattr(v, "__module__", None) == __name__ and not n.startswith("_")] + ["SummaryWriter", "all_summary_ops", "flush", "import_event", "initialize", "summary_writer_initializer_op"]
-names.complete(globals(), {"summary.writers": "SummaryWriter all_summary_ops=all_v2_summary_ops flush import_event initialize "
-                                              "summary_writer_initializer_op"})
+__all__ = ["SummaryWriter", "all_summary_ops", "always_record_summaries", "audio", "create_db_writer", "create_file_writer",
+           "create_summary_file_writer", "eval_dir", "flush", "generic", "graph", "histogram", "image", "import_event", "initialize",
+           "never_record_summaries", "record_summaries_every_n_global_steps", "scalar", "should_record_summaries",
+           "summary_writer_initializer_op"]
+names.complete(globals())
