@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 
+PICTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "build", "tensorboard")
 PROGRAM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 # All text that a page shows, also below shadow roots and in drawings.
 _TEXT = """(() => { const seen = []; const walk = (n) => {

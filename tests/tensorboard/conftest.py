@@ -10,11 +10,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import browser
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path.insert(0, os.path.dirname(HERE))
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +66,29 @@ class Board:
 
     def __call__(self, path, body=None, **query):
         return json.loads(self.bytes("plugin/" + path, body, **query))
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
+    """A browser for all tests."""
+    if browser.PROGRAM is None:
+        pytest.skip("no Chromium here: ./dev setup tensorboard installs it where it can be had")
+    os.makedirs(browser.PICTURES, exist_ok=True)
+    with browser.Browser(str(tmp_path_factory.mktemp("chromium"))) as made:
+        yield made
+
+
+@pytest.fixture
+def start_board():
+    """Starts TensorBoard over a folder; it ends with the test."""
+    made = []
+
+    def start(folder):
+        made.append(Board(folder, "false"))
+        return made[-1]
+    yield start
+    for each in made:
+        each.close()
 
 
 @pytest.fixture(scope="session", params=["false", "true"], ids=["loader of Python", "data server"])

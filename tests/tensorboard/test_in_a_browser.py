@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees: TensorBoard's pages, and Netron's of models, in a headless Chromium. Pictures are left in build/tensorboard/."""
+"""What a person sees (users J3): TensorBoard's pages, and Netron's of models, in a headless Chromium. Pictures are left in build/tensorboard/."""
 import os
 import socket
 
@@ -8,8 +8,6 @@ import netron
 import pytest
 import thalweg as tw
 
-pytestmark = pytest.mark.skipif(browser.PROGRAM is None, reason="no Chromium here: ./dev setup tensorboard installs it where it can be had")
-PICTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "build", "tensorboard")
 # What each page has to show, beside its heading.
 PAGES = {
     "timeseries": ["hyperparameters/run0", "picture"], "scalars": ["accuracy", "loss"], "images": ["dots/image_summary", "sample: 2 of 2"],
@@ -20,19 +18,12 @@ PAGES = {
 }
 
 
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    os.makedirs(PICTURES, exist_ok=True)
-    with browser.Browser(str(tmp_path_factory.mktemp("chromium"))) as made:
-        yield made
-
-
 @pytest.mark.parametrize("board", ["true"], indirect=True, ids=["data server"])
 @pytest.mark.parametrize("page", PAGES)
 def test_pages(board, chromium, page):
     chromium.open(f"{board.url}/?page={page}#{page}")
     chromium.wait_for_text(*PAGES[page])
-    chromium.picture(os.path.join(PICTURES, page + ".png"))
+    chromium.picture(os.path.join(browser.PICTURES, page + ".png"))
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +61,6 @@ def test_netron_draws_models(chromium, models, file, wanted):
         chromium.ask("Network.setCookie", name="consent", value="1", url=url)  # else it asks first
         chromium.open(url)
         chromium.wait_for_text(*wanted)
-        chromium.picture(os.path.join(PICTURES, f"netron_{file.replace('/', '_')}.png"))
+        chromium.picture(os.path.join(browser.PICTURES, f"netron_{file.replace('/', '_')}.png"))
     finally:
         netron.stop(address)
