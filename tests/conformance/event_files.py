@@ -28,7 +28,7 @@ def _old(tf, folder):
         writer = tf.summary.FileWriter(folder, graph, filename_suffix=".old")
         for step in (0, 5):
             writer.add_summary(sess.run(tf.summary.merge(made)), step)
-        told = tf.RunMetadata(step_stats=tf.StepStats() if hasattr(tf, "StepStats") else None)
+        told = tf.RunMetadata(step_stats=None)  # as if it were not given
         told.step_stats.dev_stats.add(device="/cpu:0").node_stats.add(node_name="x", all_end_rel_micros=3)
         writer.add_run_metadata(told, "run", 5)
         writer.add_session_log(tf.SessionLog(status=tf.SessionLog.CHECKPOINT, checkpoint_path="p"), 6)

@@ -89,6 +89,13 @@ class Browser:
             select.select([], [], [], 0.1)
 
     def picture(self, path):
-        """Writes what the page looks like as a PNG file."""
+        """Writes what the page looks like, once it stands still, as a PNG file."""
+        last, end = None, time.monotonic() + 20
+        while True:
+            data = self.ask("Page.captureScreenshot", format="png")["data"]
+            if data == last or time.monotonic() > end:
+                break
+            last = data
+            select.select([], [], [], 0.5)
         with open(path, "wb") as file:
-            file.write(base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"]))
+            file.write(base64.b64decode(data))

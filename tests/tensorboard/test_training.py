@@ -24,7 +24,8 @@ def test_a_training_run(tmp_path, start_board, chromium):
     assert board("histograms/tags") == {"run": {"kernel": {"displayName": "kernel", "description": ""}}} and "filters/image" in board("images/tags")["run"]
     assert set(board("graphs/info")["run"]["tags"]) == {"step 0", "step 50", "step 100"}
     assert 'node_name: "convolution/Conv2D"' in board.bytes("plugin/graphs/run_metadata", run="run", tag="step 100").decode()
-    for page, wanted in (("timeseries", ["accuracy", "filters", "kernel"]), ("graphs", ["training", "classifier", "convolution"])):
+    for page, wanted in (("timeseries", ["accuracy", "filters", "kernel", "141"]), ("graphs", ["training", "classifier", "convolution"])):
         chromium.open(f"{board.url}/?page={page}#{page}")
         chromium.wait_for_text(*wanted)
+        chromium.run("[...document.querySelectorAll('button')].filter(b => b.textContent.includes('Settings')).forEach(b => b.click())")
         chromium.picture(os.path.join(browser.PICTURES, f"training_{page}.png"))

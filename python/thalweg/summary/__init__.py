@@ -179,7 +179,6 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype.name}")
     metadata = messages.SummaryMetadata()
     metadata.plugin_data.plugin_name = "text"
-    metadata.plugin_data.content = b"{}"
     return tensor_summary(name, tensor, summary_metadata=metadata, collections=collections)
 
 
