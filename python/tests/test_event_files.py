@@ -192,3 +192,30 @@ def test_messages_of_another_package_are_taken(tmp_path):
     with tw.summary.FileWriter(tmp_path) as writer:
         writer.add_summary(Foreign(), 5)
     assert steps(tmp_path) == [5]
+
+
+def test_the_cache_is_cleared_whatever_became_of_its_files(tmp_path):
+    cache = tw.summary.FileWriterCache
+    cache.clear()
+    gone, here = (cache.get(str(tmp_path / name)) for name in ("gone", "here"))
+    add(gone, 1)
+    add(here, 2)
+    shutil.rmtree(tmp_path / "gone")
+    with pytest.warns(RuntimeWarning, match="events are lost: '.*gone/.*was removed"):
+        cache.clear()
+    assert steps(tmp_path / "here") == [2] and cache.get(str(tmp_path / "gone")) is not gone
+    cache.clear()
+
+
+def test_a_directory_that_is_removed_between_two_runs_has_a_new_writer(tmp_path):
+    cache, folder = tw.summary.FileWriterCache, str(tmp_path / "run")
+    for _ in range(2):  # as people do in notebooks
+        shutil.rmtree(folder, ignore_errors=True)
+        with tw.Graph().as_default():
+            tw.summary.scalar("a", tw.cast(tw.train.get_or_create_global_step(), tw.float32))
+            up = tw.assign_add(tw.train.get_global_step(), 1)
+            with tw.train.MonitoredTrainingSession(checkpoint_dir=folder, save_summaries_steps=1, hooks=[tw.train.StopAtStepHook(last_step=2)]) as sess:
+                while not sess.should_stop():
+                    sess.run(up)
+        assert steps(folder)[:2] == [1, 2] and len(glob.glob(os.path.join(folder, "events*"))) == 1
+    cache.clear()

@@ -326,12 +326,15 @@ class FileWriter:
                 self._file, self._closed = GrowingFile(self._logdir, self._suffix), False
                 self._seen = {tag for tag in self._seen if isinstance(tag, tuple)}  # the file that said the others may be gone
 
+    def _close_or_warn(self):
+        try:
+            self.close()
+        except errors.OpError as error:
+            warnings.warn(f"events are lost: {error.message}", RuntimeWarning, stacklevel=3)
+
     def __del__(self):
         if not getattr(self, "_closed", True):
-            try:
-                self.close()
-            except errors.OpError as error:
-                warnings.warn(f"events are lost: {error.message}", RuntimeWarning, stacklevel=2)
+            self._close_or_warn()
 
 
 _writers = weakref.WeakSet()
@@ -353,19 +356,23 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Closes all writers."""
+        """Closes all writers, also those whose directory is gone: what they could not write is a warning."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
-                writer.close()
+                writer._close_or_warn()
             FileWriterCache._writers.clear()
 
     @staticmethod
     def get(logdir: PathLike) -> FileWriter:
-        """The writer of a directory, made when it is asked for first."""
+        """The writer of a directory, made when it is asked for first, and again where its file was removed since."""
         with FileWriterCache._lock:
-            if logdir not in FileWriterCache._writers:
-                FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())
-            return FileWriterCache._writers[logdir]
+            found = FileWriterCache._writers.get(logdir)
+            if found is not None and found._file is not None and found._file.is_removed():
+                found._close_or_warn()
+                found = None
+            if found is None:
+                found = FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())
+            return found
 
 
 def summary_iterator(path: PathLike) -> Iterator[messages.Event]:

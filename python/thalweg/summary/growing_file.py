@@ -50,10 +50,14 @@ class GrowingFile:
             except OSError as error:
                 raise _failed("make", path, error) from None
 
+    def is_removed(self) -> bool:
+        """Whether somebody has removed it."""
+        return os.fstat(self._descriptor).st_nlink == 0
+
     def append(self, data: bytes) -> None:
         """Writes records; where that fails, the file is as it was before."""
         before = os.fstat(self._descriptor)
-        if before.st_nlink == 0:
+        if self.is_removed():
             raise errors.NotFoundError(None, None, f"'{self.path}' was removed while it was written")
         left = memoryview(data)
         try:
