@@ -330,7 +330,7 @@ class FileWriter:
         try:
             self.close()
         except errors.OpError as error:
-            warnings.warn(f"events are lost: {error.message}", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"events are lost: {error.message.partition('; ')[0]}", RuntimeWarning, stacklevel=3)
 
     def __del__(self):
         if not getattr(self, "_closed", True):
