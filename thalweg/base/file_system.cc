@@ -146,7 +146,7 @@ class PosixWritableFile : public WritableFile {
     if (::fstat(fd_.get(), &before) != 0) return ErrnoStatus("stat", path_, errno);
     if (before.st_nlink == 0)
       return NotFound("file '", path_, "' was removed while it was written");
-    const Status written = Write(data);
+    Status written = Write(data);
     if (written.ok() || !S_ISREG(before.st_mode)) return written;
     if (::ftruncate(fd_.get(), before.st_size) != 0 ||
         ::lseek(fd_.get(), before.st_size, SEEK_SET) < 0) {
