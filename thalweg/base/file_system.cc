@@ -139,6 +139,23 @@ class PosixWritableFile : public WritableFile {
     return OkStatus();
   }
 
+  Status AppendWhole(std::string_view data) override {
+    if (fd_.get() < 0) return FailedPrecondition("file '", path_, "' is already closed");
+    RETURN_IF_ERROR(Flush());
+    struct stat before;
+    if (::fstat(fd_.get(), &before) != 0) return ErrnoStatus("stat", path_, errno);
+    if (before.st_nlink == 0)
+      return NotFound("file '", path_, "' was removed while it was written");
+    Status written = Write(data);
+    if (written.ok() || !S_ISREG(before.st_mode)) return written;
+    if (::ftruncate(fd_.get(), before.st_size) != 0 ||
+        ::lseek(fd_.get(), before.st_size, SEEK_SET) < 0) {
+      return Status(written.code(),
+                    StrCat(written.message(), ", and its end cannot be cut off again"));
+    }
+    return written;
+  }
+
   Status Sync() override {
     RETURN_IF_ERROR(Flush());
     // Pipes and terminals cannot be synced and need not be.

@@ -43,6 +43,10 @@ class WritableFile {
   virtual const std::string& path() const = 0;
   // Writes all of data or fails.
   virtual Status Append(std::string_view data) = 0;
+  // Hands all of data to the system now, after what was appended before, or leaves the file as it was:
+  // what others read meanwhile ends with whole appends, also where the disk is full or the process
+  // is killed. NotFound where the file was removed meanwhile.
+  virtual Status AppendWhole(std::string_view data) = 0;
   // Returns when everything appended so far is on the disk.
   virtual Status Sync() = 0;
   virtual Status Close() = 0;
