@@ -26,7 +26,7 @@ namespace thalweg {
 namespace {
 
 constexpr int kGroups = 16;
-constexpr unsigned kSecondsToHang = 60;
+constexpr unsigned kSecondsToHang = kSanitized ? 300 : 60;
 constexpr int64_t kMemoryLimit = int64_t{64} << 20;
 
 CaseTrials& Trials() {
