@@ -17,10 +17,10 @@ What an example takes for granted (`ctx`, `allocator`, `graph`) is declared in t
     thalweg/proto/x.h     text                 the example is no C++: a layout, a formula, two sides
     thalweg/graph/y.h     top; Status F(int)   it is made of definitions; `global`: of macros that open the namespace
     thalweg/testing/z.h   void                 it returns nothing: ASSERT_TRUE
-    thalweg/room/         later                nobody has looked at these yet
 
 A row whose header is not there is an error too. A header of a component whose library is not installed (`needs HEADER`) is left out.
 """
+import functools
 import os
 import re
 import subprocess
@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 INDENT = 3
-OPTIONS = ("text", "top", "global", "void", "later")
+OPTIONS = ("text", "top", "global", "void")
 PRELUDE = '''// Written by tools/check_banners.py.
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -128,9 +128,11 @@ class Source:
                     options.add(declaration)
                 elif declaration.startswith("#include"):
                     self.includes.append(declaration)
+                elif declaration.startswith("needs "):
+                    continue
                 elif is_variable(declaration):
                     parameters[name_of(declaration)] = declaration
-                elif not declaration.startswith("needs "):
+                else:
                     opened.append(declaration + ";")
         self.includes.append(f'#include "{path}"')
         code = code_of("\n".join(text for _, text in lines))
@@ -149,9 +151,11 @@ class Source:
         return PRELUDE + "\n".join(dict.fromkeys(self.includes)) + "\n" + "\n".join(self.bodies)
 
 
+@functools.cache
 def has_library(needs):
     command = ["c++", "-E", "-x", "c++", "-", "-o", os.devnull]
-    return subprocess.run(command, input=f"#include <{needs}>\n", text=True, capture_output=True).returncode == 0
+    question = f"#if !__has_include(<{needs}>)\n#error\n#endif\n"
+    return subprocess.run(command, input=question, text=True, capture_output=True).returncode == 0
 
 
 def check(headers, rows):
@@ -164,7 +168,7 @@ def check(headers, rows):
             continue
         mine = [d for _, ds in source.rows_of(path) for d in ds]
         needs = [d[len("needs "):] for d in mine if d.startswith("needs ")]
-        if "text" in mine or "later" in mine or not all(map(has_library, needs)):
+        if "text" in mine or not all(map(has_library, needs)):
             continue
         count += 1
         source.add(path, code, count)

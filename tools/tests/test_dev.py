@@ -36,6 +36,24 @@ def test_failed_work_is_1(tmp_path):
     assert p.returncode == 1 and "x: FAILED" in p.stderr
 
 
+@pytest.mark.parametrize("pattern, words", [("Channel", "-k Channel"), ("Channel|Hub", "-k Channel or Hub"), ("Chan.*", None), ("", "")])
+def test_a_filter_is_what_ctest_and_pytest_read(pattern, words, tmp_path):
+    (tmp_path / "tools").symlink_to(os.path.join(ROOT, "tools"))
+    for program, said in (("bin/ctest", "100% tests passed, 0 tests failed out of 1"), (".venv/bin/python", "2 passed")):
+        path = tmp_path / program
+        path.parent.mkdir(parents=True)
+        path.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/{path.name}\necho "{said}"\n')
+        path.chmod(0o755)
+    p = subprocess.run(["bash", "tools/test.sh", pattern], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                       env={**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "THALWEG_COUNTS": f"{tmp_path}/counts"})
+    assert p.returncode == 0, p.stdout
+    assert (tmp_path / "ctest").read_text().count(f"-R {pattern}") == (2 if pattern else 0)
+    if words is None:
+        assert not (tmp_path / "python").exists() and p.stdout.count("not looked at") == 4 and "2 passed, 0 failed" in p.stdout
+    else:
+        assert (tmp_path / "python").read_text().count(words) >= 4 and "10 passed, 0 failed" in p.stdout
+
+
 def test_scripts_are_sound():
     for path in ("dev", ".ci/run", "tools/dev_lib.sh", "tools/test.sh", "tools/lint.sh", "tools/sanitize.sh", "tools/fuzz.sh",
                  "tools/tidy.sh", "tools/bare_debian.sh"):

@@ -3,11 +3,13 @@
 // every release of TensorFlow answers without reading it.
 //
 //   ChannelManager channels(peers, steps, ChannelUse::kAny);
-//   channels.set_tcp_host("10.0.0.5");                   // else none is offered to other hosts
-//   auto connection = channels.Get("/job:ps/replica:0/task:0", {.timeout = timeout});
-//   response += channels.Accept(request.unknown_fields(), call.peer_host());  // of a GetStatus
+//   channels.set_tcp_host("10.0.0.5");                       // else none is offered to other hosts
+//   ASSIGN_OR_RETURN(auto connection,
+//                    channels.Get("/job:ps/replica:0/task:0", {.timeout = timeout}));
+//   response += channels.Accept(request.unknown_fields(), call.peer_host());    // of a GetStatus
 //
 // Which kinds there are and how each is made: channels/transports.h, transport/transport.h.
+// Ownership: what it is made with outlives it; open connections are kept by the hub of `steps`.
 // Threads: every member from any; Get makes a call, Accept waits for a second at most.
 // Errors: Unimplemented where the other task knows no channels or none can be made to it: it is
 // spoken to in TensorFlow's way. Where a network was tried for it and failed, that is logged, once

@@ -3,10 +3,12 @@
 // channel finds its place without a name. On the way to a task they are attributes of its Send and
 // Recv nodes, which TensorFlow ignores.
 //
-//   ChannelPlanner planner(channels, self, timeout);
+//   ChannelPlanner planner(channels, self, {.timeout = timeout});
 //   ASSIGN_OR_RETURN(RemoteStepPart part, planner.MarkPart(task, graph_def.get()));
-//   Result<std::vector<MarkedEdge>> edges = MarkedEdges(graph_def);       // where it arrives
+//   ASSIGN_OR_RETURN(std::vector<MarkedEdge> edges, MarkedEdges(*graph_def));   // where it arrives
 //
+// Ownership: the channels outlive the planner.
+// Threads: a planner from one at a time.
 // Errors: Unimplemented where a step cannot go through channels: it is then run in TensorFlow's
 // way; InvalidArgument for marks that do not fit each other.
 #pragma once

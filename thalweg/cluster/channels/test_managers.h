@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChannelManagerTest: two tasks that agree on a channel, or do not: TEST_F(ChannelManagerTest,
-// ...).
+// ChannelManagerTest: two tasks that agree on a channel, or do not.
+//
+//   TEST_F(ChannelManagerTest, TakesSharedMemory) {
+//     Join(ChannelUse::kAny, ChannelUse::kMemory);
+//     EXPECT_TRUE(Get().ok());
+//   }
 #pragma once
 
 #include <gtest/gtest.h>

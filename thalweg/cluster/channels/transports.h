@@ -2,7 +2,11 @@
 // ChannelUse: which channels a task makes; MakeTransports: the transports that it makes them by.
 //
 //   ASSIGN_OR_RETURN(const ChannelUse use, ParseChannelUse("tcp"));
-//   for (const auto& transport : MakeTransports(use, context)) ...       // the nearest first
+//   for (auto& transport : MakeTransports(use, context)) Offer(*transport);    // the nearest first
+//
+// Ownership: the context outlives the transports.
+// Threads: any.
+// Errors: InvalidArgument for an unknown name; Unimplemented for one that this build lacks.
 #pragma once
 
 #include <memory>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChannelClient: runs steps of a server of ours on this host through a channel, not by calls.
 //
-//   ASSIGN_OR_RETURN(auto client, ChannelClient::Connect("127.0.0.1:2222", environment, timeout));
+//   ASSIGN_OR_RETURN(auto client, ChannelClient::Connect("127.0.0.1:2222", *environment, timeout));
 //   request_bytes += client->Hello();               // of a MakeCallable
-//   Status status = client->Run(callable, feeds, fetches, options);
+//   Status status = client->Run(callable, feeds, fetches, timeout, &cancellation, {}, nullptr);
 //
+// Ownership: the environment outlives it.
 // Threads: Run from any, several at once.
 // Errors: Unimplemented where the server makes no channel; of Run: those of the step.
 #pragma once

@@ -5,11 +5,12 @@
 //
 //   MasterWatch watch(timer, clock, {}, ask);
 //   MasterWatch::Call call(watch, options.cancellation);
-//   channel.Call(..., {.cancellation = &call.cancellation()});   // Unavailable when it is lost
+//   channel.Call(method, bytes, {.cancellation = &call.cancellation()}, done);
 //
+// Costs a lock and no system call for each call while calls follow each other.
+// Ownership: outlives its calls; the timer and the clock outlive it.
 // Threads: every member from any.
-// Ownership: outlives its calls. Costs a lock and no system call for each call while calls follow
-// each other.
+// Errors: a call's cancellation has Unavailable as its reason when the master is lost.
 #pragma once
 
 #include <functional>

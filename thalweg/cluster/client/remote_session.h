@@ -6,10 +6,12 @@
 //   ASSIGN_OR_RETURN(auto session, MakeRemoteSession(environment, graph, "grpc://127.0.0.1:2222",
 //                                                    {.timeout = std::chrono::seconds(60)}));
 //
-// State is the server's: it stays when the session is closed.
+// Placement and plans are the server's: not told here.
+// Ownership: shares the environment and the graph. State is the server's: it stays when the session
+// is closed.
 // Threads: every member from any.
 // Errors: those of the server; Unavailable when it cannot be reached; Aborted when it has restarted
-// (make a new session). Placement, plans and traces are the server's: not told here.
+// (make a new session).
 #pragma once
 
 #include <chrono>

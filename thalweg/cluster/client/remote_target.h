@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // RemoteTarget: which server a session is of, and how it is reached.
 //
-//   grpc://127.0.0.1:2222                                  plain text
-//   grpcs://ps.example:2222?cert=me.crt&key=me.key&ca=ca.crt   TLS; this side's files
-//   grpc://far.example:2222?lost-after=20                  it is lost after 20 s of silence
+//   ASSIGN_OR_RETURN(RemoteTarget plain, ParseTarget("grpc://127.0.0.1:2222"));
+//   ASSIGN_OR_RETURN(RemoteTarget tls,       // with this side's files
+//                    ParseTarget("grpcs://ps.example:2222?cert=me.crt&key=me.key&ca=ca.crt"));
+//   ASSIGN_OR_RETURN(RemoteTarget patient, ParseTarget("grpc://far.example:2222?lost-after=20"));
 //
+// `lost-after`: it is lost after so many seconds of silence.
+// Threads: any.
 // Errors: InvalidArgument for text of another form, with what was expected.
 #pragma once
 

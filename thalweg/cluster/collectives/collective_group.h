@@ -2,9 +2,11 @@
 // CollectiveGroups: who belongs to a group of collective operations, as its leader says
 // (CompleteGroup, CompleteInstance), where members may be tasks of TensorFlow's.
 //
-//   groups.Find(session, leader, call, cancellation, [](Result<CollectiveGroups::Found> found) {});
+//   groups.Find(session, leader, call, &cancellation,
+//               [](Result<CollectiveGroups::Found> found) { ... });
 //
 // What a session has found it keeps until Forget: so do TensorFlow's tasks, who ask once.
+// Ownership: the environment and the peers outlive it; a cancellation lives until its answer.
 // Threads: every member from any; callbacks come on the transport's threads, or at once.
 // Errors: the leader's; Unimplemented for groups whose members do not understand each other.
 #pragma once

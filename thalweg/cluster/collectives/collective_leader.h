@@ -3,15 +3,16 @@
 // for tasks that ask their leader in TensorFlow's way (CompleteGroup, CompleteInstance). A call
 // waits until all members have come.
 //
-//   leader.JoinGroup({.key = 1, .size = 2, .device_type = "CPU"}, {device}, waiter, &answers);
-//   for (auto& answer : answers) answer();              // without the caller's locks
+//   CollectiveLeader::Answers answers;
+//   leader.JoinGroup({.key = 1, .size = 2, .device_type = "CPU"}, {name}, waiter, &answers);
+//   for (const auto& answer : answers) answer();              // without the caller's locks
 //
 // Groups and instances are kept: who asks again gets the same answer, also after a restart, and
 // TensorFlow's tasks ask but once in their lives. When there are too many, groups go that nobody
 // waits for, those first that were asked for longest ago, and the oldest instances.
+// Threads: every member from any.
 // Errors: InvalidArgument for what contradicts the others, which all who wait hear; then nothing is
 // kept of it.
-// Threads: every member from any.
 #pragma once
 
 #include <deque>

@@ -4,8 +4,9 @@
 // its own value in the request's transport options.
 //
 //   ASSIGN_OR_RETURN(const OwnedMessage request, EncodeCollectiveMember(member));
-//   if (IsCollectiveMember(request)) { ... DecodeCollectiveMember(request, allocator) ... }
+//   if (IsCollectiveMember(*request)) Join(DecodeCollectiveMember(*request, &allocator));
 //
+// Threads: any.
 // Errors: InvalidArgument for what no member of ours says: all that CollectiveInstance takes for
 // granted is checked here.
 #pragma once

@@ -5,15 +5,17 @@
 // result. StepCollectives: what a step shows its kernels of it.
 //
 //   rendezvous.SetLeader(session, "/job:worker/replica:0/task:0");
-//   step.Join(ctx, call, timeout, done);                    // of a kernel
-//   rendezvous.Answer(request, cancellation, done);           // a RecvBuf that arrives
+//   step.Join(ctx, call, timeout_seconds, std::move(done));    // of a kernel
+//   rendezvous.Answer(request, &cancellation, answered);       // a RecvBuf that arrives
 //
 // Where tasks of TensorFlow's are members, all hand buffers to each other instead, in their way
-// (Exchange). Else the last member computes, as within a task: ranks and bits are the same. Errors
-// are everybody's. A member whose call ends before all have come has left: its step ends for a
-// reason that its master knows; should the others not hear it within moments, they get Unavailable
-// with its name. Meetings that nobody waits at are forgotten, but the newest.
+// (Exchange). Else the last member computes, as within a task: ranks and bits are the same.
+// Meetings that nobody waits at are forgotten, but the newest.
+// Ownership: outlives its steps; a cancellation lives until its answer.
 // Threads: every member from any.
+// Errors: everybody's. A member whose call ends before all have come has left: its step ends for a
+// reason that its master knows; should the others not hear it within moments, they get Unavailable
+// with its name.
 #pragma once
 
 #include <deque>

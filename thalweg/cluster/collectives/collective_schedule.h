@@ -3,11 +3,15 @@
 // buffers to each other, as TensorFlow's tasks do: reductions and gathers go round a ring, section
 // by section; a broadcast goes down a tree; an exchange goes from everybody to everybody.
 //
-//   ASSIGN_OR_RETURN(const auto sections, PlanBuffers(call, {.size = 3, .rank = 1, .rings = 1}));
+//   ASSIGN_OR_RETURN(const std::vector<BufferSection> sections,
+//                    PlanBuffers(call, n, {.size = 3, .rank = 1}));
 //
 // Sections are independent of each other: each begins with a piece of the member's value and goes
 // hop by hop; what it has at its end is a piece of the result. No thread, message or step: who has
-// the buffers is buffer_member.h.
+// the buffers is ring_participant.h.
+// Threads: any.
+// Errors: InvalidArgument for a broadcast without a source; Unimplemented for kinds that
+// TensorFlow's tasks do not have among themselves.
 #pragma once
 
 #include <optional>

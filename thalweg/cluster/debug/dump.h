@@ -3,7 +3,8 @@
 // values that lie or are awaited in their rendezvous, who was asked for what; open calls; which
 // tasks it watches. Works while steps are stuck: takes short locks only.
 //
-//   call->Answer(MakeDump({.task = name, .steps = steps, .environment = environment, ...}));
+//   call->Answer(MakeDump({.task = task, .steps = steps, .channels = channels,
+//                          .environment = *environment, .health = health, .calls = calls}));
 //
 // Threads: any.
 #pragma once

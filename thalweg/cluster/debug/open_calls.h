@@ -4,7 +4,8 @@
 //   call = open_calls.Track(std::move(call));   // till the last owner drops it
 //   for (const OpenCalls::Call& open : open_calls.List()) Show(open);
 //
-// Threads: every member from any thread. A tracked call may outlive this.
+// Ownership: a tracked call may outlive this.
+// Threads: every member from any.
 #pragma once
 
 #include <list>

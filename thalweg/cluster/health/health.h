@@ -3,15 +3,16 @@
 // the steps of a task that is lost, has restarted, or in which nothing moves. As a worker it ends
 // the steps of a master that asks no more, and what came too early.
 //
-//   Health health(peers, clock, options, {.report = ..., .master_lost = ..., .tick = ...});
+//   Health health(peers, clock, options, hooks);
 //   health.OpenSession("s1", tasks);
-//   { Health::Watch watch(health, {step, tasks, timeout}, [&](const Status& why) { Fail(why); });
-//     ... }   // the callback has ended, or never comes
+//   Health::Watch watch(health, {step, tasks, timeout}, [&](const Status& why) { Fail(why); });
 //
 // Heartbeats are calls of GetStatus, which every release knows; between Thalweg tasks they carry
 // more (heartbeat_payload.h). A thread of its own, from the first session or heartbeat on.
+// Ownership: outlives its watches; when a watch has gone, its callback has ended or never comes.
 // Threads: every member from any; callbacks run on Health's thread, without a lock.
-// Ownership: outlives its watches.
+// Errors: a watch hears Unavailable for a task that is lost, Aborted for one that has restarted,
+// DeadlineExceeded for a step that is stuck or has used up its time.
 #pragma once
 
 #include <functional>

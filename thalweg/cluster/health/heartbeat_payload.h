@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeartbeatPayload: what a Thalweg task adds to its answer of GetStatus; HeartbeatRequest: what it adds
-// to the request. Both are a field that TensorFlow's tasks do not know, and skip.
+// HeartbeatPayload: what a Thalweg task adds to its answer of GetStatus; HeartbeatRequest: what it
+// adds to the request. Both are a field that TensorFlow's tasks do not know, and skip.
 //
 //   RETURN_IF_ERROR(AddHeartbeat(beat, response));
-//   const std::optional<HeartbeatPayload> beat = FindHeartbeat(*response);   // none: no Thalweg task
+//   const std::optional<HeartbeatPayload> found = FindHeartbeat(*response);   // none: not ours
 //
 // Threads: any, on distinct messages.
 // Errors: what cannot be read is not there.

@@ -2,8 +2,9 @@
 // What the system tells of a process: of this one for heartbeats, of another one on this machine to
 // say why it is silent.
 //
-//   const ProcessIdentity self = OwnIdentity();
-//   DescribeProcess(peer);   // "its process 4711 is stopped (by a signal or a debugger)"
+//   const ProcessIdentity& self = OwnIdentity();
+//   const std::string why = DescribeProcess(peer);
+//       // "its process 4711 is stopped (by a signal or a debugger)"
 //
 // Threads: any.
 // Errors: none; what cannot be read is 0 or "".

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunCallableByChannel: a callable of a client whose feeds come and whose fetches go through a
 // channel: edges 0, 1, ... are the feeds, the next ones the fetches.
+//
+//   Status status = RunCallableByChannel(*callable, 2, 1, client, step, how, steps.hub());
+//
+// Threads: the calling one waits for the feeds, and looks at the channels meanwhile.
+// Errors: those of the callable, or why the step was ended.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChannelStepRunner: steps through channels: START and DONE, and tensors that are pushed
 // (StepService). A traced step is the same one: its parts tell of their run on edges of their own.
+//
+//   ChannelStepRunner runner(context, parts, std::move(remote_parts), edges);
+//   if (request.stats == nullptr || runner.knows_traces()) return runner.Run(request);
+//
+// Ownership: the parts and what the context names outlive it.
+// Threads, errors: as StepRunner.
 #pragma once
 
 #include <memory>

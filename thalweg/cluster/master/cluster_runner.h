@@ -3,8 +3,12 @@
 // registered with its task once. A step is then run by a StepRunner: through channels where all its
 // tasks have them to each other, else by calls.
 //
-// Errors: those of the step's first failure.
+//   ClusterRunner runner(peers, steps, channels, health, local, std::move(options));
+//   ASSIGN_OR_RETURN(std::unique_ptr<PreparedStep> step, runner.Prepare(request));
+//
+// Ownership: what it is made with outlives it.
 // Threads: as PartitionRunner.
+// Errors: those of the step's first failure.
 #pragma once
 
 #include <functional>

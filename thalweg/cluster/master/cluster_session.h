@@ -4,6 +4,10 @@
 // constraint runs on this task. Closing it tells the tasks. Tasks of ours that do not know this one
 // are told where it is, and all of them what `cluster` says.
 //
+//   ASSIGN_OR_RETURN(auto session, MakeClusterSession(environment, peers, steps, channels, health,
+//                                                     graph, {.device_filters = {"/job:ps"}}));
+//
+// Ownership: shares the environment and the graph; peers, steps, channels and health outlive it.
 // Threads: blocks while tasks are asked.
 // Errors: Unavailable that names the tasks which did not answer in time; InvalidArgument for a
 // malformed filter.

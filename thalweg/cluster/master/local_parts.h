@@ -2,11 +2,12 @@
 // LocalParts: the parts of a step over several tasks that run on this one; their fetches are some
 // of the step's.
 //
-//   RETURN_IF_ERROR(parts.Prepare(runner, here, request));
+//   RETURN_IF_ERROR(parts.Prepare(runner, std::move(here), request));
 //   Status status = parts.Run(step_request);              // with the step's fetches
 //
 // Ownership: lives until what it runs has ended.
 // Threads: Run and RunAsync from any.
+// Errors: those of the parts.
 #pragma once
 
 #include <functional>

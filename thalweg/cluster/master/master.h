@@ -2,8 +2,8 @@
 // Master: TensorFlow's MasterService: sessions that clients make, extend, run and close by calls.
 // Knows messages, no sockets.
 //
-//   Master master(environment, MakeLocal);
-//   Result<OwnedMessage> answer = master.Call("RunStep", *request, {&cancellation});
+//   Master master(environment, make_session, reset_tasks);
+//   Result<OwnedMessage> answer = master.Call("RunStep", request, {&cancellation});
 //
 // Ownership: shares the environment.
 // Threads: Call from any, several at once; it blocks while the step runs.

@@ -5,6 +5,7 @@
 //   RemotePart remote{.task = task};
 //   ASSIGN_OR_RETURN(OwnedMessage graph_def, graphs.Make(part, &remote));   // sets feeds, fetches
 //
+// Ownership: the peers and the devices' names outlive it.
 // Threads: Make from any.
 #pragma once
 

@@ -7,6 +7,7 @@
 //
 // First for channels; where those cannot be had for all, once more for calls, which say what is
 // wrong if anything is.
+// Ownership: the runner and the request outlive it.
 // Threads: one.
 // Errors: of the task that did not take its part; why one was lost, or the preparation's own end.
 #pragma once

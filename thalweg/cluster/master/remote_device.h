@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // RemoteDevice: a device of another task: something to place nodes on. Its memory is out of reach.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, RemoteDevice::Make(attributes));
+//
+// Threads: every member from any.
+// Errors: InvalidArgument for attributes whose name is no device's; Internal for who copies to or
+// from it; its allocator gives nothing.
 #pragma once
 
 #include "thalweg/kernel/device.h"

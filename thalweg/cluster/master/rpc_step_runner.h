@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RpcStepRunner: steps by TensorFlow's calls: one RunGraph a remote part, with its feeds and
 // fetches inside; what the parts send each other they ask each other for (RecvTensor).
+//
+//   RpcStepRunner runner(context, parts);
+//   runner.RunAsync(request, [](Status status) { ... });     // or Run, which waits
+//
+// Ownership: the parts and what the context names outlive it.
+// Threads, errors: as StepRunner; the callback of RunAsync comes on a thread of the background.
 #pragma once
 
 #include <functional>

@@ -5,9 +5,9 @@
 //
 //   Status status = runner.Run(request);     // returns when nothing of the step runs any more
 //
-// The first error ends the step everywhere, and names its task; so does the loss of a task, and a
-// deadline, which says who waited for what.
 // Threads: Run from any, several at once.
+// Errors: the first error ends the step everywhere, and names its task; so does the loss of a task,
+// and a deadline, which says who waited for what.
 #pragma once
 
 #include <atomic>

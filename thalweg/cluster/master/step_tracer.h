@@ -2,11 +2,13 @@
 // StepTracer: what the tasks of a traced step tell of it: their nodes with the answers of RunGraph,
 // what they received from each other through Logging, as TensorFlow's masters ask.
 //
-//   StepTracer tracer(peers, steps, tasks, id, stats);      // before the parts start
-//   ... *tracer.PlaceFor(i) = the answer of part i ...
-//   tracer.Finish();                                        // when all have ended
+//   StepTracer tracer(peers, steps, tasks, id, stats);       // before the parts start
+//   OwnedMessage* answer = tracer.PlaceFor(i);               // of task i; null: not wanted
+//   tracer.Finish();                                         // when all have ended
 //
+// Ownership: what it is made with outlives it.
 // Threads: one, but for the places, each of which a thread of its own may fill.
+// Errors: none: what a task does not tell is missing in the trace.
 #pragma once
 
 #include <string>

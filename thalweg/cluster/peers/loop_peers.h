@@ -2,6 +2,12 @@
 // LoopPeers: the tasks with which the part of a step that a graph is may exchange tensors from
 // within loops. Where one of them is TensorFlow's, the step has to know its frames by TensorFlow's
 // numbers.
+//
+//   RETURN_IF_ERROR(CheckLoopVersions(graph, task, peers));
+//   if (!AreAllOurs(peers, LoopPeers(graph, peers.self()))) run.frames = &observer;
+//
+// Threads: any.
+// Errors: Unimplemented where a loop hands tensors from one of TensorFlow's releases to another.
 #pragma once
 
 #include <string>

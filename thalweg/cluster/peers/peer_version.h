@@ -2,6 +2,10 @@
 // PeerVersionOf: which program serves a task, by what it says of its devices. Ours write their name
 // into the description of a CPU, which TensorFlow leaves empty; 2.x says which number XLA has for a
 // device, 1.15 does not know the field.
+//
+//   const bool is_ours = PeerVersionOf(*response) == PeerVersion::kThalweg;    // of a GetStatus
+//
+// Threads: any.
 #pragma once
 
 #include <string_view>

@@ -4,7 +4,7 @@
 //
 //   ASSIGN_OR_RETURN(const SessionCluster::Self self, SessionCluster::FindSelf(spec, addresses));
 //   ASSIGN_OR_RETURN(auto cluster, SessionCluster::Make(environment, spec, self, tls));
-//   cluster->peers.Call("/job:worker/replica:0/task:1", "RegisterGraph", ...);
+//   WorkerClients& tasks = cluster->peers;                 // under the names that they have there
 //
 // Ownership: shares the environment; sessions, graphs and steps of the cluster share it.
 // Threads: every member from any.

@@ -3,8 +3,8 @@
 // what Logging answers.
 //
 //   log.Enable(true);
-//   log.Add(step, {...});
-//   log.MoveTo(step, step_stats);     // entries "RecvTensor", by receiving device
+//   log.Add(step, {.source = task, .destination = self, .edge = "x:0", .bytes = n});
+//   log.MoveTo(step, &step_stats);     // entries "RecvTensor", by receiving device
 //
 // Bounded: the oldest steps go first.
 // Threads: every member from any.

@@ -4,6 +4,8 @@
 //   AddWireText(2, name, &bytes);
 //   const bool whole = VisitWireFields(bytes, [&](uint32_t field, uint64_t number,
 //                                                 std::string_view text) { ... });
+//
+// Threads: any.
 #pragma once
 
 #include <cstdint>

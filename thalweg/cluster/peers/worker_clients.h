@@ -3,12 +3,12 @@
 // protocol.
 //
 //   WorkerClients peers(spec, "/job:worker/replica:0/task:0");
-//   peers.Call("/job:ps/replica:0/task:0", "RunGraph", *request,
-//              pb::RunGraphResponse::Descriptor(), options,
-//              [](Result<OwnedMessage> response) { ... });
+//   peers.Call("/job:ps/replica:0/task:0", "RunGraph", request, pb::RunGraphResponse::Descriptor(),
+//              {.timeout = timeout}, [](Result<OwnedMessage> response) { ... });
 //
 // Connects to a task at its first call. Tasks may come, and be at another address, while others are
 // called: calls that are open go on where they went.
+// Ownership: a call's cancellation outlives the call.
 // Threads: every member from any; callbacks come on the transport's threads and must not wait.
 // Errors: what the task answered; Unavailable when it cannot be reached; each says which task and
 // which call.

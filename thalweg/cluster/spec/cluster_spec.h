@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClusterSpec: the jobs of a cluster, their tasks, and where each of them listens.
 //
-//   ASSIGN_OR_RETURN(ClusterSpec spec, ClusterSpec::FromMessage(server_def.GetMessage(kCluster)));
+//   ASSIGN_OR_RETURN(ClusterSpec spec, ClusterSpec::FromMessage(cluster_def));
 //   ASSIGN_OR_RETURN(std::string address, spec.Address("ps", 0));
 //
 // A job's tasks may have gaps: numbers that nobody has yet.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServiceLimits: what a task takes from clients and other tasks before it says no.
 //
-//   RETURN_IF_ERROR(limits.CheckNodes(graph_def, graph->num_nodes()));
+//   RETURN_IF_ERROR(limits.CheckNodes(graph_def, graph.num_nodes()));
 //
+// Threads: any.
 // Errors: ResourceExhausted, with the limit and the option of `thalweg serve` that sets it.
 #pragma once
 

@@ -3,11 +3,12 @@
 // through channels. An edge between tasks has a number, fixed when its graph was registered: what
 // arrives finds its place in an array.
 //
-//   step.SetPlan(plan);                       // what arrived before waits in its place
-//   step.Arrive(connection, head, tensor);          // from a channel
-//   step.Recv(key, done); step.Send(key, {tensor, false});    // of the nodes
+//   step.SetPlan(edges);                          // what arrived before waits in its place
+//   step.Arrive(connection, head, tensor);        // from a channel
+//   step.Recv(key, received);                     // of a node; likewise Send(key, {tensor, false})
 //
 // Edges that the plan does not name stay in the task.
+// Ownership: the collectives outlive it; waiting callbacks are answered by Abort.
 // Threads: every member from any.
 // Errors: as Rendezvous; a tensor of another type than its edge's or from another task than its
 // sender is InvalidArgument to whoever receives it.

@@ -4,14 +4,14 @@
 // says.
 //
 //   CoordinatorState coordinator(3, now + timeout);        // START goes to participants 0, 1, 2
-//   CoordinatorState::Reaction todo = coordinator.Failed(1, status, false, now);
-//   if (todo.cancel) ...;                       // send CANCEL to all for whom awaits() holds
+//   const CoordinatorState::Reaction todo = coordinator.Failed(1, status, false, now);
+//   if (todo.cancel) SendCancel();              // to all for whom awaits() holds
 //   if (todo.closed) return coordinator.status();
 //
-// The step is OK when everybody is done. Otherwise it ends with its root cause: the earliest error
-// that is no consequence of another. Those who do not answer their CANCEL within a second are named
-// and not waited for.
 // Threads: one at a time.
+// Errors: the step is OK when everybody is done. Otherwise it ends with its root cause: the
+// earliest error that is no consequence of another. Those who do not answer their CANCEL within a
+// second are named and not waited for.
 #pragma once
 
 #include <chrono>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // RpcStepRendezvous: what one task has of a step: the rendezvous in which its nodes and those of
 // other tasks meet. A value is kept where it was sent until somebody asks for it; one that another
-// task has is asked for there. RpcStepTable: the steps of a task by number.
+// task has is asked for there. RpcStepTable: the steps of a task by number, made at the first Find.
 //
-//   std::shared_ptr<RpcStepRendezvous> step = table.Find(id);           // made when it is new
-//   step->RecvForPeer(key, done);                              // may come before the step runs
+//   ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> step, table.Find(id));
+//   step->RecvForPeer(key, received);                          // may come before the step runs
 //   table.Erase(id, Cancelled("the step has ended"));          // answers who still waits
 //
+// Ownership: the table shares its steps with who runs them; peers and collectives outlive both.
 // Threads: every member from any.
 // Errors: after Abort, and for a step that has ended, everything gets that status. A key is
 // received once.

@@ -3,10 +3,12 @@
 // cancels them after the first error, collects what they fetch.
 //
 //   StepCoordinator step(request, rendezvous, hub, now);
-//   step.Start(lowest_open, now);  ... run the part of this task ...
-//   Status status = step.Await(clock);     // when nobody writes to the request any more
+//   step.Start(lowest_open, now);       // then the part of this task runs, and EndHere() is called
+//   Status status = step.Await(clock);  // when nobody writes to the request any more
 //
+// Ownership: the request outlives Await.
 // Threads: Start and Await from one; the others from any.
+// Errors: of Await, the step's root cause; where the request says so, with the task it comes from.
 #pragma once
 
 #include <atomic>

@@ -3,9 +3,10 @@
 // machines say (WorkerStepState of a worker, CoordinatorState of a master).
 //
 //   steps.AddPlan(session, plan, {edges, run});         // registered: START may ask for it
-//   Status status = steps.Coordinate({...});          // as a master: one step over several tasks
+//   Status status = steps.Coordinate({.session = session, .parts = parts, .fetches = fetches});
 //
-// Threads: every member from any; Drive blocks, a part runs on a thread of the hub's.
+// Ownership: what a step is asked with lives until Coordinate returns.
+// Threads: every member from any; Coordinate blocks, a part runs on a thread of the hub's.
 // Errors: those of the step, with the task where they came up and what it did.
 #pragma once
 

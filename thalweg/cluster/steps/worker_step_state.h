@@ -3,18 +3,16 @@
 // happens to them. A state machine: it knows no thread, clock or channel; its owner carries out
 // what it says.
 //
-//   state.AddMaster(id);
-//   StepReaction todo = state.Start({.step = step, ...}, own_incarnation, now);
-//   // kPrepare: handle all that has arrived on every channel, then
-//   todo = state.Begin(step);            // kRun, or kAnswer when a CANCEL was among it
-//   ...
-//   todo = state.Ended(step, status);    // the last kernel is back: kAnswer
+//   StepReaction todo = state.Start({.step = step, .plan = 3}, own_incarnation, now);
+//   HandleAllThatHasArrived();                 // for kPrepare: of every channel
+//   todo = state.Begin(step);                  // kRun, or kAnswer when a CANCEL was among it
+//   todo = state.Ended(step, status);          // the last kernel is back: kAnswer
 //
 // A tensor may come before START (kept for a while). A step of which anything was dropped never
 // starts later: it leaves a tombstone until the master says that all steps up to it are over.
 // Steps of a master that is not known, or whose number is below its lowest open one, are dropped.
-//
 // Threads: one at a time.
+// Errors: AlreadyExists for the number of a master that another one has.
 #pragma once
 
 #include <chrono>

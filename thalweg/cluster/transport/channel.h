@@ -2,24 +2,22 @@
 // Channel: what two Thalweg tasks say to each other once they know each other: short control
 // messages and tensors, in order, without gRPC. Pushed, not asked for.
 //
-//   channel->Send(EncodeStart(step));                       // control: at most kMaxControlBytes
-//   channel->Push({.step = 7, .edge = 3, ...}, tensor);     // keeps the tensor until it is read
-//   ...
-//   channel->Poll(sink, 64);                                // calls the sink for what has arrived
-//   if (channel->Arm()) Park();                             // until the ring of OnArrival
+//   channel.Send(Encode(StartMessage{.step = step, .plan = 3}).view());
+//   channel.Push({.step = step, .dtype = tensor.dtype(), .shape = tensor.shape()}, tensor);
+//   while (channel.Poll(sink, 64)) {}                  // calls the sink for what has arrived
+//   if (channel.Arm()) Park();                         // until the ring of OnArrival
 //
 // Order: what one side sends arrives in that order within control and small tensors; a large tensor
 // may arrive after control that was sent later, never before control that was sent earlier.
-//
 // Ownership: a pushed tensor is kept until the other side has it (and, in shared memory, has
 // dropped it) or the channel is closed. However many wait, a side copies at most kMaxUntaken bytes
 // of plain elements that the other one has not taken.
 // Threads: every member from any thread, none blocks. One thread polls at a time; others return at
-// once.
+// once. Destruction closes, and no thread may be in another member then.
 // Errors: the first failure (end of file, a malformed record, Close) closes the channel; OnClosed
 // comes once, last, and what is sent later is dropped. What the other side sent before it closed
 // arrives first; who closes gets no more. Every offset, length and shape that arrives is checked: a
-// wrong one closes the channel. Destruction closes, and no thread may be in another member then.
+// wrong one closes the channel.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,8 @@
 //
 //   ChannelHub hub(handler);
 //   auto connection = hub.Add("/job:ps/replica:0/task:0", std::move(channel));
-//   connection->channel().Send(bytes);
-//   hub.Post([] { RunAStep(); });             // on one of the hub's threads
-//   hub.WorkUntil([&] { return done; });      // a thread that waits helps to look
+//   hub.Post([] { RunStep(); });                           // on one of the hub's threads
+//   hub.WorkUntil([&] { return answered.load(); });        // a thread that waits helps to look
 //
 // Whoever waits looks for messages: reaching a thread that looks costs under a microsecond, waking
 // one that sleeps 5 to 40. A thread that has found nothing for a while (YieldingSpinner) sleeps,
@@ -14,7 +13,7 @@
 // they wait for has come, and one of them leads next. While nobody waits, one of the hub's own
 // threads leads. A step runs on the thread that received its START, and another one takes over the
 // looking when that one has not come back to it for a few milliseconds. An idle hub sleeps.
-//
+// Ownership: the handler outlives it; whoever holds a connection may use it after the hub.
 // Threads: every member from any. The handler is called by whoever polls, never two calls for one
 // connection at once; it must not wait. Stop() closes all channels and waits for what was posted.
 #pragma once

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbell: the callback of Channel::OnArrival and whether somebody has asked for it.
 //
-//   receiver: bell.Arm(); if (something is here && bell.Disarm()) { poll again } else { park }
-//   sender:   (put something there) bell.Notify();
+//   bell.Arm();                                            // who receives
+//   if (IsSomethingHere() && bell.Disarm()) PollAgain();   // else it parks
+//   bell.Notify();                                         // who sends, after it has put it there
 //
 // Both sides do a full fence between what they write and what they look at, so that one of them
 // sees the other.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of memory on which threads sleep, also of other processes (futex).
 //
-//   sleeper: key = word.load(); look once more; SleepOnWord(word, key, until);
-//   waker:   word.fetch_add(1); WakeWord(word);
+//   const uint32_t seen = word.load();                  // who sleeps; then it looks once more
+//   SleepOnWord(word, seen, until);
+//   word.fetch_add(1); WakeWord(word);                  // who wakes
 //
 // Sleeps may end without a reason.
 // Threads: any.

@@ -2,9 +2,10 @@
 // Hello: what a task that wants a channel says, and where the other one finds it; bytes that are
 // added to a GetStatus message as a field that TensorFlow does not know.
 //
-//   bytes += AddHello({.task = self, .process = ThisProcess(), .token = token});
-//   Result<Hello> hello = FindHello(message.unknown_fields());
+//   bytes += EncodeHello({.task = self, .process = ThisProcess(), .token = token});
+//   ASSIGN_OR_RETURN(const Hello hello, FindHello(message.unknown_fields()));
 //
+// Threads: any.
 // Errors: NotFound where there is none, InvalidArgument for a malformed one.
 #pragma once
 

@@ -2,12 +2,12 @@
 // IncomingTensor: a large tensor that was announced and comes in pieces. They are received once,
 // into the place that the sink gives; where it gives none, they are dropped.
 //
-//   IncomingTensor coming(head, bytes);
+//   IncomingTensor coming(head, 4'000'000);
 //   RETURN_IF_ERROR(coming.Begin(sink));
-//   while (coming.left() > 0) coming.Take(next_piece);
+//   while (coming.left() > 0) coming.Take(ReadPiece());
 //   RETURN_IF_ERROR(coming.Finish(sink));
 //
-// Used by one thread at a time.
+// Threads: one at a time.
 // Errors: the sink's place is a wrong one, or the bytes are malformed.
 #pragma once
 

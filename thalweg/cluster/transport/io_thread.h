@@ -6,7 +6,9 @@
 //   ASSIGN_OR_RETURN(auto watch, IoWatch::Make(io, fd, [](uint32_t events) { ... }));
 //   watch->Want(EPOLLIN);        // one call of the handler; then want again
 //
+// Ownership: watches share the thread; a descriptor stays open until its watch has gone.
 // Threads: all members from any. Handlers run on the I/O thread one at a time: short, no waiting.
+// Errors: ResourceExhausted where the system gives no thread or descriptor for it.
 #pragma once
 
 #include <atomic>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control messages of a step between two Thalweg tasks, as bytes of a Channel.
 //
-//   channel->Send(Encode(StartMessage{.step = step, .plan = 3}).view());
+//   channel.Send(Encode(StartMessage{.step = step, .plan = 3}).view());
 //   ASSIGN_OR_RETURN(const StepMessage message, DecodeStepMessage(bytes));
 //
 // A step has one number, which says its master too. START asks a task to run its part; the task
 // answers DONE or FAIL, once; CANCEL ends a part early. Feeds and fetches are tensors of the
 // channel; so is what a traced part tells of its run, instead of DONE. Encoding allocates nothing.
+// Threads: any.
 // Errors: InvalidArgument for bytes that are no message: unknown kinds, lengths that do not fit,
 // bytes left over, codes that do not exist.
 #pragma once

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all transports check and spell alike: heads, and the bytes of tensors whose elements are
 // objects.
+//
+//   RETURN_IF_ERROR(CheckHeadFits(head, tensor));                    // who sends
+//   ASSIGN_OR_RETURN(std::string objects, EncodeObjects(tensor));
+//   RETURN_IF_ERROR(DeliverTensor(sink, head, objects));             // who receives
+//
+// Threads: any.
+// Errors: InvalidArgument and DataLoss for what does not fit or is malformed; Unimplemented for
+// a variant of a type that has no form at the wire.
 #pragma once
 
 #include <string>

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record: one message of a channel between processes, as bytes. Little-endian, no padding needed:
-// a prefix of 8 bytes (length of all, kind, element type, flags, rank), then
+// Record: one message of a channel between processes, as bytes.
 //
-//   control    the message
-//   tensor     head (40 bytes, dimensions), then its bytes
-//   bulk       head; its bytes come elsewhere: on the bulk connection, or as pieces
-//   piece      bytes of the tensor whose bulk record came last, the next ones (no bulk connection)
-//   lent piece piece and offset where the next of these bytes are, number of the loan, how many
-//   shared     head, then piece and offset where the bytes are, and the number of the loan
-//   release    numbers of loans that are over
-//   close      code, then the text
+//   char prefix[8];
+//   EncodeControlPrefix(bytes.size(), prefix);                 // the message follows
+//   ASSIGN_OR_RETURN(const size_t length, RecordLength(received));
+//   RETURN_IF_ERROR(ParseRecord(received.substr(0, length), &record));
 //
+// Little-endian, no padding needed: a prefix of 8 bytes (length of all, kind, element type, flags,
+// rank), then, by kind,
+// - control: the message
+// - tensor: head (40 bytes, dimensions), then its bytes
+// - bulk: head; its bytes come elsewhere: on the bulk connection, or as pieces
+// - piece: bytes of the tensor whose bulk record came last, the next ones (no bulk connection)
+// - lent piece: piece and offset where the next of these bytes are, number of the loan, how many
+// - shared: head, then piece and offset where the bytes are, and the number of the loan
+// - release: numbers of loans that are over
+// - close: code, then the text
+//
+// Ownership: a record as read is views into the bytes that it was read from.
+// Threads: any.
 // Errors: a malformed record is DataLoss that says how. Nothing here trusts a length.
 #pragma once
 

@@ -2,10 +2,10 @@
 // Transport: how two tasks of ours come to a Channel of one kind. Who asks for a channel offers it
 // in a hello, who is asked takes it or does not; the call that carries both is not the transport's.
 //
-//   asks:   ASSIGN_OR_RETURN(auto offer, transport.Offer(&hello));
-//           ... the hello goes out; offer->AttendUntil(answered); its answer is there ...
-//           if (offer->IsTaken(answer)) { ASSIGN_OR_RETURN(channel, offer->Take()); }
-//   asked:  ASSIGN_OR_RETURN(channel, transport.Accept(hello, from, &answer));
+//   ASSIGN_OR_RETURN(auto offer, transport.Offer(&hello));     // who asks; then the hello goes out
+//   offer->AttendUntil(answered);
+//   if (offer->IsTaken(answer)) return offer->Take();
+//   ASSIGN_OR_RETURN(auto channel, transport.Accept(hello, from, &answer));      // who is asked
 //
 // A new one is a folder and a line in channels/transports.cc (docs/howto/add_a_transport.md).
 // Ownership: an offer is withdrawn when it is destroyed, and ends before its transport.

@@ -3,9 +3,12 @@
 // the arena that tasks of this host read, the task's address, and which hosts it connects to.
 //
 //   ASSIGN_OR_RETURN(const TransportContext::Started parts, context.Start());
+//   RETURN_IF_ERROR(context.MayConnect(hello.task, hello.tcp.host, from));
 //
 // Ownership: outlives the transports.
 // Threads: every member from any; set_host before the others.
+// Errors: ResourceExhausted where the system gives no thread; PermissionDenied for a host that a
+// hello may not lead to.
 #pragma once
 
 #include <atomic>

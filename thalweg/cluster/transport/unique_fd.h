@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // UniqueFd: owns a file descriptor.
+//
+//   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+//   if (!file.valid()) return NotFound(path);
+//
+// Ownership: closes it when it is destroyed; moving hands it over.
+// Threads: as an int.
 #pragma once
 
 #include <unistd.h>

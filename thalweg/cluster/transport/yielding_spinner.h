@@ -2,7 +2,9 @@
 // YieldingSpinner: how a thread waits for a message before it sleeps.
 //
 //   YieldingSpinner spinner;
-//   while (!Poll()) if (!spinner.Spin()) { sleep; }
+//   while (!Poll()) {
+//     if (!spinner.Spin()) Sleep();
+//   }
 //
 // Threads: one.
 #pragma once

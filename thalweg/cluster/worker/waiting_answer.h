@@ -3,8 +3,9 @@
 // call is cancelled.
 //
 //   const auto answer = WaitingAnswer::Make(std::move(done), call.cancellation);
-//   Later([answer] { answer->Give(response); });
+//   Later([answer] { answer->Give(Work()); });
 //
+// Ownership: whoever gives the answer holds it; the cancellation lives until then.
 // Threads: any; what comes second is dropped.
 #pragma once
 

@@ -2,10 +2,11 @@
 // Worker: TensorFlow's WorkerService: runs the parts of graphs that masters register here, and
 // hands out the tensors that other tasks ask for. Knows messages, no sockets.
 //
-//   Worker worker(environment, peers);
-//   worker.Call("RunGraph", *request, call, [](Result<OwnedMessage> response) { ... });
+//   Worker worker(environment, peers, channels);
+//   worker.Call("RunGraph", request, call, [](Result<OwnedMessage> response) { ... });
 //
 // Variables, queues and tables belong to the task, whatever the session.
+// Ownership: shares the environment; peers and channels outlive it.
 // Threads: Call from any, several at once; it blocks while a graph is registered or runs;
 // RecvTensor does not block, its callback comes when the tensor is there.
 // Errors: those of TensorFlow's workers: Aborted for a graph or step that is not there any more, or

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs of connected sockets, unix or TCP, for tests.
+//
+//   FdPair sockets = UnixSockets();
+//   const auto [here, there] = TcpChannelSockets("127.0.0.1");
 #pragma once
 
 #include <gtest/gtest.h>

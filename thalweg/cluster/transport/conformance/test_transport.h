@@ -2,7 +2,9 @@
 // What every transport is tested with: channel_conformance_test.cc has the tests, each transport's
 // test instantiates them:
 //
-//   INSTANTIATE_TEST_SUITE_P(Inproc, ChannelConformance, testing::Values(TransportCase{...}), ...);
+//   INSTANTIATE_TEST_SUITE_P(Inproc, ChannelConformance,
+//                            testing::Values(TransportCase{.name = "Pair", .connect = Connect}),
+//                            TransportName);
 #pragma once
 
 #include <gtest/gtest.h>

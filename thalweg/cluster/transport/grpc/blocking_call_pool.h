@@ -5,7 +5,9 @@
 //   BlockingCallPool threads(1000);
 //   RETURN_IF_ERROR(threads.Run([call] { call->Answer(Work()); }));
 //
-// Threads: Run from any. The destructor waits for calls that run.
+// Ownership: the destructor waits for calls that run.
+// Threads: Run from any.
+// Errors: ResourceExhausted, with the option that sets it, when all threads are taken.
 #pragma once
 
 #include <deque>

@@ -6,9 +6,10 @@
 //   FrameIds ids;
 //   ids.Open(tag, parent_tag, "w/while_context");
 //   ids.Find(PeerVersion::k1_15, tag + 3);       // 11525919660353993287, in iteration 3
-//   ids.TagOf(11525919660353993287);         // tag, by either rule
+//   ids.TagOf(11525919660353993287u);            // tag, by either rule
 //
-// Threads: none.
+// Threads: one at a time.
+// Errors: none: a frame that is not open has no number.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,12 @@
 // The table of functions between this library and libthalweg_grpc.so, the component that holds
 // gRPC. Plain C on purpose: the two are built apart and share no symbols. It knows calls and their
 // bytes, no messages.
+//
 //   const ThalwegGrpcApi* api = thalweg_grpc(THALWEG_GRPC_VERSION);   // by dlsym
+//
 // Threads: functions from any thread. Callbacks come on gRPC's threads and must return soon: no
-// kernel, no wait. Text that a function makes goes to append(to, text, size).
+// kernel, no wait.
+// Errors: a function gives null or a code, and its text to append(to, text, size).
 #pragma once
 
 #include <cstddef>

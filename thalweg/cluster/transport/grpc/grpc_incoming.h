@@ -2,9 +2,16 @@
 // Service: a gRPC server's calls, of every method of every service, for one handler; for the
 // component alone.
 //
+//   Service service(options);
+//   builder.RegisterCallbackGenericService(&service);
+//
 // An answer that no message holds is given at once where the request came in parts. A unary call,
 // as which calls begin since it costs least, gets an error and a token, with which the caller makes
 // a second call.
+// Ownership: the service outlives its server; a call owns itself until its end.
+// Threads: the handler hears a call on gRPC's threads; Answer from any, once.
+// Errors: ResourceExhausted for too many calls and too long ones, Internal for a malformed one,
+// Unavailable for an answer that is not kept any longer.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages as gRPC sends and receives them, for the component alone.
 //
+//   Messages request(bytes_to_send, /*in_parts=*/true);
+//   bool last = false;
+//   while (!last) Write(request.Next(&last));
+//
 // A message of gRPC has less than 2 GiB. What is longer goes as several messages of one call, where
 // both sides are Thalweg's; a head says how many bytes they have in all. Bytes travel as slices, so
 // that tensors are not copied.
+// Ownership: the bytes are released when the last slice has gone, on any thread.
+// Threads: one at a time.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outgoing: a call that a client makes, for the component alone. It begins as a unary one, unless
 // its request is too long for that; for an answer that is, it makes a second call (Incoming).
+//
+//   const auto call = std::make_shared<Outgoing>(channel, method, nanoseconds, false, done, arg);
+//   call->Begin(request);
+//
+// Ownership: the handle holds it and, until its answer, gRPC does.
+// Threads: Cancel from any; `done` comes once, on one of gRPC's.
+// Errors: gRPC's codes; ResourceExhausted for an answer that is too long, Internal for a malformed
+// one.
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>

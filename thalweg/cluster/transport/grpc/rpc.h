@@ -5,12 +5,13 @@
 //   ASSIGN_OR_RETURN(auto server, RpcServer::Start({.address = "127.0.0.1:0"}, [](auto call) {
 //     call->Answer(Handle(call->method(), call->request()));
 //   }));
-//   ASSIGN_OR_RETURN(auto channel, RpcChannel::Connect(server->address()));
-//   channel->Call("/package.Service/Method", bytes, {.timeout = 5s}, [](Result<std::string> r) {});
+//   ASSIGN_OR_RETURN(auto channel, RpcChannel::Connect(StrCat("127.0.0.1:", server->port())));
+//   channel->Call("/package.Service/Method", bytes, {.timeout = timeout},
+//                 [](Result<std::string> response) { ... });
 //
 // Messages of 2 GiB and more go in parts between a channel and a server of this kind; others' get
 // an error that says so.
-//
+// Ownership: a server stops when it is destroyed; a call's cancellation outlives the call.
 // Threads: all members from any thread. Handlers and callbacks come on gRPC's threads and must not
 // wait.
 // Errors: FailedPrecondition where the component is missing; a channel's call ends with Unavailable

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // TestCertificates: an authority and tasks that it signs, made by the openssl command in a folder
 // of a test.
+//
+//   TestCertificates certificates("my_test");
+//   const TlsFiles files = certificates.Make("task");
+//
+// Ownership: the folder goes with it.
 #pragma once
 
 #include <gtest/gtest.h>

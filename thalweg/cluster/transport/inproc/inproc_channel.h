@@ -4,6 +4,9 @@
 //
 //   ChannelPair pair = MakeInprocChannels();
 //   pair.first->Push(head, tensor);  pair.second->Poll(sink, 64);
+//
+// Ownership: either may go first.
+// Threads, errors: as Channel.
 #pragma once
 
 #include <memory>

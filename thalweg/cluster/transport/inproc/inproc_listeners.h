@@ -6,6 +6,7 @@
 //   listeners.Put(token, std::move(pair.second));
 //   std::unique_ptr<Channel> channel = listeners.Take(token);      // the other task
 //
+// Ownership: keeps a channel until it is taken.
 // Threads: every member from any.
 #pragma once
 

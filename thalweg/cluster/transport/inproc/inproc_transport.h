@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transport within a process: a pair of channels, one of which waits among the process's
 // InprocListeners for the task that is asked.
+//
+//   const std::unique_ptr<Transport> transport = MakeInprocTransport(context);
+//
+// Ownership: the context outlives it.
+// Threads, errors: as Transport.
 #pragma once
 
 #include <memory>

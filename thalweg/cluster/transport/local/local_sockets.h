@@ -3,10 +3,10 @@
 // they leave no file behind, however a process ends.
 //
 //   ASSIGN_OR_RETURN(const UniqueFd listener, ListenLocally(token));
-//   ... the other process: ASSIGN_OR_RETURN(UniqueFd socket, ConnectLocally(token)); ...
-//   ASSIGN_OR_RETURN(UniqueFd socket, AcceptLocally(listener));     // what is there already
+//   ASSIGN_OR_RETURN(UniqueFd theirs, ConnectLocally(token));       // the other process
+//   ASSIGN_OR_RETURN(UniqueFd ours, AcceptLocally(listener));       // what is there already
 //
-// Never waits.
+// Threads: any; never waits.
 // Errors: Unavailable where nobody listens or nobody has connected; PermissionDenied for a process
 // of another user.
 #pragma once

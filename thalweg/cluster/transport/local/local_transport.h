@@ -2,6 +2,11 @@
 // The transport within a host: who is asked comes to an abstract unix socket named by the hello's
 // token: once where the channel is to go through shared memory, twice where both connections are
 // the channel themselves.
+//
+//   const std::unique_ptr<Transport> transport = MakeLocalTransport(context);
+//
+// Ownership: the context outlives it.
+// Threads, errors: as Transport.
 #pragma once
 
 #include <memory>

@@ -3,15 +3,16 @@
 // Send to a task on the same host is best made here; anything else is copied here when it is
 // pushed.
 //
-//   auto arena = ShmArena::Make(limit);
-//   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(*arena, DType::kFloat, shape));
-//   channel->Push(head, t);                             // sends the place, not the bytes
+//   const std::shared_ptr<ShmArena> arena = ShmArena::Make(limit);
+//   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(*arena, DType::kFloat, Shape{1000}));
+//   channel.Push(head, t);                              // sends the place, not the bytes
 //
 // Pieces of 64 MB (or of one larger block), each a memfd, backed when made; this process alone can
 // write.
 // Ownership: lives until the last block has come back. Pieces stay until Trim() finds no block in
 // them; peers that were told of one then let go of it.
 // Threads: every member from any.
+// Errors: null, as of any allocator, where the limit is reached or the system has no more memory.
 #pragma once
 
 #include <chrono>

@@ -2,10 +2,12 @@
 // ControlSocket: the unix socket beside a pair of rings. It carries descriptors of shared memory
 // and wake-ups, and its end is how the other side's death is seen.
 //
-//   socket.Send({.kind = ControlKind::kPiece, .id = 3, .bytes = n}, memory.fd());
-//   Result<bool> some = socket.Receive(&message);       // false: nothing now; OutOfRange: the end
+//   RETURN_IF_ERROR(socket.Send({.kind = ControlKind::kPiece, .bytes = 4096}, memory.fd()));
+//   ASSIGN_OR_RETURN(const bool some, socket.Receive(&message, &fd));        // false: nothing now
 //
 // Threads: Send from any; Receive from one at a time. Neither waits.
+// Errors: OutOfRange at the end of the stream, Unavailable where it broke, DataLoss for a part of a
+// message; ResourceExhausted where the other side has not read for long.
 #pragma once
 
 #include <cstdint>

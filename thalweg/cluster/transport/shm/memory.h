@@ -2,8 +2,13 @@
 // SharedMemory: a mapping of memory that two processes share (memfd, never /dev/shm: that is a
 // small mount in a container, and a page that does not fit is a SIGBUS).
 //
-// Made memory is backed when Make returns (ResourceExhausted otherwise) and sealed: nobody can
-// truncate it. Mapped memory of another process is checked for that.
+//   ASSIGN_OR_RETURN(SharedMemory made, SharedMemory::Make(4096, SharedUse::kOwnerWrites));
+//   ASSIGN_OR_RETURN(SharedMemory seen,      // by the other process, which was sent made.fd()
+//                    SharedMemory::Map(std::move(fd), 4096, SharedUse::kOwnerWrites));
+//
+// Ownership: each maps it until it is destroyed; made memory is sealed: nobody can truncate it.
+// Errors: ResourceExhausted where it cannot be backed, which is done when it is made; DataLoss for
+// memory of another process that is not as it must be.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ring of records in shared memory, one way: one process writes, the other reads.
 //
-//   writer: if (ring.Write(head, payload)) { if (ring.ReaderParked()) wake it } else { wait }
-//   reader: Result<size_t> n = ring.Read(&buffer); ... ; if (ring.WriterWaits()) wake it
+//   ASSIGN_OR_RETURN(const bool written, ring.Write(head, payload));
+//   if (written && ring.TakeParked() != Ring::kReads) Wake();              // the other process
+//   ASSIGN_OR_RETURN(const bool read, ring.Read(&record));
+//   if (read && ring.TakeWriterWaits()) Wake();                            // likewise
 //
 // A record is published by one store, so a writer that is killed half-way leaves nothing visible.
-// The reader copies it out before it looks at it: the writer might change it meanwhile. Positions
-// that the other side wrote are checked. Not locked: one thread of each side at a time; ParkReader
-// and Empty from any.
+// The reader copies it out before it looks at it: the writer might change it meanwhile.
+// Ownership: the memory outlives it.
+// Threads: one of each side at a time; ParkReader and Empty from any.
+// Errors: DataLoss where the other side wrote a position or a length that cannot be.
 #pragma once
 
 #include <atomic>

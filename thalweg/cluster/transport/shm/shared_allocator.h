@@ -3,7 +3,7 @@
 // large blocks come from a ShmArena, where a peer reads them in place, all others, and what the
 // arena has no room for, from the host allocator.
 //
-//   auto allocator = SharedAllocator::Make(environment.allocator(), arena);
+//   auto allocator = SharedAllocator::Make(environment->allocator(), arena);
 //
 // What both hold together stays within the host allocator's limit. Blocks of kZeroPagesFrom and
 // more are the host allocator's too: a table of zeros takes no memory there until it is touched;

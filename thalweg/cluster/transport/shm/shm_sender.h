@@ -2,13 +2,16 @@
 // ShmSender: the sending side of a shared-memory channel, and what both sides of it know. Received
 // tensors hold it, so that they can say when they are let go.
 //
+//   ASSIGN_OR_RETURN(const Tensor bytes, ShmSender::BytesOf(tensor));
+//   sender->PushLarge(head, tensor, bytes);
+//
 // A large tensor is lent where it lies in the arena, or a copy of it where there is room for one
 // and the other side has let go of most copies before. Otherwise it waits, by reference, and goes
 // through the ring in pieces when its turn comes: what the reader has taken out of the ring makes
 // room for the next ones, and control messages always have some. Nobody waits here: the I/O
 // thread goes on when the reader says that there is room.
-//
 // Threads: every member from any. No lock is held while a tensor is let go.
+// Errors: the first one closes it, and Why() tells it; what is sent later is dropped.
 #pragma once
 
 #include <atomic>

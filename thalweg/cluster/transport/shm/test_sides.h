@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sides of shared-memory channels, for tests: two tasks in one process, or a task and the test
 // itself.
+//
+//   ShmTasks tasks;
+//   ASSIGN_OR_RETURN(ChannelPair pair, tasks.Connect());
+//   const Tensor t = FloatsIn(*tasks.a, 100'000);
+//   pair.first->Push(HeadOf(t), t);
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SocketReceiver: reads the two connections of a channel: records from control, the bytes of large
-// tensors from bulk, into their place. Used by one thread at a time.
+// tensors from bulk, into their place.
+//
+//   SocketReceiver receiver(control_fd, bulk_fd, stop);
+//   std::optional<Status> ended;
+//   while (receiver.Poll(sink, 64, &ended)) {}
+//
+// Ownership: the descriptors and `stop` outlive it.
+// Threads: one at a time.
+// Errors: `ended`: the reason that the other side gave, or what was wrong.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendQueue: what one non-blocking connection has still to send: bytes of its own, and tensors by
-// reference. Not locked: its owner is.
+// reference.
 //
-//   queue.AddBytes(head, head_bytes);  queue.AddTensor(tensor);
-//   Result<bool> empty = queue.Flush(fd, limit);
+//   queue.AddBytes(bytes);  queue.AddTensor(tensor);
+//   ASSIGN_OR_RETURN(const bool empty, queue.Flush(fd, kSocketPiece));
+//
+// Ownership: keeps a tensor until it is sent.
+// Threads: one at a time: its owner is locked.
+// Errors: Unavailable, with what the system says, where the connection is gone.
 #pragma once
 
 #include <deque>

@@ -3,10 +3,11 @@
 // 64 KB in them; bulk carries the bytes of larger ones, whose heads went over control, so that no
 // control message waits behind megabytes.
 //
-//   ASSIGN_OR_RETURN(auto channel, MakeSocketChannel(io, control_fd, bulk_fd));
+//   ASSIGN_OR_RETURN(auto channel, MakeSocketChannel(io, std::move(control), std::move(bulk)));
 //
 // A thread that polls reads by itself; the I/O thread sends what a socket did not take, and rings.
-// Tensors wait for a slow reader as references, not as copies.
+// Ownership: shares the thread. Tensors wait for a slow reader as references, not as copies.
+// Threads, errors: as Channel.
 #pragma once
 
 #include <memory>

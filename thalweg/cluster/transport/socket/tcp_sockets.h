@@ -4,10 +4,10 @@
 // that they were told of the listener.
 //
 //   ASSIGN_OR_RETURN(TcpListener listener, TcpListener::Open("10.0.0.5", token));
-//   ... a call takes offer() and `token` to the other task; its answer writes to an eventfd
-//   listener.AttendUntil(answered);                     // lets the other task in
-//   ASSIGN_OR_RETURN(TcpSockets sockets, listener.Take());
-//   ... the other task: ConnectByTcp(offer, token, std::chrono::seconds(1))
+//   listener.AttendUntil(answered);      // lets in whom a call has told offer() and `token`
+//   ASSIGN_OR_RETURN(TcpSockets ours, listener.Take());
+//   ASSIGN_OR_RETURN(TcpSockets theirs,  // the other task, before it answers that call
+//                    ConnectByTcp(offer, token, std::chrono::seconds(1)));
 //
 // Who connects and does not know the secret is let go, and holds nobody up. A connection ends by
 // itself when the other host has not been heard for 30 s.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transport between hosts: who asks opens a TcpListener for as long as it asks, who is asked
 // connects to it twice.
+//
+//   const std::unique_ptr<Transport> transport = MakeTcpTransport(context);
+//
+// Ownership: the context outlives it.
+// Threads, errors: as Transport.
 #pragma once
 
 #include <memory>

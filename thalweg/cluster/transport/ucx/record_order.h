@@ -2,10 +2,10 @@
 // RecordOrder: puts numbered records in order. UCX may deliver a message before one that was sent
 // earlier, where it has several ways to the other side.
 //
-//   RETURN_IF_ERROR(order.Put(number, bytes));
-//   while (order.Take(&bytes)) ...
+//   RETURN_IF_ERROR(order.Put(number, received));
+//   while (order.Take(&bytes)) Handle(bytes);
 //
-// Used by one thread at a time.
+// Threads: one at a time.
 // Errors: DataLoss for a number that was there before or is far ahead, ResourceExhausted where too
 // much waits to be taken.
 #pragma once

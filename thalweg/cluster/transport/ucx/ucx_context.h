@@ -3,6 +3,14 @@
 // linked: while it is loaded it takes over signals and rewrites mmap and its like in libc, unless
 // its variables say no, which are set for that moment. It prints nothing. Only ucx/ sees its
 // headers.
+//
+//   ASSIGN_OR_RETURN(const ucp_context_h context, UcxContext(/*loopback=*/true));
+//   const ucs_status_t status = ucx.ucp_worker_create(context, &params, &worker);
+//   if (status != UCS_OK) return UcxError("a worker", status);
+//
+// Ownership: the library and its contexts stay as long as the process.
+// Threads: any.
+// Errors: Unavailable, with what is missing, where the library cannot be loaded or UCX fails.
 #pragma once
 
 #include <ucp/api/ucp.h>

@@ -2,18 +2,18 @@
 // UcxEndpoint: one end of a channel over UCX: a worker, the endpoint to the other side, what has
 // been sent and what has arrived.
 //
-//   ASSIGN_OR_RETURN(auto end, UcxEndpoint::Make(loopback));
-//   ... address() and secret() go to the other side, theirs come here
-//   RETURN_IF_ERROR(end->Connect(their_address, their_secret));
-//   end->SendRecord(head, payload);          // arrives in order
-//   end->SendPieces(payload);                // waits at the sender till the other side takes it
+//   ASSIGN_OR_RETURN(auto end, UcxEndpoint::Make(/*loopback=*/true));
+//   RETURN_IF_ERROR(end->Connect(their_address, their_secret));   // who has Address() and secret()
+//   end->SendRecord(head, payload);          // arrives in order; SendPieces waits till it is taken
 //   while (end->Progress()) {}               // nothing moves but here
-//   while (end->TakeRecord(&bytes)) ...
+//   while (end->TakeRecord(&bytes)) Handle(bytes);
 //
 // Records (1) are eager active messages, pieces of large tensors (2) active messages by rendezvous.
 // Both begin with the receiver's secret and a number; one with another secret is a stranger's and
-// is dropped. Not locked: its owner is. The error: the first failure stays; nothing is sent later.
-// Destruction waits a moment till what was sent has gone.
+// is dropped. Destruction waits a moment till what was sent has gone.
+// Ownership: keeps what is being sent until TakeSent.
+// Threads: one at a time: its owner is locked.
+// Errors: the first failure stays, as error(); nothing is sent later.
 #pragma once
 
 #include <ucp/api/ucp.h>

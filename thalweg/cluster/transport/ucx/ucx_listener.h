@@ -4,10 +4,10 @@
 // told of it. In a build without UCX (ucx_absent.cc) every one of these is Unimplemented.
 //
 //   ASSIGN_OR_RETURN(UcxListener listener, UcxListener::Open("10.0.0.5"));
-//   ... a call takes listener.offer() to the other task; its answer writes to an eventfd
-//   listener.AttendUntil(answered);                  // lets the other task in
-//   ASSIGN_OR_RETURN(auto channel, listener.Take(io));
-//   ... the other task: ConnectByUcx(offer, "10.0.0.6", io, std::chrono::seconds(1))
+//   listener.AttendUntil(answered);      // lets in whom a call has told offer()
+//   ASSIGN_OR_RETURN(auto ours, listener.Take(io));
+//   ASSIGN_OR_RETURN(auto theirs,        // the other task, before it answers that call
+//                    ConnectByUcx(offer, "10.0.0.6", io, std::chrono::seconds(1)));
 //
 // Threads: one at a time.
 // Errors: Unavailable where the other side does not come, cannot be reached or does not answer;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The transport over UCX, between tasks that are both told to use it. Its words in a hello: the
 // secret, and behind it the address of who offers.
+//
+//   const std::unique_ptr<Transport> transport = MakeUcxTransport(context);
+//
+// Ownership: the context outlives it.
+// Threads, errors: as Transport; in a build without UCX all is Unimplemented.
 #pragma once
 
 #include <memory>
