@@ -2,14 +2,15 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "LBFGSOptimizer"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "CheckpointDifferences", "LBFGSOptimizer", "best_checkpoint"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",
     "control.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
     "messages": "BytesList ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef "
                 "SaverDef SequenceExample ServerDef",
-    "saving.checkpoint_files": "checkpoint_exists checkpoints_iterator generate_checkpoint_state_proto "
+    "saving.checkpoint_differences": "CheckpointDifferences",
+    "saving.checkpoint_files": "best_checkpoint checkpoint_exists checkpoints_iterator generate_checkpoint_state_proto "
                                "get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
                                "update_checkpoint_state",
     "saving.checkpoint_utils": "NewCheckpointReader VocabInfo init_from_checkpoint list_variables load_checkpoint "

@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "thalweg/base/entropy.h"
+#include "thalweg/base/temporary_name.h"
 
 namespace thalweg {
 namespace {
@@ -122,7 +124,10 @@ class PosixRandomAccessFile : public RandomAccessFile {
 // Collects small appends in a buffer of its own.
 class PosixWritableFile : public WritableFile {
  public:
-  PosixWritableFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  // `begins_empty`: what is appended goes to the disk while more comes, so that a Sync at the end
+  // does not have to wait for all of it, nor writes for pages to become clean.
+  PosixWritableFile(std::string path, int fd, bool begins_empty)
+      : path_(std::move(path)), fd_(fd), flows_(begins_empty) {}
   ~PosixWritableFile() override { Flush().IgnoreError(); }
 
   const std::string& path() const override { return path_; }
@@ -157,6 +162,7 @@ class PosixWritableFile : public WritableFile {
 
  private:
   static constexpr size_t kBufferBytes = 64 << 10;
+  static constexpr size_t kPieceBytes = 8 << 20;
 
   Status Flush() {
     Status written = buffer_.empty() ? OkStatus() : Write(buffer_);
@@ -166,10 +172,15 @@ class PosixWritableFile : public WritableFile {
 
   Status Write(std::string_view data) {
     while (!data.empty()) {
-      const ssize_t put = ::write(fd_.get(), data.data(), std::min(data.size(), size_t{1} << 30));
+      const ssize_t put = ::write(fd_.get(), data.data(), std::min(data.size(), kPieceBytes));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return ErrnoStatus("write", path_, errno);
       data.remove_prefix(static_cast<size_t>(put));
+      size_ += put;
+      if (!flows_ || size_ - flowing_ < static_cast<off_t>(kPieceBytes)) continue;
+      // Of no use for pipes and the like, whose error then means nothing.
+      flows_ = ::sync_file_range(fd_.get(), flowing_, size_ - flowing_, SYNC_FILE_RANGE_WRITE) == 0;
+      flowing_ = size_;
     }
     return OkStatus();
   }
@@ -177,7 +188,19 @@ class PosixWritableFile : public WritableFile {
   const std::string path_;
   FileDescriptor fd_;
   std::string buffer_;
+  bool flows_;
+  off_t size_ = 0;     // written so far
+  off_t flowing_ = 0;  // of it, on the way to the disk
 };
+
+constexpr int64_t kForeignSeconds = 24 * 60 * 60;
+
+// Whether this process may use the file that it has just created: nobody has begun to sweep it.
+bool LockNew(int fd) {
+  struct stat info;
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return ::fstat(fd, &info) != 0 || info.st_nlink > 0;  // a file system without locks is not swept
+}
 
 }  // namespace
 
@@ -194,26 +217,43 @@ Result<std::unique_ptr<RandomAccessFile>> PosixFileSystem::OpenForReading(const 
 
 Result<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForWriting(const std::string& path) {
   ASSIGN_OR_RETURN(const int fd, Open(path, O_WRONLY | O_CREAT | O_TRUNC, "open for writing"));
-  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd));
+  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd, true));
 }
 
 Result<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForAppending(const std::string& path) {
   ASSIGN_OR_RETURN(const int fd, Open(path, O_WRONLY | O_CREAT | O_APPEND, "open for appending"));
-  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd));
+  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd, false));
 }
 
 Result<std::unique_ptr<WritableFile>> PosixFileSystem::CreateTemporary(const std::string& prefix) {
   constexpr int kAttempts = 16;
   for (int attempt = 1;; ++attempt) {
-    static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuv";
-    std::string path = prefix;
-    for (uint64_t bits = RandomSeed(), i = 0; i < 12; ++i, bits >>= 5) path += kDigits[bits & 31];
-    Result<int> fd = Open(path, O_WRONLY | O_CREAT | O_EXCL, "create");
+    const std::string path = MakeTemporaryName(prefix);
+    const Result<int> fd = Open(path, O_WRONLY | O_CREAT | O_EXCL, "create");
     if (fd.ok()) {
-      return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, *fd));
+      std::unique_ptr<WritableFile> file = std::make_unique<PosixWritableFile>(path, *fd, true);
+      if (LockNew(*fd)) return file;
+      ::unlink(path.c_str());
+    } else if (fd.status().code() != Code::kAlreadyExists) {
+      return fd.status();
     }
-    if (fd.status().code() != Code::kAlreadyExists || attempt == kAttempts) return fd.status();
+    if (attempt == kAttempts) return Unavailable("every temporary name '", prefix, ".*' is taken");
   }
+}
+
+Result<bool> PosixFileSystem::RemoveAbandoned(const std::string& path) {
+  const TemporaryName name = ParseTemporaryName(path);
+  if (!name.is_temporary) return false;
+  // Locks of network file systems ask for a file that may be written.
+  ASSIGN_OR_RETURN(const int fd, Open(path, O_RDWR, "open"));
+  const FileDescriptor owned(fd);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return ErrnoStatus("stat", path, errno);
+  if (!name.is_of_this_machine && ::time(nullptr) - info.st_mtim.tv_sec < kForeignSeconds)
+    return false;
+  RETURN_IF_ERROR(RemoveFile(path));
+  return true;
 }
 
 Result<FileInfo> PosixFileSystem::Stat(const std::string& path) {
@@ -286,6 +326,13 @@ Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
   return OkStatus();
 }
 
+Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
+  RETURN_IF_ERROR(CheckPath(from));
+  RETURN_IF_ERROR(CheckPath(to));
+  if (::link(from.c_str(), to.c_str()) == 0) return OkStatus();
+  return ErrnoStatus(StrCat("link '", from, "' to"), to, errno);
+}
+
 Result<bool> FileExists(FileSystem& fs, const std::string& path) {
   const Result<FileInfo> info = fs.Stat(path);
   if (info.ok()) return true;
@@ -324,11 +371,10 @@ Status WriteFileAtomically(FileSystem& fs, const std::string& path, std::string_
   ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, fs.CreateTemporary(path + ".tmp"));
   Status status = file->Append(contents);
   if (status.ok()) status = file->Sync();
-  const Status closed = file->Close();
-  if (status.ok()) status = closed;
   if (status.ok()) status = fs.Rename(file->path(), path);
   if (!status.ok()) fs.RemoveFile(file->path()).IgnoreError();
-  return status;
+  const Status closed = file->Close();
+  return status.ok() ? closed : status;
 }
 
 std::string ParentDirectory(const std::string& path) {

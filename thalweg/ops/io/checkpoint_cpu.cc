@@ -57,13 +57,31 @@ class RestoreV2 : public Kernel {
   std::vector<DType> dtypes_;
 };
 
-Status Merge(Context& ctx) {
-  RETURN_IF_ERROR(CheckText(ctx.input(0), ctx.input(0).num_elements(), "checkpoint_prefixes"));
-  RETURN_IF_ERROR(CheckText(ctx.input(1), 1, "destination_prefix"));
-  const auto parts = ctx.input(0).flat<std::string>();
-  PosixFileSystem fs;
-  return MergeBundles(fs, {parts.begin(), parts.end()}, ctx.input(1).scalar<std::string>());
-}
+class Merge : public Kernel {
+ public:
+  explicit Merge(const KernelConstruction& c) {
+    const Result<bool> wanted = c.node().Attr<bool>("delete_old_dirs");
+    removes_directories_ = wanted.ok() && *wanted;
+  }
+  Status Compute(Context& ctx) override {
+    RETURN_IF_ERROR(CheckText(ctx.input(0), ctx.input(0).num_elements(), "checkpoint_prefixes"));
+    RETURN_IF_ERROR(CheckText(ctx.input(1), 1, "destination_prefix"));
+    const auto parts = ctx.input(0).flat<std::string>();
+    const std::string& prefix = ctx.input(1).scalar<std::string>();
+    PosixFileSystem fs;
+    RETURN_IF_ERROR(MergeBundles(fs, {parts.begin(), parts.end()}, prefix));
+    for (const std::string& part : parts) {
+      // Only what is empty goes; the first part takes a directory that they share.
+      if (removes_directories_ && ParentDirectory(part) != ParentDirectory(prefix)) {
+        fs.RemoveDirectory(ParentDirectory(part)).IgnoreError();
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  bool removes_directories_ = true;
+};
 
 }  // namespace
 }  // namespace thalweg
@@ -71,5 +89,5 @@ Status Merge(Context& ctx) {
 THALWEG_KERNEL(checkpoint, cpu) {
   registry.AddFunction<SaveV2>("SaveV2", kCpu).Cost(KernelCost::kExpensive);
   registry.Add<RestoreV2>("RestoreV2", kCpu).Cost(KernelCost::kExpensive);
-  registry.AddFunction<Merge>("MergeV2Checkpoints", kCpu).Cost(KernelCost::kExpensive);
+  registry.Add<Merge>("MergeV2Checkpoints", kCpu).Cost(KernelCost::kExpensive);
 }
