@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,46 +12,12 @@
 
 #include <algorithm>
 
+#include "thalweg/base/direct_writer.h"
+#include "thalweg/base/errno_status.h"
 #include "thalweg/base/temporary_name.h"
 
 namespace thalweg {
 namespace {
-
-Code CodeOfErrno(int error) {
-  switch (error) {
-    case ENOENT:
-      return Code::kNotFound;
-    case EEXIST:
-      return Code::kAlreadyExists;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return Code::kPermissionDenied;
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case EFBIG:
-    case ENOMEM:
-      return Code::kResourceExhausted;
-    case EISDIR:
-    case ENOTDIR:
-    case ENOTEMPTY:
-      return Code::kFailedPrecondition;
-    case EINVAL:
-    case ENAMETOOLONG:
-      return Code::kInvalidArgument;
-    default:
-      return Code::kUnknown;
-  }
-}
-
-Status ErrnoStatus(std::string_view action, const std::string& path, int error) {
-  char text[128];
-  // The GNU form of strerror_r: the result may or may not lie in `text`.
-  const char* message = strerror_r(error, text, sizeof(text));
-  return Status(CodeOfErrno(error), StrCat("cannot ", action, " '", path, "': ", message));
-}
 
 // A path with a NUL inside would silently name another file.
 Status CheckPath(const std::string& path) {
@@ -121,19 +86,19 @@ class PosixRandomAccessFile : public RandomAccessFile {
   const bool seekable_;
 };
 
-// Collects small appends in a buffer of its own.
+// Collects small appends in a buffer of its own; a file that becomes large is written past the page
+// cache from then on.
 class PosixWritableFile : public WritableFile {
  public:
-  // `begins_empty`: what is appended goes to the disk while more comes, so that a Sync at the end
-  // does not have to wait for all of it, nor writes for pages to become clean.
   PosixWritableFile(std::string path, int fd, bool begins_empty)
-      : path_(std::move(path)), fd_(fd), flows_(begins_empty) {}
+      : path_(std::move(path)), fd_(fd), may_be_direct_(begins_empty) {}
   ~PosixWritableFile() override { Flush().IgnoreError(); }
 
   const std::string& path() const override { return path_; }
 
   Status Append(std::string_view data) override {
     if (fd_.get() < 0) return FailedPrecondition("file '", path_, "' is already closed");
+    if (direct_ != nullptr) return direct_->Append(data);
     if (buffer_.size() + data.size() <= kBufferBytes) {
       buffer_.append(data);
       return OkStatus();
@@ -162,9 +127,12 @@ class PosixWritableFile : public WritableFile {
 
  private:
   static constexpr size_t kBufferBytes = 64 << 10;
-  static constexpr size_t kPieceBytes = 8 << 20;
+  static constexpr size_t kDirectFrom = 16 << 20;
 
   Status Flush() {
+    if (const std::unique_ptr<DirectWriter> direct = std::move(direct_); direct != nullptr) {
+      return direct->Drain();
+    }
     Status written = buffer_.empty() ? OkStatus() : Write(buffer_);
     buffer_.clear();
     return written;
@@ -172,15 +140,18 @@ class PosixWritableFile : public WritableFile {
 
   Status Write(std::string_view data) {
     while (!data.empty()) {
-      const ssize_t put = ::write(fd_.get(), data.data(), std::min(data.size(), kPieceBytes));
+      // One write ends where the file becomes large.
+      const bool is_small = may_be_direct_ && size_ < kDirectFrom;
+      const size_t most = is_small ? kDirectFrom - size_ : size_t{1} << 30;
+      const ssize_t put = ::write(fd_.get(), data.data(), std::min(data.size(), most));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return ErrnoStatus("write", path_, errno);
       data.remove_prefix(static_cast<size_t>(put));
-      size_ += put;
-      if (!flows_ || size_ - flowing_ < static_cast<off_t>(kPieceBytes)) continue;
-      // Of no use for pipes and the like, whose error then means nothing.
-      flows_ = ::sync_file_range(fd_.get(), flowing_, size_ - flowing_, SYNC_FILE_RANGE_WRITE) == 0;
-      flowing_ = size_;
+      size_ += static_cast<size_t>(put);
+      if (!may_be_direct_ || size_ != kDirectFrom) continue;
+      may_be_direct_ = false;
+      direct_ = DirectWriter::Begin(fd_.get(), path_, size_);
+      if (direct_ != nullptr) return direct_->Append(data);
     }
     return OkStatus();
   }
@@ -188,9 +159,9 @@ class PosixWritableFile : public WritableFile {
   const std::string path_;
   FileDescriptor fd_;
   std::string buffer_;
-  bool flows_;
-  off_t size_ = 0;     // written so far
-  off_t flowing_ = 0;  // of it, on the way to the disk
+  size_t size_ = 0;  // written so far, of a file that began empty
+  bool may_be_direct_;
+  std::unique_ptr<DirectWriter> direct_;
 };
 
 constexpr int64_t kForeignSeconds = 24 * 60 * 60;

@@ -17,6 +17,8 @@ namespace {
 
 namespace Entry = pb::BundleEntryProto;
 
+constexpr size_t kPieceBytes = size_t{256} << 10;
+
 std::string HeaderBytes(int num_shards) {
   OwnedMessage header(pb::BundleHeaderProto::Descriptor());
   header->SetInt(pb::BundleHeaderProto::kNumShards, num_shards);
@@ -132,9 +134,14 @@ BundleWriter::~BundleWriter() {
 }
 
 Status BundleWriter::Append(std::string_view bytes, uint32_t* crc) {
-  *crc = ExtendCrc32c(*crc, bytes);
   size_ += bytes.size();
-  return data_->Append(bytes);
+  while (!bytes.empty()) {  // in pieces that are still in the cache when they are copied
+    const std::string_view piece = bytes.substr(0, kPieceBytes);
+    *crc = ExtendCrc32c(*crc, piece);
+    RETURN_IF_ERROR(data_->Append(piece));
+    bytes.remove_prefix(piece.size());
+  }
+  return OkStatus();
 }
 
 // Lengths as varints, a checksum of the lengths (as fixed-width numbers), then the strings.

@@ -176,6 +176,32 @@ TEST_F(CheckpointFilesTest, WritersOfOneDirectoryLeaveEachOtherAlone) {
   EXPECT_THAT(Names(), SizeIs(4));
 }
 
+// Takes the directory away before the first rename.
+class VanishingDirectory : public PosixFileSystem {
+ public:
+  explicit VanishingDirectory(std::string directory) : directory_(std::move(directory)) {}
+  Status Rename(const std::string& from, const std::string& to) override {
+    const Result<std::vector<std::string>> names = List(directory_);
+    if (names.ok()) {
+      for (const std::string& name : *names) RemoveFile(directory_ + "/" + name).IgnoreError();
+      RemoveDirectory(directory_).IgnoreError();
+    }
+    return PosixFileSystem::Rename(from, to);
+  }
+
+ private:
+  const std::string directory_;
+};
+
+TEST_F(CheckpointFilesTest, ADirectoryThatVanishesIsAnErrorThatNamesIt) {
+  VanishingDirectory fs(Path("d"));
+  const Status status = Save(fs, Path("d/m"), 1);
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_THAT(status.ToString(), testing::HasSubstr(Path("d/m.data-00000-of-00001")));
+  EXPECT_TRUE(Save(fs_, Path("d/m"), 2).ok());  // which makes it again
+  EXPECT_EQ(Load(Path("d/m")), 2);
+}
+
 TEST_F(CheckpointFilesTest, NamesThatOnlyBeginAlikeStay) {
   ASSERT_TRUE(Save(fs_, Path("m-1"), 1).ok());
   ASSERT_TRUE(Save(fs_, Path("m-11"), 11).ok());

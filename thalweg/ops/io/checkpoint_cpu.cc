@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/work.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/checkpoint_reader.h"
 #include "thalweg/ops/io/checkpoint_arguments.h"
@@ -45,10 +46,15 @@ class RestoreV2 : public Kernel {
                      CheckpointReader::Open(fs, ctx.input(0).scalar<std::string>()));
     const auto* names = ctx.input(1).data<std::string>();
     const auto* slices = ctx.input(2).data<std::string>();
-    for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ASSIGN_OR_RETURN(Tensor value, ReadFrom(*reader, names[i], slices[i],
-                                              dtypes_[static_cast<size_t>(i)], ctx.allocator()));
-      ctx.set_output(i, std::move(value));
+    std::vector<Result<Tensor>> values(dtypes_.size(), Internal("not read"));
+    RETURN_IF_ERROR(compute::ForShards(ctx.work(), std::ssize(values), [&](int64_t shard) {
+      const auto i = static_cast<size_t>(shard);
+      values[i] = ReadFrom(*reader, names[i], slices[i], dtypes_[i], ctx.allocator());
+      return true;
+    }));
+    for (size_t i = 0; i < values.size(); ++i) {
+      RETURN_IF_ERROR(values[i].status());
+      ctx.set_output(static_cast<int>(i), std::move(*values[i]));
     }
     return OkStatus();
   }
