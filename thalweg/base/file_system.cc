@@ -212,7 +212,8 @@ Result<std::unique_ptr<WritableFile>> PosixFileSystem::CreateTemporary(const std
   }
 }
 
-Result<bool> PosixFileSystem::RemoveAbandoned(const std::string& path) {
+Result<bool> PosixFileSystem::RemoveAbandoned(const std::string& path,
+                                              const std::function<Status()>& first) {
   const TemporaryName name = ParseTemporaryName(path);
   if (!name.is_temporary) return false;
   // Locks of network file systems ask for a file that may be written.
@@ -223,6 +224,7 @@ Result<bool> PosixFileSystem::RemoveAbandoned(const std::string& path) {
   if (::fstat(fd, &info) != 0) return ErrnoStatus("stat", path, errno);
   if (!name.is_of_this_machine && ::time(nullptr) - info.st_mtim.tv_sec < kForeignSeconds)
     return false;
+  if (first) RETURN_IF_ERROR(first());
   RETURN_IF_ERROR(RemoveFile(path));
   return true;
 }

@@ -65,10 +65,11 @@ class FileSystem {
   // random letters. It is locked until it is closed, so that others see that it is in use: rename
   // it before it is closed.
   virtual Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) = 0;
-  // Removes a file of CreateTemporary that nobody has open any more. False: it is no such file, is
-  // in use, or may be in use on another machine (where locks may not be seen, for a day after it
-  // was last written).
-  virtual Result<bool> RemoveAbandoned(const std::string& path) = 0;
+  // Removes a file of CreateTemporary that nobody has open any more, after `first`, if given. False:
+  // it is no such file, is in use, or may be in use on another machine (where locks may not be
+  // seen, for a day after it was last written).
+  virtual Result<bool> RemoveAbandoned(const std::string& path,
+                                       const std::function<Status()>& first) = 0;
   virtual Result<FileInfo> Stat(const std::string& path) = 0;
   // Names (not paths) in a directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;
@@ -89,7 +90,8 @@ class PosixFileSystem : public FileSystem {
   Result<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> OpenForAppending(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) override;
-  Result<bool> RemoveAbandoned(const std::string& path) override;
+  Result<bool> RemoveAbandoned(const std::string& path,
+                               const std::function<Status()>& first) override;
   Result<FileInfo> Stat(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& directory) override;
   Status RemoveFile(const std::string& path) override;

@@ -46,9 +46,12 @@ TemporaryName ParseTemporaryName(std::string_view path) {
   const auto are_digits = [](std::string_view text) {
     return text.find_first_not_of(kDigits) == std::string_view::npos;
   };
+  if (ending.front() != '.' || ending[1 + kStartDigits] != '-' || !are_digits(start) ||
+      !are_digits(random)) {
+    return {};
+  }
   return {.prefix = path.substr(0, path.size() - kEnding),
-          .is_temporary = ending.front() == '.' && ending[1 + kStartDigits] == '-' &&
-                          are_digits(start) && are_digits(random),
+          .is_temporary = true,
           .is_of_this_machine = start == MachineStart() && start != kUnknown};
 }
 

@@ -15,7 +15,7 @@
 namespace thalweg {
 
 struct TemporaryName {
-  std::string_view prefix;
+  std::string_view prefix{};  // of `path`; "" where it is none
   bool is_temporary = false;
   bool is_of_this_machine = false;  // and made since it started
 };

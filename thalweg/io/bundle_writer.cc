@@ -33,7 +33,8 @@ class NewIndex {
  public:
   static Result<NewIndex> Write(FileSystem& fs, const std::string& prefix, int num_shards,
                                 const Entries& entries) {
-    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, fs.CreateTemporary(prefix + ".tempstate"));
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
+                     fs.CreateTemporary(BundleIndexPath(prefix) + ".tempstate"));
     NewIndex index(fs, std::move(file));
     TableWriter table(*index.file_);
     RETURN_IF_ERROR(table.Add("", HeaderBytes(num_shards)));
@@ -60,17 +61,6 @@ class NewIndex {
   std::unique_ptr<WritableFile> file_;
 };
 
-// How many data files the checkpoint has that is there; 0: none, or none that can be read.
-int ShardsAt(FileSystem& fs, const std::string& prefix) {
-  const Result<std::unique_ptr<RandomAccessFile>> file = fs.OpenForReading(BundleIndexPath(prefix));
-  if (!file.ok()) return 0;
-  const Result<TableEntries> rows = ReadTable(**file, BundleIndexPath(prefix));
-  if (!rows.ok() || rows->empty() || !rows->front().first.empty()) return 0;
-  const Result<OwnedMessage> header =
-      ParseMessage(pb::BundleHeaderProto::Descriptor(), std::string_view(rows->front().second));
-  return header.ok() ? static_cast<int>((*header)->GetInt(pb::BundleHeaderProto::kNumShards)) : 0;
-}
-
 void RemoveShards(FileSystem& fs, const std::string& prefix, int num_shards) {
   for (int s = 0; s < num_shards; ++s) {
     fs.RemoveFile(BundleDataPath(prefix, s, num_shards)).IgnoreError();
@@ -83,7 +73,7 @@ void RemoveShards(FileSystem& fs, const std::string& prefix, int num_shards) {
 Status Publish(FileSystem& fs, const std::string& prefix, const std::vector<std::string>& data,
                const Entries& entries) {
   const int shards = static_cast<int>(data.size());
-  const int before = ShardsAt(fs, prefix);
+  const int before = NumShardsAt(fs, prefix);
   const int first = before == shards ? shards + 1 : shards;
   ASSIGN_OR_RETURN(NewIndex index, NewIndex::Write(fs, prefix, first, entries));
   Status placed;
@@ -119,6 +109,16 @@ std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
   char suffix[40];
   std::snprintf(suffix, sizeof(suffix), ".data-%05d-of-%05d", shard, num_shards);
   return StrCat(prefix, suffix);
+}
+
+int NumShardsAt(FileSystem& fs, const std::string& prefix) {
+  const Result<std::unique_ptr<RandomAccessFile>> file = fs.OpenForReading(BundleIndexPath(prefix));
+  if (!file.ok()) return 0;
+  const Result<TableEntries> rows = ReadTable(**file, BundleIndexPath(prefix));
+  if (!rows.ok() || rows->empty() || !rows->front().first.empty()) return 0;
+  const Result<OwnedMessage> header =
+      ParseMessage(pb::BundleHeaderProto::Descriptor(), std::string_view(rows->front().second));
+  return header.ok() ? static_cast<int>((*header)->GetInt(pb::BundleHeaderProto::kNumShards)) : 0;
 }
 
 Result<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem& fs, std::string prefix) {

@@ -28,6 +28,8 @@ namespace thalweg {
 
 std::string BundleIndexPath(std::string_view prefix);
 std::string BundleDataPath(std::string_view prefix, int shard, int num_shards);
+// How many data files the checkpoint has that is there; 0: none, or none that can be read.
+int NumShardsAt(FileSystem& fs, const std::string& prefix);
 
 class BundleWriter {
  public:

@@ -35,9 +35,10 @@ class CutFileSystem : public PosixFileSystem {
   Status Link(const std::string& from, const std::string& to) override {
     return IsCut() ? Aborted("cut") : PosixFileSystem::Link(from, to);
   }
-  Result<bool> RemoveAbandoned(const std::string& path) override {
+  Result<bool> RemoveAbandoned(const std::string& path,
+                               const std::function<Status()>& first) override {
     if (left_ <= 0) return false;
-    return PosixFileSystem::RemoveAbandoned(path);
+    return PosixFileSystem::RemoveAbandoned(path, first);
   }
 
  private:
@@ -101,6 +102,24 @@ TEST_F(CheckpointFilesTest, ASaveThatIsCutShortLeavesTheOldOneOrTheNew) {
   }
   EXPECT_GT(olds, 2);
   EXPECT_GT(cuts, olds + 2) << "the new one was never there when the save was cut";
+}
+
+TEST_F(CheckpointFilesTest, ASaveThatIsCutShortLeavesNothingToTheNext) {
+  int cuts = 0, unfinished = 0;
+  for (int changes = 0; changes < kMostChanges; ++changes) {
+    CutFileSystem cut(changes);
+    const bool done = Save(cut, Path("m-1"), 1).ok();
+    const std::vector<std::string> left = Names();
+    unfinished += done || left.empty() ? 0 : 1;
+    ASSERT_TRUE(Save(fs_, Path("m-2"), 2).ok());  // of another name
+    const size_t expected = Load(Path("m-1")) == 0 ? 2 : 4;
+    EXPECT_THAT(Names(), SizeIs(expected)) << changes << ", of " << testing::PrintToString(left);
+    for (const std::string& name : Names()) ASSERT_TRUE(fs_.RemoveFile(Path(name)).ok());
+    if (!cut.was_cut()) break;
+    ++cuts;
+  }
+  EXPECT_EQ(cuts, 4);  // two temporaries are made, and get their names
+  EXPECT_EQ(unfinished, 3);
 }
 
 TEST_F(CheckpointFilesTest, AMergeThatIsCutShortLeavesTheOldOneOrTheNew) {

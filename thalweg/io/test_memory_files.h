@@ -61,7 +61,9 @@ class MemoryFileSystem : public FileSystem {
     return Unimplemented(from);
   }
   Status Link(const std::string& from, const std::string&) override { return Unimplemented(from); }
-  Result<bool> RemoveAbandoned(const std::string& path) override { return Unimplemented(path); }
+  Result<bool> RemoveAbandoned(const std::string& path, const std::function<Status()>&) override {
+    return Unimplemented(path);
+  }
 
  private:
   const std::function<std::string_view(const std::string& path)> bytes_of_;
