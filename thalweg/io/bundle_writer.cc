@@ -139,6 +139,7 @@ Status BundleWriter::Append(std::string_view bytes, uint32_t* crc) {
     const std::string_view piece = bytes.substr(0, kPieceBytes);
     *crc = ExtendCrc32c(*crc, piece);
     RETURN_IF_ERROR(data_->Append(piece));
+    if (progress_) progress_(piece.size());
     bytes.remove_prefix(piece.size());
   }
   return OkStatus();

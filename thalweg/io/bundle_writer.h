@@ -13,6 +13,7 @@
 // the file system says.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,8 @@ class BundleWriter {
   Status AddSlice(std::string_view name, const Shape& whole, const TensorSlice& slice,
                   const Tensor& value);
   Status Finish();
+  // Called now and then with the bytes written since.
+  void set_progress(std::function<void(size_t)> progress) { progress_ = std::move(progress); }
 
  private:
   BundleWriter(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}
@@ -54,6 +57,7 @@ class BundleWriter {
   const std::string prefix_;
   std::unique_ptr<WritableFile> data_;
   uint64_t size_ = 0;
+  std::function<void(size_t)> progress_;
   std::map<std::string, OwnedMessage> entries_;
   bool finished_ = false;
 };

@@ -22,7 +22,7 @@ using Kind = CheckpointDifference::Kind;
 
 TEST(BackgroundWriteTest, IsWaitedForAsLongAsWasSaid) {
   auto gate = std::make_shared<Notification>();
-  BackgroundWrite write("/models/m", [gate] {
+  BackgroundWrite write("/models/m", [gate](Leisure&) {
     gate->Wait();
     return DataLoss("the disk burns");
   });
@@ -35,8 +35,17 @@ TEST(BackgroundWriteTest, IsWaitedForAsLongAsWasSaid) {
   EXPECT_TRUE(write.is_done());
 }
 
+TEST(BackgroundWriteTest, WhoeverWaitsMakesItHurry) {
+  const BackgroundWrite write("m", [](Leisure& leisure) {
+    for (int i = 0; i < 1000; ++i) leisure.Take(size_t{1} << 40);  // months
+    return OkStatus();
+  });
+  EXPECT_FALSE(write.is_done());
+  EXPECT_TRUE(write.Wait(std::chrono::hours(1)).ok());
+}
+
 TEST(BackgroundWriteTest, AnExceptionIsAnError) {
-  const BackgroundWrite write("m", []() -> Status { throw std::bad_alloc(); });
+  const BackgroundWrite write("m", [](Leisure&) -> Status { throw std::bad_alloc(); });
   EXPECT_EQ(write.Wait(std::chrono::hours(1)).code(), Code::kResourceExhausted);
 }
 

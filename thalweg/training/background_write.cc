@@ -20,6 +20,8 @@ namespace thalweg {
 namespace {
 
 constexpr int kNice = 10;  // steps come first
+constexpr double kLeisurelyBytesPerSecond = 128e6;
+constexpr std::chrono::milliseconds kShortestPause(20);
 
 void LowerPriority() {
   const auto thread = static_cast<id_t>(::syscall(SYS_gettid));
@@ -28,29 +30,43 @@ void LowerPriority() {
 
 }  // namespace
 
-struct BackgroundWrite::State {
+struct BackgroundWrite::State final : public Leisure {
   explicit State(std::string what) : name(std::move(what)) {}
 
   const std::string name;
   const ThreadOwner owner{};
   Mutex mutex;
-  CondVar ended;
+  CondVar changed;
   std::optional<Status> outcome GUARDED_BY(mutex);
+  bool hurries GUARDED_BY(mutex) = false;
+  // Of the thread.
+  SystemClock clock;
+  const Clock::TimePoint begun = clock.Now();
+  uint64_t written = 0;
 
+  void Take(size_t bytes) override EXCLUDES(mutex) {
+    written += bytes;
+    const auto due = std::chrono::nanoseconds(
+        static_cast<int64_t>(1e9 * static_cast<double>(written) / kLeisurelyBytesPerSecond));
+    const Deadline end(begun + due);
+    if (end.Remaining(clock) < kShortestPause) return;
+    const MutexLock lock(mutex);
+    while (!hurries && !end.HasPassed(clock)) clock.WaitUntil(mutex, changed, end.time());
+  }
   void End(Status status) EXCLUDES(mutex) {
     const MutexLock lock(mutex);
     outcome = std::move(status);
-    ended.NotifyAll();
+    changed.NotifyAll();
   }
 };
 
-BackgroundWrite::BackgroundWrite(std::string name, std::function<Status()> work)
+BackgroundWrite::BackgroundWrite(std::string name, std::function<Status(Leisure&)> work)
     : state_(std::make_shared<State>(std::move(name))) {
   auto run = [state = state_, work = std::move(work)]() mutable {
     LowerPriority();
     Status status;
     try {
-      status = work();
+      status = work(*state);
     } catch (const std::exception& e) {
       status = ResourceExhausted("writing '", state->name, "' in the background: ", e.what());
     }
@@ -77,8 +93,10 @@ Status BackgroundWrite::Wait(std::chrono::nanoseconds patience) const {
   SystemClock clock;
   const Deadline end = Deadline::After(clock, patience);
   const MutexLock lock(state_->mutex);
+  state_->hurries = true;
+  state_->changed.NotifyAll();
   while (!state_->outcome.has_value() && !end.HasPassed(clock)) {
-    clock.WaitUntil(state_->mutex, state_->ended, end.time());
+    clock.WaitUntil(state_->mutex, state_->changed, end.time());
   }
   if (state_->outcome.has_value()) return *state_->outcome;
   return DeadlineExceeded(

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// BackgroundWrite: something that is written by a thread of its own, at low priority, while its
-// owner goes on.
+// BackgroundWrite: something that is written by a thread of its own while its owner goes on: at low
+// priority and at leisure, so that the owner hardly feels it, and at full speed once somebody waits.
 //
-//   BackgroundWrite write("/models/m-7", [] { return OkStatus(); });
+//   BackgroundWrite write("/models/m-7", [](Leisure& leisure) {
+//     leisure.Take(1 << 20);                                  // so many bytes have been written
+//     return OkStatus();
+//   });
 //   RETURN_IF_ERROR(write.Wait(std::chrono::minutes(10)));    // what it came to
 //
 // Ownership: the thread keeps what the function holds. Who destroys it without waiting leaves the
@@ -12,6 +15,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,11 +24,21 @@
 
 namespace thalweg {
 
+// What the thread of a BackgroundWrite slows itself down with.
+class Leisure {
+ public:
+  virtual ~Leisure() = default;
+  // Returns when the bytes that were written so far are no more than 128 MB for each second since
+  // the begin, or somebody waits.
+  virtual void Take(size_t bytes) = 0;
+};
+
 class BackgroundWrite {
  public:
-  BackgroundWrite(std::string name, std::function<Status()> work);
+  BackgroundWrite(std::string name, std::function<Status(Leisure&)> work);
 
   bool is_done() const;
+  // Whoever waits makes it hurry.
   Status Wait(std::chrono::nanoseconds patience) const;
 
  private:

@@ -144,8 +144,10 @@ struct Snapshot {
 
 // Values go as soon as they are written: a variable whose value is held is copied by its next
 // update.
-Status WriteSnapshots(FileSystem& fs, const std::string& prefix, std::vector<Snapshot> snapshots) {
+Status WriteSnapshots(FileSystem& fs, const std::string& prefix, std::vector<Snapshot> snapshots,
+                      Leisure& leisure) {
   ASSIGN_OR_RETURN(const auto writer, BundleWriter::Create(fs, prefix));
+  writer->set_progress([&leisure](size_t bytes) { leisure.Take(bytes); });
   for (Snapshot& one : snapshots) {
     for (size_t i = 0; i < one.values.size(); ++i) {
       const std::string& name = one.names.data<std::string>()[i];
@@ -299,10 +301,10 @@ Result<std::string> Saver::SaveInBackground(Session& session, SaveRequest reques
     snapshots.push_back(std::move(one));
   }
   auto work = [prefix, snapshots = std::move(snapshots), request = std::move(request),
-               state_file = state_file_, kept = kept_]() mutable -> Status {
+               state_file = state_file_, kept = kept_](Leisure& leisure) mutable -> Status {
     PosixFileSystem fs;
     const Status status = [&]() -> Status {
-      RETURN_IF_ERROR(WriteSnapshots(fs, prefix, std::move(snapshots)));
+      RETURN_IF_ERROR(WriteSnapshots(fs, prefix, std::move(snapshots), leisure));
       RETURN_IF_ERROR(WriteBeside(fs, prefix, request));
       if (state_file.empty()) return OkStatus();
       return kept->Add(fs, {.path = prefix, .metric = request.metric}, state_file);

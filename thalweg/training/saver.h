@@ -12,7 +12,7 @@
 // Save also keeps the file "checkpoint" beside the models, which names the newest and those kept.
 // With `in_background` Save returns when it has the values, all of one step, and a thread writes
 // them: here, whatever task they are of. They share their memory with the variables until those
-// are updated. One is written at a time.
+// are updated. One is written at a time, at leisure until somebody waits.
 // Errors: those of the files; a checkpoint that cannot be deleted is only no longer listed. What
 // went wrong in the background is the error of the next Save or Wait. A checkpoint that does not
 // fit is refused with every difference before anything is restored, where its index can be read
