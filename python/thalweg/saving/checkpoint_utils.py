@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Self
 
-    from thalweg.base.typing import Initializer, PathLike
+    from thalweg.base.typing import PathLike
     from thalweg.variables.partitioners import PartitionedVariable
     from thalweg.variables.variables import Variable
 

@@ -483,7 +483,7 @@ class Saver:
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
         ...     v, w = tw.Variable([1.0, 2.0], name="v"), tw.Variable(1, name="w")
-        ...     sess.run([v.initializer, w.initializer])
+        ...     sess.run(tw.group(v.initializer, w.initializer))
         ...     path = tw.train.Saver([v]).save(sess, os.path.join(folder, "model"))
         ...     tw.train.Saver([v, w]).compare(path).missing
         ['w']
