@@ -221,10 +221,11 @@ dev_soak() {
 }
 
 dev_failures() {
-  at_most failures 0 "$@"
+  at_most failures 1 "$@"
+  [[ ${1:-1} =~ ^[0-9]+$ ]] || usage_error "KILLS is a whole number, got '$1'"
   dev_setup failures
   build release
-  with_package counted "failures of clusters" -- $python -m pytest -q -p no:cacheprovider tests/failures
+  THALWEG_KILLS=${1:-1000} with_package counted "failures" -- $python -m pytest -q -p no:cacheprovider tests/failures
 }
 
 dev_ucx() {

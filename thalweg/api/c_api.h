@@ -447,6 +447,12 @@ typedef struct TwSaverOptions {
   /* NULL, or for each variable the part it is of a larger tensor, as in tensor_slices: several of
    * one name are saved as one tensor. */
   const char* const* variable_slices;
+  int32_t keep_best;        /* besides the newest, of those saved with a metric; default 0 */
+  int32_t best_is_greatest; /* else the best metric is the least */
+  /* Whether a save returns when it has the values, which a thread then writes from this process.
+   * What goes wrong there is the error of the next save or wait. */
+  int32_t in_background;
+  double patience_seconds; /* with what is written in the background; 0: 600 */
 } TwSaverOptions;
 /* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
 TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
@@ -467,10 +473,53 @@ TW_EXPORT TwCode tw_saver_set_state_file(TwSaver* saver, const char* name, TwSta
  * what it wrote. */
 TW_EXPORT TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path,
                                   int64_t global_step, TwStatus* status);
+typedef struct TwSaveRequest {
+  size_t struct_size;
+  const char* path;
+  int64_t global_step;  /* negative: none */
+  const double* metric; /* how good the model is; NULL: not known */
+  /* Written beside the checkpoint once it is there, as PATH-STEP.SUFFIX; NULL: nothing. */
+  const char* suffix;
+  const void* contents;
+  size_t contents_size;
+} TwSaveRequest;
+TW_EXPORT TwBuffer* tw_saver_save_request(TwSaver* saver, TwSession* session,
+                                          const TwSaveRequest* request, TwStatus* status);
+/* Whether something is written in the background; waits until nothing is, at most so many seconds
+ * (negative: as long as the saver's patience): DEADLINE_EXCEEDED then, else what went wrong. */
+TW_EXPORT int32_t tw_saver_is_writing(const TwSaver* saver);
+TW_EXPORT TwCode tw_saver_wait(TwSaver* saver, double seconds, TwStatus* status);
 TW_EXPORT TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char* path,
                                   TwStatus* status);
+/* All in which a checkpoint differs from what a saver restores of it. `restore_into` NULL: nothing is
+ * restored; else what fits is, and the rest of that session's variables stay as they are. */
+typedef struct TwDifferences TwDifferences;
+typedef enum TwDifferenceKind {
+  TW_DIFFERENCE_MISSING = 0, /* in the checkpoint */
+  TW_DIFFERENCE_EXTRA = 1,   /* only there */
+  TW_DIFFERENCE_SHAPE = 2,
+  TW_DIFFERENCE_TYPE = 3
+} TwDifferenceKind;
+typedef struct TwDifference {
+  TwDifferenceKind kind;
+  const char* name;
+  const char* in_checkpoint; /* shape or type there; "" where it is missing */
+  const char* in_graph;      /* "" for what is extra */
+} TwDifference;
+TW_EXPORT TwDifferences* tw_saver_compare(TwSaver* saver, TwSession* restore_into, const char* path,
+                                          TwStatus* status);
+TW_EXPORT int32_t tw_differences_count(const TwDifferences* differences);
+/* The texts live as long as `differences`. */
+TW_EXPORT TwCode tw_differences_at(const TwDifferences* differences, int32_t i,
+                                   TwDifference* difference, TwStatus* status);
+TW_EXPORT void tw_differences_free(TwDifferences* differences);
 /* The newest checkpoint of a directory. */
 TW_EXPORT TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status);
+/* The one with the best metric, of those that the file STATE_FILE.metrics names. */
+TW_EXPORT TwBuffer* tw_best_checkpoint(const char* directory, const char* state_file,
+                                       TwStatus* status);
+/* Its files, the index first. `version`: that of its format, 1 or 2. Fine where there is none. */
+TW_EXPORT TwCode tw_checkpoint_remove(const char* path, int32_t version, TwStatus* status);
 
 /* What is in a checkpoint of either format, without a session. Any thread. */
 typedef struct TwCheckpoint TwCheckpoint;

@@ -19,7 +19,7 @@ namespace {
 
 namespace Pb = pb::BundleEntryProto;
 
-constexpr size_t kReadBytes = size_t{8} << 20;  // checksum and read in pieces that stay in cache
+constexpr size_t kReadBytes = size_t{256} << 10;  // checksum and read in pieces that stay in cache
 
 }  // namespace
 
