@@ -36,8 +36,9 @@ decltype(auto) CallOf(F& function, const Outputs& element) {
     return function(element);
   } else if constexpr (Takes<F>(std::make_index_sequence<N>())) {
     if (element.size() != N) {
-      throw Error(3, "the function takes " + std::to_string(N) + " components, an element has " +
-                         std::to_string(element.size()));
+      throw Error(kInvalidArgument, "the function takes " + std::to_string(N) +
+                                        " components, an element has " +
+                                        std::to_string(element.size()));
     }
     return CallWith(function, element, std::make_index_sequence<N>());
   } else {
@@ -65,7 +66,7 @@ inline std::vector<TensorSpec> Wider(const AtSite& at, std::vector<TensorSpec> a
                                      const std::vector<TensorSpec>& b) {
   bool same = a.size() == b.size();
   for (size_t i = 0; same && i < a.size(); ++i) same = a[i].dtype == b[i].dtype;
-  if (!same) at.Fail(3, "the elements of both must have the same types");
+  if (!same) at.Fail(kInvalidArgument, "the elements of both must have the same types");
   for (size_t i = 0; i < a.size(); ++i) {
     a[i].ranked = a[i].ranked && b[i].ranked && a[i].shape.size() == b[i].shape.size();
     for (size_t d = 0; a[i].ranked && d < a[i].shape.size(); ++d) {
@@ -89,7 +90,8 @@ inline std::vector<TensorSpec> Rows(const AtSite& at, std::vector<TensorSpec> sp
   for (size_t i = 0; i < specs.size(); ++i) {
     if (!specs[i].ranked) continue;
     if (specs[i].shape.empty()) {
-      at.Fail(3, "component " + std::to_string(i) + " is a scalar, which has no rows");
+      at.Fail(kInvalidArgument,
+              "component " + std::to_string(i) + " is a scalar, which has no rows");
     }
     specs[i].shape.erase(specs[i].shape.begin());
   }
@@ -138,7 +140,7 @@ inline Dataset Made(Graph& graph, const AtSite& at, const std::string& op, const
 // ---- sources ----
 
 inline Dataset Dataset::FromTensors(const Outputs& components, const Site& site) {
-  if (components.empty()) throw Error(3, "FromTensors: no components");
+  if (components.empty()) throw Error(kInvalidArgument, "FromTensors: no components");
   Graph& graph = internal::GraphOf(components[0]);
   const internal::AtSite at(graph, "FromTensors", site);
   const Specs specs = internal::SpecsOf(components);
@@ -147,7 +149,7 @@ inline Dataset Dataset::FromTensors(const Outputs& components, const Site& site)
 }
 
 inline Dataset Dataset::FromTensorSlices(const Outputs& components, const Site& site) {
-  if (components.empty()) throw Error(3, "FromTensorSlices: no components");
+  if (components.empty()) throw Error(kInvalidArgument, "FromTensorSlices: no components");
   Graph& graph = internal::GraphOf(components[0]);
   const internal::AtSite at(graph, "FromTensorSlices", site);
   const Specs specs = internal::Rows(at, internal::SpecsOf(components));
@@ -273,7 +275,7 @@ Dataset Dataset::Filter(F&& predicate, const Site& site) const {
       });
   const Specs& results = function.results;
   if (results.size() != 1 || results[0].dtype != kBool || results[0].rank() > 0) {
-    at.Fail(3, "the function must give one bool scalar");
+    at.Fail(kInvalidArgument, "the function must give one bool scalar");
   }
   return Apply("FilterDataset", function.captures, elements_, {{"predicate", function}}, site);
 }
@@ -289,7 +291,7 @@ inline Dataset Dataset::Concatenate(const Dataset& more, const Site& site) const
 }
 
 inline Dataset Dataset::Zip(const std::vector<Dataset>& datasets, const Site& site) {
-  if (datasets.empty()) throw Error(3, "Zip: no datasets");
+  if (datasets.empty()) throw Error(kInvalidArgument, "Zip: no datasets");
   Outputs variants;
   Specs specs;
   for (const Dataset& dataset : datasets) {
@@ -386,7 +388,10 @@ Outputs Dataset::Reduce(const Outputs& initial, F&& function, const Site& site) 
   const Specs results = internal::Wider(at, state, f.results);
   const Node node = graph().AddNode(
       "ReduceDataset", internal::Joined(internal::Joined({variant_}, initial), f.captures),
-      internal::WithSpecs({{"f", f}}, results));
+      internal::WithSpecs({{"f", f},
+                           Attr::Types("Tstate", state),
+                           Attr::Types("Targuments", internal::SpecsOf(f.captures))},
+                          results));
   at.Check();
   Outputs last;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -410,9 +415,9 @@ inline Dataset Dataset::PaddedBatch(const Count& batch_size,
   const internal::AtSite at(graph(), "PaddedBatch", site);
   const size_t n = elements_.size();
   if ((!shapes.empty() && shapes.size() != n) || (!values.empty() && values.size() != n)) {
-    at.Fail(3, "an element has " + std::to_string(n) + " components, got " +
-                   std::to_string(shapes.size()) + " shapes and " + std::to_string(values.size()) +
-                   " values");
+    at.Fail(kInvalidArgument, "an element has " + std::to_string(n) + " components, got " +
+                                  std::to_string(shapes.size()) + " shapes and " +
+                                  std::to_string(values.size()) + " values");
   }
   Specs padded = elements_;
   Outputs wanted, around;
@@ -420,7 +425,8 @@ inline Dataset Dataset::PaddedBatch(const Count& batch_size,
     TensorSpec& spec = padded[i];
     if (!shapes.empty()) spec = {spec.dtype, shapes[i]};
     if (!spec.ranked) {
-      at.Fail(3, "the rank of component " + std::to_string(i) + " is not known: say its shape");
+      at.Fail(kInvalidArgument,
+              "the rank of component " + std::to_string(i) + " is not known: say its shape");
     }
     const auto rank = static_cast<int64_t>(spec.shape.size());
     wanted.push_back(graph().Const(Tensor::Of(spec.shape, {rank})));

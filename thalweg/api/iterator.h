@@ -65,7 +65,7 @@ class AtSite {
 };
 
 inline Graph& GraphOf(const Output& output) {
-  if (output.graph() == nullptr) throw Error(3, "an input belongs to no graph");
+  if (output.graph() == nullptr) throw Error(kInvalidArgument, "an input belongs to no graph");
   return *output.graph();
 }
 
@@ -201,7 +201,6 @@ class Elements {
 
    private:
     friend class Elements;
-    static constexpr TwCode kOutOfRange = 11;
     const Elements* of_ = nullptr;
     Tensors element_;
   };

@@ -92,7 +92,28 @@ struct TypeOf<bool> {
 
 // ---- errors ----
 
-// What OrThrow throws: code() as in TwCode, what() says what was expected, what was found, and
+// gRPC's numbers.
+enum Code : TwCode {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+// What OrThrow throws: code() as in Code, what() says what was expected, what was found, and
 // where.
 class Error : public std::runtime_error {
  public:
@@ -224,7 +245,8 @@ class Tensor {
   // T must be the type of dtype(); throws tw::Error otherwise.
   template <class T>
   const T* data() const {
-    if (dtype() != TypeOf<T>::value) throw Error(3, "the tensor holds elements of another type");
+    if (dtype() != TypeOf<T>::value)
+      throw Error(kInvalidArgument, "the tensor holds elements of another type");
     return static_cast<const T*>(tw_tensor_data(c()));
   }
   template <class T>
@@ -245,8 +267,8 @@ class Tensor {
  private:
   void RequireElements(size_t values) const {
     if (static_cast<size_t>(num_elements()) == values) return;
-    throw Error(3, "the shape has " + std::to_string(num_elements()) + " elements, got " +
-                       std::to_string(values) + " values");
+    throw Error(kInvalidArgument, "the shape has " + std::to_string(num_elements()) +
+                                      " elements, got " + std::to_string(values) + " values");
   }
   std::shared_ptr<TwTensor> handle_;
 };
