@@ -47,6 +47,17 @@ def test_c_with_pkg_config(flags, tmp_path):
     assert p.stdout == "5\n" and p.stderr == ""
 
 
+def test_input_pipelines_in_cpp_and_c(flags, tmp_path):
+    examples, warnings = os.path.join(ROOT, "examples"), ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+    text = os.path.join(ROOT, "LICENSE")
+    run("c++", "-std=c++17", *warnings, f'-DDIGITS_FOLDER="{examples}/data"', f'-DLICENSE_FILE="{text}"',
+        os.path.join(examples, "cpp", "pipelines.cc"), "-o", tmp_path / "cpp", *flags)
+    p = run(tmp_path / "cpp")
+    assert "odd, times ten: 10 30 50 70 90\n" in p.stdout and p.stderr == ""
+    run("cc", "-std=c99", *warnings, os.path.join(examples, "c", "lines.c"), "-o", tmp_path / "c", *flags)
+    assert "... sum: " in run(tmp_path / "c", text).stdout
+
+
 def test_host_with_its_own_protobuf(flags, tmp_path):
     if not os.path.exists("/usr/include/google/protobuf/struct.pb.h"):
         pytest.skip("libprotobuf-dev is not installed")

@@ -337,4 +337,30 @@ TEST_F(DatasetsTest, AnElementThatCannotBeMadeIsThrownByTheLoop) {
               HasSubstr("No files matched pattern: /no/such/*"));
 }
 
+TEST_F(DatasetsTest, AnErrorOfAnElementNamesItAndItsStage) {
+  const std::string bad = File("bad.jpg", "no picture");
+  const tw::Dataset pictures =
+      tw::Dataset::FromTensorSlices({graph_.Strings({bad})}).Map([&](tw::Output name) {
+        return graph_.Op("DecodeJpeg", {graph_.Op("ReadFile", {name})});
+      });
+  const auto element_of = [&](const tw::Dataset& dataset) {
+    return Thrown([&] {
+      for (const tw::Tensors& element : dataset.Elements()) (void)element;
+    });
+  };
+  for (const int parallel : {0, 2}) {
+    const tw::Dataset numbered =
+        pictures.Enumerate(7).Map([&](tw::Output n, tw::Output) { return n; }, parallel);
+    const std::string said = element_of(numbered);
+    EXPECT_THAT(said, HasSubstr("[[MapDataset 'MapDataset"));
+    EXPECT_THAT(said, HasSubstr("; element: '" + bad + "']] (created at "));
+    EXPECT_THAT(said, HasSubstr("datasets_test.cc:"));
+  }
+  // What is no text is not shown.
+  const std::string bytes = element_of(
+      tw::Dataset::FromTensors({graph_.Const(tw::Tensor::String(std::string("\0\xff", 2)))})
+          .Map([&](tw::Output x) { return graph_.Op("DecodeJpeg", {x}); }));
+  EXPECT_THAT(bytes, HasSubstr("; element: a string of 2 bytes]]"));
+}
+
 }  // namespace
