@@ -281,6 +281,12 @@ TW_EXPORT TwOutput tw_function_copy(TwGraph* body, TwOutput outside, TwStatus* s
 TW_EXPORT TwBuffer* tw_function_define(TwGraph* body, const char* name, int32_t append_hash,
                                        const TwOutput* results, int32_t num_results,
                                        const char* const* result_names, TwStatus* status);
+/* The FunctionDef message of what a graph computes of `arguments`, whatever their nodes are: all its
+ * nodes but these. Nothing is added anywhere. */
+TW_EXPORT TwBuffer* tw_function_definition(TwGraph* body, const char* name,
+                                           const TwOutput* arguments, int32_t num_arguments,
+                                           const TwOutput* results, int32_t num_results,
+                                           const char* const* result_names, TwStatus* status);
 /* What a call passes behind the arguments: tensors of the graph outside. */
 TW_EXPORT int32_t tw_function_num_captures(const TwGraph* body);
 TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);

@@ -2,6 +2,8 @@
 #include <functional>
 
 #include "thalweg/api/handles.h"
+#include "thalweg/graph/function_definition.h"
+#include "thalweg/proto/wire.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
@@ -78,6 +80,24 @@ TwBuffer* tw_function_define(TwGraph* body, const char* name, int32_t append_has
     }
     ASSIGN_OR_RETURN(std::string defined, function->Define(spec));
     return NewBuffer(std::move(defined));
+  });
+}
+
+TwBuffer* tw_function_definition(TwGraph* body, const char* name, const TwOutput* arguments,
+                                 int32_t num_arguments, const TwOutput* results,
+                                 int32_t num_results, const char* const* result_names,
+                                 TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"body", body}, {"name", name}}));
+    FunctionEnds ends;
+    ASSIGN_OR_RETURN(ends.args, UnwrapAll(arguments, num_arguments, "argument"));
+    ASSIGN_OR_RETURN(ends.results, UnwrapAll(results, num_results, "result"));
+    if (result_names != nullptr) {
+      ASSIGN_OR_RETURN(ends.result_names, UnwrapTexts(result_names, num_results, "result name"));
+    }
+    ASSIGN_OR_RETURN(const OwnedMessage definition, FunctionDefinition(*body->graph, name, ends));
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(*definition));
+    return NewBuffer(std::move(bytes));
   });
 }
 

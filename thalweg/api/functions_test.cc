@@ -120,6 +120,30 @@ TEST_F(FunctionsTest, BodiesHaveNoVariablesAndNoSessions) {
               HasSubstr("the body of a function has no variables of its own"));
 }
 
+TEST_F(FunctionsTest, TheDefinitionOfWhatAGraphComputes) {
+  const tw::Output x = graph_.Placeholder("Feed", tw::kFloat, {});
+  const tw::Output y = x * graph_.Scalar(2.0f);
+  TwStatus* status = tw_status_new();
+  TwBuffer* definition =
+      tw_function_definition(graph_.c(), "twice", &x.c(), 1, &y.c(), 1, nullptr, status);
+  ASSERT_NE(definition, nullptr) << tw_status_message(status);
+  TwMessage* message = tw_message_parse("tensorflow.FunctionDef", tw_buffer_data(definition),
+                                        tw_buffer_size(definition), status);
+  EXPECT_NE(message, nullptr) << tw_status_message(status);
+  tw_message_free(message);
+  tw_buffer_free(definition);
+  const TwOutput twice[] = {x.c(), x.c()};
+  EXPECT_EQ(tw_function_definition(graph_.c(), "f", twice, 2, &y.c(), 1, nullptr, status), nullptr);
+  EXPECT_THAT(tw_status_message(status), HasSubstr("function 'f': argument 1, 'Feed', must be"));
+  tw::Graph other(environment_);
+  const tw::Output far = other.Scalar(1.0f);
+  EXPECT_EQ(tw_function_definition(graph_.c(), "f", nullptr, 0, &far.c(), 1, nullptr, status),
+            nullptr);
+  EXPECT_THAT(tw_status_message(status), HasSubstr("'Const' is no tensor of the body"));
+  EXPECT_EQ(tw_function_definition(nullptr, "f", nullptr, 0, nullptr, 0, nullptr, status), nullptr);
+  tw_status_free(status);
+}
+
 TEST_F(FunctionsTest, TheCInterfaceSaysWhatIsWrong) {
   TwStatus* status = tw_status_new();
   const auto said = [&] { return std::string(tw_status_message(status)); };

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/function_builder.h"
 
-#include <algorithm>
-#include <cctype>
 #include <unordered_set>
 
 #include "thalweg/base/fingerprint.h"
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/function.h"
 #include "thalweg/graph/function_body.h"
-#include "thalweg/graph/graph_proto.h"
+#include "thalweg/graph/function_definition.h"
 #include "thalweg/graph/op_def_proto.h"
 #include "thalweg/proto/wire.h"
 
@@ -17,57 +15,8 @@ namespace thalweg {
 namespace {
 
 namespace fd = pb::FunctionDef;
-namespace nd = pb::NodeDef;
 
 constexpr std::string_view kArg = "_Arg";
-
-// As the schema language allows it: a small letter, then small letters, digits and "_".
-std::string ArgumentName(std::string_view text, std::string_view otherwise) {
-  std::string name;
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    const bool is_kept = u < 0x80 && std::isalnum(u) != 0;
-    name.push_back(is_kept ? static_cast<char>(std::tolower(u)) : '_');
-  }
-  if (name.empty() || name[0] < 'a' || name[0] > 'z') name.insert(0, otherwise);
-  return name;
-}
-
-std::string FirstFree(std::string name, std::unordered_set<std::string>& taken) {
-  const std::string base = name;
-  for (int i = 1; !taken.insert(name).second; ++i) name = StrCat(base, "_", i);
-  return name;
-}
-
-// What a body reads an output as: "argument", or "node:output:index".
-Result<std::string> Spelled(const Output& output) {
-  const Node& node = *output.node;
-  if (node.op_name() == kArg) return node.name();
-  for (const ArgDef& arg : node.op().def.outputs) {
-    ASSIGN_OR_RETURN(const auto range, node.OutputRange(arg.name));
-    if (output.index < range.first || output.index >= range.second) continue;
-    return StrCat(node.name(), ":", arg.name, ":", output.index - range.first);
-  }
-  return Internal(node.Label(), " has no output ", output.index);
-}
-
-Status WriteNode(const Node& node, Message* proto) {
-  RETURN_IF_ERROR(NodeToProto(node, proto));
-  proto->Clear(nd::kInput);
-  for (const Output& input : node.inputs()) {
-    ASSIGN_OR_RETURN(const std::string text, Spelled(input));
-    proto->AddString(nd::kInput, text);
-  }
-  for (const Node* before : node.control_inputs()) {
-    proto->AddString(nd::kInput, StrCat("^", before->name()));
-  }
-  return OkStatus();
-}
-
-void WriteArg(const std::string& name, DType type, Message* arg) {
-  arg->SetString(pb::OpDef::ArgDef::kName, name);
-  arg->SetInt(pb::OpDef::ArgDef::kType, static_cast<int64_t>(type));
-}
 
 // What only a session has: a copy of it would be another one.
 bool IsOfASession(const Node& node) {
@@ -186,54 +135,23 @@ Result<Output> FunctionBuilder::CopyInside(const Output& output) {
   return Output{copies_.at(output.node), output.index};
 }
 
-Result<std::vector<Output>> FunctionBuilder::ResultsInside(const FunctionSpec& spec) {
-  if (!spec.result_names.empty() && spec.result_names.size() != spec.results.size()) {
-    return InvalidArgument("there are ", spec.results.size(), " results and ",
-                           spec.result_names.size(), " names for them");
-  }
-  std::vector<Output> results;
-  for (size_t i = 0; i < spec.results.size(); ++i) {
-    if (spec.results[i].node == nullptr) return InvalidArgument("result ", i, " is no tensor");
-    Result<Output> inside = Inside(spec.results[i]);
-    if (!inside.ok()) return inside.status().WithContext(StrCat("result ", i));
-    results.push_back(*inside);
-  }
-  return results;
-}
-
 Result<std::string> FunctionBuilder::Define(const FunctionSpec& spec) {
-  Result<std::vector<Output>> results = ResultsInside(spec);
-  if (!results.ok()) return results.status().WithContext(StrCat("function '", spec.name, "'"));
-  OwnedMessage definition(fd::Descriptor());
-  Message* signature = definition->Mutable(fd::kSignature);
-  for (const Node* arg : args_) {
-    WriteArg(arg->name(), arg->output_type(0), signature->Add(pb::OpDef::kInputArg));
+  FunctionEnds ends{.args = {}, .results = spec.results, .result_names = spec.result_names};
+  for (size_t i = 0; i < ends.results.size(); ++i) {
+    Result<Output> inside = Inside(ends.results[i]);
+    if (!inside.ok()) return inside.status().WithContext(StrCat("result ", i));
+    ends.results[i] = *inside;
   }
-  bool is_stateful = false;
-  for (const Node* node : body_->Nodes()) {
-    if (node->op_name() == kArg) continue;
-    RETURN_IF_ERROR(WriteNode(*node, definition->Add(fd::kNodeDef)));
-    is_stateful |= node->op().def.is_stateful;
-  }
-  std::unordered_set<std::string> taken;
-  for (size_t i = 0; i < results->size(); ++i) {
-    const Output& result = (*results)[i];
-    const std::string name = spec.result_names.empty()
-                                 ? FirstFree(ArgumentName(result.node->name(), "out_"), taken)
-                                 : spec.result_names[i];
-    WriteArg(name, result.dtype(), signature->Add(pb::OpDef::kOutputArg));
-    ASSIGN_OR_RETURN(const std::string text, Spelled(result));
-    definition->MutableEntry(fd::kRet, name)->SetString(pb::kMapValue, text);
-  }
-  if (is_stateful) signature->SetBool(pb::OpDef::kIsStateful, true);
-  std::string name = spec.name;
-  signature->SetString(pb::OpDef::kName, name);
-  if (spec.append_hash) {
-    ASSIGN_OR_RETURN(const std::string unnamed, Serialize(*definition));
-    name += StrCat("_", Fingerprint64(unnamed));
-    signature->SetString(pb::OpDef::kName, name);
-  }
+  for (Node* arg : args_) ends.args.push_back({arg, 0});
+  ASSIGN_OR_RETURN(OwnedMessage definition, FunctionDefinition(*body_, spec.name, ends));
+  Message* const signature = definition->Mutable(fd::kSignature);
   ASSIGN_OR_RETURN(std::string bytes, Serialize(*definition));
+  std::string name = spec.name;
+  if (spec.append_hash) {
+    name += StrCat("_", Fingerprint64(bytes));
+    signature->SetString(pb::OpDef::kName, name);
+    ASSIGN_OR_RETURN(bytes, Serialize(*definition));
+  }
   ASSIGN_OR_RETURN(OpDef def, OpDefFromProto(*signature));
   RETURN_IF_ERROR(MoveOutward(body_->library(), outside_->library()));
   RETURN_IF_ERROR(outside_->library().Add(std::move(def), std::move(bytes)));

@@ -32,9 +32,8 @@ struct FunctionSpec {
   std::string name;
   // The name gets "_" and a number that depends on the definition: equal functions are one.
   bool append_hash = false;
-  std::vector<Output> results;  // of the body, or outside
-  // Of the results, as the schema language allows them; none: made from the nodes' names.
-  std::vector<std::string> result_names;
+  std::vector<Output> results;            // of the body, or outside
+  std::vector<std::string> result_names;  // none: made from the nodes' names
 };
 
 class FunctionBuilder {
@@ -60,7 +59,6 @@ class FunctionBuilder {
  private:
   Result<Output> AddArgNode(std::string_view name, DType dtype, const PartialShape& shape,
                             const HandleShape* handle);
-  Result<std::vector<Output>> ResultsInside(const FunctionSpec& spec);
 
   const std::shared_ptr<Graph> outside_;
   const std::shared_ptr<FunctionBuilder> enclosing_;

@@ -209,7 +209,7 @@ TEST_F(FunctionBuilderTest, WhatCannotBeIsRefused) {
       Refusal(builder.AddArg("y", DType::kFloat, kScalar).status(), Code::kFailedPrecondition),
       HasSubstr("argument 'y' comes after the body has read 'w'"));
   EXPECT_EQ(Refusal(builder.Define({.name = "f", .results = {x, Output()}}).status()),
-            "function 'f': result 1 is no tensor");
+            "function 'f': result 1: no tensor");
   EXPECT_EQ(
       Refusal(builder.Define({.name = "f", .results = {x}, .result_names = {"a", "b"}}).status()),
       "function 'f': there are 1 results and 2 names for them");
