@@ -127,6 +127,7 @@ PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.
 PyObject* GraphAddNode(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* GraphFunctionDefinition(PyObject* self, PyObject* args);
 PyObject* GraphGradients(PyObject* self, PyObject* args);
 PyObject* GraphSetShape(PyObject* self, PyObject* args);
 PyObject* GraphImport(PyObject* self, PyObject* args);

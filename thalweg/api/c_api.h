@@ -207,6 +207,13 @@ TW_EXPORT void tw_node_builder_attr_type_list(TwNodeBuilder* builder, const char
 TW_EXPORT void tw_node_builder_attr_string_list(TwNodeBuilder* builder, const char* attr,
                                                 const char* const* texts, const size_t* sizes,
                                                 int32_t n);
+/* ranks[i] (-1: unknown) says how many of `dims` are those of shape i. */
+TW_EXPORT void tw_node_builder_attr_shape_list(TwNodeBuilder* builder, const char* attr,
+                                               const int64_t* dims, const int32_t* ranks,
+                                               int32_t n);
+/* A function of the graph's library, by its name. */
+TW_EXPORT void tw_node_builder_attr_function(TwNodeBuilder* builder, const char* attr,
+                                             const char* function);
 /* Any attribute, as an AttrValue message. */
 TW_EXPORT void tw_node_builder_attr_proto(TwNodeBuilder* builder, const char* attr,
                                           const void* data, size_t size);
@@ -254,6 +261,35 @@ TW_EXPORT int32_t tw_output_shape(TwOutput output, int64_t* dims, int32_t capaci
 TW_EXPORT TwBuffer* tw_node_attr(const TwNode* node, const char* attr,
                                  TwStatus* status);                    /* an AttrValue message */
 TW_EXPORT TwBuffer* tw_node_def(const TwNode* node, TwStatus* status); /* a NodeDef message */
+
+/* ---- Functions: what nodes call by name, as datasets, While and If do ----
+ * The body is a graph of its own, in which nodes are built as in any. Where one of them reads a
+ * tensor of the graph outside, or of a graph outside of that, the function gets one more argument:
+ * a capture. No session runs a body, no variable is made in one. */
+/* The body of a function of `graph`, which may be a body itself. Freed by tw_graph_free, when none
+ * of its nodes is used any more. */
+TW_EXPORT TwGraph* tw_function_body_new(TwGraph* graph, TwStatus* status);
+/* All arguments come before the first capture. rank -1: unknown; dimension -1: unknown. */
+TW_EXPORT TwOutput tw_function_argument(TwGraph* body, const char* name, TwDataType dtype,
+                                        const int64_t* dims, int32_t rank, TwStatus* status);
+/* A tensor of the graph outside, made in the body anew: its node and all that it depends on are
+ * copied. FAILED_PRECONDITION where that holds a placeholder, a variable or another resource. */
+TW_EXPORT TwOutput tw_function_copy(TwGraph* body, TwOutput outside, TwStatus* status);
+/* Puts the function into the library of the graph outside, with all functions that the body has;
+ * gives its name there: `name`, and with `append_hash` "_" and a number that depends on what the
+ * function does. `result_names` may be NULL. */
+TW_EXPORT TwBuffer* tw_function_define(TwGraph* body, const char* name, int32_t append_hash,
+                                       const TwOutput* results, int32_t num_results,
+                                       const char* const* result_names, TwStatus* status);
+/* The FunctionDef message of what a graph computes of `arguments`, whatever their nodes are: all its
+ * nodes but these. Nothing is added anywhere. */
+TW_EXPORT TwBuffer* tw_function_definition(TwGraph* body, const char* name,
+                                           const TwOutput* arguments, int32_t num_arguments,
+                                           const TwOutput* results, int32_t num_results,
+                                           const char* const* result_names, TwStatus* status);
+/* What a call passes behind the arguments: tensors of the graph outside. */
+TW_EXPORT int32_t tw_function_num_captures(const TwGraph* body);
+TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);
 
 /* ---- Gradients ---- */
 /* A gradient: dense (indices.node NULL), sparse rows, or none (values.node NULL). */

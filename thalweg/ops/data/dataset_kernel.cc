@@ -20,6 +20,8 @@ std::string CapturedBy(const Node& node, const std::string& name) {
 Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
   DatasetAttrs attrs;
   attrs.all = node.attrs();
+  attrs.label = node.Label();
+  if (node.site() != 0) attrs.site = node.graph().Site(node.site());
   const char* const types =
       node.FindAttr("output_types") != nullptr ? "output_types" : "Toutput_types";
   if (node.FindAttr(types) != nullptr && node.FindAttr("output_shapes") != nullptr) {
@@ -98,6 +100,8 @@ Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& at
     return FailedPrecondition("a dataset's function runs only in a session");
   }
   auto function = std::make_shared<ElementFunction>();
+  function->stage = attrs.label;
+  function->site = attrs.site;
   for (int i = attr.begin; i < attr.end; ++i) {
     types.push_back(ctx.input(i).dtype());
     function->captured.push_back(ctx.input(i));

@@ -33,6 +33,8 @@ struct DatasetAttrs {
   ElementSpec spec;  // empty where the node does not say
   std::map<std::string, FunctionAttr, std::less<>> functions;
   AttrMap all;
+  std::string label;  // "MapDataset 'decode'"
+  std::string site;   // the line of the program that made the node, where it is known
 
   static Result<DatasetAttrs> Of(const Node& node);
   bool Flag(std::string_view name, bool otherwise) const;
