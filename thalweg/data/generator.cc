@@ -28,8 +28,9 @@ class Generator : public Dataset {
       if (is_over_) return Poll::kEnd;
       if (!is_open_) {
         if (!begin_.open()) begin_.Begin(poller, {});
-        ASSIGN_OR_RETURN(const Poll poll, begin_.Get(poller, &state_));
-        if (poll != Poll::kElement) return poll;
+        Result<Poll> poll = begin_.Get(poller, &state_);
+        is_over_ = !poll.ok();  // who cannot begin gives no element, however often he is asked
+        if (!poll.ok() || *poll != Poll::kElement) return poll;
         is_open_ = true;
       }
       if (!next_.open()) next_.Begin(poller, state_);

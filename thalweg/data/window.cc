@@ -17,6 +17,13 @@ class Window : public DatasetOver {
         stride_(stride),
         drop_remainder_(drop_remainder) {}
   std::string Kind() const override { return "Window"; }
+  int64_t Cardinality() const override {
+    const int64_t n = input_->Cardinality();
+    if (n < 0) return n;
+    if (!drop_remainder_) return n / shift_ + (n % shift_ != 0 ? 1 : 0);
+    const int64_t behind_first = n - ((size_ - 1) * stride_ + 1);
+    return behind_first < 0 ? 0 : behind_first / shift_ + 1;
+  }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<WindowStage>(std::move(input), *this, shared_from_this()));
