@@ -43,6 +43,8 @@ struct Pipeline {
   // Null: there are no threads, and nothing goes on in the background.
   WorkQueue* queue = nullptr;
   Allocator* allocator = nullptr;
+  // Whether elements come in one order, where a stage's own options leave it open.
+  bool deterministic = true;
   int parallelism = 1;               // how much may go on at once where the graph leaves it open
   CancellationManager cancellation;  // the iterator is gone, or begins anew
   std::atomic<int> inner_stages{0};  // that are open inside of others

@@ -61,6 +61,7 @@ class Dataset(LaterMethods):
     """
 
     _element_spec: object = None
+    _options: Options | None = None
 
     def __init__(self, variant_tensor: Tensor):
         self._variant = variant_tensor
@@ -112,9 +113,9 @@ class Dataset(LaterMethods):
     def _inputs(self) -> list[Dataset]:
         return []
 
-    def options(self) -> object:
+    def options(self) -> Options:
         """What `with_options` was given."""
-        return Options()
+        return self._options if self._options is not None else Options()
 
     # ---- sources ----
     @staticmethod
@@ -278,7 +279,11 @@ class Dataset(LaterMethods):
         return self._made("PrefetchDataset", [_int64(buffer_size)], name=name)
 
     def cache(self, filename: Text = "", name: str | None = None) -> Dataset:
-        """The same elements, made once and kept in memory."""
+        """The same elements, made once and kept in memory, or in files whose names begin with `filename`.
+
+        A pass that comes to its end writes the files for all others, also of other processes; while it does, others that begin are
+        AlreadyExistsError. What depends on chance or time is what it was then: remove the files to make them anew.
+        """
         return self._made("CacheDataset", [convert_to_tensor(filename, dtypes.string)], name=name)
 
     # ---- what becomes of them ----
@@ -296,6 +301,9 @@ class Dataset(LaterMethods):
         function = ElementFunction(map_func, self._element_spec, "map")
         if num_parallel_calls is None:
             return self._made("MapDataset", [function.captured], {"f": function.defined}, function.output_structure, name)
+        if deterministic:
+            return self._made("ParallelMapDatasetV2", [function.captured, _int64(num_parallel_calls)],
+                              {"f": function.defined, "deterministic": "true"}, function.output_structure, name)
         return self._made("ParallelMapDataset", [function.captured, convert_to_tensor(num_parallel_calls, dtypes.int32)],
                           {"f": function.defined, "sloppy": deterministic is False}, function.output_structure, name)
 
@@ -376,8 +384,16 @@ class Dataset(LaterMethods):
         return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self), name=name)
 
     def with_options(self, options: object, name: str | None = None) -> Dataset:
-        """The same dataset: what tunes TensorFlow's pipelines tells nothing to ours."""
-        return self
+        """The same elements, in any order where `options.experimental_deterministic` is False.
+
+        What else tunes TensorFlow's pipelines tells nothing to ours.
+        """
+        ordered = getattr(options, "deterministic", None)
+        ordered = getattr(options, "experimental_deterministic", None) if ordered is None else ordered
+        made = self._made("OptimizeDataset", [["make_sloppy"]], name=name) if ordered is False else Dataset._of(
+            self._variant, self._element_spec)
+        made._options = self.options().merge(options)
+        return made
 
     # ---- iterators ----
     def make_one_shot_iterator(self) -> Iterator:

@@ -8,13 +8,14 @@
 namespace thalweg {
 namespace {
 
-// Of a node: whether elements may come in another order than the input's.
-bool IsDeterministic(const DatasetAttrs& attrs) {
+// Of a node: whether elements come in the input's order; nothing where the pipeline's options say so.
+std::optional<bool> Determinism(const DatasetAttrs& attrs) {
   if (const AttrValue* const value = attrs.all.Find("deterministic"); value != nullptr) {
     const std::string* const text = value->GetIf<std::string>();
-    return text == nullptr || *text != "false";
+    if (text == nullptr || (*text != "true" && *text != "false")) return std::nullopt;
+    return *text == "true";
   }
-  return !attrs.Flag("sloppy", false);
+  return attrs.Flag("sloppy", false) ? std::optional<bool>(false) : std::nullopt;
 }
 
 Result<DatasetPtr> MakeMapOf(Context& ctx, const DatasetAttrs& attrs, int64_t calls) {
@@ -22,7 +23,7 @@ Result<DatasetPtr> MakeMapOf(Context& ctx, const DatasetAttrs& attrs, int64_t ca
   ASSIGN_OR_RETURN(ElementFunctionPtr function,
                    FunctionArgument(ctx, attrs, "f", input->spec().types));
   return MapDataset(std::move(input), std::move(function), attrs.spec,
-                    {.calls = calls, .deterministic = IsDeterministic(attrs)});
+                    {.calls = calls, .deterministic = Determinism(attrs)});
 }
 
 // How many calls at once; the last input.
@@ -123,6 +124,7 @@ Result<DatasetPtr> MakeInterleave(Context& ctx, const DatasetAttrs& attrs) {
 // Each member of the cycle has a few blocks ready.
 Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, InterleaveOptions options,
                                 int64_t buffer) {
+  if (!options.deterministic.has_value()) options.deterministic = Determinism(attrs);
   options.buffer = buffer > 0 ? buffer : std::max<int64_t>(options.block_length, 2);
   return MakeInterleaveOf(ctx, attrs, options);
 }
@@ -130,7 +132,9 @@ Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, Interle
 Result<DatasetPtr> MakeParallelInterleave(Context& ctx, const DatasetAttrs& attrs) {
   const int n = ctx.num_inputs();
   ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 2, "buffer_output_elements"));
-  ASSIGN_OR_RETURN(const InterleaveOptions options, CycleArguments(ctx, n - 5));
+  ASSIGN_OR_RETURN(InterleaveOptions options, CycleArguments(ctx, n - 5));
+  ASSIGN_OR_RETURN(const bool sloppy, BoolArgument(ctx, n - 3, "sloppy"));
+  if (sloppy) options.deterministic = false;
   return MakeBuffered(ctx, attrs, options, buffer);
 }
 
