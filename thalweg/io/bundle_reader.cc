@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/io/bundle_variants.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/fixed_int.h"
 #include "thalweg/io/slice_copy.h"
@@ -18,6 +19,12 @@ namespace thalweg {
 namespace {
 
 namespace Pb = pb::BundleEntryProto;
+
+// Slices are copied as bytes or strings.
+Status CheckHasSlices(std::string_view name, DType dtype) {
+  if (dtype != DType::kVariant) return OkStatus();
+  return Unimplemented("slices of variants, as of tensor '", name, "', cannot be restored");
+}
 
 constexpr size_t kReadBytes = size_t{256} << 10;  // checksum and read in pieces that stay in cache
 
@@ -130,13 +137,17 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
                                        const Shape& shape, Allocator& allocator) const {
   const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
   RETURN_IF_ERROR(CheckSize(key, entry, shape));
-  if (!IsPlain(entry.dtype) && entry.dtype != DType::kString) {
+  if (!IsPlain(entry.dtype) && entry.dtype != DType::kString && entry.dtype != DType::kVariant) {
     return Unimplemented("tensor '", key, "' has type ", entry.dtype, ", which cannot be restored");
   }
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
   if (entry.dtype == DType::kString) {
     RETURN_IF_ERROR(ClaimTextHeap(allocator, value, entry.size));
     RETURN_IF_ERROR(ReadStrings(key, entry, value));
+    return value;
+  }
+  if (entry.dtype == DType::kVariant) {
+    RETURN_IF_ERROR(ReadVariants(key, entry, value));
     return value;
   }
   ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
@@ -151,6 +162,18 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
   if (MaskCrc32c(crc) != entry.crc)
     return DataLoss(path, ": tensor '", key, "' does not match its checksum");
   return value;
+}
+
+Status BundleReader::ReadVariants(const std::string& key, const Entry& entry, Tensor& value) const {
+  const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
+  ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
+  std::string bytes(entry.size, '\0');
+  RETURN_IF_ERROR(ReadExactly(*file, entry.offset, bytes.data(), bytes.size()).WithContext(path));
+  uint32_t crc = 0;
+  RETURN_IF_ERROR(
+      ParseBundleVariants(bytes, &crc, value).WithContext(StrCat(path, ": tensor '", key, "'")));
+  if (MaskCrc32c(crc) == entry.crc) return OkStatus();
+  return DataLoss(path, ": tensor '", key, "' does not match its checksum");
 }
 
 Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const {
@@ -232,6 +255,7 @@ Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view
 
 Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
                                       const TensorSlice& wanted, Allocator& allocator) const {
+  RETURN_IF_ERROR(CheckHasSlices(name, entry.dtype));
   ASSIGN_OR_RETURN(const std::vector<Piece> pieces, PiecesOf(name, entry, wanted));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
@@ -265,6 +289,7 @@ Result<Tensor> BundleReader::ReadSlice(std::string_view name, const TensorSlice&
   ASSIGN_OR_RETURN(const Entry* entry, Require(name));
   ASSIGN_OR_RETURN(const TensorSlice wanted, slice.Resolve(entry->shape));
   if (!entry->slices.empty()) return Assemble(name, *entry, wanted, allocator);
+  RETURN_IF_ERROR(CheckHasSlices(name, entry->dtype));
   ASSIGN_OR_RETURN(const Tensor whole,
                    ReadEntry(std::string(name), *entry, entry->shape, allocator));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry->shape));

@@ -68,6 +68,7 @@ class BundleReader {
                                       const TensorSlice& wanted) const;
   Result<Tensor> ReadEntry(const std::string& key, const Entry& entry, const Shape& shape,
                            Allocator& allocator) const;
+  Status ReadVariants(const std::string& key, const Entry& entry, Tensor& value) const;
   Status ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const;
   Result<Tensor> Assemble(std::string_view name, const Entry& entry, const TensorSlice& wanted,
                           Allocator& allocator) const;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/io/bundle_variants.h"
 #include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/fixed_int.h"
 #include "thalweg/io/table.h"
@@ -177,6 +178,10 @@ Status BundleWriter::WriteValue(const Tensor& value, Message* entry) {
   uint32_t crc = 0;
   if (value.dtype() == DType::kString) {
     RETURN_IF_ERROR(WriteStrings(value, &crc));
+  } else if (value.dtype() == DType::kVariant) {
+    ASSIGN_OR_RETURN(const std::string bytes, BundleVariants(value, &crc));
+    size_ += bytes.size();
+    RETURN_IF_ERROR(data_->Append(bytes));
   } else if (IsPlain(value.dtype())) {
     RETURN_IF_ERROR(Append({static_cast<const char*>(value.raw_data()), value.bytes()}, &crc));
   } else {
@@ -229,6 +234,9 @@ Status BundleWriter::AddSlice(std::string_view name, const Shape& whole, const T
                            " has shape ", expected, ", got a value of shape ", value.shape());
   }
   if (expected == whole) return Add(name, value);  // TensorFlow has no slices then either
+  if (value.dtype() == DType::kVariant) {
+    return Unimplemented("slices of variants cannot be saved, as '", name, "' would be");
+  }
   const std::string key(name);
   auto it = entries_.find(key);
   if (it == entries_.end()) {

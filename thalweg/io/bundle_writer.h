@@ -9,8 +9,8 @@
 //
 // Files are written under temporary names, synced, and renamed by Finish; a writer that is dropped
 // removes them.
-// Errors: InvalidArgument for a name given twice, Unimplemented for resources and variants, what
-// the file system says.
+// Errors: InvalidArgument for a name given twice, Unimplemented for resources and for variants
+// that have no form outside of their process, what the file system says.
 #pragma once
 
 #include <functional>
