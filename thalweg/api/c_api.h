@@ -575,6 +575,22 @@ TW_EXPORT TwCode tw_checkpoint_tensor(const TwCheckpoint* checkpoint, int32_t i,
 /* The value of tensor i; DATA_LOSS where bytes do not match their checksums. */
 TW_EXPORT TwTensor* tw_checkpoint_read(const TwCheckpoint* checkpoint, int32_t i, TwStatus* status);
 
+/* ---- Looking into files: results are JSON, which the command `thalweg` shows ---- */
+/* Called now and then by long work: bytes that are done, of how many (0: not known). What is not 0
+ * ends the work with CANCELLED; nothing is left of what it wrote. */
+typedef int32_t (*TwProgress)(void* context, uint64_t done, uint64_t total);
+/* Format, and each tensor's name, dtype, shape, bytes, slices. */
+TW_EXPORT TwBuffer* tw_checkpoint_list(const char* path, TwStatus* status);
+/* One tensor: dtype, shape, statistics, its first `limit` values (below 0: all). */
+TW_EXPORT TwBuffer* tw_checkpoint_show(const char* path, const char* name, int64_t limit,
+                                       TwStatus* status);
+/* What only one has, other types and shapes, values with |a - b| > atol + rtol * |b|. */
+TW_EXPORT TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
+                                          TwProgress progress, void* context, TwStatus* status);
+/* All checksums of index and data; "damages": how many are wrong. Damage is no error of the call. */
+TW_EXPORT TwBuffer* tw_checkpoint_verify(const char* path, TwProgress progress, void* context,
+                                         TwStatus* status);
+
 /* ---- Record and event files: length, checksum, bytes, checksum ---- */
 #define TW_RECORD_HEADER 12 /* bytes before a record, and after it */
 #define TW_RECORD_FOOTER 4
