@@ -67,7 +67,7 @@ Status RemoveBelonging(FileSystem& fs, const std::string& prefix,
 
 Status RemoveCheckpoint(FileSystem& fs, const std::string& prefix, CheckpointFormat format) {
   const std::string marker = MakeTemporaryName(StrCat(prefix, kRemoved));
-  const Status renamed = fs.Rename(BundleIndexPath(prefix), marker);
+  Status renamed = fs.Rename(BundleIndexPath(prefix), marker);
   if (!renamed.ok() && renamed.code() != Code::kNotFound) return renamed;
   if (format == CheckpointFormat::kV1) RETURN_IF_ERROR(RemoveIfThere(fs, prefix));
   RETURN_IF_ERROR(RemoveIfThere(fs, prefix + ".meta"));

@@ -15,7 +15,6 @@
 namespace thalweg {
 namespace {
 
-using std::chrono_literals::operator""ms;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Kind = CheckpointDifference::Kind;
@@ -26,7 +25,7 @@ TEST(BackgroundWriteTest, IsWaitedForAsLongAsWasSaid) {
     gate->Wait();
     return DataLoss("the disk burns");
   });
-  const Status early = write.Wait(1ms);
+  const Status early = write.Wait(std::chrono::milliseconds(1));
   EXPECT_EQ(early.code(), Code::kDeadlineExceeded);
   EXPECT_THAT(early.ToString(), HasSubstr("/models/m"));
   EXPECT_FALSE(write.is_done());

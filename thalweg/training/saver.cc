@@ -385,10 +385,10 @@ Status Saver::Restore(Session& session, const std::string& path) {
   }
   std::vector<Session::NamedTensor> feeds = {{filename_.ToString(), Tensor::Scalar(path)}};
   const std::vector<std::string> targets = {restore_op_->name()};
-  const Status status = session.Run(RunOptions(), feeds, {}, targets, nullptr);
+  Status status = session.Run(RunOptions(), feeds, {}, targets, nullptr);
   if (status.code() != Code::kNotFound || parts_as_tensors_.empty()) return status;
   feeds.insert(feeds.end(), parts_as_tensors_.begin(), parts_as_tensors_.end());
-  const Status otherwise = session.Run(RunOptions(), feeds, {}, targets, nullptr);
+  Status otherwise = session.Run(RunOptions(), feeds, {}, targets, nullptr);
   return otherwise.code() == Code::kNotFound ? status : otherwise;
 }
 

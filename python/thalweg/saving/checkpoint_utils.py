@@ -13,7 +13,7 @@ from thalweg.variables import variable_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Self
+    from typing import Any
 
     from thalweg.base.typing import PathLike
     from thalweg.variables.partitioners import PartitionedVariable
