@@ -272,7 +272,7 @@ Result<std::string> Saver::Save(Session& session, SaveRequest request) {
 // One step fetches all that SaveV2 would have written: values of one moment.
 Result<std::string> Saver::SaveInBackground(Session& session, SaveRequest request) {
   RETURN_IF_ERROR(Wait(options_.patience));
-  const std::string prefix =
+  std::string prefix =
       request.global_step ? StrCat(request.path, "-", *request.global_step) : request.path;
   const std::vector<Node*> saves = SaveNodes(save_tensor_);
   if (saves.empty()) {
