@@ -48,6 +48,17 @@ def test_runs(name, tmp_path):
         assert sum("is" in w for w in words[1:] if w[0].isdigit()) >= min(10, 300 - int(right[1]))  # each that was misread
 
 
+def test_the_guide_to_pictures_shows_what_the_programs_do():
+    with open(os.path.join(HERE, "..", "..", "docs", "howto", "train_on_pictures.md")) as f:
+        guide = f.read()
+    for language, program in (("python", "train_on_pictures.py"), ("cpp", os.path.join("..", "cpp", "train_on_pictures.cc"))):
+        with open(os.path.join(HERE, program)) as f:
+            lines = {line.strip() for line in f}
+        parts = re.findall(rf"```{language}\n(.*?)```", guide, re.S)
+        shown = [line.strip() for part in parts for line in part.splitlines()]
+        assert len(parts) == 4 and [line for line in shown if line not in lines] == []
+
+
 def test_readme_program_runs(tmp_path):
     with open(os.path.join(HERE, "..", "..", "README.md")) as f:
         program = re.findall(r"```python\n(.*?)```", f.read(), re.S)[0]
