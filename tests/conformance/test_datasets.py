@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same pipelines, made with tf.data of each: what they give, in which order, twice from the beginning."""
+import sqlite3
+
 import numpy as np
 import pytest
 from both import tf
@@ -14,6 +16,9 @@ def _files(folder):
     (folder / "s.csv").write_bytes(b"a;b;c;d\n1;2;NA;4\n5;6;7;8\n")
     (folder / "w.csv").write_bytes(b"1,2\n3\n4,5\n")
     (folder / "f.bin").write_bytes(b"HHabcdefghF")
+    with sqlite3.connect(str(folder / "a.db")) as database:
+        database.execute("CREATE TABLE t (i INTEGER, s TEXT, f REAL, b INTEGER)")
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(3, "three", 0.5, 1), (-1, "", 1e300, 0), (None, None, None, None)])
     with tf.python_io.TFRecordWriter(str(folder / "r.tfrecord")) as writer:
         for i in range(5):
             writer.write(b"record %d" % i)
@@ -103,6 +108,9 @@ GROUPS = {
 # As PIPELINES: records of CSV files.
 RECORDS = {
     "csv": lambda t, d, e, f: e.CsvDataset(f"{f}/t.csv", [[0], "none", [0.5]], header=True),
+    "sql": lambda t, d, e, f: e.SqlDataset("sqlite", f"{f}/a.db", "SELECT i, s, f, b FROM t", (t.int32, t.string, t.float64, t.bool)),
+    "sql_nothing": lambda t, d, e, f: e.SqlDataset("sqlite", f"{f}/a.db", "SELECT i FROM t WHERE i > 9", (t.int64,)),
+    "sql_columns": lambda t, d, e, f: e.SqlDataset("sqlite", f"{f}/a.db", "SELECT i, s FROM t", (t.int64,)),
     "csv_typed": lambda t, d, e, f: e.CsvDataset([f"{f}/t.csv"] * 2, [t.int64, t.string, t.float64], header=True),
     "csv_header": lambda t, d, e, f: e.CsvDataset(f"{f}/t.csv", [t.int32, t.string, t.float32]),
     "csv_columns": lambda t, d, e, f: e.CsvDataset(f"{f}/s.csv", [t.int32, [7]], header=True, field_delim=";", na_value="NA",

@@ -33,7 +33,7 @@ class Cache : public DatasetOver {
       if (stage_ == nullptr) {
         ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       }
-      const Result<Poll> poll = stage_->Next(poller, out);
+      Result<Poll> poll = stage_->Next(poller, out);
       if (!poll.ok()) return made_ != nullptr ? made_->Explain(poll.status()) : poll.status();
       if (*poll == Poll::kElement && made_ != nullptr) {
         Status kept = made_->PushCopy(poller.allocator(), *out);

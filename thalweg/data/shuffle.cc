@@ -108,7 +108,7 @@ class Shuffle : public DatasetOver {
           any_ = false;
         }
         Element element;
-        const Result<Poll> poll = stage_->Next(poller, &element);
+        Result<Poll> poll = stage_->Next(poller, &element);
         if (!poll.ok()) return buffer_.Explain(poll.status());
         if (*poll == Poll::kPending) return poll;
         if (*poll == Poll::kElement) {

@@ -212,6 +212,8 @@ class Dataset(LaterMethods):
         ----------
         count : int or int64 scalar, optional
             None and -1: without end.
+        name : str, optional
+            Of the operation.
 
         Returns
         -------
@@ -262,7 +264,9 @@ class Dataset(LaterMethods):
         Parameters
         ----------
         buffer_size : int or int64 scalar
-            How many may be ready. AUTOTUNE: two, and more where that was too few.
+            How many may be ready. AUTOTUNE: two, and more where that was too few. Fewer where the memory limit comes near.
+        name : str, optional
+            Of the operation.
 
         Returns
         -------
