@@ -14,5 +14,7 @@
 namespace cli {
 
 void AddCheckpoint(CLI::App& app);
+void AddRecords(CLI::App& app);
+void AddEvents(CLI::App& app);
 
 }  // namespace cli

@@ -103,6 +103,8 @@ int RunMain(int argc, char** argv) {
   running->callback([&] { cli::Run(run); });
 
   cli::AddCheckpoint(app);
+  cli::AddRecords(app);
+  cli::AddEvents(app);
 
   cli::ServeArgs serve;
   AddServe(app, serve);

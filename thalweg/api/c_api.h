@@ -591,6 +591,55 @@ TW_EXPORT TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double a
 TW_EXPORT TwBuffer* tw_checkpoint_verify(const char* path, TwProgress progress, void* context,
                                          TwStatus* status);
 
+/* Records of TFRecord files, one file after the other; gzip and zlib as each file begins. */
+typedef struct TwRecords TwRecords;
+TW_EXPORT TwRecords* tw_records_open(const char* const* paths, int32_t n, TwStatus* status);
+TW_EXPORT void tw_records_free(TwRecords* records);
+/* 1 and the next record, valid until the next call; 0 at the end; -1 for an error. */
+TW_EXPORT int32_t tw_records_next(TwRecords* records, const char** data, size_t* size,
+                                  TwStatus* status);
+/* Of the last record: its file, and where it begins there (before compression). */
+TW_EXPORT const char* tw_records_path(const TwRecords* records);
+TW_EXPORT uint64_t tw_records_offset(const TwRecords* records);
+/* A record as text: "json" (protobuf's), "text" (.pbtxt), "outline" (a line for each feature).
+ * `type` names its message; NULL or "": Example or SequenceExample, whichever it is. */
+TW_EXPORT TwBuffer* tw_record_text(const void* data, size_t size, const char* form,
+                                   const char* type, TwStatus* status);
+/* Numbers and sizes of records, and what features they have. */
+TW_EXPORT TwBuffer* tw_records_statistics(const char* const* paths, int32_t n, TwProgress progress,
+                                          void* context, TwStatus* status);
+/* As tw_checkpoint_verify, of record and event files. */
+TW_EXPORT TwBuffer* tw_records_verify(const char* const* paths, int32_t n, TwProgress progress,
+                                      void* context, TwStatus* status);
+
+typedef struct TwRewriteOptions {
+  size_t struct_size;
+  int32_t replace; /* a file that is there */
+  uint64_t shards; /* shuffle: 0: one file. split: exactly one of these three is not 0 */
+  uint64_t records;
+  uint64_t bytes;
+  uint64_t seed;   /* shuffle */
+  uint64_t memory; /* shuffle: bytes; 0: 1 GiB */
+} TwRewriteOptions;
+/* New files of all records: OUTPUT or OUTPUT-00000-of-00008. What is done, and "files". They appear
+ * when they are whole. Shuffled: every order has the same chance, and a seed its order. */
+TW_EXPORT TwBuffer* tw_records_shuffle(const char* const* paths, int32_t n, const char* output,
+                                       const TwRewriteOptions* options, TwProgress progress,
+                                       void* context, TwStatus* status);
+/* In their order. */
+TW_EXPORT TwBuffer* tw_records_split(const char* const* paths, int32_t n, const char* output,
+                                     const TwRewriteOptions* options, TwProgress progress,
+                                     void* context, TwStatus* status);
+
+/* Runs and tags of the event files in and below a folder, or of one file. `scalars`: values, too, and
+ * nothing of other kinds. `run` and `tag`: patterns with *; NULL or "": all. */
+TW_EXPORT TwBuffer* tw_events_read(const char* path, int32_t scalars, const char* run,
+                                   const char* tag, TwProgress progress, void* context,
+                                   TwStatus* status);
+/* As tw_checkpoint_verify, of those files. */
+TW_EXPORT TwBuffer* tw_events_verify(const char* path, TwProgress progress, void* context,
+                                     TwStatus* status);
+
 /* ---- Record and event files: length, checksum, bytes, checksum ---- */
 #define TW_RECORD_HEADER 12 /* bytes before a record, and after it */
 #define TW_RECORD_FOOTER 4

@@ -13,7 +13,7 @@ struct TwMessage {
 
 namespace {
 
-const Message& MessageOf(const TwMessagePart* part) {
+const Message& UnwrapPart(const TwMessagePart* part) {
   return *reinterpret_cast<const Message*>(part);
 }
 const TwMessagePart* Wrap(const Message* message) {
@@ -126,13 +126,13 @@ const TwMessagePart* tw_message_root(const TwMessage* message) {
 TwBuffer* tw_message_serialize(const TwMessagePart* part, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     RETURN_IF_ERROR(RequireAll({{"part", part}}));
-    ASSIGN_OR_RETURN(std::string bytes, Serialize(MessageOf(part)));
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(UnwrapPart(part)));
     return NewBuffer(std::move(bytes));
   });
 }
 
 const char* tw_message_unknown(const TwMessagePart* part, size_t* size) {
-  const std::string_view bytes = part == nullptr ? "" : MessageOf(part).unknown_fields();
+  const std::string_view bytes = part == nullptr ? "" : UnwrapPart(part).unknown_fields();
   if (size != nullptr) *size = bytes.size();
   return bytes.data();
 }
@@ -140,9 +140,9 @@ const char* tw_message_unknown(const TwMessagePart* part, size_t* size) {
 int32_t tw_message_fields(const TwMessagePart* part, TwMessageField* fields, int32_t capacity) {
   if (part == nullptr || (fields == nullptr && capacity > 0)) return 0;
   int32_t count = 0;
-  for (const FieldDescriptor& field : MessageOf(part).type().fields) {
-    if (!MessageOf(part).Has(field)) continue;
-    if (count < capacity) fields[count] = FieldOf(MessageOf(part), field);
+  for (const FieldDescriptor& field : UnwrapPart(part).type().fields) {
+    if (!UnwrapPart(part).Has(field)) continue;
+    if (count < capacity) fields[count] = FieldOf(UnwrapPart(part), field);
     ++count;
   }
   return count;

@@ -37,13 +37,9 @@ bool ReadEntry(std::string_view entry, std::string_view* key, std::string_view* 
 }
 
 bool FindInMap(std::string_view map, const FeatureKeys& keys, std::string_view* found) {
-  WireReader reader(map);
-  uint32_t tag;
-  std::string_view entry, key, value;
-  while (reader.ReadTag(&tag)) {
-    if (tag != kEntryTag || !reader.ReadBytes(&entry) || !ReadEntry(entry, &key, &value)) {
-      return false;
-    }
+  FeatureMapReader reader(map);
+  std::string_view key, value;
+  while (reader.Next(&key, &value)) {
     const int i = keys.Find(key);
     if (i >= 0) found[i] = value;
   }
@@ -120,6 +116,14 @@ int64_t* ReadVarints(std::string_view packed, int64_t* to) {
 }
 
 }  // namespace
+
+bool FeatureMapReader::Next(std::string_view* key, std::string_view* value) {
+  uint32_t tag;
+  std::string_view entry;
+  if (!reader_.ReadTag(&tag)) return false;
+  failed_ = tag != kEntryTag || !reader_.ReadBytes(&entry) || !ReadEntry(entry, key, value);
+  return !failed_;
+}
 
 FeatureKeys::FeatureKeys(std::vector<std::string> keys)
     : keys_(std::move(keys)), slots_(std::bit_ceil(2 * keys_.size() + 1), -1) {

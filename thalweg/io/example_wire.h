@@ -48,6 +48,19 @@ class FeatureKeys {
   bool has_repeated_ = false;
 };
 
+// The entries of a Features or FeatureLists message, one after the other.
+class FeatureMapReader {
+ public:
+  explicit FeatureMapReader(std::string_view map) : reader_(map) {}
+  // False at the end, and where something else than an entry comes: then !AtEnd().
+  bool Next(std::string_view* key, std::string_view* value);
+  bool AtEnd() const { return !failed_ && reader_.AtEnd(); }
+
+ private:
+  WireReader reader_;
+  bool failed_ = false;
+};
+
 // Where an Example has its Features, and a SequenceExample its context and its FeatureLists.
 inline constexpr uint32_t kFeaturesField = 1;
 inline constexpr uint32_t kFeatureListsField = 2;

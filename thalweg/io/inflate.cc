@@ -38,17 +38,21 @@ class Inflater {
     return Inflater(api, std::move(stream), kind, std::move(more));
   }
 
-  // Up to n bytes; fewer at the end only.
-  Result<size_t> Read(char* to, size_t n) {
+  // Up to n bytes; fewer at the end, and before an error.
+  Status Read(char* to, size_t n, size_t* read) {
     char* out = to;
-    while (n > 0 && !at_end_) {
+    Status status;
+    while (status.ok() && n > 0 && !at_end_) {
       if (in_.empty()) {
-        ASSIGN_OR_RETURN(in_, more_());
-        if (in_.empty()) return EndOfInput(static_cast<size_t>(out - to));
+        Result<std::string_view> more = more_();
+        status = more.status();
+        if (!more.ok()) break;
+        in_ = *more;
       }
-      RETURN_IF_ERROR(Step(&out, &n));
+      status = in_.empty() ? EndOfInput() : Step(&out, &n);
     }
-    return static_cast<size_t>(out - to);
+    *read = static_cast<size_t>(out - to);
+    return status;
   }
 
  private:
@@ -81,12 +85,12 @@ class Inflater {
                     " has compressed: ", why);
   }
 
-  Result<size_t> EndOfInput(size_t read) {
+  Status EndOfInput() {
     // Nothing at all is nothing, compressed or not.
     if (!is_between_ && at_ > 0)
       return DataLoss("the compressed bytes end too early, at byte ", at_);
     at_end_ = true;
-    return read;
+    return OkStatus();
   }
 
   const ThalwegZlibApi* api_;
@@ -115,10 +119,11 @@ class InflatedFile final : public RandomAccessFile {
       return Unimplemented(path_, ": a compressed file is read in order: expected offset ", at_,
                            ", got ", offset);
     }
-    Result<size_t> read = inflater_->Read(static_cast<char*>(buffer), n);
-    if (!read.ok()) return failure_ = read.status().WithContext(path_);
-    at_ += *read;
-    return read;
+    size_t read = 0;
+    failure_ = inflater_->Read(static_cast<char*>(buffer), n, &read).WithContext(path_);
+    at_ += read;
+    if (!failure_.ok() && read == 0) return failure_;
+    return read;  // what comes before an error counts
   }
   Result<uint64_t> Size() const override {
     return Unimplemented(path_, ": the size of a compressed file is not known");
@@ -164,7 +169,8 @@ Result<std::string> Inflate(std::string_view bytes, Compression kind, const Make
     const size_t piece = std::max(kInflateBytes, had);  // as its memory grows
     RETURN_IF_ERROR(make_room(had + piece));
     text.resize(had + piece);
-    ASSIGN_OR_RETURN(const size_t read, inflater.Read(text.data() + had, piece));
+    size_t read = 0;
+    RETURN_IF_ERROR(inflater.Read(text.data() + had, piece, &read));
     text.resize(had + read);
     if (read < piece) break;
   }

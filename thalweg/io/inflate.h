@@ -30,7 +30,8 @@ using MakeRoom = std::function<Status(uint64_t)>;
 Result<std::string> Inflate(std::string_view bytes, Compression kind, const MakeRoom& make_room);
 
 // A file of what `file` holds compressed; kNone gives it back. Its size is unknown: Size() is
-// Unimplemented, and each Read goes on where the last one ended.
+// Unimplemented, and each Read goes on where the last one ended. A Read gives fewer bytes than are
+// asked for also before damage, which the next one tells.
 Result<std::unique_ptr<RandomAccessFile>> OpenInflated(std::unique_ptr<RandomAccessFile> file,
                                                        std::string path, Compression kind);
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/files/new_record_files.h"
+
+#include <cstdio>
+
+#include "thalweg/io/record_framing.h"
+
+namespace thalweg {
+
+NewRecordFiles::~NewRecordFiles() {
+  file_.reset();
+  for (const std::string& path : temporaries_) fs_.RemoveFile(path).IgnoreError();
+}
+
+std::vector<std::string> NewRecordFiles::Names(const std::string& path, size_t shards,
+                                               bool are_shards) {
+  if (!are_shards) return {path};
+  std::vector<std::string> names;
+  for (size_t i = 0; i < shards; ++i) {
+    char suffix[64];
+    std::snprintf(suffix, sizeof(suffix), "-%05zu-of-%05zu", i, shards);
+    names.push_back(path + suffix);
+  }
+  return names;
+}
+
+Status NewRecordFiles::CheckFree(size_t shards, bool are_shards) const {
+  if (may_replace_) return OkStatus();
+  for (const std::string& name : Names(path_, shards, are_shards)) {
+    ASSIGN_OR_RETURN(const bool exists, FileExists(fs_, name));
+    if (exists) return AlreadyExists(name, ": the file is there already; --force replaces it");
+  }
+  return OkStatus();
+}
+
+Status NewRecordFiles::Begin() {
+  if (file_ != nullptr) {
+    RETURN_IF_ERROR(file_->Sync());
+    RETURN_IF_ERROR(file_->Close());
+  }
+  ASSIGN_OR_RETURN(file_, fs_.CreateTemporary(path_ + ".tmp"));
+  temporaries_.push_back(file_->path());
+  return OkStatus();
+}
+
+Status NewRecordFiles::Add(std::string_view record) {
+  const std::string framed = FrameRecord(record);
+  return file_->Append(framed);
+}
+
+Result<std::vector<std::string>> NewRecordFiles::Finish(bool are_shards) {
+  if (file_ == nullptr) RETURN_IF_ERROR(Begin());
+  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(file_->Close());
+  const size_t shards = temporaries_.size();
+  RETURN_IF_ERROR(CheckFree(shards, are_shards));
+  std::vector<std::string> names = Names(path_, shards, are_shards);
+  for (size_t i = 0; i < shards; ++i) {
+    RETURN_IF_ERROR(fs_.Rename(temporaries_[i], names[i]));
+  }
+  temporaries_.clear();
+  return names;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// NewRecordFiles: TFRecord files that appear when all of them are whole, or not at all.
+//
+//   NewRecordFiles files(fs, "/data/train", false);
+//   RETURN_IF_ERROR(files.Begin());
+//   RETURN_IF_ERROR(files.Add("a record"));
+//   ASSIGN_OR_RETURN(auto names, files.Finish(false));  // {"/data/train"}
+//
+// They are written beside their places under temporary names, synced and renamed by Finish. One that
+// goes before removes what it wrote.
+// Threads: one.
+// Errors: AlreadyExists for a file that is there, unless it may be replaced; the file system's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+
+namespace thalweg {
+
+class NewRecordFiles {
+ public:
+  NewRecordFiles(FileSystem& fs, std::string path, bool may_replace)
+      : fs_(fs), path_(std::move(path)), may_replace_(may_replace) {}
+  NewRecordFiles(const NewRecordFiles&) = delete;
+  NewRecordFiles& operator=(const NewRecordFiles&) = delete;
+  ~NewRecordFiles();
+
+  // The names of so many files: PATH as it is for one that is no shard.
+  static std::vector<std::string> Names(const std::string& path, size_t shards, bool are_shards);
+  // So that long work is not begun in vain.
+  Status CheckFree(size_t shards, bool are_shards) const;
+
+  // The next file.
+  Status Begin();
+  Status Add(std::string_view record);
+  // PATH-00000-of-00002 and so on where they are shards, else PATH, of one file.
+  Result<std::vector<std::string>> Finish(bool are_shards);
+
+ private:
+  FileSystem& fs_;
+  const std::string path_;
+  const bool may_replace_;
+  std::unique_ptr<WritableFile> file_;
+  std::vector<std::string> temporaries_;
+};
+
+}  // namespace thalweg

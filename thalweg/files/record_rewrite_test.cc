@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shuffled and split record files: nothing is lost, nothing is left over.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/files/record_files.h"
+#include "thalweg/files/record_shuffle.h"
+#include "thalweg/files/record_split.h"
+#include "thalweg/io/record_framing.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class RecordRewriteTest : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
+  std::string Write(const std::string& name, const std::vector<std::string>& records) {
+    std::string bytes;
+    for (const std::string& record : records) bytes += FrameRecord(record);
+    EXPECT_TRUE(WriteFileAtomically(fs_, Path(name), bytes).ok());
+    return Path(name);
+  }
+  std::vector<std::string> Read(const std::vector<std::string>& paths) {
+    std::vector<std::string> records;
+    RecordFiles files(fs_, paths);
+    while (true) {
+      const auto record = files.Next();
+      EXPECT_TRUE(record.ok()) << record.status().ToString();
+      if (!record.ok() || !*record) return records;
+      records.emplace_back(**record);
+    }
+  }
+  static std::vector<std::string> Numbers(int n, size_t bytes = 1) {
+    std::vector<std::string> records;
+    for (int i = 0; i < n; ++i) records.push_back(std::to_string(i) + std::string(bytes, '.'));
+    return records;
+  }
+  std::vector<std::string> Names() { return *fs_.List(directory_.path()); }
+
+  PosixFileSystem fs_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(RecordRewriteTest, TheSameOrderWhateverTheMemory) {
+  const std::vector<std::string> records = Numbers(6000, 1000);  // 6 MB
+  const std::string input = Write("in", records);
+  const RecordShuffleResult once = *ShuffleRecords(fs_, {input}, Path("once"), {.seed = 3});
+  EXPECT_EQ(once.spilled, 0u);
+  EXPECT_EQ(once.records, 6000u);
+  const RecordShuffleResult spilled =
+      *ShuffleRecords(fs_, {input}, Path("spilled"), {.seed = 3, .memory = 1 << 20});
+  EXPECT_GT(spilled.spilled, 6'000'000u);
+  EXPECT_EQ(*ReadFile(fs_, Path("once")), *ReadFile(fs_, Path("spilled")));
+  std::vector<std::string> shuffled = Read({Path("once")});
+  EXPECT_NE(shuffled, records);
+  const RecordShuffleResult other = *ShuffleRecords(fs_, {input}, Path("other"), {.seed = 4});
+  EXPECT_NE(Read(other.files), shuffled);
+  std::vector<std::string> sorted = records;
+  std::ranges::sort(sorted);
+  std::ranges::sort(shuffled);
+  EXPECT_EQ(shuffled, sorted);
+  EXPECT_THAT(Names(), ElementsAre("in", "once", "other", "spilled"));
+}
+
+// Files of unknown size, and more than one level of temporary files.
+TEST_F(RecordRewriteTest, SpillsAgainWhatStillDoesNotFit) {
+  std::vector<std::string> records = Numbers(40, 300'000);  // 12 MB, three at a time
+  const RecordShuffleResult result = *ShuffleRecords(fs_, {Write("in", records)}, Path("out"),
+                                                     {.seed = 1, .memory = 1 << 20, .shards = 3});
+  EXPECT_GT(result.spilled, 24'000'000u);
+  EXPECT_THAT(result.files, SizeIs(3));
+  std::vector<std::string> shuffled = Read(result.files);
+  EXPECT_THAT(Read({result.files[0]}), SizeIs(13));
+  std::ranges::sort(records);
+  std::ranges::sort(shuffled);
+  EXPECT_EQ(shuffled, records);
+}
+
+TEST_F(RecordRewriteTest, EveryOrderHasTheSameChance) {
+  const std::string input = Write("in", {"a", "b", "c"});
+  std::map<std::string, int> orders;
+  constexpr uint64_t kRuns = 600;
+  for (uint64_t seed = 0; seed < kRuns; ++seed) {
+    ASSERT_TRUE(
+        ShuffleRecords(fs_, {input}, Path("out"), {.seed = seed, .may_replace = true}).ok());
+    std::string order;
+    for (const std::string& record : Read({Path("out")})) order += record;
+    ++orders[order];
+  }
+  EXPECT_THAT(orders, SizeIs(6));
+  for (const auto& [order, n] : orders) EXPECT_NEAR(n, 100, 45) << order;  // five deviations
+}
+
+TEST_F(RecordRewriteTest, NothingIsReplacedOrLeftBehind) {
+  const std::string input = Write("in", Numbers(3000, 1000));
+  const std::string there = Write("out", {"precious"});
+  EXPECT_EQ(ShuffleRecords(fs_, {input}, there, {}).status().code(), Code::kAlreadyExists);
+  EXPECT_THAT(Read({there}), ElementsAre("precious"));
+  int calls = 0;
+  const RecordShuffleOptions stopped{
+      .memory = 1 << 20, .may_replace = true, .progress = [&](uint64_t, uint64_t) {
+        return ++calls < 5 ? OkStatus() : Cancelled("enough");
+      }};
+  EXPECT_EQ(ShuffleRecords(fs_, {input}, there, stopped).status().code(), Code::kCancelled);
+  std::string damaged = *ReadFile(fs_, input);
+  damaged[damaged.size() - 100] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(fs_, Path("damaged"), damaged).ok());
+  for (const char* broken : {"damaged", "missing"}) {
+    EXPECT_FALSE(
+        ShuffleRecords(fs_, {Path(broken)}, there, {.memory = 1 << 20, .may_replace = true}).ok());
+    EXPECT_FALSE(SplitRecords(fs_, {Path(broken)}, there, {.records = 100}).ok());
+  }
+  EXPECT_THAT(Names(), ElementsAre("damaged", "in", "out"));
+  EXPECT_THAT(Read({there}), ElementsAre("precious"));
+}
+
+TEST_F(RecordRewriteTest, WhatDoesNotFitIsSaid) {
+  const std::string input = Write("in", {std::string(2 << 20, 'x')});
+  const Status status = ShuffleRecords(fs_, {input}, Path("out"), {.memory = 1 << 20}).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("a record of 2097152 bytes does not fit"));
+  EXPECT_EQ(ShuffleRecords(fs_, {input}, Path("out"), {.memory = 1000}).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_THAT(Names(), ElementsAre("in"));
+}
+
+TEST_F(RecordRewriteTest, SplitsByShardsRecordsAndBytes) {
+  const std::string input = Write("in", Numbers(10, 84));  // 101 bytes each as they are stored
+  const RecordSplitResult shards = *SplitRecords(fs_, {input}, Path("s"), {.shards = 3});
+  EXPECT_THAT(shards.files, ElementsAre(Path("s-00000-of-00003"), Path("s-00001-of-00003"),
+                                        Path("s-00002-of-00003")));
+  EXPECT_THAT(Read({shards.files[0]}), SizeIs(3));
+  EXPECT_THAT(Read({shards.files[2]}), SizeIs(4));
+  EXPECT_EQ(Read(shards.files), Numbers(10, 84));
+  const RecordSplitResult records = *SplitRecords(fs_, {input}, Path("r"), {.records = 4});
+  EXPECT_THAT(records.files, SizeIs(3));
+  EXPECT_THAT(Read({records.files[2]}), SizeIs(2));
+  const RecordSplitResult bytes = *SplitRecords(fs_, {input}, Path("b"), {.bytes = 250});
+  EXPECT_THAT(bytes.files, SizeIs(5));
+  EXPECT_EQ(fs_.Stat(bytes.files[0])->size, 202u);
+  EXPECT_EQ(Read(bytes.files), Numbers(10, 84));
+  EXPECT_THAT(SplitRecords(fs_, {input}, Path("w"), {.bytes = 1})->files, SizeIs(10));
+  EXPECT_THAT(SplitRecords(fs_, {input}, Path("m"), {.shards = 20})->files, SizeIs(20));
+  EXPECT_EQ(SplitRecords(fs_, {input}, Path("x"), {}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(SplitRecords(fs_, {input}, Path("s"), {.shards = 3}).status().code(),
+            Code::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SplitRecords: the records of several files, in their order, in new files of one size: so many
+// files, or so many records or bytes a file.
+//
+//   ASSIGN_OR_RETURN(RecordSplitResult result,
+//                    SplitRecords(fs, {"all.tfrecord"}, "/data/train", {.shards = 8}));
+//
+// Threads: one. Memory: one record.
+// Errors: InvalidArgument unless exactly one of the three is asked for; those of the records' files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+#include "thalweg/files/progress.h"
+
+namespace thalweg {
+
+struct RecordSplitOptions {
+  static constexpr uint64_t kMostShards = 99999;
+  uint64_t shards = 0;   // of as equal numbers of records as can be
+  uint64_t records = 0;  // in each file but the last
+  uint64_t bytes = 0;    // of each file at most, unless one record has more
+  bool may_replace = false;
+  ProgressFn progress;
+};
+
+struct RecordSplitResult {
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  std::vector<std::string> files;
+};
+
+Result<RecordSplitResult> SplitRecords(FileSystem& fs, const std::vector<std::string>& inputs,
+                                       const std::string& output,
+                                       const RecordSplitOptions& options);
+
+}  // namespace thalweg
