@@ -62,6 +62,10 @@ class MemoryFileSystem : public FileSystem {
   Status Rename(const std::string& from, const std::string&) override {
     return Unimplemented(from);
   }
+  Status Link(const std::string& from, const std::string&) override { return Unimplemented(from); }
+  Result<bool> RemoveAbandoned(const std::string& path, const std::function<Status()>&) override {
+    return Unimplemented(path);
+  }
 
  private:
   const std::function<std::string_view(const std::string& path)> bytes_of_;

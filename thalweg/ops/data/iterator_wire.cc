@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/ops/data/iterator_state.h"
+#include "thalweg/ops/data/iterator_wire.h"
 
 #include "thalweg/proto/wire.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -8,15 +8,20 @@ namespace thalweg {
 namespace {
 
 constexpr std::string_view kStateType = "thalweg::IteratorState";
+// What a state begins with that says its dataset; those before said nothing.
+constexpr std::string_view kFirstVersion = "1\n";
 namespace vt = pb::VariantTensorDataProto;
 namespace rh = pb::ResourceHandleProto;
 
 }  // namespace
 
-Result<Tensor> VariantOfState(const std::vector<Tensor>& state) {
+Result<Tensor> VariantOfState(const IteratorState& state) {
   OwnedMessage message(vt::Descriptor());
   message->SetString(vt::kTypeName, kStateType);
-  for (const Tensor& tensor : state) {
+  if (!state.lineage.empty()) {
+    message->SetString(vt::kMetadata, StrCat(kFirstVersion, state.lineage));
+  }
+  for (const Tensor& tensor : state.tensors) {
     RETURN_IF_ERROR(TensorToProto(tensor, message->Add(vt::kTensors), {.borrow = true}));
   }
   ASSIGN_OR_RETURN(std::string bytes, Serialize(*message));
@@ -26,7 +31,7 @@ Result<Tensor> VariantOfState(const std::vector<Tensor>& state) {
   return variant;
 }
 
-Result<std::vector<Tensor>> StateOfVariant(const Tensor& variant) {
+Result<IteratorState> StateOfVariant(const Tensor& variant) {
   const OpaqueVariant* const opaque =
       variant.rank() == 0 ? variant.scalar<Variant>().As<OpaqueVariant>() : nullptr;
   if (opaque == nullptr || opaque->TypeName() != kStateType) {
@@ -35,11 +40,20 @@ Result<std::vector<Tensor>> StateOfVariant(const Tensor& variant) {
   }
   OwnedMessage message(vt::Descriptor());
   RETURN_IF_ERROR(MergeFromBytes(*message, opaque->bytes()));
-  std::vector<Tensor> state;
+  IteratorState state;
+  std::string_view metadata = message->GetString(vt::kMetadata);
+  if (metadata.starts_with(kFirstVersion)) {
+    metadata.remove_prefix(kFirstVersion.size());
+    state.lineage = metadata;
+  } else if (!metadata.empty()) {
+    return InvalidArgument("the state of the iterator is of a newer version, '",
+                           metadata.substr(0, metadata.find('\n')).substr(0, 20),
+                           "', than this one, which is '1'");
+  }
   size_t budget = kMaxClaimedBytes;
   for (const Message* tensor : message->Messages(vt::kTensors)) {
     ASSIGN_OR_RETURN(Tensor value, TensorFromProto(*tensor, {.claim_budget = &budget}));
-    state.push_back(std::move(value));
+    state.tensors.push_back(std::move(value));
   }
   return state;
 }

@@ -6,14 +6,13 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "thalweg/tensor/tensor.h"
+#include "thalweg/data/iterator_state.h"
 
 namespace thalweg {
 
-Result<Tensor> VariantOfState(const std::vector<Tensor>& state);
-Result<std::vector<Tensor>> StateOfVariant(const Tensor& variant);
+Result<Tensor> VariantOfState(const IteratorState& state);
+Result<IteratorState> StateOfVariant(const Tensor& variant);
 
 // Of the one handle in the tensor.
 Result<std::string> TextOfHandle(const Tensor& handle);
