@@ -85,7 +85,9 @@ def graphs():
 
 def main(chosen):
     os.makedirs(FOLDER, exist_ok=True)
-    wanted = set(chosen) or implemented() - {os.path.basename(path)[:-6] for path in glob.glob(os.path.join(FOLDER, "*.pbtxt"))}
+    with open(os.path.join(FOLDER, "without.txt"), encoding="utf-8") as f:
+        without = {op for line in f if not line.startswith("#") for op in line.partition(": ")[2].split()}
+    wanted = set(chosen) or implemented() - without - {os.path.basename(path)[:-6] for path in glob.glob(os.path.join(FOLDER, "*.pbtxt"))}
     why, helpers = {}, []
     for op, graph in graphs():
         others = ({node.op for node in graph.node} | {node.op for f in graph.library.function for node in f.node_def}) & wanted
