@@ -74,24 +74,29 @@ class RecvCpu : public AsyncKernel {
     if (!found.ok()) return std::move(done)(found.status());
     Rendezvous* rendezvous = *found;
     CancellationManager* cancellation = ctx.step().cancellation;
-    CancellationManager::Token token;
-    const bool registered = cancellation->Register(
-        [rendezvous, cancellation] { rendezvous->Abort(cancellation->Reason()); }, &token);
-    if (!registered) return std::move(done)(cancellation->Reason());
-    auto shared = std::make_shared<Done>(std::move(done));
-    rendezvous->Recv(edge_.KeyOf(ctx),
-                     [shared, &ctx, cancellation, token](Result<Delivery> delivery) {
-                       cancellation->Deregister(token);
-                       if (delivery.ok() && !delivery->dead) {
-                         ctx.set_output(0, std::move(delivery->tensor));
-                       } else {
-                         ctx.set_output(0, Tensor());
-                       }
-                       std::move (*shared)(delivery.status());
-                     });
+    auto call = std::make_shared<Call>(std::move(done));
+    if (!call->aborts.Begin(cancellation,
+                            [rendezvous](const Status& why) { rendezvous->Abort(why); })) {
+      return std::move(call->done)(cancellation->Reason());
+    }
+    rendezvous->Recv(edge_.KeyOf(ctx), [call, &ctx](Result<Delivery> delivery) {
+      call->aborts.End();
+      if (delivery.ok() && !delivery->dead) {
+        ctx.set_output(0, std::move(delivery->tensor));
+      } else {
+        ctx.set_output(0, Tensor());
+      }
+      std::move(call->done)(delivery.status());
+    });
   }
 
  private:
+  struct Call {
+    explicit Call(Done d) : done(std::move(d)) {}
+    Done done;
+    ScopedCancellation aborts;
+  };
+
   const Edge edge_;
 };
 
