@@ -25,6 +25,8 @@ WIRE = ("python", [sys.executable, "{root}/benchmarks/wire.py"], "thalweg")
 SCALE = ("python", [sys.executable, "{root}/benchmarks/scale.py"], "")
 TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 client, our servers", "../wire.py", "tf_client"),
            ("our client, tensorflow-2.21 servers", "../wire.py", "tf_servers")]
+SAVING = [(name, [sys.executable, "{root}/benchmarks/saving.py"], variant) for name, variant in (("python", ""), ("raw", "raw"))]
+TF_SAVING = [("tensorflow-2.21", "../saving.py", "tensorflow")]
 FIG7 = ("python", [sys.executable, "{root}/benchmarks/fig7.py"], "")
 TF_FIG7 = [("tensorflow-2.21", "../fig7.py", "tensorflow")]
 PROCESSES = ("channel_", "wire_", "fig7_")  # rows of several processes: on one core they would take turns
@@ -73,6 +75,8 @@ ROWS = [
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
     *(Row(f"decode_{what}", 1, [PYTHON], [TF]) for what in ("jpeg", "png", "crop_resize")),
+    *(Row(f"checkpoint_{what}_1G", 1, SAVING, TF_SAVING) for what in ("save", "restore")),
+    Row("checkpoint_step_1G", 1, SAVING, []),
     *(Row(f"channel_{size}", 1, CHANNELS, [], GOALS.get(f"channel_{size}")) for size in ("4B", "4K", "1M", "100M", "1G")),
     *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE, GOALS[name]) for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1")),
     *(Row(f"wire_{name}", 1, [WIRE, ("tcp", WIRE[1], "tcp")], TF_WIRE, GOALS[name]) for name in ("read_100M", "read_1G")),

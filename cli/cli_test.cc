@@ -2,23 +2,18 @@
 // The command as a shell sees it, and NumPy's files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 
 #include "npy.h"
+#include "test_command.h"
 
 namespace cli {
 namespace {
 
 using ::testing::HasSubstr;
 
-class CommandTest : public ::testing::Test {
+class CommandTest : public CommandFolder {
  protected:
   CommandTest() {
-    char name[] = "/tmp/thalweg_cli_XXXXXX";
-    folder_ = mkdtemp(name);
     tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
     tw::Graph g(environment);
     const tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
@@ -30,27 +25,6 @@ class CommandTest : public ::testing::Test {
     WriteFile(Path("model.pbtxt"), g.Export(true).OrThrow());
     WriteFile(Path("x.npy"), NpyOf(tw::Tensor::Of<float>({1, 1, -9, -9}, {2, 2}), "x"));
   }
-  ~CommandTest() override {
-    const int ignored = std::system(("rm -r '" + folder_ + "'").c_str());
-    EXPECT_EQ(ignored, 0);
-  }
-
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  // The exit status; what the command wrote is in `output`.
-  int Run(const std::string& arguments) {
-    const std::string command = std::string(THALWEG_COMMAND) + " " + arguments + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    output.clear();
-    char buffer[4096];
-    for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) output.append(buffer, n);
-    const int status = pclose(pipe);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
-  std::string output;
-
- private:
-  std::string folder_;
 };
 
 TEST_F(CommandTest, RunWritesWhatTheGraphComputes) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "file_commands.h"
 #include "thalweg/c_api.h"
 
 namespace {
@@ -101,6 +102,8 @@ int RunMain(int argc, char** argv) {
       ->check(CLI::Range(-1, 4096));
   running->callback([&] { cli::Run(run); });
 
+  cli::AddCheckpoint(app);
+
   cli::ServeArgs serve;
   AddServe(app, serve);
 
@@ -116,13 +119,16 @@ int RunMain(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    return 0;
+    if (std::fflush(stdout) == 0) return 0;
+    std::perror("thalweg: standard output");
+    return 1;
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     app.exit(e);
     return 2;
   } catch (const std::exception& e) {
+    std::fflush(stdout);  // what was found comes before why that is no success
     std::fprintf(stderr, "thalweg: %s\n", e.what());
     return 1;
   }

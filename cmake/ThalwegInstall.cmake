@@ -1,4 +1,4 @@
-# What `./dev install PREFIX` installs: libthalweg.so, four headers (ops.h is written from the schemas), a CMake package (find_package(thalweg), target
+# What `./dev install PREFIX` installs: libthalweg.so, the headers (ops.h is written from the schemas), a CMake package (find_package(thalweg), target
 # thalweg::thalweg) and a pkg-config file. In the tree the same target and the same #include lines work.
 
 set(CMAKE_INSTALL_LIBDIR lib)  # also below /usr: one place to look
@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 
-set(headers c_api.h kernel_api.h thalweg.h)
+set(headers c_api.h dataset.h dataset_stages.h iterator.h kernel_api.h tensor.h thalweg.h)
 foreach(header ${headers})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/include/thalweg/${header}
     CONTENT "#include \"@PROJECT_SOURCE_DIR@/thalweg/api/${header}\"\n" @ONLY)

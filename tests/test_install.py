@@ -28,8 +28,9 @@ def flags(prefix):
     return [*run("pkg-config", "--cflags", "--libs", "thalweg", env=environment).stdout.split(), f"-Wl,-rpath,{prefix}/lib"]
 
 
-def test_installs_four_headers_and_one_library(prefix):
-    assert sorted(os.listdir(prefix / "include" / "thalweg")) == ["c_api.h", "kernel_api.h", "ops.h", "thalweg.h"]
+def test_installs_headers_and_one_library(prefix):
+    assert sorted(os.listdir(prefix / "include" / "thalweg")) == ["c_api.h", "dataset.h", "dataset_stages.h", "iterator.h", "kernel_api.h", "ops.h",
+                                                               "tensor.h", "thalweg.h"]
     assert os.path.getsize(prefix / "lib" / "libthalweg.so") < 25e6
 
 
@@ -44,6 +45,17 @@ def test_c_with_pkg_config(flags, tmp_path):
     run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", os.path.join(SOURCES, "constant.c"), "-o", tmp_path / "a", *flags)
     p = run(tmp_path / "a")
     assert p.stdout == "5\n" and p.stderr == ""
+
+
+def test_input_pipelines_in_cpp_and_c(flags, tmp_path):
+    examples, warnings = os.path.join(ROOT, "examples"), ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+    text = os.path.join(ROOT, "LICENSE")
+    run("c++", "-std=c++17", *warnings, f'-DDIGITS_FOLDER="{examples}/data"', f'-DLICENSE_FILE="{text}"',
+        os.path.join(examples, "cpp", "pipelines.cc"), "-o", tmp_path / "cpp", *flags)
+    p = run(tmp_path / "cpp")
+    assert "odd, times ten: 10 30 50 70 90\n" in p.stdout and p.stderr == ""
+    run("cc", "-std=c99", *warnings, os.path.join(examples, "c", "lines.c"), "-o", tmp_path / "c", *flags)
+    assert "... sum: " in run(tmp_path / "c", text).stdout
 
 
 def test_host_with_its_own_protobuf(flags, tmp_path):

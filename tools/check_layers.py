@@ -36,7 +36,8 @@ THIRD_PARTY = (
     ("gtest", re.compile(r"(gtest|gmock)/")), ("benchmark", re.compile(r"benchmark/")))
 IS_TEST = re.compile(r"_(test|benchmark|fuzz)\.|^(test|fuzz)_")
 LEAVES = ("ops/", "devices/")
-INSTALLED = ("c_api.h", "kernel_api.h", "thalweg.h")  # headers of api/ that are included as they are installed: thalweg/c_api.h
+# Headers of api/ that are included as they are installed: thalweg/c_api.h.
+INSTALLED = ("c_api.h", "dataset.h", "dataset_stages.h", "iterator.h", "kernel_api.h", "tensor.h", "thalweg.h")
 TOP = 99  # the level of testing/
 
 

@@ -109,6 +109,11 @@ dev_setup() {
     peers) dev_setup tests; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup tests; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
     libraries) dev_setup tests; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
+    tensorboard)
+      dev_setup tests
+      install_packages tensorboard || say "no Chromium here: pages will not be looked at"
+      make_venv .venvs/tensorboard python/requirements-tensorboard.txt whole
+      ;;
     *) usage_error "unknown group '$1'" ;;
   esac
 }
@@ -216,10 +221,11 @@ dev_soak() {
 }
 
 dev_failures() {
-  at_most failures 0 "$@"
+  at_most failures 1 "$@"
+  [[ ${1:-1} =~ ^[0-9]+$ ]] || usage_error "KILLS is a whole number, got '$1'"
   dev_setup failures
   build release
-  with_package counted "failures of clusters" -- $python -m pytest -q -p no:cacheprovider tests/failures
+  THALWEG_KILLS=${1:-1000} with_package counted "failures" -- $python -m pytest -q -p no:cacheprovider tests/failures
 }
 
 dev_ucx() {
@@ -236,6 +242,13 @@ dev_libraries() {
   dev_setup libraries
   build release
   with_package counted "libraries" -- .venvs/libraries/bin/python -m pytest -q -p no:cacheprovider tests/libraries
+}
+
+dev_tensorboard() {
+  at_most tensorboard 1 "$@"
+  dev_setup tensorboard
+  build release
+  with_package counted "TensorBoard and Netron" -- .venvs/tensorboard/bin/python -m pytest -q -p no:cacheprovider ${1:+-k "$1"} tests/tensorboard
 }
 
 dev_cluster() {

@@ -17,7 +17,7 @@ TAKEN = {"graph", "attrs", "name", "node"}  # what every function calls its own
 TYPES = {"type": "DataType", "int": "int64_t", "float": "float", "bool": "bool", "string": "const std::string&",
          "shape": "const std::vector<int64_t>&", "tensor": "const Tensor&", "list(int)": "const std::vector<int64_t>&",
          "list(float)": "const std::vector<float>&", "list(type)": "const std::vector<DataType>&",
-         "list(string)": "const std::vector<std::string>&"}
+         "list(string)": "const std::vector<std::string>&", "list(shape)": "const std::vector<TensorSpec>&", "func": "const Function&"}
 
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -81,7 +81,9 @@ def is_list(argument):
 
 def attr_value(attr):
     name = safe(attr["name"])
-    return f'Attr::Shape("{attr["name"]}", {name})' if attr["type"] == "shape" else f'{{"{attr["name"]}", {name}}}'
+    if attr["type"] in ("shape", "list(shape)"):
+        return f'Attr::{"Shape" if attr["type"] == "shape" else "Shapes"}("{attr["name"]}", {name})'
+    return f'{{"{attr["name"]}", {name}}}'
 
 
 def count_of(argument, op, required):

@@ -40,15 +40,31 @@ class Model {
                             Weights({outputs}, 0));
   }
 
+  // 3x3, and what is below zero cut off; the same size.
+  tw::Output Convolution(const tw::Output& x, int inputs, int outputs) {
+    const tw::Output w = Weights({3, 3, inputs, outputs}, 9 * inputs);
+    return tw::ops::Relu(
+        tw::ops::BiasAdd(tw::ops::Conv2D(x, w, {1, 1, 1, 1}, "SAME"), Weights({outputs}, 0)));
+  }
+  // The largest of each 2x2; half the size.
+  static tw::Output Pool(const tw::Output& x) {
+    return tw::ops::MaxPool(x, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
+  }
+  const std::vector<tw::Variable>& variables() const { return variables_; }
+  // To be run before the first step.
+  std::vector<tw::Node> Initializers(const tw::Optimizer& optimizer) const {
+    std::vector<tw::Node> initializers = optimizer.Initializers();
+    for (const tw::Variable& v : variables_) initializers.push_back(v.initializer);
+    return initializers;
+  }
+
   // Runs `steps` steps on the feeds of each, prints ten lines on the way; `items` of `unit` a step.
   // 0 when the mean loss of the last tenth is below `wanted` times that of the first.
   int Train(const tw::Output& loss, tw::Optimizer optimizer, int steps, double wanted,
             const std::function<tw::Feeds(int)>& feeds, int items, const char* unit) {
     const tw::Node train = optimizer.Minimize(loss, variables_);
-    std::vector<tw::Node> initializers = optimizer.Initializers();
-    for (const tw::Variable& v : variables_) initializers.push_back(v.initializer);
     tw::Session session = tw::Session::Create(g_).OrThrow();
-    session.Run({}, {}, initializers).OrThrow();
+    session.Run({}, {}, Initializers(optimizer)).OrThrow();
 
     using Clock = std::chrono::steady_clock;
     const int tenth = std::max(steps / 10, 1);

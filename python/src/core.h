@@ -118,7 +118,8 @@ const char* TypeName(TwDataType dtype);
 bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
 bool AddServerType(PyObject* module);
-bool AddTrainingTypes(PyObject* module);
+bool AddOptimizerType(PyObject* module);
+bool AddSaverType(PyObject* module);
 bool AddCheckpointType(PyObject* module);
 bool AddMemoryType(PyObject* module);
 bool AddMessageType(PyObject* module);
@@ -126,6 +127,7 @@ PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.
 PyObject* GraphAddNode(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* GraphFunctionDefinition(PyObject* self, PyObject* args);
 PyObject* GraphGradients(PyObject* self, PyObject* args);
 PyObject* GraphSetShape(PyObject* self, PyObject* args);
 PyObject* GraphImport(PyObject* self, PyObject* args);

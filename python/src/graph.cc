@@ -210,6 +210,8 @@ PyMethodDef graph_methods[] = {
     {"_import", GraphImport, METH_VARARGS,
      "_import(data, text, prefix, input_map, controls, returns): adds the nodes of a GraphDef."},
     {"_set_shape", GraphSetShape, METH_VARARGS, "_set_shape(tensor, dims or None)"},
+    {"_function_definition", GraphFunctionDefinition, METH_VARARGS,
+     "_function_definition(name, arguments, results, result names): a FunctionDef."},
     {"_gradients", GraphGradients, METH_VARARGS,
      "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope, site)"},
     {"_set_back_edge", GraphSetBackEdge, METH_VARARGS, "_set_back_edge(merge, index, source)"},

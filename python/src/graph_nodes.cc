@@ -292,6 +292,32 @@ PyObject* GraphImport(PyObject* self, PyObject* args) {
   return list;
 }
 
+PyObject* GraphFunctionDefinition(PyObject* self, PyObject* args) {
+  const char* name = nullptr;
+  PyObject* lists[2];
+  PyObject* result_names = nullptr;
+  if (!PyArg_ParseTuple(args, "sOOO!", &name, &lists[0], &lists[1], &PyList_Type, &result_names)) {
+    return nullptr;
+  }
+  std::vector<TwOutput> arguments, results;
+  std::vector<const char*> names;
+  if (!OutputsOf(lists[0], false, &arguments) || !OutputsOf(lists[1], false, &results) ||
+      !FillStrings(result_names, &names)) {
+    return nullptr;
+  }
+  if (!names.empty() && names.size() != results.size()) {
+    PyErr_Format(PyExc_ValueError, "Expected %zd output names for %zd outputs", names.size(),
+                 results.size());
+    return nullptr;
+  }
+  const StatusPtr status = NewStatus();
+  return BytesOrRaise(tw_function_definition(GraphOf(self), name, arguments.data(),
+                                             static_cast<int32_t>(arguments.size()), results.data(),
+                                             static_cast<int32_t>(results.size()),
+                                             names.empty() ? nullptr : names.data(), status.get()),
+                      status.get(), self);
+}
+
 PyObject* GraphGradients(PyObject* self, PyObject* args) {
   PyObject* lists[4];
   int allow_unconnected = 0;

@@ -272,9 +272,9 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
-         AddSessionTypes(module) && AddServerType(module) && AddTrainingTypes(module) &&
-         AddCheckpointType(module) && AddMessageType(module) && InitInterrupts() &&
-         PyModule_AddStringConstant(module, "version", tw_version()) == 0;
+         AddSessionTypes(module) && AddServerType(module) && AddOptimizerType(module) &&
+         AddSaverType(module) && AddCheckpointType(module) && AddMessageType(module) &&
+         InitInterrupts() && PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 
 }  // namespace

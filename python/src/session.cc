@@ -133,6 +133,14 @@ PyObject* SessionClose(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* SessionEnd(PyObject* self, PyObject*) {
+  const std::shared_ptr<TwSession> session = AsSession(self)->state->session;
+  Py_BEGIN_ALLOW_THREADS;
+  if (session != nullptr) tw_session_close(session.get(), nullptr);
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
 PyObject* SessionDevices(PyObject* self, PyObject*) {
   const std::shared_ptr<TwSession> session = OpenSession(self);
   if (session == nullptr) return nullptr;
@@ -347,6 +355,8 @@ PyMethodDef session_methods[] = {
      METH_FASTCALL | METH_KEYWORDS, kRunDocumentation},
     {"_devices", SessionDevices, METH_NOARGS, "A ListDevicesResponse message."},
     {"close", SessionClose, METH_NOARGS, "Cancels what runs, frees what the session holds."},
+    {"_end", SessionEnd, METH_NOARGS,
+     "Cancels what runs; whoever runs it from now on is told that it has been closed."},
     {"_prepare", SessionPrepare, METH_VARARGS, "_prepare(fetches, feed_list): a callable."},
     {"_partial_run", SessionPartialRun, METH_VARARGS, "_partial_run(fetches, feed_list)"},
     {"_reset", SessionReset, METH_VARARGS, "Drops all variables and queues."},

@@ -191,3 +191,34 @@ def test_an_effect_that_reads_nothing_of_the_loop_comes_once_an_iteration():
         session.run([queue.enqueue_many(([1, 2, 3],)), count.initializer])
         assert session.run(turns, options=tw.RunOptions(timeout_in_ms=60000))[0] == 3
         assert session.run([count, queue.size()]) == [3, 0]
+
+
+def values_from_outside():
+    """{name: a function of x that gives a loop's results}: what some results are made of is the same in all iterations."""
+    def loop(body, *first, **options):
+        return tw.while_loop(lambda i, *rest: i < 3, body, [0, *first], **options)
+
+    def nested(x):
+        return loop(lambda i, _: (i + 1, loop(lambda j, __: (j + 1, tw.tanh(x)), x)[1]), x)
+    return {
+        "made anew": lambda x: loop(lambda i, _: (i + 1, tw.tanh(x)), x),
+        "itself": lambda x: loop(lambda i, _: (i + 1, x), x),
+        "one after the other": lambda x: loop(lambda i, _: (i + 1, tw.tanh(x)), x, parallel_iterations=1),
+        "beside others": lambda x: loop(lambda i, a, b: (i + 1, b + 1.0, tw.tanh(x)), x, x),
+        "the one before": lambda x: loop(lambda i, a, b: (i + 1, tw.tanh(x), a), x, x),
+        "in a conditional": lambda x: loop(lambda i, _: (i + 1, tw.cond(i > 1, lambda: tw.tanh(x), lambda: x)), x),
+        "in a loop": nested}
+
+
+@pytest.mark.parametrize("name", values_from_outside())
+def test_what_comes_from_outside_ends_with_the_loop(name):
+    """Such a value runs in every iteration that begins: it must not begin one by itself."""
+    x = tw.placeholder_with_default(1.0, [])
+    made = values_from_outside()[name](x)
+    slope = tw.gradients(made[-1], x)
+    with tw.Session() as session:
+        count, *_, last = session.run(made, options=tw.RunOptions(timeout_in_ms=60000))
+        assert count == 3
+        np.testing.assert_allclose(last, np.tanh(1.0) if name != "itself" else 1.0, rtol=1e-6)
+        np.testing.assert_allclose(session.run(slope, options=tw.RunOptions(timeout_in_ms=60000)),
+                                   [1 - np.tanh(1.0) ** 2 if name != "itself" else 1.0], rtol=1e-5)

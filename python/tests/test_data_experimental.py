@@ -91,11 +91,14 @@ def test_elements_of_several_datasets():
 
 @pytest.mark.parametrize("known", [True, False])
 def test_resampling_changes_the_proportions(known):
-    classes = Dataset.from_tensor_slices(np.array([0, 0, 0, 1], np.int64)).repeat(500)
-    resampled = classes.apply(experimental.rejection_resample(lambda x: x, [0.5, 0.5], [0.75, 0.25] if known else None, seed=4))
-    given = elements(resampled)
+    classes = Dataset.from_tensor_slices(np.array([0, 0, 0, 1], np.int64)).repeat()
+    initial = [0.75, 0.25] if known else None
+    given = elements(classes.apply(experimental.rejection_resample(lambda x: x, [0.5, 0.5], initial, seed=4)).take(1000))
     assert all(which == element for which, element in given)
-    assert 0.43 < np.mean([which for which, _ in given]) < 0.57 and 800 < len(given) < 1200
+    assert 0.45 < np.mean([which for which, _ in given]) < 0.55
+    four = classes.take(4)
+    assert len(elements(four.apply(experimental.rejection_resample(lambda x: x, [0.75, 0.25], [0.75, 0.25])))) == 4
+    assert {w for w, _ in elements(four.repeat(9).rejection_resample(lambda x: x, [0.0, 1.0], [0.75, 0.25]))} == {1}
 
 
 def test_batches_that_are_sparse():

@@ -58,6 +58,7 @@ def test_messages_behave_as_users_expect():
         config.no_such_field = 1
     with pytest.raises(ValueError):
         tw.ConfigProto(no_such_field=1)
+    assert not tw.ConfigProto(gpu_options=None, device_count=None, intra_op_parallelism_threads=None).ListFields()
     example = tw.train.Example(features=tw.train.Features(feature={
         "n": tw.train.Feature(int64_list=tw.train.Int64List(value=[5, -6])),
         "f": tw.train.Feature(float_list=tw.train.FloatList(value=[2.5]))}))

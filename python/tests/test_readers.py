@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readers of files in the input pipelines of 1.15: names from a queue, records out, threads that fill it."""
+import os
+
 import pytest
 import thalweg as tw
 
@@ -86,3 +88,30 @@ def test_damaged_and_absent_files(files):
         session.run(queue.enqueue("/no/such/file"))
         with pytest.raises(tw.errors.NotFoundError, match="/no/such/file"):
             session.run(tw.TextLineReader().read(queue))
+
+
+GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "tests", "golden", "lmdb")
+
+
+def test_pairs_of_databases():
+    names = [os.path.join(GOLDEN, name) for name in ("empty.mdb", "small.mdb")]
+    with tw.Graph().as_default():
+        reader = tw.LMDBReader()
+        assert not reader.supports_serialize
+        queue = tw.train.string_input_producer(names, num_epochs=1, shuffle=False)
+        found = all_of([*reader.read(queue), reader.num_records_produced()])
+    assert [pair[:2] for pair in found] == [[b"a", b"one"], [b"b", b"two"], [b"c", b""]]
+    assert found[-1][2] in (2, 3)  # the count is read beside the record
+
+
+def test_several_pairs_at_once_and_a_database_that_is_none(files):
+    with tw.Graph().as_default(), tw.Session() as session:
+        queue = tw.FIFOQueue(2, tw.string)
+        reader = tw.LMDBReader()
+        pairs, reset = reader.read_up_to(queue, 2), reader.reset()
+        session.run(queue.enqueue(os.path.join(GOLDEN, "small.mdb")))
+        assert [list(part) for part in session.run(pairs)] == [[b"a", b"b"], [b"one", b"two"]]
+        session.run(reset)
+        session.run(queue.enqueue(files("bad.mdb", b"x" * 5000)))
+        with pytest.raises(tw.errors.DataLossError, match="bad.mdb: page 0 of an LMDB database"):
+            session.run(pairs)

@@ -118,6 +118,12 @@ def test_sessions_calls_and_memory_have_limits_with_names():
         with pytest.raises(tf.errors.ResourceExhaustedError, match="limit"):
             session.run(tf.fill([1 << 20], 1.0))
         assert session.run(x + 1.0, {x: [1.0]})[0] == 2
+    with tf.Graph().as_default():  # what reading a request takes counts as well
+        last = [tf.no_op() for _ in range(20000)][-1]
+        with tf.Session(server.target) as other, pytest.raises(tf.errors.ResourceExhaustedError, match="limit of 1048576 bytes of memory"):
+            other.run(last)
+    with tf.Session(server.target) as session:
+        assert session.run(x + 1.0, {x: [1.0]})[0] == 2
     server.stop()
 
     server = limited(max_calls=2)

@@ -118,3 +118,9 @@ def test_bad_input(run, tmp_path):
         tw.summary.image("i", tw.zeros([2, 2]))
     with pytest.raises(TypeError, match="GraphDef"):
         tw.summary.FileWriter(str(tmp_path)).add_graph("graph")
+
+
+@pytest.mark.parametrize("value, kind", [("a", object), (1.5, np.float32), (True, np.bool_), (["a"], object), ([[1]], np.int32)])
+def test_make_ndarray_gives_arrays(value, kind):
+    made = tw.make_ndarray(tw.make_tensor_proto(value))
+    assert isinstance(made, np.ndarray) and made.dtype == kind and made.shape == np.shape(value)

@@ -17,6 +17,8 @@ CONSTANTS = [
     ([1, "a"], tw.int32, "Expected int32, got 'a' of type 'str' instead."),
     (1.5, tw.int32, "Expected int32, got 1.5 of type 'float' instead."),
     ([[1, 2.5]], tw.int64, "Expected int64, got 2.5 of type 'float' instead."),
+    ([1, 2.0], tw.int32, "Expected int32, got 2.0 of type 'float' instead."),
+    (1, tw.bool, "Expected bool, got 1 of type 'int' instead."),
     ([1.0, None], tw.float32, "Expected float32, got None of type 'NoneType' instead."),
     (1j, tw.float32, "Expected float32, got 1j of type 'complex' instead."),
     (1, tw.string, "Expected string, got 1 of type 'int' instead."),
@@ -35,7 +37,7 @@ def test_constants(value, dtype, words):
 
 
 @pytest.mark.parametrize("value, dtype", [
-    ([1, 2.0], tw.int32), (True, tw.float32), ([1, True], tw.float32), (2**70, tw.float64), ([2**70], tw.float32),
+    (np.float32(2.0), tw.int32), (True, tw.int32), (np.array([1, 0]), tw.bool), ([], tw.bool), (True, tw.float32), ([1, True], tw.float32), (2**70, tw.float64), ([2**70], tw.float32),
     ([tw.Dimension(2), 3], tw.int32), (np.array([1.0, 2.0]), tw.int32), ([np.int8(1), 2], tw.float32), (["a", b"b"], tw.string),
     (1, tw.complex64), ([np.zeros(2), [1.0, 2.0]], tw.float32), ([], tw.float32), ([], tw.string), (np.str_("a"), tw.string)])
 def test_constants_that_are_meant(value, dtype):
@@ -48,6 +50,9 @@ OPERATIONS = {
     "of a list": (lambda x, i: tw.stack([x, x, i]), "Tensors in list passed to 'values' of 'Pack' Op have types [float32, float32, int32] that don't all match."),
     "not among the choices": (lambda x, i: tw.sqrt(i), "Value passed to parameter 'x' has DataType int32 not in list of allowed values: bfloat16, float16"),
     "of an axis": (lambda x, i: tw.reduce_sum(x, axis=1.5), "Value passed to parameter 'reduction_indices' has DataType float32 not in list of allowed values: int32, int64"),
+    "of a whole axis": (lambda x, i: tw.argmax(x, 1.0), "Value passed to parameter 'dimension' has DataType float32 not in list of allowed values: "),
+    "of indices": (lambda x, i: tw.one_hot([1.0], 2), "Value passed to parameter 'indices' has DataType float32 not in list of allowed values: uint8, "),
+    "of conditions": (lambda x, i: tw.where([1, 0], x, x), "Expected bool passed to parameter 'condition' of op 'Select', got [1, 0] of type 'list' instead. Error: "),
     "of a shape": (lambda x, i: tw.reshape(x, [2.5]), "Value passed to parameter 'shape' has DataType float32 not in list of allowed values: int32, int64"),
     "of sizes": (lambda x, i: tw.fill(["a"], 1.0), "Value passed to parameter 'dims' has DataType string not in list of allowed values: int32, int64"),
     "of one size": (lambda x, i: tw.zeros("a"), "Expected int32, got 'a' of type 'str' instead."),
@@ -87,3 +92,40 @@ def test_a_partial_run_of_a_closed_session():
     session.close()
     with pytest.raises(RuntimeError, match="Attempted to use a closed Session."):
         session.partial_run(handle, x + 1.0, {x: 1.0})
+
+
+def test_masks_may_be_numbers():
+    with tw.Session() as session:
+        assert session.run(tw.boolean_mask([1, 2, 3], [0, 7, 1])).tolist() == [2, 3]
+
+
+LOSSES = ("mean_squared_error", "absolute_difference", "log_loss", "hinge_loss", "huber_loss", "sigmoid_cross_entropy",
+          "softmax_cross_entropy", "mean_pairwise_squared_error")
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_take_two_of_one_shape(name):
+    """[n] and [n, 1] would be broadcast to the differences of all pairs."""
+    with pytest.raises(ValueError, match=r"Shapes \(3, 1\) and \(3,\) are incompatible"):
+        getattr(tw.losses, name)(tw.zeros([3]), tw.ones([3, 1]))
+
+
+@pytest.mark.parametrize("loss, words", [
+    (tw.nn.sigmoid_cross_entropy_with_logits, "logits and labels must have the same shape"),
+    (lambda labels, logits: tw.nn.weighted_cross_entropy_with_logits(labels, logits, 2.0), "logits and labels must have the same shape"),
+    (lambda labels, logits: tw.nn.log_poisson_loss(labels, logits), "log_input and targets must have the same shape")])
+def test_losses_of_elements_take_two_of_one_shape(loss, words):
+    with pytest.raises(ValueError, match=words + r" \(\(3, 1\) vs \(3,\)\)"):
+        loss(labels=tw.zeros([3]), logits=tw.ones([3, 1]))
+
+
+def test_weights_of_losses_are_of_their_rank():
+    losses = tw.ones([2, 3])
+    for weights in ([1.0, 2.0, 3.0], [[1.0, 2.0]], [[[1.0]]]):
+        with pytest.raises(ValueError, match="weights can not be broadcast to values"):
+            tw.losses.compute_weighted_loss(losses, weights)
+    unknown = tw.placeholder_with_default([1.0, 2.0, 3.0], None)
+    with tw.Session() as session:
+        assert session.run(tw.losses.compute_weighted_loss(losses, [[1.0], [3.0]])) == 2
+        with pytest.raises(tw.errors.InvalidArgumentError, match="weights can not be broadcast to values"):
+            session.run(tw.losses.compute_weighted_loss(losses, unknown))

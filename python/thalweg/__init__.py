@@ -109,7 +109,7 @@ _PLACES = {
     "operations.printing": "Print print=print_",
     "operations.random_ops": "multinomial random_crop random_gamma random_normal random_poisson random_shuffle "
                              "random_uniform truncated_normal",
-    "operations.readers": "FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader "
+    "operations.readers": "FixedLengthRecordReader IdentityReader LMDBReader ReaderBase TFRecordReader TextLineReader "
                           "WholeFileReader",
     "operations.script_ops": "numpy_function py_func py_function",
     "operations.session_handles": "delete_session_tensor get_session_handle get_session_tensor",

@@ -10,6 +10,7 @@ from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
+from thalweg.operations.broadcast_weights import assert_broadcastable
 
 if TYPE_CHECKING:
     from thalweg.base.typing import TensorLike
@@ -43,7 +44,8 @@ def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: 
         dtype = losses.dtype.base_dtype
         plain = isinstance(weights, (int, float))
         weights = math_ops.cast(convert_to_tensor(weights, dtype=dtype if plain else None), dtype)
-        weighted = losses * weights
+        with graph.control_dependencies([assert_broadcastable(weights, losses)]):
+            weighted = losses * weights
         if reduction == Reduction.NONE:
             loss = weighted
         else:
@@ -66,6 +68,13 @@ def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: 
 def _safe_divide(total, count):
     """0 where nothing counts."""
     return apply("DivNoNan", [total, count], name="value")
+
+
+def _alike(predictions, labels):
+    """Both as float32. Of other shapes they would be broadcast: [n] and [n, 1] to n * n differences."""
+    predictions, labels = (math_ops.cast(convert_to_tensor(v), dtypes.float32) for v in (predictions, labels))
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return predictions, labels
 
 
 def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 1.0, scope: str | None = None,
@@ -103,9 +112,7 @@ def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Ten
     2.0
     """
     with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as name:
-        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
-        predictions.shape.assert_is_compatible_with(labels.shape)
+        predictions, labels = _alike(predictions, labels)
         losses = apply("SquaredDifference", [predictions, labels])
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
@@ -140,8 +147,7 @@ def absolute_difference(labels: TensorLike, predictions: TensorLike, weights: Te
     1.0
     """
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as name:
-        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        predictions, labels = _alike(predictions, labels)
         losses = apply("Abs", [predictions - labels])
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
@@ -187,6 +193,7 @@ def softmax_cross_entropy(onehot_labels: TensorLike, logits: TensorLike, weights
     with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as name:
         logits = convert_to_tensor(logits)
         labels = math_ops.cast(convert_to_tensor(onehot_labels), logits.dtype.base_dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
             classes = math_ops.cast(array_ops.shape(labels)[1], logits.dtype.base_dtype)
             labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
@@ -279,6 +286,7 @@ def sigmoid_cross_entropy(multi_class_labels: TensorLike, logits: TensorLike, we
     with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as name:
         logits = convert_to_tensor(logits)
         labels = math_ops.cast(convert_to_tensor(multi_class_labels), logits.dtype.base_dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
         losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
@@ -290,8 +298,7 @@ def log_loss(labels: TensorLike, predictions: TensorLike, weights: TensorLike = 
              reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """Cross entropy of probabilities."""
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as name:
-        p = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        p, labels = _alike(predictions, labels)
         losses = -(labels * apply("Log", [p + epsilon])) - (1 - labels) * apply("Log", [1 - p + epsilon])
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
@@ -300,8 +307,7 @@ def hinge_loss(labels: TensorLike, logits: TensorLike, weights: TensorLike = 1.0
                loss_collection: str | None = GraphKeys.LOSSES, reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """How far logits lie on the wrong side of a margin; labels are 0 and 1."""
     with name_scope(scope, "hinge_loss", [logits, labels, weights]) as name:
-        logits = math_ops.cast(convert_to_tensor(logits), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        logits, labels = _alike(logits, labels)
         losses = apply("Relu", [1 - (2 * labels - 1) * logits])
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
@@ -311,8 +317,7 @@ def huber_loss(labels: TensorLike, predictions: TensorLike, weights: TensorLike 
                reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS) -> Tensor:
     """Half the square of small errors, linear in those beyond delta."""
     with name_scope(scope, "huber_loss", [predictions, labels, weights]) as name:
-        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        predictions, labels = _alike(predictions, labels)
         error = apply("Abs", [predictions - labels])
         small = apply("Minimum", [error, ops.constant(delta, dtypes.float32)])
         losses = 0.5 * small * small + delta * (error - small)
@@ -327,8 +332,7 @@ def cosine_distance(labels: TensorLike, predictions: TensorLike, axis: int | Non
     if axis is None:
         raise ValueError("You must specify 'axis'.")
     with name_scope(scope, "cosine_distance_loss", [predictions, labels, weights]) as name:
-        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        predictions, labels = _alike(predictions, labels)
         losses = 1 - math_ops.reduce_sum(predictions * labels, axis=[axis], keepdims=True)
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
@@ -337,8 +341,7 @@ def mean_pairwise_squared_error(labels: TensorLike, predictions: TensorLike, wei
                                 loss_collection: str | None = GraphKeys.LOSSES) -> Tensor:
     """Mean over the pairs of elements of an example of (difference of labels - difference of predictions) ** 2."""
     with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
-        predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float32)
-        labels = math_ops.cast(convert_to_tensor(labels), dtypes.float32)
+        predictions, labels = _alike(predictions, labels)
         weights = math_ops.cast(convert_to_tensor(weights), dtypes.float32)
         off = predictions - labels
         inside = list(range(1, off.shape.ndims))

@@ -11,6 +11,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from thalweg import _core
 from thalweg._message_table import TABLE
 
@@ -123,6 +125,8 @@ class Message:
 
     def _set(self, name, value):
         field = self._field(name)
+        if value is None:  # as if it were not given
+            return
         if field.repeated:
             items = getattr(self, name)
             items.extend(items._message_class(**v) if isinstance(v, dict) else v for v in value)
@@ -131,7 +135,7 @@ class Message:
         elif field.is_message:
             message = getattr(self, name)
             message.CopyFrom(_class(field.kind)(**value) if isinstance(value, dict) else value)
-        elif value is not None:
+        else:
             setattr(self, name, value)
 
     @classmethod
@@ -498,6 +502,12 @@ def make_tensor_proto(values: ArrayLike, dtype: DTypeLike | None = None, shape: 
     return _class("tensorflow.TensorProto").FromString(_core.tensor_to_proto(values, number))
 
 
-def make_ndarray(tensor: TensorProto) -> Array:
-    """The array of a TensorProto."""
+def tensor_value(tensor: TensorProto) -> Any:
+    """The value of a TensorProto, as a run would give it: a scalar is no array."""
     return _core.tensor_from_proto(tensor.SerializeToString())
+
+
+def make_ndarray(tensor: TensorProto) -> Array:
+    """The array of a TensorProto, also of a scalar."""
+    value = tensor_value(tensor)
+    return np.array(value, dtype=object) if isinstance(value, bytes) else np.asarray(value)

@@ -2,21 +2,23 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "LBFGSOptimizer"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "CheckpointDifferences", "LBFGSOptimizer", "best_checkpoint"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",
     "control.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
     "messages": "BytesList ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef "
                 "SaverDef SequenceExample ServerDef",
-    "saving.checkpoint_files": "checkpoint_exists checkpoints_iterator generate_checkpoint_state_proto "
+    "saving.checkpoint_differences": "CheckpointDifferences",
+    "saving.checkpoint_files": "best_checkpoint checkpoint_exists checkpoints_iterator generate_checkpoint_state_proto "
                                "get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
                                "update_checkpoint_state",
-    "saving.checkpoint_utils": "NewCheckpointReader VocabInfo init_from_checkpoint list_variables load_checkpoint "
+    "saving.checkpoint_utils": "NewCheckpointReader init_from_checkpoint list_variables load_checkpoint "
                                "load_variable warm_start",
     "saving.meta_graph": "export_meta_graph write_graph",
     "saving.meta_graph_import": "import_meta_graph",
     "saving.saver": "Saver",
+    "saving.vocabulary_remapping": "VocabInfo",
     "summary.event_files": "summary_iterator",
     "training.basic_session_run_hooks": "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook "
                                         "GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError "

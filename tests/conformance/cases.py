@@ -157,7 +157,7 @@ class Built:
             self.graph.node.add().CopyFrom(name)
         self.graph.versions.producer = min(FACTS[o]["flags"].get("deprecated", {}).get("version", 28) for o in self.ops) - 1
 
-    def node(self, name, op, inputs, attrs, types):
+    def node(self, name, op, inputs, attrs, types, after=()):
         facts = FACTS[op]
         self.ops.add(op)
         known = {a["name"]: a.get("default") for a in facts["attrs"]}
@@ -175,6 +175,7 @@ class Built:
                     kind, e = e.kind, e.spec
                 sources.append(self.source(e, kind, types, arg))
         self.attrs_of[name] = known
+        sources += ["^" + self.source(other, None, types, {}).partition(":")[0] for other in after]
         if name == "op":
             self.at = len(self.graph.node)
         made = self.graph.node.add()
@@ -192,7 +193,7 @@ class Built:
             first = getattr(spec, "same_as", spec)
             if id(first) not in self.made:
                 self.count += 1
-                self.made[id(first)] = self.node(f"n{self.count}_{spec.op}", spec.op, spec.inputs, spec.attrs, types)
+                self.made[id(first)] = self.node(f"n{self.count}_{spec.op}", spec.op, spec.inputs, spec.attrs, types, spec.after)
             return f"{self.made[id(first)]}:{spec.output}"
         if isinstance(spec, Variable):
             return self.variable(spec, kind if kind != "resource" else self.held_type(types))
@@ -232,7 +233,8 @@ class Built:
         """A variable that is set before the step and read after the node."""
         self.count += 1
         name = f"v{self.count}"
-        value = spec.spec.make(kind, self.random) if isinstance(spec.spec, Gen) else np.asarray(spec.spec).astype(numpy_type(kind))
+        literal = spec.spec.spec if isinstance(spec.spec, Fed) else spec.spec
+        value = literal.make(kind, self.random) if isinstance(literal, Gen) else np.asarray(literal).astype(numpy_type(kind))
         resource = spec.kind == "resource"
         node, start, given = (self.graph.node.add() for _ in range(3))
         node.name, node.op = name, "VarHandleOp" if resource else "VariableV2"
@@ -333,12 +335,16 @@ def encode(message, kind, value):
                 getattr(message.list, target).append(v.encode() if kind == "string" and isinstance(v, str) else type_number(v) if kind == "type" else v)
             elif kind == "shape":
                 set_shape(message.list.shape.add(), v)
+            elif kind == "func":
+                message.list.func.add().name = v
             else:
                 raise ValueError(kind)
     elif kind == "type":
         message.type = type_number(value)
     elif kind == "shape":
         set_shape(message.shape, value)
+    elif kind == "func":
+        message.func.name = value
     elif kind == "tensor":
         fill_tensor(message.tensor, value, {"float16": "float16"}.get(value.dtype.name, value.dtype.name))
     elif kind == "string":

@@ -53,11 +53,16 @@ ELSEWHERE = {
 }
 
 
+# Operations that are there to refuse, or that no case here can satisfy.
+REFUSED = {}
+
+
 class Coverage:
     def __init__(self):
         self.types = collections.defaultdict(set)  # (operation, release) -> types
         self.derivatives, self.shapes, self.codes = collections.defaultdict(set), set(), collections.Counter()
         self.excluded, self.met = collections.defaultdict(set), set()
+        self.run = collections.defaultdict(bool)  # operation -> whether a case of it had a result here
 
     def add(self, item, ops, release, what, why, reason):
         op = item.case.op
@@ -95,6 +100,11 @@ def in_graphs():
 def without_case(implemented, covered):
     there = covered.met | set(reasons()) | in_graphs()
     return sorted(op for op in implemented if op in FACTS and op not in there and not op.startswith("_"))
+
+
+def always_refused(covered):
+    """Operations whose cases compare errors only: nobody knows whether their values are the same."""
+    return sorted(op for op, result in covered.run.items() if not result and op not in REFUSED)
 
 
 def write(covered, runs, counts, known, missing):

@@ -118,6 +118,11 @@ class NestingGraph:
     def _mix(self, s, x, place):
         return tf.tanh(x + 0.5 * place.outer[s["level"] % len(place.outer)]) if place.outer else x * 0.8
 
+    def _outside(self, s, x, place):
+        """Nothing of the block goes on."""
+        found = place.outer[s["level"] % len(place.outer)] if place.outer else self.x
+        return tf.tanh(found) if s["way"] == "tanh" else found
+
     def _value(self, name, place, read):
         if name in "we":
             return read(self.variables[name])

@@ -16,11 +16,15 @@ DEPTH = 4
 # How often each statement is drawn.
 SIMPLE = {"math": 3, "mix": 2, "read": 3, "gather": 4, "shape": 2, "write": 3, "scatter": 2, "log": 3}
 NESTING = {"while": 5, "cond": 4, "case": 2, "call": 6, "gradient": 2, "map": 1, "list": 3}
+# What plans for a graph library of 1.15's form are made of: frames, no functions; and values that come from outside of a loop.
+OLD_SIMPLE = dict(SIMPLE, outside=4)
+OLD_NESTING = {"while": 6, "cond": 4, "gradient": 2, "map": 1, "list": 2}
 
 
 class _Drawn:
-    def __init__(self, seed):
+    def __init__(self, seed, simple=None, nesting=None):
         self.random = random.Random(seed)
+        self.simple, self.nesting = simple or SIMPLE, nesting or NESTING
         self.left = self.random.randint(3, 16)  # statements
 
     def pick(self, values):
@@ -40,9 +44,9 @@ class _Drawn:
     def statement(self, depth, pure):
         """Pure: without writes, and without reads of what is written elsewhere."""
         self.left -= 1
-        weights = dict(SIMPLE)
+        weights = dict(self.simple)
         if depth < DEPTH and self.left > 0:
-            weights.update({k: v * (3 if depth == 0 else 1) for k, v in NESTING.items()})
+            weights.update({k: v * (3 if depth == 0 else 1) for k, v in self.nesting.items()})
         do = self.weighted(weights)
         if pure and do in ("write", "scatter", "log"):
             do = "gather"
@@ -53,6 +57,9 @@ class _Drawn:
 
     def _mix(self, depth, pure):
         return {"do": "mix", "level": self.random.randrange(4)}
+
+    def _outside(self, depth, pure):
+        return {"do": "outside", "level": self.random.randrange(4), "way": self.pick(["itself", "tanh"])}
 
     def _read(self, depth, pure):
         return {"do": "read", "of": "w" if pure else self.pick("wv")}
@@ -110,9 +117,17 @@ def random_plan(seed, form=None, kind="float64"):
     return {"form": form or drawn.pick(FORMS), "kind": kind, "body": body}
 
 
+def random_old_plan(seed, kind):
+    drawn = _Drawn(seed, OLD_SIMPLE, OLD_NESTING)
+    body = []
+    while drawn.left > 0:
+        body += drawn.block(0, False)
+    return {"form": "v1", "kind": kind, "body": body}
+
+
 # What is simpler, of each choice that a statement has.
 SIMPLER = {"trips": "1", "carries": "x", "parallel": 1, "limit": False, "results": 1, "void": False, "times": 1, "reads": False, "grows": False, "inside": "plain",
-           "by": {"gather": "constant", "scatter": "constant", "gradient": "x"}, "when": "fed", "kind": "function", "way": {"gradient": "gradients", "map": "map"}}
+           "by": {"gather": "constant", "scatter": "constant", "gradient": "x"}, "when": "fed", "kind": "function", "way": {"gradient": "gradients", "map": "map", "outside": "itself"}}
 BLOCKS = ("body", "then", "else")
 
 
@@ -127,6 +142,12 @@ def all_blocks(block):
         for inner in blocks_of(statement):
             for found in all_blocks(inner):
                 yield found
+
+
+def derivations_of_loops(plan):
+    """How often a loop may be derived before the plan as a whole is: by a statement that holds it, or comes behind it."""
+    statements = [s["do"] for b in all_blocks(plan["body"]) for s in b]
+    return statements.count("gradient") if {"while", "map", "list"} & set(statements) else 0
 
 
 def size(plan):

@@ -68,6 +68,7 @@ def compared(made, runs, known):
     answers = {name: r.found for name, r in runs.items()}
     failures, counts, covered = [], collections.Counter(), coverage_page.Coverage()
     for item, ops in made:
+        covered.run[item.case.op] |= "error" not in answers["thalweg"][item.key][0]
         for release in item.releases:
             if release not in runs:
                 continue
@@ -110,6 +111,9 @@ def main(patterns):
         wrong += len(missing)
         for op in missing:
             print(f"FAILED an operation without a case: {op} (a case in tables/, or a reason in coverage_page.ELSEWHERE)")
+        for op in coverage_page.always_refused(covered):
+            wrong += 1
+            print(f"FAILED an operation whose every case is refused: {op} (a valid case in tables/)")
         coverage_page.write(covered, runs, counts, known, missing)
     for release in [r for r in runs if r != "thalweg"]:
         parts = [f"{what} {counts[release, what, 'same']} same, {counts[release, what, 'excluded']} excluded, {counts[release, what, 'different']} different"

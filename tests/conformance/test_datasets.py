@@ -78,6 +78,16 @@ GROUPS = {
     "sample_until": lambda t, d, e, f: e.sample_from_datasets(_three(d), [0.5, 0.2, 0.3], seed=6, stop_on_empty_dataset=True),
     "sample_weights": lambda t, d, e, f: e.sample_from_datasets(_three(d), d.from_tensors([0.5, 0.2, 0.3]).repeat(), seed=5),
     "sampling": lambda t, d, e, f: _raw(t, "SamplingDataset", _number(t), input_dataset=_of(t, d), rate=0.4, seed=3, seed2=4),
+    "resample": lambda t, d, e, f: d.from_tensor_slices(np.array([0, 0, 0, 1, 2], np.int64)).repeat().apply(
+        e.rejection_resample(lambda x: x, [0.4, 0.4, 0.2], [0.6, 0.2, 0.2], seed=4)).take(150),
+    "resample_estimated": lambda t, d, e, f: d.from_tensor_slices(np.array([0, 0, 0, 1], np.int64)).repeat().apply(
+        e.rejection_resample(lambda x: x, [0.5, 0.5], seed=4)).take(150),
+    "resample_without_one": lambda t, d, e, f: d.from_tensor_slices(np.array([0, 0, 0, 1], np.int64)).repeat(20).apply(
+        e.rejection_resample(lambda x: x, [1.0, 0.0], [0.75, 0.25], seed=4)),
+    "open_cycle": lambda t, d, e, f: d.range(12).interleave(_times(d, 3), cycle_length=-1, block_length=1),
+    "asserted": lambda t, d, e, f: d.range(3).apply(e.assert_cardinality(3)),
+    "asserted_less": lambda t, d, e, f: d.range(3).apply(e.assert_cardinality(2)),
+    "asserted_more": lambda t, d, e, f: d.range(3).apply(e.assert_cardinality(4)),
     "list": lambda t, d, e, f: _raw(t, "ListDataset", _number(t), tensors=[np.int64(3), np.int64(4)]),
     "parallel_batch": lambda t, d, e, f: _raw(t, "ParallelBatchDataset", _number(t, None), input_dataset=_of(t, d, 7), batch_size=3,
                                               num_parallel_calls=2, drop_remainder=True),
@@ -198,6 +208,41 @@ def _given(t, make, folder):
         return given
 
 
+# Name -> a dataset whose cardinality both know, or not.
+CARDINALITIES = {
+    "window": lambda t, d, e: d.range(10).window(3, shift=2, stride=2),
+    "window_drop": lambda t, d, e: d.range(10).window(3, shift=2, stride=2, drop_remainder=True),
+    "window_none": lambda t, d, e: d.range(3).window(3, shift=2, stride=2, drop_remainder=True),
+    "window_endless": lambda t, d, e: d.range(10).repeat().window(3),
+    "filter_repeat": lambda t, d, e: d.range(10).filter(lambda x: x < 3).repeat(),
+    "filter_repeat_none": lambda t, d, e: d.range(10).filter(lambda x: x < 3).repeat(0),
+    "filter_repeat_some": lambda t, d, e: d.range(10).filter(lambda x: x < 3).repeat(3),
+    "filter_take": lambda t, d, e: d.range(10).filter(lambda x: x < 3).take(2),
+    "skip_all": lambda t, d, e: d.range(10).skip(-1),
+    "skip_endless": lambda t, d, e: d.range(10).repeat().skip(-1),
+    "nothing_repeated": lambda t, d, e: d.range(0).repeat(),
+    "counter": lambda t, d, e: e.Counter(),
+    "zip": lambda t, d, e: d.zip((d.range(3), d.range(5).repeat())),
+    "zip_unknown": lambda t, d, e: d.zip((d.range(3), d.range(5).filter(lambda x: x < 3))),
+    "concatenate": lambda t, d, e: d.range(3).filter(lambda x: x < 2).concatenate(d.range(5).repeat()),
+    "take_while": lambda t, d, e: d.range(10).apply(e.take_while(lambda x: x < 3)),
+    "asserted": lambda t, d, e: d.range(10).filter(lambda x: x < 3).apply(e.assert_cardinality(3)),
+    "unbatch": lambda t, d, e: d.range(10).batch(3).apply(e.unbatch()),
+    "scan": lambda t, d, e: d.range(10).apply(e.scan(np.int64(0), lambda s, x: (s, x))),
+    "shuffle": lambda t, d, e: d.range(10).apply(e.shuffle_and_repeat(3, count=2)),
+    "padded": lambda t, d, e: d.range(10).padded_batch(3, []),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CARDINALITIES))
+def test_cardinalities_are_the_same(name):
+    said = []
+    for t in (tf, tw):
+        with t.Graph().as_default(), t.Session() as session:
+            said.append(session.run(t.data.experimental.cardinality(CARDINALITIES[name](t, t.data.Dataset, t.data.experimental))))
+    assert said[0] == said[1]
+
+
 @pytest.mark.parametrize("name", sorted(PIPELINES))
 def test_pipelines_give_the_same(name, tmp_path):
     _files(tmp_path)
@@ -211,3 +256,42 @@ def test_pipelines_give_the_same(name, tmp_path):
         for a, b in zip(mine, its):
             assert a.dtype == b.dtype and a.shape == b.shape, f"theirs {b!r}, ours {a!r}"
             np.testing.assert_array_equal(a, b)
+
+
+def _saved(t, path):
+    """What comes after an iterator was saved in its middle beside a variable, and again after it was restored."""
+    with t.Graph().as_default():
+        iterator = t.data.make_initializable_iterator(t.data.Dataset.range(12).shuffle(5, seed=3).batch(2))
+        following, v = iterator.get_next(), t.get_variable("v", initializer=[1.0, 2.0])
+        saver = t.train.Saver([v, t.data.experimental.make_saveable_from_iterator(iterator)])
+        with t.Session() as session:
+            session.run([iterator.initializer, t.global_variables_initializer()])
+            session.run(following)
+            saver.save(session, path)
+            first = [session.run(following).tolist() for _ in range(3)]
+            saver.restore(session, path)
+            return first, [session.run(following).tolist() for _ in range(3)]
+
+
+def test_checkpoints_of_iterators_are_whole_for_the_other(tmp_path):
+    theirs, ours = _saved(tf, str(tmp_path / "theirs")), _saved(tw, str(tmp_path / "ours"))
+    assert theirs == ours and ours[0] == ours[1]
+    for reader, path in ((tf, "ours"), (tw, "theirs")):
+        listed = dict(reader.train.list_variables(str(tmp_path / path)))
+        assert len(listed) == 2 and listed["v"] == [2]
+        assert reader.train.load_variable(str(tmp_path / path), "v").tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("writer,reader", [(tf, tw), (tw, tf)])
+def test_caches_in_files_are_read_by_the_other(writer, reader, tmp_path):
+    def given(t, n):
+        with t.Graph().as_default(), t.Session() as session:
+            cached = t.data.Dataset.range(n).map(lambda x: (x * x, t.as_string(x))).cache(str(tmp_path / "cache"))
+            following = t.data.make_one_shot_iterator(cached).get_next()
+            elements = []
+            while True:
+                try:
+                    elements.append(tuple(session.run(following)))
+                except t.errors.OutOfRangeError:
+                    return elements
+    assert given(writer, 12) == given(reader, 3) == [(x * x, b"%d" % x) for x in range(12)]

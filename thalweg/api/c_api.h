@@ -207,6 +207,13 @@ TW_EXPORT void tw_node_builder_attr_type_list(TwNodeBuilder* builder, const char
 TW_EXPORT void tw_node_builder_attr_string_list(TwNodeBuilder* builder, const char* attr,
                                                 const char* const* texts, const size_t* sizes,
                                                 int32_t n);
+/* ranks[i] (-1: unknown) says how many of `dims` are those of shape i. */
+TW_EXPORT void tw_node_builder_attr_shape_list(TwNodeBuilder* builder, const char* attr,
+                                               const int64_t* dims, const int32_t* ranks,
+                                               int32_t n);
+/* A function of the graph's library, by its name. */
+TW_EXPORT void tw_node_builder_attr_function(TwNodeBuilder* builder, const char* attr,
+                                             const char* function);
 /* Any attribute, as an AttrValue message. */
 TW_EXPORT void tw_node_builder_attr_proto(TwNodeBuilder* builder, const char* attr,
                                           const void* data, size_t size);
@@ -254,6 +261,35 @@ TW_EXPORT int32_t tw_output_shape(TwOutput output, int64_t* dims, int32_t capaci
 TW_EXPORT TwBuffer* tw_node_attr(const TwNode* node, const char* attr,
                                  TwStatus* status);                    /* an AttrValue message */
 TW_EXPORT TwBuffer* tw_node_def(const TwNode* node, TwStatus* status); /* a NodeDef message */
+
+/* ---- Functions: what nodes call by name, as datasets, While and If do ----
+ * The body is a graph of its own, in which nodes are built as in any. Where one of them reads a
+ * tensor of the graph outside, or of a graph outside of that, the function gets one more argument:
+ * a capture. No session runs a body, no variable is made in one. */
+/* The body of a function of `graph`, which may be a body itself. Freed by tw_graph_free, when none
+ * of its nodes is used any more. */
+TW_EXPORT TwGraph* tw_function_body_new(TwGraph* graph, TwStatus* status);
+/* All arguments come before the first capture. rank -1: unknown; dimension -1: unknown. */
+TW_EXPORT TwOutput tw_function_argument(TwGraph* body, const char* name, TwDataType dtype,
+                                        const int64_t* dims, int32_t rank, TwStatus* status);
+/* A tensor of the graph outside, made in the body anew: its node and all that it depends on are
+ * copied. FAILED_PRECONDITION where that holds a placeholder, a variable or another resource. */
+TW_EXPORT TwOutput tw_function_copy(TwGraph* body, TwOutput outside, TwStatus* status);
+/* Puts the function into the library of the graph outside, with all functions that the body has;
+ * gives its name there: `name`, and with `append_hash` "_" and a number that depends on what the
+ * function does. `result_names` may be NULL. */
+TW_EXPORT TwBuffer* tw_function_define(TwGraph* body, const char* name, int32_t append_hash,
+                                       const TwOutput* results, int32_t num_results,
+                                       const char* const* result_names, TwStatus* status);
+/* The FunctionDef message of what a graph computes of `arguments`, whatever their nodes are: all its
+ * nodes but these. Nothing is added anywhere. */
+TW_EXPORT TwBuffer* tw_function_definition(TwGraph* body, const char* name,
+                                           const TwOutput* arguments, int32_t num_arguments,
+                                           const TwOutput* results, int32_t num_results,
+                                           const char* const* result_names, TwStatus* status);
+/* What a call passes behind the arguments: tensors of the graph outside. */
+TW_EXPORT int32_t tw_function_num_captures(const TwGraph* body);
+TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);
 
 /* ---- Gradients ---- */
 /* A gradient: dense (indices.node NULL), sparse rows, or none (values.node NULL). */
@@ -447,6 +483,12 @@ typedef struct TwSaverOptions {
   /* NULL, or for each variable the part it is of a larger tensor, as in tensor_slices: several of
    * one name are saved as one tensor. */
   const char* const* variable_slices;
+  int32_t keep_best;        /* besides the newest, of those saved with a metric; default 0 */
+  int32_t best_is_greatest; /* else the best metric is the least */
+  /* Whether a save returns when it has the values, which a thread then writes from this process.
+   * What goes wrong there is the error of the next save or wait. */
+  int32_t in_background;
+  double patience_seconds; /* with what is written in the background; 0: 600 */
 } TwSaverOptions;
 /* names[i] is what variable handle i is called in checkpoints. options NULL: defaults. */
 TW_EXPORT TwSaver* tw_saver_new(TwGraph* graph, const char* const* names, const TwOutput* variables,
@@ -467,10 +509,53 @@ TW_EXPORT TwCode tw_saver_set_state_file(TwSaver* saver, const char* name, TwSta
  * what it wrote. */
 TW_EXPORT TwBuffer* tw_saver_save(TwSaver* saver, TwSession* session, const char* path,
                                   int64_t global_step, TwStatus* status);
+typedef struct TwSaveRequest {
+  size_t struct_size;
+  const char* path;
+  int64_t global_step;  /* negative: none */
+  const double* metric; /* how good the model is; NULL: not known */
+  /* Written beside the checkpoint once it is there, as PATH-STEP.SUFFIX; NULL: nothing. */
+  const char* suffix;
+  const void* contents;
+  size_t contents_size;
+} TwSaveRequest;
+TW_EXPORT TwBuffer* tw_saver_save_request(TwSaver* saver, TwSession* session,
+                                          const TwSaveRequest* request, TwStatus* status);
+/* Whether something is written in the background; waits until nothing is, at most so many seconds
+ * (negative: as long as the saver's patience): DEADLINE_EXCEEDED then, else what went wrong. */
+TW_EXPORT int32_t tw_saver_is_writing(const TwSaver* saver);
+TW_EXPORT TwCode tw_saver_wait(TwSaver* saver, double seconds, TwStatus* status);
 TW_EXPORT TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char* path,
                                   TwStatus* status);
+/* All in which a checkpoint differs from what a saver restores of it. `restore_into` NULL: nothing is
+ * restored; else what fits is, and the rest of that session's variables stay as they are. */
+typedef struct TwDifferences TwDifferences;
+typedef enum TwDifferenceKind {
+  TW_DIFFERENCE_MISSING = 0, /* in the checkpoint */
+  TW_DIFFERENCE_EXTRA = 1,   /* only there */
+  TW_DIFFERENCE_SHAPE = 2,
+  TW_DIFFERENCE_TYPE = 3
+} TwDifferenceKind;
+typedef struct TwDifference {
+  TwDifferenceKind kind;
+  const char* name;
+  const char* in_checkpoint; /* shape or type there; "" where it is missing */
+  const char* in_graph;      /* "" for what is extra */
+} TwDifference;
+TW_EXPORT TwDifferences* tw_saver_compare(TwSaver* saver, TwSession* restore_into, const char* path,
+                                          TwStatus* status);
+TW_EXPORT int32_t tw_differences_count(const TwDifferences* differences);
+/* The texts live as long as `differences`. */
+TW_EXPORT TwCode tw_differences_at(const TwDifferences* differences, int32_t i,
+                                   TwDifference* difference, TwStatus* status);
+TW_EXPORT void tw_differences_free(TwDifferences* differences);
 /* The newest checkpoint of a directory. */
 TW_EXPORT TwBuffer* tw_latest_checkpoint(const char* directory, TwStatus* status);
+/* The one with the best metric, of those that the file STATE_FILE.metrics names. */
+TW_EXPORT TwBuffer* tw_best_checkpoint(const char* directory, const char* state_file,
+                                       TwStatus* status);
+/* Its files, the index first. `version`: that of its format, 1 or 2. Fine where there is none. */
+TW_EXPORT TwCode tw_checkpoint_remove(const char* path, int32_t version, TwStatus* status);
 
 /* What is in a checkpoint of either format, without a session. Any thread. */
 typedef struct TwCheckpoint TwCheckpoint;
@@ -489,6 +574,22 @@ TW_EXPORT TwCode tw_checkpoint_tensor(const TwCheckpoint* checkpoint, int32_t i,
                                       TwCheckpointTensor* tensor, TwStatus* status);
 /* The value of tensor i; DATA_LOSS where bytes do not match their checksums. */
 TW_EXPORT TwTensor* tw_checkpoint_read(const TwCheckpoint* checkpoint, int32_t i, TwStatus* status);
+
+/* ---- Looking into files: results are JSON, which the command `thalweg` shows ---- */
+/* Called now and then by long work: bytes that are done, of how many (0: not known). What is not 0
+ * ends the work with CANCELLED; nothing is left of what it wrote. */
+typedef int32_t (*TwProgress)(void* context, uint64_t done, uint64_t total);
+/* Format, and each tensor's name, dtype, shape, bytes, slices. */
+TW_EXPORT TwBuffer* tw_checkpoint_list(const char* path, TwStatus* status);
+/* One tensor: dtype, shape, statistics, its first `limit` values (below 0: all). */
+TW_EXPORT TwBuffer* tw_checkpoint_show(const char* path, const char* name, int64_t limit,
+                                       TwStatus* status);
+/* What only one has, other types and shapes, values with |a - b| > atol + rtol * |b|. */
+TW_EXPORT TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
+                                          TwProgress progress, void* context, TwStatus* status);
+/* All checksums of index and data; "damages": how many are wrong. Damage is no error of the call. */
+TW_EXPORT TwBuffer* tw_checkpoint_verify(const char* path, TwProgress progress, void* context,
+                                         TwStatus* status);
 
 /* ---- Record and event files: length, checksum, bytes, checksum ---- */
 #define TW_RECORD_HEADER 12 /* bytes before a record, and after it */

@@ -19,6 +19,12 @@ Status RequireAll(std::initializer_list<Given> pointers) {
   return OkStatus();
 }
 
+Status RequireNoBody(const TwGraph* graph, const char* what) {
+  if (graph->function == nullptr) return OkStatus();
+  return FailedPrecondition("the body of a function has no ", what,
+                            " of its own: take the graph that the function is of");
+}
+
 Status CheckArray(const void* array, int64_t n, const char* what) {
   if (n < 0) return InvalidArgument("the number of ", what, "s must not be negative, got ", n);
   if (n > 0 && array == nullptr) return InvalidArgument(n, " ", what, "s, but the array is NULL");

@@ -13,6 +13,7 @@
 
 #include "thalweg/api/c_api.h"
 #include "thalweg/base/status.h"
+#include "thalweg/graph/function_builder.h"
 #include "thalweg/graph/graph.h"
 #include "thalweg/session/session.h"
 #include "thalweg/tensor/tensor.h"
@@ -38,10 +39,12 @@ struct TwEnvironment {
 struct TwGraph {
   std::shared_ptr<thalweg::Environment> environment;
   std::shared_ptr<thalweg::Graph> graph;
+  std::shared_ptr<thalweg::FunctionBuilder> function;  // whose body the graph is; null: of none
 };
 
 struct TwNodeBuilder {
   thalweg::Graph* graph;
+  thalweg::FunctionBuilder* function;
   thalweg::NodeSpec spec;
   thalweg::Status status;  // the first error of a part, reported by finish
 };
@@ -139,6 +142,8 @@ Result<Signature> MakeSignature(const TwOutput* feeds, int32_t num_feeds, const 
 Result<DType> CheckedDType(TwDataType number);
 Result<Shape> CheckedShape(const int64_t* dims, int32_t rank);
 Result<GradientOptions> UnwrapOptions(Graph& graph, const TwGradientOptions* given, size_t num_ys);
+// `what` is nothing that the body of a function has.
+Status RequireNoBody(const TwGraph* graph, const char* what);
 inline TwGradient Wrap(const GradientValue& g) {
   return {Wrap(g.values), Wrap(g.indices), Wrap(g.dense_shape)};
 }

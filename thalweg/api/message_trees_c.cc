@@ -13,7 +13,9 @@ struct TwMessage {
 
 namespace {
 
-const Message& Unwrap(const TwMessagePart* part) { return *reinterpret_cast<const Message*>(part); }
+const Message& MessageOf(const TwMessagePart* part) {
+  return *reinterpret_cast<const Message*>(part);
+}
 const TwMessagePart* Wrap(const Message* message) {
   return reinterpret_cast<const TwMessagePart*>(message);
 }
@@ -124,13 +126,13 @@ const TwMessagePart* tw_message_root(const TwMessage* message) {
 TwBuffer* tw_message_serialize(const TwMessagePart* part, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     RETURN_IF_ERROR(RequireAll({{"part", part}}));
-    ASSIGN_OR_RETURN(std::string bytes, Serialize(Unwrap(part)));
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(MessageOf(part)));
     return NewBuffer(std::move(bytes));
   });
 }
 
 const char* tw_message_unknown(const TwMessagePart* part, size_t* size) {
-  const std::string_view bytes = part == nullptr ? "" : Unwrap(part).unknown_fields();
+  const std::string_view bytes = part == nullptr ? "" : MessageOf(part).unknown_fields();
   if (size != nullptr) *size = bytes.size();
   return bytes.data();
 }
@@ -138,9 +140,9 @@ const char* tw_message_unknown(const TwMessagePart* part, size_t* size) {
 int32_t tw_message_fields(const TwMessagePart* part, TwMessageField* fields, int32_t capacity) {
   if (part == nullptr || (fields == nullptr && capacity > 0)) return 0;
   int32_t count = 0;
-  for (const FieldDescriptor& field : Unwrap(part).type().fields) {
-    if (!Unwrap(part).Has(field)) continue;
-    if (count < capacity) fields[count] = FieldOf(Unwrap(part), field);
+  for (const FieldDescriptor& field : MessageOf(part).type().fields) {
+    if (!MessageOf(part).Has(field)) continue;
+    if (count < capacity) fields[count] = FieldOf(MessageOf(part), field);
     ++count;
   }
   return count;

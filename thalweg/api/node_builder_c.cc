@@ -48,6 +48,19 @@ Result<AttrValue> ListOf(const void* array, int32_t n, const Element& element) {
   return AttrValue(std::move(list));
 }
 
+// In the body of a function: what stands for inputs from outside.
+Status TakeInside(TwNodeBuilder& builder) {
+  for (size_t i = 0; i < builder.spec.inputs.size(); ++i) {
+    Result<Output> inside = builder.function->Inside(builder.spec.inputs[i]);
+    if (!inside.ok()) {
+      return inside.status().WithContext(
+          StrCat(builder.spec.op, " '", builder.spec.name, "': input ", i));
+    }
+    builder.spec.inputs[i] = *inside;
+  }
+  return OkStatus();
+}
+
 Result<std::string> TextOf(const char* text, size_t size) {
   if (text == nullptr && size > 0) return InvalidArgument("the text is NULL");
   return text == nullptr ? std::string() : std::string(text, size);
@@ -62,6 +75,7 @@ TwNodeBuilder* tw_node_builder_new(TwGraph* graph, const char* op, const char* n
   return Quietly<TwNodeBuilder*>(nullptr, [&] {
     auto builder = std::make_unique<TwNodeBuilder>();
     builder->graph = graph->graph.get();
+    builder->function = graph->function.get();
     builder->spec.op = op == nullptr ? "" : op;
     builder->spec.name = name == nullptr ? "" : name;
     return builder.release();
@@ -158,6 +172,25 @@ void tw_node_builder_attr_string_list(TwNodeBuilder* builder, const char* attr,
     return ListOf<std::string>(texts, n, [&](int32_t i) { return TextOf(texts[i], sizes[i]); });
   });
 }
+void tw_node_builder_attr_shape_list(TwNodeBuilder* builder, const char* attr, const int64_t* dims,
+                                     const int32_t* ranks, int32_t n) {
+  SetAttr(builder, attr, [&]() -> Result<AttrValue> {
+    const int64_t* next = dims;
+    return ListOf<PartialShape>(ranks, n, [&](int32_t i) -> Result<PartialShape> {
+      if (ranks[i] < 0) return PartialShape();
+      RETURN_IF_ERROR(CheckArray(next, ranks[i], "dimension"));
+      const int64_t* const own = next;
+      if (ranks[i] > 0) next += ranks[i];
+      return PartialShape::Make({own, static_cast<size_t>(ranks[i])});
+    });
+  });
+}
+void tw_node_builder_attr_function(TwNodeBuilder* builder, const char* attr, const char* function) {
+  SetAttr(builder, attr, [&]() -> Result<AttrValue> {
+    RETURN_IF_ERROR(RequireAll({{"the function's name", function}}));
+    return AttrValue(FunctionRef{function, {}});
+  });
+}
 void tw_node_builder_attr_proto(TwNodeBuilder* builder, const char* attr, const void* data,
                                 size_t size) {
   SetAttr(builder, attr, [&]() -> Result<AttrValue> {
@@ -176,6 +209,7 @@ TwNode* tw_node_builder_finish(TwNodeBuilder* builder, TwStatus* status) {
     if (!owned->status.ok()) {
       return owned->status.WithContext(StrCat(owned->spec.op, " '", owned->spec.name, "'"));
     }
+    if (owned->function != nullptr) RETURN_IF_ERROR(TakeInside(*owned));
     ASSIGN_OR_RETURN(Node * node, owned->graph->AddNode(std::move(owned->spec)));
     return Wrap(node);
   });

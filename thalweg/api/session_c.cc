@@ -101,6 +101,7 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
                           const TwSessionOptions* options, TwStatus* status) {
   return GuardPointer<TwSession>(status, [&]() -> Result<TwSession*> {
     RETURN_IF_ERROR(RequireAll({{"environment", environment}, {"graph", graph}}));
+    RETURN_IF_ERROR(RequireNoBody(graph, "session"));
     TwSessionOptions defaults;
     tw_session_options_init(&defaults);
     const TwSessionOptions given = CopyOptions(options, defaults);

@@ -20,238 +20,19 @@
 // Threads: as c_api.h says; one thread at a time builds with one tw::Graph object.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "thalweg/c_api.h"
+#include "thalweg/tensor.h"
 
 namespace tw {
-
-enum DataType : int32_t {
-  kFloat = 1,
-  kDouble = 2,
-  kInt32 = 3,
-  kUint8 = 4,
-  kInt16 = 5,
-  kInt8 = 6,
-  kString = 7,
-  kComplex64 = 8,
-  kInt64 = 9,
-  kBool = 10,
-  kBfloat16 = 14,
-  kUint16 = 17,
-  kComplex128 = 18,
-  kHalf = 19,
-  kResource = 20,
-  kVariant = 21,
-  kUint32 = 22,
-  kUint64 = 23,
-};
-
-template <class T>
-struct TypeOf;
-template <>
-struct TypeOf<float> {
-  static constexpr DataType value = kFloat;
-};
-template <>
-struct TypeOf<double> {
-  static constexpr DataType value = kDouble;
-};
-template <>
-struct TypeOf<int8_t> {
-  static constexpr DataType value = kInt8;
-};
-template <>
-struct TypeOf<int16_t> {
-  static constexpr DataType value = kInt16;
-};
-template <>
-struct TypeOf<int32_t> {
-  static constexpr DataType value = kInt32;
-};
-template <>
-struct TypeOf<int64_t> {
-  static constexpr DataType value = kInt64;
-};
-template <>
-struct TypeOf<uint8_t> {
-  static constexpr DataType value = kUint8;
-};
-template <>
-struct TypeOf<uint16_t> {
-  static constexpr DataType value = kUint16;
-};
-template <>
-struct TypeOf<uint32_t> {
-  static constexpr DataType value = kUint32;
-};
-template <>
-struct TypeOf<uint64_t> {
-  static constexpr DataType value = kUint64;
-};
-template <>
-struct TypeOf<bool> {
-  static constexpr DataType value = kBool;
-};
-
-// ---- errors ----
-
-// What OrThrow throws: code() as in TwCode, what() says what was expected, what was found, and
-// where.
-class Error : public std::runtime_error {
- public:
-  Error(TwCode code, const std::string& message)
-      : std::runtime_error(std::string(tw_code_name(code)) + ": " + message), code_(code) {}
-  TwCode code() const { return code_; }
-
- private:
-  TwCode code_;
-};
-
-// One word: null when ok.
-class [[nodiscard]] Status {
- public:
-  Status() = default;
-  Status(TwCode code, std::string message) {
-    if (code != TW_OK) rep_ = std::make_shared<const Rep>(Rep{code, std::move(message)});
-  }
-  // The status of a finished C call.
-  explicit Status(const TwStatus* status)
-      : Status(tw_status_code(status), tw_status_message(status)) {}
-  bool ok() const { return rep_ == nullptr; }
-  TwCode code() const { return ok() ? TW_OK : rep_->code; }
-  std::string message() const { return ok() ? std::string() : rep_->message; }
-  void OrThrow() const {
-    if (!ok()) throw Error(rep_->code, rep_->message);
-  }
-
- private:
-  struct Rep {
-    TwCode code;
-    std::string message;
-  };
-  std::shared_ptr<const Rep> rep_;
-};
-
-template <class T>
-class [[nodiscard]] Result {
- public:
-  Result(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: implicit by design
-  Result(Status status) : status_(std::move(status)) {}               // NOLINT
-  bool ok() const { return value_ != nullptr; }
-  const Status& status() const { return status_; }
-  T& value() { return *value_; }
-  T OrThrow() && {
-    status_.OrThrow();
-    return std::move(*value_);
-  }
-
- private:
-  Status status_;
-  std::unique_ptr<T> value_;
-};
-
-namespace internal {
-
-struct StatusHolder {
-  TwStatus* c = tw_status_new();
-  StatusHolder() = default;
-  StatusHolder(const StatusHolder&) = delete;
-  StatusHolder& operator=(const StatusHolder&) = delete;
-  ~StatusHolder() { tw_status_free(c); }
-  Status Take() const { return Status(c); }
-};
-
-template <class T, void (*Free)(T*)>
-struct Deleter {
-  void operator()(T* p) const { Free(p); }
-};
-template <class T, void (*Free)(T*)>
-using Handle = std::unique_ptr<T, Deleter<T, Free>>;
-
-}  // namespace internal
-
-// ---- tensors ----
-
-// A dense array; copies share the elements.
-class Tensor {
- public:
-  Tensor() = default;
-  explicit Tensor(TwTensor* adopted) : handle_(adopted, &tw_tensor_free) {}
-  // Uninitialized elements, to be written through mutable_data before the tensor is fed.
-  static Result<Tensor> New(DataType dtype, const std::vector<int64_t>& shape) {
-    internal::StatusHolder status;
-    TwTensor* made =
-        tw_tensor_new(dtype, shape.data(), static_cast<int32_t>(shape.size()), status.c);
-    if (made == nullptr) return status.Take();
-    return Tensor(made);
-  }
-  // Throws tw::Error when the number of values does not fit the shape.
-  template <class T>
-  static Tensor Of(const std::vector<T>& values, const std::vector<int64_t>& shape) {
-    Tensor tensor = New(TypeOf<T>::value, shape).OrThrow();
-    if (static_cast<size_t>(tensor.num_elements()) != values.size()) {
-      throw Error(3, "the shape has " + std::to_string(tensor.num_elements()) + " elements, got " +
-                         std::to_string(values.size()) + " values");
-    }
-    std::copy(values.begin(), values.end(), tensor.mutable_data<T>());
-    return tensor;
-  }
-  template <class T>
-  static Tensor Of(std::initializer_list<T> values, const std::vector<int64_t>& shape) {
-    return Of(std::vector<T>(values), shape);
-  }
-  template <class T>
-  static Tensor Scalar(T value) {
-    return Of<T>(std::vector<T>{value}, {});
-  }
-  static Tensor String(const std::string& text) {
-    Tensor tensor = New(kString, {}).OrThrow();
-    tw_tensor_set_string(tensor.c(), 0, text.data(), text.size());
-    return tensor;
-  }
-
-  bool empty() const { return handle_ == nullptr; }
-  DataType dtype() const { return static_cast<DataType>(tw_tensor_dtype(c())); }
-  std::vector<int64_t> shape() const {
-    std::vector<int64_t> dims;
-    for (int32_t i = 0; i < tw_tensor_rank(c()); ++i) dims.push_back(tw_tensor_dim(c(), i));
-    return dims;
-  }
-  int64_t num_elements() const { return tw_tensor_num_elements(c()); }
-  // T must be the type of dtype(); throws tw::Error otherwise.
-  template <class T>
-  const T* data() const {
-    if (dtype() != TypeOf<T>::value) throw Error(3, "the tensor holds elements of another type");
-    return static_cast<const T*>(tw_tensor_data(c()));
-  }
-  template <class T>
-  T* mutable_data() {
-    return const_cast<T*>(data<T>());
-  }
-  template <class T>
-  T scalar() const {
-    return data<T>()[0];
-  }
-  std::string string(int64_t i = 0) const {
-    size_t size = 0;
-    const char* text = tw_tensor_string(c(), i, &size);
-    return text == nullptr ? std::string() : std::string(text, size);
-  }
-  TwTensor* c() const { return handle_.get(); }
-
- private:
-  std::shared_ptr<TwTensor> handle_;
-};
 
 // ---- environment ----
 
@@ -315,6 +96,34 @@ class Output {
   TwOutput c_ = {nullptr, 0};
 };
 
+using Outputs = std::vector<Output>;
+
+// What is known of a tensor: its type, and its shape: -1 for a dimension that is not known;
+// `ranked` is false where not even their number is.
+struct TensorSpec {
+  DataType dtype = kFloat;
+  std::vector<int64_t> shape{};
+  bool ranked = true;
+  static TensorSpec Of(const Output& output) {
+    TensorSpec spec{output.dtype()};
+    const int32_t rank = tw_output_shape(output.c(), nullptr, 0);
+    spec.ranked = rank >= 0;
+    spec.shape.resize(spec.ranked ? static_cast<size_t>(rank) : 0);
+    tw_output_shape(output.c(), spec.shape.data(), rank);
+    return spec;
+  }
+  // -1 for a shape that is not known.
+  int32_t rank() const { return ranked ? static_cast<int32_t>(shape.size()) : -1; }
+};
+
+// A function of a graph's library (Graph::Function), for an attribute of nodes that call it by
+// name. They take the arguments, then what its body reads from outside.
+struct Function {
+  std::string name{};
+  Outputs captures{};
+  std::vector<TensorSpec> results{};
+};
+
 // A variable's parts; reads as its value where an Output is expected.
 struct Variable {
   Output handle;
@@ -368,7 +177,29 @@ class Attr {
           tw_node_builder_attr_string_list(b, n.c_str(), texts.data(), sizes.data(),
                                            static_cast<int32_t>(v.size()));
         }) {}
+  Attr(const char* name, const Function& v)
+      : set_([n = S(name), f = v.name](TwNodeBuilder* b) {
+          tw_node_builder_attr_function(b, n.c_str(), f.c_str());
+        }) {}
   // NOLINTEND
+  // The types and the shapes of tensors, as lists.
+  static Attr Types(const char* name, const std::vector<TensorSpec>& specs) {
+    std::vector<DataType> types;
+    for (const TensorSpec& spec : specs) types.push_back(spec.dtype);
+    return {name, types};
+  }
+  static Attr Shapes(const char* name, const std::vector<TensorSpec>& specs) {
+    std::vector<int64_t> dims;
+    std::vector<int32_t> ranks;
+    for (const TensorSpec& spec : specs) {
+      ranks.push_back(spec.rank());
+      if (spec.ranked) dims.insert(dims.end(), spec.shape.begin(), spec.shape.end());
+    }
+    return Attr([n = S(name), dims, ranks](TwNodeBuilder* b) {
+      tw_node_builder_attr_shape_list(b, n.c_str(), dims.data(), ranks.data(),
+                                      static_cast<int32_t>(ranks.size()));
+    });
+  }
   // A shape; -1 for an unknown dimension.
   static Attr Shape(const char* name, const std::vector<int64_t>& dims) {
     return Attr([n = S(name), dims](TwNodeBuilder* b) {
@@ -395,6 +226,7 @@ class Graph {
   explicit Graph(const Environment& environment) : environment_(environment) {
     internal::StatusHolder status;
     handle_.reset(tw_graph_new(environment.c(), status.c));
+    current_ = handle_.get();
     Note(status.Take());
   }
   Graph(const Graph&) = delete;
@@ -403,7 +235,8 @@ class Graph {
   // The first error of all that was built so far.
   const Status& status() const { return status_; }
   const Environment& environment() const { return environment_; }
-  TwGraph* c() const { return handle_.get(); }
+  // Where nodes are added: while a function is made, its body.
+  TwGraph* c() const { return current_; }
 
   // A node of any operation; inputs are flat, in the schema's order. Null after an error.
   Node AddNode(const std::string& op, const std::vector<Output>& inputs,
@@ -414,6 +247,7 @@ class Graph {
     for (const Output& input : inputs) tw_node_builder_input(builder, input.c());
     for (Node before : control_inputs) tw_node_builder_control(builder, before);
     if (!device_.empty()) tw_node_builder_device(builder, device_.c_str());
+    if (!site_.empty()) tw_node_builder_site(builder, site_.c_str());
     for (const Attr& attr : attrs) attr.Set(builder);
     internal::StatusHolder status;
     Node node = tw_node_builder_finish(builder, status.c);
@@ -427,6 +261,9 @@ class Graph {
   }
   // Nodes added from now on ask for this device; "" for none.
   void SetDevice(const std::string& device) { device_ = device; }
+  // Errors of nodes added from now on say that they were made there, "train.cc:41"; "" for nothing.
+  void SetSite(const std::string& site) { site_ = site; }
+  const std::string& site() const { return site_; }
 
   Output Placeholder(const std::string& name, DataType dtype, const std::vector<int64_t>& shape) {
     return Op("Placeholder", {}, {{"dtype", dtype}, Attr::Shape("shape", shape)}, name);
@@ -437,6 +274,10 @@ class Graph {
   template <class T>
   Output Const(std::initializer_list<T> values, const std::vector<int64_t>& shape) {
     return Const(Tensor::Of<T>(values, shape));
+  }
+  // A vector of strings: the names of files.
+  Output Strings(const std::vector<std::string>& texts) {
+    return Const(Tensor::Strings(texts, {static_cast<int64_t>(texts.size())}));
   }
   template <class T>
   Output Scalar(T value) {
@@ -456,6 +297,46 @@ class Graph {
   // Runs when all of `nodes` have run.
   Node Group(const std::vector<Node>& nodes, const std::string& name = "") {
     return AddNode("NoOp", {}, {}, name, nodes);
+  }
+
+  // A function: `build` gets its arguments and gives its results; until it returns, what is added
+  // to this graph is added to the function's body. What it reads from outside are its captures.
+  // Equal functions are one.
+  tw::Function Function(const std::string& name, const std::vector<TensorSpec>& arguments,
+                        const std::function<Outputs(const Outputs&)>& build) {
+    tw::Function made;
+    if (!status_.ok()) return made;
+    internal::StatusHolder status;
+    TwGraph* const body = tw_function_body_new(c(), status.c);
+    Note(status.Take());
+    if (body == nullptr) return made;
+    bodies_.emplace_back(body);  // kept: outputs of it may be held by the program
+    Outputs results;
+    {
+      const Inside inside(this, body);
+      Outputs given;
+      for (const TensorSpec& spec : arguments) {
+        const std::string argument = "arg_" + std::to_string(given.size());
+        given.push_back({this, tw_function_argument(body, argument.c_str(), spec.dtype,
+                                                    spec.shape.data(), spec.rank(), status.c)});
+        Note(status.Take());
+      }
+      results = build(given);
+    }
+    if (!status_.ok()) return made;
+    const std::vector<TwOutput> given = Unwrap(results);
+    const internal::Handle<TwBuffer, &tw_buffer_free> defined(
+        tw_function_define(body, name.c_str(), 1, given.data(), static_cast<int32_t>(given.size()),
+                           nullptr, status.c));
+    Note(status.Take());
+    if (defined == nullptr) return made;
+    made.name.assign(static_cast<const char*>(tw_buffer_data(defined.get())),
+                     tw_buffer_size(defined.get()));
+    for (const Output& result : results) made.results.push_back(TensorSpec::Of(result));
+    for (int32_t i = 0; i < tw_function_num_captures(body); ++i) {
+      made.captures.push_back({this, tw_function_capture(body, i)});
+    }
+    return made;
   }
 
   // The derivative of the sum of `ys` for each of `xs`. An x that ys do not depend on is an error
@@ -510,10 +391,25 @@ class Graph {
   }
 
  private:
+  // Adds nodes to a body as long as it lives.
+  struct Inside {
+    Inside(Graph* graph, TwGraph* body) : graph_(graph), outside_(graph->current_) {
+      graph->current_ = body;
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() { graph_->current_ = outside_; }
+    Graph* graph_;
+    TwGraph* outside_;
+  };
+
   Environment environment_;
   internal::Handle<TwGraph, &tw_graph_free> handle_;
+  std::vector<internal::Handle<TwGraph, &tw_graph_free>> bodies_;
+  TwGraph* current_ = nullptr;  // handle_ or one of bodies_
   Status status_;
   std::string device_;
+  std::string site_;
 };
 
 inline Output operator+(const Output& a, const Output& b) { return a.graph()->Op("AddV2", {a, b}); }
@@ -683,11 +579,35 @@ struct SavedVariable {
   std::string slice{};
 };
 
-// Saves variables to checkpoints and restores them; keeps the newest `max_to_keep`.
+struct SaverOptions {
+  int max_to_keep = 5;            // the newest, 0: all
+  int keep_best = 0;              // besides them, of those saved with a metric
+  bool best_is_greatest = false;  // else the best metric is the least
+  // Whether Save returns when it has the values, all of one moment, and a thread writes them. What
+  // goes wrong there is the error of the next Save or Wait.
+  bool in_background = false;
+  double patience_seconds = 600;  // of Save and the destructor with what is still written
+};
+
+// In what a checkpoint differs from what a Saver restores of it.
+struct CheckpointDifference {
+  TwDifferenceKind kind;
+  std::string name;
+  std::string in_checkpoint;  // shape or type there; "" where it is missing
+  std::string in_graph;
+};
+
+// Saves variables to checkpoints and restores them; keeps the newest few.
 class Saver {
  public:
   static Result<Saver> Create(Graph& graph, const std::vector<SavedVariable>& variables,
                               int max_to_keep = 5) {
+    SaverOptions options;
+    options.max_to_keep = max_to_keep;
+    return Create(graph, variables, options);
+  }
+  static Result<Saver> Create(Graph& graph, const std::vector<SavedVariable>& variables,
+                              const SaverOptions& wanted) {
     std::vector<const char*> names, slices;
     std::vector<TwOutput> handles;
     for (const SavedVariable& saved : variables) {
@@ -698,8 +618,12 @@ class Saver {
     if (!graph.status().ok()) return graph.status();
     TwSaverOptions options{};
     options.struct_size = sizeof(TwSaverOptions);
-    options.max_to_keep = max_to_keep;
+    options.max_to_keep = wanted.max_to_keep;
     options.keep_checkpoint_every_n_hours = 10000.0;
+    options.keep_best = wanted.keep_best;
+    options.best_is_greatest = wanted.best_is_greatest ? 1 : 0;
+    options.in_background = wanted.in_background ? 1 : 0;
+    options.patience_seconds = wanted.patience_seconds;
     options.variable_slices = slices.data();
     internal::StatusHolder status;
     TwSaver* made = tw_saver_new(graph.c(), names.data(), handles.data(),
@@ -707,11 +631,18 @@ class Saver {
     if (made == nullptr) return status.Take();
     return Saver(made);
   }
-  // Writes PATH-STEP (PATH for a negative step) and returns its name.
-  Result<std::string> Save(const Session& session, const std::string& path, int64_t step = -1) {
+  // Writes PATH-STEP (PATH for a negative step) and returns its name. `metric`: how good the model
+  // is, for keep_best.
+  Result<std::string> Save(const Session& session, const std::string& path, int64_t step = -1,
+                           std::optional<double> metric = std::nullopt) {
+    TwSaveRequest request{};
+    request.struct_size = sizeof(TwSaveRequest);
+    request.path = path.c_str();
+    request.global_step = step;
+    request.metric = metric ? &*metric : nullptr;
     internal::StatusHolder status;
     const internal::Handle<TwBuffer, &tw_buffer_free> written(
-        tw_saver_save(handle_.get(), session.c(), path.c_str(), step, status.c));
+        tw_saver_save_request(handle_.get(), session.c(), &request, status.c));
     if (written == nullptr) return status.Take();
     return std::string(static_cast<const char*>(tw_buffer_data(written.get())),
                        tw_buffer_size(written.get()));
@@ -721,8 +652,36 @@ class Saver {
     tw_saver_restore(handle_.get(), session.c(), path.c_str(), status.c);
     return status.Take();
   }
+  // Restores what fits, and leaves the rest as it is; tells all that differs.
+  Result<std::vector<CheckpointDifference>> RestorePart(const Session& session,
+                                                        const std::string& path) {
+    return Compare(session.c(), path);
+  }
+  // The same without restoring.
+  Result<std::vector<CheckpointDifference>> Compare(const std::string& path) {
+    return Compare(nullptr, path);
+  }
+  // Returns when nothing is written in the background any more; a negative time: the patience.
+  Status Wait(double seconds = -1) {
+    internal::StatusHolder status;
+    tw_saver_wait(handle_.get(), seconds, status.c);
+    return status.Take();
+  }
 
  private:
+  Result<std::vector<CheckpointDifference>> Compare(TwSession* session, const std::string& path) {
+    internal::StatusHolder status;
+    const internal::Handle<TwDifferences, &tw_differences_free> found(
+        tw_saver_compare(handle_.get(), session, path.c_str(), status.c));
+    if (found == nullptr) return status.Take();
+    std::vector<CheckpointDifference> all;
+    for (int32_t i = 0; i < tw_differences_count(found.get()); ++i) {
+      TwDifference one{};
+      tw_differences_at(found.get(), i, &one, status.c);
+      all.push_back({one.kind, one.name, one.in_checkpoint, one.in_graph});
+    }
+    return all;
+  }
   explicit Saver(TwSaver* adopted) : handle_(adopted) {}
   internal::Handle<TwSaver, &tw_saver_free> handle_;
 };

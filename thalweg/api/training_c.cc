@@ -46,6 +46,7 @@ TwCode tw_graph_add_variable(TwGraph* graph, const char* name, TwOutput initial_
                              int32_t use_resource, TwVariable* variable, TwStatus* status) {
   return Guard(status, [&]() -> Status {
     RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"name", name}, {"variable", variable}}));
+    RETURN_IF_ERROR(RequireNoBody(graph, "variables"));
     ASSIGN_OR_RETURN(const Output initial, UnwrapOutput(initial_value, "the initial value"));
     ASSIGN_OR_RETURN(const VariableNodes nodes, AddVariable(GraphBuilder(graph->graph.get()), name,
                                                             initial, use_resource != 0));
@@ -110,6 +111,7 @@ TwCode tw_optimizer_apply_gradients(TwOptimizer* optimizer, TwGraph* graph,
                                     TwNode** step, TwStatus* status) {
   return Guard(status, [&]() -> Status {
     RETURN_IF_ERROR(RequireAll({{"optimizer", optimizer}, {"graph", graph}, {"step", step}}));
+    RETURN_IF_ERROR(RequireNoBody(graph, "variables"));
     RETURN_IF_ERROR(CheckArray(gradients, n, "gradient"));
     ASSIGN_OR_RETURN(Optimizer * made, Made(optimizer));
     ASSIGN_OR_RETURN(const std::vector<Output> handles, UnwrapAll(variables, n, "variable"));

@@ -2,6 +2,9 @@
 #include "thalweg/base/component.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
 
 namespace thalweg {
 namespace {
@@ -23,8 +26,14 @@ constexpr int kOwnSymbolsFirst = RTLD_DEEPBIND;
 
 void* FindComponent(const std::string& file, const char* symbol) {
   Dl_info own;
-  if (dladdr(reinterpret_cast<const void*>(&FindComponent), &own) == 0) return nullptr;
+  void* map = nullptr;
+  const void* const here = reinterpret_cast<const void*>(&FindComponent);
+  if (dladdr1(here, &own, &map, RTLD_DL_LINKMAP) == 0) return nullptr;
   std::string folder = own.dli_fname;
+  if (*static_cast<const link_map*>(map)->l_name == '\0') {  // the program, called in any way
+    std::error_code none;
+    folder = std::filesystem::read_symlink("/proc/self/exe", none).string();
+  }
   const size_t slash = folder.rfind('/');
   folder = slash == std::string::npos ? "." : folder.substr(0, slash);
   for (const char* below : {"/", "/../lib/"}) {

@@ -30,6 +30,20 @@ TEST(Crc32cTest, TableAndInstructionAgreeAtEveryLengthAndOffset) {
   }
 }
 
+TEST(Crc32cTest, LongDataInSeveralStreamsAreTheSame) {
+  std::string data;
+  for (uint32_t i = 0, x = 1; i < 50000; ++i, x = x * 1664525 + 1013904223) {
+    data.push_back(static_cast<char>(x >> 24));
+  }
+  for (const size_t n : {12287, 12288, 12289, 24575, 24576, 24583, 40000, 49999}) {
+    for (const size_t begin : {0, 1}) {
+      const std::string_view part = std::string_view(data).substr(begin, n);
+      ASSERT_EQ(Crc32c(part), ExtendCrc32cByTable(0, part)) << begin << " " << n;
+      ASSERT_EQ(ExtendCrc32c(12345, part), ExtendCrc32cByTable(12345, part)) << begin << " " << n;
+    }
+  }
+}
+
 TEST(Crc32cTest, ExtendIsConcatenation) {
   EXPECT_EQ(ExtendCrc32c(Crc32c("hello "), "world"), Crc32c("hello world"));
 }

@@ -5,52 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "thalweg/base/entropy.h"
+#include "thalweg/base/direct_writer.h"
+#include "thalweg/base/errno_status.h"
+#include "thalweg/base/temporary_name.h"
 
 namespace thalweg {
 namespace {
-
-Code CodeOfErrno(int error) {
-  switch (error) {
-    case ENOENT:
-      return Code::kNotFound;
-    case EEXIST:
-      return Code::kAlreadyExists;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return Code::kPermissionDenied;
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case EFBIG:
-    case ENOMEM:
-      return Code::kResourceExhausted;
-    case EISDIR:
-    case ENOTDIR:
-    case ENOTEMPTY:
-      return Code::kFailedPrecondition;
-    case EINVAL:
-    case ENAMETOOLONG:
-      return Code::kInvalidArgument;
-    default:
-      return Code::kUnknown;
-  }
-}
-
-Status ErrnoStatus(std::string_view action, const std::string& path, int error) {
-  char text[128];
-  // The GNU form of strerror_r: the result may or may not lie in `text`.
-  const char* message = strerror_r(error, text, sizeof(text));
-  return Status(CodeOfErrno(error), StrCat("cannot ", action, " '", path, "': ", message));
-}
 
 // A path with a NUL inside would silently name another file.
 Status CheckPath(const std::string& path) {
@@ -119,16 +86,19 @@ class PosixRandomAccessFile : public RandomAccessFile {
   const bool seekable_;
 };
 
-// Collects small appends in a buffer of its own.
+// Collects small appends in a buffer of its own; a file that becomes large is written past the page
+// cache from then on.
 class PosixWritableFile : public WritableFile {
  public:
-  PosixWritableFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  PosixWritableFile(std::string path, int fd, bool begins_empty)
+      : path_(std::move(path)), fd_(fd), may_be_direct_(begins_empty) {}
   ~PosixWritableFile() override { Flush().IgnoreError(); }
 
   const std::string& path() const override { return path_; }
 
   Status Append(std::string_view data) override {
     if (fd_.get() < 0) return FailedPrecondition("file '", path_, "' is already closed");
+    if (direct_ != nullptr) return direct_->Append(data);
     if (buffer_.size() + data.size() <= kBufferBytes) {
       buffer_.append(data);
       return OkStatus();
@@ -137,6 +107,23 @@ class PosixWritableFile : public WritableFile {
     if (data.size() > kBufferBytes) return Write(data);
     buffer_.append(data);
     return OkStatus();
+  }
+
+  Status AppendWhole(std::string_view data) override {
+    if (fd_.get() < 0) return FailedPrecondition("file '", path_, "' is already closed");
+    RETURN_IF_ERROR(Flush());
+    struct stat before;
+    if (::fstat(fd_.get(), &before) != 0) return ErrnoStatus("stat", path_, errno);
+    if (before.st_nlink == 0)
+      return NotFound("file '", path_, "' was removed while it was written");
+    Status written = Write(data);
+    if (written.ok() || !S_ISREG(before.st_mode)) return written;
+    if (::ftruncate(fd_.get(), before.st_size) != 0 ||
+        ::lseek(fd_.get(), before.st_size, SEEK_SET) < 0) {
+      return Status(written.code(),
+                    StrCat(written.message(), ", and its end cannot be cut off again"));
+    }
+    return written;
   }
 
   Status Sync() override {
@@ -157,8 +144,12 @@ class PosixWritableFile : public WritableFile {
 
  private:
   static constexpr size_t kBufferBytes = 64 << 10;
+  static constexpr size_t kDirectFrom = 16 << 20;
 
   Status Flush() {
+    if (const std::unique_ptr<DirectWriter> direct = std::move(direct_); direct != nullptr) {
+      return direct->Drain();
+    }
     Status written = buffer_.empty() ? OkStatus() : Write(buffer_);
     buffer_.clear();
     return written;
@@ -166,10 +157,18 @@ class PosixWritableFile : public WritableFile {
 
   Status Write(std::string_view data) {
     while (!data.empty()) {
-      const ssize_t put = ::write(fd_.get(), data.data(), std::min(data.size(), size_t{1} << 30));
+      // One write ends where the file becomes large.
+      const bool is_small = may_be_direct_ && size_ < kDirectFrom;
+      const size_t most = is_small ? kDirectFrom - size_ : size_t{1} << 30;
+      const ssize_t put = ::write(fd_.get(), data.data(), std::min(data.size(), most));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return ErrnoStatus("write", path_, errno);
       data.remove_prefix(static_cast<size_t>(put));
+      size_ += static_cast<size_t>(put);
+      if (!may_be_direct_ || size_ != kDirectFrom) continue;
+      may_be_direct_ = false;
+      direct_ = DirectWriter::Begin(fd_.get(), path_, size_);
+      if (direct_ != nullptr) return direct_->Append(data);
     }
     return OkStatus();
   }
@@ -177,7 +176,19 @@ class PosixWritableFile : public WritableFile {
   const std::string path_;
   FileDescriptor fd_;
   std::string buffer_;
+  size_t size_ = 0;  // written so far, of a file that began empty
+  bool may_be_direct_;
+  std::unique_ptr<DirectWriter> direct_;
 };
+
+constexpr int64_t kForeignSeconds = 24 * 60 * 60;
+
+// Whether this process may use the file that it has just created: nobody has begun to sweep it.
+bool LockNew(int fd) {
+  struct stat info;
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return ::fstat(fd, &info) != 0 || info.st_nlink > 0;  // a file system without locks is not swept
+}
 
 }  // namespace
 
@@ -194,26 +205,45 @@ Result<std::unique_ptr<RandomAccessFile>> PosixFileSystem::OpenForReading(const 
 
 Result<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForWriting(const std::string& path) {
   ASSIGN_OR_RETURN(const int fd, Open(path, O_WRONLY | O_CREAT | O_TRUNC, "open for writing"));
-  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd));
+  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd, true));
 }
 
 Result<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForAppending(const std::string& path) {
   ASSIGN_OR_RETURN(const int fd, Open(path, O_WRONLY | O_CREAT | O_APPEND, "open for appending"));
-  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd));
+  return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, fd, false));
 }
 
 Result<std::unique_ptr<WritableFile>> PosixFileSystem::CreateTemporary(const std::string& prefix) {
   constexpr int kAttempts = 16;
   for (int attempt = 1;; ++attempt) {
-    static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuv";
-    std::string path = prefix;
-    for (uint64_t bits = RandomSeed(), i = 0; i < 12; ++i, bits >>= 5) path += kDigits[bits & 31];
-    Result<int> fd = Open(path, O_WRONLY | O_CREAT | O_EXCL, "create");
+    const std::string path = MakeTemporaryName(prefix);
+    const Result<int> fd = Open(path, O_WRONLY | O_CREAT | O_EXCL, "create");
     if (fd.ok()) {
-      return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(path, *fd));
+      std::unique_ptr<WritableFile> file = std::make_unique<PosixWritableFile>(path, *fd, true);
+      if (LockNew(*fd)) return file;
+      ::unlink(path.c_str());
+    } else if (fd.status().code() != Code::kAlreadyExists) {
+      return fd.status();
     }
-    if (fd.status().code() != Code::kAlreadyExists || attempt == kAttempts) return fd.status();
+    if (attempt == kAttempts) return Unavailable("every temporary name '", prefix, ".*' is taken");
   }
+}
+
+Result<bool> PosixFileSystem::RemoveAbandoned(const std::string& path,
+                                              const std::function<Status()>& first) {
+  const TemporaryName name = ParseTemporaryName(path);
+  if (!name.is_temporary) return false;
+  // Locks of network file systems ask for a file that may be written.
+  ASSIGN_OR_RETURN(const int fd, Open(path, O_RDWR, "open"));
+  const FileDescriptor owned(fd);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return false;
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return ErrnoStatus("stat", path, errno);
+  if (!name.is_of_this_machine && ::time(nullptr) - info.st_mtim.tv_sec < kForeignSeconds)
+    return false;
+  if (first) RETURN_IF_ERROR(first());
+  RETURN_IF_ERROR(RemoveFile(path));
+  return true;
 }
 
 Result<FileInfo> PosixFileSystem::Stat(const std::string& path) {
@@ -286,6 +316,13 @@ Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
   return OkStatus();
 }
 
+Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
+  RETURN_IF_ERROR(CheckPath(from));
+  RETURN_IF_ERROR(CheckPath(to));
+  if (::link(from.c_str(), to.c_str()) == 0) return OkStatus();
+  return ErrnoStatus(StrCat("link '", from, "' to"), to, errno);
+}
+
 Result<bool> FileExists(FileSystem& fs, const std::string& path) {
   const Result<FileInfo> info = fs.Stat(path);
   if (info.ok()) return true;
@@ -324,11 +361,10 @@ Status WriteFileAtomically(FileSystem& fs, const std::string& path, std::string_
   ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, fs.CreateTemporary(path + ".tmp"));
   Status status = file->Append(contents);
   if (status.ok()) status = file->Sync();
-  const Status closed = file->Close();
-  if (status.ok()) status = closed;
   if (status.ok()) status = fs.Rename(file->path(), path);
   if (!status.ok()) fs.RemoveFile(file->path()).IgnoreError();
-  return status;
+  const Status closed = file->Close();
+  return status.ok() ? closed : status;
 }
 
 std::string ParentDirectory(const std::string& path) {

@@ -43,6 +43,10 @@ class WritableFile {
   virtual const std::string& path() const = 0;
   // Writes all of data or fails.
   virtual Status Append(std::string_view data) = 0;
+  // Hands all of data to the system now, after what was appended before, or leaves the file as it was:
+  // what others read meanwhile ends with whole appends, also where the disk is full or the process
+  // is killed. NotFound where the file was removed meanwhile.
+  virtual Status AppendWhole(std::string_view data) = 0;
   // Returns when everything appended so far is on the disk.
   virtual Status Sync() = 0;
   virtual Status Close() = 0;
@@ -61,8 +65,15 @@ class FileSystem {
   // Creates the file, or empties the one that is there.
   virtual Result<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path) = 0;
   virtual Result<std::unique_ptr<WritableFile>> OpenForAppending(const std::string& path) = 0;
-  // Creates a file that did not exist before; its name is `prefix` and some random letters.
+  // Creates a file that did not exist before; its name is `prefix`, this machine's start and some
+  // random letters. It is locked until it is closed, so that others see that it is in use: rename
+  // it before it is closed.
   virtual Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) = 0;
+  // Removes a file of CreateTemporary that nobody has open any more, after `first`, if given. False:
+  // it is no such file, is in use, or may be in use on another machine (where locks may not be
+  // seen, for a day after it was last written).
+  virtual Result<bool> RemoveAbandoned(const std::string& path,
+                                       const std::function<Status()>& first) = 0;
   virtual Result<FileInfo> Stat(const std::string& path) = 0;
   // Names (not paths) in a directory, sorted, without "." and "..".
   virtual Result<std::vector<std::string>> List(const std::string& directory) = 0;
@@ -73,6 +84,8 @@ class FileSystem {
   virtual Status MakeDirectories(const std::string& path) = 0;
   // Atomic within one file system, replaces what is at `to`, and is on the disk when it returns.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
+  // Gives the file a second name, which must be free.
+  virtual Status Link(const std::string& from, const std::string& to) = 0;
 };
 
 class PosixFileSystem : public FileSystem {
@@ -81,12 +94,15 @@ class PosixFileSystem : public FileSystem {
   Result<std::unique_ptr<WritableFile>> OpenForWriting(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> OpenForAppending(const std::string& path) override;
   Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) override;
+  Result<bool> RemoveAbandoned(const std::string& path,
+                               const std::function<Status()>& first) override;
   Result<FileInfo> Stat(const std::string& path) override;
   Result<std::vector<std::string>> List(const std::string& directory) override;
   Status RemoveFile(const std::string& path) override;
   Status RemoveDirectory(const std::string& path) override;
   Status MakeDirectories(const std::string& path) override;
   Status Rename(const std::string& from, const std::string& to) override;
+  Status Link(const std::string& from, const std::string& to) override;
 };
 
 // NotFound is false; every other error is returned.

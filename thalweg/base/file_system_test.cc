@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "thalweg/base/test_file_size_limit.h"
 #include "thalweg/base/test_temporary_directory.h"
 
 namespace thalweg {
@@ -96,6 +97,27 @@ TEST_F(FileSystemTest, FullDiskIsResourceExhausted) {
   const Status status = (*file)->Close();
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_THAT(status.ToString(), HasSubstr("/dev/full"));
+}
+
+TEST_F(FileSystemTest, AppendWholeLeavesNothingHalfWritten) {
+  const std::string path = directory_.Path("whole");
+  auto file = fs_.OpenForWriting(path);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE((*file)->Append("a").ok());
+  ASSERT_TRUE((*file)->AppendWhole("bc").ok());
+  EXPECT_EQ(*ReadFile(fs_, path), "abc");  // at once, and in order
+  {
+    const FileSizeLimit limit(10);
+    const Status status = (*file)->AppendWhole(std::string(20, 'x'));
+    EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+    EXPECT_NE(status.message().find(path), std::string_view::npos) << status.ToString();
+    EXPECT_EQ(*ReadFile(fs_, path), "abc");
+  }
+  ASSERT_TRUE((*file)->AppendWhole("de").ok());
+  EXPECT_EQ(*ReadFile(fs_, path), "abcde");
+  ASSERT_TRUE(fs_.RemoveFile(path).ok());
+  const Status gone = (*file)->AppendWhole("f");
+  EXPECT_EQ(gone.code(), Code::kNotFound) << gone.ToString();
 }
 
 TEST_F(FileSystemTest, ReadFileIsBoundedAndCopesWithUnknownSizes) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thalweg/data/input_stage.h"
+#include "thalweg/data/kept_elements.h"
 #include "thalweg/resources/batch_rows.h"
 #include "thalweg/resources/held_tensor.h"
 
@@ -28,45 +29,45 @@ class CollectingStage : public InputStage {
       Result<Poll> poll = input_->Next(poller, &element);
       if (!poll.ok()) {
         // The batch of an element that fails is the error's, as in TensorFlow.
-        if (poller.Look().ok()) elements_.clear();
-        return poll;
+        Status failed = elements_.Explain(poll.status());
+        if (poller.Look().ok()) elements_.Clear();
+        return failed;
       }
       if (*poll == Poll::kPending) return poll;
       if (*poll == Poll::kEnd) {
         if (elements_.empty()) return poll;
         if (!drop_remainder_) break;
-        elements_.clear();
+        elements_.Clear();
         return Poll::kEnd;
       }
       RETURN_IF_ERROR(CheckTypes(element));
-      elements_.push_back(std::move(element));
+      if (Status kept = elements_.Push(poller.allocator(), std::move(element)); !kept.ok()) {
+        elements_.Clear();
+        return kept;
+      }
     }
-    const std::vector<Element> elements = std::exchange(elements_, {});
-    elements_.reserve(elements.size());
-    RETURN_IF_ERROR(Make(poller.allocator(), elements, out));
+    Status made = elements_.Explain(Make(poller.allocator(), elements_, out));
+    elements_.Clear();
+    if (!made.ok()) return made;
     return Poll::kElement;
   }
 
   Result<Poll> Save(const Poller& poller, StateWriter& writer) final {
-    writer.Add(static_cast<int64_t>(elements_.size()));
-    for (const Element& element : elements_) writer.Add(element);
+    elements_.Save(writer);
     return InputStage::Save(poller, writer);
   }
   Status Restore(const Poller& poller, StateReader& reader) final {
-    int64_t n = 0;
-    RETURN_IF_ERROR(reader.ReadCount(&n));
-    elements_.resize(static_cast<size_t>(n));
-    for (Element& element : elements_) RETURN_IF_ERROR(reader.Read(&element, types_));
+    RETURN_IF_ERROR(elements_.Restore(poller.allocator(), reader, &types_));
     return InputStage::Restore(poller, reader);
   }
 
  protected:
-  virtual Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) = 0;
+  virtual Status Make(Allocator& allocator, const KeptElements& elements, Element* out) = 0;
   // Component i of all.
-  static std::vector<Tensor> Component(const std::vector<Element>& elements, size_t i) {
+  static std::vector<Tensor> Component(const KeptElements& elements, size_t i) {
     std::vector<Tensor> parts;
     parts.reserve(elements.size());
-    for (const Element& element : elements) parts.push_back(element[i]);
+    for (size_t k = 0; k < elements.size(); ++k) parts.push_back(elements[k][i]);
     return parts;
   }
 
@@ -84,7 +85,7 @@ class CollectingStage : public InputStage {
   const int64_t size_;
   const bool drop_remainder_;
   const std::vector<DType> types_;
-  std::vector<Element> elements_;
+  KeptElements elements_{"Batch"};
 };
 
 class Batch : public DatasetOver {
@@ -112,7 +113,7 @@ class Batch : public DatasetOver {
     using CollectingStage::CollectingStage;
 
    private:
-    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
+    Status Make(Allocator& allocator, const KeptElements& elements, Element* out) override {
       out->resize(elements[0].size());
       for (size_t i = 0; i < out->size(); ++i) {
         const std::vector<Tensor> parts = Component(elements, i);
@@ -156,7 +157,7 @@ class PaddedBatch : public Batch {
           owner_(std::move(owner)) {}
 
    private:
-    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
+    Status Make(Allocator& allocator, const KeptElements& elements, Element* out) override {
       out->resize(elements[0].size());
       for (size_t i = 0; i < out->size(); ++i) {
         const std::vector<Tensor> parts = Component(elements, i);
@@ -217,7 +218,7 @@ class SparseBatch : public Batch {
         : CollectingStage(std::move(input), size, false, std::move(types)), row_(std::move(row)) {}
 
    private:
-    Status Make(Allocator& allocator, const std::vector<Element>& elements, Element* out) override {
+    Status Make(Allocator& allocator, const KeptElements& elements, Element* out) override {
       const std::vector<Tensor> parts = Component(elements, 0);
       ASSIGN_OR_RETURN(const Dims dims, DimsOf(parts));
       std::vector<Tensor> values;
@@ -293,22 +294,21 @@ class SparseBatch : public Batch {
 
 class List : public Dataset {
  public:
-  List(std::vector<Element> elements, ElementSpec spec)
+  List(KeptElementsPtr elements, ElementSpec spec)
       : Dataset(std::move(spec)), elements_(std::move(elements)) {}
   std::string Kind() const override { return "Window"; }
-  int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
+  int64_t Cardinality() const override { return static_cast<int64_t>(elements_->size()); }
   Result<StagePtr> MakeStage(const PipelineRef&) const override {
-    return StagePtr(std::make_unique<ListStage>(elements_, shared_from_this()));
+    return StagePtr(std::make_unique<ListStage>(elements_));
   }
 
  private:
   class ListStage : public Stage {
    public:
-    ListStage(const std::vector<Element>& elements, DatasetPtr owner)
-        : elements_(elements), owner_(std::move(owner)) {}
+    explicit ListStage(KeptElementsPtr elements) : elements_(std::move(elements)) {}
     Result<Poll> Next(const Poller&, Element* out) override {
-      if (at_ >= static_cast<int64_t>(elements_.size())) return Poll::kEnd;
-      *out = elements_[static_cast<size_t>(at_++)];
+      if (at_ >= static_cast<int64_t>(elements_->size())) return Poll::kEnd;
+      *out = (*elements_)[static_cast<size_t>(at_++)];
       return Poll::kElement;
     }
     Result<Poll> Save(const Poller&, StateWriter& writer) override {
@@ -322,12 +322,11 @@ class List : public Dataset {
     }
 
    private:
-    const std::vector<Element>& elements_;
-    const DatasetPtr owner_;
+    const KeptElementsPtr elements_;
     int64_t at_ = 0;
   };
 
-  const std::vector<Element> elements_;
+  const KeptElementsPtr elements_;
 };
 
 Status CheckSize(int64_t size) {
@@ -376,14 +375,14 @@ Result<DatasetPtr> SparseBatchDataset(DatasetPtr input, int64_t size, PartialSha
       std::make_shared<SparseBatch>(std::move(input), size, std::move(row), std::move(spec)));
 }
 
-DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec) {
+DatasetPtr ListDataset(KeptElementsPtr elements, ElementSpec spec) {
   return std::make_shared<List>(std::move(elements), std::move(spec));
 }
 
-Result<Tensor> TensorOfList(std::vector<Element> elements, ElementSpec spec) {
+Result<Tensor> TensorOfList(KeptElementsPtr elements, ElementSpec spec) {
   std::vector<Tensor> held;
-  for (const Element& element : elements) {
-    for (const Tensor& tensor : element) {
+  for (size_t i = 0; i < elements->size(); ++i) {
+    for (const Tensor& tensor : (*elements)[i]) {
       if (tensor.dtype() == DType::kVariant) held.push_back(tensor);
     }
   }

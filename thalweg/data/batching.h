@@ -7,6 +7,7 @@
 #pragma once
 
 #include "thalweg/data/dataset.h"
+#include "thalweg/data/kept_elements.h"
 
 namespace thalweg {
 
@@ -31,8 +32,8 @@ Result<DatasetPtr> WindowDataset(DatasetPtr input, int64_t size, int64_t shift, 
                                  bool drop_remainder, ElementSpec spec);
 
 // A dataset of elements that are there.
-DatasetPtr ListDataset(std::vector<Element> elements, ElementSpec spec);
+DatasetPtr ListDataset(KeptElementsPtr elements, ElementSpec spec);
 // The same in a variant; the elements may hold datasets.
-Result<Tensor> TensorOfList(std::vector<Element> elements, ElementSpec spec);
+Result<Tensor> TensorOfList(KeptElementsPtr elements, ElementSpec spec);
 
 }  // namespace thalweg

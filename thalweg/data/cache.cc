@@ -33,10 +33,16 @@ class Cache : public DatasetOver {
       if (stage_ == nullptr) {
         ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       }
-      ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, out));
-      if (poll == Poll::kElement) made_.push_back(*out);
-      if (poll == Poll::kEnd) {
-        kept_ = std::make_shared<const std::vector<Element>>(std::move(made_));
+      const Result<Poll> poll = stage_->Next(poller, out);
+      if (!poll.ok()) return made_ != nullptr ? made_->Explain(poll.status()) : poll.status();
+      if (*poll == Poll::kElement && made_ != nullptr) {
+        Status kept = made_->PushCopy(poller.allocator(), *out);
+        // A cache that lacks an element is none.
+        if (!kept.ok()) made_ = nullptr;
+        if (!kept.ok()) return kept;
+      }
+      if (*poll == Poll::kEnd && made_ != nullptr) {
+        kept_ = std::exchange(made_, NewElements());
         at_ = kept_->size();
         memory_->Set(kept_);
         stage_ = nullptr;
@@ -45,41 +51,42 @@ class Cache : public DatasetOver {
     }
 
     Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
-      const std::vector<Element>& elements = kept_ != nullptr ? *kept_ : made_;
-      writer.Add(kept_ != nullptr ? static_cast<int64_t>(at_) : -1);
-      writer.Add(static_cast<int64_t>(elements.size()));
-      for (const Element& element : elements) writer.Add(element);
+      writer.Add(kept_ != nullptr ? static_cast<int64_t>(at_) : made_ != nullptr ? -1 : kGivenUp);
+      (kept_ != nullptr ? *kept_ : made_ != nullptr ? *made_ : *NewElements()).Save(writer);
       writer.Add(stage_ != nullptr ? 1 : 0);
       return stage_ == nullptr ? Poll::kElement : stage_->Save(poller, writer);
     }
     Status Restore(const Poller& poller, StateReader& reader) override {
-      int64_t at = 0, n = 0, open = 0;
+      int64_t at = 0, open = 0;
       RETURN_IF_ERROR(reader.Read(&at));
-      RETURN_IF_ERROR(reader.ReadCount(&n));
-      std::vector<Element> elements(static_cast<size_t>(n));
-      for (Element& element : elements)
-        RETURN_IF_ERROR(reader.Read(&element, input_->spec().types));
+      RETURN_IF_ERROR(made_->Restore(poller.allocator(), reader, &input_->spec().types));
       RETURN_IF_ERROR(reader.Read(&open));
       kept_ = nullptr;
+      if (at == kGivenUp) made_ = nullptr;
       if (at >= 0) {
-        kept_ = std::make_shared<const std::vector<Element>>(std::move(elements));
+        kept_ = std::exchange(made_, NewElements());
         at_ = static_cast<size_t>(at);
         memory_->Set(kept_);
         return OkStatus();
       }
-      made_ = std::move(elements);
       if (open == 0) return OkStatus();
       ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
       return stage_->Restore(poller, reader);
     }
 
    private:
+    static std::shared_ptr<KeptElements> NewElements() {
+      return std::make_shared<KeptElements>("Cache");
+    }
+
+    static constexpr int64_t kGivenUp = -2;
+
     const DatasetPtr input_;
     const RefPtr<MemoryCache> memory_;
-    MemoryCache::Elements kept_;  // null: this pass makes them
+    KeptElementsPtr kept_;  // null: this pass makes them
     size_t at_ = 0;
     StagePtr stage_;
-    std::vector<Element> made_;
+    std::shared_ptr<KeptElements> made_ = NewElements();  // null: there was no room
   };
 
   const RefPtr<MemoryCache> memory_;
@@ -87,12 +94,12 @@ class Cache : public DatasetOver {
 
 }  // namespace
 
-MemoryCache::Elements MemoryCache::Get() const {
+KeptElementsPtr MemoryCache::Get() const {
   MutexLock lock(mutex_);
   return elements_;
 }
 
-void MemoryCache::Set(Elements elements) {
+void MemoryCache::Set(KeptElementsPtr elements) {
   MutexLock lock(mutex_);
   elements_ = std::move(elements);
 }

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/data/dataset.h"
+#include "thalweg/data/kept_elements.h"
 #include "thalweg/tensor/resource.h"
 
 namespace thalweg {
@@ -16,15 +16,14 @@ namespace thalweg {
 // Where the elements are. Threads: all calls from any.
 class MemoryCache : public Resource {
  public:
-  using Elements = std::shared_ptr<const std::vector<Element>>;
   std::string DebugString() const override { return "elements of a cached dataset"; }
   // Null: no pass has been to the end yet.
-  Elements Get() const EXCLUDES(mutex_);
-  void Set(Elements elements) EXCLUDES(mutex_);
+  KeptElementsPtr Get() const EXCLUDES(mutex_);
+  void Set(KeptElementsPtr elements) EXCLUDES(mutex_);
 
  private:
   mutable Mutex mutex_;
-  Elements elements_ GUARDED_BY(mutex_);
+  KeptElementsPtr elements_ GUARDED_BY(mutex_);
 };
 
 // A pass that is not brought to its end leaves the cache as it was.

@@ -8,6 +8,7 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/data/input_stage.h"
+#include "thalweg/data/kept_elements.h"
 #include "thalweg/data/random_stream.h"
 
 namespace thalweg {
@@ -62,9 +63,12 @@ class Unique : public DatasetOver {
       while (true) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
+        if (poll == Poll::kEnd) Forget();
         if (poll != Poll::kElement) return poll;
         RETURN_IF_ERROR(spec_.Check(*out));
-        if (seen_.insert((*out)[0]).second) return poll;
+        if (seen_.contains((*out)[0])) continue;
+        RETURN_IF_ERROR(See(poller, *out));
+        return poll;
       }
     }
     Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
@@ -75,16 +79,33 @@ class Unique : public DatasetOver {
       Element seen;
       RETURN_IF_ERROR(reader.Read(&seen));
       for (Tensor& tensor : seen) {
-        RETURN_IF_ERROR(spec_.Check({tensor}));
-        seen_.insert(std::move(tensor));
+        const Element element = {std::move(tensor)};
+        RETURN_IF_ERROR(spec_.Check(element));
+        RETURN_IF_ERROR(See(poller, element));
       }
       return InputStage::Restore(poller, reader);
     }
 
    private:
+    void Forget() {
+      seen_.clear();
+      charge_.Remove(charge_.bytes());
+    }
+    Status See(const Poller& poller, const Element& element) {
+      Status charged = ChargeTexts(poller.allocator(), element);
+      if (charged.ok()) charged = charge_.Add(poller.allocator(), KeptBytes(element));
+      if (!charged.ok()) {
+        return charged.WithContext(
+            StrCat("one element more for a Unique stage, which keeps ", seen_.size(), " elements"));
+      }
+      seen_.insert(element[0]);
+      return OkStatus();
+    }
+
     const ElementSpec& spec_;
     const DatasetPtr owner_;
     std::unordered_set<Tensor, TensorHash, TensorEqual> seen_;
+    SteppedCharge charge_;  // of seen_
   };
 };
 

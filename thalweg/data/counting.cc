@@ -65,6 +65,7 @@ class Skip : public DatasetOver {
   std::string Kind() const override { return "Skip"; }
   int64_t Cardinality() const override {
     const int64_t n = input_->Cardinality();
+    if (n == kInfinite) return n;
     if (count_ < 0) return 0;
     return n < 0 ? n : std::max<int64_t>(n - count_, 0);
   }
@@ -100,7 +101,7 @@ class Repeat : public DatasetOver {
   int64_t Cardinality() const override {
     const int64_t n = input_->Cardinality();
     if (count_ == 0 || n == 0) return 0;
-    if (count_ < 0) return n == kUnknown ? kUnknown : kInfinite;
+    if (count_ < 0) return kInfinite;
     int64_t all = 0;
     if (n < 0) return n;
     return __builtin_mul_overflow(n, count_, &all) ? kInfinite : all;

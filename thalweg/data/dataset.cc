@@ -2,8 +2,17 @@
 #include "thalweg/data/dataset.h"
 
 #include <algorithm>
+#include <cstdio>
+
+#include "thalweg/base/fingerprint.h"
+#include "thalweg/graph/function_fingerprint.h"
 
 namespace thalweg {
+namespace {
+
+constexpr size_t kMostLineage = size_t{1} << 20;
+
+}  // namespace
 
 Status ElementSpec::Admits(const ElementSpec& other) const {
   if (types.size() != other.types.size()) {
@@ -43,6 +52,40 @@ Status ElementSpec::Check(const Element& element) const {
 
 Dataset::Dataset(ElementSpec spec, const std::vector<DatasetPtr>& inputs) : spec_(std::move(spec)) {
   for (const DatasetPtr& input : inputs) length_ = std::max(length_, input->length_ + 1);
+}
+
+void Dataset::SetOrigin(DatasetOrigin origin) const {
+  MutexLock lock(mutex_);
+  if (origin_ == nullptr) origin_ = std::make_unique<const DatasetOrigin>(std::move(origin));
+}
+
+std::string Dataset::Lineage() const {
+  std::string lines;
+  AddLineage(&lines);
+  return lines;
+}
+
+void Dataset::AddLineage(std::string* lines) const {
+  std::vector<DatasetPtr> inputs;
+  {
+    MutexLock lock(mutex_);
+    if (origin_ == nullptr) return;
+    if (line_.empty()) {
+      uint64_t hash = origin_->attrs;
+      for (const Tensor& argument : origin_->arguments) {
+        const uint64_t both[] = {hash, TensorFingerprint(argument)};
+        hash = Fingerprint64({reinterpret_cast<const char*>(both), sizeof(both)});
+      }
+      char text[20];
+      std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+      line_ = StrCat(origin_->op, " ", text, "\n");
+    }
+    *lines += line_;
+    inputs = origin_->inputs;
+  }
+  // One that follows itself twice (zip) is listed twice, but not without end.
+  if (lines->size() > kMostLineage) return;
+  for (const DatasetPtr& input : inputs) input->AddLineage(lines);
 }
 
 namespace {

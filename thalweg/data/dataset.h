@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "thalweg/base/mutex.h"
 #include "thalweg/data/stage.h"
 #include "thalweg/resources/nested_variant.h"
 #include "thalweg/tensor/shape.h"
@@ -23,6 +24,15 @@ namespace thalweg {
 
 class Dataset;
 using DatasetPtr = std::shared_ptr<const Dataset>;
+
+// What a dataset was made of, as far as a graph tells: who restores the state of an iterator learns
+// by it whether the state is of the same dataset.
+struct DatasetOrigin {
+  std::string op;                 // "BatchDatasetV2"
+  uint64_t attrs = 0;             // fingerprint of attributes and functions
+  std::vector<Tensor> arguments;  // beside datasets, and what functions have captured
+  std::vector<DatasetPtr> inputs;
+};
 
 // Types and shapes of the components of its elements.
 struct ElementSpec {
@@ -56,9 +66,20 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   // How many datasets follow each other up to this one.
   int length() const { return length_; }
 
+  // Once, by who made it of a node; a second origin is that of an operation that gives it on.
+  void SetOrigin(DatasetOrigin origin) const EXCLUDES(mutex_);
+  // A line for each dataset of the pipeline, from the last to its sources: operation, fingerprint.
+  // Empty where nobody has told the origin of this one.
+  std::string Lineage() const EXCLUDES(mutex_);
+
  private:
+  void AddLineage(std::string* lines) const EXCLUDES(mutex_);
+
   const ElementSpec spec_;
   int length_ = 1;
+  mutable Mutex mutex_;
+  mutable std::unique_ptr<const DatasetOrigin> origin_ GUARDED_BY(mutex_);
+  mutable std::string line_ GUARDED_BY(mutex_);  // empty: not made yet
 };
 
 // What a variant carries that is a dataset. Stages call each other, and datasets are freed by

@@ -1,9 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/element_function.h"
 
+#include <algorithm>
+
 #include "thalweg/kernel/caught_exception.h"
 
 namespace thalweg {
+namespace {
+
+// A name, such as that of a file, is shown as it is; what is longer, or no text, is cut.
+std::string ComponentText(const Tensor& component) {
+  constexpr size_t kMostShown = 200;
+  if (component.empty() || component.dtype() != DType::kString || component.rank() != 0) {
+    return component.ToString();
+  }
+  const std::string& text = component.scalar<std::string>();
+  const bool is_shown =
+      text.size() <= kMostShown && std::all_of(text.begin(), text.end(), [](char c) {
+        return static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
+      });
+  return is_shown ? StrCat("'", text, "'") : StrCat("a string of ", text.size(), " bytes");
+}
+
+// An error of a function, with the element it was called with and the stage that did.
+Status OfElement(const Status& error, const ElementFunction& function, const Element& element) {
+  constexpr size_t kMostComponents = 4;
+  std::string text = StrCat(error.message(), "\n\t [[", function.stage, "; element: ");
+  for (size_t i = 0; i < element.size() && i < kMostComponents; ++i) {
+    text += StrCat(i == 0 ? "" : ", ", ComponentText(element[i]));
+  }
+  if (element.size() > kMostComponents) {
+    text += StrCat(", ... (", element.size(), " components)");
+  }
+  text += "]]";
+  if (!function.site.empty()) text += StrCat(" (created at ", function.site, ")");
+  return Status(error.code(), std::move(text));
+}
+
+}  // namespace
 
 std::vector<Tensor> ElementCall::Arguments() const {
   std::vector<Tensor> arguments = element_;
@@ -61,6 +95,9 @@ void ElementCall::Start() {
 }
 
 void ElementCall::End(Result<Element> result) {
+  if (!result.ok() && !function_->stage.empty() && result.status().code() != Code::kCancelled) {
+    result = OfElement(result.status(), *function_, element_);
+  }
   std::shared_ptr<Actor> waits;
   {
     MutexLock lock(mutex_);

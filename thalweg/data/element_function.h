@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "thalweg/base/mutex.h"
@@ -23,6 +24,9 @@ namespace thalweg {
 struct ElementFunction {
   std::shared_ptr<BoundFunction> function;
   std::vector<Tensor> captured;  // follow the element's components as arguments
+  // Of the dataset, for errors: "MapDataset 'decode'", and the line of the program that made it.
+  std::string stage{};
+  std::string site{};
 };
 using ElementFunctionPtr = std::shared_ptr<const ElementFunction>;
 

@@ -11,18 +11,15 @@ class Generator : public Dataset {
   Generator(GeneratorFunctions functions, ElementSpec spec)
       : Dataset(std::move(spec)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "Generator"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
-    return StagePtr(std::make_unique<GeneratorStage>(functions_, pipeline.shared));
+  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+    return StagePtr(std::make_unique<GeneratorStage>(functions_));
   }
 
  private:
   class GeneratorStage : public Stage {
    public:
-    GeneratorStage(const GeneratorFunctions& functions, std::shared_ptr<Pipeline> pipeline)
-        : begin_(functions.begin),
-          next_(functions.next),
-          end_(functions.end),
-          pipeline_(std::move(pipeline)) {}
+    explicit GeneratorStage(const GeneratorFunctions& functions)
+        : begin_(functions.begin), next_(functions.next), end_(functions.end) {}
     ~GeneratorStage() override {
       if (is_open_ && !is_over_) End();
     }
@@ -31,8 +28,9 @@ class Generator : public Dataset {
       if (is_over_) return Poll::kEnd;
       if (!is_open_) {
         if (!begin_.open()) begin_.Begin(poller, {});
-        ASSIGN_OR_RETURN(const Poll poll, begin_.Get(poller, &state_));
-        if (poll != Poll::kElement) return poll;
+        Result<Poll> poll = begin_.Get(poller, &state_);
+        is_over_ = !poll.ok();  // who cannot begin gives no element, however often he is asked
+        if (!poll.ok() || *poll != Poll::kElement) return poll;
         is_open_ = true;
       }
       if (!next_.open()) next_.Begin(poller, state_);
@@ -52,17 +50,23 @@ class Generator : public Dataset {
       return FailedPrecondition(
           "an iterator over a generator cannot be saved: its place is the generator's own");
     }
-    // Nobody waits for it, and its results are of no use.
+    // Nobody waits for it, and its results are of no use. It is called also where the iterator was
+    // cancelled, and may be asked for when the session and its threads are gone: that is the
+    // function's to know.
     void End() {
       is_over_ = true;
-      auto call = std::make_shared<ElementCall>(end_, state_, pipeline_);
-      call->Begin();
+      Element arguments = state_;
+      arguments.insert(arguments.end(), end_->captured.begin(), end_->captured.end());
+      auto cancellation = std::make_shared<CancellationManager>();
+      CancellationManager* const own = cancellation.get();
+      end_->function->Start(
+          std::move(arguments), own,
+          [cancellation = std::move(cancellation), end = end_](const Result<Element>&) {});
     }
 
     CallInTurn begin_;
     CallInTurn next_;
     const ElementFunctionPtr end_;
-    const std::shared_ptr<Pipeline> pipeline_;
     Element state_;
     bool is_open_ = false;
     bool is_over_ = false;

@@ -36,7 +36,7 @@ class GroupByReducer : public DatasetOver {
       if (!finalize_call_.open()) {
         if (states_.empty()) return Poll::kEnd;
         // A key that fails is not asked for again.
-        finalize_call_.Begin(poller, std::move(states_.extract(states_.begin()).mapped()));
+        finalize_call_.Begin(poller, TakeFirst());
       }
       return finalize_call_.Get(poller, out);
     }
@@ -46,7 +46,7 @@ class GroupByReducer : public DatasetOver {
       writer.Add(static_cast<int64_t>(states_.size()));
       for (const auto& [key, state] : states_) {
         writer.Add(key);
-        writer.Add(state);
+        writer.Add(state.values);
       }
       const bool open = key_call_.open() || init_call_.open() || reduce_call_.open();
       writer.Add(open ? element_ : Element());
@@ -61,7 +61,9 @@ class GroupByReducer : public DatasetOver {
       RETURN_IF_ERROR(reader.ReadCount(&n));
       for (int64_t i = 0; i < n; ++i) {
         RETURN_IF_ERROR(reader.Read(&key));
-        RETURN_IF_ERROR(reader.Read(&states_[key]));
+        Element values;
+        RETURN_IF_ERROR(reader.Read(&values));
+        RETURN_IF_ERROR(Keep(poller, key, std::move(values)));
       }
       RETURN_IF_ERROR(reader.Read(&element_));
       if (!element_.empty()) key_call_.Begin(poller, element_);
@@ -93,29 +95,53 @@ class GroupByReducer : public DatasetOver {
         if (found == states_.end()) {
           init_call_.Begin(poller, {Tensor::Scalar(key_)});
         } else {
-          Begin(poller, found->second);
+          Begin(poller, found->second.values);
         }
       }
       if (init_call_.open()) {
         ASSIGN_OR_RETURN(const Poll poll, init_call_.Get(poller, &results));
         if (poll != Poll::kElement) return poll;
         Begin(poller, results);
-        states_.emplace(key_, std::move(results));
-        results = {};
+        RETURN_IF_ERROR(Keep(poller, key_, std::exchange(results, {})));
       }
       ASSIGN_OR_RETURN(const Poll poll, reduce_call_.Get(poller, &results));
       if (poll != Poll::kElement) return poll;
-      Element& state = states_[key_];
-      if (results.size() != state.size()) {
-        return InvalidArgument("reduce_func must give the ", state.size(),
+      const size_t width = states_[key_].values.size();
+      if (results.size() != width) {
+        return InvalidArgument("reduce_func must give the ", width,
                                " components of the next state, got ", results.size(), " values");
       }
-      state = std::move(results);
+      RETURN_IF_ERROR(Keep(poller, key_, std::move(results)));
       return Poll::kElement;
     }
     void Begin(const Poller& poller, Element state) {
       state.insert(state.end(), element_.begin(), element_.end());
       reduce_call_.Begin(poller, std::move(state));
+    }
+
+    struct State {
+      Element values;
+      size_t bytes = 0;  // that are charged
+    };
+
+    Status Keep(const Poller& poller, int64_t key, Element values) {
+      const size_t bytes = KeptBytes(values);
+      Status charged = ChargeTexts(poller.allocator(), values);
+      if (charged.ok()) charged = charge_.Add(poller.allocator(), bytes);
+      if (!charged.ok()) {
+        return charged.WithContext(StrCat("the state of key ", key,
+                                          " of a GroupByReducer stage, which keeps those of ",
+                                          states_.size(), " keys"));
+      }
+      State& state = states_[key];
+      charge_.Remove(state.bytes);
+      state = {std::move(values), bytes};
+      return OkStatus();
+    }
+    Element TakeFirst() {
+      State state = std::move(states_.extract(states_.begin()).mapped());
+      charge_.Remove(state.bytes);
+      return std::move(state.values);
     }
 
     CallInTurn key_call_;
@@ -124,7 +150,8 @@ class GroupByReducer : public DatasetOver {
     CallInTurn finalize_call_;
     Element element_;  // whose key is looked for, or that is reduced
     int64_t key_ = 0;  // its key, once it is known
-    std::map<int64_t, Element> states_;
+    std::map<int64_t, State> states_;
+    SteppedCharge charge_;  // of states_
     bool ended_ = false;
   };
 

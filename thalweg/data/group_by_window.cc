@@ -9,10 +9,14 @@
 namespace thalweg {
 namespace {
 
+std::shared_ptr<KeptElements> NewElements() {
+  return std::make_shared<KeptElements>("GroupByWindow");
+}
+
 // The elements of one key.
 struct Group {
   int64_t size = 0;  // once it has as many elements it is whole
-  std::vector<Element> elements;
+  std::shared_ptr<KeptElements> elements = NewElements();
 };
 
 class GroupByWindow : public DatasetOver {
@@ -43,7 +47,7 @@ class GroupByWindow : public DatasetOver {
           ASSIGN_OR_RETURN(const Poll poll, stage_.Next(poller, out));
           if (poll != Poll::kEnd) return poll;
           stage_ = {};
-          whole_.clear();
+          whole_ = NewElements();
         } else if (reduce_call_.open()) {
           ASSIGN_OR_RETURN(const Poll poll, Open(poller));
           if (poll != Poll::kElement) return poll;
@@ -64,12 +68,12 @@ class GroupByWindow : public DatasetOver {
       for (const auto& [key, group] : groups_) {
         writer.Add(key);
         writer.Add(group.size);
-        Add(writer, group.elements);
+        group.elements->Save(writer);
       }
       writer.Add(key_call_.open() || size_call_.open() ? element_ : Element());
       writer.Add(stage_.is_open() ? 2 : reduce_call_.open() ? 1 : 0);
       writer.Add(whole_key_);
-      Add(writer, whole_);
+      whole_->Save(writer);
       if (stage_.is_open()) {
         ASSIGN_OR_RETURN(const Poll poll, stage_.Save(poller, writer));
         if (poll != Poll::kElement) return poll;
@@ -84,13 +88,15 @@ class GroupByWindow : public DatasetOver {
       for (int64_t i = 0; i < n; ++i) {
         RETURN_IF_ERROR(reader.Read(&key));
         RETURN_IF_ERROR(reader.Read(&groups_[key].size));
-        RETURN_IF_ERROR(Read(reader, &groups_[key].elements));
+        RETURN_IF_ERROR(groups_[key].elements->Restore(poller.allocator(), reader));
       }
       RETURN_IF_ERROR(reader.Read(&element_));
       if (!element_.empty()) key_call_.Begin(poller, element_);
       RETURN_IF_ERROR(reader.Read(&state));
       RETURN_IF_ERROR(reader.Read(&whole_key_));
-      RETURN_IF_ERROR(Read(reader, &whole_));
+      const auto whole = NewElements();
+      RETURN_IF_ERROR(whole->Restore(poller.allocator(), reader));
+      whole_ = whole;
       if (state > 0) RETURN_IF_ERROR(Reduce(poller));
       if (state > 1) {
         ASSIGN_OR_RETURN(const Poll poll, Open(poller));
@@ -106,18 +112,6 @@ class GroupByWindow : public DatasetOver {
 
    private:
     using Groups = std::map<int64_t, Group>;
-
-    static void Add(StateWriter& writer, const std::vector<Element>& elements) {
-      writer.Add(static_cast<int64_t>(elements.size()));
-      for (const Element& element : elements) writer.Add(element);
-    }
-    static Status Read(StateReader& reader, std::vector<Element>* elements) {
-      int64_t n = 0;
-      RETURN_IF_ERROR(reader.ReadCount(&n));
-      elements->resize(static_cast<size_t>(n));
-      for (Element& element : *elements) RETURN_IF_ERROR(reader.Read(&element));
-      return OkStatus();
-    }
 
     // One element more is in its group, or the input has ended.
     Result<Poll> Collect(const Poller& poller) {
@@ -143,11 +137,11 @@ class GroupByWindow : public DatasetOver {
       if (size <= 0) {
         return InvalidArgument("Window size must be greater than zero, but got ", size, ".");
       }
-      return Put(poller, groups_.emplace(key, Group{size, {}}).first);
+      return Put(poller, groups_.emplace(key, Group{size}).first);
     }
     Result<Poll> Put(const Poller& poller, Groups::iterator group) {
-      std::vector<Element>& elements = group->second.elements;
-      elements.push_back(std::move(element_));
+      KeptElements& elements = *group->second.elements;
+      RETURN_IF_ERROR(elements.Push(poller.allocator(), std::move(element_)));
       if (static_cast<int64_t>(elements.size()) >= group->second.size) {
         RETURN_IF_ERROR(Close(poller, group));
       }
@@ -189,8 +183,8 @@ class GroupByWindow : public DatasetOver {
     Element element_;  // whose group is looked for
     Groups groups_;
     int64_t whole_key_ = 0;
-    std::vector<Element> whole_;  // the group that is reduced, or was and gives elements
-    InnerStage stage_;            // gives them
+    KeptElementsPtr whole_ = NewElements();  // the group that is reduced, or was and gives elements
+    InnerStage stage_;                       // gives them
     bool ended_ = false;
   };
 

@@ -9,6 +9,7 @@
 
 #include "thalweg/data/element_function.h"
 #include "thalweg/data/input_stage.h"
+#include "thalweg/data/kept_elements.h"
 
 namespace thalweg {
 

@@ -22,7 +22,9 @@ class Interleave : public DatasetOver {
   }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
-    return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options_, spec(),
+    InterleaveOptions options = options_;
+    options.deterministic = options.deterministic.value_or(pipeline->deterministic);
+    return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options, spec(),
                                                       shared_from_this()));
   }
 
@@ -39,22 +41,33 @@ class Interleave : public DatasetOver {
           members_(static_cast<size_t>(options.cycle_length)) {}
 
     Result<Poll> Next(const Poller& poller, Element* out) override {
+      size_t late = 0;  // members in a row that have no element yet
       while (!ended_ || num_open_ > 0) {
         RETURN_IF_ERROR(poller.Look());
         Member& member = members_[at_];
         if (member.stage.is_open()) {
           ASSIGN_OR_RETURN(const Poll poll, member.stage.Next(poller, out));
           if (poll == Poll::kElement && ++in_block_ == options_.block_length) Advance();
-          if (poll != Poll::kEnd) return poll;
+          if (poll == Poll::kElement) return poll;
+          if (poll == Poll::kPending) {
+            if (!PassOver(&late)) return poll;
+            continue;
+          }
           member = {};
           --num_open_;
           Advance();
         } else if (!ended_) {
           ASSIGN_OR_RETURN(const Poll poll, Open(poller, &member));
-          if (poll == Poll::kPending) return poll;
+          if (poll == Poll::kPending) {
+            if (!PassOver(&late)) return poll;
+            continue;
+          }
+        } else if (late > 0 && ++late >= members_.size()) {
+          return Poll::kPending;
         } else {
           Advance();
         }
+        if (late >= members_.size()) return Poll::kPending;
       }
       return Poll::kEnd;
     }
@@ -95,6 +108,12 @@ class Interleave : public DatasetOver {
       InnerStage stage;
     };
 
+    // Whether the next member is asked instead of one that is late: each wakes the poller.
+    bool PassOver(size_t* late) {
+      if (*options_.deterministic || ++*late >= members_.size()) return false;
+      Advance();
+      return true;
+    }
     void Advance() {
       in_block_ = 0;
       at_ = (at_ + 1) % members_.size();

@@ -13,6 +13,7 @@ Result<std::shared_ptr<Iteration>> Iteration::Make(const DatasetPtr& dataset,
   auto pipeline = std::make_shared<Pipeline>();
   pipeline->queue = step.queue->Parallelism() > 0 ? step.queue : nullptr;
   pipeline->allocator = &step.device->allocator();
+  pipeline->dataset = dataset;
   pipeline->parallelism = std::max(step.queue->Parallelism(), 1);
   ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(pipeline));
   return std::make_shared<Iteration>(*step.queue, std::move(pipeline), std::move(stage));

@@ -20,7 +20,7 @@ Status Iterator::Begin(const DatasetPtr& dataset, const StepContext& step) {
   return OkStatus();
 }
 
-Status Iterator::Restore(std::vector<Tensor> state, const StepContext& step) {
+Status Iterator::Restore(IteratorState state, const StepContext& step) {
   DatasetPtr dataset;
   {
     MutexLock lock(mutex_);
@@ -31,8 +31,9 @@ Status Iterator::Restore(std::vector<Tensor> state, const StepContext& step) {
         "the iterator has no dataset yet whose state could be restored: run its initializer "
         "before");
   }
+  RETURN_IF_ERROR(CheckLineage(*dataset, state.lineage));
   ASSIGN_OR_RETURN(std::shared_ptr<Iteration> iteration, Iteration::Make(dataset, step));
-  StateReader reader(std::move(state));
+  StateReader reader(std::move(state.tensors));
   const std::optional<Result<Poll>> restored =
       iteration->TryDo(nullptr, [&](const Poller& poller, Stage& stage) -> Result<Poll> {
         RETURN_IF_ERROR(stage.Restore(poller, reader));

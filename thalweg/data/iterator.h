@@ -16,6 +16,7 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/data/iteration.h"
+#include "thalweg/data/iterator_state.h"
 #include "thalweg/tensor/resource.h"
 
 namespace thalweg {
@@ -29,7 +30,7 @@ class Iterator : public Resource {
   const ElementSpec& spec() const { return spec_; }
   Status Begin(const DatasetPtr& dataset, const StepContext& step) EXCLUDES(mutex_);
   // A pass over the same dataset that stands where `state` says.
-  Status Restore(std::vector<Tensor> state, const StepContext& step) EXCLUDES(mutex_);
+  Status Restore(IteratorState state, const StepContext& step) EXCLUDES(mutex_);
   Result<std::shared_ptr<Iteration>> Current() const EXCLUDES(mutex_);
   void End() EXCLUDES(mutex_);
 

@@ -24,26 +24,31 @@ class Map : public DatasetOver {
     const int64_t calls = options_.calls == kAutotune
                               ? pipeline->parallelism
                               : std::clamp<int64_t>(options_.calls, 1, kMostCalls);
-    return StagePtr(std::make_unique<MapStage>(std::move(input), *this, static_cast<size_t>(calls),
-                                               shared_from_this()));
+    return StagePtr(std::make_unique<MapStage>(
+        std::move(input), *this, static_cast<size_t>(calls),
+        options_.deterministic.value_or(pipeline->deterministic), shared_from_this()));
   }
 
  private:
   class MapStage : public InputStage {
    public:
-    MapStage(StagePtr input, const Map& map, size_t calls, DatasetPtr owner)
-        : InputStage(std::move(input)), map_(map), most_(calls), owner_(std::move(owner)) {}
+    MapStage(StagePtr input, const Map& map, size_t calls, bool in_order, DatasetPtr owner)
+        : InputStage(std::move(input)),
+          map_(map),
+          most_(calls),
+          in_order_(in_order),
+          owner_(std::move(owner)) {}
 
     Result<Poll> Next(const Poller& poller, Element* out) override {
       RETURN_IF_ERROR(BeginCalls(poller));
       if (calls_.empty()) return ended_ ? Poll::kEnd : Poll::kPending;
       size_t which = 0;
-      if (!map_.options_.deterministic) {
+      if (!in_order_) {
         for (size_t i = 0; i < calls_.size() && which == 0; ++i) which = calls_[i]->ended() ? i : 0;
       }
       Result<Poll> poll = calls_[which]->Get(poller, out);
       if (poll.ok() && *poll == Poll::kPending) {
-        if (map_.options_.deterministic) return poll;
+        if (in_order_) return poll;
         return Others(poller, out);
       }
       calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(which));
@@ -108,6 +113,7 @@ class Map : public DatasetOver {
 
     const Map& map_;
     const size_t most_;
+    const bool in_order_;
     const DatasetPtr owner_;
     std::deque<std::shared_ptr<ElementCall>> calls_;
     bool ended_ = false;
@@ -250,7 +256,20 @@ class Scan : public DatasetOver {
   const bool preserve_cardinality_;
 };
 
+class Unordered : public DatasetOver {
+ public:
+  using DatasetOver::DatasetOver;
+  std::string Kind() const override { return "Unordered"; }
+  int64_t Cardinality() const override { return input_->Cardinality(); }
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+    pipeline->deterministic = false;
+    return input_->MakeStage(pipeline);
+  }
+};
+
 }  // namespace
+
+DatasetPtr UnorderedDataset(DatasetPtr input) { return std::make_shared<Unordered>(input); }
 
 Result<bool> PredicateOf(const Element& results) {
   if (results.size() == 1 && results[0].dtype() == DType::kBool && results[0].rank() == 0) {

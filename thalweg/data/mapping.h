@@ -6,14 +6,17 @@
 // Errors: those of the functions, each that of one element.
 #pragma once
 
+#include <optional>
+
 #include "thalweg/data/element_function.h"
 #include "thalweg/data/input_stage.h"
 
 namespace thalweg {
 
 struct MapOptions {
-  int64_t calls = 1;          // at once; kAutotune: as many as there are threads
-  bool deterministic = true;  // in the order of the input; else as they end
+  int64_t calls = 1;  // at once; kAutotune: as many as there are threads
+  // In the order of the input, or as they end; open: as the pipeline says.
+  std::optional<bool> deterministic;
   bool preserve_cardinality = false;
 };
 inline constexpr int64_t kAutotune = -1;
@@ -28,6 +31,9 @@ DatasetPtr TakeWhileDataset(DatasetPtr input, ElementFunctionPtr predicate);
 DatasetPtr ScanDataset(DatasetPtr input, Element initial_state, ElementFunctionPtr function,
                        ElementSpec spec, bool preserve_cardinality);
 
+// The same elements; of what comes before them, stages that leave it open may give them in any order.
+DatasetPtr UnorderedDataset(DatasetPtr input);
+
 // The one bool that a predicate gives; InvalidArgument otherwise.
 Result<bool> PredicateOf(const Element& results);
 
@@ -36,6 +42,8 @@ struct InterleaveOptions {
   int64_t block_length = 1;
   // Elements that each of the cycle has ready in advance, in the background; 0: none.
   int64_t buffer = 0;
+  // One that has no element yet is waited for, or passed over; open: as the pipeline says.
+  std::optional<bool> deterministic;
 };
 // The function makes a dataset of each element; `block_length` elements of each of `cycle_length`
 // of them in turn. A cycle of one is all of the first, then all of the next ... (flat_map).

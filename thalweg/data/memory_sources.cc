@@ -94,10 +94,14 @@ class Slices : public Dataset {
 
 class Range : public Dataset {
  public:
-  Range(int64_t start, int64_t step, int64_t count, ElementSpec spec)
-      : Dataset(std::move(spec)), start_(start), step_(step), count_(count) {}
+  Range(int64_t start, int64_t step, int64_t count, bool is_endless, ElementSpec spec)
+      : Dataset(std::move(spec)),
+        start_(start),
+        step_(step),
+        count_(count),
+        is_endless_(is_endless) {}
   std::string Kind() const override { return "Range"; }
-  int64_t Cardinality() const override { return count_; }
+  int64_t Cardinality() const override { return is_endless_ ? kInfinite : count_; }
   Result<StagePtr> MakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RangeStage>(*this, shared_from_this()));
   }
@@ -139,6 +143,7 @@ class Range : public Dataset {
   const int64_t start_;
   const int64_t step_;
   const int64_t count_;
+  const bool is_endless_;
 };
 
 class Random : public Dataset {
@@ -211,8 +216,10 @@ Result<DatasetPtr> RangeDataset(int64_t start, int64_t stop, int64_t step, Eleme
   if (count > static_cast<uint64_t>(INT64_MAX)) {
     return InvalidArgument("a range of ", count, " elements is too long");
   }
-  return DatasetPtr(
-      std::make_shared<Range>(start, step, static_cast<int64_t>(count), std::move(spec)));
+  // A stop as far as there are numbers means none, as TensorFlow has it.
+  const bool is_endless = !none && stop == (up ? INT64_MAX : INT64_MIN);
+  return DatasetPtr(std::make_shared<Range>(start, step, static_cast<int64_t>(count), is_endless,
+                                            std::move(spec)));
 }
 
 DatasetPtr RandomDataset(uint64_t seed, uint64_t seed2, ElementSpec spec) {

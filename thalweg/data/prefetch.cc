@@ -8,6 +8,7 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/data/input_stage.h"
+#include "thalweg/data/kept_elements.h"
 #include "thalweg/kernel/caught_exception.h"
 
 namespace thalweg {
@@ -17,11 +18,16 @@ constexpr size_t kFirstAutoBuffer = 2;
 constexpr size_t kMostAutoElements = 256;
 constexpr size_t kMostAutoBytes = size_t{256} << 20;
 
-size_t BytesOf(const Result<Element>& element) {
+// An element that is ready, or why it could not be made.
+struct Ready {
+  Result<Element> element;
+  size_t bytes = 0;    // of its tensors
+  size_t charged = 0;  // beside those
+};
+
+size_t BytesOf(const Element& element) {
   size_t bytes = 0;
-  if (element.ok()) {
-    for (const Tensor& tensor : *element) bytes += tensor.bytes();
-  }
+  for (const Tensor& tensor : element) bytes += tensor.bytes();
   return bytes;
 }
 
@@ -50,7 +56,8 @@ class Producer : public Actor {
     if (!failure_.ok()) return std::exchange(failure_, OkStatus());
     if (ended_) return Poll::kEnd;
     // Too few were ready, although all places had been full.
-    if (is_auto_ && was_full_ && limit_ < kMostAutoElements && bytes_at_full_ < kMostAutoBytes) {
+    if (is_auto_ && was_full_ && limit_ < kMostAutoElements && bytes_at_full_ < kMostAutoBytes &&
+        HasRoomFor(bytes_at_full_, 2)) {
       limit_ *= 2;
       was_full_ = false;
     }
@@ -82,7 +89,9 @@ class Producer : public Actor {
     for (int64_t i = 0; i < ready; ++i) {
       Element element;
       RETURN_IF_ERROR(reader.Read(&element));
-      buffer_.emplace_back(std::move(element));
+      if (Status kept = Keep(std::move(element)); !kept.ok()) {
+        return kept.WithContext(StrCat("the ", ready, " elements that a prefetch had ready"));
+      }
     }
     RETURN_IF_ERROR(reader.Read(&ended));
     ended_ = ended != 0;
@@ -146,11 +155,12 @@ class Producer : public Actor {
       {
         MutexLock lock(mutex_);
         if (!poll.ok()) {
-          buffer_.emplace_back(poll.status());
+          buffer_.push_back({poll.status()});
         } else if (*poll == Poll::kEnd) {
           ended_ = true;
         } else {
-          buffer_.emplace_back(std::move(element));
+          // One that finds no room is there all the same.
+          crowded_ |= !Keep(std::move(element)).ok();
         }
         consumer = std::exchange(consumer_, {}).lock();
       }
@@ -174,18 +184,43 @@ class Producer : public Actor {
     if (pipeline_->cancellation.IsCancelled()) return false;
     MutexLock lock(mutex_);
     if (ended_ || is_paused_) return false;
-    if (buffer_.size() < limit_) return true;
-    was_full_ = true;
-    bytes_at_full_ = BytesOf(buffer_.back()) * buffer_.size();
-    return false;
+    if (buffer_.empty()) return true;
+    const size_t bytes = buffer_.back().bytes + buffer_.back().charged;
+    if (buffer_.size() >= limit_) {
+      was_full_ = true;
+      bytes_at_full_ = bytes * buffer_.size();
+      return false;
+    }
+    // What is made in advance leaves memory to those who need it now.
+    crowded_ |= !HasRoomFor(bytes, 8);
+    if (crowded_ && is_auto_) limit_ = buffer_.size();
+    return !crowded_;
+  }
+
+  // And leaves one `share`th of the session's memory free.
+  bool HasRoomFor(size_t bytes, int64_t share) const {
+    const AllocatorStats stats = pipeline_->allocator->Stats();
+    return stats.bytes_in_use + static_cast<int64_t>(bytes) <= stats.limit - stats.limit / share;
+  }
+
+  // ResourceExhausted: uncharged.
+  Status Keep(Element element) REQUIRES(mutex_) {
+    const size_t bytes = KeptBytes(element);
+    Status charged = ChargeTexts(*pipeline_->allocator, element);
+    if (charged.ok()) charged = charge_.Add(*pipeline_->allocator, bytes);
+    const size_t of_tensors = BytesOf(element);
+    buffer_.push_back({std::move(element), of_tensors, charged.ok() ? bytes : 0});
+    return charged;
   }
 
   Result<Poll> Pop(Element* out) REQUIRES(mutex_) {
-    Result<Element> first = std::move(buffer_.front());
+    Ready first = std::move(buffer_.front());
     buffer_.pop_front();
-    if (buffer_.size() == limit_ / 2 && !ended_) Wake();
-    if (!first.ok()) return first.status();
-    *out = *std::move(first);
+    charge_.Remove(first.charged);
+    if ((crowded_ || buffer_.size() == limit_ / 2) && !ended_) Wake();
+    crowded_ = false;
+    if (!first.element.ok()) return first.element.status();
+    *out = *std::move(first.element);
     return Poll::kElement;
   }
 
@@ -193,10 +228,10 @@ class Producer : public Actor {
     {
       MutexLock lock(mutex_);
       // Errors are made again where that is possible: they are not saved.
-      const auto is_element = [](const Result<Element>& e) { return e.ok(); };
+      const auto is_element = [](const Ready& ready) { return ready.element.ok(); };
       writer.Add(static_cast<int64_t>(std::count_if(buffer_.begin(), buffer_.end(), is_element)));
-      for (const Result<Element>& element : buffer_) {
-        if (element.ok()) writer.Add(*element);
+      for (const Ready& ready : buffer_) {
+        if (ready.element.ok()) writer.Add(*ready.element);
       }
       writer.Add(ended_ ? 1 : 0);
     }
@@ -209,7 +244,9 @@ class Producer : public Actor {
   const bool is_auto_;
   Mutex mutex_;
   size_t limit_ GUARDED_BY(mutex_);
-  std::deque<Result<Element>> buffer_ GUARDED_BY(mutex_);
+  std::deque<Ready> buffer_ GUARDED_BY(mutex_);
+  SteppedCharge charge_ GUARDED_BY(mutex_);
+  bool crowded_ GUARDED_BY(mutex_) = false;  // there was no memory for more elements
   bool ended_ GUARDED_BY(mutex_) = false;
   Status failure_ GUARDED_BY(mutex_);  // why it ended before its input did; told once
   bool is_paused_ GUARDED_BY(mutex_) = false;

@@ -9,6 +9,7 @@
 namespace thalweg {
 
 // At most `buffer` elements are ready in advance; kAutoBuffer: two, and more where that was too few.
+// Fewer where the memory limit of the session comes near.
 inline constexpr int64_t kAutoBuffer = -1;
 DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer);
 // The same of a stage that there is. Where the pipeline has no threads it is the stage itself.

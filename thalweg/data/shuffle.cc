@@ -7,6 +7,7 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/data/input_stage.h"
+#include "thalweg/data/kept_elements.h"
 
 namespace thalweg {
 namespace {
@@ -51,9 +52,7 @@ class Shuffle : public DatasetOver {
       if (rounds_.empty()) return Poll::kEnd;
       // Elements of a repetition come before any of the next.
       const size_t chosen = stream_.Next() % static_cast<uint64_t>(rounds_.front());
-      std::swap(buffer_[chosen], buffer_.front());
-      *out = std::move(buffer_.front());
-      buffer_.pop_front();
+      *out = buffer_.Take(chosen);
       --rounds_.front();
       return Poll::kElement;
     }
@@ -67,8 +66,7 @@ class Shuffle : public DatasetOver {
       writer.Add(ended_ ? 1 : 0);
       writer.Add(static_cast<int64_t>(rounds_.size()));
       for (const int64_t n : rounds_) writer.Add(n);
-      writer.Add(static_cast<int64_t>(buffer_.size()));
-      for (const Element& element : buffer_) writer.Add(element);
+      buffer_.Save(writer);
       writer.Add(stage_ == nullptr ? 0 : any_ ? 2 : 1);
       return stage_ == nullptr ? Poll::kElement : stage_->Save(poller, writer);
     }
@@ -86,7 +84,7 @@ class Shuffle : public DatasetOver {
       RETURN_IF_ERROR(reader.Read(&round_));
       RETURN_IF_ERROR(reader.Read(&ended));
       ended_ = ended != 0;
-      RETURN_IF_ERROR(RestoreBuffer(reader));
+      RETURN_IF_ERROR(RestoreBuffer(poller, reader));
       RETURN_IF_ERROR(reader.Read(&open));
       if (open == 0) return OkStatus();
       ASSIGN_OR_RETURN(stage_, input_->MakeStage(poller.scope()));
@@ -110,10 +108,11 @@ class Shuffle : public DatasetOver {
           any_ = false;
         }
         Element element;
-        ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, &element));
-        if (poll == Poll::kPending) return poll;
-        if (poll == Poll::kElement) {
-          buffer_.push_back(std::move(element));
+        const Result<Poll> poll = stage_->Next(poller, &element);
+        if (!poll.ok()) return buffer_.Explain(poll.status());
+        if (*poll == Poll::kPending) return poll;
+        if (*poll == Poll::kElement) {
+          RETURN_IF_ERROR(buffer_.Push(poller.allocator(), std::move(element)));
           ++rounds_.back();
           any_ = true;
           continue;
@@ -126,8 +125,8 @@ class Shuffle : public DatasetOver {
       return Poll::kElement;
     }
 
-    Status RestoreBuffer(StateReader& reader) {
-      int64_t rounds = 0, elements = 0, sum = 0;
+    Status RestoreBuffer(const Poller& poller, StateReader& reader) {
+      int64_t rounds = 0, sum = 0;
       RETURN_IF_ERROR(reader.ReadCount(&rounds));
       rounds_.resize(static_cast<size_t>(rounds));
       for (int64_t& n : rounds_) {
@@ -135,13 +134,9 @@ class Shuffle : public DatasetOver {
         if (n < 0) return InvalidArgument("the state of the iterator is none of this dataset");
         sum += n;
       }
-      RETURN_IF_ERROR(reader.ReadCount(&elements));
-      if (sum != elements) {
-        return InvalidArgument("the state of the iterator is none of this dataset");
-      }
-      buffer_.resize(static_cast<size_t>(elements));
-      for (Element& element : buffer_) RETURN_IF_ERROR(reader.Read(&element, input_->spec().types));
-      return OkStatus();
+      RETURN_IF_ERROR(buffer_.Restore(poller.allocator(), reader, &input_->spec().types));
+      if (sum == static_cast<int64_t>(buffer_.size())) return OkStatus();
+      return InvalidArgument("the state of the iterator is none of this dataset");
     }
 
     const DatasetPtr input_;
@@ -153,8 +148,8 @@ class Shuffle : public DatasetOver {
     bool any_ = false;
     int64_t round_ = 0;
     bool ended_ = false;
-    std::deque<int64_t> rounds_;  // how many elements of the buffer are of each repetition
-    std::deque<Element> buffer_;  // in the order in which they came, but for what was chosen
+    std::deque<int64_t> rounds_;      // how many elements of the buffer are of each repetition
+    KeptElements buffer_{"Shuffle"};  // in the order in which they came, but for what was chosen
   };
 
   const ShuffleOptions options_;

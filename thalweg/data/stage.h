@@ -26,6 +26,7 @@
 
 namespace thalweg {
 
+class Dataset;
 class StateReader;
 class StateWriter;
 
@@ -42,9 +43,12 @@ struct Pipeline {
   // Null: there are no threads, and nothing goes on in the background.
   WorkQueue* queue = nullptr;
   Allocator* allocator = nullptr;
+  // Whether elements come in one order, where a stage's own options leave it open.
+  bool deterministic = true;
   int parallelism = 1;               // how much may go on at once where the graph leaves it open
   CancellationManager cancellation;  // the iterator is gone, or begins anew
   std::atomic<int> inner_stages{0};  // that are open inside of others
+  std::shared_ptr<const Dataset> dataset;  // that the pass is over
 };
 
 // A pipeline as a stage that is made sees it: and how deep it will be inside of stages of other

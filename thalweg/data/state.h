@@ -9,6 +9,7 @@
 // Errors: InvalidArgument where the state is that of another dataset.
 #pragma once
 
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,8 @@ class StateReader {
   Status Read(Element* element) {
     int64_t n = 0;
     RETURN_IF_ERROR(ReadCount(&n));
-    element->assign(tensors_.begin() + static_cast<std::ptrdiff_t>(at_),
-                    tensors_.begin() + static_cast<std::ptrdiff_t>(at_) + n);
+    const auto first = std::make_move_iterator(tensors_.begin() + static_cast<std::ptrdiff_t>(at_));
+    element->assign(first, first + n);
     at_ += static_cast<size_t>(n);
     return OkStatus();
   }
@@ -76,7 +77,7 @@ class StateReader {
     if (at_ == tensors_.size() || tensors_[at_].dtype() != dtype || tensors_[at_].rank() != 0) {
       return Other();
     }
-    return tensors_[at_++];
+    return std::move(tensors_[at_++]);
   }
 
   std::vector<Tensor> tensors_;

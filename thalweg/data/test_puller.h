@@ -40,6 +40,7 @@ class Puller {
 
   WorkQueue& queue() { return threads_ != nullptr ? static_cast<WorkQueue&>(*threads_) : inline_; }
   Iteration& iteration() { return *iteration_; }
+  int64_t bytes_in_use() const { return allocator_->Stats().bytes_in_use; }
 
   Result<Poll> Do(Iteration::Work work, CancellationManager* step = nullptr) {
     if (std::optional<Result<Poll>> done = iteration_->TryDo(step, work)) return *std::move(done);

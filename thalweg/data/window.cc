@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <deque>
 #include <utility>
 
 #include "thalweg/data/batching.h"
@@ -18,6 +17,13 @@ class Window : public DatasetOver {
         stride_(stride),
         drop_remainder_(drop_remainder) {}
   std::string Kind() const override { return "Window"; }
+  int64_t Cardinality() const override {
+    const int64_t n = input_->Cardinality();
+    if (n < 0) return n;
+    if (!drop_remainder_) return n / shift_ + (n % shift_ != 0 ? 1 : 0);
+    const int64_t behind_first = n - ((size_ - 1) * stride_ + 1);
+    return behind_first < 0 ? 0 : behind_first / shift_ + 1;
+  }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<WindowStage>(std::move(input), *this, shared_from_this()));
@@ -37,8 +43,9 @@ class Window : public DatasetOver {
         Result<Poll> poll = input_->Next(poller, &element);
         if (!poll.ok()) {
           // The window of an element that fails is the error's, as in TensorFlow.
-          if (poller.Look().ok()) buffer_.clear();
-          return poll;
+          Status failed = buffer_.Explain(poll.status());
+          if (poller.Look().ok()) buffer_.Clear();
+          return failed;
         }
         if (*poll == Poll::kPending) return poll;
         ended_ = *poll == Poll::kEnd;
@@ -50,18 +57,19 @@ class Window : public DatasetOver {
         // What lies between windows that are further apart than they are long.
         if (to_skip_ > 0) {
           --to_skip_;
-        } else {
-          buffer_.push_back(std::move(element));
+        } else if (Status kept = buffer_.Push(poller.allocator(), std::move(element)); !kept.ok()) {
+          buffer_.Clear();
+          return kept;
         }
       }
       const auto have = static_cast<int64_t>(buffer_.size());
       if (have == 0 || (have < span && window_.drop_remainder_)) {
-        buffer_.clear();
+        buffer_.Clear();
         return Poll::kEnd;
       }
-      RETURN_IF_ERROR(Make(out));
+      RETURN_IF_ERROR(Make(poller.allocator(), out));
       const int64_t gone = std::min(window_.shift_, have);
-      buffer_.erase(buffer_.begin(), buffer_.begin() + gone);
+      for (int64_t i = 0; i < gone; ++i) buffer_.Pop();
       to_skip_ = window_.shift_ - gone;
       return Poll::kElement;
     }
@@ -69,26 +77,21 @@ class Window : public DatasetOver {
     Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
       writer.Add(to_skip_);
       writer.Add(ended_ ? 1 : 0);
-      writer.Add(static_cast<int64_t>(buffer_.size()));
-      for (const Element& element : buffer_) writer.Add(element);
+      buffer_.Save(writer);
       return InputStage::Save(poller, writer);
     }
     Status Restore(const Poller& poller, StateReader& reader) override {
-      int64_t n = 0, ended = 0;
+      int64_t ended = 0;
       RETURN_IF_ERROR(reader.Read(&to_skip_));
       RETURN_IF_ERROR(reader.Read(&ended));
       ended_ = ended != 0;
-      RETURN_IF_ERROR(reader.ReadCount(&n));
-      buffer_.resize(static_cast<size_t>(n));
-      for (Element& element : buffer_) {
-        RETURN_IF_ERROR(reader.Read(&element, window_.input_->spec().types));
-      }
+      RETURN_IF_ERROR(buffer_.Restore(poller.allocator(), reader, &window_.input_->spec().types));
       return InputStage::Restore(poller, reader);
     }
 
    private:
     // A dataset for each component.
-    Status Make(Element* out) const {
+    Status Make(Allocator& allocator, Element* out) const {
       std::vector<const Element*> members;
       for (int64_t i = 0, at = 0; i < window_.size_ && at < static_cast<int64_t>(buffer_.size());
            ++i, at += window_.stride_) {
@@ -97,10 +100,12 @@ class Window : public DatasetOver {
       const ElementSpec& spec = window_.input_->spec();
       out->clear();
       for (size_t c = 0; c < spec.types.size(); ++c) {
-        std::vector<Element> elements;
-        for (const Element* member : members) elements.push_back({(*member)[c]});
+        const auto elements = std::make_shared<KeptElements>("Window");
+        for (const Element* member : members) {
+          RETURN_IF_ERROR(elements->Push(allocator, {(*member)[c]}));
+        }
         ASSIGN_OR_RETURN(Tensor dataset,
-                         TensorOfList(std::move(elements), {{spec.types[c]}, {spec.shapes[c]}}));
+                         TensorOfList(elements, {{spec.types[c]}, {spec.shapes[c]}}));
         out->push_back(std::move(dataset));
       }
       return OkStatus();
@@ -108,7 +113,7 @@ class Window : public DatasetOver {
 
     const Window& window_;
     const DatasetPtr owner_;
-    std::deque<Element> buffer_;
+    KeptElements buffer_{"Window"};
     int64_t to_skip_ = 0;
     bool ended_ = false;
   };

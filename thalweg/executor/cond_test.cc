@@ -325,7 +325,7 @@ TEST(CondTest, APredicateMustBeOneBool) {
   Harness harness(Built(build), [](Program q) { return MakeExecutor(std::move(q), {}); });
   const Status status = harness.Run({1}).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_THAT(status.ToString(), ::testing::HasSubstr("the predicate must be one bool"));
+  EXPECT_THAT(status.ToString(), ::testing::HasSubstr("a predicate is one bool, got int64[]"));
 }
 
 TEST(CondTest, AThousandCondsInEachOtherCompile) {

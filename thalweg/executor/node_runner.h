@@ -337,10 +337,11 @@ class NodeRunner : public Propagation<kParallel> {
 
   // False: the step has failed.
   bool IsPredicate(const Instr& instr, const Tensor& predicate) {
-    if (predicate.dtype() == DType::kBool && predicate.num_elements() == 1) [[likely]]
+    if (predicate.dtype() == DType::kBool && predicate.rank() == 0) [[likely]]
       return true;
-    Fail(instr, InvalidArgument("the predicate must be one bool, found ", predicate.dtype(),
-                                predicate.shape()));
+    Fail(instr,
+         InvalidArgument("The second input must be a scalar, but it has shape ", predicate.shape(),
+                         "; a predicate is one bool, got ", predicate.dtype(), predicate.shape()));
     return false;
   }
 

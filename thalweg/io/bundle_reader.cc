@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/io/bundle_variants.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/fixed_int.h"
 #include "thalweg/io/slice_copy.h"
@@ -17,9 +18,13 @@
 namespace thalweg {
 namespace {
 
-namespace Pb = pb::BundleEntryProto;
+// Slices are copied as bytes or strings.
+Status CheckHasSlices(std::string_view name, DType dtype) {
+  if (dtype != DType::kVariant) return OkStatus();
+  return Unimplemented("slices of variants, as of tensor '", name, "', cannot be restored");
+}
 
-constexpr size_t kReadBytes = size_t{8} << 20;  // checksum and read in pieces that stay in cache
+constexpr size_t kReadBytes = size_t{256} << 10;  // checksum and read in pieces that stay in cache
 
 }  // namespace
 
@@ -30,44 +35,15 @@ Result<std::unique_ptr<BundleReader>> BundleReader::Open(FileSystem& fs, std::st
   ASSIGN_OR_RETURN(const TableEntries rows, ReadTable(*file, path));
   if (rows.empty() || !rows.front().first.empty())
     return DataLoss(path, " is no checkpoint index: it has no header");
-  ASSIGN_OR_RETURN(const OwnedMessage header, ParseMessage(pb::BundleHeaderProto::Descriptor(),
-                                                           std::string_view(rows.front().second)));
-  if (header->GetInt(pb::BundleHeaderProto::kEndianness) != 0) {
-    return Unimplemented(path, ": the checkpoint was written on a big-endian machine");
-  }
-  reader->num_shards_ = static_cast<int>(header->GetInt(pb::BundleHeaderProto::kNumShards));
-  if (reader->num_shards_ < 1 || reader->num_shards_ > 100000) {
-    return DataLoss(path, ": the header claims ", reader->num_shards_, " data files");
-  }
+  const Result<int> num_shards = ParseBundleHeader(rows.front().second);
+  if (!num_shards.ok()) return num_shards.status().WithContext(path);
+  reader->num_shards_ = *num_shards;
   for (size_t i = 1; i < rows.size(); ++i) {
-    RETURN_IF_ERROR(
-        reader->ParseEntry(rows[i].first, rows[i].second).WithContext(StrCat(path, ", entry ", i)));
+    Result<BundleEntry> entry = ParseBundleEntry(rows[i].second, *num_shards);
+    if (!entry.ok()) return entry.status().WithContext(StrCat(path, ", entry ", i));
+    reader->entries_[rows[i].first] = *std::move(entry);
   }
   return reader;
-}
-
-Status BundleReader::ParseEntry(const std::string& key, const std::string& bytes) {
-  ASSIGN_OR_RETURN(const OwnedMessage message,
-                   ParseMessage(Pb::Descriptor(), std::string_view(bytes)));
-  Entry entry;
-  const int64_t dtype = message->GetInt(Pb::kDtype);
-  if (!IsValidDType(static_cast<int>(dtype))) return DataLoss("unknown element type ", dtype);
-  entry.dtype = static_cast<DType>(dtype);
-  ASSIGN_OR_RETURN(entry.shape, ShapeFromProto(message->GetMessage(Pb::kShape)));
-  entry.shard = static_cast<int>(message->GetInt(Pb::kShardId));
-  entry.offset = static_cast<uint64_t>(message->GetInt(Pb::kOffset));
-  entry.size = static_cast<uint64_t>(message->GetInt(Pb::kSize));
-  entry.crc = static_cast<uint32_t>(message->GetUint(Pb::kCrc32c));
-  for (const Message* slice : message->Messages(Pb::kSlices)) {
-    ASSIGN_OR_RETURN(TensorSlice parsed, TensorSlice::FromProto(*slice));
-    RETURN_IF_ERROR(parsed.Resolve(entry.shape).status());
-    entry.slices.push_back(std::move(parsed));
-  }
-  if (entry.shard < 0 || entry.shard >= num_shards_) {
-    return DataLoss("data file ", entry.shard, " of ", num_shards_, " does not exist");
-  }
-  entries_[key] = std::move(entry);
-  return OkStatus();
 }
 
 Result<const RandomAccessFile*> BundleReader::Shard(int shard) const {
@@ -114,12 +90,7 @@ Status BundleReader::CheckSize(const std::string& key, const Entry& entry,
     return DataLoss(path, ": tensor '", key, "' of ", entry.size, " bytes at ", entry.offset,
                     " lies beyond the file's end at ", file_size);
   }
-  const auto elements = static_cast<uint64_t>(shape.num_elements());
-  // A string has at least the byte of its length. Divided, since the product may not fit.
-  const uint64_t each = entry.dtype == DType::kString ? 1 : DTypeSize(entry.dtype);
-  const bool fits = IsPlain(entry.dtype) ? entry.size % each == 0 && entry.size / each == elements
-                                         : entry.size >= elements;
-  if (!fits) {
+  if (!IsBundleSize(entry.dtype, shape, entry.size)) {
     return DataLoss(path, ": tensor '", key, "' of type ", entry.dtype, " and shape ", shape,
                     " cannot have ", entry.size, " bytes");
   }
@@ -130,13 +101,17 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
                                        const Shape& shape, Allocator& allocator) const {
   const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
   RETURN_IF_ERROR(CheckSize(key, entry, shape));
-  if (!IsPlain(entry.dtype) && entry.dtype != DType::kString) {
+  if (!IsPlain(entry.dtype) && entry.dtype != DType::kString && entry.dtype != DType::kVariant) {
     return Unimplemented("tensor '", key, "' has type ", entry.dtype, ", which cannot be restored");
   }
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
   if (entry.dtype == DType::kString) {
     RETURN_IF_ERROR(ClaimTextHeap(allocator, value, entry.size));
     RETURN_IF_ERROR(ReadStrings(key, entry, value));
+    return value;
+  }
+  if (entry.dtype == DType::kVariant) {
+    RETURN_IF_ERROR(ReadVariants(key, entry, value));
     return value;
   }
   ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
@@ -153,33 +128,34 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
   return value;
 }
 
+Status BundleReader::ReadVariants(const std::string& key, const Entry& entry, Tensor& value) const {
+  const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
+  ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
+  std::string bytes(entry.size, '\0');
+  RETURN_IF_ERROR(ReadExactly(*file, entry.offset, bytes.data(), bytes.size()).WithContext(path));
+  uint32_t crc = 0;
+  RETURN_IF_ERROR(
+      ParseBundleVariants(bytes, &crc, value).WithContext(StrCat(path, ": tensor '", key, "'")));
+  if (MaskCrc32c(crc) == entry.crc) return OkStatus();
+  return DataLoss(path, ": tensor '", key, "' does not match its checksum");
+}
+
 Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const {
   const std::string path = BundleDataPath(prefix_, entry.shard, num_shards_);
   ASSIGN_OR_RETURN(const RandomAccessFile* const file, Shard(entry.shard));
   std::string bytes(entry.size, '\0');
   RETURN_IF_ERROR(ReadExactly(*file, entry.offset, bytes.data(), bytes.size()).WithContext(path));
-  WireReader reader(bytes);
-  std::string fixed;
-  std::vector<uint64_t> lengths(static_cast<size_t>(value.num_elements()));
-  for (uint64_t& length : lengths) {
-    if (!reader.ReadVarint(&length) || length > bytes.size()) {
-      return DataLoss(path, ": damaged string lengths of tensor '", key, "'");
-    }
-    if (length <= UINT32_MAX) {
-      AppendFixed32(fixed, static_cast<uint32_t>(length));
-    } else {
-      AppendFixed64(fixed, length);
-    }
+  StoredStrings strings;
+  if (!ParseStoredStrings(bytes, static_cast<uint64_t>(value.num_elements()), &strings)) {
+    return DataLoss(path, ": damaged string lengths of tensor '", key, "'");
   }
-  size_t at = reader.offset();
-  uint32_t crc = Crc32c(fixed);
-  if (bytes.size() - at < 4 || LoadFixed32(bytes.data() + at) != MaskCrc32c(crc)) {
+  if (strings.expected_lengths_crc != strings.found_lengths_crc) {
     return DataLoss(path, ": the string lengths of tensor '", key, "' do not match their checksum");
   }
-  crc = ExtendCrc32c(crc, std::string_view(bytes).substr(at));
-  if (MaskCrc32c(crc) != entry.crc)
+  if (strings.found_crc != entry.crc)
     return DataLoss(path, ": tensor '", key, "' does not match its checksum");
-  at += 4;
+  const std::vector<uint64_t>& lengths = strings.lengths;
+  size_t at = strings.begin;
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] > bytes.size() - at) return DataLoss(path, ": tensor '", key, "' ends early");
     value.mutable_data<std::string>()[i].assign(bytes, at, lengths[i]);
@@ -232,6 +208,7 @@ Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view
 
 Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
                                       const TensorSlice& wanted, Allocator& allocator) const {
+  RETURN_IF_ERROR(CheckHasSlices(name, entry.dtype));
   ASSIGN_OR_RETURN(const std::vector<Piece> pieces, PiecesOf(name, entry, wanted));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
@@ -265,6 +242,7 @@ Result<Tensor> BundleReader::ReadSlice(std::string_view name, const TensorSlice&
   ASSIGN_OR_RETURN(const Entry* entry, Require(name));
   ASSIGN_OR_RETURN(const TensorSlice wanted, slice.Resolve(entry->shape));
   if (!entry->slices.empty()) return Assemble(name, *entry, wanted, allocator);
+  RETURN_IF_ERROR(CheckHasSlices(name, entry->dtype));
   ASSIGN_OR_RETURN(const Tensor whole,
                    ReadEntry(std::string(name), *entry, entry->shape, allocator));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry->shape));

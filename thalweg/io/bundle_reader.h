@@ -20,6 +20,7 @@
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
+#include "thalweg/io/bundle_entry.h"
 #include "thalweg/io/tensor_slice.h"
 #include "thalweg/tensor/tensor.h"
 
@@ -27,15 +28,7 @@ namespace thalweg {
 
 class BundleReader {
  public:
-  struct Entry {
-    DType dtype = DType::kInvalid;
-    Shape shape;  // of the whole tensor
-    int shard = 0;
-    uint64_t offset = 0;
-    uint64_t size = 0;
-    uint32_t crc = 0;                 // masked
-    std::vector<TensorSlice> slices;  // not empty: the pieces stand under SliceKey
-  };
+  using Entry = BundleEntry;
 
   static Result<std::unique_ptr<BundleReader>> Open(FileSystem& fs, std::string prefix);
 
@@ -43,13 +36,13 @@ class BundleReader {
   const Entry* Find(std::string_view name) const;
   // All tensors, sorted by name.
   std::vector<std::string> Names() const;
+  int num_shards() const { return num_shards_; }
   Result<Tensor> Read(std::string_view name, Allocator& allocator) const;
   Result<Tensor> ReadSlice(std::string_view name, const TensorSlice& slice,
                            Allocator& allocator) const;
 
  private:
   BundleReader(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}
-  Status ParseEntry(const std::string& key, const std::string& bytes);
   Result<const RandomAccessFile*> Shard(int shard) const EXCLUDES(mutex_);
   Result<const Entry*> Require(std::string_view name) const;
   // One of the tensors that a partitioned one was saved in, and what it has in common with what is
@@ -68,6 +61,7 @@ class BundleReader {
                                       const TensorSlice& wanted) const;
   Result<Tensor> ReadEntry(const std::string& key, const Entry& entry, const Shape& shape,
                            Allocator& allocator) const;
+  Status ReadVariants(const std::string& key, const Entry& entry, Tensor& value) const;
   Status ReadStrings(const std::string& key, const Entry& entry, Tensor& value) const;
   Result<Tensor> Assemble(std::string_view name, const Entry& entry, const TensorSlice& wanted,
                           Allocator& allocator) const;

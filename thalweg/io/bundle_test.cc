@@ -63,6 +63,41 @@ TEST_F(BundleTest, EveryTypeByteForByte) {
   }
 }
 
+// A checkpoint of TensorFlow 2.21 has these bytes for these messages.
+TEST_F(BundleTest, VariantsAreWrittenAsTheirMessages) {
+  const auto variant = [](std::string bytes) {
+    return Variant(std::make_shared<const OpaqueVariant>("t", std::move(bytes)));
+  };
+  Tensor two = *Tensor::AllocateHost(DType::kVariant, Shape{2});
+  two.mutable_data<Variant>()[0] = variant("\x0a\x01t");
+  two.mutable_data<Variant>()[1] = variant("\x0a\x01t\x12\x02me");
+  Result<std::unique_ptr<BundleWriter>> writer = BundleWriter::Create(fs_, Path("v"));
+  ASSERT_TRUE((*writer)->Add("v", two).ok());
+  TensorSlice half;
+  half.extents = {{0, 1}};
+  EXPECT_EQ((*writer)
+                ->AddSlice("s", Shape{4}, half, *Tensor::AllocateHost(DType::kVariant, Shape{1}))
+                .code(),
+            Code::kUnimplemented);
+  ASSERT_TRUE((*writer)->Finish().ok());
+  const std::string data = *ReadFile(fs_, BundleDataPath(Path("v"), 0, 1));
+  ASSERT_EQ(data.size(), 1u + 3 + 4 + 1 + 7 + 4);
+  EXPECT_EQ(data.substr(0, 4), "\x03\x0a\x01t");
+
+  const Result<std::unique_ptr<BundleReader>> reader = BundleReader::Open(fs_, Path("v"));
+  const Tensor back = *(*reader)->Read("v", *allocator_);
+  EXPECT_EQ(back.flat<Variant>()[1].As<OpaqueVariant>()->bytes(), "\x0a\x01t\x12\x02me");
+  EXPECT_EQ((*reader)->ReadSlice("v", half, *allocator_).status().code(), Code::kUnimplemented);
+  for (size_t i = 0; i < data.size(); ++i) {
+    std::string damaged = data;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x41);
+    const auto file = *fs_.OpenForWriting(BundleDataPath(Path("v"), 0, 1));
+    ASSERT_TRUE(file->Append(damaged).ok() && file->Close().ok());
+    const Result<std::unique_ptr<BundleReader>> again = BundleReader::Open(fs_, Path("v"));
+    EXPECT_EQ((*again)->Read("v", *allocator_).status().code(), Code::kDataLoss) << i;
+  }
+}
+
 TEST_F(BundleTest, ManyTensorsInSeveralIndexBlocks) {
   ExpectSameFiles(fs_, *allocator_, Golden("2.21/many"), Path("many"));
 }

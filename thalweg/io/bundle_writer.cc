@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/io/bundle_variants.h"
+#include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/fixed_int.h"
 #include "thalweg/io/table.h"
 #include "thalweg/proto/messages.h"
@@ -16,6 +18,8 @@ namespace {
 
 namespace Entry = pb::BundleEntryProto;
 
+constexpr size_t kPieceBytes = size_t{256} << 10;
+
 std::string HeaderBytes(int num_shards) {
   OwnedMessage header(pb::BundleHeaderProto::Descriptor());
   header->SetInt(pb::BundleHeaderProto::kNumShards, num_shards);
@@ -23,23 +27,79 @@ std::string HeaderBytes(int num_shards) {
   return *Serialize(*header);
 }
 
-// Writes the table of an index under a temporary name, then gives it its own.
-Status WriteIndex(FileSystem& fs, const std::string& prefix, int num_shards,
-                  const std::map<std::string, std::string>& entries) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
-                   fs.CreateTemporary(prefix + ".tempstate"));
-  const auto write = [&]() -> Status {
-    TableWriter table(*file);
+using Entries = std::map<std::string, std::string>;
+
+// An index under a temporary name, on the disk; it is removed again unless it gets its own.
+class NewIndex {
+ public:
+  static Result<NewIndex> Write(FileSystem& fs, const std::string& prefix, int num_shards,
+                                const Entries& entries) {
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
+                     fs.CreateTemporary(BundleIndexPath(prefix) + ".tempstate"));
+    NewIndex index(fs, std::move(file));
+    TableWriter table(*index.file_);
     RETURN_IF_ERROR(table.Add("", HeaderBytes(num_shards)));
     for (const auto& [key, value] : entries) RETURN_IF_ERROR(table.Add(key, value));
     RETURN_IF_ERROR(table.Finish());
-    RETURN_IF_ERROR(file->Sync());
-    RETURN_IF_ERROR(file->Close());
-    return fs.Rename(file->path(), BundleIndexPath(prefix));
-  };
-  const Status status = write();
-  if (!status.ok()) fs.RemoveFile(file->path()).IgnoreError();
-  return status;
+    RETURN_IF_ERROR(index.file_->Sync());
+    return index;
+  }
+  NewIndex(NewIndex&&) = default;
+  ~NewIndex() {
+    if (file_ != nullptr) fs_->RemoveFile(file_->path()).IgnoreError();
+  }
+
+  // Renamed before it is closed: nobody may take it for a file that was left.
+  Status Place(const std::string& prefix) {
+    RETURN_IF_ERROR(fs_->Rename(file_->path(), BundleIndexPath(prefix)));
+    const std::unique_ptr<WritableFile> file = std::move(file_);
+    return file->Close();
+  }
+
+ private:
+  NewIndex(FileSystem& fs, std::unique_ptr<WritableFile> file) : fs_(&fs), file_(std::move(file)) {}
+  FileSystem* fs_;
+  std::unique_ptr<WritableFile> file_;
+};
+
+void RemoveShards(FileSystem& fs, const std::string& prefix, int num_shards) {
+  for (int s = 0; s < num_shards; ++s) {
+    fs.RemoveFile(BundleDataPath(prefix, s, num_shards)).IgnoreError();
+  }
+}
+
+// Gives data files, which are on the disk, their names at `prefix`, and writes the index. A
+// checkpoint that stands there is whole until the new one is: where both have as many data files,
+// hence of the same names, the new ones first get the names that they had if they were one more.
+Status Publish(FileSystem& fs, const std::string& prefix, const std::vector<std::string>& data,
+               const Entries& entries) {
+  const int shards = static_cast<int>(data.size());
+  const int before = NumShardsAt(fs, prefix);
+  const int first = before == shards ? shards + 1 : shards;
+  ASSIGN_OR_RETURN(NewIndex index, NewIndex::Write(fs, prefix, first, entries));
+  Status placed;
+  for (int s = 0; placed.ok() && s < shards; ++s) {
+    placed = fs.Rename(data[static_cast<size_t>(s)], BundleDataPath(prefix, s, first));
+  }
+  if (placed.ok()) placed = index.Place(prefix);
+  if (!placed.ok()) {
+    RemoveShards(fs, prefix, first);  // no index speaks of them
+    return placed;
+  }
+  if (first == shards) {
+    if (before > 0 && before <= 100000) RemoveShards(fs, prefix, before);
+    return OkStatus();
+  }
+  // From here on the new one is there; what fails only leaves it under these names.
+  Result<NewIndex> last = NewIndex::Write(fs, prefix, shards, entries);
+  if (!last.ok()) return OkStatus();
+  for (int s = 0; s < shards; ++s) {
+    const std::string path = BundleDataPath(prefix, s, shards);
+    fs.RemoveFile(path).IgnoreError();
+    if (!fs.Link(BundleDataPath(prefix, s, first), path).ok()) return OkStatus();
+  }
+  if (last->Place(prefix).ok()) RemoveShards(fs, prefix, first);
+  return OkStatus();
 }
 
 }  // namespace
@@ -52,8 +112,19 @@ std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
   return StrCat(prefix, suffix);
 }
 
+int NumShardsAt(FileSystem& fs, const std::string& prefix) {
+  const Result<std::unique_ptr<RandomAccessFile>> file = fs.OpenForReading(BundleIndexPath(prefix));
+  if (!file.ok()) return 0;
+  const Result<TableEntries> rows = ReadTable(**file, BundleIndexPath(prefix));
+  if (!rows.ok() || rows->empty() || !rows->front().first.empty()) return 0;
+  const Result<OwnedMessage> header =
+      ParseMessage(pb::BundleHeaderProto::Descriptor(), std::string_view(rows->front().second));
+  return header.ok() ? static_cast<int>((*header)->GetInt(pb::BundleHeaderProto::kNumShards)) : 0;
+}
+
 Result<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem& fs, std::string prefix) {
   RETURN_IF_ERROR(fs.MakeDirectories(ParentDirectory(prefix)));
+  SweepLeftovers(fs, ParentDirectory(prefix));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(fs, std::move(prefix)));
   ASSIGN_OR_RETURN(writer->data_, fs.CreateTemporary(writer->prefix_ + ".tempstate"));
   return writer;
@@ -64,9 +135,15 @@ BundleWriter::~BundleWriter() {
 }
 
 Status BundleWriter::Append(std::string_view bytes, uint32_t* crc) {
-  *crc = ExtendCrc32c(*crc, bytes);
   size_ += bytes.size();
-  return data_->Append(bytes);
+  while (!bytes.empty()) {  // in pieces that are still in the cache when they are copied
+    const std::string_view piece = bytes.substr(0, kPieceBytes);
+    *crc = ExtendCrc32c(*crc, piece);
+    RETURN_IF_ERROR(data_->Append(piece));
+    if (progress_) progress_(piece.size());
+    bytes.remove_prefix(piece.size());
+  }
+  return OkStatus();
 }
 
 // Lengths as varints, a checksum of the lengths (as fixed-width numbers), then the strings.
@@ -101,6 +178,10 @@ Status BundleWriter::WriteValue(const Tensor& value, Message* entry) {
   uint32_t crc = 0;
   if (value.dtype() == DType::kString) {
     RETURN_IF_ERROR(WriteStrings(value, &crc));
+  } else if (value.dtype() == DType::kVariant) {
+    ASSIGN_OR_RETURN(const std::string bytes, BundleVariants(value, &crc));
+    size_ += bytes.size();
+    RETURN_IF_ERROR(data_->Append(bytes));
   } else if (IsPlain(value.dtype())) {
     RETURN_IF_ERROR(Append({static_cast<const char*>(value.raw_data()), value.bytes()}, &crc));
   } else {
@@ -153,6 +234,9 @@ Status BundleWriter::AddSlice(std::string_view name, const Shape& whole, const T
                            " has shape ", expected, ", got a value of shape ", value.shape());
   }
   if (expected == whole) return Add(name, value);  // TensorFlow has no slices then either
+  if (value.dtype() == DType::kVariant) {
+    return Unimplemented("slices of variants cannot be saved, as '", name, "' would be");
+  }
   const std::string key(name);
   auto it = entries_.find(key);
   if (it == entries_.end()) {
@@ -168,15 +252,14 @@ Status BundleWriter::AddSlice(std::string_view name, const Shape& whole, const T
 }
 
 Status BundleWriter::Finish() {
-  std::map<std::string, std::string> entries;
+  Entries entries;
   for (const auto& [key, entry] : entries_) {
     ASSIGN_OR_RETURN(entries[key], Serialize(*entry));
   }
   RETURN_IF_ERROR(data_->Sync());
-  RETURN_IF_ERROR(data_->Close());
-  RETURN_IF_ERROR(fs_.Rename(data_->path(), BundleDataPath(prefix_, 0, 1)));
+  RETURN_IF_ERROR(Publish(fs_, prefix_, {data_->path()}, entries));
   finished_ = true;
-  return WriteIndex(fs_, prefix_, 1, entries);
+  return data_->Close();
 }
 
 namespace {
@@ -204,8 +287,8 @@ class Merger {
   }
 
   const std::vector<std::string>& data_files() const { return data_files_; }
-  Result<std::map<std::string, std::string>> Entries() const {
-    std::map<std::string, std::string> bytes;
+  Result<Entries> Serialized() const {
+    Entries bytes;
     for (const auto& [key, entry] : entries_) {
       ASSIGN_OR_RETURN(bytes[key], Serialize(*entry));
     }
@@ -248,14 +331,9 @@ Status MergeBundles(FileSystem& fs, const std::vector<std::string>& prefixes,
                     const std::string& prefix) {
   Merger merger(fs);
   for (const std::string& part : prefixes) RETURN_IF_ERROR(merger.Add(part));
-  ASSIGN_OR_RETURN(const auto entries, merger.Entries());
+  ASSIGN_OR_RETURN(const auto entries, merger.Serialized());
   RETURN_IF_ERROR(fs.MakeDirectories(ParentDirectory(prefix)));
-  const int shards = static_cast<int>(merger.data_files().size());
-  for (int s = 0; s < shards; ++s) {
-    RETURN_IF_ERROR(
-        fs.Rename(merger.data_files()[static_cast<size_t>(s)], BundleDataPath(prefix, s, shards)));
-  }
-  RETURN_IF_ERROR(WriteIndex(fs, prefix, shards, entries));
+  RETURN_IF_ERROR(Publish(fs, prefix, merger.data_files(), entries));
   for (const std::string& part : prefixes) {
     if (part != prefix) RETURN_IF_ERROR(fs.RemoveFile(BundleIndexPath(part)));
   }

@@ -9,10 +9,11 @@
 //
 // Files are written under temporary names, synced, and renamed by Finish; a writer that is dropped
 // removes them.
-// Errors: InvalidArgument for a name given twice, Unimplemented for resources and variants, what
-// the file system says.
+// Errors: InvalidArgument for a name given twice, Unimplemented for resources and for variants
+// that have no form outside of their process, what the file system says.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ namespace thalweg {
 
 std::string BundleIndexPath(std::string_view prefix);
 std::string BundleDataPath(std::string_view prefix, int shard, int num_shards);
+// How many data files the checkpoint has that is there; 0: none, or none that can be read.
+int NumShardsAt(FileSystem& fs, const std::string& prefix);
 
 class BundleWriter {
  public:
@@ -40,6 +43,8 @@ class BundleWriter {
   Status AddSlice(std::string_view name, const Shape& whole, const TensorSlice& slice,
                   const Tensor& value);
   Status Finish();
+  // Called now and then with the bytes written since.
+  void set_progress(std::function<void(size_t)> progress) { progress_ = std::move(progress); }
 
  private:
   BundleWriter(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}
@@ -52,6 +57,7 @@ class BundleWriter {
   const std::string prefix_;
   std::unique_ptr<WritableFile> data_;
   uint64_t size_ = 0;
+  std::function<void(size_t)> progress_;
   std::map<std::string, OwnedMessage> entries_;
   bool finished_ = false;
 };

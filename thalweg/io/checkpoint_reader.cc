@@ -10,12 +10,18 @@
 namespace thalweg {
 namespace {
 
+size_t NumSlices(const BundleReader::Entry& entry) { return entry.slices.size(); }
+size_t NumSlices(const SliceFileReader::Entry& entry) {
+  const bool is_whole = entry.slices.size() == 1 && entry.slices[0].second.IsWhole();
+  return is_whole ? 0 : entry.slices.size();
+}
+
 template <class Reader>
 std::vector<CheckpointReader::Entry> EntriesOfCheckpoint(const Reader& reader) {
   std::vector<CheckpointReader::Entry> entries;
   for (std::string& name : reader.Names()) {
     const auto* const found = reader.Find(name);
-    entries.push_back({std::move(name), found->dtype, found->shape});
+    entries.push_back({std::move(name), found->dtype, found->shape, NumSlices(*found)});
   }
   return entries;
 }

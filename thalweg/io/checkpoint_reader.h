@@ -32,13 +32,16 @@ class CheckpointReader {
   struct Entry {
     std::string name;
     DType dtype = DType::kInvalid;
-    Shape shape;  // of the whole tensor, also where it was saved in slices
+    Shape shape;        // of the whole tensor, also where it was saved in slices
+    size_t slices = 0;  // that it was saved in; 0: as a whole
   };
 
   // `prefix` may be a pattern of the shell's where the format is V1.
   static Result<std::unique_ptr<CheckpointReader>> Open(FileSystem& fs, const std::string& prefix);
   ~CheckpointReader();
 
+  // Format V2, not V1.
+  bool is_bundle() const { return bundle_ != nullptr; }
   // All tensors, sorted by name.
   const std::vector<Entry>& tensors() const { return tensors_; }
   // Null when there is none of this name.

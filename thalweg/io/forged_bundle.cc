@@ -32,6 +32,7 @@ class StringFile : public WritableFile {
     bytes.append(data);
     return OkStatus();
   }
+  Status AppendWhole(std::string_view data) override { return Append(data); }
   Status Sync() override { return OkStatus(); }
   Status Close() override { return OkStatus(); }
   std::string bytes;

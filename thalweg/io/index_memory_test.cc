@@ -28,6 +28,7 @@ class IndexFile : public WritableFile {
     bytes.append(more);
     return OkStatus();
   }
+  Status AppendWhole(std::string_view more) override { return Append(more); }
   Status Sync() override { return OkStatus(); }
   Status Close() override { return OkStatus(); }
   const std::string& path() const override { return path_; }

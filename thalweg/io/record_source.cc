@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thalweg/io/file_parts.h"
+#include "thalweg/io/lmdb_file.h"
 
 namespace thalweg {
 namespace {
@@ -138,6 +139,26 @@ class RecordFileSource final : public FileSource {
   }
 };
 
+class LmdbSource final : public RecordSource {
+ public:
+  explicit LmdbSource(FileSystem& fs) : fs_(fs) {}
+
+  Status Begin(const std::string& work) override {
+    file_.reset();
+    ASSIGN_OR_RETURN(file_, LmdbFile::Open(fs_, work));
+    return OkStatus();
+  }
+  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+    ASSIGN_OR_RETURN(auto pair, file_->Next(make_room));
+    if (!pair) return std::optional<SourceRecord>();
+    return std::optional<SourceRecord>({std::move(pair->key), std::move(pair->value)});
+  }
+
+ private:
+  FileSystem& fs_;
+  std::optional<LmdbFile> file_;
+};
+
 }  // namespace
 
 std::unique_ptr<RecordSource> MakeLineSource(FileSystem& fs, const LineForm& form) {
@@ -148,6 +169,9 @@ std::unique_ptr<RecordSource> MakePieceSource(FileSystem& fs, const PieceForm& f
 }
 std::unique_ptr<RecordSource> MakeRecordFileSource(FileSystem& fs, Compression kind) {
   return std::make_unique<RecordFileSource>(fs, kind);
+}
+std::unique_ptr<RecordSource> MakeLmdbSource(FileSystem& fs) {
+  return std::make_unique<LmdbSource>(fs);
 }
 std::unique_ptr<RecordSource> MakeWholeFileSource(FileSystem& fs) {
   return std::make_unique<WholeFileSource>(fs);

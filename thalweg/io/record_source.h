@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordSource: the records of one piece of work after the other: the lines of a text file, pieces
-// of a file of one length, those of a TFRecord file, a whole file, or the very text.
+// of a file of one length, those of a TFRecord file, the values of an LMDB database, a whole file, or the very text.
 //
 //   const auto source = MakeLineSource(fs, {.skip_lines = 1});
 //   RETURN_IF_ERROR(source->Begin("a.csv"));
@@ -54,6 +54,8 @@ std::unique_ptr<RecordSource> MakeLineSource(FileSystem& fs, const LineForm& for
 std::unique_ptr<RecordSource> MakePieceSource(FileSystem& fs, const PieceForm& form);
 std::unique_ptr<RecordSource> MakeRecordFileSource(FileSystem& fs,
                                                    Compression kind = Compression::kNone);
+// Its keys are those of the database, without the file's name.
+std::unique_ptr<RecordSource> MakeLmdbSource(FileSystem& fs);
 std::unique_ptr<RecordSource> MakeWholeFileSource(FileSystem& fs);
 std::unique_ptr<RecordSource> MakeIdentitySource();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/io/slice_file_writer.h"
 
+#include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/table.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -118,18 +119,19 @@ Status SliceFileWriter::WriteTable(WritableFile& file) const {
     RETURN_IF_ERROR(table.Add(key, bytes));
   }
   RETURN_IF_ERROR(table.Finish());
-  RETURN_IF_ERROR(file.Sync());
-  return file.Close();
+  return file.Sync();
 }
 
 Status SliceFileWriter::Finish() {
   meta_->Mutable(Slices::kMeta)->Mutable(Meta::kVersions)->SetInt(pb::VersionDef::kProducer, 1);
+  SweepLeftovers(fs_, ParentDirectory(path_));
   ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
                    fs_.CreateTemporary(path_ + ".tempstate"));
   Status status = WriteTable(*file);
   if (status.ok()) status = fs_.Rename(file->path(), path_);
   if (!status.ok()) fs_.RemoveFile(file->path()).IgnoreError();
-  return status;
+  const Status closed = file->Close();
+  return status.ok() ? closed : status;
 }
 
 }  // namespace thalweg

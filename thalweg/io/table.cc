@@ -11,8 +11,6 @@ namespace thalweg {
 namespace {
 
 constexpr uint64_t kMagic = 0xdb4775248b80fb57ull;
-constexpr size_t kFooterBytes = 48;
-constexpr size_t kTrailerBytes = 5;
 
 std::string HandleBytes(uint64_t offset, uint64_t size) {
   std::string handle;
@@ -86,57 +84,79 @@ Status TableWriter::Finish() {
   if (!pending_handle_.empty()) index_.Add(Successor(last_key_), pending_handle_);
   ASSIGN_OR_RETURN(const std::string index, WriteBlock(index_.Finish()));
   footer += index;
-  footer.resize(kFooterBytes - 8, '\0');
+  footer.resize(kTableFooterBytes - 8, '\0');
   AppendFixed64(footer, kMagic);
   return file_.Append(footer);
 }
 
-Result<std::string> TableReader::ReadBlock(const Block& block) const {
-  if (block.offset > file_size_ || block.size > file_size_ - block.offset ||
-      file_size_ - block.offset - block.size < kTrailerBytes) {
-    return DataLoss(path_, ": a block of ", block.size, " bytes at ", block.offset,
-                    " lies outside the file of ", file_size_, " bytes");
+bool ReadTableBlockHandle(WireReader& reader, TableBlockHandle* handle) {
+  return reader.ReadVarint(&handle->offset) && reader.ReadVarint(&handle->size);
+}
+
+Result<TableFooter> ReadTableFooter(const RandomAccessFile& file, const std::string& path) {
+  ASSIGN_OR_RETURN(const uint64_t size, file.Size());
+  if (size < kTableFooterBytes) {
+    return DataLoss(path, ": ", size, " bytes are too few for a table");
   }
-  std::string bytes(block.size + kTrailerBytes, '\0');
-  RETURN_IF_ERROR(ReadExactly(*file_, block.offset, bytes.data(), bytes.size()).WithContext(path_));
-  const uint32_t stored = LoadFixed32(bytes.data() + block.size + 1);
-  if (UnmaskCrc32c(stored) != Crc32c(std::string_view(bytes).substr(0, block.size + 1))) {
-    return DataLoss(path_, ": the block at byte ", block.offset, " does not match its checksum");
+  char bytes[kTableFooterBytes];
+  RETURN_IF_ERROR(
+      ReadExactly(file, size - kTableFooterBytes, bytes, kTableFooterBytes).WithContext(path));
+  if (LoadFixed64(bytes + kTableFooterBytes - 8) != kMagic) {
+    return DataLoss(path, " is no table: its last 8 bytes are not the magic number");
   }
-  if (bytes[block.size] != 0) {
-    return Unimplemented(path_, ": the block at byte ", block.offset, " is compressed (type ",
-                         static_cast<int>(bytes[block.size]), ")");
+  TableFooter footer;
+  WireReader handles(std::string_view(bytes, kTableFooterBytes - 8));
+  if (!ReadTableBlockHandle(handles, &footer.meta) ||
+      !ReadTableBlockHandle(handles, &footer.index)) {
+    return DataLoss(path, ": damaged footer");
   }
-  bytes.resize(block.size);
-  return bytes;
+  return footer;
+}
+
+Result<StoredTableBlock> ReadStoredTableBlock(const RandomAccessFile& file, const std::string& path,
+                                              const TableBlockHandle& handle) {
+  ASSIGN_OR_RETURN(const uint64_t file_size, file.Size());
+  if (handle.offset > file_size || handle.size > file_size - handle.offset ||
+      file_size - handle.offset - handle.size < kTableTrailerBytes) {
+    return DataLoss(path, ": a block of ", handle.size, " bytes at ", handle.offset,
+                    " lies outside the file of ", file_size, " bytes");
+  }
+  StoredTableBlock block;
+  std::string& bytes = block.bytes;
+  bytes.resize(handle.size + kTableTrailerBytes);
+  RETURN_IF_ERROR(ReadExactly(file, handle.offset, bytes.data(), bytes.size()).WithContext(path));
+  block.compression = static_cast<uint8_t>(bytes[handle.size]);
+  block.expected_crc = UnmaskCrc32c(LoadFixed32(bytes.data() + handle.size + 1));
+  block.found_crc = Crc32c(std::string_view(bytes).substr(0, handle.size + 1));
+  bytes.resize(handle.size);
+  return block;
+}
+
+Result<std::string> TableReader::ReadBlock(const TableBlockHandle& handle) const {
+  ASSIGN_OR_RETURN(StoredTableBlock block, ReadStoredTableBlock(*file_, path_, handle));
+  if (block.expected_crc != block.found_crc) {
+    return DataLoss(path_, ": the block at byte ", handle.offset, " does not match its checksum");
+  }
+  if (block.compression != 0) {
+    return Unimplemented(path_, ": the block at byte ", handle.offset, " is compressed (type ",
+                         block.compression, ")");
+  }
+  return std::move(block.bytes);
 }
 
 Result<TableReader> TableReader::Open(const RandomAccessFile& file, std::string path) {
   TableReader table(file, std::move(path));
-  ASSIGN_OR_RETURN(table.file_size_, file.Size());
-  const uint64_t size = table.file_size_;
-  if (size < kFooterBytes)
-    return DataLoss(table.path_, ": ", size, " bytes are too few for a table");
-  char footer[kFooterBytes];
-  RETURN_IF_ERROR(
-      ReadExactly(file, size - kFooterBytes, footer, kFooterBytes).WithContext(table.path_));
-  if (LoadFixed64(footer + kFooterBytes - 8) != kMagic) {
-    return DataLoss(table.path_, " is no table: its last 8 bytes are not the magic number");
-  }
-  const auto read_handle = [](WireReader& reader, Block* block) {
-    return reader.ReadVarint(&block->offset) && reader.ReadVarint(&block->size);
-  };
-  WireReader handles(std::string_view(footer, kFooterBytes - 8));
-  Block meta, index;
-  if (!read_handle(handles, &meta) || !read_handle(handles, &index))
-    return DataLoss(table.path_, ": damaged footer");
-  RETURN_IF_ERROR(table.ReadBlock(meta).status());  // says nothing, but damage to it is damage
-  ASSIGN_OR_RETURN(const std::string index_block, table.ReadBlock(index));
+  ASSIGN_OR_RETURN(const TableFooter footer, ReadTableFooter(file, table.path_));
+  // The meta block says nothing, but damage to it is damage.
+  RETURN_IF_ERROR(table.ReadBlock(footer.meta).status());
+  ASSIGN_OR_RETURN(const std::string index_block, table.ReadBlock(footer.index));
   ASSIGN_OR_RETURN(TableBlockReader blocks, TableBlockReader::Open(index_block));
   while (blocks.Next()) {
     WireReader reader(blocks.value());
     Block block{.last_key = blocks.key()};
-    if (!read_handle(reader, &block)) return DataLoss(table.path_, ": damaged index");
+    if (!ReadTableBlockHandle(reader, &block.handle)) {
+      return DataLoss(table.path_, ": damaged index");
+    }
     table.blocks_.push_back(std::move(block));
   }
   RETURN_IF_ERROR(blocks.status().WithContext(table.path_));
@@ -147,7 +167,7 @@ Result<std::optional<std::string>> TableReader::Find(std::string_view key) const
   const auto at = std::ranges::lower_bound(
       blocks_, key, {}, [](const Block& block) { return std::string_view(block.last_key); });
   if (at == blocks_.end()) return std::optional<std::string>();
-  ASSIGN_OR_RETURN(const std::string block, ReadBlock(*at));
+  ASSIGN_OR_RETURN(const std::string block, ReadBlock(at->handle));
   ASSIGN_OR_RETURN(TableBlockReader rows, TableBlockReader::Open(block));
   while (rows.Next()) {
     if (rows.key() == key) return std::optional<std::string>(rows.value());
@@ -159,12 +179,13 @@ Result<std::optional<std::string>> TableReader::Find(std::string_view key) const
 Result<TableEntries> TableReader::All() const {
   TableEntries entries;
   for (const Block& at : blocks_) {
-    ASSIGN_OR_RETURN(const std::string block, ReadBlock(at));
+    ASSIGN_OR_RETURN(const std::string block, ReadBlock(at.handle));
     ASSIGN_OR_RETURN(TableBlockReader rows, TableBlockReader::Open(block));
     while (rows.Next()) {
       // Also keeps an index that names a block many times from filling the memory.
       if (!entries.empty() && rows.key() <= entries.back().first) {
-        return DataLoss(path_, ": the keys in the block at byte ", at.offset, " do not rise");
+        return DataLoss(path_, ": the keys in the block at byte ", at.handle.offset,
+                        " do not rise");
       }
       entries.emplace_back(rows.key(), rows.value());
     }

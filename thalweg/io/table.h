@@ -23,6 +23,7 @@
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
 #include "thalweg/io/table_block.h"
+#include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
 
@@ -51,6 +52,34 @@ class TableWriter {
 
 using TableEntries = std::vector<std::pair<std::string, std::string>>;
 
+// Where a block lies; behind it come kTableTrailerBytes of its own.
+struct TableBlockHandle {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+inline constexpr uint64_t kTableFooterBytes = 48;
+inline constexpr uint64_t kTableTrailerBytes = 5;
+
+// What the footer, the last bytes of a table, leads to.
+struct TableFooter {
+  TableBlockHandle meta;
+  TableBlockHandle index;
+};
+Result<TableFooter> ReadTableFooter(const RandomAccessFile& file, const std::string& path);
+
+// A block as it lies in the file, whether or not it is what was written.
+struct StoredTableBlock {
+  std::string bytes;
+  int compression = 0;        // 0: none
+  uint32_t expected_crc = 0;  // as its trailer has it, unmasked
+  uint32_t found_crc = 0;     // that of the bytes
+};
+// DataLoss for one that lies outside of the file.
+Result<StoredTableBlock> ReadStoredTableBlock(const RandomAccessFile& file, const std::string& path,
+                                              const TableBlockHandle& handle);
+// A handle as it stands in an index and in the footer; false where there is none.
+bool ReadTableBlockHandle(WireReader& reader, TableBlockHandle* handle);
+
 // Finds entries by key. The file must outlive it; `path` is for messages.
 class TableReader {
  public:
@@ -62,16 +91,14 @@ class TableReader {
  private:
   struct Block {
     std::string last_key;  // or one after it, before the next block's first
-    uint64_t offset = 0;
-    uint64_t size = 0;
+    TableBlockHandle handle;
   };
   TableReader(const RandomAccessFile& file, std::string path)
       : file_(&file), path_(std::move(path)) {}
-  Result<std::string> ReadBlock(const Block& block) const;
+  Result<std::string> ReadBlock(const TableBlockHandle& handle) const;
 
   const RandomAccessFile* file_;
   std::string path_;
-  uint64_t file_size_ = 0;
   std::vector<Block> blocks_;
 };
 

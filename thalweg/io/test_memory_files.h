@@ -5,7 +5,7 @@
 //
 // Ownership: the bytes must outlive the files.
 // Threads: one.
-// Errors: Unimplemented for everything but reading; NotFound from the 101st opening on, so that a
+// Errors: Unimplemented for everything but reading and Stat; NotFound from the 101st opening on, so that a
 // claim of many files ends.
 #pragma once
 
@@ -50,7 +50,9 @@ class MemoryFileSystem : public FileSystem {
   Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) override {
     return Unimplemented(prefix);
   }
-  Result<FileInfo> Stat(const std::string& path) override { return Unimplemented(path); }
+  Result<FileInfo> Stat(const std::string& path) override {
+    return FileInfo{.size = bytes_of_(path).size()};
+  }
   Result<std::vector<std::string>> List(const std::string& path) override {
     return Unimplemented(path);
   }
@@ -59,6 +61,10 @@ class MemoryFileSystem : public FileSystem {
   Status MakeDirectories(const std::string& path) override { return Unimplemented(path); }
   Status Rename(const std::string& from, const std::string&) override {
     return Unimplemented(from);
+  }
+  Status Link(const std::string& from, const std::string&) override { return Unimplemented(from); }
+  Result<bool> RemoveAbandoned(const std::string& path, const std::function<Status()>&) override {
+    return Unimplemented(path);
   }
 
  private:

@@ -18,6 +18,7 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/kernel/context.h"
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
@@ -48,6 +49,13 @@ class TextMeter {
   mutable Mutex mutex_;
   Status status_ GUARDED_BY(mutex_);
 };
+
+// Whether the step goes on and a text that is being made may have `bytes`, which may be twice as
+// much memory; they count as long as the charge does.
+inline Status MayGrowTo(Context& ctx, HeapCharge& charge, size_t bytes) {
+  RETURN_IF_ERROR(ctx.step().cancellation->Reason());
+  return charge.Set(ctx.allocator(), 2 * bytes);
+}
 
 // Each element of `value`, `times` times.
 Status ClaimCopies(Context& ctx, Tensor& out, const Tensor& value, int64_t times = 1);

@@ -82,8 +82,15 @@ Status GatherOutput(Context& ctx, const Tensor& params, const Tensor& indices, i
   });
 }
 
+// Row i of k integers: "[0, 5]".
+std::string RowText(const Tensor& indices, int64_t i, int k) {
+  std::string text = "[";
+  for (int d = 0; d < k; ++d) text += StrCat(d == 0 ? "" : ", ", IntAt(indices, i * k + d));
+  return text + "]";
+}
+
 Result<NdRows> RowsOfNdIndices(Allocator& allocator, const Tensor& indices, const Shape& params,
-                               bool ignore_bad_indices) {
+                               bool ignore_bad_indices, std::string_view of) {
   const Shape by = indices.shape();
   if (by.rank() == 0) return InvalidArgument("indices must be at least a vector");
   const int64_t depth = by.dim(by.rank() - 1);
@@ -107,8 +114,9 @@ Result<NdRows> RowsOfNdIndices(Allocator& allocator, const Tensor& indices, cons
       const int64_t index = IntAt(indices, i * k + d);
       if (index < 0 || index >= params.dim(d)) {
         if (!ignore_bad_indices) {
-          return InvalidArgument("indices", IndexText(Shape(outer), i), " does not index into ",
-                                 "a tensor of shape ", params, ": its element ", d, " is ", index);
+          return InvalidArgument("indices", IndexText(Shape(outer), i), " = ",
+                                 RowText(indices, i, k), " does not index into ", of, "shape ",
+                                 params, ": its element ", d, " is ", index);
         }
         row = -1;
         break;
@@ -122,8 +130,8 @@ Result<NdRows> RowsOfNdIndices(Allocator& allocator, const Tensor& indices, cons
 
 Status GatherNdOutput(Context& ctx, const Tensor& params, const Tensor& indices,
                       bool ignore_bad_indices) {
-  ASSIGN_OR_RETURN(const NdRows rows,
-                   RowsOfNdIndices(ctx.allocator(), indices, params.shape(), ignore_bad_indices));
+  ASSIGN_OR_RETURN(const NdRows rows, RowsOfNdIndices(ctx.allocator(), indices, params.shape(),
+                                                      ignore_bad_indices, "param "));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, params.dtype(), rows.slices));
   return MoveElements(ctx, params, *out, [&](DType dtype, const void* source, void* target) {
     return compute::GatherRows(ctx.work(), dtype,

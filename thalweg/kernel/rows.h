@@ -29,8 +29,9 @@ struct NdRows {
   Shape slices;       // indices[:-1] + params[k:]
   int64_t inner = 1;  // elements of a row
 };
+// `of`: what the shape is that of, for errors: "param ".
 Result<NdRows> RowsOfNdIndices(Allocator& allocator, const Tensor& indices, const Shape& params,
-                               bool ignore_bad_indices);
+                               bool ignore_bad_indices, std::string_view of = "");
 
 // Output 0 = the rows that indices name.
 Status GatherNdOutput(Context& ctx, const Tensor& params, const Tensor& indices,

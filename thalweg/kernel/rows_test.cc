@@ -113,7 +113,7 @@ TEST_F(RowsTest, ABadNdIndexIsNamedOrIgnored) {
   const Tensor indices = Tensor::Of<int32_t>(std::vector<int32_t>{0, 3, 1, 1}, Shape{2, 2});
   const Status refused = RowsOfNdIndices(*step_.allocator, indices, Shape{2, 3}, false).status();
   EXPECT_EQ(refused.message(),
-            "indices[0] does not index into a tensor of shape [2,3]: its element 1 is 3");
+            "indices[0] = [0, 3] does not index into shape [2,3]: its element 1 is 3");
   const NdRows rows = *RowsOfNdIndices(*step_.allocator, indices, Shape{2, 3}, true);
   EXPECT_EQ(ElementsOf<int64_t>(rows.rows), (std::vector<int64_t>{-1, 4}));
   TestCall call(step_, {});

@@ -29,8 +29,9 @@ Status Variable::Assign(Tensor value, bool validate_shape) {
                            value.dtype());
   }
   if (validate_shape && !shape_.Admits(value.shape())) {
-    return InvalidArgument("variable '", name_, "' has shape ", shape_, ", got a value of shape ",
-                           value.shape());
+    return InvalidArgument("Assign requires shapes of both tensors to match. lhs shape= ", shape_,
+                           " rhs shape= ", value.shape(), ": variable '", name_,
+                           "' has the first one");
   }
   {
     MutexLock lock(value_mutex_);

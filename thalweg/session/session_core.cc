@@ -148,6 +148,10 @@ Status SessionCore::CheckGrowth() {
 }
 
 Status SessionCore::TakeTurn(WorkBudget& work) {
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return Cancelled(kClosed);
+  }
   RETURN_IF_ERROR(work.Begin("waiting for the compilation of another step of this session"));
   // So that a cancellation is seen while nothing else happens.
   const ScopedCancellation outside(work.limits().cancellations[0], [this](const Status&) {

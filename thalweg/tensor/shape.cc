@@ -42,8 +42,7 @@ Result<Shape> Shape::Make(std::span<const int64_t> dims) {
   int64_t product =
       1;  // of all dimensions, zeros left out: views of an empty tensor multiply these too
   for (int64_t d : dims) {
-    if (d < 0)
-      return InvalidArgument("dimensions must not be negative, got shape ", DimsText(Dims(dims)));
+    if (d < 0) return InvalidArgument("Dimension ", d, " must be >= 0");
     if (d > 0 && __builtin_mul_overflow(product, d, &product)) {
       return InvalidArgument("shape ", DimsText(Dims(dims)),
                              " has more elements than a 64-bit number holds");

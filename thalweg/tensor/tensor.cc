@@ -6,6 +6,7 @@
 
 #include "thalweg/tensor/small_block.h"
 #include "thalweg/tensor/text_heap.h"
+#include "thalweg/tensor/uncounted_bytes.h"
 
 namespace thalweg {
 namespace {
@@ -257,6 +258,22 @@ Status ChargeTextHeap(Allocator& allocator, const Tensor& tensor) {
 Status RechargeTextHeap(Allocator& allocator, Tensor& tensor) {
   if (TextRep* const rep = TextRepOf(tensor)) rep->counted.store(false, std::memory_order_release);
   return ChargeTextHeap(allocator, tensor);
+}
+
+size_t UncountedBytes(const Tensor& tensor) {
+  if (tensor.kind() != Tensor::Kind::kBuffer) return 0;
+  const auto* const r =
+      static_cast<const TensorRep*>(reinterpret_cast<const Counted*>(tensor.payload_word()));
+  if (r->refs.load(std::memory_order_acquire) != 1) return 0;
+  const TensorRep* const holder = r->owner != nullptr ? r->owner : r;
+  size_t bytes = r->owner != nullptr ? kHeaderBytes : 0;
+  if (r->owner == nullptr || holder->refs.load(std::memory_order_acquire) == 1) {
+    bytes += holder->release != nullptr ? kHeaderBytes : OwnHeaderBytes(holder->dtype);
+    if (holder->allocator == nullptr) {
+      bytes += static_cast<size_t>(holder->num_elements) * DTypeStride(holder->dtype);
+    }
+  }
+  return bytes;
 }
 
 Tensor Tensor::HostTensor(DType dtype, const Shape& shape) {

@@ -15,6 +15,7 @@
 #include "thalweg/base/crc32c.h"
 #include "thalweg/base/philox.h"
 #include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/testing/sanitized.h"
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizers' own name
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
@@ -23,7 +24,7 @@ namespace thalweg {
 namespace {
 
 constexpr int kGroups = 16;
-constexpr unsigned kSecondsToHang = 60;
+constexpr unsigned kSecondsToHang = kSanitized ? 300 : 60;
 constexpr int64_t kMemoryLimit = int64_t{32} << 20;
 
 KernelTrials& Trials() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzer of kernels and shape functions: the first two bytes pick an operation, by a hash of its
 // name, so that an input means the same when there are more operations; the rest says its types,
-// attributes and inputs (testing/trial_values.h).
+// attributes and inputs (testing/kernel_trial.h), or, where the last byte is odd, what becomes of
+// the operation's valid case (testing/case_trial.h).
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "thalweg/base/check.h"
 #include "thalweg/base/crc32c.h"
+#include "thalweg/testing/case_trial.h"
 #include "thalweg/testing/kernel_trial.h"
 
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
@@ -18,6 +20,11 @@ namespace {
 thalweg::KernelTrials& Trials() {
   static auto* trials = new thalweg::KernelTrials(int64_t{256} << 20);
   return *trials;
+}
+
+thalweg::CaseTrials& Cases() {
+  static auto* cases = new thalweg::CaseTrials(THALWEG_OP_CASES, int64_t{256} << 20);
+  return *cases;
 }
 
 // By the hash; where two names have the same, the second one is the next.
@@ -33,7 +40,12 @@ std::map<uint32_t, std::string> OpsByHash() {
 // An input is a file: it is one that is tried again.
 bool tries_again = false;
 
-void SayWhatWasTried() { std::fprintf(stderr, "%s\n", Trials().last_trial().c_str()); }
+bool tries_case = false;  // and not a call of one kernel
+
+void SayWhatWasTried() {
+  const std::string text = tries_case ? Cases().last_trial() : Trials().last_trial();
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
 
 }  // namespace
 
@@ -50,9 +62,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   auto op = ops.lower_bound(uint32_t{data[0]} | uint32_t{data[1]} << 8);
   if (op == ops.end()) op = ops.begin();
-  const std::string wrong = Trials().Try(op->second, {data + 2, size - 2});
+  const std::span<const uint8_t> rest(data + 2, size - 2);
+  tries_case = data[size - 1] % 2 == 1 && Cases().MayTryAnywhere(op->second);
+  const std::string wrong =
+      tries_case ? Cases().Try(op->second, rest) : Trials().Try(op->second, rest);
   if (!wrong.empty()) {
-    std::fprintf(stderr, "%s\n%s\n", Trials().last_trial().c_str(), wrong.c_str());
+    SayWhatWasTried();
+    std::fprintf(stderr, "%s\n", wrong.c_str());
   }
   CHECK(wrong.empty());
   return 0;

@@ -212,9 +212,10 @@ Status PlainStep::RunPrimitive(const ProgramNode& n, NodeState& state,
       break;
     case Control::kSwitch: {
       const Tensor& predicate = state.inputs[1];
-      if (predicate.dtype() != DType::kBool || predicate.num_elements() != 1) {
-        return InvalidArgument("the predicate must be one bool, found ", predicate.dtype(),
-                               predicate.shape());
+      if (predicate.dtype() != DType::kBool || predicate.rank() != 0) {
+        return InvalidArgument("The second input must be a scalar, but it has shape ",
+                               predicate.shape(), "; a predicate is one bool, got ",
+                               predicate.dtype(), predicate.shape());
       }
       outputs[predicate.scalar<bool>() ? 1 : 0] = state.inputs[0];
       break;

@@ -1,39 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/training/saver.h"
 
-#include <chrono>
+#include <algorithm>
 #include <map>
 #include <set>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/matching_paths.h"
 #include "thalweg/io/tensor_slice.h"
-#include "thalweg/proto/messages.h"
-#include "thalweg/proto/text_format.h"
+#include "thalweg/training/saver_nodes.h"
 #include "thalweg/training/variable_nodes.h"
 
 namespace thalweg {
 namespace {
-
-namespace State = pb::CheckpointState;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-void RemoveCheckpoint(FileSystem& fs, const std::string& path, bool is_v1) {
-  const Result<std::vector<std::string>> names = fs.List(ParentDirectory(path));
-  if (!names.ok()) return;
-  const std::string base = BaseName(path);
-  for (const std::string& name : *names) {
-    if ((is_v1 && name == base) || name == base + ".index" || name == base + ".meta" ||
-        name.starts_with(base + ".data-")) {
-      fs.RemoveFile(ParentDirectory(path) + "/" + name).IgnoreError();
-    }
-  }
-}
 
 bool IsTable(const Output& handle) {
   return handle.node != nullptr && handle.index == 0 &&
@@ -139,14 +119,72 @@ Status CheckOptions(const SaverOptions& options) {
   if (options.write_version != 1 && options.write_version != 2) {
     return InvalidArgument("checkpoints are written in format 1 or 2, not ", options.write_version);
   }
+  if (options.keep_best < 0)
+    return InvalidArgument("keep_best must not be negative, got ", options.keep_best);
+  if (options.in_background && options.write_version != 2) {
+    return InvalidArgument("checkpoints of format ", options.write_version,
+                           " are not written in the background, only those of format 2");
+  }
   return OkStatus();
+}
+
+RetentionOptions RetentionOf(const SaverOptions& options) {
+  return {.newest = options.max_to_keep,
+          .every_n_hours = options.keep_checkpoint_every_n_hours,
+          .best = options.keep_best,
+          .best_is_greatest = options.best_is_greatest,
+          .format = options.write_version == 1 ? CheckpointFormat::kV1 : CheckpointFormat::kV2};
+}
+
+// What one SaveV2 writes.
+struct Snapshot {
+  Tensor names, slices;
+  std::vector<Tensor> values;
+};
+
+// Values go as soon as they are written: a variable whose value is held is copied by its next
+// update.
+Status WriteSnapshots(FileSystem& fs, const std::string& prefix, std::vector<Snapshot> snapshots,
+                      Leisure& leisure) {
+  ASSIGN_OR_RETURN(const auto writer, BundleWriter::Create(fs, prefix));
+  writer->set_progress([&leisure](size_t bytes) { leisure.Take(bytes); });
+  for (Snapshot& one : snapshots) {
+    for (size_t i = 0; i < one.values.size(); ++i) {
+      const std::string& name = one.names.data<std::string>()[i];
+      const std::string& slice = one.slices.data<std::string>()[i];
+      const Tensor value = std::move(one.values[i]);
+      if (slice.empty()) {
+        RETURN_IF_ERROR(writer->Add(name, value));
+        continue;
+      }
+      Shape whole;
+      TensorSlice box;
+      RETURN_IF_ERROR(ParseShapeAndSlice(slice, &whole, &box).WithContext(name));
+      RETURN_IF_ERROR(writer->AddSlice(name, whole, box, value));
+    }
+  }
+  return writer->Finish();
+}
+
+Status WriteBeside(FileSystem& fs, const std::string& prefix, const SaveRequest& request) {
+  if (request.suffix.empty()) return OkStatus();
+  return WriteFileAtomically(fs, StrCat(prefix, ".", request.suffix), request.contents);
 }
 
 }  // namespace
 
 Saver::Saver(SaverOptions options)
     : options_(std::move(options)),
-      next_preserved_(Now() + options_.keep_checkpoint_every_n_hours * 3600) {}
+      kept_(std::make_shared<KeptCheckpoints>(RetentionOf(options_))) {}
+
+Saver::~Saver() { Wait(options_.patience).IgnoreError(); }
+
+Status Saver::Wait(std::chrono::nanoseconds patience) {
+  if (write_ == nullptr) return OkStatus();
+  Status status = write_->Wait(patience);
+  if (write_->is_done()) write_ = nullptr;
+  return status;
+}
 
 Result<Saver> Saver::Create(Graph* graph, const std::vector<NamedVariable>& variables,
                             SaverOptions options) {
@@ -212,53 +250,127 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
 
 Result<std::string> Saver::Save(Session& session, const std::string& path,
                                 std::optional<int64_t> global_step) {
-  const std::string given = global_step ? StrCat(path, "-", *global_step) : path;
+  return Save(session, {.path = path, .global_step = global_step});
+}
+
+Result<std::string> Saver::Save(Session& session, SaveRequest request) {
+  if (options_.in_background) return SaveInBackground(session, std::move(request));
+  const std::string given =
+      request.global_step ? StrCat(request.path, "-", *request.global_step) : request.path;
   ASSIGN_OR_RETURN(
       const std::vector<Tensor> saved,
       session.Run({{filename_.ToString(), Tensor::Scalar(given)}}, {save_tensor_.ToString()}));
   // A graph may say otherwise, as with a pattern of files that several devices wrote.
   const bool is_name = saved[0].dtype() == DType::kString && saved[0].num_elements() == 1;
   std::string prefix = is_name ? saved[0].data<std::string>()[0] : given;
+  RETURN_IF_ERROR(WriteBeside(fs_, prefix, request));
   if (state_file_.empty()) return prefix;
-  Retain(prefix);
-  RETURN_IF_ERROR(WriteState(prefix));
+  RETURN_IF_ERROR(kept_->Add(fs_, {.path = prefix, .metric = request.metric}, state_file_));
   return prefix;
 }
 
-// Drops what is too old, but for one every keep_checkpoint_every_n_hours.
-void Saver::Retain(std::string path) {
-  std::erase_if(kept_, [&](const KeptCheckpoint& kept) { return kept.path == path; });
-  kept_.push_back({std::move(path), Now()});
-  if (options_.max_to_keep == 0) return;
-  while (kept_.size() > static_cast<size_t>(options_.max_to_keep)) {
-    const KeptCheckpoint oldest = kept_.front();
-    kept_.erase(kept_.begin());
-    if (oldest.saved_at > next_preserved_) {
-      next_preserved_ += options_.keep_checkpoint_every_n_hours * 3600;
-      last_preserved_ = oldest.saved_at;
-    } else {
-      RemoveCheckpoint(fs_, oldest.path, options_.write_version == 1);
-    }
+// One step fetches all that SaveV2 would have written: values of one moment.
+Result<std::string> Saver::SaveInBackground(Session& session, SaveRequest request) {
+  RETURN_IF_ERROR(Wait(options_.patience));
+  const std::string prefix =
+      request.global_step ? StrCat(request.path, "-", *request.global_step) : request.path;
+  const std::vector<Node*> saves = SaveNodes(save_tensor_);
+  if (saves.empty()) {
+    return Unimplemented("'", save_tensor_.ToString(),
+                         "' writes no checkpoint of format 2: it cannot do so in the background");
   }
+  std::vector<std::string> fetches;
+  for (const Node* save : saves) {
+    for (int i = 1; i < save->num_inputs(); ++i) fetches.push_back(save->input(i).ToString());
+  }
+  std::vector<Tensor> fetched;
+  const Session::NamedTensor feed[] = {{filename_.ToString(), Tensor::Scalar(prefix)}};
+  RETURN_IF_ERROR(session.Run(RunOptions(), feed, fetches, {}, &fetched));
+  std::vector<Snapshot> snapshots;
+  size_t next = 0;
+  for (const Node* save : saves) {
+    Snapshot one{std::move(fetched[next]), std::move(fetched[next + 1]), {}};
+    next += 2;
+    for (int i = 3; i < save->num_inputs(); ++i) one.values.push_back(std::move(fetched[next++]));
+    const auto count = std::ssize(one.values);
+    for (const Tensor& texts : {one.names, one.slices}) {
+      if (texts.dtype() == DType::kString && texts.num_elements() == count) continue;
+      return InvalidArgument(save->Label(), ": expected ", count, " names and slices, got ",
+                             texts.dtype(), texts.shape());
+    }
+    snapshots.push_back(std::move(one));
+  }
+  auto work = [prefix, snapshots = std::move(snapshots), request = std::move(request),
+               state_file = state_file_, kept = kept_](Leisure& leisure) mutable -> Status {
+    PosixFileSystem fs;
+    const Status status = [&]() -> Status {
+      RETURN_IF_ERROR(WriteSnapshots(fs, prefix, std::move(snapshots), leisure));
+      RETURN_IF_ERROR(WriteBeside(fs, prefix, request));
+      if (state_file.empty()) return OkStatus();
+      return kept->Add(fs, {.path = prefix, .metric = request.metric}, state_file);
+    }();
+    return status.ok()
+               ? status
+               : status.WithContext(StrCat("writing checkpoint '", prefix, "' in the background"));
+  };
+  write_ = std::make_unique<BackgroundWrite>(prefix, std::move(work));
+  return prefix;
 }
 
-// Paths are relative to the directory, so that it can be moved as a whole.
-Status Saver::WriteState(const std::string& newest) {
-  OwnedMessage state(State::Descriptor());
-  state->SetString(State::kModelCheckpointPath, BaseName(newest));
-  std::vector<double> times;
-  for (const KeptCheckpoint& kept : kept_) {
-    const bool beside = ParentDirectory(kept.path) == ParentDirectory(newest);
-    state->AddString(State::kAllModelCheckpointPaths, beside ? BaseName(kept.path) : kept.path);
-    times.push_back(kept.saved_at);
+Result<CheckpointDifferences> Saver::CompareOpen(const CheckpointReader& reader) const {
+  return CompareCheckpoint(reader, RestoredTensors(*restore_op_));
+}
+
+// Whether parts stand in the checkpoint under the names of their nodes.
+bool Saver::HasPartsAsTensors(const CheckpointReader& reader) const {
+  if (parts_as_tensors_.empty()) return false;
+  const Tensor& names = parts_as_tensors_[0].second;
+  return std::ranges::all_of(names.flat<std::string>(),
+                             [&](const std::string& name) { return reader.Find(name) != nullptr; });
+}
+
+Result<CheckpointDifferences> Saver::Compare(const std::string& path) {
+  LetWriteEnd();
+  ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs_, path));
+  return CompareOpen(*reader);
+}
+
+Result<CheckpointDifferences> Saver::RestorePart(Session& session, const std::string& path) {
+  LetWriteEnd();
+  ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs_, path));
+  const std::vector<RestoredTensor> rows = RestoredTensors(*restore_op_);
+  ASSIGN_OR_RETURN(CheckpointDifferences found, CompareCheckpoint(*reader, rows));
+  std::set<const Node*> unfit;  // what needs several tensors needs all of them
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!found.row_fits[i]) unfit.insert(rows[i].setter);
   }
-  state->Append<double>(State::kAllModelCheckpointTimestamps, times);
-  if (last_preserved_ > 0) state->SetDouble(State::kLastPreservedTimestamp, last_preserved_);
-  ASSIGN_OR_RETURN(const std::string text, PrintText(*state));
-  return WriteFileAtomically(fs_, StrCat(ParentDirectory(newest), "/", state_file_), text);
+  std::vector<Session::NamedTensor> feeds;
+  std::set<std::string> targets;
+  const AllocatorPtr allocator = MakeCpuAllocator();
+  for (const RestoredTensor& row : rows) {
+    if (unfit.contains(row.setter)) continue;
+    Shape whole;
+    TensorSlice box;
+    if (!row.slice.empty()) RETURN_IF_ERROR(ParseShapeAndSlice(row.slice, &whole, &box));
+    ASSIGN_OR_RETURN(Tensor value, row.slice.empty()
+                                       ? reader->Read(row.name, *allocator)
+                                       : reader->ReadSlice(row.name, box, *allocator));
+    feeds.emplace_back(row.value.ToString(), std::move(value));
+    targets.insert(row.setter->name());
+  }
+  if (targets.empty()) return found;
+  const std::vector<std::string> names(targets.begin(), targets.end());
+  RETURN_IF_ERROR(session.Run(RunOptions(), feeds, {}, names, nullptr));
+  return found;
+}
+
+// What is still being written may be what is asked for; its error stays that of the next Save.
+void Saver::LetWriteEnd() const {
+  if (write_ != nullptr) write_->Wait(options_.patience).IgnoreError();
 }
 
 Status Saver::Restore(Session& session, const std::string& path) {
+  LetWriteEnd();
   ASSIGN_OR_RETURN(const bool is_v2, FileExists(fs_, path + ".index"));
   if (!is_v2) {
     ASSIGN_OR_RETURN(const std::vector<std::string> files, MatchingPaths(fs_, path));
@@ -267,22 +379,17 @@ Status Saver::Restore(Session& session, const std::string& path) {
                       path, "' of format V1");
     }
   }
+  if (const auto reader = CheckpointReader::Open(fs_, path); reader.ok()) {
+    ASSIGN_OR_RETURN(const CheckpointDifferences found, CompareOpen(**reader));
+    if (!found.fits() && !HasPartsAsTensors(**reader)) return found.ToStatus(path);
+  }
   std::vector<Session::NamedTensor> feeds = {{filename_.ToString(), Tensor::Scalar(path)}};
   const std::vector<std::string> targets = {restore_op_->name()};
-  const Status status = session.Run(RunOptions(), feeds, {}, targets, nullptr);
+  Status status = session.Run(RunOptions(), feeds, {}, targets, nullptr);
   if (status.code() != Code::kNotFound || parts_as_tensors_.empty()) return status;
   feeds.insert(feeds.end(), parts_as_tensors_.begin(), parts_as_tensors_.end());
-  const Status otherwise = session.Run(RunOptions(), feeds, {}, targets, nullptr);
+  Status otherwise = session.Run(RunOptions(), feeds, {}, targets, nullptr);
   return otherwise.code() == Code::kNotFound ? status : otherwise;
-}
-
-Result<std::string> LatestCheckpoint(FileSystem& fs, const std::string& directory) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(fs, directory + "/checkpoint"));
-  Result<OwnedMessage> state = ParseText(State::Descriptor(), text);
-  if (!state.ok()) return state.status().WithContext(directory + "/checkpoint");
-  const std::string name((*state)->GetString(State::kModelCheckpointPath));
-  if (name.empty()) return NotFound(directory, "/checkpoint names no checkpoint");
-  return name.front() == '/' ? name : StrCat(directory, "/", name);
 }
 
 }  // namespace thalweg

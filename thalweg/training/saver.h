@@ -10,11 +10,19 @@
 // Create adds the nodes "save/Const", "save/control_dependency" and "save/restore_all" under the
 // names that MetaGraphs give them. Parts of a partitioned variable have one name and each a slice.
 // Save also keeps the file "checkpoint" beside the models, which names the newest and those kept.
-// Errors: those of the files; a checkpoint that cannot be deleted is only no longer listed.
-// Threads: one at a time.
+// With `in_background` Save returns when it has the values, all of one step, and a thread writes
+// them: here, whatever task they are of. They share their memory with the variables until those
+// are updated. One is written at a time, at leisure until somebody waits.
+// Errors: those of the files; a checkpoint that cannot be deleted is only no longer listed. What
+// went wrong in the background is the error of the next Save or Wait. A checkpoint that does not
+// fit is refused with every difference before anything is restored, where its index can be read
+// here; else with the first that its reader meets.
+// Threads: one at a time. The destructor waits for what is written, as long as `patience`.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +32,9 @@
 #include "thalweg/base/status.h"
 #include "thalweg/graph/graph.h"
 #include "thalweg/session/session.h"
+#include "thalweg/training/background_write.h"
+#include "thalweg/training/checkpoint_differences.h"
+#include "thalweg/training/kept_checkpoints.h"
 
 namespace thalweg {
 
@@ -38,9 +49,13 @@ struct SavedTensor {
 };
 
 struct SaverOptions {
-  int max_to_keep = 5;  // 0: all
+  int max_to_keep = 5;  // 0: all, and only the last is listed
   // One checkpoint every so many hours is kept for good.
   double keep_checkpoint_every_n_hours = 10000.0;
+  int keep_best = 0;              // besides those, the best of what is saved with a metric
+  bool best_is_greatest = false;  // else the least
+  bool in_background = false;
+  std::chrono::nanoseconds patience = std::chrono::minutes(10);  // with what is still written
   int write_version = 2;  // the format that is written, 1 or 2; both are read
   std::string scope = "save";
   uint32_t site = 0;  // of the nodes: Graph::InternSite
@@ -53,10 +68,13 @@ struct NamedVariable {
   std::string slice{};  // "10 4 0,5:0,4": the part it is of a larger tensor; "": the whole
 };
 
-// A checkpoint that is kept.
-struct KeptCheckpoint {
-  std::string path;
-  double saved_at;  // seconds since 1970
+struct SaveRequest {
+  std::string path;  // PATH, or PATH-STEP
+  std::optional<int64_t> global_step{};
+  std::optional<double> metric{};  // how good the model is, for keep_best
+  // Written beside it once it is there, as PATH-STEP.SUFFIX; "": nothing.
+  std::string suffix{};
+  std::string contents{};
 };
 
 class Saver {
@@ -67,16 +85,30 @@ class Saver {
   // Of nodes that are there, those that a SaverDef names.
   static Result<Saver> OfNodes(Output filename, Output save_tensor, Node* restore_op,
                                SaverOptions options);
+  Saver(Saver&&) = default;
+  ~Saver();
 
   // Writes PATH or PATH-STEP and returns its name.
   Result<std::string> Save(Session& session, const std::string& path,
                            std::optional<int64_t> global_step);
+  Result<std::string> Save(Session& session, SaveRequest request);
   // Parts that the checkpoint does not have as slices of one tensor are looked for as tensors named
   // as their nodes are, as checkpoints of Thalweg once had them.
   Status Restore(Session& session, const std::string& path);
+  // Restores what fits, and leaves the rest as it is; tells all that differs. The index must be
+  // readable here.
+  Result<CheckpointDifferences> RestorePart(Session& session, const std::string& path);
+  // What Restore would complain of; nothing is restored.
+  Result<CheckpointDifferences> Compare(const std::string& path);
+  // Returns when nothing is written in the background any more. An error of that is told once;
+  // DeadlineExceeded when it still is.
+  Status Wait(std::chrono::nanoseconds patience);
+  std::chrono::nanoseconds patience() const { return options_.patience; }
+  bool is_writing() const { return write_ != nullptr && !write_->is_done(); }
   // Oldest first.
-  const std::vector<KeptCheckpoint>& kept() const { return kept_; }
-  void set_kept(std::vector<KeptCheckpoint> kept) { kept_ = std::move(kept); }
+  std::vector<KeptCheckpoint> kept() const { return kept_->list(); }
+  // Metrics that are not given are those in the file of metrics.
+  void set_kept(std::vector<KeptCheckpoint> kept) { kept_->Set(fs_, std::move(kept), state_file_); }
   // The file that Save writes instead of "checkpoint"; "": it writes none and deletes nothing.
   void set_state_file(std::string name) { state_file_ = std::move(name); }
 
@@ -88,8 +120,10 @@ class Saver {
  private:
   explicit Saver(SaverOptions options);
   Status AddNodes(Graph* graph, const std::vector<NamedVariable>& variables);
-  void Retain(std::string path);
-  Status WriteState(const std::string& newest);
+  Result<std::string> SaveInBackground(Session& session, SaveRequest request);
+  Result<CheckpointDifferences> CompareOpen(const CheckpointReader& reader) const;
+  void LetWriteEnd() const;
+  bool HasPartsAsTensors(const CheckpointReader& reader) const;
 
   SaverOptions options_;
   PosixFileSystem fs_;
@@ -100,13 +134,8 @@ class Saver {
   // Where there are slices: the names and slices that "save/RestoreV2" reads, and what replaces
   // them for a checkpoint that has the parts as tensors.
   std::vector<Session::NamedTensor> parts_as_tensors_;
-  std::vector<KeptCheckpoint> kept_;  // oldest first
-  double next_preserved_ = 0;
-  double last_preserved_ = 0;
+  std::shared_ptr<KeptCheckpoints> kept_;  // shared with what is written in the background
+  std::unique_ptr<BackgroundWrite> write_;
 };
-
-// The newest checkpoint that the file "checkpoint" of the directory names; NotFound when there is
-// none.
-Result<std::string> LatestCheckpoint(FileSystem& fs, const std::string& directory);
 
 }  // namespace thalweg

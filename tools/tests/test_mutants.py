@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/mutants.py tells a killed mutant from one that survives, a stale patch and a test that does not exist."""
 import os
+import subprocess
 import sys
 
 import pytest
@@ -60,3 +61,14 @@ def test_goes_on_after_a_failure(tree, capsys):
 def test_stale_patch(tree):
     (tree / "answer.txt").write_text("43\n")
     assert "no longer applies" in mutants.try_mutant("wrong_answer", "answer_test", "Lax", {})
+
+
+def test_every_planted_bug_still_has_its_place():
+    """What no longer applies would be noticed by nobody until all of them are run, which takes an hour."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    patches = sorted(name for name in os.listdir(os.path.join(root, "tools", "mutants")) if name.endswith(".patch"))
+    stale = [name for name in patches
+             if subprocess.run(["git", "apply", "--check", f"tools/mutants/{name}"], cwd=root, capture_output=True).returncode]
+    assert stale == []
+    with open(os.path.join(root, "tools", "mutants", "table.txt"), encoding="utf-8") as table:
+        assert patches == sorted(f"{line.split()[0]}.patch" for line in table if line.strip() and not line.startswith("#"))

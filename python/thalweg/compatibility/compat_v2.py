@@ -16,6 +16,7 @@ import thalweg as v1
 from thalweg import _compat_v2, dtypes
 from thalweg.base import later
 from thalweg.image import resampling
+from thalweg.summary import recorded, writers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -91,11 +92,24 @@ def embedding_lookup(params: Mapping[str, object], ids: TensorLike, max_norm: fl
     return v1.nn.embedding_lookup(params, ids, partition_strategy="div", name=name, max_norm=max_norm)
 
 
+def _experimental():
+    """tf.compat.v2.summary.experimental."""
+    made = types.ModuleType("thalweg.compat.v2.summary.experimental", "The step of summaries, their scopes, whole messages.")
+    made.__dict__.update(get_step=writers.get_step, set_step=writers.set_step, summary_scope=recorded.summary_scope,
+                         write_raw_pb=recorded.write_raw_pb)
+    return made
+
+
 _OWN = {"Variable": Variable, "where": where, "while_loop": while_loop, "argmax": argmax, "argmin": argmin, "math.argmax": argmax,
         "math.argmin": argmin, "nn.softmax_cross_entropy_with_logits": softmax_cross_entropy_with_logits,
         "nn.embedding_lookup": embedding_lookup,
         **{f"image.{name}": getattr(resampling, name) for name in ("ResizeMethod", "crop_and_resize", "extract_glimpse", "resize",
-                                                                   "resize_with_pad")}}
+                                                                   "resize_with_pad")},
+        **{f"summary.{name}": getattr(recorded, name) for name in ("audio", "histogram", "image", "scalar", "text", "write")},
+        **{f"summary.{name}": getattr(writers, name) for name in ("SummaryWriter", "create_file_writer", "create_noop_writer", "flush",
+                                                                  "import_event", "record_if", "should_record_summaries", "trace_export",
+                                                                  "trace_off", "trace_on")},
+        "summary.experimental": _experimental()}
 
 
 def _default(text):

@@ -29,6 +29,7 @@ signal
 slim
 sparsemax
 staging
+summary
 tensorboard
 tpu
 training

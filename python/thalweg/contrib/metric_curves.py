@@ -10,9 +10,10 @@ from thalweg import dtypes, nn
 from thalweg.control import control_flow
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.metrics import metric_variables, thresholds as metrics_thresholds
+from thalweg.metrics import thresholds as metrics_thresholds
 from thalweg.metrics.metric_variables import collected, metric_variable
 from thalweg.operations import array_ops, math_ops
+from thalweg.operations.broadcast_weights import broadcast_weights
 from thalweg.variables import variables
 from thalweg.variables.variable_scopes import variable_scope
 
@@ -144,7 +145,7 @@ def precision_recall_at_equal_thresholds(labels: TensorLike, predictions: Tensor
         places = array_ops.reshape(math_ops.cast(apply("Floor", [predictions * (number - 1)]), dtypes.int32), [-1])
         is_true = array_ops.reshape(math_ops.cast(labels, dtypes.bool), [-1])
         counted = array_ops.ones_like(predictions) if weights is None else \
-            metric_variables.broadcast_weights(math_ops.cast(weights, predictions.dtype), predictions)
+            broadcast_weights(math_ops.cast(weights, predictions.dtype), predictions)
         counted = array_ops.reshape(math_ops.cast(counted, dtypes.float64), [-1])
         zeros = array_ops.zeros_like(counted)
         parts, updates = [], []
@@ -277,7 +278,7 @@ def cohen_kappa(labels: TensorLike, predictions_idx: TensorLike, num_classes: in
         dtype = dtypes.int64 if weights is None else dtypes.float32
         kept = [metric_variable([num_classes], dtype, name=part) for part in ("po", "pe_row", "pe_col")]
         counted = array_ops.ones_like(labels) if weights is None else \
-            metric_variables.broadcast_weights(array_ops.reshape(math_ops.cast(weights, dtype), [-1]), math_ops.cast(labels, dtype))
+            broadcast_weights(array_ops.reshape(math_ops.cast(weights, dtype), [-1]), math_ops.cast(labels, dtype))
         agree = array_ops.where(apply("Equal", [labels, guesses]), counted, array_ops.zeros_like(counted))
         updated = [variable.assign_add(apply("UnsortedSegmentSum", [x, places, num_classes]))
                    for variable, x, places in zip(kept, (agree, counted, counted), (labels, labels, guesses))]
@@ -335,7 +336,7 @@ def auc_with_confidence_intervals(labels: TensorLike, predictions: TensorLike, w
     with variable_scope(name, "auc_with_confidence_intervals", [labels, predictions, weights]):
         predictions = math_ops.cast(convert_to_tensor(predictions), dtypes.float64)
         weights = array_ops.ones_like(predictions) if weights is None else \
-            metric_variables.broadcast_weights(math_ops.cast(weights, dtypes.float64), predictions)
+            broadcast_weights(math_ops.cast(weights, dtypes.float64), predictions)
         (scores, truth, counted), updates = _kept([("concat_preds", predictions, dtypes.float64),
                                                    ("concat_labels", labels, dtypes.int64),
                                                    ("concat_weights", weights, dtypes.float64)])

@@ -25,8 +25,9 @@ from thalweg.contrib.metric_curves import (  # noqa: F401
 from thalweg.graph import graph
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.metrics import ranked as metrics_ranked, thresholds as metrics_thresholds
-from thalweg.metrics.metric_variables import aligned, broadcast_weights, collected, metric_variable
+from thalweg.metrics.metric_variables import aligned, collected, metric_variable
 from thalweg.operations import array_ops, math_ops
+from thalweg.operations.broadcast_weights import broadcast_weights
 from thalweg.operations.confusion import confusion_matrix  # noqa: F401
 from thalweg.variables.variable_scopes import variable_scope
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes, nest
 from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import name_scope
-from thalweg.graph.op_definitions import is_stateful
 from thalweg.graph.ops import apply, convert_to_tensor, create_node
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Operation, Tensor
@@ -279,13 +278,11 @@ class WhileContext(_Context):
         self.back_prop = back_prop
 
     def enter(self, op: Any, flat: Any, before: Any) -> tuple[Any, Any]:
-        """What has an effect and reads nothing that the loop makes waits for the pivot: it would run once too often."""
+        """What reads nothing that the loop makes waits for the pivot: it would run in an iteration that the condition has
+        ended, have its effect there, or, where a loop variable comes of it, begin one iteration after the other for ever."""
         flat, before = super().enter(op, flat, before)
-        if not before and self.pivot is not None and op != "ReadVariableOp":
-            given = [t for t in flat if t is not None]
-            has_effect = is_stateful(op) or any(t.dtype._is_ref_dtype for t in given)
-            if has_effect and set(given) <= set(self._brought.values()):
-                before = [self.pivot]
+        if not before and self.pivot is not None and {t for t in flat if t is not None} <= set(self._brought.values()):
+            before = [self.pivot]
         return flat, before
 
     def bring(self, tensor: Tensor) -> Tensor:

@@ -77,72 +77,11 @@ class BodyGraph(graph_module.Graph):
         return found
 
 
-def _name_of_argument(text, taken):
-    """A name as the schema language allows it, not yet taken."""
-    name = re.sub(r"[^a-z0-9_]", "_", text.lower())
-    name = name if re.match(r"[a-z]", name) else "out_" + name
-    base, number = name, 0
-    while name in taken:
-        name = f"{base}_{number}"
-        number += 1
-    taken.add(name)
-    return name
-
-
-def _output_names(node, signatures):
-    """["z:0", ...]: how a function's body names the outputs of a NodeDef."""
-    def count(attr):
-        value = node.attr[attr]
-        return value.i if value.WhichOneof("value") == "i" else len(value.list.type)
-    if node.op in signatures:
-        return [f"{o.name}:0" for o in signatures[node.op].output_arg]
-    names = []
-    for output in ops.schema_of(node.op).outputs:
-        attr = output.number_attr or output.type_list_attr
-        names += [f"{output.name}:{i}" for i in range(count(attr) if attr else 1)]
-    return names
-
-
-def definition_of(body: Graph, name: str, inputs: Sequence[Tensor], outputs: Any,
+def definition_of(body: Graph, name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
                   out_names: Sequence[str] | None = None) -> tuple[Any, Any]:
     """The FunctionDef of a body's graph, and those of the functions it calls."""
-    graph_def = body.as_graph_def()
-    signatures = {f.signature.name: f.signature for f in graph_def.library.function}
-    definition = messages.FunctionDef()
-    signature = definition.signature
-    signature.name = name
-    arguments, taken = {}, set()
-    for tensor in inputs:
-        arguments[tensor.op.name] = _name_of_argument(tensor.op.name, taken)
-        signature.input_arg.add(name=arguments[tensor.op.name], type=tensor.dtype.base_dtype._number)
-    nodes = {n.name: n for n in graph_def.node}
-    renamed = {n: n for n in nodes if n not in arguments}
-    for clash in set(renamed) & taken:  # a capture named as a node
-        renamed[clash] = body.unique_name(clash + "_node")
-
-    def spelled(text):
-        node, _, index = text.partition(":")
-        if node in arguments:
-            return arguments[node]
-        return f"{renamed[node]}:{_output_names(nodes[node], signatures)[int(index or 0)]}"
-    for node in graph_def.node:
-        if node.name in arguments:
-            continue
-        made = definition.node_def.add()
-        made.CopyFrom(node)
-        made.name = renamed[node.name]
-        made.ClearField("input")
-        for text in node.input:
-            control = text.startswith("^")
-            made.input.append("^" + renamed.get(text[1:], arguments.get(text[1:])) if control else spelled(text))
-        if is_stateful(node.op) or node.op in signatures and signatures[node.op].is_stateful:
-            signature.is_stateful = True
-    taken = set()
-    for i, tensor in enumerate(outputs):
-        label = out_names[i] if out_names else _name_of_argument(tensor.op.name, taken)
-        signature.output_arg.add(name=label, type=tensor.dtype.base_dtype._number)
-        definition.ret[label] = spelled(tensor.name)
-    return definition, graph_def.library
+    definition = messages.FunctionDef.FromString(body._function_definition(name, list(inputs), list(outputs), list(out_names or [])))
+    return definition, body.as_graph_def().library
 
 
 class DefinedFunction:

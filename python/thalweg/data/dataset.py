@@ -16,10 +16,10 @@ from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import file_names, generators, iterators, nest, padding, reducing, structure
 from thalweg.data.dataset_functions import ElementFunction
-from thalweg.data.making import make
+from thalweg.data.later_methods import LaterMethods
+from thalweg.data.making import int64 as _int64, make, seeds_of
 from thalweg.data.options import Options
 from thalweg.data.structure import DatasetSpec
-from thalweg.graph import graph as graph_module
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
@@ -38,22 +38,12 @@ _INT64 = TensorSpec([], dtypes.int64)
 _BOOL = TensorSpec([], dtypes.bool)
 
 
-def _int64(value: IntLike) -> Tensor:
-    return convert_to_tensor(value, dtypes.int64)
-
-
-def seeds_of(seed: int | None) -> list[Tensor]:
-    """The two seeds of a random dataset: zeros for any."""
-    first, second = graph_module.get_seed(seed)
-    return [_int64(first or 0), _int64(second or 0)]
-
-
 def _static(value: object) -> int | None:
     return int(value) if isinstance(value, (int, np.integer)) else None
 
 
 @structure.register_dataset
-class Dataset:
+class Dataset(LaterMethods):
     """A potentially large sequence of elements of one structure.
 
     Parameters
@@ -71,6 +61,7 @@ class Dataset:
     """
 
     _element_spec: object = None
+    _options: Options | None = None
 
     def __init__(self, variant_tensor: Tensor):
         self._variant = variant_tensor
@@ -82,9 +73,9 @@ class Dataset:
         return dataset
 
     def _made(self, op: str, inputs: Sequence[object], attrs: dict[str, object] | None = None,
-              element_spec: object = None) -> Dataset:
+              element_spec: object = None, name: str | None = None) -> Dataset:
         """A dataset that operation `op` makes of this one."""
-        return make(op, [self._variant, *inputs], self._element_spec if element_spec is None else element_spec, attrs)
+        return make(op, [self._variant, *inputs], self._element_spec if element_spec is None else element_spec, attrs, name=name)
 
     def __repr__(self) -> str:
         shapes, types = (nest.map_structure(str, s) for s in (self.output_shapes, self.output_types))
@@ -122,19 +113,19 @@ class Dataset:
     def _inputs(self) -> list[Dataset]:
         return []
 
-    def options(self) -> object:
+    def options(self) -> Options:
         """What `with_options` was given."""
-        return Options()
+        return self._options if self._options is not None else Options()
 
     # ---- sources ----
     @staticmethod
-    def from_tensors(tensors: object) -> Dataset:
+    def from_tensors(tensors: object, name: str | None = None) -> Dataset:
         """A dataset of one element, the given one."""
         spec = structure.spec_of_value(tensors)
-        return make("TensorDataset", [structure.to_tensors(spec, tensors)], spec, types="Toutput_types")
+        return make("TensorDataset", [structure.to_tensors(spec, tensors)], spec, types="Toutput_types", name=name)
 
     @staticmethod
-    def from_tensor_slices(tensors: object) -> Dataset:
+    def from_tensor_slices(tensors: object, name: str | None = None) -> Dataset:
         """A dataset of the rows of the given tensors, which must have equally many.
 
         Examples
@@ -147,7 +138,7 @@ class Dataset:
         """
         spec = structure.spec_of_value(tensors)
         return make("TensorSliceDataset", [structure.to_batched_tensors(spec, tensors)], structure.rows(spec),
-                    types="Toutput_types")
+                    types="Toutput_types", name=name)
 
     @staticmethod
     def from_sparse_tensor_slices(sparse_tensor: SparseTensor) -> Dataset:
@@ -158,44 +149,63 @@ class Dataset:
         return make("SparseTensorSliceDataset", [sparse.indices, sparse.values, sparse.dense_shape], spec, types="")
 
     @staticmethod
-    def from_generator(generator: Callable[..., object], output_types: object, output_shapes: object = None,
-                       args: Sequence[object] | None = None) -> Dataset:
-        """A dataset of what the iterators yield that `generator(*args)` makes, one for each pass."""
-        return generators.from_generator(generator, output_types, output_shapes, args)
+    def from_generator(generator: Callable[..., object], output_types: object = None, output_shapes: object = None,
+                       args: Sequence[object] | None = None, output_signature: object = None, name: str | None = None) -> Dataset:
+        """A dataset of what the iterators yield that `generator(*args)` makes, one for each pass.
+
+        What is yielded is told by `output_types` and `output_shapes`, or by `output_signature`: a structure of TensorSpec.
+
+        Examples
+        --------
+        >>> squares = tw.data.Dataset.from_generator(lambda: (x * x for x in range(3)), output_signature=tw.TensorSpec([], tw.int64))
+        >>> following = squares.make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print([int(sess.run(following)) for _ in range(3)])
+        [0, 1, 4]
+        """
+        return generators.from_generator(generator, output_types, output_shapes, args, output_signature, name)
 
     @staticmethod
-    def range(*args: IntLike) -> Dataset:
+    def range(*args: IntLike, name: str | None = None) -> Dataset:
         """A dataset of int64s: range(stop), range(start, stop) or range(start, stop, step)."""
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid `args`: range takes one to three numbers, got {args}")
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-        return make("RangeDataset", [_int64(start), _int64(stop), _int64(step)], _INT64)
+        return make("RangeDataset", [_int64(start), _int64(stop), _int64(step)], _INT64, name=name)
 
     @staticmethod
-    def zip(datasets: object) -> Dataset:
-        """A dataset of the structure of `datasets`, whose elements hold one of each; as long as the shortest."""
+    def zip(*args: object, datasets: object = None, name: str | None = None) -> Dataset:
+        """A dataset of the structure of `datasets`, whose elements hold one of each; as long as the shortest.
+
+        The datasets are given as one structure, or one after the other.
+        """
+        if (datasets is None) == (not args):
+            raise TypeError("Dataset.zip() takes `datasets`, or datasets one after the other, and not both")
+        if datasets is None:
+            datasets = args[0] if len(args) == 1 else args
         if not nest.is_nested(datasets):
             raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects, got {datasets!r}")
         flat = nest.flatten(datasets)
         if not all(isinstance(d, Dataset) for d in flat):
             raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects, got {datasets!r}")
-        return make("ZipDataset", [[d._variant for d in flat]], nest.pack(datasets, [d._element_spec for d in flat]))
+        return make("ZipDataset", [[d._variant for d in flat]], nest.pack(datasets, [d._element_spec for d in flat]), name=name)
 
     @staticmethod
-    def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
+    def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None,
+                   name: str | None = None) -> Dataset:
         """A dataset of the names of the files that match, sorted, or shuffled unless `shuffle` is False."""
-        return file_names.list_files(file_pattern, shuffle, seed)
+        return file_names.list_files(file_pattern, shuffle, seed, name)
 
     # ---- which elements ----
-    def take(self, count: IntLike) -> Dataset:
+    def take(self, count: IntLike, name: str | None = None) -> Dataset:
         """The first `count` elements; all for -1."""
-        return self._made("TakeDataset", [_int64(count)])
+        return self._made("TakeDataset", [_int64(count)], name=name)
 
-    def skip(self, count: IntLike) -> Dataset:
+    def skip(self, count: IntLike, name: str | None = None) -> Dataset:
         """All but the first `count` elements; none for -1."""
-        return self._made("SkipDataset", [_int64(count)])
+        return self._made("SkipDataset", [_int64(count)], name=name)
 
-    def repeat(self, count: IntLike | None = None) -> Dataset:
+    def repeat(self, count: IntLike | None = None, name: str | None = None) -> Dataset:
         """All elements `count` times.
 
         Parameters
@@ -215,36 +225,38 @@ class Dataset:
         ...     print([int(sess.run(following)) for _ in range(4)])
         [0, 1, 0, 1]
         """
-        return self._made("RepeatDataset", [_int64(-1 if count is None else count)])
+        return self._made("RepeatDataset", [_int64(-1 if count is None else count)], name=name)
 
-    def shard(self, num_shards: IntLike, index: IntLike) -> Dataset:
+    def shard(self, num_shards: IntLike, index: IntLike, name: str | None = None) -> Dataset:
         """Every element whose number modulo `num_shards` is `index`."""
         count, which = _static(num_shards), _static(index)
         if count is not None and count < 1:
             raise ValueError(f"num_shards must be >= 1; got {count}")
         if count is not None and which is not None and not 0 <= which < count:
             raise ValueError("index must be >= 0 and < num_shards")
-        return self._made("ShardDataset", [_int64(num_shards), _int64(index)])
+        return self._made("ShardDataset", [_int64(num_shards), _int64(index)], name=name)
 
-    def filter(self, predicate: Callable[..., object]) -> Dataset:
+    def filter(self, predicate: Callable[..., object], name: str | None = None) -> Dataset:
         """The elements for which `predicate` gives true."""
         function = ElementFunction(predicate, self._element_spec, "filter").expect(_BOOL)
-        return self._made("FilterDataset", [function.captured], {"predicate": function.defined})
+        return self._made("FilterDataset", [function.captured], {"predicate": function.defined}, name=name)
 
     filter_with_legacy_function = filter
 
-    def concatenate(self, dataset: Dataset) -> Dataset:
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """The elements of this dataset, then those of the other."""
         return self._made("ConcatenateDataset", [dataset._variant], None,
-                          structure.wider(self._element_spec, dataset._element_spec))
+                          structure.wider(self._element_spec, dataset._element_spec), name)
 
     # ---- in which order, and when ----
-    def shuffle(self, buffer_size: IntLike, seed: int | None = None, reshuffle_each_iteration: bool | None = None) -> Dataset:
+    def shuffle(self, buffer_size: IntLike, seed: int | None = None, reshuffle_each_iteration: bool | None = None,
+                name: str | None = None) -> Dataset:
         """The elements in random order: each time any of the next `buffer_size`."""
         again = True if reshuffle_each_iteration is None else reshuffle_each_iteration
-        return self._made("ShuffleDataset", [_int64(buffer_size), *seeds_of(seed)], {"reshuffle_each_iteration": again})
+        return self._made("ShuffleDataset", [_int64(buffer_size), *seeds_of(seed)], {"reshuffle_each_iteration": again},
+                          name=name)
 
-    def prefetch(self, buffer_size: IntLike) -> Dataset:
+    def prefetch(self, buffer_size: IntLike, name: str | None = None) -> Dataset:
         """The same elements, some of which are made before they are asked for.
 
         Parameters
@@ -264,15 +276,19 @@ class Dataset:
         ...     print([int(sess.run(following)) for _ in range(3)])
         [0, 1, 2]
         """
-        return self._made("PrefetchDataset", [_int64(buffer_size)])
+        return self._made("PrefetchDataset", [_int64(buffer_size)], name=name)
 
-    def cache(self, filename: Text = "") -> Dataset:
-        """The same elements, made once and kept in memory."""
-        return self._made("CacheDataset", [convert_to_tensor(filename, dtypes.string)])
+    def cache(self, filename: Text = "", name: str | None = None) -> Dataset:
+        """The same elements, made once and kept in memory, or in files whose names begin with `filename`.
+
+        A pass that comes to its end writes the files for all others, also of other processes; while it does, others that begin are
+        AlreadyExistsError. What depends on chance or time is what it was then: remove the files to make them anew.
+        """
+        return self._made("CacheDataset", [convert_to_tensor(filename, dtypes.string)], name=name)
 
     # ---- what becomes of them ----
     def map(self, map_func: Callable[..., object], num_parallel_calls: IntLike | None = None,
-            deterministic: bool | None = None) -> Dataset:
+            deterministic: bool | None = None, name: str | None = None) -> Dataset:
         """What `map_func` makes of each element; `num_parallel_calls` of them at once, in the elements' order.
 
         Examples
@@ -284,26 +300,34 @@ class Dataset:
         """
         function = ElementFunction(map_func, self._element_spec, "map")
         if num_parallel_calls is None:
-            return self._made("MapDataset", [function.captured], {"f": function.defined}, function.output_structure)
+            return self._made("MapDataset", [function.captured], {"f": function.defined}, function.output_structure, name)
+        if deterministic:
+            return self._made("ParallelMapDatasetV2", [function.captured, _int64(num_parallel_calls)],
+                              {"f": function.defined, "deterministic": "true"}, function.output_structure, name)
         return self._made("ParallelMapDataset", [function.captured, convert_to_tensor(num_parallel_calls, dtypes.int32)],
-                          {"f": function.defined, "sloppy": deterministic is False}, function.output_structure)
+                          {"f": function.defined, "sloppy": deterministic is False}, function.output_structure, name)
 
     map_with_legacy_function = map
 
-    def flat_map(self, map_func: Callable[..., Dataset]) -> Dataset:
+    def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` makes of the elements, one dataset after the other."""
         function, spec = self._to_datasets(map_func, "flat_map")
-        return self._made("FlatMapDataset", [function.captured], {"f": function.defined}, spec)
+        return self._made("FlatMapDataset", [function.captured], {"f": function.defined}, spec, name)
 
-    def interleave(self, map_func: Callable[..., Dataset], cycle_length: IntLike = AUTOTUNE, block_length: IntLike = 1,
-                   num_parallel_calls: IntLike | None = None) -> Dataset:
-        """`block_length` elements of each of `cycle_length` of the datasets that `map_func` makes, in turn."""
+    def interleave(self, map_func: Callable[..., Dataset], cycle_length: IntLike | None = AUTOTUNE,
+                   block_length: IntLike | None = 1, num_parallel_calls: IntLike | None = None, deterministic: bool | None = None,
+                   name: str | None = None) -> Dataset:
+        """`block_length` elements of each of `cycle_length` of the datasets that `map_func` makes, in turn.
+
+        A cycle that is left open (None, AUTOTUNE) has as many members as the machine has processors. `deterministic` False: members
+        that are late are passed over, so that the order may change.
+        """
         function, spec = self._to_datasets(map_func, "interleave")
-        cycle = [_int64(cycle_length), _int64(block_length)]
+        cycle = [_int64(AUTOTUNE if cycle_length is None else cycle_length), _int64(1 if block_length is None else block_length)]
         if num_parallel_calls is None:
-            return self._made("InterleaveDataset", [function.captured, *cycle], {"f": function.defined}, spec)
+            return self._made("InterleaveDataset", [function.captured, *cycle], {"f": function.defined}, spec, name)
         return self._made("ParallelInterleaveDatasetV2", [function.captured, *cycle, _int64(num_parallel_calls)],
-                          {"f": function.defined}, spec)
+                          {"f": function.defined, "sloppy": deterministic is False}, spec, name)
 
     def _to_datasets(self, map_func: Callable[..., object], what: str) -> tuple[ElementFunction, object]:
         function = ElementFunction(map_func, self._element_spec, what)
@@ -319,7 +343,8 @@ class Dataset:
         return dataset
 
     # ---- several as one ----
-    def batch(self, batch_size: IntLike, drop_remainder: bool = False) -> Dataset:
+    def batch(self, batch_size: IntLike, drop_remainder: bool = False, num_parallel_calls: IntLike | None = None,
+              deterministic: bool | None = None, name: str | None = None) -> Dataset:
         """`batch_size` elements as one, with one dimension more in front; the last may be smaller.
 
         Examples
@@ -332,34 +357,43 @@ class Dataset:
         """
         size = _static(batch_size) if drop_remainder is True else None
         return self._made("BatchDatasetV2", [_int64(batch_size), convert_to_tensor(drop_remainder, dtypes.bool)], None,
-                          structure.batched(self._element_spec, size))
+                          structure.batched(self._element_spec, size), name)
 
     def padded_batch(self, batch_size: IntLike, padded_shapes: object = None, padding_values: object = None,
-                     drop_remainder: bool = False) -> Dataset:
+                     drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """`batch_size` elements as one, each component padded to one shape; None in it: to the largest of the batch."""
-        return padding.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder)
+        return padding.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder, name)
 
-    def unbatch(self) -> Dataset:
+    def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of the elements."""
-        return self._made("UnbatchDataset", [], None, structure.rows(self._element_spec))
+        return self._made("UnbatchDataset", [], None, structure.rows(self._element_spec), name)
 
-    def window(self, size: IntLike, shift: IntLike | None = None, stride: IntLike = 1, drop_remainder: bool = False) -> Dataset:
+    def window(self, size: IntLike, shift: IntLike | None = None, stride: IntLike = 1, drop_remainder: bool = False,
+               name: str | None = None) -> Dataset:
         """Datasets of `size` elements, of which one begins every `shift` elements and takes every `stride`th."""
         spec = nest.map_structure(DatasetSpec, self._element_spec)
         return self._made("WindowDataset", [_int64(size), _int64(size if shift is None else shift), _int64(stride),
-                                            convert_to_tensor(drop_remainder, dtypes.bool)], None, spec)
+                                            convert_to_tensor(drop_remainder, dtypes.bool)], None, spec, name)
 
-    def reduce(self, initial_state: object, reduce_func: Callable[..., object]) -> object:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> object:
         """The state after `reduce_func(state, element)` has made a next state of each element."""
-        return reducing.reduce(self, initial_state, reduce_func)
+        return reducing.reduce(self, initial_state, reduce_func, name)
 
-    def enumerate(self, start: IntLike = 0) -> Dataset:
+    def enumerate(self, start: IntLike = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, from `start` on, and the element."""
-        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self))
+        return Dataset.zip((Dataset.range(start, np.iinfo(np.int64).max), self), name=name)
 
-    def with_options(self, options: object) -> Dataset:
-        """The same dataset: what tunes TensorFlow's pipelines tells nothing to ours."""
-        return self
+    def with_options(self, options: object, name: str | None = None) -> Dataset:
+        """The same elements, in any order where `options.experimental_deterministic` is False.
+
+        What else tunes TensorFlow's pipelines tells nothing to ours.
+        """
+        ordered = getattr(options, "deterministic", None)
+        ordered = getattr(options, "experimental_deterministic", None) if ordered is None else ordered
+        made = self._made("OptimizeDataset", [["make_sloppy"]], name=name) if ordered is False else Dataset._of(
+            self._variant, self._element_spec)
+        made._options = self.options().merge(options)
+        return made
 
     # ---- iterators ----
     def make_one_shot_iterator(self) -> Iterator:

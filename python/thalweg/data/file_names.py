@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from thalweg.data.dataset import Dataset
 
 
-def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
+def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None, name: str | None = None) -> Dataset:
     """See Dataset.list_files."""
     again = shuffle is None
     shuffle = True if shuffle is None else shuffle
@@ -26,7 +26,7 @@ def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | No
                                    string_ops.reduce_join(array_ops.reshape(pattern, [-1]), 0, separator=", ")])
     with control_dependencies([Assert(array_ops.shape(found)[0] > 0, [none], summarize=1)]):
         found = array_ops.identity(found)
-    dataset = make("TensorSliceDataset", [[found]], TensorSpec([], dtypes.string), types="Toutput_types")
+    dataset = make("TensorSliceDataset", [[found]], TensorSpec([], dtypes.string), types="Toutput_types", name=name)
     if not shuffle:
         return dataset
     count = apply("Maximum", [array_ops.shape(found, out_type=dtypes.int64)[0], convert_to_tensor(1, dtypes.int64)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import dtypes
-from thalweg.control.type_specs import TensorSpec
+from thalweg.control.type_specs import TensorSpec, TypeSpec
 from thalweg.data import nest, structure
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.making import make
@@ -71,13 +71,32 @@ def _array(value: object, spec: TensorSpec) -> np.ndarray:
     return array
 
 
+def _spec(output_types: object, output_shapes: object, signature: object) -> object:
+    """The structure of TensorSpecs that the arguments tell."""
+    if signature is None:
+        if output_types is None:
+            raise TypeError("either output_signature or output_types must be given")
+        return structure.of_types_and_shapes(output_types, output_shapes)
+    if output_types is not None or output_shapes is not None:
+        raise TypeError("The `output_types` and `output_shapes` arguments can not be used together with the `output_signature` "
+                        "argument.")
+    for spec in nest.flatten(signature):
+        if not isinstance(spec, TypeSpec):
+            raise TypeError(f"`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found {type(spec)} which "
+                            "is not.")
+        if not isinstance(spec, TensorSpec):
+            raise NotImplementedError(f"generators yield tensors here, not what {spec} is of")
+    return signature
+
+
 def from_generator(generator: Callable[..., object], output_types: object, output_shapes: object = None,
-                   args: Sequence[object] | None = None) -> Dataset:
+                   args: Sequence[object] | None = None, output_signature: object = None, name: str | None = None) -> Dataset:
     """See Dataset.from_generator."""
     if not callable(generator):
         raise TypeError("`generator` must be callable.")
-    spec = structure.of_types_and_shapes(output_types, output_shapes)
+    spec = _spec(output_types, output_shapes, output_signature)
     flat = nest.flatten(spec)
+    expected = output_types if output_signature is None else output_signature
     inputs = tuple(convert_to_tensor(a) for a in args or ())
     passes = _Passes(generator)
 
@@ -87,7 +106,7 @@ def from_generator(generator: Callable[..., object], output_types: object, outpu
             parts = nest.flatten_up_to(spec, value)
         except ValueError as error:
             raise TypeError(f"`generator` yielded an element that did not match the expected structure. The expected structure was "
-                            f"{output_types!r}, but the yielded element was {value!r}.") from error
+                            f"{expected!r}, but the yielded element was {value!r}.") from error
         return [_array(part, s) for part, s in zip(parts, flat)]
 
     def begin(*arguments: Tensor) -> Tensor:
@@ -106,7 +125,7 @@ def from_generator(generator: Callable[..., object], output_types: object, outpu
     take = ElementFunction(following, _NUMBER, "next")
     finalize = ElementFunction(end, _NUMBER, "end")
     return make("GeneratorDataset", [list(inputs) + init.captured, take.captured, finalize.captured], spec,
-                {"init_func": init.defined, "next_func": take.defined, "finalize_func": finalize.defined})
+                {"init_func": init.defined, "next_func": take.defined, "finalize_func": finalize.defined}, name=name)
 
 
 def _shaped(number: object) -> Tensor:

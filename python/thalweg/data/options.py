@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of datasets: they are kept for whoever asks, and tune nothing; pipelines here look after themselves."""
+"""Options of datasets: they are kept for whoever asks. The order of elements is what they tell to pipelines, which
+look after themselves otherwise."""
 from __future__ import annotations
 
 

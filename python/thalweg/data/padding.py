@@ -54,7 +54,7 @@ def _value(spec: TensorSpec, value: object) -> Tensor:
 
 
 def padded_batch(dataset: Dataset, batch_size: IntLike, padded_shapes: object, padding_values: object,
-                 drop_remainder: bool) -> Dataset:
+                 drop_remainder: bool, name: str | None = None) -> Dataset:
     """See Dataset.padded_batch."""
     spec = dataset.element_spec
     flat = nest.flatten(spec)
@@ -72,4 +72,4 @@ def padded_batch(dataset: Dataset, batch_size: IntLike, padded_shapes: object, p
     return make("PaddedBatchDatasetV2",
                 [dataset._variant, convert_to_tensor(batch_size, dtypes.int64), list(shapes), values,
                  convert_to_tensor(drop_remainder, dtypes.bool)],
-                structure.batched(rows, size), {"N": len(flat), "Toutput_types": structure.types_of(rows)}, types="Toutput_types")
+                structure.batched(rows, size), {"N": len(flat), "Toutput_types": structure.types_of(rows)}, types="Toutput_types", name=name)

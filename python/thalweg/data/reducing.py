@@ -19,7 +19,7 @@ def stateful_function(function: Callable[..., object], state_spec: object, eleme
     return ElementFunction(function, (state_spec, element_spec), what)
 
 
-def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., object]) -> object:
+def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> object:
     """See Dataset.reduce."""
     spec = structure.spec_of_value(initial_state)
     function = stateful_function(reduce_func, spec, dataset.element_spec, "reduce")
@@ -29,13 +29,13 @@ def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., o
                         f"{function.output_structure}.")
     spec = structure.wider(spec, nest.pack(spec, found))
     flat = apply("ReduceDataset", [dataset._variant, structure.to_tensors(spec, initial_state), function.captured],
-                 {"f": function.defined, "output_types": structure.types_of(spec), "output_shapes": structure.shapes_of(spec)})
+                 {"f": function.defined, "output_types": structure.types_of(spec), "output_shapes": structure.shapes_of(spec)}, name)
     return structure.from_tensors(spec, structure.as_list(flat))
 
 
-def single_element(dataset: Dataset) -> object:
+def single_element(dataset: Dataset, name: str | None = None) -> object:
     """The one element of a dataset; InvalidArgumentError when the step runs and there is none, or more."""
     spec = dataset.element_spec
     flat = apply("DatasetToSingleElement", [dataset._variant],
-                 {"output_types": structure.types_of(spec), "output_shapes": structure.shapes_of(spec)})
+                 {"output_types": structure.types_of(spec), "output_shapes": structure.shapes_of(spec)}, name)
     return structure.from_tensors(spec, structure.as_list(flat))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TEXT = (str, bytes)
 _SURE = {int: ("integer", "floating", "complex"), float: ("floating", "complex"), bool: ("bool",), str: ("string",), bytes: ("string",)}
 # Of each kind of types: the kinds of numpy's that it holds, and what an object must be able to do to become one.
-_HOLDS = {"bool": ("biuf", ()), "integer": ("biuf", ("__index__",)), "floating": ("biuf", ("__float__", "__index__")),
+_HOLDS = {"bool": ("b", ()), "integer": ("biu", ("__index__",)), "floating": ("biuf", ("__float__", "__index__")),
           "complex": ("biufc", ("__complex__", "__float__", "__index__")), "string": ("US", ())}
 
 
@@ -40,7 +40,7 @@ def check(value: object, dtype: DTypeLike) -> None:
                             "Consider casting elements to a supported type.")
         return
     kinds, abilities = _HOLDS[kind]
-    if array.dtype.kind in kinds and not hidden and not (kind == "integer" and _has_fractions(array)):
+    if array.dtype.kind in kinds and not hidden or array.size == 0:
         return
     for each in _flat(value):
         if not _becomes(each, kind, abilities):
@@ -50,13 +50,7 @@ def check(value: object, dtype: DTypeLike) -> None:
 def _becomes(value, kind, abilities):
     if isinstance(value, _TEXT):
         return kind == "string"
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
     return isinstance(value, (bool, np.bool_)) or any(hasattr(value, ability) for ability in abilities)
-
-
-def _has_fractions(array):
-    return array.dtype.kind == "f" and bool((array != np.trunc(array)).any())
 
 
 def _flat(value):

@@ -2,9 +2,10 @@
 """Session: runs a graph. The work of `run` is done by the extension; this is what surrounds it."""
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
-from thalweg import _core, errors
+from thalweg import _core, errors, logging as tw_logging
 from thalweg.base import text
 from thalweg.graph import default_session, graph as graph_module
 from thalweg.graph.default_session import DefaultSession
@@ -30,6 +31,9 @@ def _config_bytes(config):
 def _full_target(target):
     from thalweg.cluster import server  # few programs have other processes
     return server.full_target(target)
+
+
+_LOCAL_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()  # of this process, for Session.reset
 
 
 class Session(_core.Session):
@@ -76,6 +80,9 @@ class Session(_core.Session):
         self._config = config
         self._partial_runs = {}
         self._contexts = []
+        if not target:
+            _LOCAL_SESSIONS.add(self)
+        self._before_close = {}  # {whose: what is called first when it is closed}
 
     def as_default(self) -> AbstractContextManager[Session]:
         """with session.as_default(): tensor.eval() and operation.run() use it."""
@@ -92,7 +99,12 @@ class Session(_core.Session):
         graph_scope, session_scope = self._contexts.pop()
         session_scope.__exit__(None, None, None)
         graph_scope.__exit__(None, None, None)
-        self.close()
+        try:
+            self.close()
+        except errors.OpError as e:
+            if error[0] is None:
+                raise
+            tw_logging.error("While a session was closed: %s", e.message)  # the first error is the program's
 
     @property
     def graph_def(self) -> GraphDef:
@@ -144,19 +156,28 @@ class Session(_core.Session):
         return run.run(fetches, _expand_feeds(feed_dict or {}))
 
     def close(self) -> None:
-        """Ends what runs, and gives back what it holds. Closed sessions cannot run."""
+        """Ends what runs, and gives back what it holds. Closed sessions cannot run. A checkpoint that is still being written
+        is waited for; its error is that of close()."""
+        before, self._before_close = self._before_close, {}
         self._closed = True
         self._partial_runs.clear()
-        super().close()
+        try:
+            for call in before.values():
+                call()
+        finally:
+            super().close()
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None) -> None:
-        """Drops the state of containers, all of them unless they are named, of a server or of this process."""
+        """Drops the state of containers, all of them unless they are named, of a server or of this process. The sessions
+        of this process are closed by it: runs of theirs are CancelledErrors from then on."""
         containers = list(containers or [])
         if target:
             timeout = 0 if config is None else config.operation_timeout_in_ms
             _core.reset_target(_full_target(target), containers, timeout)
         else:
+            for session in list(_LOCAL_SESSIONS):
+                session._end()
             graph_module.environment().reset(containers)
 
     def __reduce__(self):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg.graph.tensor import IndexedSlices, Tensor
-from thalweg.messages import make_ndarray, make_tensor_proto
+from thalweg.messages import make_ndarray, make_tensor_proto, tensor_value
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,7 +29,7 @@ def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
         return None if is_tensor(tensor) else tensor
     op = tensor.op
     if op.type == "Const":
-        return make_ndarray(op.get_attr("value"))
+        return tensor_value(op.get_attr("value"))
     if op.type in ("Shape", "Size", "Rank"):
         return _of_shape(op)
     known = _FOLDED.get(op.type)

@@ -9,8 +9,9 @@ from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply
 from thalweg.graph.sparse_tensor import SparseTensor
-from thalweg.metrics.metric_variables import assert_broadcastable, broadcast_weights, collected, metric_variable
+from thalweg.metrics.metric_variables import collected, metric_variable
 from thalweg.operations import array_ops, math_ops, sparse_ops
+from thalweg.operations.broadcast_weights import assert_broadcastable, broadcast_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.ops import apply, constant, convert_to_tensor
-from thalweg.metrics.metric_variables import aligned, broadcast_weights, collected, metric_variable, truth_values
+from thalweg.metrics.metric_variables import aligned, collected, metric_variable, truth_values
 from thalweg.operations import array_ops, checks, math_ops
+from thalweg.operations.broadcast_weights import broadcast_weights
 from thalweg.variables.variable_scopes import variable_scope
 
 if TYPE_CHECKING:

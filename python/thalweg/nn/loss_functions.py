@@ -189,6 +189,13 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel: None = None, labels: Ten
         return array_ops.reshape(loss, array_ops.shape(labels), name=scope)
 
 
+def _must_be_alike(**two):
+    """Of other shapes they would be broadcast, which no loss means."""
+    (first, a), (second, b) = two.items()
+    if not a.shape.is_compatible_with(b.shape):
+        raise ValueError(f"{first} and {second} must have the same shape ({a.shape} vs {b.shape})")
+
+
 def sigmoid_cross_entropy_with_logits(_sentinel: None = None, labels: TensorLike | None = None, logits: TensorLike | None = None,
                                       name: str | None = None) -> Tensor:
     """Cross entropy of sigmoid(logits) with probabilities, each class by itself.
@@ -224,7 +231,7 @@ def sigmoid_cross_entropy_with_logits(_sentinel: None = None, labels: TensorLike
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, dtype=logits.dtype.base_dtype, name="labels")
-        logits.shape.assert_is_compatible_with(labels.shape)
+        _must_be_alike(logits=logits, labels=labels)
         zeros = apply("ZerosLike", [logits])
         positive = apply("GreaterEqual", [logits, zeros])
         capped = apply("Select", [positive, logits, zeros])
@@ -263,7 +270,8 @@ def weighted_cross_entropy_with_logits(labels: TensorLike | None = None, logits:
     """
     labels = targets if labels is None else labels
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
-        logits = convert_to_tensor(logits)
+        logits, labels = convert_to_tensor(logits), convert_to_tensor(labels)
+        _must_be_alike(logits=logits, labels=labels)
         weight = 1 + (pos_weight - 1) * labels
         tail = apply("Log1p", [apply("Exp", [-apply("Abs", [logits])])]) + apply("Relu", [-logits])
         return apply("Add", [(1 - labels) * logits, weight * tail], name=scope)
@@ -274,6 +282,7 @@ def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_lo
     """The loss of counts under a Poisson distribution whose log mean is log_input."""
     with name_scope(name, "log_poisson_loss", [log_input, targets]):
         log_input, targets = convert_to_tensor(log_input), convert_to_tensor(targets)
+        _must_be_alike(log_input=log_input, targets=targets)
         loss = apply("Exp", [log_input]) - log_input * targets
         if compute_full_loss:
             stirling = targets * apply("Log", [targets]) - targets + 0.5 * apply("Log", [2 * math.pi * targets])

@@ -555,6 +555,8 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     value = convert_to_tensor(value)
     if num is None:
         dims = value.shape
+        if dims.ndims is not None and not -dims.ndims <= axis < dims.ndims:
+            raise ValueError(f"axis = {axis} not in [{-dims.ndims}, {dims.ndims})")
         num = None if dims.ndims is None else dims[axis].value
         if num is None:
             raise ValueError(f"Cannot infer num from shape {dims}")
@@ -869,7 +871,9 @@ def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: IntLike | None = None) -> Tensor:
     """The rows where the mask holds."""
-    tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask, dtype=dtypes.bool)
+    tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
+    if mask.dtype.base_dtype is not dtypes.bool:
+        mask = apply("NotEqual", [mask, apply("ZerosLike", [mask])])
     axis = axis or 0
     count = mask.shape.ndims
     if count is None or count == 0:

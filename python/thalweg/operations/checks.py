@@ -13,7 +13,7 @@ from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor, group, no_op
 from thalweg.graph.tensor import Tensor
-from thalweg.messages import make_ndarray
+from thalweg.messages import tensor_value
 from thalweg.operations import array_ops, math_ops
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _static(tensor):
     """The value where it is a constant, else None."""
     if tensor.op.type != "Const":
         return None
-    return make_ndarray(tensor.op.get_attr("value"))
+    return tensor_value(tensor.op.get_attr("value"))
 
 
 def _assert(condition, data, summarize, name, message):

@@ -2,8 +2,9 @@
 """Readers: operations that take names of files from a queue and give records."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from thalweg import dtypes
 from thalweg.graph.ops import apply
 
 if TYPE_CHECKING:
@@ -24,33 +25,45 @@ class ReaderBase:
     @property
     def supports_serialize(self) -> bool: return self._supports_serialize
 
+    def _has_resource(self) -> bool:
+        """Whether the handle is a resource; that of LMDBReader is a reference."""
+        return self._reader_ref.dtype.base_dtype == dtypes.resource
+
+    def _apply(self, op: str, inputs: list[object], name: str | None) -> Any:
+        return apply(op + ("V2" if self._has_resource() else ""), [self._reader_ref, *inputs], name=name)
+
+    def _queue(self, queue: QueueBase | Tensor) -> Tensor:
+        """The queue's handle in the form of the reader's own."""
+        handle = getattr(queue, "queue_ref", queue)
+        return handle if self._has_resource() else apply("FakeQueue", [handle])
+
     def read(self, queue: QueueBase | Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
         """(key, value) of the next record; the names of files come from the queue."""
-        return apply("ReaderReadV2", [self._reader_ref, getattr(queue, "queue_ref", queue)], name=name)
+        return self._apply("ReaderRead", [self._queue(queue)], name)
 
     def read_up_to(self, queue: QueueBase | Tensor, num_records: IntLike, name: str | None = None) -> tuple[Tensor, Tensor]:
         """(keys, values) of at most so many records."""
-        return apply("ReaderReadUpToV2", [self._reader_ref, getattr(queue, "queue_ref", queue), num_records], name=name)
+        return self._apply("ReaderReadUpTo", [self._queue(queue), num_records], name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
         """How many records the reader has given, as an int64 scalar."""
-        return apply("ReaderNumRecordsProducedV2", [self._reader_ref], name=name)
+        return self._apply("ReaderNumRecordsProduced", [], name)
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """How many files the reader has finished, as an int64 scalar."""
-        return apply("ReaderNumWorkUnitsCompletedV2", [self._reader_ref], name=name)
+        return self._apply("ReaderNumWorkUnitsCompleted", [], name)
 
     def serialize_state(self, name: str | None = None) -> Tensor:
         """The state of the reader as a string scalar."""
-        return apply("ReaderSerializeStateV2", [self._reader_ref], name=name)
+        return self._apply("ReaderSerializeState", [], name)
 
     def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
         """Puts the reader into a state that serialize_state() gave."""
-        return apply("ReaderRestoreStateV2", [self._reader_ref, state], name=name)
+        return self._apply("ReaderRestoreState", [state], name)
 
     def reset(self, name: str | None = None) -> Operation:
         """The reader starts anew."""
-        return apply("ReaderResetV2", [self._reader_ref], name=name)
+        return self._apply("ReaderReset", [], name)
 
 
 class WholeFileReader(ReaderBase):
@@ -90,3 +103,14 @@ class IdentityReader(ReaderBase):
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(apply("IdentityReaderV2", [], name=name), supports_serialize=True)
+
+
+class LMDBReader(ReaderBase):
+    """The pairs in LMDB databases, in the order of their keys; the queue gives a database's file, or the folder of its data.mdb.
+
+    Its keys are those of the database, without the file's name.
+    """
+
+    def __init__(self, name: str | None = None, options: RunOptions | None = None) -> None:
+        del options  # TensorFlow's does not look at them either
+        super().__init__(apply("LMDBReader", [], name=name))

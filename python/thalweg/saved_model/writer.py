@@ -108,6 +108,7 @@ class Builder:
         folder = os.path.join(self._dir, keys.VARIABLES_DIRECTORY)
         os.makedirs(folder, exist_ok=True)
         given_saver.save(sess, os.path.join(folder, keys.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
+        given_saver.wait()
         state = os.path.join(folder, "checkpoint")
         if os.path.exists(state):  # that is for checkpoints of training
             os.remove(state)

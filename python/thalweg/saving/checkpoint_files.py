@@ -53,17 +53,17 @@ def update_checkpoint_state(save_dir: str, model_checkpoint_path: str, all_model
     made = generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths,
                                            all_model_checkpoint_timestamps, last_preserved_timestamp)
     path = os.path.join(save_dir, latest_filename or "checkpoint")
-    write_bytes(path + ".tmp", str(made).encode())
-    os.replace(path + ".tmp", path)
+    beside = f"{path}.tmp{os.getpid()}"
+    write_bytes(beside, str(made).encode())
+    os.replace(beside, path)
 
 
 def remove_checkpoint(checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta") -> None:
-    """Removes the files of a checkpoint."""
-    folder = os.path.dirname(checkpoint_prefix) or "."
-    base = os.path.basename(checkpoint_prefix)
-    for name in os.listdir(folder) if os.path.isdir(folder) else []:
-        if name in (f"{base}.index", f"{base}.{meta_graph_suffix}") or name.startswith(f"{base}.data-") or name == base:
-            os.remove(os.path.join(folder, name))
+    """Removes the files of a checkpoint, the index first: what is left of a removal that was cut short is no checkpoint."""
+    _core.Saver.remove_checkpoint(checkpoint_prefix, checkpoint_format_version)
+    meta_graph = f"{checkpoint_prefix}.{meta_graph_suffix}"
+    if os.path.exists(meta_graph):
+        os.remove(meta_graph)
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
@@ -139,6 +139,39 @@ def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = No
     except errors.NotFoundError:
         return None
     return path if checkpoint_exists(path) else None
+
+
+def best_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:
+    """The checkpoint of a directory with the best metric, of those that a Saver wrote with one.
+
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        The directory.
+    latest_filename : str, optional
+        What save() got as `latest_filename`; "checkpoint" by default.
+
+    Returns
+    -------
+    str or None
+        What Saver.restore() takes; None where no checkpoint has a metric.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+    ...     v = tw.Variable(1.0)
+    ...     sess.run(v.initializer)
+    ...     saver = tw.train.Saver(max_to_keep=1, keep_best=1)
+    ...     for step, loss in enumerate([0.5, 0.25, 0.75, 1.0]):
+    ...         path = saver.save(sess, os.path.join(folder, "model"), global_step=step, metric=loss)
+    ...     print(os.path.basename(tw.train.best_checkpoint(folder)), [os.path.basename(p) for p in saver.last_checkpoints])
+    model-1 ['model-1', 'model-3']
+    """
+    try:
+        return _core.Saver.best_checkpoint(os.fsdecode(checkpoint_dir), latest_filename or "checkpoint").decode()
+    except errors.NotFoundError:
+        return None
 
 
 class CheckpointState:

@@ -2,20 +2,20 @@
 """Checkpoints without a session: what is in them, and variables that start from them."""
 from __future__ import annotations
 
-import collections
 import os
 from typing import TYPE_CHECKING
 
 from thalweg import _core, dtypes, errors
 from thalweg.graph import graph, ops
 from thalweg.saving.checkpoint_files import latest_checkpoint
+from thalweg.saving.vocabulary_remapping import VocabInfo, start_remapped, start_with
 from thalweg.variables import variable_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, Self
+    from typing import Any
 
-    from thalweg.base.typing import Initializer, PathLike
+    from thalweg.base.typing import PathLike
     from thalweg.variables.partitioners import PartitionedVariable
     from thalweg.variables.variables import Variable
 
@@ -282,31 +282,16 @@ def _start_with(path, name, variable, slice_spec, shape):
     with variable.graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
         value = ops.apply("RestoreV2", [path, [name], [slice_spec]], {"dtypes": [kind]})[0]
         value.set_shape(shape)
-        variable._initial_value = value
-        if variable._resource:
-            variable._initializer = ops.apply("AssignVariableOp", [variable.handle, value])
-        else:
-            variable._initializer = ops.apply("Assign", [variable._ref_tensor, value]).op
-
-
-class VocabInfo(collections.namedtuple("VocabInfo", "new_vocab new_vocab_size num_oov_buckets old_vocab old_vocab_size "
-                                                    "backup_initializer axis")):
-    """How the rows (axis 0) or columns (axis 1) of a variable stand for the lines of a vocabulary, now and in a checkpoint."""
-
-    def __new__(cls, new_vocab: PathLike, new_vocab_size: int, num_oov_buckets: int, old_vocab: PathLike,
-                old_vocab_size: int = -1, backup_initializer: Initializer | None = None, axis: int = 0) -> Self:
-        if axis not in (0, 1):
-            raise ValueError(f"The only supported values for the axis argument are 0 and 1.  Provided axis: {axis}")
-        return super().__new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size, backup_initializer, axis)
+        start_with(variable, value)
 
 
 def warm_start(ckpt_to_initialize_from: PathLike, vars_to_warm_start: str | Sequence[str] | Sequence[Variable] | None = ".*",
                var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
                var_name_to_prev_var_name: Mapping[str, str] | None = None) -> None:
     """Variables start with what a checkpoint holds under their names, or under those that `var_name_to_prev_var_name` gives.
-    `vars_to_warm_start`: a pattern of names of trainable variables, a list of patterns for all, or of variables; None: none."""
-    if var_name_to_vocab_info:
-        raise NotImplementedError("a warm start with another vocabulary (var_name_to_vocab_info) is not there yet")
+    `vars_to_warm_start`: a pattern of names of trainable variables, a list of patterns for all, or of variables; None: only those
+    with a vocabulary. `var_name_to_vocab_info`: whose rows or columns stand for the lines of a vocabulary, which may be another
+    one in the checkpoint: what both have keeps its values, the rest begins with the backup initializer, zeros by default."""
     if vars_to_warm_start is None:
         chosen = []
     elif isinstance(vars_to_warm_start, str):
@@ -324,10 +309,31 @@ def warm_start(ckpt_to_initialize_from: PathLike, vars_to_warm_start: str | Sequ
     for v in dict.fromkeys(chosen):
         info = v._save_slice_info
         grouped.setdefault(info.full_name if info else v.op.name, []).append(v)
-    previous = dict(var_name_to_prev_var_name or {})
-    unknown = sorted(set(previous) - set(grouped))
-    if unknown:
-        raise ValueError("You provided the following variables in var_name_to_prev_var_name that were not used: "
-                         f"{unknown}.  Perhaps you misspelled them?  Here is the list of viable variable names: {sorted(grouped)}")
+    previous, vocabularies = dict(var_name_to_prev_var_name or {}), dict(var_name_to_vocab_info or {})
+    if vars_to_warm_start is None:
+        grouped = _variables_named(vocabularies)
+    for given, argument in ((previous, "var_name_to_prev_var_name"), (vocabularies, "var_name_to_vocab_info")):
+        unknown = sorted(set(given) - set(grouped))
+        if unknown:
+            raise ValueError(f"You provided the following variables in {argument} that were not used: {unknown}.  Perhaps you "
+                             f"misspelled them?  Here is the list of viable variable names: {sorted(grouped)}")
     init_from_checkpoint(ckpt_to_initialize_from, {previous.get(name, name): vs if vs[0]._save_slice_info else vs[0]
-                                                   for name, vs in grouped.items()})
+                                                   for name, vs in grouped.items() if name not in vocabularies})
+    path = _found(ckpt_to_initialize_from)
+    reader = CheckpointReader(path) if vocabularies else None
+    for name, info in vocabularies.items():
+        theirs = previous.get(name, name)
+        if not reader.has_tensor(theirs):
+            raise ValueError(f"Tensor {theirs} is not found in {path} checkpoint {reader.get_variable_to_shape_map()}")
+        start_remapped(path, theirs, info, grouped[name])
+
+
+def _variables_named(names):
+    """{name: the parts of a global variable} of those that are there."""
+    grouped = {}
+    for v in graph.get_collection(graph.GraphKeys.GLOBAL_VARIABLES):
+        info = v._save_slice_info
+        name = info.full_name if info else v.op.name
+        if name in names:
+            grouped.setdefault(name, []).append(v)
+    return grouped

@@ -2,14 +2,17 @@
 """Saver: variables to checkpoint files and back. The files and their retention are the core's work."""
 from __future__ import annotations
 
+import atexit
 import math
 import os
+import weakref
 from typing import TYPE_CHECKING
 
-from thalweg import _core, dtypes, lookup, messages
+from thalweg import _core, dtypes, errors, logging as tw_logging, lookup, messages
 from thalweg.graph import graph, proto_functions
 from thalweg.graph.graph import GraphKeys, control_dependencies, name_scope, site
 from thalweg.saving import meta_graph, saveables
+from thalweg.saving.checkpoint_differences import CheckpointDifferences
 from thalweg.saving.checkpoint_files import checkpoint_exists, get_checkpoint_mtimes
 from thalweg.saving.saveables import BaseSaverBuilder, SaveableObject  # noqa: F401  (TensorFlow has them here)
 from thalweg.variables import variables
@@ -21,6 +24,18 @@ if TYPE_CHECKING:
     from thalweg.base.typing import IntLike, PathLike
     from thalweg.graph.session import Session
     from thalweg.messages import MetaGraphDef, SaverDef
+
+
+_saving: weakref.WeakSet[Saver] = weakref.WeakSet()  # those that may still write when the program ends
+
+
+@atexit.register
+def _let_writes_end():
+    for saver in list(_saving):
+        try:
+            saver.wait()
+        except errors.OpError as e:
+            tw_logging.error("At the end of the program: %s", e.message)
 
 
 def _named(var_list):
@@ -123,6 +138,17 @@ class Saver:
         Of no effect here.
     filename : str, optional
         Of no effect here.
+    keep_best : int
+        How many of the best checkpoints stay besides the newest, of those saved with a metric. TensorFlow has none of the
+        arguments from here on.
+    best_mode : str
+        Which metric is the best: "min" or "max".
+    async_save : bool
+        Whether save() returns as soon as it has the values, all of one moment, and a thread writes them: in this process,
+        whatever task the variables are on. What goes wrong there is raised by the next save(), wait() or close() of the session.
+        One checkpoint is written at a time; until it is written, a variable that is updated takes its memory twice.
+    async_timeout_secs : float
+        How long save(), wait() and close() wait for a checkpoint that is being written.
 
     Raises
     ------
@@ -149,7 +175,13 @@ class Saver:
                  sharded: bool = False, max_to_keep: int | None = 5, keep_checkpoint_every_n_hours: float = 10000.0,
                  name: str | None = None, restore_sequentially: bool = False, saver_def: SaverDef | None = None,
                  builder: object = None, defer_build: bool = False, allow_empty: bool = False, write_version: int = 2,
-                 pad_step_number: bool = False, save_relative_paths: bool = False, filename: PathLike | None = None) -> None:
+                 pad_step_number: bool = False, save_relative_paths: bool = False, filename: PathLike | None = None, *,
+                 keep_best: int = 0, best_mode: str = "min", async_save: bool = False, async_timeout_secs: float = 600.0) -> None:
+        if best_mode not in ("min", "max"):
+            raise ValueError(f"best_mode must be 'min' or 'max', got {best_mode!r}")
+        if async_timeout_secs <= 0:
+            raise ValueError(f"async_timeout_secs must be positive, got {async_timeout_secs}")
+        self._beyond = keep_best, best_mode == "max", async_save, float(async_timeout_secs)
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or var_list=None.")
         self._var_list, self._name, self._pad = var_list, name, pad_step_number
@@ -176,7 +208,8 @@ class Saver:
         self._core = _core.Saver.of_nodes(
             target, target.get_tensor_by_name(self.saver_def.filename_tensor_name),
             target.get_tensor_by_name(self.saver_def.save_tensor_name),
-            target.get_operation_by_name(self.saver_def.restore_op_name), self._max_to_keep, self._hours, self._write_version)
+            target.get_operation_by_name(self.saver_def.restore_op_name), self._max_to_keep, self._hours, self._write_version,
+            *self._beyond)
 
     def build(self) -> None:
         """Adds the nodes that save and restore."""
@@ -195,7 +228,7 @@ class Saver:
         with target.as_default(), control_dependencies(None), name_scope(scope + "/"):
             entries, first = saveables.entries(others), target._num_nodes()
             self._core = _core.Saver(target, names, [v._ref_tensor for v in saved], self._max_to_keep, self._hours, scope,
-                                     site(), *entries, self._write_version, slices)
+                                     site(), *entries, self._write_version, slices, *self._beyond)
             _place(target, first, scope + "/")
             if others:
                 restored = target.get_operation_by_name(scope + "/RestoreV2").outputs[-len(entries[0]):]
@@ -228,6 +261,41 @@ class Saver:
         self._kept = [(os.fspath(path), float(time)) for path, time in last_checkpoints_with_time]
         if self._core is not None:
             self._core.set_kept([path for path, _ in self._kept], [time for _, time in self._kept])
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether a checkpoint is still being written."""
+        return self._core is not None and self._core.is_writing()
+
+    def wait(self, timeout_secs: float | None = None) -> None:
+        """Waits until no checkpoint is being written.
+
+        Parameters
+        ----------
+        timeout_secs : float, optional
+            How long at most; the saver's `async_timeout_secs` by default.
+
+        Raises
+        ------
+        DeadlineExceededError
+            If one still is then.
+        OpError
+            What went wrong with the last one, with file and reason; told once.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+        ...     v = tw.Variable(1.0)
+        ...     saver = tw.train.Saver(async_save=True)
+        ...     sess.run(v.initializer)
+        ...     path = saver.save(sess, os.path.join(folder, "model"))
+        ...     saver.wait()
+        ...     tw.train.checkpoint_exists(path)
+        True
+        """
+        if self._core is not None:
+            self._core.wait(-1.0 if timeout_secs is None else max(0.0, float(timeout_secs)))
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """What is kept after a crash: those of the paths that are there."""
@@ -267,7 +335,8 @@ class Saver:
     # ---- files ----
     def save(self, sess: Session, save_path: PathLike, global_step: IntLike | None = None, latest_filename: str | None = None,
              meta_graph_suffix: str = "meta", write_meta_graph: bool = True, write_state: bool = True,
-             strip_default_attrs: bool = False, save_debug_info: bool = False) -> str | None:
+             strip_default_attrs: bool = False, save_debug_info: bool = False, *,
+             metric: float | None = None) -> str | None:
         """Writes the variables of a session.
 
         Parameters
@@ -288,11 +357,14 @@ class Saver:
             Whether that file is written.
         strip_default_attrs, save_debug_info : bool
             Of no effect here.
+        metric : float, optional
+            How good the model is, for `keep_best`.
 
         Returns
         -------
         str or None
-            The name of the checkpoint, for restore(); None where there is nothing to save.
+            The name of the checkpoint, for restore(); None where there is nothing to save. With `async_save` it is there once
+            wait() has returned.
 
         Raises
         ------
@@ -329,13 +401,18 @@ class Saver:
         if folder:
             os.makedirs(folder, exist_ok=True)
         self._core.set_state_file(state_file if write_state else "")
-        written = self._core.save(sess, save_path, step).decode()
-        if write_meta_graph:
-            meta_graph.write(f"{written}.{meta_graph_suffix}", sess.graph, saver=self)
-        return written
+        contents = meta_graph.export_meta_graph(graph=sess.graph, saver=self).SerializeToString() if write_meta_graph else None
+        written = self._core.save(sess, save_path, step, metric, meta_graph_suffix if write_meta_graph else None, contents)
+        if self._beyond[2]:
+            _saving.add(self)
+            getattr(sess, "_before_close", {})[id(self)] = self.wait
+        return written.decode()
 
-    def restore(self, sess: Session, save_path: PathLike | None) -> None:
+    def restore(self, sess: Session, save_path: PathLike | None, *, partial: bool = False) -> CheckpointDifferences | None:
         """Sets the variables of a session to what a checkpoint holds; they need no initializer.
+
+        Where the checkpoint can be read here, it is compared first: when something is missing, or has another shape or type, the
+        error has the whole list, and nothing has been changed.
 
         Parameters
         ----------
@@ -343,6 +420,13 @@ class Saver:
             Whose variables.
         save_path : str or path
             What save() gave.
+        partial : bool
+            Whether to restore what fits, and leave the rest as it is. TensorFlow does not have this.
+
+        Returns
+        -------
+        CheckpointDifferences or None
+            With `partial`, all that differs.
 
         Raises
         ------
@@ -351,7 +435,7 @@ class Saver:
         NotFoundError
             If the checkpoint lacks a variable.
         InvalidArgumentError
-            If a variable has another shape there.
+            If a variable has another shape or type there.
 
         Examples
         --------
@@ -369,11 +453,49 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         if self._core is None:
-            return
-        save_path = os.fsdecode(save_path)
-        if not checkpoint_exists(save_path):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+            return CheckpointDifferences([], [], [], []) if partial else None
+        save_path = self._existing(save_path)
+        if partial:
+            return CheckpointDifferences.of_rows(self._core.compare(sess, save_path))
         self._core.restore(sess, save_path)
+        return None
+
+    def compare(self, save_path: PathLike) -> CheckpointDifferences:
+        """All in which a checkpoint differs from what restore() takes of it; nothing is restored.
+
+        Parameters
+        ----------
+        save_path : str or path
+            The checkpoint.
+
+        Returns
+        -------
+        CheckpointDifferences
+            What is missing, only there, of another shape, of another type.
+
+        Raises
+        ------
+        ValueError
+            If there is no such checkpoint.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, tw.Session() as sess:
+        ...     v, w = tw.Variable([1.0, 2.0], name="v"), tw.Variable(1, name="w")
+        ...     sess.run(tw.group(v.initializer, w.initializer))
+        ...     path = tw.train.Saver([v]).save(sess, os.path.join(folder, "model"))
+        ...     tw.train.Saver([v, w]).compare(path).missing
+        ['w']
+        """
+        save_path = self._existing(save_path)
+        return CheckpointDifferences.of_rows([] if self._core is None else self._core.compare(None, save_path))
+
+    def _existing(self, save_path):
+        save_path = os.fsdecode(save_path)
+        if not self.is_saving and not checkpoint_exists(save_path):  # what is being written is waited for
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
+        return save_path
 
 
 proto_functions.register_proto_function(graph.GraphKeys.SAVERS, messages.SaverDef, proto_functions.to_proto, Saver.from_proto)

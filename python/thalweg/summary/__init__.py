@@ -179,7 +179,6 @@ def text(name: str, tensor: TensorLike, collections: Sequence[str] | None = None
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype.name}")
     metadata = messages.SummaryMetadata()
     metadata.plugin_data.plugin_name = "text"
-    metadata.plugin_data.content = b"{}"
     return tensor_summary(name, tensor, summary_metadata=metadata, collections=collections)
 
 
@@ -264,4 +263,4 @@ def get_summary_description(node_def: NodeDef) -> SummaryDescription:
 
 __all__ = ["Event", "SessionLog", "Summary", "SummaryDescription", "TaggedRunMetadata", "audio", "histogram", "image",
            "merge", "merge_all", "scalar", "tensor_summary", "text"]
-names.complete(globals(), {"summary.event_files": "FileWriter FileWriterCache"})
+names.complete(globals(), {"summary.event_files": "FileWriter FileWriterCache", "summary.writers": "all_v2_summary_ops initialize"})

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
 import warnings
+import weakref
 from typing import TYPE_CHECKING
 
-from thalweg import messages, python_io
+from thalweg import errors, messages, python_io
 from thalweg.files import records
 from thalweg.graph import graph as graph_module
 from thalweg.saving import meta_graph
+from thalweg.summary.growing_file import GrowingFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
     from thalweg.graph.graph import Graph
     from thalweg.messages import Event, GraphDef, MetaGraphDef, RunMetadata, SessionLog, Summary
 
+_PATIENCE = 600  # seconds that a call waits for a write of another thread
+
 
 class FileWriter:
     """Writes events to a file that TensorBoard reads.
 
     Events are kept until there are `max_queue` of them or `flush_secs` have passed since the last flush, and written
-    by the thread that adds the next one.
+    by the thread that adds the next one. What is written are whole records: a process that is killed leaves a file that can be
+    read. A process that was forked writes to a file of its own.
 
     Parameters
     ----------
@@ -46,6 +50,15 @@ class FileWriter:
         Ends the name of the file.
     session : Session, optional
         Of no effect here.
+
+    Raises
+    ------
+    errors.ResourceExhaustedError
+        The disk is full, here or when events are written. The events wait, and are written when there is room.
+    errors.PermissionDeniedError, errors.FailedPreconditionError
+        It may not be written there, or there is no directory.
+    errors.NotFoundError
+        When events are written: the file was removed. They wait, and are written to another file after close() and reopen().
 
     Examples
     --------
@@ -65,11 +78,10 @@ class FileWriter:
         self._max_queue, self._flush_seconds = max_queue, flush_secs
         self._suffix = filename_suffix or ""
         self._session = session
-        self._lock = threading.RLock()
         self._pending, self._file, self._closed, self._seen = [], None, False, set()
-        self._last_flush = time.monotonic()
-        os.makedirs(self._logdir, exist_ok=True)
-        self._open()
+        self._begin()
+        self._file = GrowingFile(self._logdir, self._suffix)
+        _writers.add(self)
         if graph is not None or graph_def is not None:
             self.add_graph(graph=graph, graph_def=graph_def)
         if graph is not None:
@@ -82,16 +94,17 @@ class FileWriter:
                  unused_traceback: TracebackType | None) -> None:
         self.close()
 
-    def _open(self):
-        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}{self._suffix}"
-        self._path = os.path.join(self._logdir, name)
-        number = 0
-        while os.path.exists(self._path):  # another writer of this second
-            number += 1
-            self._path = os.path.join(self._logdir, f"{name[:-len(self._suffix) or None]}.{number}{self._suffix}")
-        self._file = open(self._path, "wb")
-        self._file.write(records.frame(messages.Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString()))
-        self._file.flush()
+    def _begin(self):
+        self._lock, self._file_lock = threading.RLock(), threading.Lock()  # of the events that wait; of the file, while it is written
+        self._last_flush = time.monotonic()
+
+    def _forked(self):
+        """In a process that was forked: what waits is the other's to write, and so is its file."""
+        self._begin()
+        self._pending, self._seen = [], set()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def get_logdir(self) -> str:
         """The directory of the file."""
@@ -104,9 +117,10 @@ class FileWriter:
                 warnings.warn("Attempting to use a closed FileWriter. The operation will be a noop unless the FileWriter is "
                               "explicitly reopened.")
                 return
-            self._pending.append(event.SerializeToString())
-            if len(self._pending) >= self._max_queue or time.monotonic() - self._last_flush >= self._flush_seconds:
-                self.flush()
+            self._pending.append(records.frame(event.SerializeToString()))
+            due = len(self._pending) >= self._max_queue or time.monotonic() - self._last_flush >= self._flush_seconds
+        if due:
+            self.flush()
 
     def _add(self, event, global_step):
         event.wall_time = time.time()
@@ -130,6 +144,8 @@ class FileWriter:
         >>> with tempfile.TemporaryDirectory() as folder, tw.summary.FileWriter(folder) as writer:
         ...     writer.add_summary(tw.Summary(value=[tw.Summary.Value(tag="loss", simple_value=0.5)]), global_step=1)
         """
+        if hasattr(summary, "SerializeToString") and not isinstance(summary, messages.Summary):
+            summary = summary.SerializeToString()  # a message of the protobuf package, such as TensorBoard's own
         if isinstance(summary, bytes) or hasattr(summary, "tobytes"):
             summary = messages.Summary.FromString(bytes(summary) if isinstance(summary, bytes) else summary.item())
         event = messages.Event()
@@ -222,8 +238,20 @@ class FileWriter:
         event.tagged_run_metadata.run_metadata = run_metadata.SerializeToString()
         self._add(event, global_step)
 
-    def flush(self) -> None:
+    def flush(self, timeout: float | None = None) -> None:
         """Writes all events to the file.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            How many seconds it may take, for a disk that may not answer. Without it the calling thread writes.
+
+        Raises
+        ------
+        errors.DeadlineExceededError
+            If it took longer; the write goes on.
+        errors.ResourceExhaustedError, errors.NotFoundError
+            If they cannot be written, as the class says. They wait.
 
         Examples
         --------
@@ -234,32 +262,90 @@ class FileWriter:
         ...     len(list(tw.train.summary_iterator(os.path.join(folder, os.listdir(folder)[0]))))
         2
         """
+        if timeout is None:
+            self._write(_PATIENCE)
+            return
+        failed = []
+
+        def write():
+            try:
+                self._write(timeout)
+            except errors.OpError as error:
+                failed.append(error)
+        thread = threading.Thread(target=write, name="FileWriter.flush", daemon=True)
+        thread.start()
+        thread.join(timeout)
+        if thread.is_alive():
+            raise self._late(timeout)
+        if failed:
+            raise failed[0]
+
+    def _late(self, seconds):
+        return errors.DeadlineExceededError(None, None, f"the events of '{self._logdir}' were not written within {seconds} s: the disk does "
+                                            "not answer")
+
+    def _write(self, patience):
+        """Writes what waits; on an error it waits on."""
+        if not self._file_lock.acquire(timeout=patience):
+            raise self._late(patience)
+        try:
+            with self._lock:
+                if self._closed:
+                    return
+                taken, self._pending, self._last_flush = self._pending, [], time.monotonic()
+            try:
+                if taken and self._file is None:
+                    self._file = GrowingFile(self._logdir, self._suffix)
+                if taken:
+                    self._file.append(b"".join(taken))
+            except errors.OpError as error:
+                with self._lock:
+                    self._pending[:0] = taken
+                raise type(error)(None, None, f"{error.message}; {len(taken)} events wait until they can be written") from None
+        finally:
+            self._file_lock.release()
+
+    def close(self) -> None:
+        """Writes all events and closes the file, also where they cannot be written; reopen() starts another, to which they go then."""
         with self._lock:
             if self._closed:
                 return
-            self._file.write(b"".join(map(records.frame, self._pending)))
-            self._pending = []
-            self._file.flush()
-            self._last_flush = time.monotonic()
-
-    def close(self) -> None:
-        """Writes all events and closes the file; reopen() starts another."""
-        with self._lock:
-            if not self._closed:
-                self.flush()
-                self._file.close()
-                self._closed = True
+        try:
+            self.flush()
+        finally:
+            with self._lock:
+                self._closed, file, self._file = True, self._file, None
+            if file is not None and self._file_lock.acquire(blocking=False):  # else a write that does not end still has it
+                file.close()
+                self._file_lock.release()
 
     def reopen(self) -> None:
         """Begins another file, where this one was closed."""
         with self._lock:
             if self._closed:
-                self._closed = False
-                self._open()
+                self._file, self._closed = GrowingFile(self._logdir, self._suffix), False
+                self._seen = {tag for tag in self._seen if isinstance(tag, tuple)}  # the file that said the others may be gone
+
+    def _close_or_warn(self):
+        try:
+            self.close()
+        except errors.OpError as error:
+            warnings.warn(f"events are lost: {error.message.partition('; ')[0]}", RuntimeWarning, stacklevel=3)
 
     def __del__(self):
-        if getattr(self, "_file", None) is not None:
-            self.close()
+        if not getattr(self, "_closed", True):
+            self._close_or_warn()
+
+
+_writers = weakref.WeakSet()
+
+
+def _after_fork():
+    for writer in list(_writers):
+        writer._forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class FileWriterCache:
@@ -270,19 +356,23 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Closes all writers."""
+        """Closes all writers, also those whose directory is gone: what they could not write is a warning."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
-                writer.close()
+                writer._close_or_warn()
             FileWriterCache._writers.clear()
 
     @staticmethod
     def get(logdir: PathLike) -> FileWriter:
-        """The writer of a directory, made when it is asked for first."""
+        """The writer of a directory, made when it is asked for first, and again where its file was removed since."""
         with FileWriterCache._lock:
-            if logdir not in FileWriterCache._writers:
-                FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())
-            return FileWriterCache._writers[logdir]
+            found = FileWriterCache._writers.get(logdir)
+            if found is not None and found._file is not None and found._file.is_removed():
+                found._close_or_warn()
+                found = None
+            if found is None:
+                found = FileWriterCache._writers[logdir] = FileWriter(logdir, graph=graph_module.get_default_graph())
+            return found
 
 
 def summary_iterator(path: PathLike) -> Iterator[messages.Event]:

@@ -219,7 +219,8 @@ def _step_when_due(timer, step, run_context, run_values):
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves checkpoints every so many steps or seconds, at the beginning and at the end."""
+    """Saves checkpoints every so many steps or seconds, at the beginning and at the end. With a saver that saves in the background
+    listeners hear of a checkpoint after the first run that ends when it is written; the end waits for the last one."""
 
     def __init__(self, checkpoint_dir: PathLike, save_secs: float | None = None, save_steps: int | None = None,
                  saver: Saver | None = None, checkpoint_basename: str = "model.ckpt", scaffold: Scaffold | None = None,
@@ -229,6 +230,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._saver, self._dir, self._scaffold, self._listeners = saver, checkpoint_dir, scaffold, listeners or []
         self._path = os.path.join(checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
+        self._unheard = None  # the step of a checkpoint that listeners have not heard of
 
     def begin(self) -> None:
         self._summaries = _writer(self._dir)
@@ -247,25 +249,38 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        stops = self._unheard is not None and not self._saver.is_saving and self._tell(run_context.session)
         step = _step_when_due(self._timer, self._step, run_context, run_values)
         if step is not None:
             self._timer.update_last_triggered_step(step)
-            if self._save(run_context.session, step):
-                run_context.request_stop()
+            stops = self._save(run_context.session, step) or stops
+        if stops:
+            run_context.request_stop()
 
     def end(self, session: Session) -> None:
         step = session.run(self._step)
         if step != self._timer.last_triggered_step():
             self._save(session, step)
+        if self._unheard is not None:
+            self._tell(session)
         for listener in self._listeners:
             listener.end(session, step)
 
     def _save(self, session, step):
         """Whether a listener wants to stop."""
+        stops = self._unheard is not None and self._tell(session)
         tw_logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        self._saver_to_use().save(session, self._path, global_step=int(step))
+        saver = self._saver_to_use()
+        saver.save(session, self._path, global_step=int(step))
+        self._unheard = step
+        return stops if saver.is_saving else self._tell(session) or stops
+
+    def _tell(self, session):
+        """Says that a checkpoint is there, when it is; whether a listener wants to stop."""
+        step, self._unheard = self._unheard, None
+        self._saver_to_use().wait()
         self._summaries.add_session_log(summary.SessionLog(status=summary.SessionLog.CHECKPOINT, checkpoint_path=self._path),
                                         int(step))
         return any([listener.after_save(session, step) for listener in self._listeners])

@@ -465,7 +465,16 @@ class _MonitoredSession(_HookedSession):
                 raise
         finally:
             if session is not None:
-                session.close()
+                self._close_session(session, failed)
+
+    @staticmethod
+    def _close_session(session, failed):
+        try:
+            session.close()
+        except errors.OpError as e:  # of a checkpoint that was being written
+            if not failed:
+                raise
+            tw_logging.error("While a session was closed: %s", e.message)
 
 
 def _refuse_common(feeds, more, message):

@@ -45,6 +45,7 @@ CASES = [
     case("MatrixBandPart", num(2, 4, 3), 1, -1), case("MatrixBandPart", num(4, 3), 0, 1), case("MatrixBandPart", num(3, 0), 0, 0),
     case("MatrixDiagV2", num(2, 3), 1, -1, -1, 7), case("MatrixDiagV3", num(2, 2, 3), [-1, 0], 4, 3, 5, align="LEFT_LEFT"),
     case("MatrixDiagV3", num(3), 0, -1, -1, 0), case("MatrixDiagPartV2", num(2, 3, 4), [-1, 1], 9), case("MatrixDiagPartV3", num(3, 4), [-2, 1], 9, align="LEFT_RIGHT"),
+    case("MatrixSetDiag", num(2, 3, 4), num(2, 3)), case("BatchMatrixSetDiag", num(2, 4, 3), num(2, 3)), case("DiagPart", num(2, 3, 2, 3)), case("DiagPart", num(4, 4)),
     case("MatrixDiagPartV3", num(2, 3, 3), 0, 0), case("MatrixSetDiagV2", num(2, 3, 4), num(2, 3), 0), case("MatrixSetDiagV3", num(3, 4), num(2, 3), [-1, 0], align="RIGHT_RIGHT"),
     case("MirrorPad", num(3, 4), [[1, 2], [2, 0]], mode="REFLECT"), case("MirrorPad", num(3, 4), [[1, 3], [0, 4]], mode="SYMMETRIC"),
     case("MirrorPad", num(3, 4), [[3, 0], [0, 0]], mode="REFLECT"), case("MirrorPadGrad", num(6, 6), [[1, 2], [2, 0]], mode="REFLECT"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes, files, serialized tensors, checkpoints that are remapped, what a debugger puts between nodes."""
+import numpy as np
 from cases import Fed, L, N, Typed, case, num
 
 F = "float32"
@@ -27,5 +28,7 @@ CASES += [case("LoadAndRemapMatrix", [SAVED], "w", Fed([1, 0]), Fed([]), Fed([])
 for shape in ((2, 3), (), (0, 4)):
     CASES += [case("ParseTensor", N("SerializeTensor", num(*shape), T="$out_type"))]
 CASES += [case("ParseTensor", Fed(b"no tensor"), out_type=F), case("ParseTensor", Fed(b""), out_type=F), case("ParseTensor", N("SerializeTensor", num(2), T=F), out_type="int32"), case("ParseTensor", N("SerializeTensor", num(2), T=F), out_type=F), case("SerializeTensor", num(2, 3)), case("StopGradient", num(2, 3))]
+CASES += [case("DebugIdentity", num(2, 3), tensor_name="x:0"), case("DebugIdentityV3", num(2, 3), tensor_name="x:0", io_of_node="x", io_index=0), case("DebugNanCount", Fed([1.0, np.nan, np.inf, np.nan]), tensor_name="x:0"),
+          case("DebugNumericSummary", Fed([1.0, np.nan, np.inf, -np.inf, -2.0, 0.0]), tensor_name="x:0"), *[case("DebugNumericSummaryV2", Fed([[1.0, np.nan, np.inf], [-np.inf, -2.0, 0.0]]), tensor_debug_mode=m, tensor_id=7) for m in (2, 3, 4, 5, 8)]]
 CASES += [case("DebugIdentityV2", num(2, 3)), case("DebugIdentityV3", num(2, 3)), case("DebugGradientRefIdentity", N("VariableV2", shape=[2], dtype="$T"), options=("waits",))]
 CASES += [case("StochasticCastToInt", Fed([0.25, -1.5, 2.0, 7.75, 1e3, -1e3]), Fed([7]), Fed([1, 2]), Fed(a), options=("bits",)) for a in (1, 3)] + [case("StochasticCastToInt", Fed([0.25, float("nan")]), Fed([7]), Fed([1, 2]), Fed(1)), case("StochasticCastToInt", Fed([1e30, -1e30]), Fed([7]), Fed([1, 2]), Fed(1))]

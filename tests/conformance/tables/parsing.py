@@ -158,3 +158,9 @@ for v in ("V2", ""):
     CASES += [case(f"Reader{what}{v}", one, after_all=[given, read], options=("waits",)) for what in ("NumRecordsProduced", "NumWorkUnitsCompleted", "SerializeState", "Reset")]
     CASES += [case("ReaderRestoreState" + v, one, Typed(S, Fed(state)), options=("waits",)) for state in (b"\x08\x02\x10\x02\x18\x05", b"\x08\x02\x10\x01\x22\x01q", b"junk")]
     CASES += [case("ReaderSerializeState" + v, N("TextLineReader" + v), options=("waits",))]
+
+# ---- JSON ----
+JSON = [b"{}", b'{"features":{"feature":{"b":{"int64List":{"value":[1,"2",-3]}},"a":{"floatList":{"value":[1.5,"NaN","-Infinity",2]}},"c":{"bytes_list":{"value":["aGk=","aGk","-_8=",""]}}}}}',
+        b'{"features":{"feature":{"a":null,"b":{},"c":{"int64List":{}}}}}', b'{"features":{"feature":{"\\u00e9\\ud83d\\ude00":{"int64_list":{"value":5}}}}}']
+BAD_JSON = [b"", b"null", b"[]", b'{"features":5}', b'{"feature":{}}', b'{"features":{}} x', b'{"features":{"feature":{"a":{"int64List":{"value":[1.5]}}}}}', b'{"features":{"feature":{"a":{"bytesList":{"value":["*"]}}}}}']
+CASES += [case("DecodeJSONExample", Typed(S, Fed(JSON))), case("DecodeJSONExample", Typed(S, Fed(JSON[1])))] + [case("DecodeJSONExample", Typed(S, Fed([text]))) for text in BAD_JSON]

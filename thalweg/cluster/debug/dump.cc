@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/debug/dump.h"
 
-#include <cstdio>
 #include <map>
 #include <utility>
 
-#include "thalweg/proto/utf8.h"
+#include "thalweg/proto/json_writer.h"
 
 namespace thalweg {
 namespace {
@@ -48,25 +47,6 @@ std::string StepEntry(const StepSnapshot& step, Parts* parts) {
 }
 
 }  // namespace
-
-std::string JsonText(std::string_view text) {
-  std::string quoted = "\"";
-  const bool utf8 = IsUtf8(text);
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || (byte >= 0x80 && !utf8)) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-      quoted += escape;
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
 
 std::string MakeDump(const DumpSources& from) {
   const Clock::TimePoint now = from.environment.clock().Now();

@@ -33,7 +33,4 @@ struct DumpSources {
 };
 std::string MakeDump(const DumpSources& from);
 
-// The text in quotes, as JSON has it.
-std::string JsonText(std::string_view text);
-
 }  // namespace thalweg

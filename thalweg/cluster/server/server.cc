@@ -209,19 +209,30 @@ Status Server::CheckSize(std::string_view method, const IncomingCall& call) cons
                            " (--max-graph-bytes)");
 }
 
+// A few bytes of a message may ask for half a kilobyte of its tree, which a caller is not given
+// beyond what this server may use at all.
+Result<OwnedMessage> Server::Read(std::string_view method, const MessageDescriptor& type,
+                                  const IncomingCall& call) const {
+  ParseOptions options{.borrow = true, .max_bytes = kMaxCallBytes};
+  const int64_t limit = environment_->allocator()->Stats().limit;
+  if (limit > 0) options.max_memory = std::min(options.max_memory, static_cast<size_t>(limit));
+  Result<OwnedMessage> request = ParseMessage(type, call.request(), options);
+  if (request.ok()) return request;
+  const Code code = request.status().code() == Code::kResourceExhausted ? Code::kResourceExhausted
+                                                                        : Code::kInternal;
+  return Status(code, StrCat("the request of ", method, " cannot be read: ",
+                             request.status().message()));
+}
+
 Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& call) {
   const MessageDescriptor* const type = Master::RequestType(method);
   if (type == nullptr) return Unimplemented("the master has no method ", method);
   RETURN_IF_ERROR(CheckSize(method, call));
-  const Result<OwnedMessage> request =
-      ParseMessage(*type, call.request(), {.borrow = true, .max_bytes = kMaxCallBytes});
-  if (!request.ok()) {
-    return Internal("the request of ", method, " cannot be read: ", request.status().message());
-  }
+  ASSIGN_OR_RETURN(const OwnedMessage request, Read(method, *type, call));
   ASSIGN_OR_RETURN(const OwnedMessage response,
-                   master_.Call(method, **request, {&call.cancellation(), call.timeout()}));
+                   master_.Call(method, *request, {&call.cancellation(), call.timeout()}));
   if (method == "MakeCallable") {
-    RETURN_IF_ERROR(ServeByChannel(**request, *response));
+    RETURN_IF_ERROR(ServeByChannel(*request, *response));
   }
   return Serialize(*response, kMaxCallBytes);
 }
@@ -259,12 +270,8 @@ void Server::AnswerWorker(std::string_view method, const std::shared_ptr<Incomin
     return call->Answer(Unimplemented("the worker has no method ", method));
   }
   if (Status status = CheckSize(method, *call); !status.ok()) return call->Answer(status);
-  const Result<OwnedMessage> request =
-      ParseMessage(*type, call->request(), {.borrow = true, .max_bytes = kMaxCallBytes});
-  if (!request.ok()) {
-    return call->Answer(
-        Internal("the request of ", method, " cannot be read: ", request.status().message()));
-  }
+  const Result<OwnedMessage> request = Read(method, *type, *call);
+  if (!request.ok()) return call->Answer(request.status());
   // A task that offers a channel says so in its GetStatus, and hears there that it was taken.
   std::string hello;
   if (method == "GetStatus") {

@@ -87,6 +87,8 @@ class Server {
  private:
   Status Listen();
   Status CheckSize(std::string_view method, const IncomingCall& call) const;
+  Result<OwnedMessage> Read(std::string_view method, const MessageDescriptor& type,
+                            const IncomingCall& call) const;
   Status CheckExposure(const HostPort& where) const;
   void Handle(std::shared_ptr<IncomingCall> call);
   void Answer(const std::shared_ptr<IncomingCall>& call);

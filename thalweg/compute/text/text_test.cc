@@ -10,6 +10,7 @@
 #include "thalweg/compute/text/numbers.h"
 #include "thalweg/compute/text/unicode.h"
 #include "thalweg/compute/text/utf8.h"
+#include "thalweg/compute/text/value_text.h"
 
 namespace thalweg::compute {
 namespace {
@@ -101,6 +102,27 @@ TEST(HashesTest, EveryTailOfABlockCounts) {
   // The example of the paper: key 00 .. 0f, bytes 00 .. 0e.
   const std::string bytes("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e", 15);
   EXPECT_EQ(SipHash(0x0706050403020100, 0x0f0e0d0c0b0a0908, bytes), 0xa129ca6149be45e5);
+}
+
+// H3: a text of 80 MB would be made although a megabyte is allowed, and nobody could stop it.
+TEST(ValueTextTest, AsksBeforeItGrowsAndStops) {
+  constexpr size_t kAllowed = 1 << 20;
+  const auto may_grow = [](size_t bytes) -> Status {
+    return bytes <= kAllowed ? OkStatus() : ResourceExhausted("no room for ", bytes, " bytes");
+  };
+  const std::vector<std::string> texts(1000, std::string(80'000, 'y'));
+  const std::vector<int64_t> numbers(1 << 20, -1'000'000'000'000);
+  for (const Tensor& tensor : {Tensor::Of<std::string>(texts, Shape{10, 100}),
+                               Tensor::Of<int64_t>(numbers, Shape{1 << 10, 1 << 10})}) {
+    for (const auto summarize : {SummarizeFirst, SummarizeEnds}) {
+      std::string out = "before";
+      EXPECT_EQ(summarize(tensor, -1, out, may_grow).code(), Code::kResourceExhausted);
+      EXPECT_LE(out.size(), kAllowed);
+      out = "before";
+      EXPECT_TRUE(summarize(tensor, 1, out, may_grow).ok());
+      EXPECT_GT(out.size(), 10u);
+    }
+  }
 }
 
 }  // namespace

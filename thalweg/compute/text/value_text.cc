@@ -79,21 +79,49 @@ void AppendElementOf(std::string& out, const Tensor& tensor, int64_t i, bool quo
   if (!known) out.push_back('?');
 }
 
+// The text, which asks before it becomes longer.
+class Text {
+ public:
+  Text(const Tensor& tensor, std::string& out, const MayGrowFn& may_grow)
+      : tensor_(tensor), out_(out), may_grow_(may_grow) {}
+  const Status& status() const { return status_; }
+  // False: that is all.
+  bool Element(int64_t i, bool quoted) {
+    constexpr size_t kBytesBetween = 1 << 16;
+    // A byte of text may become four, a number takes less than a hundred.
+    const size_t most =
+        tensor_.dtype() == DType::kString ? 4 * tensor_.data<std::string>()[i].size() + 2 : 100;
+    if (out_.size() + most > asked_) {
+      asked_ = out_.size() + most + kBytesBetween;
+      status_ = may_grow_(asked_);
+    }
+    if (status_.ok()) AppendElementOf(out_, tensor_, i, quoted);
+    return status_.ok();
+  }
+
+ private:
+  const Tensor& tensor_;
+  std::string& out_;
+  const MayGrowFn& may_grow_;
+  size_t asked_ = 0;
+  Status status_;
+};
+
 struct First {
-  const Tensor& tensor;
+  Text& text;
+  std::string& out;
   const Shape shape;
   const int64_t limit;
   int64_t next = 0;
-  std::string out;
 
   void Dimension(int d) {
     if (next >= limit) return;
     const int64_t size = shape.dim(d);
     const bool is_last = d == shape.rank() - 1;
-    for (int64_t i = 0; i < size && next < limit; ++i) {
+    for (int64_t i = 0; i < size && next < limit && text.status().ok(); ++i) {
       if (is_last) {
         if (i > 0) out.push_back(' ');
-        AppendElementOf(out, tensor, next++, false);
+        if (!text.Element(next++, false)) return;
         if (i + 1 < size && next >= limit && d != 0) out += "...";
       } else {
         out.push_back('[');
@@ -105,10 +133,10 @@ struct First {
 };
 
 struct Ends {
-  const Tensor& tensor;
+  Text& text;
+  std::string& out;
   const Shape shape;
   const int64_t ends;
-  std::string out;
 
   void Spacing(int d) {
     if (d == shape.rank() - 1) {
@@ -120,12 +148,12 @@ struct Ends {
   }
   void Dimension(int d, int64_t first, int64_t elements) {
     if (d == shape.rank()) {
-      AppendElementOf(out, tensor, first, true);
+      text.Element(first, true);
       return;
     }
     const int64_t size = shape.dim(d), each = size == 0 ? 0 : elements / size;
     out.push_back('[');
-    for (int64_t i = 0; i < std::min(ends, size); ++i) {
+    for (int64_t i = 0; i < std::min(ends, size) && text.status().ok(); ++i) {
       if (i > 0) Spacing(d);
       Dimension(d + 1, first + i * each, each);
     }
@@ -133,7 +161,7 @@ struct Ends {
       Spacing(d);
       out += "...";
     }
-    for (int64_t i = std::max(ends, size - ends); i < size; ++i) {
+    for (int64_t i = std::max(ends, size - ends); i < size && text.status().ok(); ++i) {
       Spacing(d);
       Dimension(d + 1, first + i * each, each);
     }
@@ -148,21 +176,24 @@ int64_t Limited(const Tensor& tensor, int64_t limit) {
 
 }  // namespace
 
-std::string SummarizeFirst(const Tensor& tensor, int64_t limit) {
-  First first{tensor, tensor.shape(), Limited(tensor, limit), 0, {}};
+Status SummarizeFirst(const Tensor& tensor, int64_t limit, std::string& out,
+                      const MayGrowFn& may_grow) {
+  Text text(tensor, out, may_grow);
+  First first{text, out, tensor.shape(), Limited(tensor, limit)};
   if (first.shape.rank() > 0) {
     first.Dimension(0);
   } else if (first.limit > 0) {
-    AppendElementOf(first.out, tensor, 0, false);
+    text.Element(0, false);
   }
-  if (tensor.num_elements() > first.limit) first.out += "...";
-  return std::move(first.out);
+  if (tensor.num_elements() > first.limit) out += "...";
+  return text.status();
 }
 
-std::string SummarizeEnds(const Tensor& tensor, int64_t limit) {
-  Ends ends{tensor, tensor.shape(), Limited(tensor, limit), {}};
-  ends.Dimension(0, 0, tensor.num_elements());
-  return std::move(ends.out);
+Status SummarizeEnds(const Tensor& tensor, int64_t limit, std::string& out,
+                     const MayGrowFn& may_grow) {
+  Text text(tensor, out, may_grow);
+  Ends{text, out, tensor.shape(), Limited(tensor, limit)}.Dimension(0, 0, tensor.num_elements());
+  return text.status();
 }
 
 }  // namespace thalweg::compute

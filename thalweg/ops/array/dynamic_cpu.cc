@@ -9,14 +9,15 @@ namespace thalweg {
 namespace {
 
 // The dimensions of `data` behind those of `indices`; InvalidArgument when the first ones differ.
-Result<Dims> RowDims(const Tensor& indices, const Tensor& data, const char* what) {
+Result<Dims> RowDims(const Tensor& indices, const Tensor& data, const char* what,
+                     std::string_view place = "") {
   const Shape index_shape = indices.shape(), data_shape = data.shape();
   bool agrees = data_shape.rank() >= index_shape.rank();
   for (int d = 0; agrees && d < index_shape.rank(); ++d)
     agrees = index_shape.dim(d) == data_shape.dim(d);
   if (!agrees) {
-    return InvalidArgument("the shape of the data must start with that of the ", what, ": data is ",
-                           data_shape, ", ", what, " are ", index_shape);
+    return InvalidArgument("data", place, ".shape = ", data_shape, " does not start with ", what,
+                           place, ".shape = ", index_shape);
   }
   Dims dims;
   for (int d = index_shape.rank(); d < data_shape.rank(); ++d) dims.push_back(data_shape.dim(d));
@@ -38,7 +39,8 @@ Status Stitch(Context& ctx) {
   int64_t size = 0;
   Dims row;
   for (int i = 0; i < n; ++i) {
-    ASSIGN_OR_RETURN(const Dims dims, RowDims(ctx.input(i), ctx.input(n + i), "indices"));
+    ASSIGN_OR_RETURN(const Dims dims,
+                     RowDims(ctx.input(i), ctx.input(n + i), "indices", StrCat("[", i, "]")));
     if (i > 0 && !(dims == row)) {
       return InvalidArgument("the rows of value ", i, " have shape ", Shape(dims),
                              ", those of value 0 ", Shape(row));

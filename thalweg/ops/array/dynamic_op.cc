@@ -25,8 +25,8 @@ Status CheckPrefix(const PartialShape& indices, const PartialShape& data, const 
     agrees = indices.dim(d) < 0 || data.dim(d) < 0 || indices.dim(d) == data.dim(d);
   }
   if (agrees) return OkStatus();
-  return InvalidArgument("the shape of the data must start with that of the ", what, ": data is ",
-                         data, ", ", what, " are ", indices);
+  return InvalidArgument("data.shape = ", data, " does not start with ", what,
+                         ".shape = ", indices);
 }
 
 Status StitchShape(ShapeContext& c) {

@@ -51,7 +51,7 @@ TEST(EditDistanceTest, OfRows) {
         .Bad({kSparse[0], kSparse[1], In({3}, {5, 3, 1}), kSparse[3], kSparse[4], kSparse[5]}, {},
              Code::kInvalidArgument, "")
         .Bad({kSparse[0], kSparse[1], In({2}, {-5, 3}), kSparse[3], kSparse[4], kSparse[5]}, {},
-             Code::kInvalidArgument, "negative")
+             Code::kInvalidArgument, "must be >= 0")
         .Bad({kSparse[0], kSparse[1], In({2}, {3, 3}), kSparse[3], kSparse[4], In({2}, {3, 3})}, {},
              Code::kInternal, "outside of the output")
         .Run();

@@ -20,7 +20,7 @@ TEST(FillTest, RepeatsTheValue) {
       .Try({In({2}, {3, 400}), In({}, {1})})
       .Try({In({0}, {}), In({}, {2})})
       .Try({In({1}, {0}), In({}, {3})}, {{"index_type", DType::kInt64}})
-      .Bad({In({1}, {-1}), In({}, {1})}, {}, Code::kInvalidArgument, "negative")
+      .Bad({In({1}, {-1}), In({}, {1})}, {}, Code::kInvalidArgument, "must be >= 0")
       .Bad({In({1}, {2}), In({2}, {1, 1})}, {}, Code::kInvalidArgument, "")
       .Trivial("the case of one element")
       .Run();

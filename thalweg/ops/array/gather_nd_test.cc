@@ -29,7 +29,7 @@ TEST(GatherNdTest, PicksElementsAndSlices) {
       .Try({In({4, 3}), In({2, 2}, {3, 1, 0, 2})}, kIndices)
       .Try({In({4, 3, 5}), In({2, 2}, {3, 1, 3, 1})}, {{"Tindices", DType::kInt64}})
       .Bad({In({4, 3}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument,
-           "does not index into a tensor of shape [4,3]")
+           "does not index into param shape [4,3]")
       .Bad({In({4}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument, "innermost dimension")
       .Bad({In({4}), In({}, {3})}, kIndices, Code::kInvalidArgument, "at least a vector")
       .Run();

@@ -44,7 +44,7 @@ TEST(SparseToDenseTest, PutsValuesAmongDefaults) {
       .Bad({In({2}, {0, 1}), In({1}, {6}), In({3}), In({}, {1})}, kIndices, Code::kInvalidArgument,
            "incorrect shape")
       .Bad({In({1}, {0}), In({1}, {-6}), In({1}), In({}, {1})}, kIndices, Code::kInvalidArgument,
-           "negative")
+           "must be >= 0")
       .Bad({In({1}, {0}), In({1}, {6}), In({1}), In({1}, {1})}, kIndices, Code::kInvalidArgument,
            "")
       .Trivial("truth values may all be the default")

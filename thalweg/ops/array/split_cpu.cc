@@ -87,8 +87,11 @@ Status SplitV(Context& ctx) {
   if (open >= 0) {
     sizes[static_cast<size_t>(open)] = whole - sum;
   } else if (sum != whole) {
-    return InvalidArgument("size_splits must sum to ", whole, ", the size of dimension ", axis,
-                           ", got ", sum);
+    return InvalidArgument(
+        "Determined shape must either match input shape along split_dim exactly if fully "
+        "specified, or be less than the size of the input along split_dim if not fully specified.  "
+        "Got: ",
+        sum, " (dimension ", axis, " has ", whole, ")");
   }
   return Cut(ctx, value, axis, sizes);
 }

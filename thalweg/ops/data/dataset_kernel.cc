@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/ops/data/dataset_kernel.h"
 
+#include "thalweg/graph/function_fingerprint.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -15,11 +16,32 @@ std::string CapturedBy(const Node& node, const std::string& name) {
   return "";
 }
 
+// What changes how elements are made, and none of them.
+constexpr std::string_view kTuning[] = {"sloppy",
+                                        "deterministic",
+                                        "metadata",
+                                        "slack_period",
+                                        "legacy_autotune",
+                                        "buffer_size_min",
+                                        "use_unbounded_threadpool",
+                                        "use_inter_op_parallelism"};
+
+bool IsTuning(const Node& node, std::string_view argument) {
+  return argument == "num_parallel_calls" ||
+         (argument == "buffer_size" && node.op_name() == "PrefetchDataset");
+}
+
 }  // namespace
 
 Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
   DatasetAttrs attrs;
   attrs.all = node.attrs();
+  attrs.label = node.Label();
+  if (node.site() != 0) attrs.site = node.graph().Site(node.site());
+  attrs.op = node.op_name();
+  AttrMap told = node.attrs();
+  for (const std::string_view name : kTuning) told.Erase(name);
+  attrs.fingerprint = AttrsFingerprint(node.graph().library(), told);
   const char* const types =
       node.FindAttr("output_types") != nullptr ? "output_types" : "Toutput_types";
   if (node.FindAttr(types) != nullptr && node.FindAttr("output_shapes") != nullptr) {
@@ -43,7 +65,24 @@ Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
     attr.begin = range.first;
     attr.end = range.second;
   }
+  for (const ArgDef& arg : node.op().def.inputs) {
+    if (IsTuning(node, arg.name) || arg.name.find("other_arg") != std::string::npos) continue;
+    ASSIGN_OR_RETURN(const auto range, node.InputRange(arg.name));
+    for (int i = range.first; i < range.second; ++i) attrs.inputs.push_back(i);
+  }
   return attrs;
+}
+
+DatasetOrigin DatasetAttrs::OriginOf(const Context& ctx) const {
+  DatasetOrigin origin{.op = op, .attrs = fingerprint};
+  for (const int i : inputs) {
+    if (const Result<DatasetPtr> dataset = DatasetOf(ctx.input(i)); dataset.ok()) {
+      origin.inputs.push_back(*dataset);
+    } else {
+      origin.arguments.push_back(ctx.input(i));
+    }
+  }
+  return origin;
 }
 
 bool DatasetAttrs::Flag(std::string_view name, bool otherwise) const {
@@ -98,6 +137,8 @@ Result<ElementFunctionPtr> FunctionArgument(Context& ctx, const DatasetAttrs& at
     return FailedPrecondition("a dataset's function runs only in a session");
   }
   auto function = std::make_shared<ElementFunction>();
+  function->stage = attrs.label;
+  function->site = attrs.site;
   for (int i = attr.begin; i < attr.end; ++i) {
     types.push_back(ctx.input(i).dtype());
     function->captured.push_back(ctx.input(i));

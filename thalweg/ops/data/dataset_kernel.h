@@ -33,9 +33,15 @@ struct DatasetAttrs {
   ElementSpec spec;  // empty where the node does not say
   std::map<std::string, FunctionAttr, std::less<>> functions;
   AttrMap all;
+  std::string label;  // "MapDataset 'decode'"
+  std::string site;   // the line of the program that made the node, where it is known
+  std::string op;
+  uint64_t fingerprint = 0;  // of attributes and functions that say what the elements are
+  std::vector<int> inputs;   // that do
 
   static Result<DatasetAttrs> Of(const Node& node);
   bool Flag(std::string_view name, bool otherwise) const;
+  DatasetOrigin OriginOf(const Context& ctx) const;
 };
 
 Result<int64_t> IntArgument(const Context& ctx, int input, std::string_view name);
@@ -57,6 +63,7 @@ class DatasetKernel : public Kernel {
   DatasetKernel(DatasetAttrs attrs, DatasetMaker make) : attrs_(std::move(attrs)), make_(make) {}
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(DatasetPtr dataset, make_(ctx, attrs_));
+    dataset->SetOrigin(attrs_.OriginOf(ctx));
     std::vector<Tensor> held;
     for (int i = 0; i < ctx.num_inputs(); ++i) held.push_back(ctx.input(i));
     ASSIGN_OR_RETURN(Tensor out, TensorOf(std::move(dataset), held));

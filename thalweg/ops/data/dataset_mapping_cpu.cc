@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
+
 #include "thalweg/data/batching.h"
 #include "thalweg/data/mapping.h"
 #include "thalweg/ops/data/dataset_kernel.h"
@@ -6,13 +8,14 @@
 namespace thalweg {
 namespace {
 
-// Of a node: whether elements may come in another order than the input's.
-bool IsDeterministic(const DatasetAttrs& attrs) {
+// Of a node: whether elements come in the input's order; nothing where the pipeline's options say so.
+std::optional<bool> Determinism(const DatasetAttrs& attrs) {
   if (const AttrValue* const value = attrs.all.Find("deterministic"); value != nullptr) {
     const std::string* const text = value->GetIf<std::string>();
-    return text == nullptr || *text != "false";
+    if (text == nullptr || (*text != "true" && *text != "false")) return std::nullopt;
+    return *text == "true";
   }
-  return !attrs.Flag("sloppy", false);
+  return attrs.Flag("sloppy", false) ? std::optional<bool>(false) : std::nullopt;
 }
 
 Result<DatasetPtr> MakeMapOf(Context& ctx, const DatasetAttrs& attrs, int64_t calls) {
@@ -20,7 +23,7 @@ Result<DatasetPtr> MakeMapOf(Context& ctx, const DatasetAttrs& attrs, int64_t ca
   ASSIGN_OR_RETURN(ElementFunctionPtr function,
                    FunctionArgument(ctx, attrs, "f", input->spec().types));
   return MapDataset(std::move(input), std::move(function), attrs.spec,
-                    {.calls = calls, .deterministic = IsDeterministic(attrs)});
+                    {.calls = calls, .deterministic = Determinism(attrs)});
 }
 
 // How many calls at once; the last input.
@@ -101,12 +104,15 @@ Result<DatasetPtr> MakeFlatMap(Context& ctx, const DatasetAttrs& attrs) {
   return MakeInterleaveOf(ctx, attrs, {});
 }
 
-// From `first` on: cycle_length, block_length.
-Result<InterleaveOptions> CycleArguments(Context& ctx, int first) {
+// TensorFlow's choice of a cycle that is left open depends on the machine, not on the session.
+int64_t Processors() { return std::max<int64_t>(std::thread::hardware_concurrency(), 1); }
+
+// From `first` on: cycle_length, block_length. `open`: how long a cycle is that is left open.
+Result<InterleaveOptions> CycleArguments(Context& ctx, int first, int64_t open = Processors()) {
   InterleaveOptions options;
   ASSIGN_OR_RETURN(options.cycle_length, IntArgument(ctx, first, "cycle_length"));
   ASSIGN_OR_RETURN(options.block_length, IntArgument(ctx, first + 1, "block_length"));
-  if (options.cycle_length == kAutotune) options.cycle_length = 10;
+  if (options.cycle_length == kAutotune) options.cycle_length = open;
   return options;
 }
 
@@ -116,9 +122,9 @@ Result<DatasetPtr> MakeInterleave(Context& ctx, const DatasetAttrs& attrs) {
 }
 
 // Each member of the cycle has a few blocks ready.
-Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, int first,
+Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, InterleaveOptions options,
                                 int64_t buffer) {
-  ASSIGN_OR_RETURN(InterleaveOptions options, CycleArguments(ctx, first));
+  if (!options.deterministic.has_value()) options.deterministic = Determinism(attrs);
   options.buffer = buffer > 0 ? buffer : std::max<int64_t>(options.block_length, 2);
   return MakeInterleaveOf(ctx, attrs, options);
 }
@@ -126,20 +132,39 @@ Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, int fir
 Result<DatasetPtr> MakeParallelInterleave(Context& ctx, const DatasetAttrs& attrs) {
   const int n = ctx.num_inputs();
   ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 2, "buffer_output_elements"));
-  return MakeBuffered(ctx, attrs, n - 5, buffer);
+  ASSIGN_OR_RETURN(InterleaveOptions options, CycleArguments(ctx, n - 5));
+  ASSIGN_OR_RETURN(const bool sloppy, BoolArgument(ctx, n - 3, "sloppy"));
+  if (sloppy) options.deterministic = false;
+  return MakeBuffered(ctx, attrs, options, buffer);
 }
 
+// The same, and the last input says how many members make elements at once. `is_old`: as 1.15 takes a
+// cycle that is left open; later releases leave two in three processors to what is made in advance.
+Result<InterleaveOptions> ParallelCycle(Context& ctx, int first, bool is_old) {
+  ASSIGN_OR_RETURN(const int64_t calls, CallsArgument(ctx, ctx.num_inputs() - 1));
+  int64_t open = Processors();
+  if (!is_old) open = calls == kAutotune ? (open + 2) / 3 : std::min(calls, open);
+  ASSIGN_OR_RETURN(const InterleaveOptions options, CycleArguments(ctx, first, open));
+  if (calls <= options.cycle_length) return options;
+  return InvalidArgument(
+      "If `cycle_length` is set to a fixed value, `num_parallel_calls` must be either "
+      "`tf.data.AUTOTUNE` or a value less than or equal to `cycle_length`. However, "
+      "`num_parallel_calls` is ",
+      calls, " and `cycle_length` is ", options.cycle_length);
+}
+
+template <bool is_old>
 Result<DatasetPtr> MakeParallelInterleaveV2(Context& ctx, const DatasetAttrs& attrs) {
-  const int n = ctx.num_inputs();
-  RETURN_IF_ERROR(CallsArgument(ctx, n - 1).status());
-  return MakeBuffered(ctx, attrs, n - 3, 0);
+  ASSIGN_OR_RETURN(const InterleaveOptions options,
+                   ParallelCycle(ctx, ctx.num_inputs() - 3, is_old));
+  return MakeBuffered(ctx, attrs, options, 0);
 }
 
 Result<DatasetPtr> MakeParallelInterleaveV4(Context& ctx, const DatasetAttrs& attrs) {
   const int n = ctx.num_inputs();
   ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 3, "buffer_output_elements"));
-  RETURN_IF_ERROR(CallsArgument(ctx, n - 1).status());
-  return MakeBuffered(ctx, attrs, n - 5, buffer);
+  ASSIGN_OR_RETURN(const InterleaveOptions options, ParallelCycle(ctx, n - 5, false));
+  return MakeBuffered(ctx, attrs, options, buffer);
 }
 
 }  // namespace
@@ -159,8 +184,8 @@ THALWEG_KERNEL(dataset_mapping, cpu) {
   AddDataset<MakeInterleave>(registry, "InterleaveDataset");
   AddDataset<MakeParallelInterleave>(registry, "ParallelInterleaveDataset");
   AddDataset<MakeParallelInterleave>(registry, "ExperimentalParallelInterleaveDataset");
-  AddDataset<MakeParallelInterleaveV2>(registry, "ParallelInterleaveDatasetV2");
-  AddDataset<MakeParallelInterleaveV2>(registry, "ParallelInterleaveDatasetV3");
+  AddDataset<MakeParallelInterleaveV2<true>>(registry, "ParallelInterleaveDatasetV2");
+  AddDataset<MakeParallelInterleaveV2<false>>(registry, "ParallelInterleaveDatasetV3");
   AddDataset<MakeParallelInterleaveV4>(registry, "ParallelInterleaveDatasetV4");
   AddDataset<MakeMapAndBatch>(registry, "MapAndBatchDataset");
   AddDataset<MakeMapAndBatch>(registry, "ExperimentalMapAndBatchDataset");

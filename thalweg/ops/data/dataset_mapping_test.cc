@@ -25,5 +25,17 @@ TEST(DatasetMappingTest, RefusesNumbersOfCallsThatMakeNoSense) {
             "num_parallel_calls must be greater than zero.");
 }
 
+TEST(DatasetMappingTest, NoMoreMembersMakeElementsAtOnceThanThereAre) {
+  for (const char* op : {"ParallelInterleaveDatasetV2", "ParallelInterleaveDatasetV3"}) {
+    AttrMap attrs = IntAttrs();
+    attrs.Set("f", FunctionRef{"f", {}});
+    KernelCall call(op, {Range(3), Int(2), Int(1), Int(3)}, std::move(attrs));
+    const Status status = call.Run();
+    EXPECT_TRUE(status.message().find("`num_parallel_calls` is 3 and `cycle_length` is 2") !=
+                std::string_view::npos)
+        << status.ToString();
+  }
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "thalweg/data/cache.h"
+#include "thalweg/data/file_cache.h"
+#include "thalweg/data/mapping.h"
 #include "thalweg/data/prefetch.h"
 #include "thalweg/data/shuffle.h"
 #include "thalweg/ops/data/dataset_kernel.h"
@@ -101,18 +105,37 @@ Result<DatasetPtr> MakePrefetch(Context& ctx, const DatasetAttrs&) {
   return PrefetchDataset(std::move(input), buffer);
 }
 
-// In memory, as long as the dataset lives. V2 brings the memory, so that datasets made of one graph
-// share it.
+// In files, or in memory, as long as the dataset lives. V2 brings the memory, so that datasets made
+// of one graph share it.
 Result<DatasetPtr> MakeCache(Context& ctx, const DatasetAttrs&) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   ASSIGN_OR_RETURN(const std::string file, TextArgument(ctx, 1, "filename"));
-  if (!file.empty()) {
-    return Unimplemented("a dataset is cached in memory only, not in the file '", file, "'");
-  }
+  if (!file.empty()) return FileCacheDataset(std::move(input), file);
   RefPtr<MemoryCache> memory;
   if (ctx.num_inputs() > 2) memory = Given<MemoryCache>(ctx, 2);
   if (!memory) memory = RefPtr<MemoryCache>::Adopt(std::make_unique<MemoryCache>().release());
   return CacheDataset(std::move(input), std::move(memory));
+}
+
+bool NamesUnordered(const Tensor& optimizations) {
+  const auto names = optimizations.flat<std::string>();
+  return std::find(names.begin(), names.end(), "make_sloppy") != names.end();
+}
+
+// Of what TensorFlow's optimizer does, only the order of elements is of interest.
+Result<DatasetPtr> MakeOptimized(Context& ctx, const DatasetAttrs&) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  return NamesUnordered(ctx.input(1)) ? UnorderedDataset(std::move(input)) : input;
+}
+
+// A serialized message of options, whose first field says whether the order is fixed.
+Result<DatasetPtr> MakeWithOptions(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  const AttrValue* const value = attrs.all.Find("serialized_options");
+  const std::string* const bytes = value != nullptr ? value->GetIf<std::string>() : nullptr;
+  constexpr std::string_view kUnordered("\x08\x00", 2);
+  return bytes != nullptr && bytes->starts_with(kUnordered) ? UnorderedDataset(std::move(input))
+                                                            : input;
 }
 
 // What tunes TensorFlow's pipelines tells nothing to ours, which use the session's threads.
@@ -130,12 +153,14 @@ THALWEG_KERNEL(dataset_order, cpu) {
   AddDataset<MakePrefetch>(registry, "PrefetchDataset");
   AddDataset<MakeCache>(registry, "CacheDataset");
   AddDataset<MakeCache>(registry, "CacheDatasetV2");
-  for (const char* op :
-       {"ModelDataset", "OptimizeDataset", "OptimizeDatasetV2", "OptionsDataset", "FinalizeDataset",
-        "MaxIntraOpParallelismDataset", "ExperimentalMaxIntraOpParallelismDataset",
-        "PrivateThreadPoolDataset", "ExperimentalPrivateThreadPoolDataset"}) {
+  for (const char* op : {"ModelDataset", "FinalizeDataset", "MaxIntraOpParallelismDataset",
+                         "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
+                         "ExperimentalPrivateThreadPoolDataset"}) {
     AddDataset<MakeSame>(registry, op);
   }
+  AddDataset<MakeOptimized>(registry, "OptimizeDataset");
+  AddDataset<MakeOptimized>(registry, "OptimizeDatasetV2");
+  AddDataset<MakeWithOptions>(registry, "OptionsDataset");
   registry.AddFunction<SeedGenerator>("AnonymousSeedGenerator", kCpu);
   registry.AddFunction<Dummy>("DummySeedGenerator", kCpu);
   registry.AddFunction<AnonymousMemoryCache>("AnonymousMemoryCache", kCpu);

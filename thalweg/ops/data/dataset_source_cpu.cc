@@ -35,13 +35,14 @@ Result<DatasetPtr> MakeList(Context& ctx, const DatasetAttrs& attrs) {
     return InvalidArgument("elements have ", width, " components, there are ", ctx.num_inputs(),
                            " tensors");
   }
-  std::vector<Element> elements;
-  for (int i = 0; i < ctx.num_inputs(); ++i) {
-    if (i % width == 0) elements.emplace_back();
-    elements.back().push_back(ctx.input(i));
+  const auto elements = std::make_shared<KeptElements>("List");
+  for (int i = 0; i < ctx.num_inputs(); i += width) {
+    Element element;
+    for (int k = i; k < i + width; ++k) element.push_back(ctx.input(k));
+    RETURN_IF_ERROR(attrs.spec.Check(element));
+    RETURN_IF_ERROR(elements->Push(ctx.allocator(), std::move(element)));
   }
-  for (const Element& element : elements) RETURN_IF_ERROR(attrs.spec.Check(element));
-  return ListDataset(std::move(elements), attrs.spec);
+  return ListDataset(elements, attrs.spec);
 }
 
 Result<DatasetPtr> MakeRange(Context& ctx, const DatasetAttrs& attrs) {

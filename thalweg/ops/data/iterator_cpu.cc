@@ -3,7 +3,7 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/data/dataset_kernel.h"
 #include "thalweg/ops/data/iterator_kernel.h"
-#include "thalweg/ops/data/iterator_state.h"
+#include "thalweg/ops/data/iterator_wire.h"
 #include "thalweg/resources/handle_kernel.h"
 #include "thalweg/resources/optional_value.h"
 
@@ -136,7 +136,8 @@ class SerializeIteratorCpu : public IteratorKernel {
     StateWriter writer;
     ASSIGN_OR_RETURN(const Poll poll, stage.Save(poller, writer));
     if (poll != Poll::kElement) return poll;
-    ASSIGN_OR_RETURN(Tensor state, VariantOfState(writer.Take()));
+    ASSIGN_OR_RETURN(Tensor state,
+                     VariantOfState({writer.Take(), poller.pipeline()->dataset->Lineage()}));
     ctx.set_output(0, std::move(state));
     return poll;
   }
@@ -145,7 +146,7 @@ class SerializeIteratorCpu : public IteratorKernel {
 
 Status DeserializeIterator(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<Iterator> iterator, ctx.Resource<Iterator>(0));
-  ASSIGN_OR_RETURN(std::vector<Tensor> state, StateOfVariant(ctx.input(1)));
+  ASSIGN_OR_RETURN(IteratorState state, StateOfVariant(ctx.input(1)));
   return iterator->Restore(std::move(state), ctx.step());
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/ops/data/iterator_wire.h"
 #include "thalweg/ops/data/test_dataset_calls.h"
 #include "thalweg/resources/optional_value.h"
 
@@ -40,6 +41,20 @@ TEST(IteratorTest, GoesOnWhereItWasSerialized) {
   }
   EXPECT_EQ(Refused("DeserializeIterator", {iterator, Range(3)}, {}),
             "expected the state of an iterator, got another variant");
+}
+
+TEST(IteratorTest, TakesStatesThatSayNoDataset) {
+  const Tensor iterator = Made("AnonymousIteratorV3", {}, IntAttrs());
+  ASSERT_TRUE(KernelCall("MakeIterator", {Range(5), iterator}).Run().ok());
+  ASSERT_TRUE(KernelCall("IteratorGetNext", {iterator}, IntAttrs()).Run().ok());
+  IteratorState state = *StateOfVariant(Made("SerializeIterator", {iterator}, {}));
+  EXPECT_TRUE(state.lineage.starts_with("RangeDataset ")) << state.lineage;
+  state.lineage.clear();  // as they were before
+  ASSERT_TRUE(KernelCall("DeserializeIterator", {iterator, *VariantOfState(state)}).Run().ok());
+  state.lineage = "RangeDataset 0123456789abcdef\n";
+  EXPECT_EQ(Refused("DeserializeIterator", {iterator, *VariantOfState(state)}, {}),
+            "the state of the iterator is that of another dataset: RangeDataset, 1. from the end, "
+            "had other arguments, attributes or functions where the state was saved");
 }
 
 TEST(IteratorTest, RefusesNamesThatAreNone) {

@@ -103,6 +103,9 @@ class DebugIdentityCpu : public Kernel {
   explicit DebugIdentityCpu(Dump dump) : dump_(std::move(dump)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(Dump dump, Dump::Of(c));
+    if (c.node().FindAttr("io_index") != nullptr) {
+      RETURN_IF_ERROR(Int32Attr(c, "io_index").status());
+    }
     return std::unique_ptr<Kernel>(std::make_unique<DebugIdentityCpu>(std::move(dump)));
   }
   Status Compute(Context& ctx) override {

@@ -7,6 +7,7 @@
 #include "thalweg/compute/text/value_text.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 
 namespace thalweg {
 namespace {
@@ -32,10 +33,15 @@ class PrintCpu : public Kernel {
   Status Compute(Context& ctx) override {
     if (first_ < 0 || printed_.fetch_add(1, std::memory_order_relaxed) < first_) {
       std::string line = message_;
+      HeapCharge charge;
+      const auto may_grow = [&](size_t bytes) { return MayGrowTo(ctx, charge, bytes); };
       for (int i = 1; i < ctx.num_inputs(); ++i) {
-        line += StrCat("[", compute::SummarizeFirst(ctx.input(i), summarize_), "]");
+        line += "[";
+        RETURN_IF_ERROR(compute::SummarizeFirst(ctx.input(i), summarize_, line, may_grow));
+        line += "]";
       }
-      Write(stderr, line + "\n");
+      line += "\n";
+      Write(stderr, line);
     }
     ctx.set_output(0, ctx.input(0));
     return OkStatus();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/work.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/checkpoint_reader.h"
 #include "thalweg/ops/io/checkpoint_arguments.h"
@@ -45,10 +46,15 @@ class RestoreV2 : public Kernel {
                      CheckpointReader::Open(fs, ctx.input(0).scalar<std::string>()));
     const auto* names = ctx.input(1).data<std::string>();
     const auto* slices = ctx.input(2).data<std::string>();
-    for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ASSIGN_OR_RETURN(Tensor value, ReadFrom(*reader, names[i], slices[i],
-                                              dtypes_[static_cast<size_t>(i)], ctx.allocator()));
-      ctx.set_output(i, std::move(value));
+    std::vector<Result<Tensor>> values(dtypes_.size(), Internal("not read"));
+    RETURN_IF_ERROR(compute::ForShards(ctx.work(), std::ssize(values), [&](int64_t shard) {
+      const auto i = static_cast<size_t>(shard);
+      values[i] = ReadFrom(*reader, names[i], slices[i], dtypes_[i], ctx.allocator());
+      return true;
+    }));
+    for (size_t i = 0; i < values.size(); ++i) {
+      RETURN_IF_ERROR(values[i].status());
+      ctx.set_output(static_cast<int>(i), std::move(*values[i]));
     }
     return OkStatus();
   }
@@ -57,13 +63,31 @@ class RestoreV2 : public Kernel {
   std::vector<DType> dtypes_;
 };
 
-Status Merge(Context& ctx) {
-  RETURN_IF_ERROR(CheckText(ctx.input(0), ctx.input(0).num_elements(), "checkpoint_prefixes"));
-  RETURN_IF_ERROR(CheckText(ctx.input(1), 1, "destination_prefix"));
-  const auto parts = ctx.input(0).flat<std::string>();
-  PosixFileSystem fs;
-  return MergeBundles(fs, {parts.begin(), parts.end()}, ctx.input(1).scalar<std::string>());
-}
+class Merge : public Kernel {
+ public:
+  explicit Merge(const KernelConstruction& c) {
+    const Result<bool> wanted = c.node().Attr<bool>("delete_old_dirs");
+    removes_directories_ = wanted.ok() && *wanted;
+  }
+  Status Compute(Context& ctx) override {
+    RETURN_IF_ERROR(CheckText(ctx.input(0), ctx.input(0).num_elements(), "checkpoint_prefixes"));
+    RETURN_IF_ERROR(CheckText(ctx.input(1), 1, "destination_prefix"));
+    const auto parts = ctx.input(0).flat<std::string>();
+    const std::string& prefix = ctx.input(1).scalar<std::string>();
+    PosixFileSystem fs;
+    RETURN_IF_ERROR(MergeBundles(fs, {parts.begin(), parts.end()}, prefix));
+    for (const std::string& part : parts) {
+      // Only what is empty goes; the first part takes a directory that they share.
+      if (removes_directories_ && ParentDirectory(part) != ParentDirectory(prefix)) {
+        fs.RemoveDirectory(ParentDirectory(part)).IgnoreError();
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  bool removes_directories_ = true;
+};
 
 }  // namespace
 }  // namespace thalweg
@@ -71,5 +95,5 @@ Status Merge(Context& ctx) {
 THALWEG_KERNEL(checkpoint, cpu) {
   registry.AddFunction<SaveV2>("SaveV2", kCpu).Cost(KernelCost::kExpensive);
   registry.Add<RestoreV2>("RestoreV2", kCpu).Cost(KernelCost::kExpensive);
-  registry.AddFunction<Merge>("MergeV2Checkpoints", kCpu).Cost(KernelCost::kExpensive);
+  registry.Add<Merge>("MergeV2Checkpoints", kCpu).Cost(KernelCost::kExpensive);
 }

@@ -81,7 +81,7 @@ TEST(TensorArrayTest, GradientArraysMayHaveMoreDimensions) {
     return ArrayGraph::Array{{made, 0}, {made, 1}};
   };
   g.ExpectValue(g.Read(with(2), 1), Tensor::Vector<float>({0, 0}));
-  g.ExpectError(with(-2).flow, Code::kInvalidArgument, "must not be negative");
+  g.ExpectError(with(-2).flow, Code::kInvalidArgument, "must be >= 0");
 }
 
 // The handles of the first two versions are names.

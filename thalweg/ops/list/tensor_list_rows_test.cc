@@ -90,7 +90,7 @@ TEST(TensorListRowsTest, ConcatenatesAndSplits) {
   ExpectTensor(concat(Reserved(2)), Floats({0, 0, 0, 0}));
   ExpectTensor(concat(Reserved(2, Ints({-1})), kAnyShape, {1, 2}), Floats({0, 0, 0}));
   ExpectRefused(concat(Reserved(2, Ints({-1})), kAnyShape, {1}), "only 1 elements");
-  ExpectRefused(concat(Reserved(2, Ints({-1})), kAnyShape, {1, -2}), "negative");
+  ExpectRefused(concat(Reserved(2, Ints({-1})), kAnyShape, {1, -2}), "must be >= 0");
   ExpectRefused(concat(Reserved(2, kAnyShape)), "uninitialized");
   ExpectRefused(concat(EmptyList(kAnyShape)), "fully defined");
   ExpectRefused(concat(ListOf(Floats({1, 2}))), "scalar");

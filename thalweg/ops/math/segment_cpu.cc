@@ -158,9 +158,8 @@ Status Unsorted(Context& ctx) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const int64_t id = IntAt(given, static_cast<int64_t>(i));
     if (id >= segments) {
-      return InvalidArgument("segment id ", id, " at ",
-                             IndexText(ids_shape, static_cast<int64_t>(i)),
-                             " is not below num_segments, ", segments);
+      return InvalidArgument("segment_ids", IndexText(ids_shape, static_cast<int64_t>(i)), " = ",
+                             id, " is out of range [0, ", segments, ")");
     }
     ids[i] = id < 0 ? -1 : id;
   }

@@ -90,7 +90,8 @@ void UnsortedSegments(const char* op, SegmentFold fold) {
       .Try({x({2, 3, 2}), In({2, 3}, {1, -1, 0, 1, 1, 0}), In({}, {2})}, int64)
       .Try({x({3}), In({3}, {0, 0, 0}), In({}, {1})}, int32)
       .Try({x({0, 2}), In({0}), In({}, {0})}, int32)
-      .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {2})}, int32, Code::kInvalidArgument, "segment id")
+      .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {2})}, int32, Code::kInvalidArgument,
+           "segment_ids[2] = 2 is out of range [0, 2)")
       .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {-1})}, int32, Code::kInvalidArgument, "negative")
       .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument, "begin with")
       .Run();

@@ -72,8 +72,10 @@ Status Select(Context& ctx) {
   Dims mask = condition.dims();
   if (condition.rank() == 1 && a.rank() >= 1 && condition != a) {
     if (condition.dim(0) != a.dim(0)) {
-      return InvalidArgument("a condition that is a vector must have one element per row of t: ",
-                             condition.ToString(), " against ", a.ToString());
+      return InvalidArgument(
+          "Inputs to operation Select of type Select must have the same size and shape.  Input 0: ",
+          condition.ToString(), " != input 1: ", a.ToString(),
+          " (a condition that is a vector has an element for each row)");
     }
     mask.resize(a.rank(), 1);
   } else if (condition.rank() != 0 && condition != a) {

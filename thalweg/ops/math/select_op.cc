@@ -17,8 +17,10 @@ Status SelectShape(ShapeContext& c) {
   if (condition.rank() == 1 && values->rank() >= 1) {
     Result<int64_t> rows = MergeDims(condition.dim(0), values->dim(0));
     if (!rows.ok()) {
-      return InvalidArgument("a condition that is a vector must have one element per row of t: ",
-                             condition.ToString(), " against ", values->ToString());
+      return InvalidArgument("Dimension 0 in both shapes must be equal, but are ", condition.dim(0),
+                             " and ", values->dim(0), ": a condition that is a vector, ",
+                             condition.ToString(), ", has an element for each row of ",
+                             values->ToString());
     }
     return OkStatus();
   }

@@ -43,7 +43,8 @@ TEST(SelectTest, Select) {
       .Try({In({}), In({}), In({})})
       .Try({In({3, 3}), In({3, 3}), In({3, 3})})
       .Try({In({0, 2}), In({0, 2}), In({0, 2})})
-      .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "one element per row")
+      .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
+           "has an element for each row")
       .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "condition must be")
       .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument, "one shape")
       .Run();

@@ -49,9 +49,11 @@ Status Range(Context& ctx) {
   const auto start = compute::ValueOf(ctx.input(0).scalar<T>()),
              limit = compute::ValueOf(ctx.input(1).scalar<T>()),
              delta = compute::ValueOf(ctx.input(2).scalar<T>());
-  if (delta == 0) return InvalidArgument("delta must not be zero");
+  if (delta == 0) return InvalidArgument("Requires delta != 0: ", delta);
   if ((delta > 0 && start > limit) || (delta < 0 && start < limit)) {
-    return InvalidArgument("start ", start, " is beyond limit ", limit, " for delta ", delta);
+    return InvalidArgument(
+        "Requires start ",
+        delta > 0 ? "<= limit when delta > 0: " : ">= limit when delta < 0: ", start, "/", limit);
   }
   ASSIGN_OR_RETURN(const int64_t count, CountOf(start, limit, delta));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, Shape{count}));

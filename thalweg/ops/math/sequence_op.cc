@@ -28,9 +28,11 @@ Status RangeShape(ShapeContext& c) {
   // Half precision is left to the kernel, which alone counts.
   if (DTypeSize(start.dtype()) < 4) return OkStatus();
   const double from = NumberAt(start), to = NumberAt(limit), step = NumberAt(delta);
-  if (step == 0) return InvalidArgument("delta must not be zero");
+  if (step == 0) return InvalidArgument("Requires delta != 0: ", step);
   if ((step > 0 && from > to) || (step < 0 && from < to)) {
-    return InvalidArgument("start ", from, " is beyond limit ", to, " for delta ", step);
+    return InvalidArgument(
+        "Requires start ",
+        step > 0 ? "<= limit when delta > 0: " : ">= limit when delta < 0: ", from, "/", to);
   }
   const double count = std::ceil(std::abs((to - from) / step));
   if (!(count < 9e15)) return InvalidArgument("a range of ", count, " elements is too long");

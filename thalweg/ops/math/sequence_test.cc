@@ -23,7 +23,8 @@ TEST(SequenceTest, Range) {
       .Try({In({}, {3}), In({}, {18}), In({}, {4})})
       .Try({In({}, {5}), In({}, {5}), In({}, {1})})
       .Bad({In({}, {0}), In({}, {5}), In({}, {0})}, {}, Code::kInvalidArgument, "delta")
-      .Bad({In({}, {6}), In({}, {5}), In({}, {1})}, {}, Code::kInvalidArgument, "beyond limit")
+      .Bad({In({}, {6}), In({}, {5}), In({}, {1})}, {}, Code::kInvalidArgument,
+           "Requires start <= limit when delta > 0: 6/5")
       .Bad({In({}, {0}), In({}, {5}), In({2}, {1, 1})}, {}, Code::kInvalidArgument, "")
       .Run();
 }

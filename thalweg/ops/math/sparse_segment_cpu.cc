@@ -24,7 +24,8 @@ Result<Indices> Bounded(const Tensor& tensor, int64_t limit, std::string_view wh
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = IntAt(tensor, static_cast<int64_t>(i));
     if (values[i] < 0 || values[i] >= limit) {
-      return InvalidArgument(what, "[", i, "] == ", values[i], " out of range [0, ", limit, ")");
+      return InvalidArgument("Bad: ", what, "[", i, "] == ", values[i], " out of range [0, ", limit,
+                             ")");
     }
   }
   return values;

@@ -28,8 +28,9 @@ struct BiasAddCpu : Kernel {
     }
     const int channel = channels_first ? 1 : shape.rank() - 1;
     if (bias.rank() != 1 || bias.dim(0) != shape.dim(channel)) {
-      return InvalidArgument("bias must have one element per channel: value is ", shape.ToString(),
-                             ", bias ", bias.shape());
+      return InvalidArgument(
+          "Must provide as many biases as the last dimension of the input tensor: ", bias.shape(),
+          " vs. ", shape.ToString());
     }
     Dims dims = {bias.dim(0)};
     dims.resize(shape.rank() - channel, 1);

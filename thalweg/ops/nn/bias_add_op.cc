@@ -24,8 +24,9 @@ Status BiasAddShape(ShapeContext& c) {
     const int channel = first ? 1 : x.rank() - 1;
     Result<int64_t> size = MergeDims(x.dim(channel), bias.dim(0));
     if (!size.ok()) {
-      return InvalidArgument("bias must have one element per channel: value is ", x.ToString(),
-                             ", bias ", bias.ToString());
+      return InvalidArgument("Dimensions must be equal, but are ", x.dim(channel), " and ",
+                             bias.dim(0), ": as many biases as channels are needed; value is ",
+                             x.ToString(), ", bias ", bias.ToString());
     }
     x.set_dim(channel, *size);
   }

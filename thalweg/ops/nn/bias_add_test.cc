@@ -32,8 +32,8 @@ TEST(BiasAddTest, Values) {
       .Try({In({2, 3}), In({3})}, first)
       .Try({In({2, 70, 3}), In({70})}, first)
       .Try({In({0, 3}), In({3})})
-      .Bad({In({2, 3}), In({2})}, {}, Code::kInvalidArgument, "one element per channel")
-      .Bad({In({2, 3, 4}), In({4})}, first, Code::kInvalidArgument, "one element per channel")
+      .Bad({In({2, 3}), In({2})}, {}, Code::kInvalidArgument, "as many biases")
+      .Bad({In({2, 3, 4}), In({4})}, first, Code::kInvalidArgument, "as many biases")
       .Bad({In({3}), In({3})}, {}, Code::kInvalidArgument, "")
       .Run();
   OpCase("BiasAddV1")

@@ -45,14 +45,29 @@ Output LogitsGradient(GradientContext& c, GradientMath& m) {
   return m.Add(by_loss, m.Mul(m.Sub(grad, sums), softmax));
 }
 
+// Whether one may be repeated to the shape of the other. Of two dimensions that are not known
+// nobody asks: they are those of a batch, and of its classes.
+bool MayBeRepeated(const PartialShape& a, const PartialShape& b) {
+  if (!a.known_rank() || !b.known_rank() || a.rank() != b.rank()) return true;
+  for (int d = 0; d < a.rank(); ++d) {
+    if ((a.dim(d) == 1) != (b.dim(d) == 1)) return true;
+  }
+  return false;
+}
+
 Status DenseGradient(GradientContext& c) {
   GradientMath m(c);
   const Output last = m.Ints({-1});
-  c.set_input_grad(0, LogitsGradient(c, m));
+  const Output logits = LogitsGradient(c, m);
   const Output loss = m.Op("ExpandDims", {c.grad(0), last});
   Output labels = m.Mul(loss, m.Neg(m.Op("LogSoftmax", {c.input(0)})));
   if (c.has_grad(1)) labels = m.Sub(labels, c.grad(1));
-  c.set_input_grad(1, labels);
+  if (MayBeRepeated(c.input(0).shape(), c.input(1).shape())) {
+    m.SetBroadcast(logits, labels);
+  } else {
+    c.set_input_grad(0, logits);
+    c.set_input_grad(1, labels);
+  }
   return m.status();
 }
 

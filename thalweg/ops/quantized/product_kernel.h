@@ -42,9 +42,8 @@ inline Result<std::vector<compute::RealRange>> ChannelRanges(const Context& ctx,
   const int64_t count = ctx.input(low).num_elements();
   for (int i = low; i < low + 2; ++i) {
     const Tensor& end = ctx.input(i);
-    if (end.rank() <= 1 && end.num_elements() == count && (count == 1 || count == channels)) {
-      continue;
-    }
+    const bool fits = end.rank() <= 1 && (count == 1 || count == channels);
+    if (fits && end.shape() == ctx.input(low).shape()) continue;
     return InvalidArgument("the filter's range must be one number or one for each of the ",
                            channels, " channels, got shape ", end.shape());
   }

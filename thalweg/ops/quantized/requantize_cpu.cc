@@ -49,8 +49,9 @@ Status Requantize(Context& ctx) {
                              y->mutable_raw_data());
 }
 
-// What level 2^31 of each channel of NHWC levels means, from the ranges in inputs 1 and 2.
-Result<std::vector<double>> ChannelScales(const Context& ctx) {
+// What level 2^31 of each channel of NHWC levels means, from the ranges in inputs 1 and 2: vectors,
+// or, where any_rank, as many numbers of any shape.
+Result<std::vector<double>> ChannelScales(const Context& ctx, bool any_rank) {
   const Tensor& x = ctx.input(0);
   if (x.rank() != 4) {
     return InvalidArgument("levels with ranges of channels must be in NHWC format, got shape ",
@@ -59,8 +60,9 @@ Result<std::vector<double>> ChannelScales(const Context& ctx) {
   const int64_t channels = x.dim(3);
   for (int i = 1; i < 3; ++i) {
     const Tensor& end = ctx.input(i);
-    if (end.rank() == 1 && (end.dim(0) == channels || end.dim(0) == 1) &&
-        end.dim(0) == ctx.input(1).dim(0)) {
+    const int64_t n = end.num_elements();
+    if ((any_rank ? end.rank() > 0 : end.rank() == 1) && (n == channels || n == 1) &&
+        n == ctx.input(1).num_elements()) {
       continue;
     }
     return InvalidArgument(i == 1 ? "input_min" : "input_max", " has incorrect size, expected ",
@@ -68,7 +70,7 @@ Result<std::vector<double>> ChannelScales(const Context& ctx) {
   }
   std::vector<double> scales;
   for (int64_t c = 0; c < channels; ++c) {
-    const int64_t at = ctx.input(1).dim(0) == 1 ? 0 : c;
+    const int64_t at = ctx.input(1).num_elements() == 1 ? 0 : c;
     scales.push_back(std::max(std::abs(ctx.input(1).data<float>()[at]),
                               std::abs(ctx.input(2).data<float>()[at])));
   }
@@ -84,8 +86,9 @@ class ChannelRangeCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const std::vector<double> scales, ChannelScales(ctx));
+    ASSIGN_OR_RETURN(const std::vector<double> scales, ChannelScales(ctx, false));
     const Tensor& x = ctx.input(0);
+    if (x.num_elements() == 0) return InvalidArgument("input must not be empty");
     const int64_t channels = x.dim(3);
     double most = 0;
     bool is_signed = false;
@@ -105,8 +108,8 @@ class ChannelRangeCpu : public Kernel {
 
 template <DType To>
 Status RequantizeChannels(Context& ctx) {
-  ASSIGN_OR_RETURN(std::vector<double> scales, ChannelScales(ctx));
-  ASSIGN_OR_RETURN(const RealRange wanted, ScalarRange(ctx, 3, "requested_output"));
+  ASSIGN_OR_RETURN(std::vector<double> scales, ChannelScales(ctx, true));
+  ASSIGN_OR_RETURN(const RealRange wanted, LegacyRange(ctx, 3, "requested_output"));
   if (To == DType::kQint8 && wanted.low == 0) {
     return InvalidArgument("qint8 needs a requested range with negative numbers, got from 0 to ",
                            wanted.high);

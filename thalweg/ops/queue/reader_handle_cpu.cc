@@ -41,6 +41,9 @@ Result<MakeSource> SourceOf(const KernelConstruction& c, std::string_view kind) 
     ASSIGN_OR_RETURN(const Compression kind, CompressionNamed(name));
     return MakeSource([kind](FileSystem& fs) { return MakeRecordFileSource(fs, kind); });
   }
+  if (kind == "LMDBReader") {
+    return MakeSource([](FileSystem& fs) { return MakeLmdbSource(fs); });
+  }
   if (kind == "WholeFileReader") {
     return MakeSource([](FileSystem& fs) { return MakeWholeFileSource(fs); });
   }
@@ -96,4 +99,5 @@ THALWEG_KERNEL(reader_handle, cpu) {
       registry.Add<ReaderHandleCpu>(StrCat(kind, version), kCpu).Cost(KernelCost::kCheap);
     }
   }
+  registry.Add<ReaderHandleCpu>("LMDBReader", kCpu).Cost(KernelCost::kCheap);
 }

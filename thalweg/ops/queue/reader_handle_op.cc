@@ -29,4 +29,8 @@ THALWEG_OP(reader_handle) {
           .Doc(doc);
     }
   }
+  registry.Op("LMDBReader")
+      .Shape(ReaderHandleOutput)
+      .NotDifferentiable("a reader has no inputs")
+      .Doc("A reader of the pairs in LMDB databases; there is no second version of it.");
 }

@@ -10,9 +10,11 @@
 namespace thalweg {
 namespace {
 
-// The state in variable input 0: the counter (two numbers) and the key. It moves on by `blocks`.
-// When `before` is not null, it gets the state as it was.
-Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* before = nullptr) {
+// The state in variable input 0: the counter (two numbers) and the key, behind the algorithm's
+// number where `begin` is 1. It moves on by `blocks`. When `before` is not null, it gets the state
+// as it was.
+Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* before = nullptr,
+                          int begin = 0) {
   ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   Variable::Update update(*variable, /*use_locking=*/true);
   ASSIGN_OR_RETURN(Tensor * state, update.Writable(ctx.allocator()));
@@ -20,12 +22,14 @@ Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* b
     return InvalidArgument("RNG state must be an int64 vector, got ", state->dtype(),
                            state->shape());
   }
-  if (state->num_elements() < 3) {
-    return InvalidArgument("For the Philox algorithm, the size of state must be at least 3; got ",
-                           state->num_elements());
+  if (state->num_elements() < begin + 3) {
+    return InvalidArgument("For the Philox algorithm, the size of state must be at least ",
+                           begin + 3, "; got ", state->num_elements());
   }
-  int64_t* const numbers = state->mutable_data<int64_t>();
-  if (before != nullptr) before->assign(numbers, numbers + state->num_elements());
+  int64_t* const whole = state->mutable_data<int64_t>();
+  if (begin == 1) RETURN_IF_ERROR(CheckAlgorithm(whole[0]));
+  int64_t* const numbers = whole + begin;
+  if (before != nullptr) before->assign(whole, whole + state->num_elements());
   const auto low = static_cast<uint64_t>(numbers[0]), high = static_cast<uint64_t>(numbers[1]);
   const auto key = static_cast<uint64_t>(numbers[2]);
   const Philox now({static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
@@ -40,20 +44,20 @@ Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* b
 
 Status CheckAlgorithmInput(Context& ctx, int i) {
   ASSIGN_OR_RETURN(const int64_t algorithm, IntScalar(ctx.input(i), "algorithm"));
-  if (algorithm == kAutoAlgorithm) return InvalidArgument("Unsupported algorithm id: ", algorithm);
   return CheckAlgorithm(algorithm);
 }
 
 using Fill = Status (*)(compute::Work&, DType, const Philox&, void*, int64_t);
 
-// Inputs: state, algorithm (not in the first form), shape.
+// Inputs: state, algorithm (in the first form it is the first number of the state), shape.
 template <Fill kFill, DType kType, bool kHasAlgorithm>
 Status StatefulFill(Context& ctx) {
   if (kHasAlgorithm) RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(kHasAlgorithm ? 2 : 1), "shape"));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
   const int64_t n = out->num_elements();
-  ASSIGN_OR_RETURN(const Philox stream, TakeStream(ctx, compute::ReservedBlocks(n)));
+  ASSIGN_OR_RETURN(const Philox stream,
+                   TakeStream(ctx, compute::ReservedBlocks(n), nullptr, kHasAlgorithm ? 0 : 1));
   return kFill(ctx.work(), kType, stream, out->mutable_raw_data(), n);
 }
 
@@ -72,7 +76,6 @@ Status StatefulUniformInt(Context& ctx) {
 
 template <class Out>
 Status StatefulBinomial(Context& ctx) {
-  constexpr uint64_t kBlocksOfSample = 25600;  // how far the state moves for each
   RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
   const Tensor &counts = ctx.input(3), &probabilities = ctx.input(4);
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
@@ -80,10 +83,11 @@ Status StatefulBinomial(Context& ctx) {
                    ParameterRows::Of(shape, {counts.shape(), probabilities.shape()}));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
   const int64_t n = out->num_elements();
-  ASSIGN_OR_RETURN(const Philox stream,
-                   TakeStream(ctx, static_cast<uint64_t>(n) * kBlocksOfSample));
   if (n == 0) return OkStatus();
   const int64_t parameters = rows.count(), samples = n / parameters;
+  // The state moves as far as in TensorFlow, which counts four samples at a time.
+  const auto blocks = static_cast<uint64_t>(parameters * 200 * (samples + 3) / 4) * 256;
+  ASSIGN_OR_RETURN(const Philox stream, TakeStream(ctx, blocks));
   Out* const drawn = out->template mutable_data<Out>();
   return compute::ForBlocks(ctx.work(), n, 512, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

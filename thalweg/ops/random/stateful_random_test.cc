@@ -85,11 +85,26 @@ TEST(StatefulRandomTest, RecordedBitsAndStates) {
 }
 
 TEST(StatefulRandomTest, OldFormAndCarry) {
-  Generator g({-1, 2, 3}), same({-1, 2, 3});
+  Generator g({1, -1, 2, 3}), same({-1, 2, 3});
   const Tensor three = VectorOf<int64_t>({3});
   EXPECT_EQ(g.Draw<float>("StatefulStandardNormal", {three}),
             same.Draw<float>("StatefulStandardNormalV2", {Philox1(), three}));
-  EXPECT_EQ(g.State(), (std::vector<int64_t>{767, 3, 3}));
+  EXPECT_EQ(g.State(), (std::vector<int64_t>{1, 767, 3, 3}));
+  const auto code = [&](std::vector<int64_t> state) {
+    return Generator(std::move(state)).Run("StatefulStandardNormal", {three}, {}).status().code();
+  };
+  EXPECT_EQ(code({1, 2, 3}), Code::kInvalidArgument);
+  EXPECT_EQ(code({3, 2, 3, 4}), Code::kInvalidArgument);
+}
+
+TEST(StatefulRandomTest, BinomialsMoveTheStateByFourSamplesAtATime) {  // as recorded from 2.21
+  for (const auto& [samples, moved] : std::vector<std::pair<int64_t, int64_t>>{
+           {1, 51200}, {3, 76800}, {9, 153600}, {77, 1024000}}) {
+    Generator g({3, 5, 7});
+    g.Draw<int64_t>("StatefulRandomBinomial", {Philox1(), VectorOf<int64_t>({samples}),
+                                               Tensor::Scalar(9.0), Tensor::Scalar(0.4)});
+    EXPECT_EQ(g.State()[0], 3 + moved);
+  }
 }
 
 TEST(StatefulRandomTest, RefusesBadArguments) {
@@ -103,6 +118,7 @@ TEST(StatefulRandomTest, RefusesBadArguments) {
   EXPECT_EQ(code({1, 2, 3}, 1), Code::kOk);
   EXPECT_EQ(code({1, 2}, 1), Code::kInvalidArgument);
   EXPECT_EQ(code({1, 2, 3}, 2), Code::kUnimplemented);
+  EXPECT_EQ(code({1, 2, 3}, 3), Code::kOk);  // whichever is best, as in 2.21
   EXPECT_EQ(code({1, 2, 3}, 9), Code::kInvalidArgument);
 }
 

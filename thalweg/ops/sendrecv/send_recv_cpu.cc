@@ -22,6 +22,7 @@ class Edge {
     return edge;
   }
 
+  const std::string& name() const { return key_.edge; }
   // What goes to or comes from the client of a partial run has no iteration.
   RendezvousKey KeyOf(const Context& ctx) const {
     RendezvousKey key = key_;
@@ -62,10 +63,10 @@ class SendCpu : public Kernel {
 
 class RecvCpu : public AsyncKernel {
  public:
-  explicit RecvCpu(Edge edge) : edge_(std::move(edge)) {}
+  RecvCpu(Edge edge, DType dtype) : edge_(std::move(edge)), dtype_(dtype) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(Edge edge, Edge::Make(c));
-    return std::unique_ptr<Kernel>(std::make_unique<RecvCpu>(std::move(edge)));
+    return std::unique_ptr<Kernel>(std::make_unique<RecvCpu>(std::move(edge), c.output_type(0)));
   }
 
   // A cancelled step aborts the whole rendezvous, which answers every waiter.
@@ -79,14 +80,10 @@ class RecvCpu : public AsyncKernel {
                             [rendezvous](const Status& why) { rendezvous->Abort(why); })) {
       return std::move(call->done)(cancellation->Reason());
     }
-    rendezvous->Recv(edge_.KeyOf(ctx), [call, &ctx](Result<Delivery> delivery) {
+    rendezvous->Recv(edge_.KeyOf(ctx), [this, call, &ctx](Result<Delivery> delivery) {
       call->aborts.End();
-      if (delivery.ok() && !delivery->dead) {
-        ctx.set_output(0, std::move(delivery->tensor));
-      } else {
-        ctx.set_output(0, Tensor());
-      }
-      std::move(call->done)(delivery.status());
+      const Status status = Take(std::move(delivery), ctx);
+      std::move(call->done)(status);
     });
   }
 
@@ -97,7 +94,20 @@ class RecvCpu : public AsyncKernel {
     ScopedCancellation aborts;
   };
 
+  // Who reads the value relies on its type, which another task may have chosen.
+  Status Take(Result<Delivery> delivery, Context& ctx) const {
+    ctx.set_output(0, Tensor());
+    if (!delivery.ok() || delivery->dead) return delivery.status();
+    const DType sent = delivery->tensor.dtype();
+    if (sent != dtype_) {
+      return InvalidArgument("edge '", edge_.name(), "' brings ", sent, ", expected ", dtype_);
+    }
+    ctx.set_output(0, std::move(delivery->tensor));
+    return OkStatus();
+  }
+
   const Edge edge_;
+  const DType dtype_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "thalweg/testing/kernel_call.h"
@@ -67,6 +68,14 @@ TEST(RecvTest, ADeadDeliveryIsADeadOutput) {
   ASSERT_TRUE(call.rendezvous().Send(Key(3), {Tensor(), true}).ok());
   EXPECT_TRUE(call.Run(3).ok());
   EXPECT_TRUE(call.output(0).empty());
+}
+
+TEST(RecvTest, RefusesATensorOfAnotherType) {
+  KernelCall call = MakeRecv();
+  ASSERT_TRUE(call.rendezvous().Send(Key(3), {Tensor::Scalar(int64_t{1}), false}).ok());
+  const Status status = call.Run(3);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), testing::HasSubstr("'edge_1_x' brings int64, expected float32"));
 }
 
 TEST(RecvTest, EndsWhenTheStepIsCancelled) {

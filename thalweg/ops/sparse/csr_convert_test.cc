@@ -48,7 +48,7 @@ TEST(CsrConvertTest, RefusesWhatIsNoMatrix) {
   refuse({1, 0, 0, 0, 0, 0}, {2, 3, 4}, "out of order");
   refuse({0, 0}, {4}, "rank 2 or 3");
   refuse({0, 0}, {3, int64_t{1} << 40}, "at most");
-  refuse({0, 0}, {3, -1}, "negative");
+  refuse({0, 0}, {3, -1}, "must be >= 0");
   const Tensor dense = Numbers<float>({1, 2, 3, 4}, Shape{2, 2});
   ExpectError("DenseToCSRSparseMatrix", {dense, Numbers<int64_t>({0, 2}, Shape{1, 2})}, {},
               Code::kInvalidArgument, "does not index into");

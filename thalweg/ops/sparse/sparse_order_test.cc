@@ -43,7 +43,7 @@ TEST(SparseOrderTest, Reshapes) {
   refuse({5, -1}, "multiple of 5");
   refuse({13}, "13");
   refuse({0, -1}, "infer");
-  refuse({-2, 6}, "negative");
+  refuse({-2, 6}, "must be >= 0");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/gather.h"
+#include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/resources/variable.h"
 
@@ -76,7 +77,8 @@ class CountUpToCpu : public Kernel {
  public:
   explicit CountUpToCpu(int64_t limit) : limit_(limit) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(const int64_t limit, c.Attr<int64_t>("limit"));
+    ASSIGN_OR_RETURN(const int64_t limit,
+                     sizeof(T) == 4 ? Int32Attr(c, "limit") : c.Attr<int64_t>("limit"));
     return std::unique_ptr<Kernel>(std::make_unique<CountUpToCpu<T>>(limit));
   }
 

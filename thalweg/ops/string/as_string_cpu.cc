@@ -8,6 +8,7 @@
 #include "thalweg/compute/text/numbers.h"
 #include "thalweg/compute/text/value_text.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/made_texts.h"
 #include "thalweg/ops/string/text_map.h"
 
 namespace thalweg {
@@ -163,12 +164,15 @@ class FormatCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    std::string text = pieces_[0];
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape()));
+    std::string& text = *out->mutable_data<std::string>();
+    HeapCharge charge;  // what the text has room for, until the executor counts the output
+    const auto may_grow = [&](size_t bytes) { return MayGrowTo(ctx, charge, bytes); };
+    text = pieces_[0];
     for (int i = 0; i < ctx.num_inputs(); ++i) {
-      text += compute::SummarizeEnds(ctx.input(i), summarize_);
+      RETURN_IF_ERROR(compute::SummarizeEnds(ctx.input(i), summarize_, text, may_grow));
       text += pieces_[static_cast<size_t>(i) + 1];
     }
-    ctx.set_output(0, Tensor::Scalar(text));
     return OkStatus();
   }
 

@@ -76,10 +76,14 @@ Status EventWriter::Flush() {
 Status EventWriter::WriteOut() {
   written_ = SystemClock().Now();
   if (waiting_.empty()) return OkStatus();
-  const Status status = file_->Append(waiting_);
+  const Status status = file_->AppendWhole(waiting_);
+  if (!status.ok()) {
+    return Status(status.code(), StrCat(status.message(), "; ", num_waiting_,
+                                        " events wait until it can be written"));
+  }
   waiting_.clear();
   num_waiting_ = 0;
-  return status.ok() ? file_->Sync() : status;
+  return OkStatus();
 }
 
 std::string EventWriter::DebugString() const { return "an event file"; }

@@ -7,7 +7,9 @@
 //
 // The file DIRECTORY/events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER+suffix is made at once, with
 // its first record. Events wait until there are more than `max_queue`, `flush_millis` have passed
-// since the last ones were written, or Flush. The last ones are written when the writer goes.
+// since the last ones were written, or Flush. The last ones are written when the writer goes. Where
+// the file cannot be written (a full disk, a file that was removed) they wait on, and the file ends
+// with whole records.
 // Threads: any; one lock, held while the file is written.
 #pragma once
 

@@ -70,6 +70,12 @@ Status OpenFile(Context& ctx) {
       .status();
 }
 
+Status RefuseDatabase(Context& /*ctx*/) {
+  return Unimplemented(
+      "CreateSummaryDbWriter: nothing reads the database that it would write; "
+      "CreateSummaryFileWriter writes event files");
+}
+
 Result<RefPtr<EventWriter>> WriterOf(Context& ctx) {
   ASSIGN_OR_RETURN(const auto* place, PlaceOf(ctx.input(0)));
   return ctx.step().resources->Lookup<EventWriter>(place->container, place->name);
@@ -216,6 +222,7 @@ class WriteMedia : public Kernel {
 THALWEG_KERNEL(summary_writer, cpu) {
   registry.Add<WriterHandle>("SummaryWriter", kCpu);
   registry.AddFunction<OpenFile>("CreateSummaryFileWriter", kCpu);
+  registry.AddFunction<RefuseDatabase>("CreateSummaryDbWriter", kCpu);
   registry.AddFunction<FlushFile>("FlushSummaryWriter", kCpu);
   registry.AddFunction<CloseFile>("CloseSummaryWriter", kCpu);
   registry.AddFunction<Import>("ImportEvent", kCpu);

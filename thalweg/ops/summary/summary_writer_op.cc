@@ -29,6 +29,7 @@ THALWEG_OP(summary_writer) {
   };
   constexpr int kNone = -1;
   add("CloseSummaryWriter", WriteShape<kNone>, "Writes what waits and closes the event file.");
+  add("CreateSummaryDbWriter", WriteShape<kNone>, "Refused: nothing reads that database any more.");
   add("CreateSummaryFileWriter", WriteShape<kNone>, "Opens the event file of a writer.");
   add("FlushSummaryWriter", WriteShape<kNone>, "Writes the events that wait.");
   add("ImportEvent", WriteShape<kNone>, "Writes a serialized event to an event file.");

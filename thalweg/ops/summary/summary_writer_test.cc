@@ -7,6 +7,7 @@
 
 #include "thalweg/base/crc32c.h"
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/test_file_size_limit.h"
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -155,6 +156,36 @@ TEST_F(SummaryWriterTest, HistogramsOfTruthValues) {
   const std::vector<OwnedMessage> events = Events();
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(ValueOf(events[1]).GetMessage(value::kHisto).GetDouble(pb::HistogramProto::kSum), 2);
+}
+
+TEST_F(SummaryWriterTest, AFullDiskEndsTheStepAndLosesNothing) {
+  Open(0);
+  Do("WriteScalarSummary", {step_, tag_, Tensor::Scalar(1.0F)});
+  const std::string path = directory_.Path("logs") + "/" + Names().at(0);
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(path) + 5);
+    Refuse("WriteScalarSummary", {step_, tag_, Tensor::Scalar(2.0F)}, Code::kResourceExhausted,
+           path);
+    Refuse("WriteScalarSummary", {step_, tag_, Tensor::Scalar(3.0F)}, Code::kResourceExhausted,
+           "2 events wait");
+    EXPECT_EQ(Events().size(), 2U);  // whole records and nothing else
+  }
+  Do("FlushSummaryWriter", {});
+  const std::vector<OwnedMessage> events = Events();
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(ValueOf(events[2]).GetFloat(value::kSimpleValue), 2);
+  EXPECT_EQ(ValueOf(events[3]).GetFloat(value::kSimpleValue), 3);
+}
+
+TEST_F(SummaryWriterTest, ARemovedFileEndsTheStep) {
+  Open(0);
+  std::filesystem::remove_all(directory_.Path("logs"));
+  Refuse("WriteScalarSummary", {step_, tag_, Tensor::Scalar(1.0F)}, Code::kNotFound, "was removed");
+}
+
+TEST_F(SummaryWriterTest, DatabasesAreRefusedWithTheReason) {
+  const Tensor name = Tensor::Scalar("x");
+  Refuse("CreateSummaryDbWriter", {name, name, name, name}, Code::kUnimplemented, "event files");
 }
 
 TEST_F(SummaryWriterTest, RefusesWhatNobodyCouldRead) {

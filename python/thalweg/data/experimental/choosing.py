@@ -9,19 +9,21 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
-from thalweg.data.dataset import Dataset
 from thalweg.data.experimental.transformations import RandomDataset, scan
 from thalweg.data.making import make
 from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, math_ops, random_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from thalweg.data.dataset import Dataset
     from thalweg.graph.tensor import Tensor
 
     Transformation = Callable[[Dataset], Dataset]
 
+_LEARNED_AT_ONCE = 32
 _UNIQUE = (dtypes.int32, dtypes.int64, dtypes.string)
 
 
@@ -67,8 +69,8 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: object = None, se
     if len(datasets) == 1:
         return datasets[0]
     seeds = RandomDataset(seed).batch(2)
-    if isinstance(weights, Dataset):
-        chosen = Dataset.zip((weights, seeds)).map(lambda w, s: _one_of(_logits(w), s))
+    if isinstance(weights, structure.dataset_class()):
+        chosen = structure.dataset_class().zip((weights, seeds)).map(lambda w, s: _one_of(_logits(w), s))
     else:
         if weights is None:
             logits = convert_to_tensor(np.ones([1, len(datasets)], np.float32))
@@ -93,37 +95,54 @@ def _one_of(logits: Tensor, seed: Tensor) -> Tensor:
 
 
 def rejection_resample(class_func: Callable[..., object], target_dist: object, initial_dist: object = None,
-                       seed: int | None = None) -> Transformation:
+                       seed: int | None = None, stop_on_empty_dataset: bool = False) -> Transformation:
     """Pairs of a class and an element, of which so many are left out that the classes come in the proportions `target_dist`.
 
-    Without `initial_dist`, the proportions of the input are estimated as it goes.
+    Without `initial_dist`, the proportions of the input are estimated as it goes. As in TensorFlow, elements are taken of the input
+    itself as often as its proportions allow, else of what is left of another pass over it; the first of both that ends is the end
+    only with `stop_on_empty_dataset`, which is how TensorFlow 2 has it.
     """
     def transform(dataset: Dataset) -> Dataset:
-        target = convert_to_tensor(target_dist)
-        classed = dataset.map(lambda *element: (convert_to_tensor(class_func(*element)), element[0] if len(element) == 1 else element))
+        together = structure.dataset_class().zip
+        target = convert_to_tensor(target_dist, dtypes.float32)
+        classes = dataset.map(class_func)
+        classed = together((classes, dataset))
         if initial_dist is None:
-            told = _estimated(classed, target)
+            chances = _estimates(classes, target).map(lambda initial: _chances(initial, target))
         else:
-            accepted = _acceptance(convert_to_tensor(initial_dist, target.dtype), target)
-            told = classed.map(lambda which, element: (which, element, array_ops.gather(accepted, which)))
+            constant = structure.dataset_class().from_tensors(convert_to_tensor(initial_dist, dtypes.float32)).repeat()
+            chances = constant.map(lambda initial: _chances(initial, target))
 
-        def keep(which: Tensor, element: object, accepted: Tensor) -> Tensor:
-            return random_ops.random_uniform([], seed=seed, dtype=target.dtype) < accepted
-        return told.filter(keep).map(lambda which, element, accepted: (which, element))
+        def keep(pair: tuple[Tensor, object], chance: tuple[Tensor, Tensor]) -> Tensor:
+            return random_ops.random_uniform([], seed=seed) < array_ops.gather(chance[0], pair[0])
+        left = together((classed, chances)).filter(keep).map(lambda pair, chance: pair).prefetch(3)
+        as_it_comes = _known_chance(target_dist, initial_dist)
+        if as_it_comes in (0.0, 1.0):
+            return classed if as_it_comes else left
+        weights = chances.map(lambda accepted, untouched: array_ops.stack([untouched, 1.0 - untouched]))
+        return sample_from_datasets([classed, left], weights, seed, stop_on_empty_dataset)
     return transform
 
 
-def _acceptance(initial: Tensor, target: Tensor) -> Tensor:
-    """How probably an element of each class is kept: the rarest, by what is wanted, always is."""
-    ratios = target / apply("Maximum", [initial, np.finfo(target.dtype.as_numpy_dtype).tiny])
-    return ratios / math_ops.reduce_max(ratios)
+def _known_chance(target: object, initial: object) -> float | None:
+    """How probably an element is taken as it comes, where the graph knows."""
+    known = [None if p is None else constant_value(convert_to_tensor(p, dtypes.float32)) for p in (target, initial)]
+    return None if any(k is None for k in known) else float(np.min(known[0] / np.maximum(known[1], np.finfo(np.float32).tiny)))
 
 
-def _estimated(classed: Dataset, target: Tensor) -> Dataset:
-    """Elements with how probably each is kept, by the proportions so far, as if every class had come once before."""
-    def count(seen: Tensor, pair: tuple[Tensor, object]) -> tuple[Tensor, object]:
-        which, element = pair
-        seen = seen + array_ops.one_hot(which, array_ops.size(target), dtype=target.dtype)
-        accepted = _acceptance(seen / math_ops.reduce_sum(seen), target)
-        return seen, (which, element, array_ops.gather(accepted, which))
-    return classed.apply(scan(array_ops.ones_like(target), count))
+def _chances(initial: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """How probably an element of each class is kept of what is not taken as it comes, and how probably it is taken so."""
+    ratios = target / (initial + np.finfo(np.float32).tiny)
+    least = math_ops.reduce_min(ratios)
+    return (ratios - least) / (math_ops.reduce_max(ratios) - least), least
+
+
+def _estimates(classes: Dataset, target: Tensor) -> Dataset:
+    """The proportions of the classes so far, for each element; learned by 32 at a time, as if each had come ten times before."""
+    def count(seen: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
+        seen = seen + math_ops.reduce_sum(array_ops.one_hot(which, array_ops.size(target), dtype=dtypes.int64), 0)
+        shares = math_ops.cast(apply("RealDiv", [math_ops.cast(seen, dtypes.float64),
+                                                 math_ops.cast(math_ops.reduce_sum(seen), dtypes.float64)]), dtypes.float32)
+        return seen, array_ops.tile(array_ops.expand_dims(shares, 0), [_LEARNED_AT_ONCE, 1])
+    before = array_ops.fill(array_ops.shape(target), np.int64(10))
+    return classes.batch(_LEARNED_AT_ONCE).apply(scan(before, count)).unbatch()

@@ -9,7 +9,6 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
-from thalweg.data.dataset import Dataset
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.structure import DatasetSpec
 from thalweg.graph.ops import apply, convert_to_tensor
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from thalweg.base.typing import IntLike
+    from thalweg.data.dataset import Dataset
 
     Transformation = Callable[[Dataset], Dataset]
 

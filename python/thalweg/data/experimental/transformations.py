@@ -9,9 +9,9 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.control.type_specs import SparseTensorSpec, TensorSpec
 from thalweg.data import nest, structure
-from thalweg.data.dataset import Dataset, seeds_of
 from thalweg.data.dataset_functions import ElementFunction
-from thalweg.data.making import make
+from thalweg.data.making import int64 as _int64, make, seeds_of
+from thalweg.data.structure import dataset_class
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from thalweg.base.typing import IntLike
+    from thalweg.data.dataset import Dataset
     from thalweg.graph.tensor import Tensor
 
     Transformation = Callable[[Dataset], Dataset]
@@ -26,14 +27,10 @@ if TYPE_CHECKING:
 _INT64 = TensorSpec([], dtypes.int64)
 
 
-def _int64(value: IntLike) -> Tensor:
-    return convert_to_tensor(value, dtypes.int64)
-
-
 def Counter(start: IntLike = 0, step: IntLike = 1, dtype: dtypes.DType = dtypes.int64) -> Dataset:  # noqa: N802
     """start, start + step ... without end."""
     ends = np.iinfo(np.int64)
-    counted = Dataset.range(start, ends.max if step > 0 else ends.min, step)
+    counted = dataset_class().range(start, ends.max if step > 0 else ends.min, step)
     return counted if dtype == dtypes.int64 else counted.map(lambda x: apply("Cast", [x], {"DstT": dtypes.as_dtype(dtype)}))
 
 
@@ -150,7 +147,7 @@ def to_variant(dataset: Dataset) -> Tensor:
 
 def from_variant(variant: Tensor, structure: object) -> Dataset:
     """The dataset in a variant scalar, whose elements are of this structure."""
-    return Dataset._of(variant, structure)
+    return dataset_class()._of(variant, structure)
 
 
 def get_structure(dataset_or_iterator: object) -> object:

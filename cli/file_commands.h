@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs that look into files. Each function adds its verb, with what is done when it is given, to
+// the command's parser.
+//
+//   CLI::App app;
+//   AddCheckpoint(app);
+//   app.parse("checkpoint ls model-7");
+//
+// Errors: WorkError.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace cli {
+
+void AddCheckpoint(CLI::App& app);
+
+}  // namespace cli

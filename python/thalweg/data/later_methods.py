@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of datasets that came with TensorFlow 2: what 1.15 has as functions of tw.data.experimental."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thalweg.data import reducing
+from thalweg.data.experimental import choosing, grouping, transformations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from thalweg import dtypes
+    from thalweg.base.typing import IntLike
+    from thalweg.data.dataset import Dataset
+    from thalweg.graph.tensor import Tensor
+
+
+class LaterMethods:
+    """Base of datasets."""
+
+    # ---- sources ----
+    @staticmethod
+    def counter(start: IntLike = 0, step: IntLike = 1, dtype: dtypes.DType | None = None, name: str | None = None) -> Dataset:
+        """start, start + step ... without end; int64s by default."""
+        return transformations.Counter(start, step) if dtype is None else transformations.Counter(start, step, dtype)
+
+    @staticmethod
+    def random(seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None) -> Dataset:
+        """Random int64s without end, the same in each pass."""
+        if rerandomize_each_iteration:
+            raise NotImplementedError("a dataset of random numbers gives the same ones in each pass here")
+        return transformations.RandomDataset(seed)
+
+    @staticmethod
+    def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True) -> Dataset:
+        """Elements of the datasets that the int64s of `choice_dataset` name, one after the other."""
+        return choosing.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+    @staticmethod
+    def sample_from_datasets(datasets: Sequence[Dataset], weights: object = None, seed: int | None = None,
+                             stop_on_empty_dataset: bool = False, rerandomize_each_iteration: bool | None = None) -> Dataset:
+        """Elements of the datasets, each time of any of them, with the probabilities `weights`."""
+        if rerandomize_each_iteration:
+            raise NotImplementedError("samples are the same ones in each pass here")
+        return choosing.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+    # ---- how many ----
+    def cardinality(self) -> Tensor:
+        """How many elements: INFINITE_CARDINALITY without end, UNKNOWN_CARDINALITY where nobody knows.
+
+        Examples
+        --------
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(tw.data.Dataset.range(10).window(4).cardinality()))
+        3
+        """
+        return transformations.cardinality(self)
+
+    # ---- which elements ----
+    def take_while(self, predicate: Callable[..., object], name: str | None = None) -> Dataset:
+        """The elements before the first for which `predicate` gives false."""
+        return transformations.take_while(predicate)(self)
+
+    def unique(self, name: str | None = None) -> Dataset:
+        """The elements that were not there before."""
+        return choosing.unique()(self)
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """The elements that do not fail."""
+        return transformations.ignore_errors()(self)
+
+    def rejection_resample(self, class_func: Callable[..., object], target_dist: object, initial_dist: object = None,
+                           seed: int | None = None, name: str | None = None) -> Dataset:
+        """Pairs of a class and an element, of which so many are left out that classes come in the proportions `target_dist`."""
+        return choosing.rejection_resample(class_func, target_dist, initial_dist, seed, stop_on_empty_dataset=True)(self)
+
+    # ---- what becomes of them ----
+    def scan(self, initial_state: object, scan_func: Callable[..., object], name: str | None = None) -> Dataset:
+        """What `scan_func(state, element)`, which gives (next state, element), makes of each element."""
+        return transformations.scan(initial_state, scan_func)(self)
+
+    def get_single_element(self, name: str | None = None) -> object:
+        """The one element; InvalidArgumentError when the step runs and there is none, or more."""
+        return reducing.single_element(self, name)
+
+    # ---- several as one ----
+    def sparse_batch(self, batch_size: IntLike, row_shape: object, name: str | None = None) -> Dataset:
+        """`batch_size` tensors as the rows of one SparseTensor."""
+        return transformations.dense_to_sparse_batch(batch_size, row_shape)(self)
+
+    def group_by_window(self, key_func: Callable[..., object], reduce_func: Callable[[Tensor, Dataset], Dataset],
+                        window_size: IntLike | None = None, window_size_func: Callable[[Tensor], object] | None = None,
+                        name: str | None = None) -> Dataset:
+        """The elements of the datasets that `reduce_func(key, group)` makes of `window_size` elements of one key."""
+        return grouping.group_by_window(key_func, reduce_func, window_size, window_size_func)(self)
+
+    def bucket_by_sequence_length(self, element_length_func: Callable[..., object], bucket_boundaries: Sequence[int],
+                                  bucket_batch_sizes: Sequence[int], padded_shapes: object = None, padding_values: object = None,
+                                  pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
+                                  name: str | None = None) -> Dataset:
+        """Batches of elements of similar length, padded to the longest of each."""
+        return grouping.bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes,
+                                                  padding_values, pad_to_bucket_boundary, no_padding, drop_remainder)(self)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// ErrnoStatus: what the system said of a file, as a Status: "cannot write '/m/a': No space left on
+// device".
+//
+//   if (::unlink(path.c_str()) != 0) return ErrnoStatus("remove", path, errno);
+//
+// Threads: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "thalweg/base/status.h"
+
+namespace thalweg {
+
+// NotFound, AlreadyExists, PermissionDenied, ResourceExhausted (disk or descriptors),
+// FailedPrecondition (a directory where a file is expected, or the reverse), InvalidArgument, else
+// Unknown.
+Status ErrnoStatus(std::string_view action, const std::string& path, int error);
+
+}  // namespace thalweg

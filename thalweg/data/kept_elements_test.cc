@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/data/kept_elements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/data/batching.h"
+#include "thalweg/data/cache.h"
+#include "thalweg/data/choosing.h"
+#include "thalweg/data/counting.h"
+#include "thalweg/data/mapping.h"
+#include "thalweg/data/prefetch.h"
+#include "thalweg/data/shuffle.h"
+#include "thalweg/data/test_groups.h"
+#include "thalweg/data/test_puller.h"
+
+namespace thalweg {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int64_t kLimit = int64_t{4} << 20;
+constexpr int64_t kNumbers = 12500;  // 100 kB
+
+ElementSpec Vectors() { return {{DType::kInt64}, {PartialShape{kNumbers}}}; }
+
+// Elements in memory that no allocator counts: the n-th is full of n.
+DatasetPtr Large(int64_t n) {
+  const auto fill = FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    ASSIGN_OR_RETURN(Tensor made, Tensor::AllocateHost(DType::kInt64, Shape{kNumbers}));
+    std::fill_n(made.mutable_data<int64_t>(), kNumbers, args[0].scalar<int64_t>());
+    return std::vector<Tensor>{std::move(made)};
+  });
+  return MapDataset(RangeOf(n), fill, Vectors(), {});
+}
+
+ElementFunctionPtr KeyOfNone() {
+  return FunctionOf([](std::span<const Tensor>) -> Result<std::vector<Tensor>> {
+    return std::vector<Tensor>{Tensor::Scalar(int64_t{7})};
+  });
+}
+
+DatasetPtr ShuffleOf(DatasetPtr input, int64_t buffer) {
+  return *ShuffleDataset(
+      std::move(input),
+      {.buffer = buffer,
+       .seeds = RefPtr<ShuffleSeeds>::Adopt(std::make_unique<ShuffleSeeds>(1, 2, true).release())});
+}
+
+DatasetPtr CacheOf(DatasetPtr input) {
+  return CacheDataset(std::move(input),
+                      RefPtr<MemoryCache>::Adopt(std::make_unique<MemoryCache>().release()));
+}
+
+// Each keeps as many of `n` large elements as it can.
+std::vector<std::pair<const char*, DatasetPtr>> Keepers(int64_t n) {
+  const auto large = Large(n);
+  const auto same = FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    return std::vector<Tensor>{args[1]};
+  });
+  const auto size = FunctionOf([](std::span<const Tensor>) -> Result<std::vector<Tensor>> {
+    return std::vector<Tensor>{Tensor::Scalar(int64_t{1000})};
+  });
+  const auto texts = FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    return std::vector<Tensor>{
+        Tensor::Scalar(std::string(100000, static_cast<char>('0' + args[0].scalar<int64_t>())))};
+  });
+  return {
+      {"Shuffle", ShuffleOf(large, 1000)},
+      {"Cache", CacheOf(large)},
+      {"Batch", *BatchDataset(large, 1000, {}, {{DType::kInt64}, {PartialShape{-1, kNumbers}}})},
+      {"Window", *WindowDataset(large, 1000, 1, 1, false, {{DType::kVariant}, {PartialShape()}})},
+      {"GroupByWindow",
+       GroupByWindowDataset(large, {.key = KeyOfNone(), .size = size, .reduce = same}, Vectors())},
+      {"Unique", *UniqueDataset(MapDataset(RangeOf(n), texts,
+                                           {{DType::kString}, {PartialShape(Shape())}}, {}))},
+  };
+}
+
+TEST(KeptElementsTest, CountsWhatNoAllocatorCounts) {
+  const AllocatorPtr allocator = MakeCpuAllocator(kLimit);
+  const auto in_use = [&] { return allocator->Stats().bytes_in_use; };
+  KeptElements kept("Shuffle");
+  const Tensor shared = *Tensor::AllocateHost(DType::kInt64, Shape{kNumbers});
+  ASSERT_TRUE(kept.Push(*allocator, {shared}).ok());
+  EXPECT_LT(in_use(), 20000);  // it is the memory of who holds it, too
+  Element own(1);
+  own[0] = *Tensor::AllocateHost(DType::kInt64, Shape{kNumbers});
+  ASSERT_TRUE(kept.Push(*allocator, std::move(own)).ok());
+  EXPECT_GE(in_use(), 100000);
+  EXPECT_LT(in_use(), 140000);
+  ASSERT_TRUE(kept.Push(*allocator, {Tensor::Scalar(std::string(50000, 'a'))}).ok());
+  EXPECT_GE(in_use(), 150000);
+  (void)kept.Take(1);
+  EXPECT_LT(in_use(), 90000);
+  kept.Clear();
+  EXPECT_EQ(in_use(), 0);
+}
+
+TEST(KeptElementsTest, SmallElementsCountToo) {
+  const AllocatorPtr allocator = MakeCpuAllocator(kLimit);
+  KeptElements kept("Shuffle");
+  Status status;
+  while (status.ok() && kept.size() < 200000) {
+    status = kept.Push(*allocator, {Tensor::Scalar(int64_t{1})});
+  }
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_GT(kept.size(), 30000u);
+  while (!kept.empty()) (void)kept.Pop();
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
+}
+
+TEST(KeptElementsTest, StagesThatKeepTooMuchSaySo) {
+  for (const int threads : {0, 2}) {
+    for (const auto& [stage, dataset] : Keepers(60)) {
+      SCOPED_TRACE(stage);
+      Puller puller(dataset, threads, kLimit);
+      Result<std::optional<Element>> next = puller.Next();
+      for (int i = 0; i < 60 && next.ok() && next->has_value(); ++i) next = puller.Next();
+      EXPECT_EQ(next.status().code(), Code::kResourceExhausted);
+      EXPECT_THAT(std::string(next.status().message()), HasSubstr(StrCat("a ", stage, " stage")));
+      EXPECT_THAT(std::string(next.status().message()), HasSubstr("of 4194304 in use"));
+    }
+  }
+}
+
+// To its end, in its middle, after an error, saved and restored.
+TEST(KeptElementsTest, NothingStaysChargedWhenAPassIsGone) {
+  for (const auto& [stage, dataset] : Keepers(20)) {
+    SCOPED_TRACE(stage);
+    const bool cached = std::string_view(stage) == "Cache";
+    Puller whole(dataset, 2, 10 * kLimit);
+    (void)whole.Rest();
+    EXPECT_EQ(whole.bytes_in_use() > 0, cached);
+    if (cached) continue;
+    Puller first(dataset, 2, 10 * kLimit);
+    (void)first.Rest(1);
+    const Result<std::vector<Tensor>> state = first.Save();
+    ASSERT_TRUE(state.ok());
+    Puller second(dataset, 2, 10 * kLimit);
+    ASSERT_TRUE(second.Restore(*state).ok());
+    (void)second.Rest();
+    EXPECT_EQ(second.bytes_in_use(), 0);
+  }
+}
+
+TEST(KeptElementsTest, APrefetchMakesNoMoreThanThereIsRoomFor) {
+  for (const int64_t buffer : {int64_t{1000}, kAutoBuffer}) {
+    Puller puller(PrefetchDataset(Large(200), buffer), 2, kLimit);
+    int64_t count = 0;
+    while (true) {
+      const Result<std::optional<Element>> next = puller.Next();
+      ASSERT_TRUE(next.ok()) << next.status().ToString();
+      if (!next->has_value()) break;
+      ASSERT_EQ((**next)[0].flat<int64_t>()[1], count++);
+    }
+    EXPECT_EQ(count, 200);
+    EXPECT_EQ(puller.bytes_in_use(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints of both releases and formats are whole; every flipped bit of one is found, where it is.
+#include "thalweg/files/checkpoint_audit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/io/bundle_writer.h"
+#include "thalweg/io/table.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CheckpointAuditTest : public testing::Test {
+ protected:
+  static std::string Golden(const std::string& name) {
+    return StrCat(THALWEG_GOLDEN_DIR, "/checkpoints/", name);
+  }
+  std::string Path(const std::string& name) const { return directory_.Path(name); }
+  void WriteAt(const std::string& path, const std::string& bytes) {
+    ASSERT_TRUE(WriteFileAtomically(fs_, path, bytes).ok());
+  }
+  // A small checkpoint of numbers and strings at Path("m").
+  void WriteSmall() {
+    auto writer = *BundleWriter::Create(fs_, Path("m"));
+    ASSERT_TRUE(writer->Add("s", Tensor::Vector<std::string>({"ab", "", "cde"})).ok());
+    ASSERT_TRUE(writer->Add("w", Tensor::Vector<float>({1, 2, 3})).ok());
+    ASSERT_TRUE(writer->Finish().ok());
+  }
+
+  PosixFileSystem fs_;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(CheckpointAuditTest, WhatTheReleasesWroteIsWhole) {
+  for (const std::string release : {"1.15", "2.21"}) {
+    for (const char* name :
+         {"/typed", "/many", "/sharded/model-7", "/partitioned/model-3", "/object/ckpt-2",
+          "/v1/model.ckpt", "/v1/typed.ckpt", "/v1/sharded.ckpt-*-of-00003"}) {
+      const Result<Audit> audit = AuditCheckpoint(fs_, Golden(release + name));
+      ASSERT_TRUE(audit.ok()) << audit.status().ToString();
+      EXPECT_EQ(audit->num_damages, 0u) << release << name << ": " << AuditJson(*audit);
+      EXPECT_GT(audit->checksums, 2u);
+      EXPECT_GT(audit->records, 0u);
+    }
+  }
+}
+
+TEST_F(CheckpointAuditTest, EveryFlippedByteIsFoundWithItsPlace) {
+  WriteSmall();
+  for (const std::string& path : {BundleIndexPath(Path("m")), BundleDataPath(Path("m"), 0, 1)}) {
+    const std::string good = *ReadFile(fs_, path);
+    for (size_t i = 0; i < good.size(); ++i) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ 0x10);
+      WriteAt(path, bad);
+      const Result<Audit> audit = AuditCheckpoint(fs_, Path("m"));
+      ASSERT_TRUE(audit.ok()) << audit.status().ToString();
+      // The footer's padding says nothing.
+      const bool is_padding = path.ends_with(".index") && good[i] == 0 &&
+                              i >= good.size() - kTableFooterBytes && i < good.size() - 8;
+      if (is_padding) continue;
+      ASSERT_GT(audit->num_damages, 0u) << path << " byte " << i;
+      EXPECT_EQ(audit->damages[0].file, path);
+    }
+    WriteAt(path, good);
+  }
+}
+
+TEST_F(CheckpointAuditTest, DamageSaysWhatWasExpectedAndFound) {
+  WriteSmall();
+  const std::string data = BundleDataPath(Path("m"), 0, 1);
+  std::string bytes = *ReadFile(fs_, data);
+  bytes[bytes.size() - 1] ^= 1;  // of w, the last
+  WriteAt(data, bytes);
+  const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+  ASSERT_EQ(audit.num_damages, 1u);
+  const Damage& damage = audit.damages[0];
+  EXPECT_EQ(damage.file, data);
+  EXPECT_EQ(damage.offset, bytes.size() - 12);
+  EXPECT_EQ(damage.what, "the checksum of tensor 'w'");
+  EXPECT_THAT(damage.expected, HasSubstr("crc32c "));
+  EXPECT_NE(damage.expected, damage.found);
+  EXPECT_THAT(AuditJson(audit),
+              HasSubstr("\"offset\": 12, \"what\": \"the checksum of tensor 'w'\""));
+}
+
+TEST_F(CheckpointAuditTest, AllDamageIsListed) {
+  WriteSmall();
+  const std::string data = BundleDataPath(Path("m"), 0, 1);
+  std::string bytes = *ReadFile(fs_, data);
+  bytes[8] ^= 1;  // of s, behind its lengths and their checksum
+  bytes.resize(bytes.size() - 4);
+  WriteAt(data, bytes);
+  const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+  ASSERT_EQ(audit.num_damages, 2u) << AuditJson(audit);
+  EXPECT_EQ(audit.damages[0].what, "the checksum of tensor 's'");
+  EXPECT_EQ(audit.damages[1].what, "tensor 'w' lies beyond the end of the file");
+  EXPECT_EQ(audit.damages[1].found, "20 bytes");
+}
+
+TEST_F(CheckpointAuditTest, MissingFilesAreNamed) {
+  WriteSmall();
+  ASSERT_TRUE(fs_.RemoveFile(BundleDataPath(Path("m"), 0, 1)).ok());
+  const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+  ASSERT_EQ(audit.num_damages, 1u);
+  EXPECT_EQ(audit.damages[0].file, BundleDataPath(Path("m"), 0, 1));
+  EXPECT_EQ(AuditCheckpoint(fs_, Path("none")).status().code(), Code::kNotFound);
+}
+
+TEST_F(CheckpointAuditTest, OldFormatsDamageIsFound) {
+  const std::string good = *ReadFile(fs_, Golden("1.15/v1/model.ckpt"));
+  std::string bad = good;
+  bad[40] ^= 1;
+  WriteAt(Path("v1.ckpt"), bad);
+  const Audit audit = *AuditCheckpoint(fs_, Path("v1.ckpt"));
+  ASSERT_EQ(audit.num_damages, 1u);
+  EXPECT_EQ(audit.damages[0].what, "the checksum of block 0");
+  EXPECT_EQ(audit.damages[0].offset, 0u);
+  WriteAt(Path("v1.ckpt"), good.substr(0, 100));
+  EXPECT_GT(AuditCheckpoint(fs_, Path("v1.ckpt"))->num_damages, 0u);
+}
+
+TEST_F(CheckpointAuditTest, StopsWhenItIsTold) {
+  WriteSmall();
+  const Result<Audit> audit =
+      AuditCheckpoint(fs_, Path("m"), [](uint64_t, uint64_t) { return Cancelled("enough"); });
+  EXPECT_EQ(audit.status().code(), Code::kCancelled);
+}
+
+}  // namespace
+}  // namespace thalweg

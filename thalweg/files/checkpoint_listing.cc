@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/files/checkpoint_listing.h"
+
+#include <algorithm>
+
+#include "thalweg/files/tensor_elements.h"
+#include "thalweg/io/checkpoint_reader.h"
+
+namespace thalweg {
+namespace {
+
+void AppendStatistics(JsonWriter& json, const Tensor& value) {
+  const TensorStatistics s = StatisticsOf(value);
+  json.BeginObject();
+  if (value.dtype() == DType::kString) json.Key("text_bytes").Number(s.text_bytes);
+  if (s.numbers > 0) {
+    json.Key("min").Number(s.min).Key("max").Number(s.max);
+    json.Key("mean").Number(s.mean).Key("deviation").Number(s.deviation);
+  }
+  if (s.numbers + s.nans + s.infinities > 0) {
+    json.Key("zeros").Number(s.zeros).Key("nans").Number(s.nans);
+    json.Key("infinities").Number(s.infinities);
+  }
+  json.EndObject();
+}
+
+}  // namespace
+
+void AppendShapeJson(JsonWriter& json, const Shape& shape) {
+  json.BeginList();
+  for (const int64_t dim : shape.dims()) json.Number(dim);
+  json.EndList();
+}
+
+Result<std::string> ListCheckpoint(FileSystem& fs, const std::string& path) {
+  ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs, path));
+  JsonWriter json;
+  json.BeginObject().Key("path").Text(path);
+  json.Key("format").Text(reader->is_bundle() ? "V2" : "V1");
+  uint64_t elements = 0, bytes = 0;
+  json.Key("tensors").BeginList();
+  for (const CheckpointReader::Entry& tensor : reader->tensors()) {
+    const auto n = static_cast<uint64_t>(tensor.shape.num_elements());
+    json.BeginObject().Key("name").Text(tensor.name);
+    json.Key("dtype").Text(DTypeName(tensor.dtype)).Key("shape");
+    AppendShapeJson(json, tensor.shape);
+    json.Key("bytes");
+    if (IsPlain(tensor.dtype)) {
+      json.Number(n * DTypeSize(tensor.dtype));
+      bytes += n * DTypeSize(tensor.dtype);
+    } else {
+      json.Null();
+    }
+    json.Key("slices").Number(tensor.slices).EndObject();
+    elements += n;
+  }
+  json.EndList().Key("elements").Number(elements).Key("bytes").Number(bytes).EndObject();
+  return json.Take();
+}
+
+Result<std::string> ShowTensor(FileSystem& fs, const std::string& path, const std::string& name,
+                               int64_t limit) {
+  ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs, path));
+  const AllocatorPtr allocator = MakeCpuAllocator();
+  ASSIGN_OR_RETURN(const Tensor value, reader->Read(name, *allocator));
+  JsonWriter json;
+  json.BeginObject().Key("name").Text(name).Key("dtype").Text(DTypeName(value.dtype()));
+  json.Key("shape");
+  AppendShapeJson(json, value.shape());
+  json.Key("statistics");
+  AppendStatistics(json, value);
+  json.Key("values").BeginList();
+  const int64_t n = value.num_elements();
+  for (int64_t i = 0; i < (limit < 0 ? n : std::min(n, limit)); ++i) {
+    AppendElementJson(json, value, i);
+  }
+  json.EndList().Key("elements").Number(n).EndObject();
+  return json.Take();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// AuditTable: every block of a table file (io/table.h): footer, checksums, keys that rise.
+//
+//   RETURN_IF_ERROR(AuditTable(fs, path, audit, [&](std::string_view key, std::string_view value,
+//                                                   uint64_t block) { ... }));
+//
+// Entries of damaged blocks are left out, after damage the next block is read.
+// Threads: one for each audit.
+// Errors: the file system's for a file that cannot be opened. What is wrong in it is the audit's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/status.h"
+#include "thalweg/files/audit.h"
+
+namespace thalweg {
+
+// Key, value, and where their block begins.
+using TableEntryFn = std::function<void(std::string_view, std::string_view, uint64_t)>;
+
+Status AuditTable(FileSystem& fs, const std::string& path, Audit& audit, const TableEntryFn& visit);
+
+}  // namespace thalweg
