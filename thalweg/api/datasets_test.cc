@@ -232,6 +232,9 @@ TEST_F(DatasetsTest, AnIteratorGivesInputsOfAGraph) {
   EXPECT_EQ(session.Run({}, {y}).OrThrow()[0].scalar<int64_t>(), 0);
   EXPECT_EQ(session.Run({}, {y}).OrThrow()[0].scalar<int64_t>(), 10);
   EXPECT_EQ(session.Run({}, {y}).status().code(), tw::kOutOfRange);
+  int left = 0;
+  for (const tw::Tensors& element : tw::Elements(once, session, {})) left += !element.empty();
+  EXPECT_EQ(left, 0);
 }
 
 TEST_F(DatasetsTest, AnIteratorBeginsWithWhatItIsFed) {

@@ -170,7 +170,8 @@ class Iterator {
   std::shared_ptr<Saving> saving_ = std::make_shared<Saving>();
 };
 
-// What a loop goes over: the elements of an iterator, each time from the beginning.
+// What a loop goes over: the elements of an iterator, each time from the beginning; of one that
+// begins by itself, what is left.
 class Elements {
  public:
   class Position {
@@ -215,7 +216,7 @@ class Elements {
                  site) {}
 
   Position begin() const {
-    session_->Run(feeds_, {}, {initializer_}).OrThrow();
+    if (initializer_ != nullptr) session_->Run(feeds_, {}, {initializer_}).OrThrow();
     Position position;
     position.of_ = this;
     return ++position;
