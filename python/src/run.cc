@@ -197,11 +197,11 @@ bool CheckOpen(PyObject* self) {
   return false;
 }
 
-PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
+PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles* values,
                       PyObject* options, PyObject* metadata, int64_t spent_millis) {
   SessionState* state = AsSession(self)->state;
   const Request& request = prepared->request;
-  TensorArray results(request.fetches.size());
+  TensorHandles results(request.fetches.size());
   OptionsOfRun chosen(state);
   if (!chosen.Choose(options, spent_millis)) return nullptr;
   const bool wants_metadata = metadata != nullptr && metadata != Py_None;
@@ -271,7 +271,7 @@ PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* 
     prepared = Prepare(self, fetches, feed_dict, std::move(key), hash, options, &spent_millis);
   }
   if (!prepared) return nullptr;
-  TensorArray values(prepared->request.feeds.size());
+  TensorHandles values(prepared->request.feeds.size());
   if (feed_dict != nullptr && !FillValues(prepared->request, feed_dict, values.data())) {
     return nullptr;
   }

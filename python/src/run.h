@@ -36,17 +36,17 @@ struct SessionObject {
 };
 inline SessionObject* AsSession(PyObject* self) { return reinterpret_cast<SessionObject*>(self); }
 
-// Frees tensors that nobody took.
-class TensorArray {
+// The tensors of a call, in memory of its frame where they are few; frees those that nobody took.
+class TensorHandles {
  public:
-  explicit TensorArray(size_t size) : size_(size) {
+  explicit TensorHandles(size_t size) : size_(size) {
     if (size > few_.size()) many_.resize(size);
   }
-  ~TensorArray() {
+  ~TensorHandles() {
     for (size_t i = 0; i < size_; ++i) tw_tensor_free(data()[i]);
   }
-  TensorArray(const TensorArray&) = delete;
-  TensorArray& operator=(const TensorArray&) = delete;
+  TensorHandles(const TensorHandles&) = delete;
+  TensorHandles& operator=(const TensorHandles&) = delete;
   TwTensor** data() { return size_ > few_.size() ? many_.data() : few_.data(); }
   // The caller has taken all.
   void Forget() { size_ = 0; }
@@ -68,7 +68,7 @@ bool Compile(PyObject* self, Prepared* prepared, PyObject* options, int64_t* mil
 bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values);
 // Runs with the feeds' values in order; the results in the structure of the fetches, or null. Of
 // the options' timeout `spent_millis` are gone.
-PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorArray* values,
+PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles* values,
                       PyObject* options, PyObject* metadata, int64_t spent_millis = 0);
 // The same from what Session.run was given; feed_dict is null or has tensors and names as keys.
 PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* options,

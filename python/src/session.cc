@@ -220,7 +220,7 @@ PyObject* CallableCall(PyObject* self, PyObject* args, PyObject* kwargs) {
                  PyTuple_GET_SIZE(args));
     return nullptr;
   }
-  TensorArray values(request.feeds.size());
+  TensorHandles values(request.feeds.size());
   for (size_t i = 0; i < request.feeds.size(); ++i) {
     PyObject* value = PyTuple_GET_ITEM(args, static_cast<Py_ssize_t>(i));
     values.data()[i] = request.FeedValue(i, value).release();
@@ -287,8 +287,8 @@ PyObject* PartialRunRun(PyObject* self, PyObject* args) {
   Request request;
   PyObject* graph = AsSession(partial->session)->graph;
   if (!request.AddFetches(graph, fetches) || !request.AddFeeds(graph, feed_dict)) return nullptr;
-  TensorArray values(request.feeds.size());
-  TensorArray results(request.fetches.size());
+  TensorHandles values(request.feeds.size());
+  TensorHandles results(request.fetches.size());
   if (!FillValues(request, feed_dict, values.data())) return nullptr;
   TwStatus* status = ThreadStatus();
   TwCode code = TW_OK;

@@ -2,7 +2,7 @@
 #include "thalweg/api/registries.h"
 
 #include "thalweg/api/host_function.h"
-#include "thalweg/cluster/transport/inproc/inproc_listeners.h"
+#include "thalweg/cluster/transport/inproc_listeners.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 
 namespace thalweg {

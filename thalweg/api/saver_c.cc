@@ -201,7 +201,7 @@ TwCode tw_differences_at(const TwDifferences* differences, int32_t i, TwDifferen
       return InvalidArgument("there is no difference ", i, " of ",
                              tw_differences_count(differences));
     }
-    const CheckpointDifference& one = differences->found.all[static_cast<size_t>(i)];
+    const RestoreDifference& one = differences->found.all[static_cast<size_t>(i)];
     *difference = {static_cast<TwDifferenceKind>(one.kind), one.name.c_str(),
                    one.in_checkpoint.c_str(), one.in_graph.c_str()};
     return OkStatus();

@@ -78,13 +78,24 @@ bool CancellationManager::Deregister(Token token) {
   return false;
 }
 
-ScopedCancellation::ScopedCancellation(CancellationManager* manager, Callback callback)
-    : manager_(manager), callback_(std::move(callback)) {
-  if (manager_ == nullptr) return;
-  if (manager_->Register([this] { callback_(manager_->Reason()); }, &token_)) return;
-  const Status reason = manager_->Reason();
+ScopedCancellation::ScopedCancellation(CancellationManager* manager, Callback callback) {
+  if (!Begin(manager, callback)) callback(manager->Reason());
+}
+
+bool ScopedCancellation::Begin(CancellationManager* manager, Callback callback) {
+  if (manager == nullptr) return true;
+  manager_ = manager;  // before the callback may come
+  callback_ = std::move(callback);
+  if (manager->Register([this] { Run(); }, &token_)) return true;
   manager_ = nullptr;
-  callback_(reason);
+  callback_ = nullptr;
+  return false;
+}
+
+// Nothing of this is read once the callback has begun, which may destroy it.
+void ScopedCancellation::Run() {
+  const Callback callback = std::move(callback_);
+  callback(manager_->Reason());
 }
 
 void ScopedCancellation::End() {

@@ -69,19 +69,26 @@ class CancellationManager {
 
 // As long as it lives, the cancellation of `manager` calls `callback` with the reason, once: at once
 // and in this thread where it is cancelled already. End() and the destructor wait while another
-// thread is in the callback. A null manager cancels nothing.
+// thread is in the callback; the callback itself may end or destroy this. A null manager cancels
+// nothing.
 class ScopedCancellation {
  public:
   using Callback = std::function<void(const Status& reason)>;
 
+  ScopedCancellation() = default;  // of nothing, until Begin
   ScopedCancellation(CancellationManager* manager, Callback callback);
   ScopedCancellation(const ScopedCancellation&) = delete;
   ScopedCancellation& operator=(const ScopedCancellation&) = delete;
   ~ScopedCancellation() { End(); }
+  // For who holds a lock that the callback takes. False, and the callback is dropped unrun, where
+  // the manager is cancelled already.
+  [[nodiscard]] bool Begin(CancellationManager* manager, Callback callback);
   void End();
 
  private:
-  CancellationManager* manager_;  // null: nothing is registered
+  void Run();
+
+  CancellationManager* manager_ = nullptr;  // null: nothing is registered
   Callback callback_;
   CancellationManager::Token token_ = 0;
 };

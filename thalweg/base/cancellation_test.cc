@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "thalweg/base/notification.h"
+#include "thalweg/base/str_cat.h"
 
 namespace thalweg {
 namespace {
@@ -135,6 +137,42 @@ TEST(ScopedCancellationTest, CallsWithTheReasonWhileItLives) {
   const ScopedCancellation late(&manager, note);
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen[1].message(), "enough");
+}
+
+TEST(ScopedCancellationTest, BeginsUnderALockThatTheCallbackTakes) {
+  CancellationManager manager;
+  Mutex mutex;
+  int calls = 0;
+  const auto count = [&](const Status&) {
+    MutexLock lock(mutex);
+    ++calls;
+  };
+  ScopedCancellation first, nobody, late;
+  {
+    MutexLock lock(mutex);
+    EXPECT_TRUE(first.Begin(&manager, count));
+    EXPECT_TRUE(nobody.Begin(nullptr, count));
+  }
+  manager.Cancel();
+  EXPECT_EQ(calls, 1);
+  MutexLock lock(mutex);
+  EXPECT_FALSE(late.Begin(&manager, count));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(ScopedCancellationTest, ItsCallbackMayEndIt) {
+  CancellationManager manager;
+  std::optional<ScopedCancellation> scope;
+  const std::string mark(100, 'x');  // on the heap, and gone with the callback
+  std::string seen;
+  scope.emplace(&manager, [&scope, &seen, mark](const Status& why) {
+    scope->End();
+    scope.reset();
+    seen = StrCat(mark, why.message());
+  });
+  manager.Cancel(Aborted("enough"));
+  EXPECT_EQ(seen, StrCat(mark, "enough"));
+  EXPECT_FALSE(scope.has_value());
 }
 
 TEST(ScopedCancellationTest, EndWaitsForARunningCallback) {

@@ -24,7 +24,7 @@ using Needs = Pass::Needs;
 
 // None changes what a step computes, to the last bit but for channels_last and join_products, which
 // add in another order.
-constexpr std::array<Pass, 8> kPasses = {{
+constexpr auto kPasses = std::to_array<Pass>({
     {"fold_constants", Needs::kNothing, false, true, "folding constants",
      [](StepGraph step, const PassContext& context) {
        return FoldConstants(step, context.evaluator, context.fold_limit_bytes);
@@ -51,7 +51,7 @@ constexpr std::array<Pass, 8> kPasses = {{
      [](StepGraph step, const PassContext& context) {
        return FuseElementwise(step, context.kernels);
      }},
-}};
+});
 static_assert(kPasses.size() <= 64);  // PassSet's bits
 
 bool IsMet(Needs needs, const StepGraph& step, const PassContext& context) {

@@ -16,7 +16,7 @@ void WaiterQueues::Join(std::unique_ptr<Waiter> waiter) {
     w->place = line.insert(line.end(), std::move(waiter));
     w->in_line = true;
     // Under the lock: a callback that comes now waits for it, and finds the waiter in its line.
-    if (!cancellation.Register([this, w] { Cancel(w); }, &w->token)) {
+    if (!w->cancellation.Begin(&cancellation, [this, w](const Status& why) { Cancel(w, why); })) {
       w->status = cancellation.Reason();
       Leave(*w, &ended);
     } else {
@@ -63,14 +63,14 @@ void WaiterQueues::FailAll(size_t line, const Status& why, Ended* ended) {
   }
 }
 
-void WaiterQueues::Cancel(Waiter* waiter) {
+void WaiterQueues::Cancel(Waiter* waiter, const Status& why) {
   Ended ended;
   {
     MutexLock lock(mutex_);
     // Whoever took it from its line waits, in End, for this callback to return.
     if (!waiter->in_line) return;
     Withdraw(*waiter);
-    waiter->status = waiter->ctx.step().cancellation->Reason();
+    waiter->status = why;
     Leave(*waiter, &ended);
     AdvanceAll(&ended);
   }
@@ -79,7 +79,7 @@ void WaiterQueues::Cancel(Waiter* waiter) {
 
 void WaiterQueues::End(Ended ended) {
   for (std::unique_ptr<Waiter>& waiter : ended) {
-    if (waiter->token != 0) waiter->ctx.step().cancellation->Deregister(waiter->token);
+    waiter->cancellation.End();
     waiter->OnEnd();
     if (waiter->status.ok()) waiter->status = Finish(*waiter);
     // After this the step and its context may be gone.

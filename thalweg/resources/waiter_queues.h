@@ -43,7 +43,7 @@ struct Waiter {
   RefPtr<Resource> home;
   std::list<std::unique_ptr<Waiter>>::iterator place;
   bool in_line = false;
-  CancellationManager::Token token = 0;
+  ScopedCancellation cancellation;
 };
 
 class WaiterQueues : public Resource {
@@ -81,7 +81,7 @@ class WaiterQueues : public Resource {
   using Line = std::list<std::unique_ptr<Waiter>>;
   void Leave(Waiter& waiter, Ended* ended) REQUIRES(mutex_);
   bool AdvanceIn(size_t line, Ended* ended) REQUIRES(mutex_);
-  void Cancel(Waiter* waiter) EXCLUDES(mutex_);
+  void Cancel(Waiter* waiter, const Status& why) EXCLUDES(mutex_);
 
   const std::vector<Order> orders_;
   std::vector<Line> lines_ GUARDED_BY(mutex_);

@@ -128,21 +128,23 @@ class RecvKernel : public AsyncKernel, TransferBase {
  public:
   explicit RecvKernel(const KernelConstruction& c) : TransferBase(c) {}
   void ComputeAsync(Context& ctx, Done done) override {
-    auto shared = std::make_shared<Done>(std::move(done));
     Rendezvous& meeting = rendezvous(ctx);
-    CancellationManager& cancellation = *ctx.step().cancellation;
-    CancellationManager::Token token;
-    if (!cancellation.Register([&meeting, &cancellation] { meeting.Abort(cancellation.Reason()); },
-                               &token)) {
-      std::move (*shared)(cancellation.Reason());
-      return;
-    }
-    meeting.Recv(Key(ctx), [shared, &ctx, &cancellation, token](Result<Delivery> got) {
-      cancellation.Deregister(token);
+    auto call = std::make_shared<Call>(std::move(done), ctx.step().cancellation, meeting);
+    meeting.Recv(Key(ctx), [call, &ctx](Result<Delivery> got) {
+      call->aborts.End();
       if (got.ok() && !got->dead) ctx.set_output(0, std::move(got->tensor));
-      std::move (*shared)(got.ok() ? OkStatus() : got.status());
+      std::move(call->done)(got.ok() ? OkStatus() : got.status());
     });
   }
+
+ private:
+  struct Call {
+    Call(Done d, CancellationManager* cancellation, Rendezvous& meeting)
+        : done(std::move(d)),
+          aborts(cancellation, [&meeting](const Status& why) { meeting.Abort(why); }) {}
+    Done done;
+    ScopedCancellation aborts;
+  };
 };
 
 class CountKernel : public Kernel {

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Kind = CheckpointDifference::Kind;
+using Kind = RestoreDifference::Kind;
 
 TEST(BackgroundWriteTest, IsWaitedForAsLongAsWasSaid) {
   auto gate = std::make_shared<Notification>();

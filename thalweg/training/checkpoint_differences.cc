@@ -11,7 +11,7 @@
 namespace thalweg {
 namespace {
 
-using Kind = CheckpointDifference::Kind;
+using Kind = RestoreDifference::Kind;
 
 // The shape that the whole tensor must have in the checkpoint.
 Result<PartialShape> WholeShape(const RestoredTensor& row) {
@@ -36,7 +36,7 @@ std::string_view Title(Kind kind) {
   return "";
 }
 
-std::string Describe(const CheckpointDifference& one) {
+std::string Describe(const RestoreDifference& one) {
   if (one.kind == Kind::kMissing) return StrCat("'", one.name, "' ", one.in_graph);
   if (one.kind == Kind::kExtra) return StrCat("'", one.name, "' ", one.in_checkpoint);
   return StrCat("'", one.name, "' ", one.in_checkpoint, ", not ", one.in_graph);
@@ -91,7 +91,7 @@ Result<CheckpointDifferences> CompareCheckpoint(const CheckpointReader& reader,
     if (wanted.contains(entry.name)) continue;
     found.all.push_back({Kind::kExtra, entry.name, StrCat(entry.dtype, " ", entry.shape), ""});
   }
-  const auto rank = [](const CheckpointDifference& one) {
+  const auto rank = [](const RestoreDifference& one) {
     constexpr int kRanks[] = {0, 3, 1, 2};  // what is extra comes last
     return std::tuple(kRanks[static_cast<int>(one.kind)], std::string_view(one.name));
   };

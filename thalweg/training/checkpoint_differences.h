@@ -18,7 +18,7 @@
 
 namespace thalweg {
 
-struct CheckpointDifference {
+struct RestoreDifference {
   enum class Kind { kMissing, kExtra, kShape, kType };  // as TwDifferenceKind has them
   Kind kind;
   std::string name;
@@ -27,8 +27,8 @@ struct CheckpointDifference {
 };
 
 struct CheckpointDifferences {
-  std::vector<CheckpointDifference> all;  // by kinds, then by names
-  std::vector<bool> row_fits;             // of the rows that were compared
+  std::vector<RestoreDifference> all;  // by kinds, then by names
+  std::vector<bool> row_fits;          // of the rows that were compared
 
   // Nothing but extra tensors in the checkpoint, which no restore minds.
   bool fits() const;

@@ -11,7 +11,7 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/cluster/channels/test_managers.h"
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 #include "thalweg/cluster/transport/ucx/ucx_listener.h"
 
 namespace thalweg {

@@ -40,8 +40,10 @@ Tensor Row(const std::vector<T>& values) {
   return Tensor::Of<T>(values, Shape{static_cast<int64_t>(values.size())});
 }
 
-// A call of another task, which may wait.
+// A call of another task, which may wait; who drops it has gone.
 struct AskedCall {
+  ~AskedCall() { cancellation.Cancel(); }
+
   CancellationManager cancellation;
   Notification answered;
   std::optional<Result<OwnedMessage>> answer;

@@ -7,7 +7,7 @@
 #include "thalweg/cluster/debug/dump.h"
 #include "thalweg/cluster/master/channel_callable.h"
 #include "thalweg/cluster/master/cluster_session.h"
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/session/config_options.h"

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "thalweg/base/status.h"
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 
 namespace thalweg {
 

@@ -5,7 +5,7 @@
 
 #include "thalweg/cluster/spec/cluster_spec.h"
 #include "thalweg/cluster/transport/shm/memory.h"
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 
 namespace thalweg {
 namespace {

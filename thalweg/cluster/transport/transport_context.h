@@ -19,7 +19,7 @@
 
 #include "thalweg/base/log.h"
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/transport/inproc/inproc_listeners.h"
+#include "thalweg/cluster/transport/inproc_listeners.h"
 #include "thalweg/cluster/transport/io_thread.h"
 #include "thalweg/cluster/transport/shm/arena.h"
 #include "thalweg/cluster/transport/shm/shared_allocator.h"

@@ -30,14 +30,13 @@ class WaitingAnswer {
   }
   void Give(Result<OwnedMessage> response) EXCLUDES(mutex_) {
     Worker::Done done;
-    CancellationManager::Token token = 0;
     {
       MutexLock lock(mutex_);
       done = std::exchange(done_, nullptr);
-      token = std::exchange(token_, 0);
     }
-    if (token != 0) cancellation_->Deregister(token);
-    if (done) done(std::move(response));
+    if (!done) return;
+    until_cancelled_.End();
+    done(std::move(response));
   }
   bool is_given() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
@@ -46,23 +45,16 @@ class WaitingAnswer {
 
  private:
   void Watch(const std::weak_ptr<WaitingAnswer>& self) EXCLUDES(mutex_) {
-    if (cancellation_ == nullptr) return;
-    bool is_over = false;
-    {
-      MutexLock lock(mutex_);  // the callback waits for the token
-      is_over = !cancellation_->Register(
-          [self] {
-            if (const auto answer = self.lock()) answer->Give(answer->cancellation_->Reason());
-          },
-          &token_);
-    }
-    if (is_over) Give(cancellation_->Reason());
+    const bool begun = until_cancelled_.Begin(cancellation_, [self](const Status& why) {
+      if (const auto answer = self.lock()) answer->Give(why);
+    });
+    if (!begun) Give(cancellation_->Reason());
   }
 
   Mutex mutex_;
   Worker::Done done_ GUARDED_BY(mutex_);  // null: it was given
   CancellationManager* const cancellation_;
-  CancellationManager::Token token_ GUARDED_BY(mutex_) = 0;
+  ScopedCancellation until_cancelled_;
 };
 
 }  // namespace thalweg

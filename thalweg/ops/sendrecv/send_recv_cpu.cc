@@ -75,20 +75,25 @@ class RecvCpu : public AsyncKernel {
     if (!found.ok()) return std::move(done)(found.status());
     Rendezvous* rendezvous = *found;
     CancellationManager* cancellation = ctx.step().cancellation;
-    CancellationManager::Token token;
-    const bool registered = cancellation->Register(
-        [rendezvous, cancellation] { rendezvous->Abort(cancellation->Reason()); }, &token);
-    if (!registered) return std::move(done)(cancellation->Reason());
-    auto shared = std::make_shared<Done>(std::move(done));
-    rendezvous->Recv(edge_.KeyOf(ctx),
-                     [this, shared, &ctx, cancellation, token](Result<Delivery> delivery) {
-                       cancellation->Deregister(token);
-                       const Status status = Take(std::move(delivery), ctx);
-                       std::move (*shared)(status);
-                     });
+    auto call = std::make_shared<Call>(std::move(done));
+    if (!call->aborts.Begin(cancellation,
+                            [rendezvous](const Status& why) { rendezvous->Abort(why); })) {
+      return std::move(call->done)(cancellation->Reason());
+    }
+    rendezvous->Recv(edge_.KeyOf(ctx), [this, call, &ctx](Result<Delivery> delivery) {
+      call->aborts.End();
+      const Status status = Take(std::move(delivery), ctx);
+      std::move(call->done)(status);
+    });
   }
 
  private:
+  struct Call {
+    explicit Call(Done d) : done(std::move(d)) {}
+    Done done;
+    ScopedCancellation aborts;
+  };
+
   // Who reads the value relies on its type, which another task may have chosen.
   Status Take(Result<Delivery> delivery, Context& ctx) const {
     ctx.set_output(0, Tensor());

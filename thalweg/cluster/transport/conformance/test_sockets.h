@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 #include "thalweg/cluster/transport/unique_fd.h"
 
 namespace thalweg {

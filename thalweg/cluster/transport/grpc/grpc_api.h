@@ -7,7 +7,8 @@
 //
 // Threads: functions from any thread. Callbacks come on gRPC's threads and must return soon: no
 // kernel, no wait.
-// Errors: a function gives null or a code, and its text to append(to, text, size).
+// Errors: null with the reason, or gRPC's code with a message. Text that a function makes goes to
+// append(to, text, size).
 #pragma once
 
 #include <cstddef>

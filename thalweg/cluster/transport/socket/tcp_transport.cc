@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "thalweg/cluster/transport/socket/socket_channel.h"
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 
 namespace thalweg {
 namespace {

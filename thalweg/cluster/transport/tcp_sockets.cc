@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/cluster/transport/socket/tcp_sockets.h"
+#include "thalweg/cluster/transport/tcp_sockets.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

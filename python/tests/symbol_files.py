@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of symbols that are no operations: descriptions of features, what a Saver takes, private paths. See symbol_cases.py."""
+"""Cases of symbols that are no operations: features, files of records, what a Saver takes, private paths. See symbol_cases.py."""
 import importlib
 import os
 import subprocess
