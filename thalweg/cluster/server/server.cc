@@ -220,8 +220,8 @@ Result<OwnedMessage> Server::Read(std::string_view method, const MessageDescript
   if (request.ok()) return request;
   const Code code = request.status().code() == Code::kResourceExhausted ? Code::kResourceExhausted
                                                                         : Code::kInternal;
-  return Status(code, StrCat("the request of ", method, " cannot be read: ",
-                             request.status().message()));
+  return Status(code,
+                StrCat("the request of ", method, " cannot be read: ", request.status().message()));
 }
 
 Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& call) {
