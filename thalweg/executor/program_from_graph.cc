@@ -10,14 +10,15 @@ namespace {
 
 using Control = Node::Control;
 
-// Elements of a shape; an unknown dimension counts as a small batch.
-int64_t EstimateElements(const PartialShape& shape) {
+// Elements of a shape, which need not be a number of 64 bits; an unknown dimension counts as a small
+// batch.
+float EstimateElements(const PartialShape& shape) {
   if (!shape.known_rank()) return 1;
-  int64_t elements = 1;
-  for (int i = 0; i < shape.rank() && elements < (int64_t{1} << 40); ++i) {
-    elements *= shape.dim(i) < 0 ? 32 : shape.dim(i);
+  float elements = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    elements *= shape.dim(i) < 0 ? 32 : static_cast<float>(shape.dim(i));
   }
-  return elements;
+  return std::min(elements, 0x1p40f);
 }
 
 // Element-wise work in a microsecond, roughly.
@@ -26,14 +27,14 @@ constexpr float kElementsPerMicro = 8192;
 float EstimateMicros(const Node& node, const KernelEntry& kernel) {
   if (kernel.cost == KernelCost::kCheap) return 0.01f;
   if (kernel.cost == KernelCost::kExpensive) return 10;
-  int64_t elements = 0;
+  float elements = 0;
   for (const Output& input : node.inputs()) {
     if (input.node != nullptr) elements = std::max(elements, EstimateElements(input.shape()));
   }
   for (int i = 0; i < node.num_outputs(); ++i) {
     elements = std::max(elements, EstimateElements(node.output_shape(i)));
   }
-  return 0.02f + static_cast<float>(elements) / kElementsPerMicro;
+  return 0.02f + elements / kElementsPerMicro;
 }
 
 class Builder {

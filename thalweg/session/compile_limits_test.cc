@@ -60,6 +60,18 @@ struct CompileLimitsTest : testing::Test {
   Status ended_;
 };
 
+// Found by trials of changed graphs: what a node costs was estimated with numbers of 64 bits.
+TEST_F(CompileLimitsTest, AShapeMayPromiseMoreElementsThanANumberHolds) {
+  const int64_t large = int64_t{1} << 36;
+  const Output x = f.b.Op(
+      "Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{large - 1, large - 1}}});
+  const Output y = f.b.Op("Neg", {x}, {}, "large");
+  Tensor out;
+  const Tensor one = Tensor::Scalar(1.0f);
+  EXPECT_EQ(f.session->Run({}, {{x}, {y}, {}}, {&one, 1}, {&out, 1}, nullptr).code(),
+            Code::kInvalidArgument);
+}
+
 TEST_F(CompileLimitsTest, CancellationEndsACompilation) {
   CancellationManager cancellation;
   Compile(&cancellation);
