@@ -40,10 +40,10 @@ def scalars(folder):
     for path in sorted(glob.glob(os.path.join(folder, "*tfevents*"))):
         for event in tf.train.summary_iterator(path):
             for value in event.summary.value:
-                plugins.setdefault(value.tag, value.metadata.plugin_data.plugin_name)
+                plugins.setdefault((path, value.tag), value.metadata.plugin_data.plugin_name)  # said with a file's first value
                 if value.HasField("simple_value"):
                     number = value.simple_value
-                elif value.HasField("tensor") and plugins[value.tag] == "scalars":
+                elif value.HasField("tensor") and plugins[path, value.tag] == "scalars":
                     number = tf.make_ndarray(value.tensor).item()
                 else:
                     continue
@@ -52,14 +52,18 @@ def scalars(folder):
 
 
 def checkpoint(path):
-    """{name: [type, shape, values]}."""
+    """{name: [type, shape, values]}; no values of what lies in slices, which this reader does not put together."""
     reader = tf.train.load_checkpoint(path)
     found = {}
-    for name in reader.get_variable_to_shape_map():
-        value = np.asarray(reader.get_tensor(name))
+    for name, shape in reader.get_variable_to_shape_map().items():
         kind = reader.get_variable_to_dtype_map()[name].name
-        if value.dtype == object:
-            value = np.vectorize(lambda text: text.decode("latin1"), otypes=[object])(value)
+        try:
+            value = np.asarray(reader.get_tensor(name))
+        except (NotImplementedError, tf.errors.UnimplementedError):
+            found[name] = [kind, list(shape), None]
+            continue
+        if kind == "string":
+            value = np.vectorize(lambda text: bytes(text).decode("latin1"), otypes=[object])(value)
         elif kind == "bfloat16":
             value = value.astype(np.float32)
         values = [[x.real, x.imag] if isinstance(x, complex) else str(x) if isinstance(x, float) and not np.isfinite(x) else x
