@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from thalweg import _core, errors, logging as tw_logging
+from thalweg import _core, errors
 from thalweg.base import text
 from thalweg.graph import default_session, graph as graph_module
 from thalweg.graph.default_session import DefaultSession
@@ -104,6 +104,7 @@ class Session(_core.Session):
         except errors.OpError as e:
             if error[0] is None:
                 raise
+            from thalweg import logging as tw_logging  # so that an import alone stays light
             tw_logging.error("While a session was closed: %s", e.message)  # the first error is the program's
 
     @property
