@@ -43,6 +43,16 @@ std::vector<int64_t> FactorsOf(int64_t n) {
   return factors;
 }
 
+bool IsSmooth(const std::vector<int64_t>& factors) {
+  return factors.empty() || factors.back() <= kLargestFactor;
+}
+// Bluestein's: a power of two.
+int64_t PaddedLength(int64_t n) {
+  int64_t padded = 1;
+  while (padded < 2 * n - 1) padded *= 2;
+  return padded;
+}
+
 // y[k + s (p j + q)] = w_(pm)^(jq) * sum over r of x[k + s (j + m r)] w_p^(qr).
 void Stage(int64_t p, int64_t m, int64_t s, const Number* roots, const Number* x, Number* y) {
   const int64_t n = p * m * s;
@@ -93,14 +103,20 @@ void Stage4(int64_t m, int64_t s, const Number* roots, const Number* x, Number* 
 
 }  // namespace
 
+int64_t FftPlan::TableNumbers(int64_t n) {
+  const std::vector<int64_t> factors = FactorsOf(n);
+  if (IsSmooth(factors)) return n;
+  // The chirp, which grows; the filter, the roots of its length, scratch.
+  return 2 * n + 3 * PaddedLength(n);
+}
+
 FftPlan::FftPlan(const Work& work, int64_t n) : work_(&work), n_(n), factors_(FactorsOf(n)) {
-  const int64_t largest = factors_.empty() ? 1 : factors_.back();
-  if (largest <= kLargestFactor) {
+  if (IsSmooth(factors_)) {
     roots_.resize(static_cast<size_t>(n));
     for (int64_t k = 0; k < n && !Stops(k); ++k) roots_[static_cast<size_t>(k)] = Root(k, n);
     return;
   }
-  for (padded_ = 1; padded_ < 2 * n - 1;) padded_ *= 2;
+  padded_ = PaddedLength(n);
   power_.emplace_back(work, padded_);
   // w^(k^2/2); the square is kept below 2n.
   for (int64_t k = 0, square = 0; k < n; ++k) {
@@ -292,6 +308,10 @@ class Block {
 
 template <class T>
 Status Run(Work& work, const FftProblem& problem, const void* in, void* out) {
+  int64_t numbers = 0;
+  for (const int64_t n : problem.length) numbers += FftPlan::TableNumbers(n);
+  const Scratch<Number> tables(work, numbers);
+  if (!tables) return OutOfScratch();
   std::vector<FftPlan> plans;
   int64_t row = 0;
   for (const int64_t n : problem.length) {

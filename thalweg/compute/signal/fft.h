@@ -23,6 +23,9 @@ class FftPlan {
  public:
   using Number = std::complex<double>;
   FftPlan(const Work& work, int64_t n);  // which outlives the plan
+  // Numbers that the tables of a plan take, and what makes them. They lie outside of the work's
+  // scratch: who makes a plan asks for as much first and holds it as long.
+  static int64_t TableNumbers(int64_t n);
   // Numbers of scratch that Run wants.
   int64_t scratch() const { return padded_ > 0 ? 2 * padded_ : n_; }
   // In place, not scaled.

@@ -78,5 +78,17 @@ TEST(FftTest, NothingToTransformAndRefusedScratch) {
             Code::kResourceExhausted);
 }
 
+// H3: a prime length of 134 MB made tables of 3 GB that no limit knew of.
+TEST(FftTest, TablesOfAPlanAreAskedFor) {
+  EXPECT_EQ(FftPlan::TableNumbers(1 << 20), 1 << 20);
+  EXPECT_GE(FftPlan::TableNumbers(1'000'003), 3 * (1 << 21));
+  TestWork work;
+  work.refuse_scratch = true;
+  const int64_t n = 16'777'259;
+  std::complex<float> none;
+  EXPECT_EQ(Fft(work, {.input = {n}, .length = {n}}, &none, &none).code(),
+            Code::kResourceExhausted);
+}
+
 }  // namespace
 }  // namespace thalweg::compute

@@ -18,11 +18,8 @@ Status Spectrogram(Work& work, const SpectrogramShape& shape, const float* sound
   for (int64_t i = 0; i < shape.window; ++i) {
     window[i] = 0.5 - 0.5 * std::cos(step * static_cast<double>(i));
   }
-  // The plan's own tables are as large as some scratch of the length: asked for, given back.
-  {
-    Scratch<FftPlan::Number> tables(work, 2 * length);
-    if (!tables) return OutOfScratch();
-  }
+  const Scratch<FftPlan::Number> tables(work, FftPlan::TableNumbers(length));
+  if (!tables) return OutOfScratch();
   const FftPlan plan(work, length);
   return ForShards(work, shape.channels * frames, [&](int64_t shard) {
     const int64_t channel = shard / frames, frame = shard % frames;
