@@ -225,7 +225,7 @@ dev_failures() {
   [[ ${1:-1} =~ ^[0-9]+$ ]] || usage_error "KILLS is a whole number, got '$1'"
   dev_setup failures
   build release
-  THALWEG_KILLS=${1:-1000} with_package counted "failures" -- $python -m pytest -q -p no:cacheprovider tests/failures
+  THALWEG_KILLS=${1:-150} with_package counted "failures" -- $python -m pytest -q -p no:cacheprovider tests/failures
 }
 
 dev_ucx() {

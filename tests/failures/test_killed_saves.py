@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that save are killed a thousand times, or THALWEG_KILLS times, and the newest checkpoint loads (users G1)."""
+"""Processes that save are killed THALWEG_KILLS times, 150 unless that is given, and the newest checkpoint loads (users G1)."""
 import os
 import subprocess
 import sys
 
-KILLS = os.environ.get("THALWEG_KILLS", "1000")
+KILLS = os.environ.get("THALWEG_KILLS", "150")
 SECONDS_EACH = 10  # at most, on a machine that is busy
 
 
