@@ -129,3 +129,14 @@ def test_weights_of_losses_are_of_their_rank():
         assert session.run(tw.losses.compute_weighted_loss(losses, [[1.0], [3.0]])) == 2
         with pytest.raises(tw.errors.InvalidArgumentError, match="weights can not be broadcast to values"):
             session.run(tw.losses.compute_weighted_loss(losses, unknown))
+
+
+@pytest.mark.parametrize("dtype", [tw.bool, tw.string, tw.int32, tw.float32])
+def test_zeros_of_all_types_are_found(dtype):
+    """Where a function itself needs a zero, it is one of the type."""
+    x = tw.zeros([3], dtype)
+    sparse = tw.SparseTensor([[1]], tw.zeros([1], dtype), [3])
+    with tw.Session() as session:
+        assert session.run(tw.count_nonzero(x)) == 0
+        assert session.run(tw.nn.zero_fraction(x)) == 1
+        assert session.run(tw.sparse.to_dense(sparse)).tolist() == session.run(x).tolist()

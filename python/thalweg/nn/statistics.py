@@ -193,7 +193,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     0.75
     """
     value = convert_to_tensor(value)
-    return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, ops.constant(0, value.dtype.base_dtype)]),
+    return math_ops.reduce_mean(math_ops.cast(apply("Equal", [value, array_ops.zeros([], value.dtype.base_dtype)]),
                                               dtypes.float32), name=name)
 
 

@@ -12,7 +12,7 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.operators import cast, dtype_beside, logical_xor, matmul, truediv  # noqa: F401  (some are public here only)
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
 from thalweg.graph.tensor import IndexedSlices
-from thalweg.operations.array_ops import concat, fill, gather, rank, reshape, shape, size, stack, stop_gradient, transpose, where
+from thalweg.operations.array_ops import concat, fill, gather, rank, reshape, shape, size, stack, stop_gradient, transpose, where, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -297,7 +297,7 @@ def count_nonzero(input_tensor: TensorLike | None = None, axis: Axis | None = No
     if (input_tensor is None) == (input is None):
         raise ValueError("count_nonzero takes one of 'input_tensor' and 'input'")
     x = convert_to_tensor(input if input_tensor is None else input_tensor)
-    zero = constant(0, x.dtype.base_dtype)
+    zero = zeros([], x.dtype.base_dtype)
     return reduce_sum(cast(apply("NotEqual", [x, zero]), dtype), axis, keepdims, name, reduction_indices, keep_dims)
 
 

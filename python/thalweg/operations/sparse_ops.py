@@ -137,7 +137,7 @@ def sparse_tensor_to_dense(sp_input: SparseLike, default_value: TensorLike | Non
     """A dense tensor with the default where the sparse one has nothing."""
     sp_input = as_sparse(sp_input)
     if default_value is None:
-        default_value = "" if sp_input.dtype.base_dtype is dtypes.string else 0
+        default_value = array_ops.zeros([], sp_input.dtype)
     return apply("SparseToDense", [sp_input.indices, sp_input.dense_shape, sp_input.values,
                                    convert_to_tensor(default_value, sp_input.dtype)],
                  {"validate_indices": validate_indices}, name=name)
