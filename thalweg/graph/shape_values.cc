@@ -97,7 +97,8 @@ class Evaluator {
     if (node.op_name() == "Rank") {
       return shape.known_rank() ? ScalarOf(shape.rank()) : MaybeNumbers();
     }
-    return shape.IsFullyDefined() ? ScalarOf(shape.num_elements()) : MaybeNumbers();
+    const int64_t elements = shape.num_elements();
+    return elements >= 0 ? ScalarOf(elements) : MaybeNumbers();
   }
 
   Number Scalar(const Output& output, int depth) {

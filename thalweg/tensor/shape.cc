@@ -82,7 +82,10 @@ bool PartialShape::IsFullyDefined() const {
 }
 
 int64_t PartialShape::num_elements() const {
-  return IsFullyDefined() ? ToShape().num_elements() : -1;
+  if (!IsFullyDefined()) return -1;
+  // No tensor has more elements than a number of 64 bits holds: as good as unknown.
+  const Result<Shape> shape = Shape::Make(dims_);
+  return shape.ok() ? shape->num_elements() : -1;
 }
 
 bool PartialShape::Admits(const Shape& shape) const {

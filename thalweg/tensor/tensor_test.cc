@@ -244,6 +244,12 @@ TEST(DTypeTest, NamesParse) {
   EXPECT_EQ(kDTypeOf<float>, DType::kFloat);
 }
 
+TEST(ShapeTest, MoreElementsThanANumberHoldsAreUnknown) {
+  const int64_t large = (int64_t{1} << 36) - 1;
+  EXPECT_EQ((PartialShape{large, large}).num_elements(), -1);
+  EXPECT_EQ((PartialShape{large, 2}).num_elements(), 2 * large);
+}
+
 TEST(ShapeTest, RefusesWhatDoesNotFit) {
   const int64_t big[] = {int64_t{1} << 40, int64_t{1} << 40};
   EXPECT_EQ(Shape::Make(big).status().code(), Code::kInvalidArgument);

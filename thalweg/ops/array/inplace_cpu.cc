@@ -112,7 +112,8 @@ class ParallelConcatStartCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype_, shape_.ToShape()));
+    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(shape_.dims()));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype_, shape));
     return compute::FillZeros(ctx.work(), dtype_, out->mutable_raw_data(), out->num_elements());
   }
 
