@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "thalweg/base/temporary_name.h"
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/bundle_reader.h"
@@ -163,6 +166,10 @@ TEST_F(CheckpointFilesTest, ASaveUnderANameThatIsBeingRemovedIsNotTouched) {
   ASSERT_TRUE(fs_.RemoveFile(Path("m.data-00000-of-00001")).ok());
   auto data = *fs_.OpenForWriting(Path("m.data-00000-of-00001"));  // of a save that goes on
   ASSERT_TRUE(data->Append("new").ok() && data->Close().ok());
+  // Written later, also where the clock of files has not moved since the index was.
+  const std::filesystem::path written(Path("m.data-00000-of-00001"));
+  std::filesystem::last_write_time(
+      written, std::filesystem::last_write_time(written) + std::chrono::seconds(1));
   SweepLeftovers(fs_, directory_.path());
   EXPECT_THAT(Names(), ElementsAre("m.data-00000-of-00001"));
 }
