@@ -5,23 +5,15 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
+
+#include "thalweg/base/test_temporary_directory.h"
 
 namespace cli {
 
 class CommandFolder : public ::testing::Test {
  protected:
-  CommandFolder() {
-    char name[] = "/tmp/thalweg_cli_XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~CommandFolder() override {
-    const int ignored = std::system(("rm -r '" + folder_ + "'").c_str());
-    EXPECT_EQ(ignored, 0);
-  }
-
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string Path(const std::string& name) const { return folder_.Path(name); }
   static std::string Golden(const std::string& name);
   // The exit status; what the command wrote is in `output`.
   int Run(const std::string& arguments);
@@ -29,7 +21,7 @@ class CommandFolder : public ::testing::Test {
   std::string output;
 
  private:
-  std::string folder_;
+  thalweg::TemporaryDirectory folder_;
 };
 
 }  // namespace cli

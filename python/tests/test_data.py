@@ -6,26 +6,12 @@ import zlib
 
 import numpy as np
 import pytest
+from dataset_elements import drained, elements
 
 import thalweg as tf
 
 Dataset = tf.data.Dataset
 experimental = tf.data.experimental
-
-
-def elements(dataset, session=None):
-    """All elements, by an iterator of their own."""
-    following = dataset.make_one_shot_iterator().get_next()
-    with (session or tf.Session()) as session:
-        return drained(session, following)
-
-
-def drained(session, following):
-    given = []
-    with pytest.raises(tf.errors.OutOfRangeError):
-        while True:
-            given.append(session.run(following))
-    return given
 
 
 def first_of(session, dataset):

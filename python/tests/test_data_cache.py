@@ -6,21 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from dataset_elements import elements
 
 import thalweg as tf
 
 Dataset = tf.data.Dataset
-
-
-def elements(dataset):
-    following = dataset.make_one_shot_iterator().get_next()
-    given = []
-    with tf.Session() as session:
-        while True:
-            try:
-                given.append(session.run(following))
-            except tf.errors.OutOfRangeError:
-                return given
 
 
 def test_a_cache_in_files_is_made_once(tmp_path):

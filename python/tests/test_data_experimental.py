@@ -6,20 +6,12 @@ import zlib
 
 import numpy as np
 import pytest
+from dataset_elements import elements
 
 import thalweg as tf
 
 Dataset = tf.data.Dataset
 experimental = tf.data.experimental
-
-
-def elements(dataset):
-    following = dataset.make_one_shot_iterator().get_next()
-    given = []
-    with tf.Session() as session, pytest.raises(tf.errors.OutOfRangeError):
-        while True:
-            given.append(session.run(following))
-    return given
 
 
 def test_groups_come_when_they_are_whole_and_the_rest_by_key():

@@ -4,21 +4,11 @@ import threading
 
 import numpy as np
 import pytest
+from dataset_elements import elements
 
 import thalweg as tf
 
 Dataset = tf.data.Dataset
-
-
-def elements(dataset):
-    following = dataset.make_one_shot_iterator().get_next()
-    given = []
-    with tf.Session() as session:
-        while True:
-            try:
-                given.append(session.run(following))
-            except tf.errors.OutOfRangeError:
-                return given
 
 
 def test_methods_of_later_releases():

@@ -135,6 +135,16 @@ inline Dataset Made(Graph& graph, const AtSite& at, const std::string& op, const
   return Dataset(variant, elements);
 }
 
+// Texts out of files whose records say themselves where they end.
+inline Dataset TextsOf(const char* stage, const std::string& op, const Output& files,
+                       const FileOptions& options, const Site& site) {
+  Graph& graph = GraphOf(files);
+  const AtSite at(graph, stage, site);
+  return Made(graph, at, op,
+              {files, Text(graph, options.compression), graph.Scalar(options.buffer_size)},
+              {{kString}}, {});
+}
+
 }  // namespace internal
 
 // ---- sources ----
@@ -185,22 +195,12 @@ inline Dataset Dataset::ListFiles(Graph& graph, const std::string& pattern, bool
 
 inline Dataset Dataset::TextLines(const Output& files, const FileOptions& options,
                                   const Site& site) {
-  Graph& graph = internal::GraphOf(files);
-  const internal::AtSite at(graph, "TextLines", site);
-  return internal::Made(
-      graph, at, "TextLineDataset",
-      {files, internal::Text(graph, options.compression), graph.Scalar(options.buffer_size)},
-      {{kString}}, {});
+  return internal::TextsOf("TextLines", "TextLineDataset", files, options, site);
 }
 
 inline Dataset Dataset::TFRecords(const Output& files, const FileOptions& options,
                                   const Site& site) {
-  Graph& graph = internal::GraphOf(files);
-  const internal::AtSite at(graph, "TFRecords", site);
-  return internal::Made(
-      graph, at, "TFRecordDataset",
-      {files, internal::Text(graph, options.compression), graph.Scalar(options.buffer_size)},
-      {{kString}}, {});
+  return internal::TextsOf("TFRecords", "TFRecordDataset", files, options, site);
 }
 
 inline Dataset Dataset::FixedLengthRecords(const Output& files, const Count& record_bytes,

@@ -8,15 +8,14 @@
 #include <filesystem>
 #include <string>
 
-#include "thalweg/base/str_cat.h"
-
 namespace thalweg {
 
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
     for (int i = 0; path_.empty(); ++i) {
-      std::string name = StrCat(::testing::TempDir(), "thalweg_test_", ::getpid(), "_", i);
+      std::string name = ::testing::TempDir() + "thalweg_test_" + std::to_string(::getpid()) + "_" +
+                         std::to_string(i);
       if (std::filesystem::create_directory(name)) path_ = std::move(name);
     }
   }

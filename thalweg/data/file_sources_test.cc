@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/data/test_puller.h"
 #include "thalweg/io/record_framing.h"
 
@@ -18,13 +19,8 @@ ElementSpec TextSpec() { return {{DType::kString}, {PartialShape(Shape())}}; }
 
 class FileSourcesTest : public testing::Test {
  protected:
-  FileSourcesTest() : folder_(testing::TempDir() + "/file_sources_XXXXXX") {
-    CHECK(mkdtemp(folder_.data()) != nullptr);
-  }
-  ~FileSourcesTest() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& name, const std::string& text) {
-    std::string path = folder_ + "/" + name;
+    std::string path = folder_.Path(name);
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
@@ -36,7 +32,7 @@ class FileSourcesTest : public testing::Test {
     return lines;
   }
 
-  std::string folder_;
+  TemporaryDirectory folder_;
 };
 
 TEST_F(FileSourcesTest, LinesEndAsTheyMay) {
@@ -56,10 +52,10 @@ TEST_F(FileSourcesTest, LinesAreLongerThanBlocks) {
 }
 
 TEST_F(FileSourcesTest, AMissingFileIsAnErrorWithItsNameAndTheNextOneFollows) {
-  Puller puller(LinesDataset({{folder_ + "/gone", Write("a", "x\n")}}, TextSpec()), 0);
+  Puller puller(LinesDataset({{folder_.Path("gone"), Write("a", "x\n")}}, TextSpec()), 0);
   const Result<std::optional<Element>> first = puller.Next();
   EXPECT_EQ(first.status().code(), Code::kNotFound);
-  EXPECT_NE(first.status().message().find(folder_ + "/gone"), std::string::npos);
+  EXPECT_NE(first.status().message().find(folder_.Path("gone")), std::string::npos);
   EXPECT_EQ((**puller.Next())[0].scalar<std::string>(), "x");
 }
 
@@ -145,7 +141,7 @@ TEST_F(FileSourcesTest, CompressedFilesAreWhatWasCompressed) {
 }
 
 TEST_F(FileSourcesTest, AStateOfALongerCompressedFileIsNotTaken) {
-  const std::string path = folder_ + "/records";
+  const std::string path = folder_.Path("records");
   const FilesOptions options{{path}, {4096, Compression::kGzip}};
   std::filesystem::copy_file(kGolden + std::string("gzip.tfrecord"), path);
   Puller first(RecordsDataset(options, TextSpec()), 0);
