@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,9 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{8} << 20;
 constexpr int kBuffers = 4;  // so that neither side waits for the other to be scheduled
+// Each has a thread and 32 MiB; more at once would gain nothing on one disk.
+constexpr int kMostWriters = 4;
+std::atomic<int> num_writers{0};
 
 bool SetDirect(int fd, bool direct) {
   const int flags = ::fcntl(fd, F_GETFL);
@@ -27,8 +31,9 @@ bool SetDirect(int fd, bool direct) {
 }  // namespace
 
 std::unique_ptr<DirectWriter> DirectWriter::Begin(int fd, const std::string& path, size_t size) {
-  if (size % kAlignment != 0 || !SetDirect(fd, true)) return nullptr;
+  if (size % kAlignment != 0) return nullptr;
   std::unique_ptr<DirectWriter> writer(new DirectWriter(fd, path));
+  if (writer->number_ > kMostWriters || !SetDirect(fd, true)) return nullptr;
   bool has_memory = true;
   {
     const MutexLock lock(writer->mutex_);
@@ -50,7 +55,11 @@ std::unique_ptr<DirectWriter> DirectWriter::Begin(int fd, const std::string& pat
   return nullptr;
 }
 
+DirectWriter::DirectWriter(int fd, std::string path)
+    : fd_(fd), path_(std::move(path)), number_(num_writers.fetch_add(1) + 1) {}
+
 DirectWriter::~DirectWriter() {
+  num_writers.fetch_sub(1);
   if (owner_.IsThisProcess()) {
     const MutexLock lock(mutex_);
     ends_ = true;
@@ -93,7 +102,13 @@ Status DirectWriter::WriteAll(const char* data, size_t size) const {
   return OkStatus();
 }
 
+Status DirectWriter::CheckProcess() const {
+  if (owner_.IsThisProcess()) return OkStatus();
+  return Aborted("'", path_, "' is written by the process that this one was forked from");
+}
+
 Status DirectWriter::HandOver() {
+  RETURN_IF_ERROR(CheckProcess());
   const MutexLock lock(mutex_);
   while (free_.empty()) changed_.Wait(mutex_);
   RETURN_IF_ERROR(status_);
@@ -117,6 +132,7 @@ Status DirectWriter::Append(std::string_view data) {
 }
 
 Status DirectWriter::Drain() {
+  RETURN_IF_ERROR(CheckProcess());
   {
     const MutexLock lock(mutex_);
     while (!full_.empty()) changed_.Wait(mutex_);

@@ -9,7 +9,7 @@
 //
 // Ownership: the descriptor is the caller's, who writes to it no more until Drain has returned.
 // Threads: used by one; one of its own writes the buffers that are full.
-// Errors: those of the writes, from the next Append or from Drain.
+// Errors: those of the writes, from the next Append or from Drain; Aborted in a forked process.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class DirectWriter {
  public:
   // What `size`, where the file ends, must be a multiple of.
   static constexpr size_t kAlignment = 4096;
-  // Null where the file system or the moment does not admit it.
+  // Null where the file system or the moment does not admit it: four write so at once.
   static std::unique_ptr<DirectWriter> Begin(int fd, const std::string& path, size_t size);
   ~DirectWriter();
   DirectWriter(const DirectWriter&) = delete;
@@ -50,7 +50,9 @@ class DirectWriter {
     size_t size = 0;
   };
 
-  DirectWriter(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  DirectWriter(int fd, std::string path);
+  // In a process that was forked from the one with the thread nobody would write.
+  Status CheckProcess() const;
   void WriteBuffers() EXCLUDES(mutex_);
   Status WriteAll(const char* data, size_t size) const;
   // Gives what is filled to the thread, and takes a buffer that it has written.
@@ -58,7 +60,8 @@ class DirectWriter {
 
   const int fd_;
   const std::string path_;
-  Buffer filling_;  // of the caller
+  const int number_;  // of those that there are, this one being the last
+  Buffer filling_;    // of the caller
   Mutex mutex_;
   CondVar changed_;
   std::deque<Buffer> full_ GUARDED_BY(mutex_);  // the first is being written

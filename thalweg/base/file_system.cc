@@ -98,12 +98,8 @@ class PosixWritableFile : public WritableFile {
 
   Status Append(std::string_view data) override {
     if (fd_.get() < 0) return FailedPrecondition("file '", path_, "' is already closed");
+    if (buffer_.size() + data.size() > kBufferBytes) RETURN_IF_ERROR(WriteBuffer());
     if (direct_ != nullptr) return direct_->Append(data);
-    if (buffer_.size() + data.size() <= kBufferBytes) {
-      buffer_.append(data);
-      return OkStatus();
-    }
-    RETURN_IF_ERROR(Flush());
     if (data.size() > kBufferBytes) return Write(data);
     buffer_.append(data);
     return OkStatus();
@@ -116,6 +112,7 @@ class PosixWritableFile : public WritableFile {
     if (::fstat(fd_.get(), &before) != 0) return ErrnoStatus("stat", path_, errno);
     if (before.st_nlink == 0)
       return NotFound("file '", path_, "' was removed while it was written");
+    may_be_direct_ = false;
     Status written = Write(data);
     if (written.ok() || !S_ISREG(before.st_mode)) return written;
     if (::ftruncate(fd_.get(), before.st_size) != 0 ||
@@ -147,10 +144,14 @@ class PosixWritableFile : public WritableFile {
   static constexpr size_t kDirectFrom = 16 << 20;
 
   Status Flush() {
-    if (const std::unique_ptr<DirectWriter> direct = std::move(direct_); direct != nullptr) {
-      return direct->Drain();
-    }
-    Status written = buffer_.empty() ? OkStatus() : Write(buffer_);
+    Status written = WriteBuffer();
+    const std::unique_ptr<DirectWriter> direct = std::move(direct_);
+    if (direct == nullptr || !written.ok()) return written;
+    return direct->Drain();
+  }
+  // Before anything is written behind it: what is written directly has nothing in the buffer.
+  Status WriteBuffer() {
+    Status written = Write(buffer_);
     buffer_.clear();
     return written;
   }

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "thalweg/base/test_file_size_limit.h"
 #include "thalweg/base/test_temporary_directory.h"
@@ -118,6 +122,57 @@ TEST_F(FileSystemTest, AppendWholeLeavesNothingHalfWritten) {
   ASSERT_TRUE(fs_.RemoveFile(path).ok());
   const Status gone = (*file)->AppendWhole("f");
   EXPECT_EQ(gone.code(), Code::kNotFound) << gone.ToString();
+}
+
+// A large file is written past the page cache from a certain size on: nothing is lost or out of
+// place there, whatever pieces it comes in.
+TEST_F(FileSystemTest, LargeFilesAreWhatWasAppended) {
+  constexpr size_t kSize = size_t{20} << 20;
+  std::string bytes(kSize, '\0');
+  uint32_t state = 1;
+  for (char& byte : bytes) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  for (const size_t piece : {1000, 4096, 60'000, 65'536, 100'000, 131'072, 1 << 22}) {
+    for (const bool syncs : {false, true}) {
+      auto file = *fs_.OpenForWriting(Path("large"));
+      size_t at = 0;
+      // Small pieces first, so that some wait when the file becomes large.
+      for (size_t n = 1000; at < kSize; at += n) {
+        if (at > (size_t{15} << 20)) n = piece;
+        ASSERT_TRUE(file->Append(std::string_view(bytes).substr(at, n)).ok()) << piece;
+        if (syncs && (at >> 20) != ((at + n) >> 20)) {
+          ASSERT_TRUE(file->Sync().ok());
+          EXPECT_EQ(fs_.Stat(Path("large"))->size, std::min(at + n, kSize)) << piece;
+        }
+      }
+      ASSERT_TRUE(file->Close().ok());
+      EXPECT_TRUE(*ReadFile(fs_, Path("large")) == bytes) << "pieces of " << piece;
+    }
+  }
+}
+
+TEST_F(FileSystemTest, AppendWholeIsThereAtOnceInALargeFile) {
+  auto file = *fs_.OpenForWriting(Path("large"));
+  const std::string whole(size_t{7} << 20, 'w');
+  for (int i = 1; i <= 4; ++i) {
+    ASSERT_TRUE(file->AppendWhole(whole).ok());
+    EXPECT_EQ(fs_.Stat(Path("large"))->size, static_cast<uint64_t>(i) * whole.size());
+  }
+}
+
+TEST_F(FileSystemTest, AForkedProcessDoesNotWaitForAWriterThatIsNotThere) {
+  auto file = *fs_.OpenForWriting(Path("large"));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(file->Append(std::string(size_t{5} << 20, 'x')).ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const Status status = file->Close();
+    ::_exit(status.code() == Code::kAborted ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(file->Close().ok());
+  EXPECT_EQ(fs_.Stat(Path("large"))->size, size_t{25} << 20);
 }
 
 TEST_F(FileSystemTest, ReadFileIsBoundedAndCopesWithUnknownSizes) {
