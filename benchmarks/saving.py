@@ -50,7 +50,7 @@ def seconds(function, *arguments):
 
 
 def emit(times, **more):
-    common.emit(a, "raw" if raw else "tensorflow" if a.variant else "thalweg", tf.__version__, times, **more)
+    common.emit(a, "raw" if raw else "tensorflow" if a.variant else "thalweg", tf.__version__, times, foreign=None, **more)
 
 
 def until_done(once):

@@ -62,4 +62,7 @@ def test_the_order_may_be_left_open():
     assert sorted(elements(Dataset.range(9).map(lambda x: x, 3, deterministic=False).with_options(options))) == list(range(9))
     fixed = Dataset.range(30).map(lambda x: x, num_parallel_calls=3, deterministic=True).with_options(options)
     assert elements(fixed) == list(range(30))
+    assert opened._variant.op.type == "OptimizeDataset"
+    kept = Dataset.range(20).interleave(lambda x: Dataset.from_tensors(x).repeat(3), 4, 1, num_parallel_calls=2, deterministic=True)
+    assert elements(kept.with_options(options)) == elements(numbers)
     assert np.array_equal(elements(numbers), elements(numbers))

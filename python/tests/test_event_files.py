@@ -103,6 +103,7 @@ def test_a_forked_process_writes_to_its_own_file(tmp_path):
     add(writer, 1)
     child = os.fork()
     if child == 0:
+        signal.alarm(60)
         status = 1
         try:
             add(writer, 2)
@@ -176,9 +177,14 @@ while True:
 @pytest.mark.parametrize("at", [1, 2, 50, 333, 1000])
 def test_a_killed_process_leaves_a_file_that_can_be_read(tmp_path, at):
     process = subprocess.Popen([sys.executable, "-c", _ENDLESS, str(tmp_path), str(at)], stdout=subprocess.PIPE, text=True)
-    assert [process.stdout.readline() for _ in range(2)] == ["ready\n", "there\n"]
-    process.kill()
-    process.communicate(timeout=60)
+    late = threading.Timer(60, process.kill)
+    late.start()
+    try:
+        assert [process.stdout.readline() for _ in range(2)] == ["ready\n", "there\n"]
+    finally:
+        late.cancel()
+        process.kill()
+        process.communicate(timeout=60)
     found = steps(tmp_path)  # an error where a record is damaged
     assert found == list(range(1, len(found) + 1)) and len(found) >= at - at % 3
 
@@ -219,3 +225,41 @@ def test_a_directory_that_is_removed_between_two_runs_has_a_new_writer(tmp_path)
                     sess.run(up)
         assert steps(folder)[:2] == [1, 2] and len(glob.glob(os.path.join(folder, "events*"))) == 1
     cache.clear()
+
+
+def test_a_fork_while_another_thread_has_the_cache_does_not_stop_the_child(tmp_path):
+    with tw.summary.FileWriterCache._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            status = 1
+            try:
+                tw.summary.FileWriterCache.get(str(tmp_path)).close()
+                status = 0
+            finally:
+                os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_closing_waits_for_the_thread_that_writes(tmp_path, monkeypatch):
+    """What is being written while another thread closes is written whole, and the file closed behind it."""
+    writer = tw.summary.FileWriter(tmp_path)
+    begun, go_on = threading.Event(), threading.Event()
+    append = growing_file.GrowingFile.append
+
+    def slow(file, data):
+        begun.set()
+        assert go_on.wait(60)
+        append(file, data)
+    add(writer, 1)
+    monkeypatch.setattr(growing_file.GrowingFile, "append", slow)
+    writing = threading.Thread(target=writer.flush)
+    writing.start()
+    assert begun.wait(60)
+    closing = threading.Thread(target=writer.close)
+    closing.start()
+    go_on.set()
+    for thread in (writing, closing):
+        thread.join(60)
+        assert not thread.is_alive()
+    assert steps(tmp_path) == [1] and writer._file is None

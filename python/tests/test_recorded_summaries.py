@@ -203,6 +203,7 @@ def test_traces_are_of_eager_execution(caplog):
     new.trace_on()
     new.trace_export("x", step=1)
     new.trace_off()
+    assert caplog.text.count("eager") == 2  # tracing and exporting; ending what has not begun is nothing
 
 
 def test_inner_modules_have_the_functions():

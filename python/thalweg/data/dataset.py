@@ -330,6 +330,9 @@ class Dataset(LaterMethods):
         cycle = [_int64(AUTOTUNE if cycle_length is None else cycle_length), _int64(1 if block_length is None else block_length)]
         if num_parallel_calls is None:
             return self._made("InterleaveDataset", [function.captured, *cycle], {"f": function.defined}, spec, name)
+        if deterministic:
+            return self._made("ParallelInterleaveDatasetV3", [function.captured, *cycle, _int64(num_parallel_calls)],
+                              {"f": function.defined, "deterministic": "true"}, spec, name)
         return self._made("ParallelInterleaveDatasetV2", [function.captured, *cycle, _int64(num_parallel_calls)],
                           {"f": function.defined, "sloppy": deterministic is False}, spec, name)
 

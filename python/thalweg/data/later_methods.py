@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class LaterMethods:
-    """Base of datasets."""
+    """Base of datasets. A `name` is taken as TensorFlow 2 has it; of these methods only get_single_element gives it to an operation.
+    ignore_errors() logs nothing, whatever `log_warning` says.
+    """
 
     # ---- sources ----
     @staticmethod

@@ -108,7 +108,8 @@ class Builder:
         folder = os.path.join(self._dir, keys.VARIABLES_DIRECTORY)
         os.makedirs(folder, exist_ok=True)
         given_saver.save(sess, os.path.join(folder, keys.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
-        given_saver.wait()
+        if hasattr(given_saver, "wait"):  # one that a program has wrapped may know nothing of savers in the background
+            given_saver.wait()
         state = os.path.join(folder, "checkpoint")
         if os.path.exists(state):  # that is for checkpoints of training
             os.remove(state)

@@ -292,8 +292,9 @@ def warm_start(ckpt_to_initialize_from: PathLike, vars_to_warm_start: str | Sequ
     `vars_to_warm_start`: a pattern of names of trainable variables, a list of patterns for all, or of variables; None: only those
     with a vocabulary. `var_name_to_vocab_info`: whose rows or columns stand for the lines of a vocabulary, which may be another
     one in the checkpoint: what both have keeps its values, the rest begins with the backup initializer, zeros by default."""
+    previous, vocabularies = dict(var_name_to_prev_var_name or {}), dict(var_name_to_vocab_info or {})
     if vars_to_warm_start is None:
-        chosen = []
+        chosen = [v for v in graph.get_collection(graph.GraphKeys.GLOBAL_VARIABLES) if _full_name(v) in vocabularies]
     elif isinstance(vars_to_warm_start, str):
         chosen = graph.get_collection(graph.GraphKeys.TRAINABLE_VARIABLES, vars_to_warm_start)
     elif not isinstance(vars_to_warm_start, list):
@@ -307,19 +308,15 @@ def warm_start(ckpt_to_initialize_from: PathLike, vars_to_warm_start: str | Sequ
                              f"{[type(v) for v in vars_to_warm_start]}")
     grouped = {}
     for v in dict.fromkeys(chosen):
-        info = v._save_slice_info
-        grouped.setdefault(info.full_name if info else v.op.name, []).append(v)
-    previous, vocabularies = dict(var_name_to_prev_var_name or {}), dict(var_name_to_vocab_info or {})
-    if vars_to_warm_start is None:
-        grouped = _variables_named(vocabularies)
+        grouped.setdefault(_full_name(v), []).append(v)
     for given, argument in ((previous, "var_name_to_prev_var_name"), (vocabularies, "var_name_to_vocab_info")):
         unknown = sorted(set(given) - set(grouped))
         if unknown:
             raise ValueError(f"You provided the following variables in {argument} that were not used: {unknown}.  Perhaps you "
                              f"misspelled them?  Here is the list of viable variable names: {sorted(grouped)}")
-    init_from_checkpoint(ckpt_to_initialize_from, {previous.get(name, name): vs if vs[0]._save_slice_info else vs[0]
-                                                   for name, vs in grouped.items() if name not in vocabularies})
-    path = _found(ckpt_to_initialize_from)
+    path = _found(ckpt_to_initialize_from)  # once: all values are of one checkpoint
+    init_from_checkpoint(path, {previous.get(name, name): vs if vs[0]._save_slice_info else vs[0]
+                                for name, vs in grouped.items() if name not in vocabularies})
     reader = CheckpointReader(path) if vocabularies else None
     for name, info in vocabularies.items():
         theirs = previous.get(name, name)
@@ -328,12 +325,7 @@ def warm_start(ckpt_to_initialize_from: PathLike, vars_to_warm_start: str | Sequ
         start_remapped(path, theirs, info, grouped[name])
 
 
-def _variables_named(names):
-    """{name: the parts of a global variable} of those that are there."""
-    grouped = {}
-    for v in graph.get_collection(graph.GraphKeys.GLOBAL_VARIABLES):
-        info = v._save_slice_info
-        name = info.full_name if info else v.op.name
-        if name in names:
-            grouped.setdefault(name, []).append(v)
-    return grouped
+def _full_name(variable):
+    """Of a part, that of the whole variable."""
+    info = variable._save_slice_info
+    return info.full_name if info else variable.op.name

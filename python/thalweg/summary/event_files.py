@@ -292,12 +292,11 @@ class FileWriter:
             with self._lock:
                 if self._closed:
                     return
-                taken, self._pending, self._last_flush = self._pending, [], time.monotonic()
+                taken, self._pending, self._last_flush, file = self._pending, [], time.monotonic(), self._file
             try:
-                if taken and self._file is None:
-                    self._file = GrowingFile(self._logdir, self._suffix)
                 if taken:
-                    self._file.append(b"".join(taken))
+                    file = file or self._begun()
+                    file.append(b"".join(taken))
             except errors.OpError as error:
                 with self._lock:
                     self._pending[:0] = taken
@@ -305,18 +304,32 @@ class FileWriter:
         finally:
             self._file_lock.release()
 
+    def _begun(self):
+        """A new file, the writer's own unless that was closed meanwhile."""
+        file = GrowingFile(self._logdir, self._suffix)
+        with self._lock:
+            if not self._closed:
+                self._file = file
+                return file
+        file.close()
+        raise errors.FailedPreconditionError(None, None, f"the writer of '{self._logdir}' was closed while it wrote")
+
     def close(self) -> None:
         """Writes all events and closes the file, also where they cannot be written; reopen() starts another, to which they go then."""
         with self._lock:
             if self._closed:
                 return
+        patience = 0
         try:
             self.flush()
+            patience = _PATIENCE
         finally:
+            is_ours = self._file_lock.acquire(timeout=patience)  # else a write that does not end still has the file
             with self._lock:
                 self._closed, file, self._file = True, self._file, None
-            if file is not None and self._file_lock.acquire(blocking=False):  # else a write that does not end still has it
-                file.close()
+            if is_ours:
+                if file is not None:
+                    file.close()
                 self._file_lock.release()
 
     def reopen(self) -> None:
@@ -341,6 +354,7 @@ _writers = weakref.WeakSet()
 
 
 def _after_fork():
+    FileWriterCache._lock = threading.Lock()  # a thread that is not here may have held it
     for writer in list(_writers):
         writer._forked()
 
@@ -358,9 +372,9 @@ class FileWriterCache:
     def clear() -> None:
         """Closes all writers, also those whose directory is gone: what they could not write is a warning."""
         with FileWriterCache._lock:
-            for writer in FileWriterCache._writers.values():
-                writer._close_or_warn()
-            FileWriterCache._writers.clear()
+            writers, FileWriterCache._writers = FileWriterCache._writers, {}
+        for writer in writers.values():
+            writer._close_or_warn()
 
     @staticmethod
     def get(logdir: PathLike) -> FileWriter:

@@ -13,8 +13,9 @@ from thalweg.files import records
 
 _KINDS = {errno.ENOENT: errors.NotFoundError, errno.EACCES: errors.PermissionDeniedError, errno.EPERM: errors.PermissionDeniedError,
           errno.EROFS: errors.PermissionDeniedError, errno.ENOSPC: errors.ResourceExhaustedError, errno.EDQUOT: errors.ResourceExhaustedError,
-          errno.EFBIG: errors.ResourceExhaustedError, errno.EMFILE: errors.ResourceExhaustedError, errno.ENOTDIR: errors.FailedPreconditionError,
-          errno.EEXIST: errors.FailedPreconditionError}
+          errno.EFBIG: errors.ResourceExhaustedError, errno.EMFILE: errors.ResourceExhaustedError, errno.ENFILE: errors.ResourceExhaustedError,
+          errno.ENOMEM: errors.ResourceExhaustedError, errno.ENOTDIR: errors.FailedPreconditionError, errno.EISDIR: errors.FailedPreconditionError,
+          errno.EEXIST: errors.FailedPreconditionError, errno.EINVAL: errors.InvalidArgumentError, errno.ENAMETOOLONG: errors.InvalidArgumentError}
 
 
 def _failed(action, path, error):

@@ -10,8 +10,9 @@ from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
 from thalweg.data.dataset_functions import ElementFunction
+from thalweg.data.making import int64 as _int64
 from thalweg.data.structure import DatasetSpec
-from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.ops import apply
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
     Transformation = Callable[[Dataset], Dataset]
 
 _KEY = TensorSpec([], dtypes.int64)
-
-
-def _int64(value: object) -> Tensor:
-    """Numbers that are not yet int64 become so; tensors of other types are refused."""
-    return convert_to_tensor(value, dtypes.int64)
 
 
 def _key_function(function: Callable[..., object], spec: object, what: str) -> ElementFunction:

@@ -15,6 +15,7 @@ from thalweg.training.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from thalweg.base.typing import IntLike, PathLike
     from thalweg.control.coordinator import Coordinator
@@ -77,10 +78,8 @@ class _InputSaver(Saver):
         self._latest_filename = latest_filename
 
     def save(self, sess: Session, save_path: PathLike, global_step: IntLike | None = None, latest_filename: str | None = None,
-             meta_graph_suffix: str = "meta", write_meta_graph: bool = True, write_state: bool = True,
-             strip_default_attrs: bool = False, save_debug_info: bool = False) -> str | None:
-        return super().save(sess, save_path, global_step, latest_filename or self._latest_filename, meta_graph_suffix,
-                            write_meta_graph, write_state, strip_default_attrs, save_debug_info)
+             *rest: Any, **named: Any) -> str | None:
+        return super().save(sess, save_path, global_step, latest_filename or self._latest_filename, *rest, **named)
 
 
 class CheckpointInputPipelineHook(SessionRunHook):
