@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -66,3 +67,16 @@ def test_the_order_may_be_left_open():
     kept = Dataset.range(20).interleave(lambda x: Dataset.from_tensors(x).repeat(3), 4, 1, num_parallel_calls=2, deterministic=True)
     assert elements(kept.with_options(options)) == elements(numbers)
     assert np.array_equal(elements(numbers), elements(numbers))
+
+
+def test_order_is_left_open_for_what_comes_before_alone():
+    """Where options stand among others changes nothing: not the order of the arguments of a zip, either."""
+    options = tf.data.Options()
+    options.experimental_deterministic = False
+
+    def slow_at_first(x):
+        return tf.cond(x % 8 < 1, lambda: tf.identity(tf.py_func(lambda n: (time.sleep(0.02), n)[1], [x], tf.int64)), lambda: x)
+    numbers = Dataset.range(40).map(lambda x: tf.reshape(slow_at_first(x), []), num_parallel_calls=8)
+    opened = Dataset.range(40).with_options(options)
+    for pair in ((opened, numbers), (numbers, opened)):
+        assert [a == b for a, b in elements(Dataset.zip(pair))] == [True] * 40

@@ -89,13 +89,10 @@ class FileCache : public DatasetOver {
 
     Status Begin(const Poller& poller) {
       const std::string index = BundleIndexPath(cache_.prefix_);
-      if (fs_.Stat(index).ok()) {
-        RETURN_IF_ERROR(Open());
-        doing_ = kReading;
-        return OkStatus();
-      }
+      if (fs_.Stat(index).ok()) return Read();
       ASSIGN_OR_RETURN(std::unique_ptr<LockFile> lock,
                        LockFile::Make(StrCat(cache_.prefix_, "_0.lockfile")));
+      if (fs_.Stat(index).ok()) return Read();  // who had the lock has just finished
       ASSIGN_OR_RETURN(writer_, BundleWriter::Create(fs_, cache_.prefix_));
       ASSIGN_OR_RETURN(stage_, cache_.input_->MakeStage(poller.scope()));
       lock_ = std::move(lock);
@@ -103,6 +100,11 @@ class FileCache : public DatasetOver {
       return OkStatus();
     }
 
+    Status Read() {
+      RETURN_IF_ERROR(Open());
+      doing_ = kReading;
+      return OkStatus();
+    }
     Status Write(const Poller& poller, const Element& element) {
       RETURN_IF_ERROR(cache_.spec().Check(element));
       if (at_ == kMostElements) {

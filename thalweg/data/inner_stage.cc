@@ -24,7 +24,8 @@ Result<InnerStage> InnerStage::Open(const Poller& poller, const DatasetPtr& data
     return ResourceExhausted("functions have made more than ", kMostInnerStages,
                              " datasets whose elements are asked for at once");
   }
-  const PipelineRef scope(inner.pipeline_, poller.depth() + inner.depth_);
+  const PipelineRef scope(inner.pipeline_, poller.depth() + inner.depth_,
+                          poller.scope().deterministic);
   ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(scope));
   inner.stage_ = PrefetchStage(std::move(stage), buffer, scope);
   return inner;

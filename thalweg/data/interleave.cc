@@ -23,7 +23,7 @@ class Interleave : public DatasetOver {
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     InterleaveOptions options = options_;
-    options.deterministic = options.deterministic.value_or(pipeline->deterministic);
+    options.deterministic = options.deterministic.value_or(pipeline.deterministic);
     return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options, spec(),
                                                       shared_from_this()));
   }

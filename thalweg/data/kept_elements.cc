@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/data/kept_elements.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "thalweg/tensor/text_heap.h"
 #include "thalweg/tensor/uncounted_bytes.h"
 
 namespace thalweg {
 
+// Up to steps, of which few keepers of many small elements need a whole one.
+size_t SteppedCharge::Rounded(size_t bytes) {
+  const size_t step = std::min(kStep, std::bit_ceil(bytes));
+  return (bytes + step - 1) / step * step;
+}
+
 Status SteppedCharge::Add(Allocator& allocator, size_t bytes) {
   if (bytes_ + bytes > charge_.bytes()) {
-    RETURN_IF_ERROR(charge_.Set(allocator, (bytes_ + bytes + kStep - 1) / kStep * kStep));
+    RETURN_IF_ERROR(charge_.Set(allocator, Rounded(bytes_ + bytes)));
     allocator_ = &allocator;
   }
   bytes_ += bytes;
@@ -21,7 +30,7 @@ void SteppedCharge::Remove(size_t bytes) {
     charge_.Clear();
   } else if (charge_.bytes() >= bytes_ + 2 * kStep) {
     // Less is always granted.
-    charge_.Set(*allocator_, (bytes_ + kStep - 1) / kStep * kStep).IgnoreError();
+    charge_.Set(*allocator_, Rounded(bytes_)).IgnoreError();
   }
 }
 

@@ -30,6 +30,7 @@ class SteppedCharge {
 
  private:
   static constexpr size_t kStep = size_t{16} << 10;
+  static size_t Rounded(size_t bytes);
 
   HeapCharge charge_;
   Allocator* allocator_ = nullptr;  // once there is a charge

@@ -52,6 +52,16 @@ DatasetPtr CacheOf(DatasetPtr input) {
                       RefPtr<MemoryCache>::Adopt(std::make_unique<MemoryCache>().release()));
 }
 
+// Many keepers of little count for little: 10,000 windows of a few bytes are no gigabyte.
+TEST(SteppedChargeTest, ManySmallOnesCountForWhatTheyHold) {
+  const AllocatorPtr allocator = MakeCpuAllocator(kLimit);
+  std::vector<SteppedCharge> charges(10'000);
+  for (SteppedCharge& charge : charges) ASSERT_TRUE(charge.Add(*allocator, 100).ok());
+  EXPECT_FALSE(charges[0].Add(*allocator, kLimit).ok());
+  for (SteppedCharge& charge : charges) charge.Remove(100);
+  EXPECT_TRUE(charges[0].Add(*allocator, kLimit / 2).ok());
+}
+
 // Each keeps as many of `n` large elements as it can.
 std::vector<std::pair<const char*, DatasetPtr>> Keepers(int64_t n) {
   const auto large = Large(n);

@@ -17,13 +17,14 @@ Result<std::unique_ptr<LockFile>> LockFile::Make(std::string path) {
   RETURN_IF_ERROR(fs.MakeDirectories(ParentDirectory(path)));
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0 && errno == EEXIST) {
+    const Result<std::string> held = ReadFile(fs, path);  // which may be gone by now
     return AlreadyExists(
         "There appears to be a concurrent caching iterator running - cache lockfile already exists "
         "('",
         path,
         "'). If you are sure no other running computations are using this cache prefix, delete the "
         "lockfile and re-initialize the iterator. Lockfile contents: ",
-        ReadFile(fs, path).ok() ? *ReadFile(fs, path) : "");
+        held.ok() ? *held : "");
   }
   if (file < 0) return Unknown("cannot create the lockfile ", path, ": ", std::strerror(errno));
   std::unique_ptr<LockFile> lock(new LockFile(std::move(path)));

@@ -26,7 +26,7 @@ class Map : public DatasetOver {
                               : std::clamp<int64_t>(options_.calls, 1, kMostCalls);
     return StagePtr(std::make_unique<MapStage>(
         std::move(input), *this, static_cast<size_t>(calls),
-        options_.deterministic.value_or(pipeline->deterministic), shared_from_this()));
+        options_.deterministic.value_or(pipeline.deterministic), shared_from_this()));
   }
 
  private:
@@ -262,9 +262,23 @@ class Unordered : public DatasetOver {
   std::string Kind() const override { return "Unordered"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
-    pipeline->deterministic = false;
-    return input_->MakeStage(pipeline);
+    const PipelineRef open(pipeline.shared, pipeline.depth, false);
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(open));
+    return StagePtr(std::make_unique<UnorderedStage>(std::move(input)));
   }
+
+ private:
+  // So that stages which are made as it goes leave it open, too.
+  class UnorderedStage : public InputStage {
+   public:
+    using InputStage::InputStage;
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      return input_->Next(Poller(poller, 0, false), out);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      return input_->Restore(Poller(poller, 0, false), reader);
+    }
+  };
 };
 
 }  // namespace

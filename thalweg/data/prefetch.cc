@@ -39,6 +39,7 @@ class Producer : public Actor {
         input_(std::move(input)),
         pipeline_(pipeline.shared),
         depth_(pipeline.depth),
+        deterministic_(pipeline.deterministic),
         is_auto_(buffer < 0),
         limit_(is_auto_ ? kFirstAutoBuffer : static_cast<size_t>(buffer)) {}
 
@@ -114,7 +115,7 @@ class Producer : public Actor {
       if (!buffer_.empty() || ended_) return std::nullopt;
     }
     // What the input has later wakes the producer.
-    const Poller here(pipeline_, weak_from_this(), poller.step(), depth_);
+    const Poller here(pipeline_, weak_from_this(), poller.step(), depth_, deterministic_);
     Result<Poll> poll = input_->Next(here, out);
     if (poll.ok() && *poll == Poll::kPending) return std::nullopt;
     if (poll.ok() && *poll == Poll::kEnd) {
@@ -146,7 +147,7 @@ class Producer : public Actor {
   }
 
   void Produce() EXCLUDES(mutex_) {
-    const Poller poller(pipeline_, weak_from_this(), nullptr, depth_);
+    const Poller poller(pipeline_, weak_from_this(), nullptr, depth_, deterministic_);
     while (WantsMore()) {
       Element element;
       Result<Poll> poll = input_->Next(poller, &element);
@@ -241,6 +242,7 @@ class Producer : public Actor {
   const StagePtr input_;  // of who has entered the task
   const std::shared_ptr<Pipeline> pipeline_;
   const int depth_;  // of its input, inside of other datasets
+  const bool deterministic_;
   const bool is_auto_;
   Mutex mutex_;
   size_t limit_ GUARDED_BY(mutex_);

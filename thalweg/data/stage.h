@@ -43,23 +43,24 @@ struct Pipeline {
   // Null: there are no threads, and nothing goes on in the background.
   WorkQueue* queue = nullptr;
   Allocator* allocator = nullptr;
-  // Whether elements come in one order, where a stage's own options leave it open.
-  bool deterministic = true;
   int parallelism = 1;               // how much may go on at once where the graph leaves it open
   CancellationManager cancellation;  // the iterator is gone, or begins anew
   std::atomic<int> inner_stages{0};  // that are open inside of others
   std::shared_ptr<const Dataset> dataset;  // that the pass is over
 };
 
-// A pipeline as a stage that is made sees it: and how deep it will be inside of stages of other
-// datasets, as the variants of datasets count.
+// A pipeline as a stage that is made sees it.
 struct PipelineRef {
-  PipelineRef(std::shared_ptr<Pipeline> of, int at = 0)  // NOLINT: a pipeline is one
-      : shared(std::move(of)), depth(at) {}
+  PipelineRef(std::shared_ptr<Pipeline> of, int at = 0,  // NOLINT: a pipeline is one
+              bool in_order = true)
+      : shared(std::move(of)), depth(at), deterministic(in_order) {}
   Pipeline* operator->() const { return shared.get(); }
 
   std::shared_ptr<Pipeline> shared;
+  // How deep it will be inside of stages of other datasets, as the variants of datasets count.
   int depth;
+  // Whether elements come in one order, where a stage's own options leave it open.
+  bool deterministic;
 };
 
 // Who asks.
@@ -67,14 +68,22 @@ class Poller {
  public:
   // `step`: of the step that asks; null: none does.
   Poller(const std::shared_ptr<Pipeline>& pipeline, std::weak_ptr<Actor> actor,
-         const CancellationManager* step, int depth = 0)
-      : pipeline_(pipeline), own_(std::move(actor)), actor_(own_), step_(step), depth_(depth) {}
-  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down.
-  Poller(const Poller& outer, int deeper)
+         const CancellationManager* step, int depth = 0, bool deterministic = true)
+      : pipeline_(pipeline),
+        own_(std::move(actor)),
+        actor_(own_),
+        step_(step),
+        depth_(depth),
+        deterministic_(deterministic) {}
+  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down; where that is
+  // not deterministic, the stage is not either.
+  Poller(const Poller& outer, int deeper, bool deterministic = true)
       : pipeline_(outer.pipeline_),
         actor_(outer.actor_),
         step_(outer.step_),
-        depth_(outer.depth_ + deeper) {}
+        depth_(outer.depth_ + deeper),
+        deterministic_(outer.deterministic_ && deterministic) {}
+  Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
   const std::shared_ptr<Pipeline>& pipeline() const { return pipeline_; }
@@ -84,7 +93,7 @@ class Poller {
   // How deep the stage that is asked is inside of stages of other datasets.
   int depth() const { return depth_; }
   // For a stage that is made by the one that is asked.
-  PipelineRef scope() const { return {pipeline_, depth_}; }
+  PipelineRef scope() const { return {pipeline_, depth_, deterministic_}; }
   // For loops that may take long between two elements: an error once nobody wants the element any
   // more. What the stage has is not lost by returning it.
   Status Look() const {
@@ -99,6 +108,7 @@ class Poller {
   const std::weak_ptr<Actor>& actor_;
   const CancellationManager* const step_;
   const int depth_ = 0;
+  const bool deterministic_ = true;
 };
 
 class Stage {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/io/bundle_entry.h"
 #include "thalweg/io/bundle_variants.h"
 #include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/fixed_int.h"
@@ -83,11 +84,14 @@ Status Publish(FileSystem& fs, const std::string& prefix, const std::vector<std:
   }
   if (placed.ok()) placed = index.Place(prefix);
   if (!placed.ok()) {
-    RemoveShards(fs, prefix, first);  // no index speaks of them
+    // Back to their names, which the indexes of parts that are merged speak of.
+    for (int s = 0; s < shards; ++s) {
+      fs.Rename(BundleDataPath(prefix, s, first), data[static_cast<size_t>(s)]).IgnoreError();
+    }
     return placed;
   }
   if (first == shards) {
-    if (before > 0 && before <= 100000) RemoveShards(fs, prefix, before);
+    RemoveShards(fs, prefix, before);
     return OkStatus();
   }
   // From here on the new one is there; what fails only leaves it under these names.
@@ -115,11 +119,12 @@ std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
 int NumShardsAt(FileSystem& fs, const std::string& prefix) {
   const Result<std::unique_ptr<RandomAccessFile>> file = fs.OpenForReading(BundleIndexPath(prefix));
   if (!file.ok()) return 0;
-  const Result<TableEntries> rows = ReadTable(**file, BundleIndexPath(prefix));
-  if (!rows.ok() || rows->empty() || !rows->front().first.empty()) return 0;
-  const Result<OwnedMessage> header =
-      ParseMessage(pb::BundleHeaderProto::Descriptor(), std::string_view(rows->front().second));
-  return header.ok() ? static_cast<int>((*header)->GetInt(pb::BundleHeaderProto::kNumShards)) : 0;
+  const auto rows = TableReader::Open(**file, BundleIndexPath(prefix));
+  if (!rows.ok()) return 0;
+  const Result<std::optional<std::string>> header = rows->Find("");
+  if (!header.ok() || !header->has_value()) return 0;
+  const Result<int> shards = ParseBundleHeader(**header);
+  return shards.ok() ? *shards : 0;
 }
 
 Result<std::unique_ptr<BundleWriter>> BundleWriter::Create(FileSystem& fs, std::string prefix) {

@@ -140,6 +140,39 @@ TEST_F(CheckpointFilesTest, AMergeThatIsCutShortLeavesTheOldOneOrTheNew) {
   EXPECT_GT(cuts, 10);
 }
 
+// Refuses one renaming, and goes on.
+class OnceFullFileSystem : public PosixFileSystem {
+ public:
+  explicit OnceFullFileSystem(int renamed) : left_(renamed) {}
+  bool has_refused() const { return left_ < 0; }
+  Status Rename(const std::string& from, const std::string& to) override {
+    return left_-- == 0 ? ResourceExhausted("full") : PosixFileSystem::Rename(from, to);
+  }
+
+ private:
+  int left_;
+};
+
+TEST_F(CheckpointFilesTest, AMergeThatFailsLeavesItsParts) {
+  int refused = 0;
+  for (int renamed = 0; renamed < kMostChanges; ++renamed) {
+    ASSERT_TRUE(Save(fs_, Path("part0"), 1).ok());
+    OnceFullFileSystem full(renamed);
+    const auto writer = *BundleWriter::Create(fs_, Path("part2"));
+    ASSERT_TRUE(writer->Add("w", Tensor::Scalar(3.0f)).ok() && writer->Finish().ok());
+    const Status merged = MergeBundles(full, {Path("part0"), Path("part2")}, Path("m"));
+    if (!full.has_refused()) break;
+    ++refused;
+    if (merged.ok()) continue;  // what failed came behind the new one's place
+    EXPECT_EQ(merged.code(), Code::kResourceExhausted);
+    EXPECT_EQ(Load(Path("part0")), 1) << renamed;
+    ASSERT_TRUE(MergeBundles(fs_, {Path("part0"), Path("part2")}, Path("m")).ok()) << renamed;
+    EXPECT_EQ(Load(Path("m")), 1);
+    EXPECT_EQ(Load(Path("m"), "w"), 3);
+  }
+  EXPECT_GE(refused, 3);  // two data files and the index
+}
+
 TEST_F(CheckpointFilesTest, ARemovalThatIsCutShortIsEndedByTheNextSave) {
   int cuts = 0;
   for (int changes = 0; changes < kMostChanges; ++changes) {

@@ -35,16 +35,26 @@ class OneShot : public WaiterQueues {
       }
       function = *std::move(factory);
     }
+    const RefPtr<OneShot> self = RefPtr<OneShot>::Share(this);
     Join(std::make_unique<Waiter>(0, ctx, std::move(done)));  // after this ctx may be gone
-    if (!is_first) return;
-    function->function->Start({}, &cancellation_,
-                              [self = RefPtr<OneShot>::Share(this),
-                               function](const Result<Element>& results) { self->Tell(results); });
+    if (!is_first) return EndIfFailed();
+    function->function->Start({}, &cancellation_, [self, function](const Result<Element>& results) {
+      self->Tell(results);
+    });
   }
   // The session that has asked is closed.
   void Cancel() { cancellation_.Cancel(Cancelled("the session of the iterator is closed")); }
 
  private:
+  // Who joins behind the failure of the one whom he saw asking would be told by nobody.
+  void EndIfFailed() EXCLUDES(mutex_) {
+    Ended ended;
+    {
+      MutexLock lock(mutex_);
+      if (!is_asked_ && dataset_ == nullptr) FailAll(0, failure_, &ended);
+    }
+    End(std::move(ended));
+  }
   void Tell(const Result<Element>& results) EXCLUDES(mutex_) {
     const Result<DatasetPtr> dataset = DatasetIn(results);
     Ended ended;
@@ -55,7 +65,8 @@ class OneShot : public WaiterQueues {
         dataset_ = *dataset;
         AdvanceAll(&ended);
       } else {
-        FailAll(0, dataset.status(), &ended);
+        failure_ = dataset.status();
+        FailAll(0, failure_, &ended);
       }
     }
     End(std::move(ended));
@@ -98,6 +109,7 @@ class OneShot : public WaiterQueues {
   const DatasetAttrs attrs_;
   CancellationManager cancellation_;  // of the function
   bool is_asked_ GUARDED_BY(mutex_) = false;
+  Status failure_ GUARDED_BY(mutex_);      // of the last one who asked
   DatasetPtr dataset_ GUARDED_BY(mutex_);  // null: not made yet
   Mutex begin_mutex_;
   Tensor handle_ GUARDED_BY(begin_mutex_);  // empty: it has not begun
