@@ -276,6 +276,7 @@ class Built:
                 "feeds": {n: pack_array(v, kind, blocks) for n, (kind, v) in self.feeds.items()}}
         if derivatives and self.by:
             made["by"] = self.by
+            made["magnitudes"] = "signs" in self.case.options
         if relaxed:
             made["relaxed"] = []
             for way in ("partial", "unknown"):

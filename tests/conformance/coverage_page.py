@@ -18,7 +18,7 @@ ELSEWHERE = {
     "for TensorFlow's tests": ("FakeQueue", "exists for TensorFlow's own tests"),
     "functions on rows": ("MapDefun BatchFunction", "test_functions.py"),
     "functions of Python": ("PyFunc PyFuncStateless", "unit tests: the function is the process's own"),
-    "events": ("ImportEvent", "unit tests of summaries"),
+    "events": ("CreateSummaryDbWriter ImportEvent", "unit tests of summaries"),
     "groups of several": ("CollectiveBcastRecv CollectiveBcastRecvV2", "unit tests: a group of one has nobody to receive from"),
     "collectives without a kernel": ("CollectiveAllToAllV2 CollectiveReduceScatterV2", "unit tests: TensorFlow's CPUs have no form of it"),
     "dumps": ("DumpTensor", "test_dump_tensor.py"),
@@ -32,12 +32,13 @@ ELSEWHERE = {
     "batches of lists": ("TensorListPushBackBatch", "test_lists.py"),
     "batches of calls": ("Batch Unbatch UnbatchGrad", "unit tests of queues: a batch is of several steps"),
     "records of files": ("RecordInput", "unit tests: the order of its threads"),
+    "readers of databases": ("LMDBReader", "test_readers.py: TensorFlow 2.21 has removed LMDB"),
     "datasets": ("AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache AnonymousSeedGenerator AssertCardinalityDataset "
                  "BatchDataset BatchDatasetV2 CSVDataset CSVDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetCardinality "
                  "DatasetToSingleElement DeleteIterator DenseToSparseBatchDataset DeserializeIterator DirectedInterleaveDataset DummyMemoryCache DummySeedGenerator "
                  "ExperimentalCSVDataset ExperimentalDatasetCardinality ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset "
                  "ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset ExperimentalIteratorGetDevice ExperimentalMapAndBatchDataset ExperimentalMaxIntraOpParallelismDataset "
-                 "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset ExperimentalScanDataset "
+                 "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset ExperimentalScanDataset ExperimentalSqlDataset "
                  "ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset FilterDataset FinalizeDataset FixedLengthRecordDataset "
                  "FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset "
                  "InterleaveDataset Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetDevice IteratorGetNext IteratorGetNextAsOptional "
@@ -46,7 +47,7 @@ ELSEWHERE = {
                  "ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
                  "ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset RangeDataset ReduceDataset RepeatDataset "
                  "SamplingDataset ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset "
-                 "ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset "
+                 "ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset "
                  "TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant ZipDataset",
                  "test_datasets.py, unit tests of data"),
     "no shared handle": ("ConsumeMutexLock MutexV2 MutexLock", "unit tests of queues"),
@@ -55,6 +56,7 @@ ELSEWHERE = {
 
 # Operations of whose results no case of their own can tell, and what does.
 REFUSED = {
+    "AccumulateNV2": "unit tests of sums: TensorFlow rewrites it and registers no kernel whose types could be tried",
     "CloseSummaryWriter": "unit tests of summaries", "DebugGradientRefIdentity": "a reference that nothing was assigned to", "LookupTableInsert": "cases of LookupTableFind",
     "LookupTableInsertV2": "cases of LookupTableFindV2", "Placeholder": "fed in every case", "PlaceholderV2": "fed in every case", "RefSwitch": "one output is dead: cases of RefMerge",
     "Switch": "one output is dead: random graphs", "Variable": "cases that assign to it",

@@ -82,19 +82,23 @@ class Engine(object):
                     values = session.run([tensors, [graph.get_operation_by_name(t) for t in request["targets"]]], feeds, options=self.options)[0]
                     answer["outputs"] = [pack_array(v, self.kind(t), out) for v, t in zip(values, tensors)]
                     if request.get("by"):
-                        answer["gradients"] = self.gradients(graph, session, tensors, values, request["by"], feeds, out)
+                        answer["gradients"] = self.gradients(graph, session, tensors, values, request, feeds, out)
             except Exception as error:
                 answer.update(self.code(error, stage))
         if "relaxed" in request:
             answer["relaxed"] = [self.shapes(blocks[b], request["fetches"]) for b in request["relaxed"]]
         return answer, out
 
-    def gradients(self, graph, session, tensors, values, by, feeds, out):
-        """Derivatives of a sum of the floating-point outputs, each with a weight of its own; the text of an error."""
-        m = self.m
+    def gradients(self, graph, session, tensors, values, request, feeds, out):
+        """Derivatives of a sum of the floating-point outputs, each with a weight of its own, or of their squared magnitudes where
+        signs and phases are free; the text of an error."""
+        m, by = self.m, request["by"]
         real = [(t, np.asarray(v)) for t, v in zip(tensors, values) if t.dtype.base_dtype.is_floating or t.dtype.base_dtype.is_complex]
         try:
-            weights = [m.constant(np.cos(np.arange(v.size)).reshape(v.shape).astype(v.dtype)) for _, v in real]
+            weights = [np.cos(np.arange(v.size)).reshape(v.shape).astype(v.dtype) for _, v in real]
+            if request.get("magnitudes"):
+                weights = [w * v for w, (_, v) in zip(weights, real)]
+            weights = [m.constant(w) for w in weights]
             made = m.gradients([t for t, _ in real], [graph.get_tensor_by_name(b) for b in by], weights)
             made = [g if g is None else m.convert_to_tensor(g) for g in made]
             known = session.run([g for g in made if g is not None], feeds)
