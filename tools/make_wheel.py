@@ -25,7 +25,7 @@ def version():
 
 def brought_along():
     """What the components for oneDNN, pictures and RE2 link beyond the C and C++ run time: they find it beside themselves. ICU's, of 35 MB,
-    is left to the system, as zlib and SQLite are: without them the operations that need them say so."""
+    is left to the system, as zlib is: without them the operations that need them say so. SQLite's component has it within."""
     for component in ("libthalweg_dnnl.so", "libthalweg_images.so", "libthalweg_re2.so"):
         path = os.path.join(PACKAGE, component)
         if os.path.exists(path):
