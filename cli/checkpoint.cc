@@ -2,7 +2,6 @@
 // `thalweg checkpoint`: what is in checkpoints, how two differ, whether one is whole.
 #include <filesystem>
 #include <memory>
-#include <regex>
 
 #include "file_commands.h"
 #include "file_work.h"
@@ -32,8 +31,9 @@ std::string PrefixOf(const std::string& given) {
     if (fs::exists(variables.string() + ".index", ignored)) return variables.string();
     return GetText([&](TwStatus* status) { return tw_latest_checkpoint(given.c_str(), status); });
   }
-  const std::string prefix =
-      std::regex_replace(given, std::regex("\\.(index|meta|data-\\d{5}-of-\\d{5})$"), "");
+  const std::string kind = fs::path(given).extension().string();
+  const bool is_file = kind == ".index" || kind == ".meta" || kind.starts_with(".data-");
+  const std::string prefix = is_file ? given.substr(0, given.size() - kind.size()) : given;
   return fs::exists(prefix + ".index", ignored) ? prefix : given;
 }
 

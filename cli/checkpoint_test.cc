@@ -23,8 +23,10 @@ TEST_F(CheckpointCommandTest, ListsByPrefixFileAndFolder) {
   EXPECT_THAT(output, HasSubstr("format V2): 20 tensors, 60366 elements, 241 kB\n"));
   EXPECT_THAT(output, HasSubstr("\n  f32/matrix                  float32     [5,7]         140"));
   const std::string listed = output;
-  ASSERT_EQ(Run("checkpoint ls " + Typed() + ".data-00000-of-00001"), 0) << output;
-  EXPECT_EQ(output, listed);
+  for (const char* file : {".data-00000-of-00001", ".index", ".meta"}) {
+    ASSERT_EQ(Run("checkpoint ls " + Typed() + file), 0) << output;
+    EXPECT_EQ(output, listed);
+  }
   ASSERT_EQ(Run("checkpoint ls " + Golden("checkpoints/1.15/partitioned")), 0) << output;
   EXPECT_THAT(output, HasSubstr("partitioned/model-3 (format V2)"));
   ASSERT_EQ(Run("checkpoint ls " + Golden("checkpoints/1.15/v1/model.ckpt")), 0) << output;
