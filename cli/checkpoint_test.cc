@@ -55,6 +55,22 @@ TEST_F(CheckpointCommandTest, ShowsAndExtractsValues) {
   EXPECT_EQ(Run(write + " --force"), 0) << output;
 }
 
+// The temporary file is a pipe: the command is stopped while it writes.
+TEST_F(CheckpointCommandTest, NothingIsLeftOfWhatIsStopped) {
+  WriteFile(
+      Path("stop.sh"),
+      "cd " + Path("") +
+          "; mkfifo begun\n"
+          "sh -c 'mkfifo o.npz.tmp$$; echo > begun; exec \"$0\" checkpoint show \"$1\" \"*\" --out "
+          "o.npz' " THALWEG_COMMAND " " +
+          Golden("checkpoints/1.15/many") +
+          " 2> told & made=$!\n"
+          "read x < begun; exec 3< o.npz.tmp$made; kill -TERM $made; cat <&3 > all\n"
+          "wait $made; echo status $?; ls\n");
+  EXPECT_EQ(RunShell("sh " + Path("stop.sh")), 0);
+  EXPECT_THAT(output, EndsWith("status 143\nall\nbegun\nstop.sh\ntold\n"));
+}
+
 TEST_F(CheckpointCommandTest, DifferencesAndDamageAreStatusOne) {
   EXPECT_EQ(Run("checkpoint diff " + Typed() + " " + Golden("checkpoints/1.15/typed")), 0)
       << output;

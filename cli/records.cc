@@ -248,7 +248,8 @@ void AddRecords(CLI::App& app) {
       ->add_option("--memory", args->memory,
                    "Of records at once (1GB); what is more goes through temporary files")
       ->transform(CLI::AsSizeValue(false));
-  shuffle->add_option("--shards", args->shards, "So many files: OUT-00000-of-00008");
+  shuffle->add_option("--shards", args->shards, "So many files: OUT-00000-of-00008")
+      ->check(CLI::Range(1, 99999));
   shuffle->callback([args] { Rewrite(*args, "shuffling", tw_records_shuffle); });
 
   CLI::App* const split = add("split", "Writes the records, in their order, in several files");

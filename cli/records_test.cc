@@ -72,6 +72,7 @@ TEST_F(RecordsCommandTest, ShuffleAndSplit) {
   EXPECT_EQ(Run("records split " + Example() + " --out " + Path("q")), 2);
   EXPECT_EQ(Run("records split --shards 2 --bytes 1MB " + Example() + " --out " + Path("q")), 2);
   EXPECT_EQ(Run("records shuffle " + Example()), 2);
+  EXPECT_EQ(Run("records shuffle --shards 100000000 " + Example() + " --out " + Path("q")), 2);
 }
 
 }  // namespace

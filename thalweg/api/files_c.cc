@@ -3,7 +3,6 @@
 #include "thalweg/api/handles.h"
 #include "thalweg/files/checkpoint_audit.h"
 #include "thalweg/files/checkpoint_difference.h"
-#include "thalweg/files/checkpoint_listing.h"
 #include "thalweg/files/event_tags.h"
 #include "thalweg/files/record_audit.h"
 #include "thalweg/files/record_files.h"
@@ -62,15 +61,6 @@ void AppendFiles(JsonWriter& json, const std::vector<std::string>& files) {
 }  // namespace
 
 extern "C" {
-
-TwBuffer* tw_checkpoint_list(const char* path, TwStatus* status) {
-  return Told(status, {{"path", path}}, [&](FileSystem& fs) { return ListCheckpoint(fs, path); });
-}
-
-TwBuffer* tw_checkpoint_show(const char* path, const char* name, int64_t limit, TwStatus* status) {
-  return Told(status, {{"path", path}, {"name", name}},
-              [&](FileSystem& fs) { return ShowTensor(fs, path, name, limit); });
-}
 
 TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
                                 TwProgress progress, void* context, TwStatus* status) {

@@ -8,10 +8,15 @@
 //
 // They are written beside their places under temporary names, synced and renamed by Finish. One that
 // goes before removes what it wrote.
+// A temporary file is safe from those who sweep leftovers only while it is open, and there may be more
+// shards than a process may have files open: a file that is full gets a second name, which nobody
+// sweeps, before it is closed.
 // Threads: one.
-// Errors: AlreadyExists for a file that is there, unless it may be replaced; the file system's.
+// Errors: AlreadyExists for a file that is there, unless it may be replaced; InvalidArgument for more
+// than kMostShards; the file system's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +29,8 @@ namespace thalweg {
 
 class NewRecordFiles {
  public:
+  static constexpr uint64_t kMostShards = 99999;  // as many as five digits number
+
   NewRecordFiles(FileSystem& fs, std::string path, bool may_replace)
       : fs_(fs), path_(std::move(path)), may_replace_(may_replace) {}
   NewRecordFiles(const NewRecordFiles&) = delete;
@@ -32,7 +39,7 @@ class NewRecordFiles {
 
   // The names of so many files: PATH as it is for one that is no shard.
   static std::vector<std::string> Names(const std::string& path, size_t shards, bool are_shards);
-  // So that long work is not begun in vain.
+  // So that long work is not begun in vain: whether so many files can be made.
   Status CheckFree(size_t shards, bool are_shards) const;
 
   // The next file.
@@ -42,11 +49,15 @@ class NewRecordFiles {
   Result<std::vector<std::string>> Finish(bool are_shards);
 
  private:
+  static Status CheckNumber(uint64_t shards);
+  // Closes the last file.
+  Status SetAside();
+
   FileSystem& fs_;
   const std::string path_;
   const bool may_replace_;
-  std::unique_ptr<WritableFile> file_;
-  std::vector<std::string> temporaries_;
+  std::unique_ptr<WritableFile> file_;    // the last one
+  std::vector<std::string> temporaries_;  // where each is now
 };
 
 }  // namespace thalweg

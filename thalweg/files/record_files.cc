@@ -56,19 +56,23 @@ uint64_t RecordFiles::StoredBytes(std::string_view record) {
 }
 
 Result<std::optional<std::string_view>> RecordFiles::Next() {
+  const auto make_room = [this](uint64_t bytes) {
+    if (bytes <= most_bytes_) return OkStatus();
+    return ResourceExhausted("a record of ", bytes, " bytes does not fit in ", most_bytes_,
+                             " bytes");
+  };
   for (; at_ < paths_.size(); ++at_) {
     if (!file_) {
       ASSIGN_OR_RETURN(file_, OpenRecordFile(fs_, path()));
     }
     offset_ = file_->offset();
-    ASSIGN_OR_RETURN(const std::optional<std::string_view> record, NextRecord(*file_));
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> record, NextRecord(*file_, make_room));
     if (record) return record;
     if (!file_->Ready().empty()) {
       return DataLoss(path(), ": truncated record at ", offset_, ": expected a header of ",
                       kRecordHeaderBytes, " bytes, the file has ", file_->Ready().size());
     }
     file_.reset();
-    if (at_ + 1 == paths_.size()) break;  // path() stays that of the last one
   }
   return std::optional<std::string_view>();
 }

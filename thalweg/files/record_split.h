@@ -6,7 +6,8 @@
 //                    SplitRecords(fs, {"all.tfrecord"}, "/data/train", {.shards = 8}));
 //
 // Threads: one. Memory: one record.
-// Errors: InvalidArgument unless exactly one of the three is asked for; those of the records' files.
+// Errors: InvalidArgument unless exactly one of the three is asked for, and for more files than
+// NewRecordFiles makes; those of the records' files.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,6 @@
 namespace thalweg {
 
 struct RecordSplitOptions {
-  static constexpr uint64_t kMostShards = 99999;
   uint64_t shards = 0;   // of as equal numbers of records as can be
   uint64_t records = 0;  // in each file but the last
   uint64_t bytes = 0;    // of each file at most, unless one record has more
