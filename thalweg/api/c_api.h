@@ -618,8 +618,9 @@ typedef struct TwRewriteOptions {
   uint64_t shards; /* shuffle: 0: one file. split: exactly one of these three is not 0 */
   uint64_t records;
   uint64_t bytes;
-  uint64_t seed;   /* shuffle */
-  uint64_t memory; /* shuffle: bytes; 0: 1 GiB */
+  uint64_t seed;           /* shuffle */
+  uint64_t memory;         /* shuffle: bytes; 0: 1 GiB */
+  const char* compression; /* "GZIP", "ZLIB", "NONE"; NULL or "": as the files that are read are */
 } TwRewriteOptions;
 /* New files of all records: OUTPUT or OUTPUT-00000-of-00008. What is done, and "files". They appear
  * when they are whole. Shuffled: every order has the same chance, and a seed its order. */

@@ -39,8 +39,15 @@ Status NewRecordFiles::CheckFree(size_t shards, bool are_shards) const {
   return OkStatus();
 }
 
+Status NewRecordFiles::Complete() {
+  std::string rest;
+  RETURN_IF_ERROR(deflater_->Finish(&rest));
+  RETURN_IF_ERROR(file_->Append(rest));
+  return file_->Sync();
+}
+
 Status NewRecordFiles::SetAside() {
-  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(Complete());
   std::string name = temporaries_.back() + ".full";
   RETURN_IF_ERROR(fs_.Rename(temporaries_.back(), name));
   temporaries_.back() = std::move(name);
@@ -52,14 +59,16 @@ Status NewRecordFiles::SetAside() {
 Status NewRecordFiles::Begin() {
   RETURN_IF_ERROR(CheckNumber(temporaries_.size() + 1));
   if (file_ != nullptr) RETURN_IF_ERROR(SetAside());
+  ASSIGN_OR_RETURN(deflater_, Deflater::Make(compression_));
   ASSIGN_OR_RETURN(file_, fs_.CreateTemporary(path_ + ".tmp"));
   temporaries_.push_back(file_->path());
   return OkStatus();
 }
 
 Status NewRecordFiles::Add(std::string_view record) {
-  const std::string framed = FrameRecord(record);
-  return file_->Append(framed);
+  std::string bytes;
+  RETURN_IF_ERROR(deflater_->Add(FrameRecord(record), &bytes));
+  return file_->Append(bytes);
 }
 
 Result<std::vector<std::string>> NewRecordFiles::Finish(bool are_shards) {
@@ -67,7 +76,7 @@ Result<std::vector<std::string>> NewRecordFiles::Finish(bool are_shards) {
   const size_t shards = temporaries_.size();
   RETURN_IF_ERROR(CheckFree(shards, are_shards));
   std::vector<std::string> names = Names(path_, shards, are_shards);
-  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(Complete());
   for (size_t i = 0; i < shards; ++i) {
     RETURN_IF_ERROR(fs_.Rename(temporaries_[i], names[i]));
   }

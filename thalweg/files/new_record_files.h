@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NewRecordFiles: TFRecord files that appear when all of them are whole, or not at all.
 //
-//   NewRecordFiles files(fs, "/data/train", false);
+//   NewRecordFiles files(fs, "/data/train", false, Compression::kGzip);
 //   RETURN_IF_ERROR(files.Begin());
 //   RETURN_IF_ERROR(files.Add("a record"));
 //   ASSIGN_OR_RETURN(auto names, files.Finish(false));  // {"/data/train"}
@@ -18,12 +18,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
+#include "thalweg/io/deflate.h"
 
 namespace thalweg {
 
@@ -31,8 +33,8 @@ class NewRecordFiles {
  public:
   static constexpr uint64_t kMostShards = 99999;  // as many as five digits number
 
-  NewRecordFiles(FileSystem& fs, std::string path, bool may_replace)
-      : fs_(fs), path_(std::move(path)), may_replace_(may_replace) {}
+  NewRecordFiles(FileSystem& fs, std::string path, bool may_replace, Compression compression)
+      : fs_(fs), path_(std::move(path)), may_replace_(may_replace), compression_(compression) {}
   NewRecordFiles(const NewRecordFiles&) = delete;
   NewRecordFiles& operator=(const NewRecordFiles&) = delete;
   ~NewRecordFiles();
@@ -52,11 +54,15 @@ class NewRecordFiles {
   static Status CheckNumber(uint64_t shards);
   // Closes the last file.
   Status SetAside();
+  // What is to come of the last file, to the disk.
+  Status Complete();
 
   FileSystem& fs_;
   const std::string path_;
   const bool may_replace_;
+  const Compression compression_;
   std::unique_ptr<WritableFile> file_;    // the last one
+  std::optional<Deflater> deflater_;      // of the last one
   std::vector<std::string> temporaries_;  // where each is now
 };
 

@@ -23,6 +23,11 @@ Compression CompressionOf(std::string_view begin) {
   return is_zlib ? Compression::kZlib : Compression::kNone;
 }
 
+std::string_view CompressionName(Compression compression) {
+  if (compression == Compression::kNone) return "not at all";
+  return compression == Compression::kGzip ? "gzip" : "zlib";
+}
+
 Result<Compression> DetectCompression(FileSystem& fs, const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, fs.OpenForReading(path));
   char begin[kRecordHeaderBytes];
@@ -49,6 +54,24 @@ Result<uint64_t> RecordFileBytes(FileSystem& fs, const std::vector<std::string>&
     is_known &= compression == Compression::kNone;
   }
   return is_known ? bytes : 0;
+}
+
+Result<Compression> RecordFileCompression(FileSystem& fs, const std::vector<std::string>& paths) {
+  std::optional<Compression> all;
+  std::string_view first;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
+    if (info.size == 0) continue;
+    ASSIGN_OR_RETURN(const Compression compression, DetectCompression(fs, path));
+    if (all && *all != compression) {
+      return InvalidArgument(path, " is compressed otherwise (", CompressionName(compression),
+                             ") than ", first, " (", CompressionName(*all),
+                             "): how the new files are is to be said, as in --compression gzip");
+    }
+    if (!all) first = path;
+    all = compression;
+  }
+  return all.value_or(Compression::kNone);
 }
 
 uint64_t RecordFiles::StoredBytes(std::string_view record) {

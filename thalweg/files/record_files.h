@@ -35,6 +35,9 @@ Result<BlockFile> OpenRecordFile(FileSystem& fs, const std::string& path);
 // Bytes of all files; 0 where one is compressed, so that its records have more.
 Result<uint64_t> RecordFileBytes(FileSystem& fs, const std::vector<std::string>& paths);
 
+// How all of them are compressed; empty ones may be anything. InvalidArgument where they differ.
+Result<Compression> RecordFileCompression(FileSystem& fs, const std::vector<std::string>& paths);
+
 class RecordFiles {
  public:
   // What a message of protobuf may have at most.

@@ -146,6 +146,40 @@ TEST_F(RecordRewriteTest, NothingIsSweptAwayMeanwhile) {
   EXPECT_THAT(Names(), SizeIs(1 + 3 + 3 + 6));
 }
 
+TEST_F(RecordRewriteTest, NewFilesAreCompressedAsTheOthersAre) {
+  const std::vector<std::string> records = Numbers(2000, 1000);
+  const std::string plain = Write("in", records), empty = Write("empty", {});
+  const std::string zipped =
+      SplitRecords(fs_, {plain}, Path("z"), {.shards = 1, .compression = Compression::kGzip})
+          ->files.at(0);
+  EXPECT_LT(fs_.Stat(zipped)->size, fs_.Stat(plain)->size / 10);
+  EXPECT_EQ(Read({zipped}), records);
+  // As the input; the temporary files of a shuffle are not.
+  const RecordSplitResult split =
+      *SplitRecords(fs_, {empty, zipped}, Path("s"), {.bytes = 1'000'000});
+  EXPECT_THAT(split.files, SizeIs(3));
+  EXPECT_EQ(Read(split.files), records);
+  EXPECT_EQ(*RecordFileCompression(fs_, split.files), Compression::kGzip);
+  const RecordShuffleResult shuffled =
+      *ShuffleRecords(fs_, {zipped}, Path("r"), {.memory = 1 << 20, .shards = 2});
+  EXPECT_GT(shuffled.spilled, 1'000'000u);
+  EXPECT_EQ(*RecordFileCompression(fs_, shuffled.files), Compression::kGzip);
+  EXPECT_EQ(Read(shuffled.files),
+            Read(ShuffleRecords(fs_, {plain}, Path("p"), {.shards = 2})->files));
+  // Asked for.
+  const std::string zlib =
+      SplitRecords(fs_, {zipped}, Path("l"), {.shards = 1, .compression = Compression::kZlib})
+          ->files.at(0);
+  EXPECT_EQ(*RecordFileCompression(fs_, {zlib}), Compression::kZlib);
+  EXPECT_EQ(Read({zlib}), records);
+  const Status mixed = SplitRecords(fs_, {plain, zipped}, Path("m"), {.shards = 1}).status();
+  EXPECT_EQ(mixed.code(), Code::kInvalidArgument);
+  EXPECT_THAT(mixed.ToString(), HasSubstr("is compressed otherwise (gzip) than"));
+  EXPECT_TRUE(SplitRecords(fs_, {plain, zipped}, Path("m"),
+                           {.shards = 1, .compression = Compression::kNone})
+                  .ok());
+}
+
 TEST_F(RecordRewriteTest, TooManyShardsAreRefused) {
   const std::string input = Write("in", Numbers(3));
   constexpr uint64_t kMany = 100'000'000;

@@ -123,13 +123,13 @@ class SpillFile {
 class Shuffler {
  public:
   Shuffler(FileSystem& fs, const std::string& output, const RecordShuffleOptions& options,
-           uint64_t total)
+           Compression compression, uint64_t total)
       : fs_(fs),
         options_(options),
         spill_prefix_(output + ".tmp-spill"),
         total_(total),
         progress_(options.progress, 2 * total),
-        files_(fs, output, options.may_replace) {}
+        files_(fs, output, options.may_replace, compression) {}
 
   Result<RecordShuffleResult> Run(const std::vector<std::string>& inputs) {
     RETURN_IF_ERROR(files_.CheckFree(options_.shards, options_.shards > 0));
@@ -257,7 +257,9 @@ Result<RecordShuffleResult> ShuffleRecords(FileSystem& fs, const std::vector<std
                            " bytes of memory, not ", options.memory);
   }
   ASSIGN_OR_RETURN(const uint64_t total, RecordFileBytes(fs, inputs));
-  return Shuffler(fs, output, options, total).Run(inputs);
+  ASSIGN_OR_RETURN(const Compression compression,
+                   options.compression ? *options.compression : RecordFileCompression(fs, inputs));
+  return Shuffler(fs, output, options, compression, total).Run(inputs);
 }
 
 }  // namespace thalweg

@@ -18,12 +18,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
 #include "thalweg/files/progress.h"
+#include "thalweg/io/inflate.h"
 
 namespace thalweg {
 
@@ -31,7 +33,8 @@ struct RecordShuffleOptions {
   static constexpr uint64_t kLeastMemory = uint64_t{1} << 20;
   uint64_t seed = 0;
   uint64_t memory = uint64_t{1} << 30;
-  size_t shards = 0;  // 0: one file, of the very name
+  size_t shards = 0;                       // 0: one file, of the very name
+  std::optional<Compression> compression;  // as the inputs are
   bool may_replace = false;
   ProgressFn progress;
 };

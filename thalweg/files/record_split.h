@@ -11,19 +11,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
 #include "thalweg/files/progress.h"
+#include "thalweg/io/inflate.h"
 
 namespace thalweg {
 
 struct RecordSplitOptions {
   uint64_t shards = 0;   // of as equal numbers of records as can be
   uint64_t records = 0;  // in each file but the last
-  uint64_t bytes = 0;    // of each file at most, unless one record has more
+  uint64_t bytes = 0;    // of each file at most, before compression, unless one record has more
+  std::optional<Compression> compression;  // as the inputs are
   bool may_replace = false;
   ProgressFn progress;
 };
