@@ -2,7 +2,6 @@
 // `thalweg checkpoint`: what is in checkpoints, how two differ, whether one is whole.
 #include <filesystem>
 #include <memory>
-#include <regex>
 
 #include "file_commands.h"
 #include "file_work.h"
@@ -32,15 +31,43 @@ std::string PrefixOf(const std::string& given) {
     if (fs::exists(variables.string() + ".index", ignored)) return variables.string();
     return GetText([&](TwStatus* status) { return tw_latest_checkpoint(given.c_str(), status); });
   }
-  const std::string prefix =
-      std::regex_replace(given, std::regex("\\.(index|meta|data-\\d{5}-of-\\d{5})$"), "");
+  const std::string kind = fs::path(given).extension().string();
+  const bool is_file = kind == ".index" || kind == ".meta" || kind.starts_with(".data-");
+  const std::string prefix = is_file ? given.substr(0, given.size() - kind.size()) : given;
   return fs::exists(prefix + ".index", ignored) ? prefix : given;
 }
 
+// One that is open, whose index is read once.
+class Checkpoint {
+ public:
+  explicit Checkpoint(const std::string& path)
+      : checkpoint_(tw_checkpoint_open(path.c_str(), status_.c)) {
+    if (checkpoint_ == nullptr) throw WorkError(tw_status_message(status_.c));
+  }
+  Json List() const {
+    return GetJson([&](TwStatus* status) { return tw_checkpoint_list(get(), status); });
+  }
+  Json Show(const std::string& name, int64_t limit) const {
+    return GetJson(
+        [&](TwStatus* status) { return tw_checkpoint_show(get(), name.c_str(), limit, status); });
+  }
+  // Tensor i of the list.
+  tw::Tensor Read(int32_t i) const {
+    TwTensor* const value = tw_checkpoint_read(get(), i, status_.c);
+    if (value == nullptr) throw WorkError(tw_status_message(status_.c));
+    return tw::Tensor(value);
+  }
+
+ private:
+  const TwCheckpoint* get() const { return checkpoint_.get(); }
+
+  tw::internal::StatusHolder status_;
+  const tw::internal::Handle<TwCheckpoint, &tw_checkpoint_free> checkpoint_;
+};
+
 void List(const CheckpointArgs& args) {
   const std::string path = PrefixOf(args.path);
-  Json listing =
-      GetJson([&](TwStatus* status) { return tw_checkpoint_list(path.c_str(), status); });
+  Json listing = Checkpoint(path).List();
   Json& tensors = listing.at("tensors");
   std::vector<Json> shown;
   for (const Json& tensor : tensors) {
@@ -105,27 +132,26 @@ void PrintTensor(const Json& tensor) {
   }
 }
 
-void WriteValues(const CheckpointArgs& args, const std::string& path,
+void WriteValues(const CheckpointArgs& args, const Checkpoint& checkpoint,
                  const std::vector<std::pair<int32_t, std::string>>& chosen) {
-  tw::internal::StatusHolder status;
-  const tw::internal::Handle<TwCheckpoint, &tw_checkpoint_free> checkpoint(
-      tw_checkpoint_open(path.c_str(), status.c));
-  if (checkpoint == nullptr) throw WorkError(tw_status_message(status.c));
-  std::vector<std::pair<std::string, tw::Tensor>> arrays;
-  for (const auto& [i, name] : chosen) {
-    TwTensor* const value = tw_checkpoint_read(checkpoint.get(), i, status.c);
-    if (value == nullptr) throw WorkError(tw_status_message(status.c));
-    arrays.emplace_back(name, tw::Tensor(value));
-  }
+  FileWork work("reading");
   NewFile file(args.out, args.force);
+  std::vector<std::pair<std::string, tw::Tensor>> arrays;
+  uint64_t bytes = 0;
+  for (const auto& [i, name] : chosen) {
+    arrays.emplace_back(name, checkpoint.Read(i));
+    bytes += tw_tensor_bytes(arrays.back().second.c());
+    work.GoOn(bytes, 0);
+  }
   WriteNpz(file.path(), arrays);
+  work.GoOn(bytes, bytes);
   file.Keep();
 }
 
 void ShowTensors(const CheckpointArgs& args) {
   const std::string path = PrefixOf(args.path);
-  const Json listing =
-      GetJson([&](TwStatus* status) { return tw_checkpoint_list(path.c_str(), status); });
+  const Checkpoint checkpoint(path);
+  const Json listing = checkpoint.List();
   std::vector<std::pair<int32_t, std::string>> chosen;
   for (const Json& tensor : listing.at("tensors")) {
     const std::string name = tensor.at("name");
@@ -140,14 +166,12 @@ void ShowTensors(const CheckpointArgs& args) {
     }
   }
   if (!args.out.empty()) {
-    WriteValues(args, path, chosen);
+    WriteValues(args, checkpoint, chosen);
     return;
   }
   Json all = Json::array();
   for (const auto& [i, name] : chosen) {
-    Json tensor = GetJson([&, n = name.c_str()](TwStatus* status) {
-      return tw_checkpoint_show(path.c_str(), n, args.limit, status);
-    });
+    Json tensor = checkpoint.Show(name, args.limit);
     if (args.json) {
       all.push_back(std::move(tensor));
     } else {

@@ -23,8 +23,10 @@ TEST_F(CheckpointCommandTest, ListsByPrefixFileAndFolder) {
   EXPECT_THAT(output, HasSubstr("format V2): 20 tensors, 60366 elements, 241 kB\n"));
   EXPECT_THAT(output, HasSubstr("\n  f32/matrix                  float32     [5,7]         140"));
   const std::string listed = output;
-  ASSERT_EQ(Run("checkpoint ls " + Typed() + ".data-00000-of-00001"), 0) << output;
-  EXPECT_EQ(output, listed);
+  for (const char* file : {".data-00000-of-00001", ".index", ".meta"}) {
+    ASSERT_EQ(Run("checkpoint ls " + Typed() + file), 0) << output;
+    EXPECT_EQ(output, listed);
+  }
   ASSERT_EQ(Run("checkpoint ls " + Golden("checkpoints/1.15/partitioned")), 0) << output;
   EXPECT_THAT(output, HasSubstr("partitioned/model-3 (format V2)"));
   ASSERT_EQ(Run("checkpoint ls " + Golden("checkpoints/1.15/v1/model.ckpt")), 0) << output;
@@ -51,6 +53,22 @@ TEST_F(CheckpointCommandTest, ShowsAndExtractsValues) {
   EXPECT_EQ(Run(write), 1);
   EXPECT_THAT(output, HasSubstr("the file is there already; --force replaces it"));
   EXPECT_EQ(Run(write + " --force"), 0) << output;
+}
+
+// The temporary file is a pipe: the command is stopped while it writes.
+TEST_F(CheckpointCommandTest, NothingIsLeftOfWhatIsStopped) {
+  WriteFile(
+      Path("stop.sh"),
+      "cd " + Path("") +
+          "; mkfifo begun\n"
+          "sh -c 'mkfifo o.npz.tmp$$; echo > begun; exec \"$0\" checkpoint show \"$1\" \"*\" --out "
+          "o.npz' " THALWEG_COMMAND " " +
+          Golden("checkpoints/1.15/many") +
+          " 2> told & made=$!\n"
+          "read x < begun; exec 3< o.npz.tmp$made; kill -TERM $made; cat <&3 > all\n"
+          "wait $made; echo status $?; ls\n");
+  EXPECT_EQ(RunShell("sh " + Path("stop.sh")), 0);
+  EXPECT_THAT(output, EndsWith("status 143\nall\nbegun\nstop.sh\ntold\n"));
 }
 
 TEST_F(CheckpointCommandTest, DifferencesAndDamageAreStatusOne) {

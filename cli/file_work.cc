@@ -49,6 +49,10 @@ Json FileWork::Get(const std::function<TwBuffer*(TwProgress, void*, TwStatus*)>&
   return GetJson([&](TwStatus* status) { return call(&Tell, this, status); });
 }
 
+void FileWork::GoOn(uint64_t done, uint64_t total) {
+  if (Tell(this, done, total) != 0) throw WorkError("the work was stopped");
+}
+
 int32_t FileWork::Tell(void* self, uint64_t done, uint64_t total) {
   auto* const work = static_cast<FileWork*>(self);
   if (work->is_terminal_) work->Show(done, total);

@@ -42,6 +42,8 @@ class FileWork {
   ~FileWork();
 
   Json Get(const std::function<TwBuffer*(TwProgress, void*, TwStatus*)>& call);
+  // For work that is none of the library's: shows progress; WorkError where a signal has come.
+  void GoOn(uint64_t done, uint64_t total);
 
  private:
   static int32_t Tell(void* self, uint64_t done, uint64_t total);

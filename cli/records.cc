@@ -17,6 +17,7 @@ struct RecordsArgs {
   int64_t first = 0, count = -1;
   std::string out;
   bool force = false;
+  std::string compression;
   uint64_t seed = 0;
   uint64_t memory = 0;
   uint64_t shards = 0, records = 0, bytes = 0;
@@ -179,6 +180,7 @@ void Rewrite(const RecordsArgs& args, const char* verb, RewriteFn rewrite) {
   options.bytes = args.bytes;
   options.seed = args.seed;
   options.memory = args.memory;
+  options.compression = args.compression.c_str();
   const std::vector<const char*> paths = args.Paths();
   const Json result = FileWork(verb).Get([&](TwProgress tell, void* context, TwStatus* status) {
     return rewrite(paths.data(), static_cast<int32_t>(paths.size()), args.out.c_str(), &options,
@@ -239,6 +241,9 @@ void AddRecords(CLI::App& app) {
   const auto add_output = [&](CLI::App* verb, const char* what) {
     verb->add_option("--out", args->out, what)->required();
     verb->add_flag("--force", args->force, "Replace files that are there");
+    verb->add_option("--compression", args->compression,
+                     "gzip, zlib or none; by default as the files are that are read")
+        ->transform(CLI::IsMember({"GZIP", "ZLIB", "NONE"}, CLI::ignore_case));
   };
   CLI::App* const shuffle =
       add("shuffle", "Writes the records in random order, also more than memory holds");
@@ -248,7 +253,8 @@ void AddRecords(CLI::App& app) {
       ->add_option("--memory", args->memory,
                    "Of records at once (1GB); what is more goes through temporary files")
       ->transform(CLI::AsSizeValue(false));
-  shuffle->add_option("--shards", args->shards, "So many files: OUT-00000-of-00008");
+  shuffle->add_option("--shards", args->shards, "So many files: OUT-00000-of-00008")
+      ->check(CLI::Range(1, 99999));
   shuffle->callback([args] { Rewrite(*args, "shuffling", tw_records_shuffle); });
 
   CLI::App* const split = add("split", "Writes the records, in their order, in several files");
@@ -256,7 +262,8 @@ void AddRecords(CLI::App& app) {
   CLI::Option_group* const by = split->add_option_group("size");
   by->add_option("--shards", args->shards, "So many files")->check(CLI::Range(1, 99999));
   by->add_option("--records", args->records, "So many records in each")->check(CLI::PositiveNumber);
-  by->add_option("--bytes", args->bytes, "At most so many bytes in each (as 100MB)")
+  by->add_option("--bytes", args->bytes,
+                 "At most so many bytes in each, before compression (as 100MB)")
       ->transform(CLI::AsSizeValue(false));
   by->require_option(1);
   split->callback([args] { Rewrite(*args, "splitting", tw_records_split); });

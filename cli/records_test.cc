@@ -65,13 +65,20 @@ TEST_F(RecordsCommandTest, ShuffleAndSplit) {
   EXPECT_EQ(Run(shuffle), 1);
   EXPECT_THAT(output, HasSubstr("the file is there already; --force replaces it"));
   EXPECT_EQ(Run(shuffle + " --force"), 0) << output;
-  ASSERT_EQ(Run("records split --json --shards 2 " + Example("gzip") + " --out " + Path("p")), 0);
+  ASSERT_EQ(Run("records split --json --shards 2 --compression none " + Example("gzip") +
+                " --out " + Path("p")),
+            0);
   EXPECT_THAT(output, HasSubstr("p-00001-of-00002"));
   EXPECT_EQ(ReadFile(Path("p-00000-of-00002")) + ReadFile(Path("p-00001-of-00002")),
             ReadFile(Example()));
+  ASSERT_EQ(Run("records split --shards 1 " + Example("gzip") + " --out " + Path("z")), 0);
+  EXPECT_THAT(ReadFile(Path("z-00000-of-00001")), StartsWith("\x1f\x8b"));
+  EXPECT_EQ(Run("records split --shards 1 --compression lz " + Example() + " --out " + Path("q")),
+            2);
   EXPECT_EQ(Run("records split " + Example() + " --out " + Path("q")), 2);
   EXPECT_EQ(Run("records split --shards 2 --bytes 1MB " + Example() + " --out " + Path("q")), 2);
   EXPECT_EQ(Run("records shuffle " + Example()), 2);
+  EXPECT_EQ(Run("records shuffle --shards 100000000 " + Example() + " --out " + Path("q")), 2);
 }
 
 }  // namespace

@@ -10,7 +10,10 @@ namespace cli {
 std::string CommandFolder::Golden(const std::string& name) { return THALWEG_GOLDEN "/" + name; }
 
 int CommandFolder::Run(const std::string& arguments) {
-  const std::string command = std::string(THALWEG_COMMAND) + " " + arguments + " 2>&1";
+  return RunShell(std::string(THALWEG_COMMAND) + " " + arguments + " 2>&1");
+}
+
+int CommandFolder::RunShell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   output.clear();
   char buffer[4096];

@@ -17,6 +17,7 @@ class CommandFolder : public ::testing::Test {
   static std::string Golden(const std::string& name);
   // The exit status; what the command wrote is in `output`.
   int Run(const std::string& arguments);
+  int RunShell(const std::string& command);
 
   std::string output;
 

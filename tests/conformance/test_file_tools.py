@@ -57,7 +57,8 @@ def test_examples_are_protobufs_json(release):
 def test_their_readers_read_what_is_written(release, tmp_path):
     source = os.path.join(GOLDEN, "records", "1.15", "example.gzip.tfrecord")
     ours("records", "shuffle", source, "--out", str(tmp_path / "s"), "--shards", "3", "--seed", "2")
-    ours("records", "split", source, "--out", str(tmp_path / "p"), "--records", "5")
+    ours("records", "split", source, "--out", str(tmp_path / "p"), "--records", "5", "--compression", "zlib")
+    assert (tmp_path / "s-00000-of-00003").read_bytes().startswith(b"\x1f\x8b")  # as the source is
     read = {kind: sum((found["records"] for found in theirs(release, "records", *sorted(
         str(p) for p in tmp_path.iterdir() if p.name.startswith(kind)))), []) for kind in "sp"}
     [plain] = theirs(release, "records", source)

@@ -580,10 +580,10 @@ TW_EXPORT TwTensor* tw_checkpoint_read(const TwCheckpoint* checkpoint, int32_t i
  * ends the work with CANCELLED; nothing is left of what it wrote. */
 typedef int32_t (*TwProgress)(void* context, uint64_t done, uint64_t total);
 /* Format, and each tensor's name, dtype, shape, bytes, slices. */
-TW_EXPORT TwBuffer* tw_checkpoint_list(const char* path, TwStatus* status);
+TW_EXPORT TwBuffer* tw_checkpoint_list(const TwCheckpoint* checkpoint, TwStatus* status);
 /* One tensor: dtype, shape, statistics, its first `limit` values (below 0: all). */
-TW_EXPORT TwBuffer* tw_checkpoint_show(const char* path, const char* name, int64_t limit,
-                                       TwStatus* status);
+TW_EXPORT TwBuffer* tw_checkpoint_show(const TwCheckpoint* checkpoint, const char* name,
+                                       int64_t limit, TwStatus* status);
 /* What only one has, other types and shapes, values with |a - b| > atol + rtol * |b|. */
 TW_EXPORT TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
                                           TwProgress progress, void* context, TwStatus* status);
@@ -618,8 +618,9 @@ typedef struct TwRewriteOptions {
   uint64_t shards; /* shuffle: 0: one file. split: exactly one of these three is not 0 */
   uint64_t records;
   uint64_t bytes;
-  uint64_t seed;   /* shuffle */
-  uint64_t memory; /* shuffle: bytes; 0: 1 GiB */
+  uint64_t seed;           /* shuffle */
+  uint64_t memory;         /* shuffle: bytes; 0: 1 GiB */
+  const char* compression; /* "GZIP", "ZLIB", "NONE"; NULL or "": as the files that are read are */
 } TwRewriteOptions;
 /* New files of all records: OUTPUT or OUTPUT-00000-of-00008. What is done, and "files". They appear
  * when they are whole. Shuffled: every order has the same chance, and a seed its order. */

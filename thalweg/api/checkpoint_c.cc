@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of the C ABI that read checkpoints, and frame the records of files.
 #include "thalweg/api/handles.h"
+#include "thalweg/files/checkpoint_listing.h"
 #include "thalweg/io/checkpoint_reader.h"
 #include "thalweg/io/record_framing.h"
 
@@ -9,6 +10,7 @@ using namespace thalweg::api;  // NOLINT
 
 struct TwCheckpoint {
   PosixFileSystem fs;
+  std::string path;
   AllocatorPtr allocator = MakeCpuAllocator();
   std::unique_ptr<CheckpointReader> reader;
 };
@@ -36,6 +38,7 @@ TwCheckpoint* tw_checkpoint_open(const char* path, TwStatus* status) {
   return GuardPointer<TwCheckpoint>(status, [&]() -> Result<TwCheckpoint*> {
     RETURN_IF_ERROR(RequireAll({{"path", path}}));
     auto checkpoint = std::make_unique<TwCheckpoint>();
+    checkpoint->path = path;
     ASSIGN_OR_RETURN(checkpoint->reader, CheckpointReader::Open(checkpoint->fs, path));
     return checkpoint.release();
   });
@@ -63,6 +66,22 @@ TwTensor* tw_checkpoint_read(const TwCheckpoint* checkpoint, int32_t i, TwStatus
     ASSIGN_OR_RETURN(const CheckpointReader::Entry* entry, EntryOf(checkpoint, i));
     ASSIGN_OR_RETURN(Tensor value, checkpoint->reader->Read(entry->name, *checkpoint->allocator));
     return NewTensor(std::move(value));
+  });
+}
+
+TwBuffer* tw_checkpoint_list(const TwCheckpoint* checkpoint, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"checkpoint", checkpoint}}));
+    return NewBuffer(ListCheckpoint(*checkpoint->reader, checkpoint->path));
+  });
+}
+
+TwBuffer* tw_checkpoint_show(const TwCheckpoint* checkpoint, const char* name, int64_t limit,
+                             TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"checkpoint", checkpoint}, {"name", name}}));
+    ASSIGN_OR_RETURN(std::string text, ShowTensor(*checkpoint->reader, name, limit));
+    return NewBuffer(std::move(text));
   });
 }
 

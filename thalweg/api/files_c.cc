@@ -3,7 +3,6 @@
 #include "thalweg/api/handles.h"
 #include "thalweg/files/checkpoint_audit.h"
 #include "thalweg/files/checkpoint_difference.h"
-#include "thalweg/files/checkpoint_listing.h"
 #include "thalweg/files/event_tags.h"
 #include "thalweg/files/record_audit.h"
 #include "thalweg/files/record_files.h"
@@ -53,6 +52,15 @@ TwBuffer* ToldOf(TwStatus* status, const char* const* paths, int32_t n, Body&& b
   });
 }
 
+// Nothing: as the files that are read are.
+Result<std::optional<Compression>> CompressionOf(const TwRewriteOptions& options) {
+  const std::string_view name = TextOrNone(options.compression);
+  if (name.empty()) return std::optional<Compression>();
+  if (name == "NONE") return std::optional<Compression>(Compression::kNone);
+  ASSIGN_OR_RETURN(const Compression compression, CompressionNamed(name));
+  return std::optional<Compression>(compression);
+}
+
 void AppendFiles(JsonWriter& json, const std::vector<std::string>& files) {
   json.Key("files").BeginList();
   for (const std::string& file : files) json.Text(file);
@@ -62,15 +70,6 @@ void AppendFiles(JsonWriter& json, const std::vector<std::string>& files) {
 }  // namespace
 
 extern "C" {
-
-TwBuffer* tw_checkpoint_list(const char* path, TwStatus* status) {
-  return Told(status, {{"path", path}}, [&](FileSystem& fs) { return ListCheckpoint(fs, path); });
-}
-
-TwBuffer* tw_checkpoint_show(const char* path, const char* name, int64_t limit, TwStatus* status) {
-  return Told(status, {{"path", path}, {"name", name}},
-              [&](FileSystem& fs) { return ShowTensor(fs, path, name, limit); });
-}
 
 TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
                                 TwProgress progress, void* context, TwStatus* status) {
@@ -177,6 +176,7 @@ TwBuffer* tw_records_shuffle(const char* const* paths, int32_t n, const char* ou
         wanted.seed = given.seed;
         if (given.memory > 0) wanted.memory = given.memory;
         wanted.shards = given.shards;
+        ASSIGN_OR_RETURN(wanted.compression, CompressionOf(given));
         wanted.may_replace = given.replace != 0;
         wanted.progress = ProgressOf(progress, context);
         ASSIGN_OR_RETURN(const RecordShuffleResult result,
@@ -198,11 +198,13 @@ TwBuffer* tw_records_split(const char* const* paths, int32_t n, const char* outp
       [&](FileSystem& fs, const std::vector<std::string>& files) -> Result<std::string> {
         RETURN_IF_ERROR(RequireAll({{"output", output}}));
         const TwRewriteOptions given = CopyOptions(options, TwRewriteOptions{});
+        ASSIGN_OR_RETURN(const std::optional<Compression> compression, CompressionOf(given));
         ASSIGN_OR_RETURN(const RecordSplitResult result,
                          SplitRecords(fs, files, output,
                                       {.shards = given.shards,
                                        .records = given.records,
                                        .bytes = given.bytes,
+                                       .compression = compression,
                                        .may_replace = given.replace != 0,
                                        .progress = ProgressOf(progress, context)}));
         JsonWriter json;

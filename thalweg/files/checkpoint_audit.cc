@@ -9,6 +9,7 @@
 #include "thalweg/base/crc32c.h"
 #include "thalweg/files/table_audit.h"
 #include "thalweg/io/bundle_entry.h"
+#include "thalweg/io/bundle_variants.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/matching_paths.h"
 #include "thalweg/io/slice_file_reader.h"
@@ -21,10 +22,12 @@ constexpr size_t kAuditReadBytes = size_t{1} << 20;
 class BundleAuditor {
  public:
   BundleAuditor(FileSystem& fs, const std::string& prefix, const ProgressFn& tell)
-      : fs_(fs), prefix_(prefix), index_path_(BundleIndexPath(prefix)), tell_(tell) {}
+      : fs_(fs), prefix_(prefix), index_path_(BundleIndexPath(prefix)), progress_(tell, 0) {}
 
   Result<Audit> Run() {
-    RETURN_IF_ERROR(AuditTable(fs_, index_path_, audit_,
+    ASSIGN_OR_RETURN(const FileInfo index, fs_.Stat(index_path_));
+    progress_.Expect(index.size);
+    RETURN_IF_ERROR(AuditTable(fs_, index_path_, audit_, progress_,
                                [&](std::string_view key, std::string_view value, uint64_t block) {
                                  AddRow(key, value, block);
                                }));
@@ -94,9 +97,7 @@ class BundleAuditor {
     std::ranges::sort(stored, {}, [](const auto& item) {
       return std::tuple(item.second->shard, item.second->offset, *item.first);
     });
-    uint64_t total = 0;
-    for (const auto& [key, entry] : stored) total += entry->size;
-    Progress progress(tell_, total);
+    for (const auto& [key, entry] : stored) progress_.Expect(entry->size);
     for (size_t i = 0; i < stored.size(); ++i) {
       const auto& [key, entry] = stored[i];
       if (i == 0 || stored[i - 1].second->shard != entry->shard) {
@@ -105,7 +106,7 @@ class BundleAuditor {
           continue;
         }
       }
-      RETURN_IF_ERROR(CheckTensor(*key, *entry, progress));
+      RETURN_IF_ERROR(CheckTensor(*key, *entry));
     }
     return OkStatus();
   }
@@ -125,7 +126,7 @@ class BundleAuditor {
     return true;
   }
 
-  Status CheckTensor(const std::string& key, const BundleEntry& entry, Progress& progress) {
+  Status CheckTensor(const std::string& key, const BundleEntry& entry) {
     const std::string name = NameOf(key);
     if (entry.offset > data_size_ || entry.size > data_size_ - entry.offset) {
       Tell(data_path_, entry.offset, name + " lies beyond the end of the file",
@@ -137,7 +138,7 @@ class BundleAuditor {
       Tell(data_path_, entry.offset, name + " lies over the tensor before it");
       return OkStatus();  // also keeps an index that names bytes many times from taking long
     }
-    next_byte_ = entry.offset + entry.size;
+    next_byte_ = std::max(next_byte_, entry.offset + entry.size);
     if (!IsBundleSize(entry.dtype, entry.shape, entry.size)) {
       Tell(data_path_, entry.offset,
            StrCat(name, " of type ", entry.dtype, " and shape ", entry.shape,
@@ -148,11 +149,23 @@ class BundleAuditor {
            StrCat(entry.size, " bytes"));
       return OkStatus();
     }
-    if (entry.dtype == DType::kString) return CheckStrings(name, entry, progress);
-    return CheckBytes(name, entry, progress);
+    if (IsPlain(entry.dtype)) return CheckBytes(name, entry);
+    std::string bytes(entry.size, '\0');
+    RETURN_IF_ERROR(
+        ReadExactly(*data_, entry.offset, bytes.data(), bytes.size()).WithContext(data_path_));
+    audit_.bytes += bytes.size();
+    if (entry.dtype == DType::kString) {
+      CheckStrings(name, entry, bytes);
+    } else if (entry.dtype == DType::kVariant) {
+      CheckVariants(name, entry, bytes);
+    } else {
+      Tell(index_path_, std::nullopt,
+           StrCat(name, " has type ", entry.dtype, ", which is none of a checkpoint"));
+    }
+    return progress_.Add(entry.size);
   }
 
-  Status CheckBytes(const std::string& name, const BundleEntry& entry, Progress& progress) {
+  Status CheckBytes(const std::string& name, const BundleEntry& entry) {
     buffer_.resize(kAuditReadBytes);
     uint32_t crc = 0;
     for (uint64_t done = 0; done < entry.size;) {
@@ -162,34 +175,51 @@ class BundleAuditor {
       crc = ExtendCrc32c(crc, {buffer_.data(), n});
       done += n;
       audit_.bytes += n;
-      RETURN_IF_ERROR(progress.Add(n));
+      RETURN_IF_ERROR(progress_.Add(n));
     }
     audit_.CheckCrc(data_path_, entry.offset, name, UnmaskCrc32c(entry.crc), crc);
     return OkStatus();
   }
 
-  Status CheckStrings(const std::string& name, const BundleEntry& entry, Progress& progress) {
-    std::string bytes(entry.size, '\0');
-    RETURN_IF_ERROR(
-        ReadExactly(*data_, entry.offset, bytes.data(), bytes.size()).WithContext(data_path_));
-    audit_.bytes += bytes.size();
+  void CheckStrings(const std::string& name, const BundleEntry& entry, std::string_view bytes) {
     StoredStrings strings;
     if (!ParseStoredStrings(bytes, static_cast<uint64_t>(entry.shape.num_elements()), &strings)) {
       Tell(data_path_, entry.offset, StrCat("the string lengths of ", name));
-    } else {
-      audit_.CheckCrc(data_path_, entry.offset, "the string lengths of " + name,
-                      UnmaskCrc32c(strings.expected_lengths_crc),
-                      UnmaskCrc32c(strings.found_lengths_crc));
-      audit_.CheckCrc(data_path_, entry.offset, name, UnmaskCrc32c(entry.crc),
-                      UnmaskCrc32c(strings.found_crc));
+      return;
     }
-    return progress.Add(entry.size);
+    audit_.CheckCrc(data_path_, entry.offset, "the string lengths of " + name,
+                    UnmaskCrc32c(strings.expected_lengths_crc),
+                    UnmaskCrc32c(strings.found_lengths_crc));
+    audit_.CheckCrc(data_path_, entry.offset, name, UnmaskCrc32c(entry.crc),
+                    UnmaskCrc32c(strings.found_crc));
+  }
+
+  // A checksum counts all elements before it: none behind a wrong one can be right.
+  void CheckVariants(const std::string& name, const BundleEntry& entry, std::string_view bytes) {
+    StoredVariants variants(bytes);
+    for (int64_t i = 0; i < entry.shape.num_elements(); ++i) {
+      const uint64_t at = entry.offset + (bytes.size() - variants.rest().size());
+      const Result<StoredVariant> variant = variants.Next();
+      if (!variant.ok()) {
+        Tell(data_path_, at, StrCat(name, ": ", variant.status().message()));
+        return;
+      }
+      audit_.CheckCrc(data_path_, at, StrCat("element ", i, " of ", name),
+                      UnmaskCrc32c(variant->expected_crc), UnmaskCrc32c(variant->found_crc));
+      if (variant->expected_crc != variant->found_crc) return;
+    }
+    if (!variants.rest().empty()) {
+      Tell(data_path_, entry.offset + (bytes.size() - variants.rest().size()),
+           StrCat("bytes follow the last element of ", name));
+      return;
+    }
+    audit_.CheckCrc(data_path_, entry.offset, name, UnmaskCrc32c(entry.crc), variants.crc());
   }
 
   FileSystem& fs_;
   const std::string prefix_;
   const std::string index_path_;
-  const ProgressFn& tell_;
+  Progress progress_;
   Audit audit_;
   int num_shards_ = 0;
   std::map<std::string, BundleEntry, std::less<>> entries_;
@@ -203,9 +233,14 @@ class BundleAuditor {
 // Checksums are those of the blocks; then every tensor is read.
 Result<Audit> AuditSliceFiles(FileSystem& fs, const std::string& pattern, const ProgressFn& tell) {
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, MatchingPaths(fs, pattern));
+  Progress progress(tell, 0);
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
+    progress.Expect(2 * info.size);
+  }
   Audit audit;
   for (const std::string& path : paths) {
-    RETURN_IF_ERROR(AuditTable(fs, path, audit, [](auto, auto, auto) {}));
+    RETURN_IF_ERROR(AuditTable(fs, path, audit, progress, [](auto, auto, auto) {}));
   }
   if (audit.num_damages > 0) return audit;
   const Result<std::unique_ptr<SliceFileReader>> reader = SliceFileReader::Open(fs, pattern);
@@ -215,7 +250,6 @@ Result<Audit> AuditSliceFiles(FileSystem& fs, const std::string& pattern, const 
     return audit;
   }
   const AllocatorPtr allocator = MakeCpuAllocator();
-  Progress progress(tell, audit.bytes);
   for (const std::string& name : (*reader)->Names()) {
     const Result<Tensor> value = (*reader)->Read(name, *allocator);
     ++audit.records;

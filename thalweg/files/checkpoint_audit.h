@@ -6,9 +6,10 @@
 //   if (audit.num_damages > 0) Use(AuditJson(audit));
 //
 // After damage it goes on with what can still be read. Memory: the index, and the largest tensor of
-// strings (format V1: the largest tensor).
+// strings or variants (format V1: the largest tensor).
 // Threads: any.
-// Errors: NotFound where there is no checkpoint; Unimplemented for compressed tables.
+// Errors: NotFound where there is no checkpoint; Unimplemented for compressed tables, which are not
+// read here; that of `progress`.
 #pragma once
 
 #include <string>

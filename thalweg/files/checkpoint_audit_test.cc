@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/base/crc32c.h"
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/table.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
@@ -68,6 +72,65 @@ TEST_F(CheckpointAuditTest, EveryFlippedByteIsFoundWithItsPlace) {
     }
     WriteAt(path, good);
   }
+}
+
+// As an iterator's state is saved.
+TEST_F(CheckpointAuditTest, VariantsAreCheckedElementByElement) {
+  Tensor two = *Tensor::AllocateHost(DType::kVariant, Shape{2});
+  for (const std::string_view bytes : {"\x0a\x01t", "\x0a\x01t\x12\x02me"}) {
+    two.mutable_data<Variant>()[bytes.size() > 3] =
+        Variant(std::make_shared<const OpaqueVariant>("t", std::string(bytes)));
+  }
+  auto writer = *BundleWriter::Create(fs_, Path("m"));
+  ASSERT_TRUE(writer->Add("v", two).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const Audit whole = *AuditCheckpoint(fs_, Path("m"));
+  EXPECT_EQ(whole.num_damages, 0u) << AuditJson(whole);
+  EXPECT_EQ(whole.checksums, 6u);  // three blocks of the index; two elements, the whole
+  const std::string path = BundleDataPath(Path("m"), 0, 1), good = *ReadFile(fs_, path);
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x41);
+    WriteAt(path, bad);
+    const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+    ASSERT_EQ(audit.num_damages, 1u) << i << AuditJson(audit);
+    EXPECT_THAT(audit.damages[0].what, HasSubstr("tensor 'v'"));
+  }
+  std::string bad = good;
+  bad.back() ^= 1;
+  WriteAt(path, bad);
+  const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+  EXPECT_EQ(audit.damages[0].what, "the checksum of element 1 of tensor 'v'");
+  EXPECT_EQ(audit.damages[0].offset, 8u);
+}
+
+// Nor where an empty tensor stands between the two.
+TEST_F(CheckpointAuditTest, NoByteIsOfTwoTensors) {
+  WriteSmall();
+  const std::string path = BundleIndexPath(Path("m"));
+  TableEntries rows = *ReadTable(**fs_.OpenForReading(path), path);
+  const auto entry = [&](int64_t offset, int64_t elements, const std::string& data) {
+    namespace E = pb::BundleEntryProto;
+    OwnedMessage message(E::Descriptor());
+    message->SetInt(E::kDtype, static_cast<int64_t>(DType::kFloat));
+    ShapeToProto(Shape{elements}, message->Mutable(E::kShape));
+    message->SetInt(E::kOffset, offset);
+    message->SetInt(E::kSize, 4 * elements);
+    message->SetUint(E::kCrc32c, MaskCrc32c(Crc32c(data)));
+    return *Serialize(*message);
+  };
+  const std::string data = *ReadFile(fs_, BundleDataPath(Path("m"), 0, 1));
+  rows.resize(1);  // the header
+  rows.emplace_back("a", entry(0, 4, data.substr(0, 16)));
+  rows.emplace_back("b", entry(4, 0, ""));
+  rows.emplace_back("c", entry(8, 2, data.substr(8, 8)));
+  const auto file = *fs_.OpenForWriting(path);
+  TableWriter table(*file);
+  for (const auto& [key, value] : rows) ASSERT_TRUE(table.Add(key, value).ok());
+  ASSERT_TRUE(table.Finish().ok() && file->Close().ok());
+  const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+  ASSERT_EQ(audit.num_damages, 1u) << AuditJson(audit);
+  EXPECT_EQ(audit.damages[0].what, "tensor 'c' lies over the tensor before it");
 }
 
 TEST_F(CheckpointAuditTest, DamageSaysWhatWasExpectedAndFound) {

@@ -8,6 +8,7 @@
 
 #include "thalweg/files/checkpoint_listing.h"
 #include "thalweg/files/tensor_elements.h"
+#include "thalweg/io/bundle_variants.h"
 
 namespace thalweg {
 namespace {
@@ -105,7 +106,10 @@ void CompareAll(const Tensor& a, const Tensor& b, const CompareOptions& options,
 }
 
 // Of types that have no numbers here.
-void CompareBytes(const Tensor& a, const Tensor& b, ValueDifference& found) {
+Status CompareBytes(const Tensor& a, const Tensor& b, ValueDifference& found) {
+  if (!IsPlain(a.dtype())) {
+    return Unimplemented("values of type ", a.dtype(), " cannot be compared");
+  }
   const size_t each = DTypeSize(a.dtype());
   const auto* const x = static_cast<const char*>(a.raw_data());
   const auto* const y = static_cast<const char*>(b.raw_data());
@@ -113,6 +117,20 @@ void CompareBytes(const Tensor& a, const Tensor& b, ValueDifference& found) {
     const size_t at = static_cast<size_t>(i) * each;
     if (std::memcmp(x + at, y + at, each) != 0) Note(found, a, b, i);
   }
+  return OkStatus();
+}
+
+Status CompareVariants(const Tensor& a, const Tensor& b, ValueDifference& found) {
+  uint32_t crc = 0;
+  ASSIGN_OR_RETURN(const std::string x, BundleVariants(a, &crc));
+  ASSIGN_OR_RETURN(const std::string y, BundleVariants(b, &crc));
+  StoredVariants of_x(x), of_y(y);
+  for (int64_t i = 0; i < a.num_elements(); ++i) {
+    ASSIGN_OR_RETURN(const StoredVariant in_x, of_x.Next());
+    ASSIGN_OR_RETURN(const StoredVariant in_y, of_y.Next());
+    if (in_x.message != in_y.message) Note(found, a, b, i);
+  }
+  return OkStatus();
 }
 
 void AppendEntry(JsonWriter& json, const Entry& entry) {
@@ -144,11 +162,11 @@ void AppendValueDifference(JsonWriter& json, const ValueDifference& value) {
 
 }  // namespace
 
-std::optional<ValueDifference> CompareTensors(const Tensor& a, const Tensor& b,
-                                              const CompareOptions& options) {
+Result<std::optional<ValueDifference>> CompareTensors(const Tensor& a, const Tensor& b,
+                                                      const CompareOptions& options) {
   if (IsPlain(a.dtype()) &&
       (a.num_elements() == 0 || std::memcmp(a.raw_data(), b.raw_data(), a.bytes()) == 0)) {
-    return std::nullopt;
+    return std::optional<ValueDifference>();
   }
   ValueDifference found;
   bool compared = false;
@@ -157,9 +175,12 @@ std::optional<ValueDifference> CompareTensors(const Tensor& a, const Tensor& b,
     CompareAll<T>(a, b, options, found);
     compared = true;
   });
-  if (!compared) CompareBytes(a, b, found);
-  if (found.differing == 0) return std::nullopt;
-  return found;
+  if (!compared) {
+    RETURN_IF_ERROR(a.dtype() == DType::kVariant ? CompareVariants(a, b, found)
+                                                 : CompareBytes(a, b, found));
+  }
+  if (found.differing == 0) return std::optional<ValueDifference>();
+  return std::optional<ValueDifference>(std::move(found));
 }
 
 Result<CheckpointDifference> CompareCheckpoints(FileSystem& fs, const std::string& a,
@@ -195,10 +216,11 @@ Result<CheckpointDifference> CompareCheckpoints(FileSystem& fs, const std::strin
     if (!x.ok()) return x.status().WithContext(a);
     const Result<Tensor> y = reader_b->Read(entry->name, *allocator);
     if (!y.ok()) return y.status().WithContext(b);
-    std::optional<ValueDifference> found = CompareTensors(*x, *y, options);
-    if (found) {
-      found->tensor = *entry;
-      difference.values.push_back(*std::move(found));
+    Result<std::optional<ValueDifference>> found = CompareTensors(*x, *y, options);
+    if (!found.ok()) return found.status().WithContext(StrCat("tensor '", entry->name, "'"));
+    if (*found) {
+      (*found)->tensor = *entry;
+      difference.values.push_back(**std::move(found));
     } else {
       ++difference.equal;
     }

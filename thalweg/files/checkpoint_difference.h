@@ -9,7 +9,7 @@
 // NaN equals NaN, and zeros of either sign are equal. Integers are compared exactly, whatever the
 // tolerances. Memory: two tensors at a time.
 // Threads: any.
-// Errors: those of CheckpointReader, with the path.
+// Errors: those of CheckpointReader, with the path; Unimplemented for values that cannot be compared.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,9 @@ Result<CheckpointDifference> CompareCheckpoints(FileSystem& fs, const std::strin
                                                 const CompareOptions& options = {});
 std::string DifferenceJson(const CheckpointDifference& difference);
 
-// Of two tensors of one type and shape; nothing where they are equal.
-std::optional<ValueDifference> CompareTensors(const Tensor& a, const Tensor& b,
-                                              const CompareOptions& options);
+// Of two tensors of one type and shape; nothing where they are equal. Variants are compared by what a
+// checkpoint has of them.
+Result<std::optional<ValueDifference>> CompareTensors(const Tensor& a, const Tensor& b,
+                                                      const CompareOptions& options);
 
 }  // namespace thalweg

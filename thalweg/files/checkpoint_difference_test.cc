@@ -10,6 +10,7 @@
 
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/bundle_writer.h"
+#include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
@@ -17,6 +18,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Named = std::vector<std::pair<std::string, Tensor>>;
+
+std::optional<ValueDifference> Compared(const Tensor& a, const Tensor& b,
+                                        const CompareOptions& options) {
+  return *CompareTensors(a, b, options);
+}
 
 class CheckpointDifferenceTest : public testing::Test {
  protected:
@@ -67,22 +73,22 @@ TEST_F(CheckpointDifferenceTest, NamesKindsAndValues) {
 
 TEST_F(CheckpointDifferenceTest, FloatsMayDifferByTheTolerances) {
   const Tensor a = Tensor::Vector<float>({100, 0}), b = Tensor::Vector<float>({101, 0.5});
-  EXPECT_EQ(CompareTensors(a, b, {})->differing, 2u);
-  EXPECT_EQ(CompareTensors(a, b, {.rtol = 0.01})->differing, 1u);
-  EXPECT_FALSE(CompareTensors(a, b, {.atol = 0.5, .rtol = 0.01}));
+  EXPECT_EQ(Compared(a, b, {})->differing, 2u);
+  EXPECT_EQ(Compared(a, b, {.rtol = 0.01})->differing, 1u);
+  EXPECT_FALSE(Compared(a, b, {.atol = 0.5, .rtol = 0.01}));
   // Not integers, and nothing is near an infinity.
   const Tensor i = Tensor::Vector<int32_t>({100}), j = Tensor::Vector<int32_t>({101});
-  EXPECT_TRUE(CompareTensors(i, j, {.atol = 5}));
+  EXPECT_TRUE(Compared(i, j, {.atol = 5}));
   const double inf = std::numeric_limits<double>::infinity();
-  EXPECT_TRUE(CompareTensors(Tensor::Vector<double>({inf}), Tensor::Vector<double>({1e300}),
-                             {.rtol = 1e9}));
+  EXPECT_TRUE(
+      Compared(Tensor::Vector<double>({inf}), Tensor::Vector<double>({1e300}), {.rtol = 1e9}));
 }
 
 TEST_F(CheckpointDifferenceTest, NanEqualsNanAndZerosAreEqual) {
   const float nan = std::nanf("");
   EXPECT_FALSE(
-      CompareTensors(Tensor::Vector<float>({nan, 0.f}), Tensor::Vector<float>({-nan, -0.f}), {}));
-  const auto d = CompareTensors(Tensor::Vector<float>({nan}), Tensor::Vector<float>({1}), {});
+      Compared(Tensor::Vector<float>({nan, 0.f}), Tensor::Vector<float>({-nan, -0.f}), {}));
+  const auto d = Compared(Tensor::Vector<float>({nan}), Tensor::Vector<float>({1}), {});
   EXPECT_TRUE(std::isinf(*d->max_abs));
   EXPECT_EQ(d->first_a, "\"NaN\"");
 }
@@ -90,17 +96,38 @@ TEST_F(CheckpointDifferenceTest, NanEqualsNanAndZerosAreEqual) {
 TEST_F(CheckpointDifferenceTest, WideIntegersStringsAndComplexNumbers) {
   const int64_t wide = (int64_t{1} << 60) + 1;
   const auto integers =
-      CompareTensors(Tensor::Vector<int64_t>({wide}), Tensor::Vector<int64_t>({wide - 1}), {});
+      Compared(Tensor::Vector<int64_t>({wide}), Tensor::Vector<int64_t>({wide - 1}), {});
   EXPECT_EQ(*integers->max_abs, 1);
-  const auto strings = CompareTensors(Tensor::Vector<std::string>({"a", "b"}),
-                                      Tensor::Vector<std::string>({"a", "c"}), {});
+  const auto strings = Compared(Tensor::Vector<std::string>({"a", "b"}),
+                                Tensor::Vector<std::string>({"a", "c"}), {});
   EXPECT_EQ(strings->differing, 1u);
   EXPECT_EQ(strings->first_b, "\"c\"");
   EXPECT_FALSE(strings->max_abs);
   using C = std::complex<float>;
-  const auto complex =
-      CompareTensors(Tensor::Vector<C>({C(3, 0)}), Tensor::Vector<C>({C(0, 4)}), {});
+  const auto complex = Compared(Tensor::Vector<C>({C(3, 0)}), Tensor::Vector<C>({C(0, 4)}), {});
   EXPECT_EQ(*complex->max_abs, 5);
+}
+
+TEST_F(CheckpointDifferenceTest, VariantsAreTheirMessages) {
+  const auto variants = [](const std::string& second) {
+    Tensor two = *Tensor::AllocateHost(DType::kVariant, Shape{2});
+    for (const int i : {0, 1}) {
+      two.mutable_data<Variant>()[i] = Variant(std::make_shared<const OpaqueVariant>(
+          "t", "\x0a\x01t\x12\x02" + (i == 0 ? "me" : second)));
+    }
+    return two;
+  };
+  EXPECT_FALSE(Compared(variants("ab"), variants("ab"), {}));
+  const std::string a = Write("a", {{"it", variants("ab")}});
+  const std::string b = Write("b", {{"it", variants("ac")}});
+  EXPECT_TRUE(CompareCheckpoints(fs_, a, a)->same());
+  const CheckpointDifference d = *CompareCheckpoints(fs_, a, b);
+  ASSERT_EQ(d.values.size(), 1u);
+  EXPECT_EQ(d.values[0].differing, 1u);
+  EXPECT_THAT(d.values[0].first, ElementsAre(1));
+  EXPECT_THAT(DifferenceJson(d), HasSubstr("\"a\": null"));
+  const Tensor handle = *Tensor::AllocateHost(DType::kResource, Shape{1});
+  EXPECT_EQ(CompareTensors(handle, handle, {}).status().code(), Code::kUnimplemented);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "thalweg/files/tensor_elements.h"
-#include "thalweg/io/checkpoint_reader.h"
 
 namespace thalweg {
 namespace {
@@ -32,14 +31,13 @@ void AppendShapeJson(JsonWriter& json, const Shape& shape) {
   json.EndList();
 }
 
-Result<std::string> ListCheckpoint(FileSystem& fs, const std::string& path) {
-  ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs, path));
+std::string ListCheckpoint(const CheckpointReader& reader, const std::string& path) {
   JsonWriter json;
   json.BeginObject().Key("path").Text(path);
-  json.Key("format").Text(reader->is_bundle() ? "V2" : "V1");
+  json.Key("format").Text(reader.is_bundle() ? "V2" : "V1");
   uint64_t elements = 0, bytes = 0;
   json.Key("tensors").BeginList();
-  for (const CheckpointReader::Entry& tensor : reader->tensors()) {
+  for (const CheckpointReader::Entry& tensor : reader.tensors()) {
     const auto n = static_cast<uint64_t>(tensor.shape.num_elements());
     json.BeginObject().Key("name").Text(tensor.name);
     json.Key("dtype").Text(DTypeName(tensor.dtype)).Key("shape");
@@ -58,11 +56,10 @@ Result<std::string> ListCheckpoint(FileSystem& fs, const std::string& path) {
   return json.Take();
 }
 
-Result<std::string> ShowTensor(FileSystem& fs, const std::string& path, const std::string& name,
+Result<std::string> ShowTensor(const CheckpointReader& reader, const std::string& name,
                                int64_t limit) {
-  ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs, path));
   const AllocatorPtr allocator = MakeCpuAllocator();
-  ASSIGN_OR_RETURN(const Tensor value, reader->Read(name, *allocator));
+  ASSIGN_OR_RETURN(const Tensor value, reader.Read(name, *allocator));
   JsonWriter json;
   json.BeginObject().Key("name").Text(name).Key("dtype").Text(DTypeName(value.dtype()));
   json.Key("shape");

@@ -20,16 +20,20 @@ std::string GoldenCheckpoint(const std::string& name) {
   return StrCat(THALWEG_GOLDEN_DIR, "/checkpoints/", name);
 }
 
+std::string Listed(FileSystem& fs, const std::string& path) {
+  return ListCheckpoint(**CheckpointReader::Open(fs, path), path);
+}
+
 TEST(CheckpointListingTest, BothFormatsAndSlices) {
   PosixFileSystem fs;
   for (const std::string release : {"1.15", "2.21"}) {
-    const std::string v2 = *ListCheckpoint(fs, GoldenCheckpoint(release + "/partitioned/model-3"));
+    const std::string v2 = Listed(fs, GoldenCheckpoint(release + "/partitioned/model-3"));
     EXPECT_THAT(v2, HasSubstr("\"format\": \"V2\""));
     EXPECT_THAT(v2, HasSubstr("\"slices\": 3"));
-    const std::string v1 = *ListCheckpoint(fs, GoldenCheckpoint(release + "/v1/model.ckpt"));
+    const std::string v1 = Listed(fs, GoldenCheckpoint(release + "/v1/model.ckpt"));
     EXPECT_THAT(v1, HasSubstr("\"format\": \"V1\""));
     EXPECT_THAT(v1, HasSubstr("\"slices\": 0"));
-    const std::string typed = *ListCheckpoint(fs, GoldenCheckpoint(release + "/typed"));
+    const std::string typed = Listed(fs, GoldenCheckpoint(release + "/typed"));
     EXPECT_THAT(typed, HasSubstr("\"bytes\": null"));
   }
 }
@@ -40,13 +44,14 @@ TEST(CheckpointListingTest, ATensorWithItsValues) {
   auto writer = *BundleWriter::Create(fs, directory.Path("m"));
   ASSERT_TRUE(writer->Add("w", *Tensor::Vector<float>({0, 1, 2, 3}).Reshaped(Shape{2, 2})).ok());
   ASSERT_TRUE(writer->Finish().ok());
+  const auto reader = *CheckpointReader::Open(fs, directory.Path("m"));
   EXPECT_EQ(
-      *ShowTensor(fs, directory.Path("m"), "w", 2),
+      *ShowTensor(*reader, "w", 2),
       "{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [2, 2], \"statistics\": "
       "{\"min\": 0, \"max\": 3, \"mean\": 1.5, \"deviation\": 1.118033988749895, \"zeros\": 1, "
       "\"nans\": 0, \"infinities\": 0}, \"values\": [0, 1], \"elements\": 4}");
-  EXPECT_THAT(*ShowTensor(fs, directory.Path("m"), "w", -1), HasSubstr("[0, 1, 2, 3]"));
-  EXPECT_EQ(ShowTensor(fs, directory.Path("m"), "v", -1).status().code(), Code::kNotFound);
+  EXPECT_THAT(*ShowTensor(*reader, "w", -1), HasSubstr("[0, 1, 2, 3]"));
+  EXPECT_EQ(ShowTensor(*reader, "v", -1).status().code(), Code::kNotFound);
 }
 
 TEST(TensorElementsTest, StatisticsLeaveOutWhatIsNotFinite) {

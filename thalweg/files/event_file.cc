@@ -232,9 +232,13 @@ bool ScalarOfTensor(std::string_view tensor, double* scalar) {
 Status ReadEvents(FileSystem& fs, const std::string& path, Progress& progress,
                   EventProblem* problem, const VisitEventFn& visit) {
   ASSIGN_OR_RETURN(BlockFile file, OpenRecordFile(fs, path));
+  const auto make_room = [](uint64_t bytes) {
+    if (bytes <= RecordFiles::kMostBytes) return OkStatus();
+    return DataLoss("no Event has ", bytes, " bytes");
+  };
   while (true) {
     const uint64_t at = file.offset();
-    const Result<std::optional<std::string_view>> event = NextRecord(file);
+    const Result<std::optional<std::string_view>> event = NextRecord(file, make_room);
     if (!event.ok() && event.status().code() != Code::kDataLoss) return event.status();
     if (!event.ok() || !*event) {
       if (event.ok() && file.Ready().empty()) return OkStatus();

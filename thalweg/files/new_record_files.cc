@@ -24,7 +24,13 @@ std::vector<std::string> NewRecordFiles::Names(const std::string& path, size_t s
   return names;
 }
 
+Status NewRecordFiles::CheckNumber(uint64_t shards) {
+  if (shards <= kMostShards) return OkStatus();
+  return InvalidArgument("there can be at most ", kMostShards, " files, not ", shards);
+}
+
 Status NewRecordFiles::CheckFree(size_t shards, bool are_shards) const {
+  RETURN_IF_ERROR(CheckNumber(shards));
   if (may_replace_) return OkStatus();
   for (const std::string& name : Names(path_, shards, are_shards)) {
     ASSIGN_OR_RETURN(const bool exists, FileExists(fs_, name));
@@ -33,32 +39,49 @@ Status NewRecordFiles::CheckFree(size_t shards, bool are_shards) const {
   return OkStatus();
 }
 
+Status NewRecordFiles::Complete() {
+  std::string rest;
+  RETURN_IF_ERROR(deflater_->Finish(&rest));
+  RETURN_IF_ERROR(file_->Append(rest));
+  return file_->Sync();
+}
+
+Status NewRecordFiles::SetAside() {
+  RETURN_IF_ERROR(Complete());
+  std::string name = temporaries_.back() + ".full";
+  RETURN_IF_ERROR(fs_.Rename(temporaries_.back(), name));
+  temporaries_.back() = std::move(name);
+  Status closed = file_->Close();
+  file_.reset();
+  return closed;
+}
+
 Status NewRecordFiles::Begin() {
-  if (file_ != nullptr) {
-    RETURN_IF_ERROR(file_->Sync());
-    RETURN_IF_ERROR(file_->Close());
-  }
+  RETURN_IF_ERROR(CheckNumber(temporaries_.size() + 1));
+  if (file_ != nullptr) RETURN_IF_ERROR(SetAside());
+  ASSIGN_OR_RETURN(deflater_, Deflater::Make(compression_));
   ASSIGN_OR_RETURN(file_, fs_.CreateTemporary(path_ + ".tmp"));
   temporaries_.push_back(file_->path());
   return OkStatus();
 }
 
 Status NewRecordFiles::Add(std::string_view record) {
-  const std::string framed = FrameRecord(record);
-  return file_->Append(framed);
+  std::string bytes;
+  RETURN_IF_ERROR(deflater_->Add(FrameRecord(record), &bytes));
+  return file_->Append(bytes);
 }
 
 Result<std::vector<std::string>> NewRecordFiles::Finish(bool are_shards) {
   if (file_ == nullptr) RETURN_IF_ERROR(Begin());
-  RETURN_IF_ERROR(file_->Sync());
-  RETURN_IF_ERROR(file_->Close());
   const size_t shards = temporaries_.size();
   RETURN_IF_ERROR(CheckFree(shards, are_shards));
   std::vector<std::string> names = Names(path_, shards, are_shards);
+  RETURN_IF_ERROR(Complete());
   for (size_t i = 0; i < shards; ++i) {
     RETURN_IF_ERROR(fs_.Rename(temporaries_[i], names[i]));
   }
   temporaries_.clear();
+  RETURN_IF_ERROR(file_->Close());
   return names;
 }
 

@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // NewRecordFiles: TFRecord files that appear when all of them are whole, or not at all.
 //
-//   NewRecordFiles files(fs, "/data/train", false);
+//   NewRecordFiles files(fs, "/data/train", false, Compression::kGzip);
 //   RETURN_IF_ERROR(files.Begin());
 //   RETURN_IF_ERROR(files.Add("a record"));
 //   ASSIGN_OR_RETURN(auto names, files.Finish(false));  // {"/data/train"}
 //
 // They are written beside their places under temporary names, synced and renamed by Finish. One that
 // goes before removes what it wrote.
+// A temporary file is safe from those who sweep leftovers only while it is open, and there may be more
+// shards than a process may have files open: a file that is full gets a second name, which nobody
+// sweeps, before it is closed.
 // Threads: one.
-// Errors: AlreadyExists for a file that is there, unless it may be replaced; the file system's.
+// Errors: AlreadyExists for a file that is there, unless it may be replaced; InvalidArgument for more
+// than kMostShards; the file system's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
+#include "thalweg/io/deflate.h"
 
 namespace thalweg {
 
 class NewRecordFiles {
  public:
-  NewRecordFiles(FileSystem& fs, std::string path, bool may_replace)
-      : fs_(fs), path_(std::move(path)), may_replace_(may_replace) {}
+  static constexpr uint64_t kMostShards = 99999;  // as many as five digits number
+
+  NewRecordFiles(FileSystem& fs, std::string path, bool may_replace, Compression compression)
+      : fs_(fs), path_(std::move(path)), may_replace_(may_replace), compression_(compression) {}
   NewRecordFiles(const NewRecordFiles&) = delete;
   NewRecordFiles& operator=(const NewRecordFiles&) = delete;
   ~NewRecordFiles();
 
   // The names of so many files: PATH as it is for one that is no shard.
   static std::vector<std::string> Names(const std::string& path, size_t shards, bool are_shards);
-  // So that long work is not begun in vain.
+  // So that long work is not begun in vain: whether so many files can be made.
   Status CheckFree(size_t shards, bool are_shards) const;
 
   // The next file.
@@ -42,11 +51,19 @@ class NewRecordFiles {
   Result<std::vector<std::string>> Finish(bool are_shards);
 
  private:
+  static Status CheckNumber(uint64_t shards);
+  // Closes the last file.
+  Status SetAside();
+  // What is to come of the last file, to the disk.
+  Status Complete();
+
   FileSystem& fs_;
   const std::string path_;
   const bool may_replace_;
-  std::unique_ptr<WritableFile> file_;
-  std::vector<std::string> temporaries_;
+  const Compression compression_;
+  std::unique_ptr<WritableFile> file_;    // the last one
+  std::optional<Deflater> deflater_;      // of the last one
+  std::vector<std::string> temporaries_;  // where each is now
 };
 
 }  // namespace thalweg

@@ -22,6 +22,8 @@ using ProgressFn = std::function<Status(uint64_t done, uint64_t total)>;
 class Progress {
  public:
   Progress(ProgressFn tell, uint64_t total) : tell_(std::move(tell)), total_(total) {}
+  // So many bytes more than was known.
+  void Expect(uint64_t bytes) { total_ += bytes; }
   Status Add(uint64_t bytes) {
     constexpr uint64_t kTellBytes = uint64_t{1} << 20;
     done_ += bytes;

@@ -13,11 +13,11 @@ namespace {
 
 constexpr size_t kAuditPiece = size_t{256} << 10;
 
-// One record; false where the file ends or cannot be followed.
-Result<bool> AuditRecord(BlockFile& file, Audit& audit, Progress& progress) {
+// Record `number` of the file; false where the file ends or cannot be followed.
+Result<bool> AuditRecord(BlockFile& file, uint64_t number, Audit& audit, Progress& progress) {
   const std::string& path = file.path();
   const uint64_t at = file.offset();
-  const std::string what = StrCat("record ", audit.records);
+  const std::string what = StrCat("record ", number);
   ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kRecordHeaderBytes));
   if (ahead.empty()) return false;
   if (ahead.size() < kRecordHeaderBytes) {
@@ -70,8 +70,8 @@ Result<Audit> AuditRecords(FileSystem& fs, const std::vector<std::string>& paths
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(BlockFile file, OpenRecordFile(fs, path));
     audit.files.push_back(path);
-    while (true) {
-      const Result<bool> more = AuditRecord(file, audit, progress);
+    for (uint64_t number = 0;; ++number) {
+      const Result<bool> more = AuditRecord(file, number, audit, progress);
       if (more.ok() && *more) continue;
       if (more.ok()) break;
       if (more.status().code() != Code::kDataLoss) return more.status();

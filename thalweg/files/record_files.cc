@@ -23,6 +23,11 @@ Compression CompressionOf(std::string_view begin) {
   return is_zlib ? Compression::kZlib : Compression::kNone;
 }
 
+std::string_view CompressionName(Compression compression) {
+  if (compression == Compression::kNone) return "not at all";
+  return compression == Compression::kGzip ? "gzip" : "zlib";
+}
+
 Result<Compression> DetectCompression(FileSystem& fs, const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, fs.OpenForReading(path));
   char begin[kRecordHeaderBytes];
@@ -51,24 +56,46 @@ Result<uint64_t> RecordFileBytes(FileSystem& fs, const std::vector<std::string>&
   return is_known ? bytes : 0;
 }
 
+Result<Compression> RecordFileCompression(FileSystem& fs, const std::vector<std::string>& paths) {
+  std::optional<Compression> all;
+  std::string_view first;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const FileInfo info, fs.Stat(path));
+    if (info.size == 0) continue;
+    ASSIGN_OR_RETURN(const Compression compression, DetectCompression(fs, path));
+    if (all && *all != compression) {
+      return InvalidArgument(path, " is compressed otherwise (", CompressionName(compression),
+                             ") than ", first, " (", CompressionName(*all),
+                             "): how the new files are is to be said, as in --compression gzip");
+    }
+    if (!all) first = path;
+    all = compression;
+  }
+  return all.value_or(Compression::kNone);
+}
+
 uint64_t RecordFiles::StoredBytes(std::string_view record) {
   return kRecordHeaderBytes + record.size() + kRecordFooterBytes;
 }
 
 Result<std::optional<std::string_view>> RecordFiles::Next() {
+  const auto make_room = [this](uint64_t bytes) {
+    if (bytes <= most_bytes_) return OkStatus();
+    return ResourceExhausted("a record of ", bytes, " bytes does not fit in ", most_bytes_,
+                             " bytes");
+  };
   for (; at_ < paths_.size(); ++at_) {
     if (!file_) {
       ASSIGN_OR_RETURN(file_, OpenRecordFile(fs_, path()));
     }
     offset_ = file_->offset();
-    ASSIGN_OR_RETURN(const std::optional<std::string_view> record, NextRecord(*file_));
+    ASSIGN_OR_RETURN(const std::optional<std::string_view> record, NextRecord(*file_, make_room));
     if (record) return record;
     if (!file_->Ready().empty()) {
       return DataLoss(path(), ": truncated record at ", offset_, ": expected a header of ",
                       kRecordHeaderBytes, " bytes, the file has ", file_->Ready().size());
     }
     file_.reset();
-    if (at_ + 1 == paths_.size()) break;  // path() stays that of the last one
   }
   return std::optional<std::string_view>();
 }

@@ -11,9 +11,11 @@
 // Ownership: a record is valid until the next one; the file system outlives this.
 // Threads: one.
 // Errors: those of NextRecord. Other than there, bytes at the end that are no whole record are
-// DataLoss too: whoever rewrites files loses none of them silently.
+// DataLoss too: whoever rewrites files loses none of them silently. ResourceExhausted for a record
+// of more than `most_bytes`: a small compressed file may claim any number, and keep it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,15 +35,22 @@ Result<BlockFile> OpenRecordFile(FileSystem& fs, const std::string& path);
 // Bytes of all files; 0 where one is compressed, so that its records have more.
 Result<uint64_t> RecordFileBytes(FileSystem& fs, const std::vector<std::string>& paths);
 
+// How all of them are compressed; empty ones may be anything. InvalidArgument where they differ.
+Result<Compression> RecordFileCompression(FileSystem& fs, const std::vector<std::string>& paths);
+
 class RecordFiles {
  public:
-  RecordFiles(FileSystem& fs, std::vector<std::string> paths) : fs_(fs), paths_(std::move(paths)) {}
+  // What a message of protobuf may have at most.
+  static constexpr uint64_t kMostBytes = (uint64_t{1} << 31) - 1;
 
-  // Nothing behind the last one.
+  RecordFiles(FileSystem& fs, std::vector<std::string> paths, uint64_t most_bytes = kMostBytes)
+      : fs_(fs), paths_(std::move(paths)), most_bytes_(most_bytes) {}
+
+  // Nothing behind the last one, however often it is asked.
   Result<std::optional<std::string_view>> Next();
   // Of the last record: its file, and where it begins there (in a compressed file: in what was
   // compressed).
-  const std::string& path() const { return paths_[at_]; }
+  const std::string& path() const { return paths_[std::min(at_, paths_.size() - 1)]; }
   uint64_t offset() const { return offset_; }
   // Bytes of a file that a record takes.
   static uint64_t StoredBytes(std::string_view record);
@@ -49,7 +58,8 @@ class RecordFiles {
  private:
   FileSystem& fs_;
   const std::vector<std::string> paths_;
-  size_t at_ = 0;
+  const uint64_t most_bytes_;
+  size_t at_ = 0;  // their number: the last one is through
   std::optional<BlockFile> file_;
   uint64_t offset_ = 0;
 };

@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/base/crc32c.h"
 #include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/files/event_file.h"
 #include "thalweg/files/record_audit.h"
 #include "thalweg/files/record_statistics.h"
 #include "thalweg/files/record_text.h"
+#include "thalweg/io/fixed_int.h"
 #include "thalweg/io/record_framing.h"
 #include "thalweg/io/test_example_bytes.h"
 
@@ -86,6 +89,36 @@ TEST_F(RecordFilesTest, AnAuditGoesOnBehindWrongBytes) {
   EXPECT_EQ(audit.checksums, 50u);
   EXPECT_EQ(audit.damages[0].what, "the checksum of record 0");
   EXPECT_EQ(audit.damages[1].offset, record.size() + kRecordHeaderBytes);
+  // Records are numbered within their file.
+  EXPECT_EQ(
+      AuditRecords(fs_, {GoldenRecords("2.21/example.plain"), Write("a", bytes)})->damages[0].what,
+      "the checksum of record 0");
+}
+
+TEST_F(RecordFilesTest, TheEndIsTheEnd) {
+  RecordFiles files(fs_, {Write("a", FrameRecord("one")), Write("b", FrameRecord("two"))});
+  EXPECT_EQ(**files.Next(), "one");
+  EXPECT_EQ(**files.Next(), "two");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*files.Next(), std::nullopt);
+  EXPECT_EQ(files.path(), directory_.Path("b"));
+}
+
+// A file of zlib's with one block that is stored: the header of a record of 3 GB.
+TEST_F(RecordFilesTest, AClaimIsNotTakenAtItsWord) {
+  std::string header;
+  AppendFixed64(header, 3'000'000'000);
+  AppendFixed32(header, MaskCrc32c(Crc32c(header)));
+  const std::string path = Write("claim", std::string("\x78\x01\x01\x0c\x00\xf3\xff", 7) + header);
+  RecordFiles claim(fs_, {path});
+  const Status status = claim.Next().status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  EXPECT_THAT(status.ToString(), HasSubstr("claim: record at 0: a record of 3000000000 bytes"));
+  RecordFiles within(fs_, {GoldenRecords("2.21/example.gzip")}, 90);
+  EXPECT_EQ(within.Next().status().code(), Code::kResourceExhausted);
+  EventProblem problem;
+  Progress progress({}, 0);
+  EXPECT_TRUE(ReadEvents(fs_, path, progress, &problem, [](const EventValue&) {}).ok());
+  EXPECT_THAT(problem.message, HasSubstr("no Event has 3000000000 bytes"));
 }
 
 TEST_F(RecordFilesTest, EveryFlippedByteIsFound) {

@@ -10,6 +10,7 @@
 #include "thalweg/files/record_files.h"
 #include "thalweg/files/record_shuffle.h"
 #include "thalweg/files/record_split.h"
+#include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/record_framing.h"
 
 namespace thalweg {
@@ -120,6 +121,78 @@ TEST_F(RecordRewriteTest, NothingIsReplacedOrLeftBehind) {
   }
   EXPECT_THAT(Names(), ElementsAre("damaged", "in", "out"));
   EXPECT_THAT(Read({there}), ElementsAre("precious"));
+}
+
+// A checkpoint that is saved in the same folder takes away what others left there.
+TEST_F(RecordRewriteTest, NothingIsSweptAwayMeanwhile) {
+  const std::vector<std::string> records = Numbers(6000, 1000);
+  const std::string input = Write("in", records);
+  int sweeps = 0;
+  const ProgressFn sweep = [&](uint64_t, uint64_t) {
+    ++sweeps;
+    SweepLeftovers(fs_, directory_.path());
+    return OkStatus();
+  };
+  const RecordShuffleResult calm = *ShuffleRecords(fs_, {input}, Path("calm"), {.shards = 3});
+  const Result<RecordShuffleResult> swept = ShuffleRecords(
+      fs_, {input}, Path("swept"), {.memory = 1 << 20, .shards = 3, .progress = sweep});
+  ASSERT_TRUE(swept.ok()) << swept.status().ToString();
+  EXPECT_EQ(Read(swept->files), Read(calm.files));
+  EXPECT_GT(sweeps, 10);
+  const Result<RecordSplitResult> split =
+      SplitRecords(fs_, {input}, Path("split"), {.records = 1000, .progress = sweep});
+  ASSERT_TRUE(split.ok()) << split.status().ToString();
+  EXPECT_EQ(Read(split->files), records);
+  EXPECT_THAT(Names(), SizeIs(1 + 3 + 3 + 6));
+}
+
+TEST_F(RecordRewriteTest, NewFilesAreCompressedAsTheOthersAre) {
+  const std::vector<std::string> records = Numbers(2000, 1000);
+  const std::string plain = Write("in", records), empty = Write("empty", {});
+  const std::string zipped =
+      SplitRecords(fs_, {plain}, Path("z"), {.shards = 1, .compression = Compression::kGzip})
+          ->files.at(0);
+  EXPECT_LT(fs_.Stat(zipped)->size, fs_.Stat(plain)->size / 10);
+  EXPECT_EQ(Read({zipped}), records);
+  // As the input; the temporary files of a shuffle are not.
+  const RecordSplitResult split =
+      *SplitRecords(fs_, {empty, zipped}, Path("s"), {.bytes = 1'000'000});
+  EXPECT_THAT(split.files, SizeIs(3));
+  EXPECT_EQ(Read(split.files), records);
+  EXPECT_EQ(*RecordFileCompression(fs_, split.files), Compression::kGzip);
+  const RecordShuffleResult shuffled =
+      *ShuffleRecords(fs_, {zipped}, Path("r"), {.memory = 1 << 20, .shards = 2});
+  EXPECT_GT(shuffled.spilled, 1'000'000u);
+  EXPECT_EQ(*RecordFileCompression(fs_, shuffled.files), Compression::kGzip);
+  EXPECT_EQ(Read(shuffled.files),
+            Read(ShuffleRecords(fs_, {plain}, Path("p"), {.shards = 2})->files));
+  // Asked for.
+  const std::string zlib =
+      SplitRecords(fs_, {zipped}, Path("l"), {.shards = 1, .compression = Compression::kZlib})
+          ->files.at(0);
+  EXPECT_EQ(*RecordFileCompression(fs_, {zlib}), Compression::kZlib);
+  EXPECT_EQ(Read({zlib}), records);
+  const Status mixed = SplitRecords(fs_, {plain, zipped}, Path("m"), {.shards = 1}).status();
+  EXPECT_EQ(mixed.code(), Code::kInvalidArgument);
+  EXPECT_THAT(mixed.ToString(), HasSubstr("is compressed otherwise (gzip) than"));
+  EXPECT_TRUE(SplitRecords(fs_, {plain, zipped}, Path("m"),
+                           {.shards = 1, .compression = Compression::kNone})
+                  .ok());
+}
+
+TEST_F(RecordRewriteTest, TooManyShardsAreRefused) {
+  const std::string input = Write("in", Numbers(3));
+  constexpr uint64_t kMany = 100'000'000;
+  const Status shuffled = ShuffleRecords(fs_, {input}, Path("out"), {.shards = kMany}).status();
+  EXPECT_EQ(shuffled.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(shuffled.message()), HasSubstr("at most 99999 files, not 100000000"));
+  EXPECT_EQ(ShuffleRecords(fs_, {input}, Path("out"), {.shards = kMany, .may_replace = true})
+                .status()
+                .code(),
+            Code::kInvalidArgument);
+  EXPECT_EQ(SplitRecords(fs_, {input}, Path("out"), {.shards = kMany}).status().code(),
+            Code::kInvalidArgument);
+  EXPECT_THAT(Names(), ElementsAre("in"));
 }
 
 TEST_F(RecordRewriteTest, WhatDoesNotFitIsSaid) {

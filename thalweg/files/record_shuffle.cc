@@ -85,7 +85,7 @@ class RecordPile {
   std::deque<KeyedRecord> records_;
 };
 
-// A file that goes with its object.
+// A file that goes with its object; open until then, so that it is nobody's leftover.
 class SpillFile {
  public:
   explicit SpillFile(FileSystem& fs) : fs_(fs) {}
@@ -108,12 +108,8 @@ class SpillFile {
     bytes_ += RecordFiles::StoredBytes(data);
     return file_->Append(FrameRecord(data));
   }
-  Status Close() {
-    if (file_ == nullptr) return OkStatus();
-    Status closed = file_->Close();
-    file_.reset();
-    return closed;
-  }
+  // What was added can be read then.
+  Status Flush() { return file_ == nullptr ? OkStatus() : file_->AppendWhole(""); }
   const std::string& path() const { return path_; }  // empty: nothing came
   uint64_t bytes() const { return bytes_; }
 
@@ -127,17 +123,17 @@ class SpillFile {
 class Shuffler {
  public:
   Shuffler(FileSystem& fs, const std::string& output, const RecordShuffleOptions& options,
-           uint64_t total)
+           Compression compression, uint64_t total)
       : fs_(fs),
         options_(options),
         spill_prefix_(output + ".tmp-spill"),
         total_(total),
         progress_(options.progress, 2 * total),
-        files_(fs, output, options.may_replace) {}
+        files_(fs, output, options.may_replace, compression) {}
 
   Result<RecordShuffleResult> Run(const std::vector<std::string>& inputs) {
     RETURN_IF_ERROR(files_.CheckFree(options_.shards, options_.shards > 0));
-    RecordFiles records(fs_, inputs);
+    RecordFiles records(fs_, inputs, options_.memory);
     const RecordFn input = [&]() -> Result<std::optional<KeyedRecord>> {
       ASSIGN_OR_RETURN(const std::optional<std::string_view> data, records.Next());
       if (!data) return std::optional<KeyedRecord>();
@@ -171,10 +167,12 @@ class Shuffler {
     return Spill(pile, *record, next, bytes, bits);
   }
 
-  // So many that each is expected to fill a third of the memory, as far as their buffers allow.
+  // So many that each is expected to fill a third of the memory, as far as their buffers allow, and
+  // what is open already.
   int SpillBits(uint64_t bytes) const {
     constexpr uint64_t kUnknown = 64;
-    const uint64_t most = std::clamp<uint64_t>(options_.memory / (4 * kSpillBuffer), 2, 256);
+    const uint64_t allowed = std::min<uint64_t>(options_.memory / (4 * kSpillBuffer), 256);
+    const uint64_t most = std::max<uint64_t>(allowed >> (2 * spill_depth_), 2);
     const uint64_t wanted = bytes == 0 ? kUnknown : 3 * bytes / options_.memory + 1;
     return std::bit_width(std::clamp<uint64_t>(wanted, 2, most)) - 1;
   }
@@ -200,7 +198,8 @@ class Shuffler {
       if (!record) break;
       RETURN_IF_ERROR(add(*record));
     }
-    for (SpillFile& spill : spills) RETURN_IF_ERROR(spill.Close());
+    for (SpillFile& spill : spills) RETURN_IF_ERROR(spill.Flush());
+    ++spill_depth_;
     while (!spills.empty()) {
       const SpillFile& spill = spills.front();
       result_.spilled += spill.bytes();
@@ -216,6 +215,7 @@ class Shuffler {
       }
       spills.pop_front();
     }
+    --spill_depth_;
     return OkStatus();
   }
 
@@ -242,6 +242,7 @@ class Shuffler {
   Progress progress_;
   NewRecordFiles files_;
   RecordShuffleResult result_;
+  int spill_depth_ = 0;  // how many levels of temporary files are there
   uint64_t begun_ = 0;
   uint64_t written_ = 0;
 };
@@ -256,7 +257,9 @@ Result<RecordShuffleResult> ShuffleRecords(FileSystem& fs, const std::vector<std
                            " bytes of memory, not ", options.memory);
   }
   ASSIGN_OR_RETURN(const uint64_t total, RecordFileBytes(fs, inputs));
-  return Shuffler(fs, output, options, total).Run(inputs);
+  ASSIGN_OR_RETURN(const Compression compression,
+                   options.compression ? *options.compression : RecordFileCompression(fs, inputs));
+  return Shuffler(fs, output, options, compression, total).Run(inputs);
 }
 
 }  // namespace thalweg

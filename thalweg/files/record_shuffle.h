@@ -8,20 +8,24 @@
 // A record gets a random key, of the seed and its place; the order is that of the keys, each of all
 // orders with the same chance. So it depends on the seed and the records' order only, not on
 // `memory`. What does not fit goes into temporary files beside the output, by the keys' first bits,
-// which are read one by one: every byte is read and written twice.
-// Memory: `memory`, and at most 4 MiB and one record.
+// which are read one by one: every byte is read and written twice. They are open until they are gone, so
+// that nobody takes them for leftovers: fewer than 500, however much there is.
+// Memory: `memory`; of the temporary files' buffers at most 64 KiB for each, in all a third of it; 4 MiB
+// and one record.
 // Threads: one.
-// Errors: those of the records' files, before anything is written; InvalidArgument for bad options;
-// ResourceExhausted for a record that does not fit.
+// Errors: those of the records' files, before anything is written; InvalidArgument for bad options,
+// and for more shards than NewRecordFiles makes; ResourceExhausted for a record that does not fit.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
 #include "thalweg/files/progress.h"
+#include "thalweg/io/inflate.h"
 
 namespace thalweg {
 
@@ -29,7 +33,8 @@ struct RecordShuffleOptions {
   static constexpr uint64_t kLeastMemory = uint64_t{1} << 20;
   uint64_t seed = 0;
   uint64_t memory = uint64_t{1} << 30;
-  size_t shards = 0;  // 0: one file, of the very name
+  size_t shards = 0;                       // 0: one file, of the very name
+  std::optional<Compression> compression;  // as the inputs are
   bool may_replace = false;
   ProgressFn progress;
 };

@@ -27,11 +27,9 @@ Result<RecordSplitResult> SplitRecords(FileSystem& fs, const std::vector<std::st
   if ((options.shards > 0) + (options.records > 0) + (options.bytes > 0) != 1) {
     return InvalidArgument("splitting needs a number of shards, or of records or bytes of each");
   }
-  if (options.shards > RecordSplitOptions::kMostShards) {
-    return InvalidArgument("at most ", RecordSplitOptions::kMostShards, " shards, not ",
-                           options.shards);
-  }
-  NewRecordFiles files(fs, output, options.may_replace);
+  ASSIGN_OR_RETURN(const Compression compression,
+                   options.compression ? *options.compression : RecordFileCompression(fs, inputs));
+  NewRecordFiles files(fs, output, options.may_replace, compression);
   ASSIGN_OR_RETURN(const uint64_t size, RecordFileBytes(fs, inputs));
   Progress progress(options.progress, options.shards > 0 ? 2 * size : size);
   uint64_t total = 0;
@@ -42,10 +40,7 @@ Result<RecordSplitResult> SplitRecords(FileSystem& fs, const std::vector<std::st
   RecordSplitResult result;
   uint64_t begun = 0, in_file = 0, bytes_in_file = 0;
   const auto begin = [&]() -> Status {
-    if (++begun > RecordSplitOptions::kMostShards) {
-      return InvalidArgument("these would be more than ", RecordSplitOptions::kMostShards,
-                             " files");
-    }
+    ++begun;
     in_file = bytes_in_file = 0;
     return files.Begin();
   };

@@ -6,24 +6,27 @@
 //                    SplitRecords(fs, {"all.tfrecord"}, "/data/train", {.shards = 8}));
 //
 // Threads: one. Memory: one record.
-// Errors: InvalidArgument unless exactly one of the three is asked for; those of the records' files.
+// Errors: InvalidArgument unless exactly one of the three is asked for, and for more files than
+// NewRecordFiles makes; those of the records' files.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
 #include "thalweg/files/progress.h"
+#include "thalweg/io/inflate.h"
 
 namespace thalweg {
 
 struct RecordSplitOptions {
-  static constexpr uint64_t kMostShards = 99999;
   uint64_t shards = 0;   // of as equal numbers of records as can be
   uint64_t records = 0;  // in each file but the last
-  uint64_t bytes = 0;    // of each file at most, unless one record has more
+  uint64_t bytes = 0;    // of each file at most, before compression, unless one record has more
+  std::optional<Compression> compression;  // as the inputs are
   bool may_replace = false;
   ProgressFn progress;
 };

@@ -11,23 +11,25 @@ namespace {
 class TableAuditor {
  public:
   TableAuditor(const RandomAccessFile& file, const std::string& path, Audit& audit,
-               const TableEntryFn& visit)
-      : file_(file), path_(path), audit_(audit), visit_(visit) {}
+               Progress& progress, const TableEntryFn& visit)
+      : file_(file), path_(path), audit_(audit), progress_(progress), visit_(visit) {}
 
-  void Run() {
+  Status Run() {
+    ASSIGN_OR_RETURN(const uint64_t size, file_.Size());
     const Result<TableFooter> footer = ReadTableFooter(file_, path_);
     if (!footer.ok()) {
       Tell(std::nullopt, std::string(footer.status().message()));
-      return;
+      return OkStatus();
     }
     audit_.bytes += kTableFooterBytes;
-    Read(footer->meta, "the meta block");
-    const std::optional<std::string> index = Read(footer->index, "the index block");
-    if (!index) return;
+    RETURN_IF_ERROR(Read(footer->meta, "the meta block").status());
+    ASSIGN_OR_RETURN(const std::optional<std::string> index,
+                     Read(footer->index, "the index block"));
+    if (!index) return OkStatus();
     const Result<TableBlockReader> opened = TableBlockReader::Open(*index);
     if (!opened.ok()) {
       Tell(footer->index.offset, std::string(opened.status().message()));
-      return;
+      return OkStatus();
     }
     TableBlockReader rows = *opened;
     for (uint64_t number = 0; rows.Next(); ++number) {
@@ -40,14 +42,18 @@ class TableAuditor {
       if (handle.offset < next_block_) {
         Tell(footer->index.offset,
              StrCat("the index block: block ", number, " lies over the one before it"));
-        return;  // also keeps an index that names a block many times from taking long
+        return OkStatus();  // also keeps an index that names a block many times from taking long
       }
-      next_block_ = handle.offset + handle.size;
-      VisitBlock(handle, StrCat("block ", number));
+      // One that lies outside of the file is not read, and takes no place.
+      if (handle.offset <= size && handle.size <= size - handle.offset) {
+        next_block_ = handle.offset + handle.size;
+      }
+      RETURN_IF_ERROR(VisitBlock(handle, StrCat("block ", number)));
     }
     if (!rows.status().ok()) {
       Tell(footer->index.offset, StrCat("the index block: ", rows.status().message()));
     }
+    return OkStatus();
   }
 
  private:
@@ -56,46 +62,48 @@ class TableAuditor {
   }
 
   // Its bytes, where they are what was written.
-  std::optional<std::string> Read(const TableBlockHandle& handle, const std::string& what) {
+  Result<std::optional<std::string>> Read(const TableBlockHandle& handle, const std::string& what) {
     Result<StoredTableBlock> block = ReadStoredTableBlock(file_, path_, handle);
     if (!block.ok()) {
       Tell(handle.offset, StrCat(what, ": ", block.status().message()));
-      return std::nullopt;
+      return std::optional<std::string>();
     }
     audit_.bytes += handle.size + kTableTrailerBytes;
+    RETURN_IF_ERROR(progress_.Add(handle.size + kTableTrailerBytes));
     audit_.CheckCrc(path_, handle.offset, what, block->expected_crc, block->found_crc);
-    if (block->expected_crc != block->found_crc) return std::nullopt;
+    if (block->expected_crc != block->found_crc) return std::optional<std::string>();
     if (block->compression != 0) {
-      audit_.Add({path_, handle.offset, what + " is compressed, which is not read here", "type 0",
-                  StrCat("type ", block->compression)});
-      return std::nullopt;
+      return Unimplemented(path_, ": ", what, ", at byte ", handle.offset, ", is compressed (type ",
+                           block->compression, "), which is not read here");
     }
-    return std::move(block->bytes);
+    return std::optional<std::string>(std::move(block->bytes));
   }
 
-  void VisitBlock(const TableBlockHandle& handle, const std::string& what) {
-    const std::optional<std::string> bytes = Read(handle, what);
-    if (!bytes) return;
+  Status VisitBlock(const TableBlockHandle& handle, const std::string& what) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> bytes, Read(handle, what));
+    if (!bytes) return OkStatus();
     const Result<TableBlockReader> opened = TableBlockReader::Open(*bytes);
     if (!opened.ok()) {
       Tell(handle.offset, StrCat(what, ": ", opened.status().message()));
-      return;
+      return OkStatus();
     }
     TableBlockReader rows = *opened;
     while (rows.Next()) {
       if (last_key_ && rows.key() <= *last_key_) {
         Tell(handle.offset, what + ": the keys do not rise");
-        return;
+        return OkStatus();
       }
       last_key_ = rows.key();
       visit_(rows.key(), rows.value(), handle.offset);
     }
     if (!rows.status().ok()) Tell(handle.offset, StrCat(what, ": ", rows.status().message()));
+    return OkStatus();
   }
 
   const RandomAccessFile& file_;
   const std::string& path_;
   Audit& audit_;
+  Progress& progress_;
   const TableEntryFn& visit_;
   uint64_t next_block_ = 0;
   std::optional<std::string> last_key_;
@@ -103,12 +111,11 @@ class TableAuditor {
 
 }  // namespace
 
-Status AuditTable(FileSystem& fs, const std::string& path, Audit& audit,
+Status AuditTable(FileSystem& fs, const std::string& path, Audit& audit, Progress& progress,
                   const TableEntryFn& visit) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, fs.OpenForReading(path));
   audit.files.push_back(path);
-  TableAuditor(*file, path, audit, visit).Run();
-  return OkStatus();
+  return TableAuditor(*file, path, audit, progress, visit).Run();
 }
 
 }  // namespace thalweg

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // AuditTable: every block of a table file (io/table.h): footer, checksums, keys that rise.
 //
-//   RETURN_IF_ERROR(AuditTable(fs, path, audit, [&](std::string_view key, std::string_view value,
-//                                                   uint64_t block) { ... }));
+//   Progress progress(nullptr, 0);
+//   RETURN_IF_ERROR(AuditTable(fs, path, audit, progress,
+//                              [&](std::string_view key, std::string_view value, uint64_t block) {
+//                                ...
+//                              }));
 //
 // Entries of damaged blocks are left out, after damage the next block is read.
 // Threads: one for each audit.
-// Errors: the file system's for a file that cannot be opened. What is wrong in it is the audit's.
+// Errors: the file system's for a file that cannot be opened; Unimplemented for a compressed block;
+// that of `progress`, which is told each block. What is wrong in the file is the audit's.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +21,14 @@
 #include "thalweg/base/file_system.h"
 #include "thalweg/base/status.h"
 #include "thalweg/files/audit.h"
+#include "thalweg/files/progress.h"
 
 namespace thalweg {
 
 // Key, value, and where their block begins.
 using TableEntryFn = std::function<void(std::string_view, std::string_view, uint64_t)>;
 
-Status AuditTable(FileSystem& fs, const std::string& path, Audit& audit, const TableEntryFn& visit);
+Status AuditTable(FileSystem& fs, const std::string& path, Audit& audit, Progress& progress,
+                  const TableEntryFn& visit);
 
 }  // namespace thalweg

@@ -39,28 +39,40 @@ Result<std::string> BundleVariants(const Tensor& value, uint32_t* crc) {
   return bytes;
 }
 
+Result<StoredVariant> StoredVariants::Next() {
+  WireReader reader(bytes_);
+  uint64_t length = 0;
+  if (!reader.ReadVarint(&length) || bytes_.size() - reader.offset() < kChecksumBytes ||
+      length > bytes_.size() - reader.offset() - kChecksumBytes) {
+    return DataLoss("variant ", count_, " has a damaged length");
+  }
+  StoredVariant variant{.message = bytes_.substr(reader.offset(), length)};
+  bytes_.remove_prefix(reader.offset() + length);
+  crc_ = WithMessage(crc_, variant.message);
+  variant.expected_crc = LoadFixed32(bytes_.data());
+  variant.found_crc = MaskCrc32c(crc_);
+  crc_ = ExtendCrc32c(crc_, bytes_.substr(0, kChecksumBytes));
+  bytes_.remove_prefix(kChecksumBytes);
+  ++count_;
+  return variant;
+}
+
 Status ParseBundleVariants(std::string_view bytes, uint32_t* crc, Tensor& value) {
   OwnedMessage proto(pb::TensorProto::Descriptor());
   proto->SetInt(pb::TensorProto::kDtype, static_cast<int64_t>(DType::kVariant));
   ShapeToProto(value.shape(), proto->Mutable(pb::TensorProto::kTensorShape));
+  StoredVariants stored(bytes);
   for (int64_t i = 0; i < value.num_elements(); ++i) {
-    WireReader reader(bytes);
-    uint64_t length = 0;
-    if (!reader.ReadVarint(&length) || bytes.size() - reader.offset() < kChecksumBytes ||
-        length > bytes.size() - reader.offset() - kChecksumBytes) {
-      return DataLoss("variant ", i, " has a damaged length");
-    }
-    const std::string_view message = bytes.substr(reader.offset(), length);
-    bytes.remove_prefix(reader.offset() + length);
-    *crc = WithMessage(*crc, message);
-    if (LoadFixed32(bytes.data()) != MaskCrc32c(*crc)) {
+    ASSIGN_OR_RETURN(const StoredVariant variant, stored.Next());
+    if (variant.expected_crc != variant.found_crc) {
       return DataLoss("variant ", i, " does not match its checksum");
     }
-    *crc = ExtendCrc32c(*crc, bytes.substr(0, kChecksumBytes));
-    bytes.remove_prefix(kChecksumBytes);
-    RETURN_IF_ERROR(MergeFromBytes(*proto->Add(pb::TensorProto::kVariantVal), message));
+    RETURN_IF_ERROR(MergeFromBytes(*proto->Add(pb::TensorProto::kVariantVal), variant.message));
   }
-  if (!bytes.empty()) return DataLoss(bytes.size(), " bytes follow the last variant");
+  if (!stored.rest().empty()) {
+    return DataLoss(stored.rest().size(), " bytes follow the last variant");
+  }
+  *crc = stored.crc();
   ASSIGN_OR_RETURN(value, TensorFromProto(*proto));
   return OkStatus();
 }

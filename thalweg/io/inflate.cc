@@ -4,23 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "thalweg/base/component.h"
-#include "thalweg/io/zlib_api.h"
+#include "thalweg/io/find_zlib.h"
 
 namespace thalweg {
 namespace {
 
 constexpr size_t kInflateBytes = size_t{1} << 16;
-
-// Open or not for the whole process, whoever asks.
-const ThalwegZlibApi* ZlibApi() {
-  static const ThalwegZlibApi* const api = []() -> const ThalwegZlibApi* {
-    const auto entry =
-        reinterpret_cast<ThalwegZlibEntry>(FindComponent("libthalweg_zlib.so", "thalweg_zlib"));
-    return entry == nullptr ? nullptr : entry(THALWEG_ZLIB_VERSION);
-  }();
-  return api;
-}
 
 // Bytes that come from `more`, in pieces, uncompressed.
 class Inflater {
@@ -29,10 +18,7 @@ class Inflater {
   using MoreFn = std::function<Result<std::string_view>()>;
 
   static Result<Inflater> Make(Compression kind, MoreFn more) {
-    const ThalwegZlibApi* const api = ZlibApi();
-    if (api == nullptr) {
-      return Unimplemented("compression needs libthalweg_zlib.so (and zlib) beside the library");
-    }
+    ASSIGN_OR_RETURN(const ThalwegZlibApi* const api, FindZlib());
     StreamPtr stream(api->open(kind == Compression::kGzip ? 1 : 0), api->close);
     if (stream == nullptr) return ResourceExhausted("no memory for a stream of zlib");
     return Inflater(api, std::move(stream), kind, std::move(more));
@@ -74,13 +60,12 @@ class Inflater {
     auto in_left = static_cast<unsigned>(std::min(in_.size(), kInflateBytes));
     auto out_left = static_cast<unsigned>(std::min(*n, kInflateBytes));
     const unsigned room = out_left;
-    const ThalwegInflateResult result =
-        api_->run(stream_.get(), &in, &in_left, out, &out_left, &why);
+    const ThalwegZlibResult result = api_->run(stream_.get(), &in, &in_left, out, &out_left, &why);
     at_ += static_cast<uint64_t>(in - in_.data());
     in_.remove_prefix(static_cast<size_t>(in - in_.data()));
     *n -= room - out_left;
-    is_between_ = result == kThalwegInflateEnd;
-    if (result != kThalwegInflateError) return OkStatus();
+    is_between_ = result == kThalwegZlibEnd;
+    if (result != kThalwegZlibError) return OkStatus();
     return DataLoss("byte ", at_, ": not what ", kind_ == Compression::kGzip ? "gzip" : "zlib",
                     " has compressed: ", why);
   }

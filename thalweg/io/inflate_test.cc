@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "thalweg/io/deflate.h"
 #include "thalweg/io/file_parts.h"
 #include "thalweg/io/record_framing.h"
 #include "thalweg/io/test_memory_files.h"
@@ -30,6 +31,28 @@ TEST(InflateTest, BothKinds) {
   EXPECT_EQ(*Inflate("as it is", Compression::kNone, Any), "as it is");
   EXPECT_EQ(*CompressionNamed("GZIP"), Compression::kGzip);
   EXPECT_EQ(CompressionNamed("LZ").status().code(), Code::kInvalidArgument);
+}
+
+TEST(DeflateTest, WhatIsCompressedComesBack) {
+  std::string text;  // more than one buffer of what hardly can be compressed, then of what can
+  for (uint32_t i = 0, x = 1; i < 300000; ++i)
+    text += static_cast<char>((x *= 1664525, x += 1013904223) >> 24);
+  text += std::string(1 << 20, 'z');
+  for (const Compression kind : {Compression::kNone, Compression::kZlib, Compression::kGzip}) {
+    for (const size_t piece : {size_t{1000}, text.size()}) {
+      Deflater deflater = *Deflater::Make(kind);
+      std::string compressed;
+      for (size_t at = 0; at < text.size(); at += piece) {
+        ASSERT_TRUE(deflater.Add(text.substr(at, piece), &compressed).ok());
+      }
+      ASSERT_TRUE(deflater.Finish(&compressed).ok());
+      EXPECT_EQ(compressed.size() < text.size() / 2, kind != Compression::kNone);
+      EXPECT_TRUE(*Inflate(compressed, kind, Any) == text);
+    }
+    std::string nothing;
+    ASSERT_TRUE(Deflater::Make(kind)->Finish(&nothing).ok());
+    EXPECT_EQ(*Inflate(nothing, kind, Any), "");
+  }
 }
 
 TEST(InflateTest, DamageIsDataLoss) {

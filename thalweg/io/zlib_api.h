@@ -7,20 +7,26 @@
 
 extern "C" {
 
-#define THALWEG_ZLIB_VERSION 1
+#define THALWEG_ZLIB_VERSION 2
 
 struct ThalwegInflate;
-enum ThalwegInflateResult { kThalwegInflateMore, kThalwegInflateEnd, kThalwegInflateError };
+struct ThalwegDeflate;
+enum ThalwegZlibResult { kThalwegZlibMore, kThalwegZlibEnd, kThalwegZlibError };
 
 struct ThalwegZlibApi {
   // Null without memory. gzip: 1 for gzip's header, 0 for zlib's.
   ThalwegInflate* (*open)(int gzip);
   void (*close)(ThalwegInflate* stream);
   // Takes from *in and gives to *out, both of which move on; what is wrong goes to *why.
-  enum ThalwegInflateResult (*run)(ThalwegInflate* stream, const char** in, unsigned* in_left,
-                                   char** out, unsigned* out_left, const char** why);
+  enum ThalwegZlibResult (*run)(ThalwegInflate* stream, const char** in, unsigned* in_left,
+                                char** out, unsigned* out_left, const char** why);
   // Ready for another stream of the same kind.
   void (*reset)(ThalwegInflate* stream);
+  // As open, close and run. last: 1 where nothing follows *in; then it is called until the end.
+  ThalwegDeflate* (*open_deflate)(int gzip);
+  void (*close_deflate)(ThalwegDeflate* stream);
+  enum ThalwegZlibResult (*deflate)(ThalwegDeflate* stream, int last, const char** in,
+                                    unsigned* in_left, char** out, unsigned* out_left);
 };
 
 // Null for a version that the component does not know.
