@@ -60,11 +60,6 @@ struct Model {
   tw::Graph graph;
 };
 
-std::string Text(TwBuffer* adopted) {
-  const tw::internal::Handle<TwBuffer, &tw_buffer_free> buffer(adopted);
-  return {static_cast<const char*>(tw_buffer_data(buffer.get())), tw_buffer_size(buffer.get())};
-}
-
 bool IsPlaceholder(const TwNode* node) {
   const std::string op = tw_node_op(node);
   return op == "Placeholder" || op == "PlaceholderV2";
@@ -149,12 +144,14 @@ void PrintPlan(const Model& model, const InspectArgs& args) {
   const std::vector<const char*> fed = Pointers(feeds), fetched = Pointers(args.fetches),
                                  targets = Pointers(args.targets);
   tw::internal::StatusHolder status;
-  TwBuffer* text =
-      tw_session_describe_plan(session.c(), fed.data(), static_cast<int32_t>(fed.size()),
-                               fetched.data(), static_cast<int32_t>(fetched.size()), targets.data(),
-                               static_cast<int32_t>(targets.size()), status.c);
-  if (text == nullptr) status.Take().OrThrow();
-  std::printf("%s", Text(text).c_str());
+  const std::string text =
+      tw::internal::TextOf(
+          tw_session_describe_plan(session.c(), fed.data(), static_cast<int32_t>(fed.size()),
+                                   fetched.data(), static_cast<int32_t>(fetched.size()),
+                                   targets.data(), static_cast<int32_t>(targets.size()), status.c),
+          status)
+          .OrThrow();
+  std::printf("%s", text.c_str());
 }
 
 std::string Described(const tw::Tensor& tensor) {

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `thalweg debug dump`: what a server does now.
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "commands.h"
-#include "thalweg/c_api.h"
+#include "thalweg/tensor.h"
 
 namespace cli {
 namespace {
-
-struct FreeBuffer {
-  void operator()(TwBuffer* buffer) const { tw_buffer_free(buffer); }
-};
-struct FreeStatus {
-  void operator()(TwStatus* status) const { tw_status_free(status); }
-};
 
 void Lines(const nlohmann::json& step, const char* key, const char* what, std::ostream& out) {
   if (!step.contains(key)) return;
@@ -60,13 +52,13 @@ std::string DumpText(const std::string& json) {
 }
 
 void Dump(const DumpArgs& args) {
-  const std::unique_ptr<TwStatus, FreeStatus> status(tw_status_new());
+  const tw::internal::StatusHolder status;
   constexpr double kMillis = 1000;
-  const std::unique_ptr<TwBuffer, FreeBuffer> buffer(tw_debug_dump(
-      args.target.c_str(), static_cast<int64_t>(args.timeout * kMillis), status.get()));
-  if (buffer == nullptr) throw std::runtime_error(tw_status_message(status.get()));
-  const std::string json(static_cast<const char*>(tw_buffer_data(buffer.get())),
-                         tw_buffer_size(buffer.get()));
+  tw::Result<std::string> dump = tw::internal::TextOf(
+      tw_debug_dump(args.target.c_str(), static_cast<int64_t>(args.timeout * kMillis), status.c),
+      status);
+  if (!dump.ok()) throw std::runtime_error(dump.status().message());
+  const std::string& json = dump.value();
   try {
     std::fputs((args.json ? json : DumpText(json)).c_str(), stdout);
   } catch (const nlohmann::json::exception& e) {

@@ -81,9 +81,9 @@ void FileWork::Show(uint64_t done, uint64_t total) {
 
 std::string GetText(const std::function<TwBuffer*(TwStatus*)>& call) {
   const tw::internal::StatusHolder status;
-  const tw::internal::Handle<TwBuffer, &tw_buffer_free> buffer(call(status.c));
-  if (buffer == nullptr) throw WorkError(tw_status_message(status.c));
-  return {static_cast<const char*>(tw_buffer_data(buffer.get())), tw_buffer_size(buffer.get())};
+  tw::Result<std::string> text = tw::internal::TextOf(call(status.c), status);
+  if (!text.ok()) throw WorkError(text.status().message());
+  return std::move(text.value());
 }
 
 std::string TextTable::Text() const {

@@ -15,7 +15,7 @@
 
 #include "cli/server_def.h"
 #include "commands.h"
-#include "thalweg/c_api.h"
+#include "thalweg/tensor.h"
 
 namespace cli {
 namespace {
@@ -77,16 +77,10 @@ ServerTask Read(const ServeArgs& args) {
 struct FreeServer {
   void operator()(TwServer* server) const { tw_server_free(server); }
 };
-struct FreeStatus {
-  void operator()(TwStatus* status) const { tw_status_free(status); }
-};
-
 std::string DumpOf(TwServer* server) {
-  TwBuffer* const buffer = tw_server_dump(server, nullptr);
-  if (buffer == nullptr) return "{}";
-  std::string json(static_cast<const char*>(tw_buffer_data(buffer)), tw_buffer_size(buffer));
-  tw_buffer_free(buffer);
-  return json;
+  const tw::internal::StatusHolder status;
+  tw::Result<std::string> json = tw::internal::TextOf(tw_server_dump(server, status.c), status);
+  return json.ok() ? std::move(json.value()) : "{}";
 }
 
 }  // namespace
@@ -123,10 +117,10 @@ void Serve(const ServeArgs& args) {
   options.channels = args.channels.c_str();
   options.lost_after_ms = static_cast<int64_t>(args.lost_after * 1000);
   options.stuck_after_ms = static_cast<int64_t>(args.stuck_after * 1000);
-  const std::unique_ptr<TwStatus, FreeStatus> status(tw_status_new());
+  const tw::internal::StatusHolder status;
   const std::unique_ptr<TwServer, FreeServer> server(
-      tw_server_new(def.data(), def.size(), &options, status.get()));
-  if (server == nullptr) throw std::runtime_error(tw_status_message(status.get()));
+      tw_server_new(def.data(), def.size(), &options, status.c));
+  if (server == nullptr) throw std::runtime_error(tw_status_message(status.c));
   std::printf("ready %s\n", tw_server_target(server.get()));
   std::fflush(stdout);
   for (int signal = 0; sigwait(&ends, &signal) == 0 && signal == SIGUSR1;) {

@@ -498,7 +498,8 @@ TW_EXPORT TwSaver* tw_saver_of_nodes(TwGraph* graph, TwOutput filename, TwOutput
                                      TwNode* restore_op, const TwSaverOptions* options,
                                      TwStatus* status);
 TW_EXPORT void tw_saver_free(TwSaver* saver);
-/* The checkpoints that are kept, oldest first: path, and seconds since 1970. NULL: no such. */
+/* The checkpoints that are kept, oldest first: path, and seconds since 1970. NULL: no such. The list
+ * is taken by tw_saver_num_kept, or by asking for number 0 without it; paths live until the next. */
 TW_EXPORT int32_t tw_saver_num_kept(const TwSaver* saver);
 TW_EXPORT const char* tw_saver_kept(const TwSaver* saver, int32_t i, double* saved_at);
 TW_EXPORT TwCode tw_saver_set_kept(TwSaver* saver, const char* const* paths, const double* saved_at,

@@ -121,13 +121,6 @@ inline Outputs Seeds(Graph& graph, std::optional<int64_t> seed) {
   return {graph.Scalar<int64_t>(seed.has_value() ? kOfGraph : 0), graph.Scalar<int64_t>(given)};
 }
 
-// The attributes that most datasets have.
-inline std::vector<Attr> WithSpecs(std::vector<Attr> attrs, const std::vector<TensorSpec>& specs) {
-  attrs.push_back(Attr::Types("output_types", specs));
-  attrs.push_back(Attr::Shapes("output_shapes", specs));
-  return attrs;
-}
-
 inline Dataset Made(Graph& graph, const AtSite& at, const std::string& op, const Outputs& inputs,
                     const std::vector<TensorSpec>& elements, const std::vector<Attr>& attrs) {
   const Output variant = graph.Op(op, inputs, attrs);
@@ -472,12 +465,11 @@ inline Iterator Dataset::MakeOneShotIterator(const Site& site) const {
   if (made.node == nullptr) {
     at.Fail(status.Take().code(), status.Take().message() + ": make an initializable iterator");
   }
-  const internal::Handle<TwBuffer, &tw_buffer_free> name(
-      tw_function_define(body.get(), "Dataset_factory", 1, &made, 1, nullptr, status.c));
-  graph().Note(status.Take());
+  Result<std::string> name = internal::TextOf(
+      tw_function_define(body.get(), "Dataset_factory", 1, &made, 1, nullptr, status.c), status);
+  graph().Note(name.status());
   at.Check();
-  const Function factory{std::string(static_cast<const char*>(tw_buffer_data(name.get())),
-                                     tw_buffer_size(name.get()))};
+  const Function factory{std::move(name.value())};
   const Output handle = graph().Op("OneShotIterator", {},
                                    internal::WithSpecs({{"dataset_factory", factory}}, elements_));
   at.Check();

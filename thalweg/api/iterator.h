@@ -69,6 +69,13 @@ inline Graph& GraphOf(const Output& output) {
   return *output.graph();
 }
 
+// The attributes that most operations on elements have.
+inline std::vector<Attr> WithSpecs(std::vector<Attr> attrs, const std::vector<TensorSpec>& specs) {
+  attrs.push_back(Attr::Types("output_types", specs));
+  attrs.push_back(Attr::Shapes("output_shapes", specs));
+  return attrs;
+}
+
 }  // namespace internal
 
 class Iterator {
@@ -79,11 +86,9 @@ class Iterator {
                                 const std::string& shared_name = "",
                                 const Site& site = Site::Here()) {
     const internal::AtSite at(graph, "Iterator", site);
-    const Output handle = graph.Op("IteratorV2", {},
-                                   {{"shared_name", shared_name},
-                                    {"container", ""},
-                                    Attr::Types("output_types", elements),
-                                    Attr::Shapes("output_shapes", elements)});
+    const Output handle =
+        graph.Op("IteratorV2", {},
+                 internal::WithSpecs({{"shared_name", shared_name}, {"container", ""}}, elements));
     at.Check();
     return {handle, nullptr, elements};
   }
@@ -91,9 +96,8 @@ class Iterator {
   static Iterator FromStringHandle(const Output& text, const std::vector<TensorSpec>& elements,
                                    const Site& site = Site::Here()) {
     const internal::AtSite at(internal::GraphOf(text), "Iterator", site);
-    const Output handle = text.graph()->Op(
-        "IteratorFromStringHandleV2", {text},
-        {Attr::Types("output_types", elements), Attr::Shapes("output_shapes", elements)});
+    const Output handle =
+        text.graph()->Op("IteratorFromStringHandleV2", {text}, internal::WithSpecs({}, elements));
     at.Check();
     return {handle, nullptr, elements};
   }
@@ -117,9 +121,8 @@ class Iterator {
   // of them.
   Outputs GetNext(const Site& site = Site::Here()) const {
     const internal::AtSite at(graph(), "GetNext", site);
-    const Node node = graph().AddNode(
-        "IteratorGetNext", {handle_},
-        {Attr::Types("output_types", elements_), Attr::Shapes("output_shapes", elements_)});
+    const Node node =
+        graph().AddNode("IteratorGetNext", {handle_}, internal::WithSpecs({}, elements_));
     at.Check();
     Outputs next;
     for (size_t i = 0; i < elements_.size(); ++i) {
@@ -138,11 +141,7 @@ class Iterator {
     Result<Tensors> state = session.Run({}, {saving_->state});
     if (!state.ok()) return state.status();
     internal::StatusHolder status;
-    const internal::Handle<TwBuffer, &tw_buffer_free> bytes(
-        tw_tensor_to_proto(state.value()[0].c(), status.c));
-    if (bytes == nullptr) return status.Take();
-    return std::string(static_cast<const char*>(tw_buffer_data(bytes.get())),
-                       tw_buffer_size(bytes.get()));
+    return internal::TextOf(tw_tensor_to_proto(state.value()[0].c(), status.c), status);
   }
   Status Restore(Session& session, const std::string& bytes) const {
     if (saving_->given.empty()) {

@@ -8,11 +8,9 @@
 
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/graph/op_registry.h"
+#include "thalweg/testing/registries.h"
 
 namespace thalweg {
-
-void RegisterAllOps(OpRegistry& registry);  // generated
-
 namespace {
 
 std::shared_ptr<OpRegistry> FullRegistry() {

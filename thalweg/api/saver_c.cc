@@ -10,8 +10,9 @@ using namespace thalweg::api;  // NOLINT
 
 struct TwSaver {
   thalweg::Saver saver;
-  // What tw_saver_kept points into, as of tw_saver_num_kept.
+  // What tw_saver_kept points into.
   mutable std::vector<thalweg::KeptCheckpoint> listed{};
+  mutable bool is_counted = false;  // tw_saver_num_kept told their number, and 0 was not asked yet
 };
 
 struct TwDifferences {
@@ -19,6 +20,14 @@ struct TwDifferences {
 };
 
 namespace {
+
+constexpr bool IsSame(RestoreDifference::Kind kind, TwDifferenceKind number) {
+  return static_cast<int>(kind) == static_cast<int>(number);
+}
+static_assert(IsSame(RestoreDifference::Kind::kMissing, TW_DIFFERENCE_MISSING));
+static_assert(IsSame(RestoreDifference::Kind::kExtra, TW_DIFFERENCE_EXTRA));
+static_assert(IsSame(RestoreDifference::Kind::kShape, TW_DIFFERENCE_SHAPE));
+static_assert(IsSame(RestoreDifference::Kind::kType, TW_DIFFERENCE_TYPE));
 
 Result<std::vector<SavedTensor>> TensorsOf(const TwSaverOptions& options) {
   const int32_t n = options.num_tensors;
@@ -102,11 +111,15 @@ TwSaver* tw_saver_of_nodes(TwGraph* graph, TwOutput filename, TwOutput save_tens
 int32_t tw_saver_num_kept(const TwSaver* saver) {
   if (saver == nullptr) return 0;
   saver->listed = saver->saver.kept();
+  saver->is_counted = true;
   return static_cast<int32_t>(saver->listed.size());
 }
 
 const char* tw_saver_kept(const TwSaver* saver, int32_t i, double* saved_at) {
-  if (saver == nullptr || i < 0 || static_cast<size_t>(i) >= saver->listed.size()) return nullptr;
+  if (saver == nullptr || i < 0) return nullptr;
+  if (saver->listed.empty() || (i == 0 && !saver->is_counted)) saver->listed = saver->saver.kept();
+  if (i == 0) saver->is_counted = false;
+  if (static_cast<size_t>(i) >= saver->listed.size()) return nullptr;
   const KeptCheckpoint& kept = saver->listed[static_cast<size_t>(i)];
   if (saved_at != nullptr) *saved_at = kept.saved_at;
   return kept.path.c_str();

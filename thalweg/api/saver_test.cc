@@ -69,4 +69,35 @@ TEST_F(SaverApiTest, TellsWhatDiffersAndRestoresTheRest) {
   EXPECT_EQ(other.RestorePart(session, path).OrThrow().size(), 3u);
 }
 
+// A C program may count first, or ask until there are no more.
+TEST_F(SaverApiTest, KeptCheckpointsAreListedCountedOrNot) {
+  const tw::Session session = MakeSession();
+  const char* const name = "v";
+  const TwOutput variable = v_.handle.c();
+  const tw::internal::Handle<TwSaver, &tw_saver_free> saver(
+      tw_saver_new(graph_.c(), &name, &variable, 1, nullptr, nullptr));
+  const tw::internal::StatusHolder status;
+  const auto save = [&](int64_t step) {
+    return tw::internal::TextOf(tw_saver_save(saver.get(), session.c(),
+                                              directory_.Path("m").c_str(), step, status.c),
+                                status)
+        .OrThrow();
+  };
+  EXPECT_EQ(tw_saver_kept(saver.get(), 0, nullptr), nullptr);
+  const std::string first = save(1);
+  EXPECT_STREQ(tw_saver_kept(saver.get(), 0, nullptr), first.c_str());
+  EXPECT_EQ(tw_saver_kept(saver.get(), 1, nullptr), nullptr);
+  const std::string second = save(2);
+  EXPECT_EQ(tw_saver_num_kept(saver.get()), 2);
+  const std::string third = save(3);
+  double saved_at = 0;
+  EXPECT_STREQ(tw_saver_kept(saver.get(), 0, &saved_at), first.c_str());
+  EXPECT_GT(saved_at, 0);
+  EXPECT_STREQ(tw_saver_kept(saver.get(), 1, nullptr), second.c_str());
+  EXPECT_EQ(tw_saver_kept(saver.get(), 2, nullptr), nullptr);  // as it was counted
+  EXPECT_STREQ(tw_saver_kept(saver.get(), 0, nullptr), first.c_str());
+  EXPECT_STREQ(tw_saver_kept(saver.get(), 2, nullptr), third.c_str());
+  EXPECT_EQ(tw_saver_kept(nullptr, 0, nullptr), nullptr);
+}
+
 }  // namespace

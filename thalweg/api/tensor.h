@@ -191,6 +191,14 @@ struct Deleter {
 template <class T, void (*Free)(T*)>
 using Handle = std::unique_ptr<T, Deleter<T, Free>>;
 
+// What a C call made, or why it made nothing.
+inline Result<std::string> TextOf(TwBuffer* adopted, const StatusHolder& status) {
+  const Handle<TwBuffer, &tw_buffer_free> buffer(adopted);
+  if (buffer == nullptr) return status.Take();
+  return std::string(static_cast<const char*>(tw_buffer_data(buffer.get())),
+                     tw_buffer_size(buffer.get()));
+}
+
 }  // namespace internal
 
 // ---- tensors ----

@@ -325,13 +325,13 @@ class Graph {
     }
     if (!status_.ok()) return made;
     const std::vector<TwOutput> given = Unwrap(results);
-    const internal::Handle<TwBuffer, &tw_buffer_free> defined(
-        tw_function_define(body, name.c_str(), 1, given.data(), static_cast<int32_t>(given.size()),
-                           nullptr, status.c));
-    Note(status.Take());
-    if (defined == nullptr) return made;
-    made.name.assign(static_cast<const char*>(tw_buffer_data(defined.get())),
-                     tw_buffer_size(defined.get()));
+    Result<std::string> defined =
+        internal::TextOf(tw_function_define(body, name.c_str(), 1, given.data(),
+                                            static_cast<int32_t>(given.size()), nullptr, status.c),
+                         status);
+    Note(defined.status());
+    if (!defined.ok()) return made;
+    made.name = std::move(defined.value());
     for (const Output& result : results) made.results.push_back(TensorSpec::Of(result));
     for (int32_t i = 0; i < tw_function_num_captures(body); ++i) {
       made.captures.push_back({this, tw_function_capture(body, i)});
@@ -359,10 +359,7 @@ class Graph {
   // A GraphDef message, binary or text, and back.
   Result<std::string> Export(bool text = false) const {
     internal::StatusHolder status;
-    const internal::Handle<TwBuffer, &tw_buffer_free> buffer(tw_graph_export(c(), text, status.c));
-    if (buffer == nullptr) return status.Take();
-    return std::string(static_cast<const char*>(tw_buffer_data(buffer.get())),
-                       tw_buffer_size(buffer.get()));
+    return internal::TextOf(tw_graph_export(c(), text, status.c), status);
   }
   Status Import(const std::string& graph_def, bool text = false, const std::string& prefix = "") {
     TwImportOptions options = {};
@@ -641,11 +638,8 @@ class Saver {
     request.global_step = step;
     request.metric = metric ? &*metric : nullptr;
     internal::StatusHolder status;
-    const internal::Handle<TwBuffer, &tw_buffer_free> written(
-        tw_saver_save_request(handle_.get(), session.c(), &request, status.c));
-    if (written == nullptr) return status.Take();
-    return std::string(static_cast<const char*>(tw_buffer_data(written.get())),
-                       tw_buffer_size(written.get()));
+    return internal::TextOf(tw_saver_save_request(handle_.get(), session.c(), &request, status.c),
+                            status);
   }
   Status Restore(const Session& session, const std::string& path) {
     internal::StatusHolder status;

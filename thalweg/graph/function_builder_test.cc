@@ -217,7 +217,10 @@ TEST_F(FunctionBuilderTest, WhatCannotBeIsRefused) {
   Defined(builder, {.name = "f", .results = {x}});
   EXPECT_THAT(Refusal(builder.Define({.name = "f", .results = {x, x}}).status()),
               HasSubstr("'f' is in the library with another definition"));
-  EXPECT_FALSE(builder.Define({.name = "g", .results = {x, x}, .result_names = {"a", "a"}}).ok());
+  EXPECT_EQ(
+      Refusal(
+          builder.Define({.name = "g", .results = {x, x}, .result_names = {"a", "a"}}).status()),
+      "function 'g': results 0 and 1 are both called 'a'");
 }
 
 }  // namespace

@@ -56,6 +56,13 @@ class DefinitionWriter {
       return InvalidArgument("there are ", ends_.results.size(), " results and ",
                              ends_.result_names.size(), " names for them");
     }
+    std::unordered_map<std::string_view, size_t> results;  // by name
+    for (size_t i = 0; i < ends_.result_names.size(); ++i) {
+      const auto [first, is_new] = results.emplace(ends_.result_names[i], i);
+      if (is_new) continue;
+      return InvalidArgument("results ", first->second, " and ", i, " are both called '",
+                             ends_.result_names[i], "'");
+    }
     for (size_t i = 0; i < ends_.args.size(); ++i) {
       RETURN_IF_ERROR(CheckEnd(ends_.args[i]).WithContext(StrCat("argument ", i)));
       if (!args_.insert(ends_.args[i].node).second || ends_.args[i].node->num_outputs() != 1) {

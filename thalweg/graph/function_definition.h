@@ -8,7 +8,8 @@
 // what they are. Names of arguments and results are those of their nodes, as the schema language
 // allows them.
 // Threads: any; nobody adds nodes meanwhile.
-// Errors: InvalidArgument for what is no tensor of the graph, FailedPrecondition for an open loop.
+// Errors: InvalidArgument for what is no tensor of the graph and for two results of one name,
+// FailedPrecondition for an open loop.
 #pragma once
 
 #include <string>

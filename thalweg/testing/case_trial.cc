@@ -11,13 +11,10 @@
 #include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/text_format.h"
+#include "thalweg/testing/registries.h"
+#include "thalweg/testing/writing_operations.h"
 
 namespace thalweg {
-
-// The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
-void RegisterAllOps(OpRegistry& registry);
-void RegisterAllCpuKernels(KernelRegistry& registry);
-
 namespace {
 
 constexpr std::chrono::milliseconds kTrialTime{200};
@@ -113,18 +110,10 @@ CaseTrials::CaseTrials(const std::string& folder, int64_t memory_limit)
 }
 
 bool CaseTrials::MayTryAnywhere(std::string_view op) const {
-  static const std::set<std::string_view> kWriting = {"CreateSummaryFileWriter",
-                                                      "DumpTensor",
-                                                      "MergeV2Checkpoints",
-                                                      "PrintV2",
-                                                      "Save",
-                                                      "SaveSlices",
-                                                      "SaveV2",
-                                                      "WriteFile"};
   const auto found = cases_.find(op);
   if (found == cases_.end()) return false;
   for (const Message* node : found->second->Messages(pb::GraphDef::kNode)) {
-    if (kWriting.contains(node->GetString(pb::NodeDef::kOp))) return false;
+    if (WritesOutside(node->GetString(pb::NodeDef::kOp))) return false;
   }
   return true;
 }

@@ -2,27 +2,20 @@
 #include "thalweg/testing/graph_session.h"
 
 #include "thalweg/devices/cpu/cpu_device.h"
+#include "thalweg/testing/registries.h"
 
 namespace thalweg {
 
-// The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
-void RegisterAllOps(OpRegistry& registry);
-void RegisterAllCpuKernels(KernelRegistry& registry);
-
-namespace {
-
-std::shared_ptr<Environment> MakeTestEnvironment(int threads) {
+std::shared_ptr<Environment> MakeTestEnvironment(const EnvironmentOptions& options) {
   Registries registries;
   RegisterAllOps(*registries.ops);
   RegisterAllCpuKernels(*registries.kernels);
   registries.devices = {MakeCpuDevices};
-  return *Environment::Create({.threads = threads}, std::move(registries));
+  return *Environment::Create(options, std::move(registries));
 }
 
-}  // namespace
-
 GraphSession::GraphSession(int threads)
-    : environment(MakeTestEnvironment(threads)),
+    : environment(MakeTestEnvironment({.threads = threads})),
       graph(std::make_shared<Graph>(environment->shared_ops())),
       b(graph.get()),
       session(*MakeLocalSession(environment, graph)) {}

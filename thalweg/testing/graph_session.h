@@ -16,6 +16,9 @@
 
 namespace thalweg {
 
+// What every test environment is: all operations, all kernels, the CPU.
+std::shared_ptr<Environment> MakeTestEnvironment(const EnvironmentOptions& options);
+
 struct GraphSession {
   explicit GraphSession(int threads = 0);
 

@@ -11,21 +11,11 @@
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/resources/variable.h"
 #include "thalweg/testing/limited_allocator.h"
+#include "thalweg/testing/registries.h"
+#include "thalweg/testing/writing_operations.h"
 
 namespace thalweg {
-
-// The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
-void RegisterAllOps(OpRegistry& registry);
-void RegisterAllCpuKernels(KernelRegistry& registry);
-
 namespace {
-
-// They write files or to the standard streams.
-const std::set<std::string_view>& LeftOut() {
-  static const std::set<std::string_view> kLeftOut = {
-      "MergeV2Checkpoints", "Print", "PrintV2", "Save", "SaveSlices", "SaveV2", "WriteFile"};
-  return kLeftOut;
-}
 
 class TrialDevice final : public Device {
  public:
@@ -228,7 +218,7 @@ KernelTrials::KernelTrials(int64_t memory_limit) : memory_limit_(memory_limit) {
   registry_ = std::move(registry);
   RegisterAllCpuKernels(kernels_);
   for (const KernelEntry* entry : kernels_.Entries()) {
-    if (entry->device_type != kCpu || LeftOut().contains(entry->op)) continue;
+    if (entry->device_type != kCpu || WritesOutside(entry->op)) continue;
     if (entries_.find(entry->op) == entries_.end()) ops_.push_back(entry->op);
     entries_.emplace(entry->op, entry);
   }

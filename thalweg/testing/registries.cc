@@ -5,10 +5,6 @@
 
 namespace thalweg {
 
-// The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
-void RegisterAllOps(OpRegistry& registry);
-void RegisterAllCpuKernels(KernelRegistry& registry);
-
 const TestRegistries& AllRegistries() {
   static const TestRegistries registries = [] {
     auto ops = std::make_shared<OpRegistry>();

@@ -9,6 +9,10 @@
 
 namespace thalweg {
 
+// The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
+void RegisterAllOps(OpRegistry& registry);
+void RegisterAllCpuKernels(KernelRegistry& registry);
+
 struct TestRegistries {
   std::shared_ptr<const OpRegistry> ops;
   std::shared_ptr<const KernelRegistry> kernels;

@@ -8,13 +8,9 @@
 #include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/testing/registries.h"
 
 namespace thalweg {
-
-// The build writes these from the op families (cmake/ThalwegOpFamily.cmake).
-void RegisterAllOps(OpRegistry& registry);
-void RegisterAllCpuKernels(KernelRegistry& registry);
-
 namespace {
 
 constexpr std::chrono::milliseconds kCallLimit{50};

@@ -68,8 +68,10 @@ class TrialFixture : public testing::Test {
     return result;
   }
 
-  // Every operation of the group, each `count` times with `size` bytes, or as the arguments say.
+  // Every operation of the group, each `count` times with `size` bytes, or as the arguments say. Some
+  // must give results: trials that are all refused try nothing.
   static void TryGroup(int group, int count, size_t size) {
+    const int64_t before = trials().num_results();
     const std::string seeds = Flag("seeds"), only = Flag("op");
     const size_t colon = seeds.find(':');
     const int begin = colon == std::string::npos ? 0 : std::atoi(seeds.c_str());
@@ -84,6 +86,8 @@ class TrialFixture : public testing::Test {
             << trials().last_trial();
       }
     }
+    EXPECT_TRUE(!only.empty() || begin >= end || trials().num_results() > before)
+        << "no trial of the group has given a result";
   }
 
   // The value of --NAME=VALUE, "" without.

@@ -8,6 +8,7 @@
 #include "thalweg/base/notification.h"
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/checkpoint_reader.h"
+#include "thalweg/testing/graph_session.h"
 #include "thalweg/training/background_write.h"
 #include "thalweg/training/saver.h"
 #include "thalweg/training/test_training.h"
@@ -221,6 +222,18 @@ TEST_P(BackgroundSaverTest, AllThatDiffersIsTold) {
   EXPECT_EQ(type.code(), Code::kInvalidArgument);
   EXPECT_THAT(type.ToString(), HasSubstr("of another type: 'w' float32, not int32"));
   EXPECT_THAT(type.ToString(), HasSubstr("only in the checkpoint: 'large'"));
+}
+
+// What is read is the environment's memory, whose limit holds, and nothing is set of what does not
+// fit into it.
+TEST_P(BackgroundSaverTest, APartIsRestoredWithinTheLimitOfMemory) {
+  Saver saver = MakeSaver({});
+  const std::string path = *saver.Save(*session_, directory_.Path("m"), 1);
+  const auto small = MakeTestEnvironment({.threads = 0, .memory_limit = int64_t{8} << 20});
+  session_ = *MakeLocalSession(small, graph_);
+  const Status status = saver.RestorePart(*session_, path).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  EXPECT_EQ(session_->Run({}, {w_.value.ToString()}).status().code(), Code::kFailedPrecondition);
 }
 
 INSTANTIATE_TEST_SUITE_P(Variables, BackgroundSaverTest, testing::Bool(),

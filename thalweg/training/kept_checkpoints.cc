@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string_view>
+#include <utility>
 
+#include "thalweg/compute/text/numbers.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
@@ -16,12 +16,12 @@
 namespace thalweg {
 namespace {
 
-namespace State = pb::CheckpointState;
+namespace cs = pb::CheckpointState;
 
 constexpr std::string_view kGreatest = "# the best is the greatest\n";
 constexpr std::string_view kLeast = "# the best is the least\n";
 
-double Now() {
+double SecondsNow() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -44,11 +44,12 @@ Metrics ReadMetrics(FileSystem& fs, const std::string& path) {
   metrics.best_is_greatest = text->starts_with(kGreatest);
   for (size_t at = 0; at < text->size();) {
     const size_t end = std::min(text->find('\n', at), text->size());
-    const std::string line = text->substr(at, end - at);
+    const std::string_view line = std::string_view(*text).substr(at, end - at);
     at = end + 1;
-    char* rest = nullptr;
-    const double value = std::strtod(line.c_str(), &rest);
-    if (rest != line.c_str() && *rest == '\t') metrics.values[rest + 1] = value;
+    const size_t tab = line.find('\t');
+    double value = 0;
+    if (tab == line.npos || !compute::ParseNumber(line.substr(0, tab), &value)) continue;
+    metrics.values[std::string(line.substr(tab + 1))] = value;
   }
   return metrics;
 }
@@ -59,13 +60,21 @@ bool IsBetter(double a, double b, bool best_is_greatest) {
 
 }  // namespace
 
-KeptCheckpoints::KeptCheckpoints(RetentionOptions options)
-    : options_(options), next_preserved_(Now() + options.every_n_hours * 3600) {}
-
-std::vector<KeptCheckpoint> KeptCheckpoints::list() const {
-  const MutexLock lock(mutex_);
-  return list_;
+KeptCheckpoints::KeptCheckpoints(RetentionOptions options) : options_(options) {
+  state_.next_preserved = SecondsNow() + options.every_n_hours * 3600;
 }
+
+KeptCheckpoints::State KeptCheckpoints::Now() const {
+  const MutexLock lock(mutex_);
+  return state_;
+}
+
+void KeptCheckpoints::Put(State state) {
+  const MutexLock lock(mutex_);
+  std::swap(state_, state);
+}
+
+std::vector<KeptCheckpoint> KeptCheckpoints::list() const { return Now().list; }
 
 void KeptCheckpoints::Set(FileSystem& fs, std::vector<KeptCheckpoint> list,
                           const std::string& state_file) {
@@ -77,19 +86,23 @@ void KeptCheckpoints::Set(FileSystem& fs, std::vector<KeptCheckpoint> list,
     const auto found = at->second.values.find(BaseName(kept.path));
     if (!kept.metric && found != at->second.values.end()) kept.metric = found->second;
   }
-  const MutexLock lock(mutex_);
-  list_ = std::move(list);
+  const MutexLock alone(changing_);
+  State state = Now();
+  state.list = std::move(list);
+  Put(std::move(state));
 }
 
 Status KeptCheckpoints::Add(FileSystem& fs, KeptCheckpoint added, const std::string& state_file) {
-  const MutexLock lock(mutex_);
-  added.saved_at = Now();
-  const std::string path = added.path;
-  std::erase_if(list_, [&](const KeptCheckpoint& kept) { return kept.path == path; });
-  list_.push_back(std::move(added));
-  const std::vector<KeptCheckpoint> superfluous = TakeSuperfluous();
-  RETURN_IF_ERROR(WriteState(fs, path, state_file));
-  if (options_.newest == 0) return OkStatus();
+  const MutexLock alone(changing_);
+  added.saved_at = SecondsNow();
+  State all = Now();
+  std::erase_if(all.list, [&](const KeptCheckpoint& kept) { return kept.path == added.path; });
+  all.list.push_back(std::move(added));
+  State left = all;
+  const std::vector<KeptCheckpoint> superfluous = TakeSuperfluous(left);
+  const Status written = Write(fs, left, state_file);
+  Put(std::move(written.ok() ? left : all));
+  RETURN_IF_ERROR(written);
   for (const KeptCheckpoint& old : superfluous) {
     RemoveCheckpoint(fs, old.path, options_.format).IgnoreError();
   }
@@ -98,14 +111,15 @@ Status KeptCheckpoints::Add(FileSystem& fs, KeptCheckpoint added, const std::str
 
 // Takes from the list what is neither among the newest nor the best; gives what of it is to be
 // removed.
-std::vector<KeptCheckpoint> KeptCheckpoints::TakeSuperfluous() {
+std::vector<KeptCheckpoint> KeptCheckpoints::TakeSuperfluous(State& state) const {
+  std::vector<KeptCheckpoint>& list = state.list;
   if (options_.newest == 0) {
-    list_.erase(list_.begin(), list_.end() - 1);
+    list.erase(list.begin(), list.end() - 1);
     return {};
   }
-  if (list_.size() <= static_cast<size_t>(options_.newest)) return {};
+  if (list.size() <= static_cast<size_t>(options_.newest)) return {};
   std::vector<const KeptCheckpoint*> ranked;
-  for (const KeptCheckpoint& kept : list_) {
+  for (const KeptCheckpoint& kept : list) {
     if (kept.metric && !std::isnan(*kept.metric)) ranked.push_back(&kept);
   }
   std::ranges::stable_sort(ranked, [&](const KeptCheckpoint* a, const KeptCheckpoint* b) {
@@ -115,41 +129,42 @@ std::vector<KeptCheckpoint> KeptCheckpoints::TakeSuperfluous() {
     ranked.resize(static_cast<size_t>(options_.best));
   }
   std::vector<KeptCheckpoint> stay, go;
-  const size_t old = list_.size() - static_cast<size_t>(options_.newest);
-  for (size_t i = 0; i < list_.size(); ++i) {
-    if (i >= old || std::ranges::find(ranked, &list_[i]) != ranked.end()) {
-      stay.push_back(list_[i]);
-    } else if (list_[i].saved_at > next_preserved_) {
-      next_preserved_ += options_.every_n_hours * 3600;
-      last_preserved_ = list_[i].saved_at;
+  const size_t old = list.size() - static_cast<size_t>(options_.newest);
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (i >= old || std::ranges::find(ranked, &list[i]) != ranked.end()) {
+      stay.push_back(list[i]);
+    } else if (list[i].saved_at > state.next_preserved) {
+      state.next_preserved += options_.every_n_hours * 3600;
+      state.last_preserved = list[i].saved_at;
     } else {
-      go.push_back(list_[i]);
+      go.push_back(list[i]);
     }
   }
-  list_ = std::move(stay);
+  list = std::move(stay);
   return go;
 }
 
 // Paths are relative to the directory, so that it can be moved as a whole.
-Status KeptCheckpoints::WriteState(FileSystem& fs, const std::string& newest,
-                                   const std::string& state_file) {
+Status KeptCheckpoints::Write(FileSystem& fs, const State& state,
+                              const std::string& state_file) const {
+  const std::string& newest = state.list.back().path;
   const std::string directory = ParentDirectory(newest);
-  OwnedMessage state(State::Descriptor());
-  state->SetString(State::kModelCheckpointPath, BaseName(newest));
+  OwnedMessage message(cs::Descriptor());
+  message->SetString(cs::kModelCheckpointPath, BaseName(newest));
   std::vector<double> times;
   std::string metrics;
-  for (const KeptCheckpoint& kept : list_) {
+  for (const KeptCheckpoint& kept : state.list) {
     const bool beside = ParentDirectory(kept.path) == directory;
-    state->AddString(State::kAllModelCheckpointPaths, beside ? BaseName(kept.path) : kept.path);
+    message->AddString(cs::kAllModelCheckpointPaths, beside ? BaseName(kept.path) : kept.path);
     times.push_back(kept.saved_at);
     if (!kept.metric || !beside) continue;
-    char value[40];
-    std::snprintf(value, sizeof(value), "%.17g\t", *kept.metric);
-    metrics += StrCat(value, BaseName(kept.path), "\n");
+    metrics += StrCat(*kept.metric, "\t", BaseName(kept.path), "\n");
   }
-  state->Append<double>(State::kAllModelCheckpointTimestamps, times);
-  if (last_preserved_ > 0) state->SetDouble(State::kLastPreservedTimestamp, last_preserved_);
-  ASSIGN_OR_RETURN(const std::string text, PrintText(*state));
+  message->Append<double>(cs::kAllModelCheckpointTimestamps, times);
+  if (state.last_preserved > 0) {
+    message->SetDouble(cs::kLastPreservedTimestamp, state.last_preserved);
+  }
+  ASSIGN_OR_RETURN(const std::string text, PrintText(*message));
   if (!metrics.empty()) {
     RETURN_IF_ERROR(
         WriteFileAtomically(fs, MetricsPath(directory, state_file),
@@ -160,9 +175,9 @@ Status KeptCheckpoints::WriteState(FileSystem& fs, const std::string& newest,
 
 Result<std::string> LatestCheckpoint(FileSystem& fs, const std::string& directory) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(fs, directory + "/checkpoint"));
-  Result<OwnedMessage> state = ParseText(State::Descriptor(), text);
+  Result<OwnedMessage> state = ParseText(cs::Descriptor(), text);
   if (!state.ok()) return state.status().WithContext(directory + "/checkpoint");
-  const std::string name((*state)->GetString(State::kModelCheckpointPath));
+  const std::string name((*state)->GetString(cs::kModelCheckpointPath));
   if (name.empty()) return NotFound(directory, "/checkpoint names no checkpoint");
   return name.front() == '/' ? name : StrCat(directory, "/", name);
 }

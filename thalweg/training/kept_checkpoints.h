@@ -9,8 +9,10 @@
 // "checkpoint" is TensorFlow's file; where checkpoints have a metric, "checkpoint.metrics" has a
 // line for each of them, value and name. The files are written before anything is removed, so that
 // at every moment they name a checkpoint that is there.
-// Threads: any. Errors: those of the files; a checkpoint that cannot be removed is only no longer
-// listed.
+// Threads: any. Add and Set come one after another; list() waits for neither, nor for a disk.
+// Errors: those of the files. When they cannot be written, what was added is listed and nothing is
+// removed: the next Add that succeeds removes what is too old by then. A checkpoint that cannot be
+// removed is only no longer listed.
 #pragma once
 
 #include <optional>
@@ -44,23 +46,29 @@ class KeptCheckpoints {
 
   // It has been saved: lists it, writes the files named STATE_FILE beside it, removes what is then
   // too old.
-  Status Add(FileSystem& fs, KeptCheckpoint added, const std::string& state_file) EXCLUDES(mutex_);
+  Status Add(FileSystem& fs, KeptCheckpoint added, const std::string& state_file)
+      EXCLUDES(changing_, mutex_);
   // Oldest first.
   std::vector<KeptCheckpoint> list() const EXCLUDES(mutex_);
   // Metrics that are not given are looked up in the file beside each.
   void Set(FileSystem& fs, std::vector<KeptCheckpoint> list, const std::string& state_file)
-      EXCLUDES(mutex_);
+      EXCLUDES(changing_, mutex_);
 
  private:
-  std::vector<KeptCheckpoint> TakeSuperfluous() REQUIRES(mutex_);
-  Status WriteState(FileSystem& fs, const std::string& newest, const std::string& state_file)
-      REQUIRES(mutex_);
+  struct State {
+    std::vector<KeptCheckpoint> list;  // oldest first
+    double next_preserved = 0;         // what was saved later is kept for good
+    double last_preserved = 0;
+  };
+  std::vector<KeptCheckpoint> TakeSuperfluous(State& state) const;
+  Status Write(FileSystem& fs, const State& state, const std::string& state_file) const;
+  State Now() const EXCLUDES(mutex_);
+  void Put(State state) EXCLUDES(mutex_);
 
   const RetentionOptions options_;
-  mutable Mutex mutex_;
-  std::vector<KeptCheckpoint> list_ GUARDED_BY(mutex_);
-  double next_preserved_ GUARDED_BY(mutex_) = 0;
-  double last_preserved_ GUARDED_BY(mutex_) = 0;
+  Mutex changing_;       // held while somebody makes a new state of the one that is there
+  mutable Mutex mutex_;  // held for moments only
+  State state_ GUARDED_BY(mutex_);
 };
 
 // The newest checkpoint that the file "checkpoint" of the directory names; NotFound when there is

@@ -232,18 +232,9 @@ Status Saver::AddNodes(Graph* graph, const std::vector<NamedVariable>& variables
   Node* save = b.OpNode(save_op, std::move(saved), {{is_v1 ? "T" : "dtypes", dtypes}}, save_op);
   if (!b.ok()) return b.status();
   save_tensor_ = b.WithControls({save}).Op("Identity", {filename_}, {}, "control_dependency");
-  const std::vector<Output> wanted = arguments("RestoreV2");
-  Node* restored = b.OpNode("RestoreV2", wanted, {{"dtypes", dtypes}}, "RestoreV2");
+  Node* restored = b.OpNode("RestoreV2", arguments("RestoreV2"), {{"dtypes", dtypes}}, "RestoreV2");
   if (!b.ok()) return b.status();
-  if (all.names_of_parts != all.names) {
-    std::vector<std::string> slices = all.slices;
-    for (size_t i = 0; i < slices.size(); ++i) {
-      if (all.names_of_parts[i] != all.names[i]) slices[i].clear();
-    }
-    const Shape size{std::ssize(slices)};
-    parts_as_tensors_ = {{wanted[1].ToString(), Tensor::Of<std::string>(all.names_of_parts, size)},
-                         {wanted[2].ToString(), Tensor::Of<std::string>(slices, size)}};
-  }
+  parts_ = PartsAsTensors(restored, all.names, all.slices, all.names_of_parts);
   restore_op_ = b.Group(AddAssigns(b, variables, restored), "restore_all");
   return b.status();
 }
@@ -317,28 +308,23 @@ Result<std::string> Saver::SaveInBackground(Session& session, SaveRequest reques
   return prefix;
 }
 
-Result<CheckpointDifferences> Saver::CompareOpen(const CheckpointReader& reader) const {
-  return CompareCheckpoint(reader, RestoredTensors(*restore_op_));
-}
-
-// Whether parts stand in the checkpoint under the names of their nodes.
-bool Saver::HasPartsAsTensors(const CheckpointReader& reader) const {
-  if (parts_as_tensors_.empty()) return false;
-  const Tensor& names = parts_as_tensors_[0].second;
-  return std::ranges::all_of(names.flat<std::string>(),
-                             [&](const std::string& name) { return reader.Find(name) != nullptr; });
+// What is restored of this checkpoint.
+std::vector<RestoredTensor> Saver::RowsFor(const CheckpointReader& reader) const {
+  std::vector<RestoredTensor> rows = RestoredTensors(*restore_op_);
+  parts_.Rename(reader, &rows);
+  return rows;
 }
 
 Result<CheckpointDifferences> Saver::Compare(const std::string& path) {
   LetWriteEnd();
   ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs_, path));
-  return CompareOpen(*reader);
+  return CompareCheckpoint(*reader, RowsFor(*reader));
 }
 
 Result<CheckpointDifferences> Saver::RestorePart(Session& session, const std::string& path) {
   LetWriteEnd();
   ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(fs_, path));
-  const std::vector<RestoredTensor> rows = RestoredTensors(*restore_op_);
+  const std::vector<RestoredTensor> rows = RowsFor(*reader);
   ASSIGN_OR_RETURN(CheckpointDifferences found, CompareCheckpoint(*reader, rows));
   std::set<const Node*> unfit;  // what needs several tensors needs all of them
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -346,15 +332,14 @@ Result<CheckpointDifferences> Saver::RestorePart(Session& session, const std::st
   }
   std::vector<Session::NamedTensor> feeds;
   std::set<std::string> targets;
-  const AllocatorPtr allocator = MakeCpuAllocator();
+  Allocator& allocator = *session.environment().allocator();
   for (const RestoredTensor& row : rows) {
     if (unfit.contains(row.setter)) continue;
     Shape whole;
     TensorSlice box;
     if (!row.slice.empty()) RETURN_IF_ERROR(ParseShapeAndSlice(row.slice, &whole, &box));
-    ASSIGN_OR_RETURN(Tensor value, row.slice.empty()
-                                       ? reader->Read(row.name, *allocator)
-                                       : reader->ReadSlice(row.name, box, *allocator));
+    ASSIGN_OR_RETURN(Tensor value, row.slice.empty() ? reader->Read(row.name, allocator)
+                                                     : reader->ReadSlice(row.name, box, allocator));
     feeds.emplace_back(row.value.ToString(), std::move(value));
     targets.insert(row.setter->name());
   }
@@ -379,17 +364,16 @@ Status Saver::Restore(Session& session, const std::string& path) {
                       path, "' of format V1");
     }
   }
+  std::vector<Session::NamedTensor> feeds;
   if (const auto reader = CheckpointReader::Open(fs_, path); reader.ok()) {
-    ASSIGN_OR_RETURN(const CheckpointDifferences found, CompareOpen(**reader));
-    if (!found.fits() && !HasPartsAsTensors(**reader)) return found.ToStatus(path);
+    const std::vector<RestoredTensor> rows = RowsFor(**reader);
+    ASSIGN_OR_RETURN(const CheckpointDifferences found, CompareCheckpoint(**reader, rows));
+    RETURN_IF_ERROR(found.ToStatus(path));
+    feeds = parts_.FeedsOf(rows);
   }
-  std::vector<Session::NamedTensor> feeds = {{filename_.ToString(), Tensor::Scalar(path)}};
+  feeds.emplace_back(filename_.ToString(), Tensor::Scalar(path));
   const std::vector<std::string> targets = {restore_op_->name()};
-  Status status = session.Run(RunOptions(), feeds, {}, targets, nullptr);
-  if (status.code() != Code::kNotFound || parts_as_tensors_.empty()) return status;
-  feeds.insert(feeds.end(), parts_as_tensors_.begin(), parts_as_tensors_.end());
-  Status otherwise = session.Run(RunOptions(), feeds, {}, targets, nullptr);
-  return otherwise.code() == Code::kNotFound ? status : otherwise;
+  return session.Run(RunOptions(), feeds, {}, targets, nullptr);
 }
 
 }  // namespace thalweg

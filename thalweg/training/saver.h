@@ -35,6 +35,7 @@
 #include "thalweg/training/background_write.h"
 #include "thalweg/training/checkpoint_differences.h"
 #include "thalweg/training/kept_checkpoints.h"
+#include "thalweg/training/parts_as_tensors.h"
 
 namespace thalweg {
 
@@ -93,10 +94,10 @@ class Saver {
                            std::optional<int64_t> global_step);
   Result<std::string> Save(Session& session, SaveRequest request);
   // Parts that the checkpoint does not have as slices of one tensor are looked for as tensors named
-  // as their nodes are, as checkpoints of Thalweg once had them.
+  // as their nodes are (parts_as_tensors.h), here and in what follows.
   Status Restore(Session& session, const std::string& path);
-  // Restores what fits, and leaves the rest as it is; tells all that differs. The index must be
-  // readable here.
+  // Restores what fits, and leaves the rest as it is; tells all that differs. The checkpoint must be
+  // readable here. All that fits is read before anything is set, into the environment's memory.
   Result<CheckpointDifferences> RestorePart(Session& session, const std::string& path);
   // What Restore would complain of; nothing is restored.
   Result<CheckpointDifferences> Compare(const std::string& path);
@@ -121,9 +122,8 @@ class Saver {
   explicit Saver(SaverOptions options);
   Status AddNodes(Graph* graph, const std::vector<NamedVariable>& variables);
   Result<std::string> SaveInBackground(Session& session, SaveRequest request);
-  Result<CheckpointDifferences> CompareOpen(const CheckpointReader& reader) const;
+  std::vector<RestoredTensor> RowsFor(const CheckpointReader& reader) const;
   void LetWriteEnd() const;
-  bool HasPartsAsTensors(const CheckpointReader& reader) const;
 
   SaverOptions options_;
   PosixFileSystem fs_;
@@ -131,9 +131,7 @@ class Saver {
   Output filename_;
   Output save_tensor_;
   Node* restore_op_ = nullptr;
-  // Where there are slices: the names and slices that "save/RestoreV2" reads, and what replaces
-  // them for a checkpoint that has the parts as tensors.
-  std::vector<Session::NamedTensor> parts_as_tensors_;
+  PartsAsTensors parts_;
   std::shared_ptr<KeptCheckpoints> kept_;  // shared with what is written in the background
   std::unique_ptr<BackgroundWrite> write_;
 };

@@ -109,7 +109,39 @@ TEST_P(SlicedSaverTest, CheckpointsThatNameThePartsAreRead) {
   std::vector<NamedVariable> more = Slices();
   more.push_back({"q", whole_.handle});
   Saver missing = *Saver::Create(graph_.get(), more, {.scope = "missing"});
-  EXPECT_EQ(missing.Restore(*session_, path).code(), Code::kNotFound);
+  const Status refused = missing.Restore(*session_, path);
+  EXPECT_EQ(refused.code(), Code::kNotFound);
+  EXPECT_THAT(refused.ToString(),
+              testing::EndsWith("; missing in the checkpoint: 'q' float32 [5]"));
+}
+
+// What Restore reads, Compare and RestorePart find, too.
+TEST_P(SlicedSaverTest, NamedPartsAreNoDifferences) {
+  const TemporaryDirectory directory;
+  Initialize();
+  Saver old = *Saver::Create(graph_.get(),
+                             {{"p/part_0", parts_[0].handle}, {"p/part_1", parts_[1].handle}}, {});
+  const std::string path = *old.Save(*session_, directory.Path("old"), std::nullopt);
+  Saver one = *Saver::Create(graph_.get(), {{"p/part_0", parts_[0].handle}}, {});
+  const std::string half = *one.Save(*session_, directory.Path("half"), std::nullopt);
+  session_ = *MakeLocalSession(environment_, graph_);  // without values
+  std::vector<NamedVariable> more = Slices();
+  more.push_back({"q", whole_.handle});
+  Saver saver = *Saver::Create(graph_.get(), more, {.scope = "new"});
+  for (const bool restores : {false, true}) {
+    const Result<CheckpointDifferences> found =
+        restores ? saver.RestorePart(*session_, path) : saver.Compare(path);
+    ASSERT_TRUE(found.ok()) << found.status().ToString();
+    ASSERT_EQ(found->all.size(), 1u);
+    EXPECT_EQ(found->all[0].name, "q");
+  }
+  EXPECT_EQ(Values({parts_[0].value, parts_[1].value}), expected_);
+  Saver both = *Saver::Create(graph_.get(), Slices(), {.scope = "both"});
+  EXPECT_TRUE(both.Compare(path)->all.empty());
+  const CheckpointDifferences found = *both.Compare(half);
+  ASSERT_EQ(found.all.size(), 1u);
+  EXPECT_EQ(found.all[0].name + " " + found.all[0].in_graph, "p/part_1 float32 [2]");
+  EXPECT_EQ(both.Restore(*session_, half).code(), Code::kNotFound);
 }
 
 TEST_P(SlicedSaverTest, Refusals) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <vector>
+#include <array>
 
 #include "thalweg/compute/random/distributions.h"
 #include "thalweg/ops/random/distribution_args.h"
@@ -11,9 +11,9 @@ namespace thalweg {
 namespace {
 
 // The state in variable input 0: the counter (two numbers) and the key, behind the algorithm's
-// number where `begin` is 1. It moves on by `blocks`. When `before` is not null, it gets the state
-// as it was.
-Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* before = nullptr,
+// number where `begin` is 1; what follows is not looked at. It moves on by `blocks`. When `before` is
+// not null, it gets those three as they were.
+Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::array<int64_t, 3>* before = nullptr,
                           int begin = 0) {
   ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
   Variable::Update update(*variable, /*use_locking=*/true);
@@ -29,7 +29,7 @@ Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::vector<int64_t>* b
   int64_t* const whole = state->mutable_data<int64_t>();
   if (begin == 1) RETURN_IF_ERROR(CheckAlgorithm(whole[0]));
   int64_t* const numbers = whole + begin;
-  if (before != nullptr) before->assign(whole, whole + state->num_elements());
+  if (before != nullptr) std::copy_n(numbers, 3, before->begin());
   const auto low = static_cast<uint64_t>(numbers[0]), high = static_cast<uint64_t>(numbers[1]);
   const auto key = static_cast<uint64_t>(numbers[2]);
   const Philox now({static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
@@ -117,10 +117,9 @@ Status RngSkip(Context& ctx) {
 Status RngReadAndSkip(Context& ctx) {
   RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
   ASSIGN_OR_RETURN(const uint64_t blocks, DeltaOf(ctx.input(2)));
-  std::vector<int64_t> before;
+  std::array<int64_t, 3> before{};
   RETURN_IF_ERROR(TakeStream(ctx, blocks, &before).status());
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt64,
-                                                    Shape{static_cast<int64_t>(before.size())}));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt64, Shape{3}));
   std::ranges::copy(before, out->mutable_data<int64_t>());
   return OkStatus();
 }

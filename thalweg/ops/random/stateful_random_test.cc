@@ -84,6 +84,14 @@ TEST(StatefulRandomTest, RecordedBitsAndStates) {
   EXPECT_EQ(g.State(), (std::vector<int64_t>{83713, 2, 3}));
 }
 
+// As 2.21 gives them, however long the variable is.
+TEST(StatefulRandomTest, ReadAndSkipGivesTheThreeNumbersThatInferencePromises) {
+  Generator g({1, 2, 3, 4, 5});
+  EXPECT_EQ(g.Draw<int64_t>("RngReadAndSkip", {Tensor::Scalar(1), Tensor::Scalar(uint64_t{7})}),
+            (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(g.State(), (std::vector<int64_t>{1793, 2, 3, 4, 5}));
+}
+
 TEST(StatefulRandomTest, OldFormAndCarry) {
   Generator g({1, -1, 2, 3}), same({-1, 2, 3});
   const Tensor three = VectorOf<int64_t>({3});
