@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protocol messages that were read: parts of a tree of the core. What is in a part becomes Python's
 // when somebody asks for it, one level at a time, so that reading a large graph is the core's work.
-#include "core.h"
+#include "message.h"
 
 namespace thalweg_python {
 namespace {
@@ -16,16 +16,8 @@ PyTypeObject* part_type = nullptr;
 PyObject* part_name = nullptr;  // "_part", the attribute of a message that holds its part
 constexpr const char kTree[] = "thalweg._core.message_tree";
 
-struct MessageDeleter {
-  void operator()(TwMessage* m) const { tw_message_free(m); }
-};
-
 void FreeTree(PyObject* capsule) {
   tw_message_free(static_cast<TwMessage*>(PyCapsule_GetPointer(capsule, kTree)));
-}
-
-const TwMessagePart* PartOf(PyObject* self) {
-  return reinterpret_cast<MessagePartObject*>(self)->part;
 }
 
 PyObject* MakePart(PyObject* tree, const TwMessagePart* part) {
@@ -205,7 +197,7 @@ PyObject* ParseMessage(PyObject*, PyObject* args) {
   Py_buffer data;
   if (!PyArg_ParseTuple(args, "sy*", &type, &data)) return nullptr;
   const StatusPtr status = NewStatus();
-  std::unique_ptr<TwMessage, MessageDeleter> message;
+  MessagePtr message;
   Py_BEGIN_ALLOW_THREADS;
   message.reset(tw_message_parse(type, data.buf, static_cast<size_t>(data.len), status.get()));
   Py_END_ALLOW_THREADS;
@@ -216,6 +208,25 @@ PyObject* ParseMessage(PyObject*, PyObject* args) {
     Py_XDECREF(text);
     return nullptr;
   }
+  return RootOf(std::move(message));
+}
+
+PyMethodDef functions[] = {
+    {"parse_message", ParseMessage, METH_VARARGS,
+     "parse_message(type, data): the root of a message; ValueError for bytes that are none."},
+    {"make_message", MakeTree, METH_O,
+     "make_message(message): the root of a new tree of what a message of Python's has."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool IsPart(PyObject* object) { return PyObject_TypeCheck(object, part_type); }
+
+const TwMessagePart* PartOf(PyObject* self) {
+  return reinterpret_cast<MessagePartObject*>(self)->part;
+}
+
+PyObject* RootOf(MessagePtr message) {
   const TwMessagePart* root = tw_message_root(message.get());
   PyObject* tree = PyCapsule_New(message.get(), kTree, FreeTree);
   if (tree == nullptr) return nullptr;
@@ -224,13 +235,6 @@ PyObject* ParseMessage(PyObject*, PyObject* args) {
   Py_DECREF(tree);
   return part;
 }
-
-PyMethodDef functions[] = {
-    {"parse_message", ParseMessage, METH_VARARGS,
-     "parse_message(type, data): the root of a message; ValueError for bytes that are none."},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
 
 bool AddMessageType(PyObject* module) {
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(PartDealloc)},

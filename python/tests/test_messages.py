@@ -147,3 +147,46 @@ def test_an_error_leaves_the_message_and_says_where():
     assert value == node("x")
     with pytest.raises(TypeError):
         value.MergeFromString("text")
+
+
+def test_what_does_not_fit_a_field_is_refused_by_its_name():
+    node = messages.NodeDef()
+    node.input.append(3)
+    with pytest.raises(TypeError, match='3 has type int, but expected one of: bytes, str, for field "input"'):
+        node.SerializeToString()
+    attr = messages.AttrValue()
+    attr.list.i.append(2**63)
+    with pytest.raises(ValueError, match='Value out of range: 9223372036854775808, for field "i"'):
+        attr.SerializeToString()
+    graph = messages.GraphDef()
+    graph.node.append(messages.AttrValue(i=3))
+    with pytest.raises(TypeError, match='NodeDef, for field "node"'):
+        messages.GraphDef().CopyFrom(graph)
+    kept = messages.NodeDef(name="kept")
+    with pytest.raises(TypeError, match="a NodeDef takes the fields of another one, not of a GraphDef"):
+        kept.CopyFrom(messages.GraphDef())
+    assert kept.name == "kept"
+
+
+def test_the_last_member_of_a_oneof_is_written_also_when_it_was_only_filled():
+    attr = messages.AttrValue()
+    attr.list.i.append(3)
+    attr.s = b"later"
+    assert messages.AttrValue.FromString(attr.SerializeToString()).WhichOneof("value") == "s"
+
+
+def test_copies_of_what_was_only_read_change_alone():
+    read = messages.NodeDef.FromString(messages.NodeDef(name="n", input=["a"]).SerializeToString())
+    first, second = messages.NodeDef(), messages.NodeDef(op="Add")
+    first.CopyFrom(read)
+    second.MergeFrom(read)
+    first.input.append("b")
+    assert (read.input, first.input, second.input, second.op) == (["a"], ["a", "b"], ["a"], "Add")
+
+
+def test_a_message_within_itself_is_an_error():
+    graph = messages.NameAttrList()
+    graph.attr["f"].func.CopyFrom(messages.NameAttrList(name="g"))
+    graph.attr["f"].func.attr["again"] = graph.attr["f"]
+    with pytest.raises(RecursionError):
+        graph.SerializeToString()

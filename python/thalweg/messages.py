@@ -4,11 +4,11 @@
 Classes are made from the table of the vendored facts when first asked for; each behaves as users of protobuf expect:
 fields as attributes, SerializeToString, ParseFromString, FromString, CopyFrom, HasField, WhichOneof, ListFields.
 
-Bytes are read by the core, whole; what is in a message becomes Python's a level at a time, when somebody looks.
+Bytes are read by the core, whole; what is in a message becomes Python's a level at a time, when somebody looks. The core
+writes and copies messages too.
 """
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from thalweg.base.typing import Array, ArrayLike, DTypeLike, ShapeLike
     from thalweg.messages import TensorProto
 
-_FIXED = {"double": "<d", "float": "<f", "fixed32": "<I", "fixed64": "<Q", "sfixed32": "<i", "sfixed64": "<q"}
 _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 0.0}
 
 
@@ -31,16 +30,14 @@ class Field:
     """One field: how it is read and written."""
 
     def __init__(self, row: str) -> None:
-        self.name, number, kind, flag, *packed = row.split()
+        self.name, number, kind, flag = row.split()[:4]
         self.number = int(number)
         self.map = flag.split(",") if kind == "map" else None
         self.enum = kind[5:] if kind.startswith("enum:") else None
         self.kind = "enum" if self.enum else kind
         self.repeated = flag == "repeated"
         self.oneof = flag[6:] if flag.startswith("oneof:") else None
-        self.packed = bool(packed)
         self.is_message = "." in kind and not self.enum and not self.map
-        self.wire = 2 if self.is_message or self.map else _wire_of(kind)
 
     def default(self) -> Any:
         return _DEFAULTS.get(self.kind, 0)
@@ -55,28 +52,8 @@ class Field:
         return self.name, self.message_class(), MessageMap if self.map else Repeated if self.repeated else None
 
 
-def _write_varint(out, value):
-    value &= 0xFFFFFFFFFFFFFFFF
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-
-
 class DecodeError(ValueError):
     """The bytes are no message of this kind."""
-
-
-def _write_scalar(out, kind, value):
-    if kind in _FIXED:
-        out += struct.pack(_FIXED[kind], value)
-    elif kind in ("string", "bytes"):
-        value = value.encode(errors="surrogateescape") if isinstance(value, str) else value
-        _write_varint(out, len(value))
-        out += value
-    else:
-        value = int(value)
-        _write_varint(out, (value << 1) ^ (value >> 63) if kind.startswith("sint") else value)
 
 
 class Repeated(list):
@@ -145,6 +122,16 @@ class Message:
         except KeyError:
             raise ValueError(f"Protocol message {cls.__name__} has no \"{name}\" field.") from None
 
+    def _tree(self):
+        """All that is in it, as a part of a tree of the core that does not change."""
+        return self._part if self._part is not None else _core.make_message(self)
+
+    def _tree_of(self, other):
+        """The tree of a message that is to be added."""
+        if type(other) is not type(self):
+            raise TypeError(f"a {type(self).__name__} takes the fields of another one, not of a {type(other).__name__}")
+        return other._tree()
+
     def _look(self):
         """The values of a message that was read; from here on they may change."""
         values, unknown = self._part.values(self._readers()), self._part.unknown()
@@ -159,6 +146,13 @@ class Message:
         if "_made_readers" not in cls.__dict__:
             cls._made_readers = {f.number: f.reader() for f in cls._ordered}
         return cls._made_readers
+
+    @classmethod
+    def _writers(cls):
+        """{name: (number, class of messages)} of the fields, made once for a class; for the core."""
+        if "_made_writers" not in cls.__dict__:
+            cls._made_writers = {f.name: (f.number, f.message_class()) for f in cls._ordered}
+        return cls._made_writers
 
     def __getattr__(self, name: str):
         if name == "_values" and self._part is not None:
@@ -268,37 +262,17 @@ class Message:
     def CopyFrom(self, other: Message) -> None:
         """Becomes equal to another message."""
         if other is not self:
+            tree = self._tree_of(other)
             self.Clear()
-            self.MergeFrom(other)
-            self._touch()
+            self._merge(tree)
 
     def MergeFrom(self, other: Message) -> None:
         """Adds what another message has: single fields are replaced, repeated ones grow."""
-        self.MergeFromString(other.SerializeToString())
+        self._merge(self._tree_of(other))
 
     def SerializeToString(self, deterministic: bool = False) -> bytes:
         """The bytes of the message."""
-        if self._part is not None:
-            return self._part.serialize()
-        out = bytearray()
-        for field, value in self.ListFields():
-            if field.map:
-                for key in sorted(value):
-                    entry = bytearray()
-                    _write_field(entry, 1, field.map[0], key)
-                    _write_field(entry, 2, field.map[1], value[key])
-                    _write_varint(out, field.number << 3 | 2)
-                    _write_scalar(out, "bytes", bytes(entry))
-            elif field.repeated and field.wire != 2:
-                packed = bytearray()
-                for item in value:
-                    _write_scalar(packed, field.kind, item)
-                _write_varint(out, field.number << 3 | 2)
-                _write_scalar(out, "bytes", bytes(packed))
-            else:
-                for item in value if field.repeated else [value]:
-                    _write_field(out, field.number, field.kind, item)
-        return bytes(out) + self._unknown
+        return self._tree().serialize()
 
     def ByteSize(self) -> int:
         """How many bytes it takes."""
@@ -315,6 +289,11 @@ class Message:
             part = _core.parse_message(self._full_name, data)
         except ValueError as error:
             raise DecodeError(str(error)) from None
+        self._merge(part)
+        return len(data)
+
+    def _merge(self, part):
+        """Adds what a tree has."""
         if self._part is None and not self._values and not self._unknown:
             object.__delattr__(self, "_values")
             object.__setattr__(self, "_part", part)
@@ -324,7 +303,6 @@ class Message:
             object.__setattr__(read, "_part", part)
             self._add(read)
         self._touch()
-        return len(data)
 
     def _add(self, other):
         """Adds the fields of a message that nobody else has."""
@@ -355,7 +333,9 @@ class Message:
     __hash__ = None
 
     def __deepcopy__(self, memo):
-        return type(self).FromString(self.SerializeToString())
+        made = type(self)()
+        made._merge(self._tree())
+        return made
 
     def __reduce__(self):
         return _from_bytes, (self._full_name, self.SerializeToString())
@@ -402,20 +382,6 @@ def _quoted(value):
         return '"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else {10: "\\n", 34: '\\"', 92: "\\\\"}.get(
             b, f"\\{b:03o}") for b in data) + '"'
     return str(value)
-
-
-def _write_field(out, number, kind, value):
-    if isinstance(value, Message):
-        kind, value = "bytes", value.SerializeToString()
-    wire = 2 if kind in ("string", "bytes") else {8: 1, 4: 5}[struct.calcsize(_FIXED[kind])] if kind in _FIXED else 0
-    _write_varint(out, number << 3 | wire)
-    _write_scalar(out, kind, value)
-
-
-def _wire_of(kind):
-    if kind in ("string", "bytes") or _is_message(kind):
-        return 2
-    return {"double": 1, "fixed64": 1, "sfixed64": 1, "float": 5, "fixed32": 5, "sfixed32": 5}.get(kind, 0)
 
 
 def _is_message(kind):

@@ -687,6 +687,25 @@ TW_EXPORT int32_t tw_message_fields(const TwMessagePart* part, TwMessageField* f
 /* Value i of a field of text or bytes, and of one of messages; NULL where there is none. */
 TW_EXPORT const char* tw_message_text(const TwMessageField* field, size_t i, size_t* size);
 TW_EXPORT const TwMessagePart* tw_message_part(const TwMessageField* field, size_t i);
+/* An empty message, to be filled in by one thread at a time; its root, and what that gives, stay as
+ * long as it does. */
+TW_EXPORT TwMessage* tw_message_new(const char* type, TwStatus* status);
+TW_EXPORT TwMessagePart* tw_message_filled(TwMessage* message);
+/* What field `number` is: type, repeated, map; 0 where the type of the part has none of it. */
+TW_EXPORT int32_t tw_message_field(const TwMessagePart* part, int32_t number,
+                                   TwMessageField* field);
+/* Puts a number or text in field `value->number`, one more where it is repeated: `single` of what
+ * tw_message_field told; text as `single.u` bytes at `values`, which are copied. */
+TW_EXPORT TwCode tw_message_put(TwMessagePart* part, const TwMessageField* value, TwStatus* status);
+/* The message of a field, made when it is not there; one more where it is repeated. */
+TW_EXPORT TwMessagePart* tw_message_put_part(TwMessagePart* part, int32_t number, TwStatus* status);
+/* The entry of a map, whose value is field 2 of it, made when it is not there. `key`: an integer or
+ * bool (`type` 3) or text (9), as in tw_message_put. */
+TW_EXPORT TwMessagePart* tw_message_put_entry(TwMessagePart* part, int32_t number,
+                                              const TwMessageField* key, TwStatus* status);
+/* Adds what another message of the type has: single fields are replaced, repeated ones grow. */
+TW_EXPORT TwCode tw_message_merge(TwMessagePart* part, const TwMessagePart* other,
+                                  TwStatus* status);
 
 /* ---- Server: one task of a cluster, driven by TensorFlow's protocol ---- */
 typedef struct TwServerOptions {

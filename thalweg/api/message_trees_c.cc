@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the C ABI that read protocol messages of any type, field by field.
+// The functions of the C ABI that read and fill in protocol messages of any type, field by field.
 #include "thalweg/api/handles.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/wire.h"
@@ -16,6 +16,7 @@ namespace {
 const Message& UnwrapPart(const TwMessagePart* part) {
   return *reinterpret_cast<const Message*>(part);
 }
+Message& UnwrapPart(TwMessagePart* part) { return *reinterpret_cast<Message*>(part); }
 const TwMessagePart* Wrap(const Message* message) {
   return reinterpret_cast<const TwMessagePart*>(message);
 }
@@ -100,16 +101,76 @@ bool Holds(const TwMessageField* field, size_t i, std::initializer_list<FieldTyp
   return false;
 }
 
+TwMessagePart* Wrap(Message* message) { return reinterpret_cast<TwMessagePart*>(message); }
+
+// A field of a part that is to change. The key of a map's entry is its place, and stays.
+Result<const FieldDescriptor*> FieldToFill(const TwMessagePart* part, int32_t number) {
+  RETURN_IF_ERROR(RequireAll({{"part", part}}));
+  const MessageDescriptor& type = UnwrapPart(part).type();
+  const FieldDescriptor* field = type.FindByNumber(static_cast<uint32_t>(number));
+  if (field == nullptr) return NotFound(type.full_name, " has no field ", number);
+  if (type.map_entry && number == pb::kMapKey) {
+    return InvalidArgument("the key of an entry of ", type.full_name, " does not change");
+  }
+  return field;
+}
+
+Result<std::string_view> TextOf(const TwMessageField& value) {
+  if (value.single.u > 0) RETURN_IF_ERROR(RequireAll({{"values", value.values}}));
+  return std::string_view(static_cast<const char*>(value.values), value.single.u);
+}
+
+// Sets a single field, or adds to a repeated one.
+Status Put(Message& message, const FieldDescriptor& field, const TwMessageField& value) {
+  const bool adds = field.repeated;
+  switch (field.storage) {
+    case Storage::kInt32:
+    case Storage::kInt64:
+      adds ? message.AddInt(field, value.single.i) : message.SetInt(field, value.single.i);
+      break;
+    case Storage::kUint32:
+    case Storage::kUint64:
+      adds ? message.AddUint(field, value.single.u) : message.SetUint(field, value.single.u);
+      break;
+    case Storage::kBool:
+      adds ? message.AddBool(field, value.single.u != 0)
+           : message.SetBool(field, value.single.u != 0);
+      break;
+    case Storage::kFloat: {
+      const auto narrow = static_cast<float>(value.single.d);
+      adds ? message.AddFloat(field, narrow) : message.SetFloat(field, narrow);
+      break;
+    }
+    case Storage::kDouble:
+      adds ? message.AddDouble(field, value.single.d) : message.SetDouble(field, value.single.d);
+      break;
+    case Storage::kString: {
+      ASSIGN_OR_RETURN(const std::string_view text, TextOf(value));
+      adds ? message.AddString(field, text) : message.SetString(field, text);
+      break;
+    }
+    case Storage::kMessage:
+      return InvalidArgument("field '", field.name, "' of ", message.type().full_name,
+                             " is a message, not a value");
+  }
+  return OkStatus();
+}
+
+Result<const MessageDescriptor*> TypeNamed(const char* type) {
+  RETURN_IF_ERROR(RequireAll({{"type", type}}));
+  const MessageDescriptor* found = FindMessageType(type);
+  if (found == nullptr) return NotFound("no message has the type '", type, "'");
+  return found;
+}
+
 }  // namespace
 
 extern "C" {
 
 TwMessage* tw_message_parse(const char* type, const void* data, size_t size, TwStatus* status) {
   return GuardPointer<TwMessage>(status, [&]() -> Result<TwMessage*> {
-    RETURN_IF_ERROR(RequireAll({{"type", type}}));
+    ASSIGN_OR_RETURN(const MessageDescriptor* descriptor, TypeNamed(type));
     if (size > 0) RETURN_IF_ERROR(RequireAll({{"data", data}}));
-    const MessageDescriptor* descriptor = FindMessageType(type);
-    if (descriptor == nullptr) return NotFound("no message has the type '", type, "'");
     const std::string_view bytes(static_cast<const char*>(data), size);
     auto message = std::make_unique<TwMessage>();
     ASSIGN_OR_RETURN(message->message, ParseMessage(*descriptor, bytes));
@@ -162,6 +223,83 @@ const TwMessagePart* tw_message_part(const TwMessageField* field, size_t i) {
   if (!Holds(field, i, {FieldType::kMessage})) return nullptr;
   return Wrap(field->repeated != 0 ? static_cast<const Message* const*>(field->values)[i]
                                    : static_cast<const Message*>(field->values));
+}
+
+TwMessage* tw_message_new(const char* type, TwStatus* status) {
+  return GuardPointer<TwMessage>(status, [&]() -> Result<TwMessage*> {
+    ASSIGN_OR_RETURN(const MessageDescriptor* descriptor, TypeNamed(type));
+    return std::make_unique<TwMessage>(TwMessage{OwnedMessage(*descriptor)}).release();
+  });
+}
+
+TwMessagePart* tw_message_filled(TwMessage* message) {
+  return message == nullptr ? nullptr : Wrap(message->message.get());
+}
+
+int32_t tw_message_field(const TwMessagePart* part, int32_t number, TwMessageField* field) {
+  if (part == nullptr || field == nullptr) return 0;
+  const FieldDescriptor* found =
+      UnwrapPart(part).type().FindByNumber(static_cast<uint32_t>(number));
+  if (found == nullptr) return 0;
+  *field = TwMessageField{};
+  field->number = number;
+  field->type = static_cast<int32_t>(found->type);
+  field->repeated = found->repeated ? 1 : 0;
+  field->map = found->map ? 1 : 0;
+  return 1;
+}
+
+TwCode tw_message_put(TwMessagePart* part, const TwMessageField* value, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"value", value}}));
+    ASSIGN_OR_RETURN(const FieldDescriptor* field, FieldToFill(part, value->number));
+    return Put(UnwrapPart(part), *field, *value);
+  });
+}
+
+TwMessagePart* tw_message_put_part(TwMessagePart* part, int32_t number, TwStatus* status) {
+  return GuardPointer<TwMessagePart>(status, [&]() -> Result<TwMessagePart*> {
+    ASSIGN_OR_RETURN(const FieldDescriptor* field, FieldToFill(part, number));
+    Message& message = UnwrapPart(part);
+    if (field->storage != Storage::kMessage || field->map) {
+      return InvalidArgument("field '", field->name, "' of ", message.type().full_name,
+                             " is no message");
+    }
+    return Wrap(field->repeated ? message.Add(*field) : message.Mutable(*field));
+  });
+}
+
+TwMessagePart* tw_message_put_entry(TwMessagePart* part, int32_t number, const TwMessageField* key,
+                                    TwStatus* status) {
+  return GuardPointer<TwMessagePart>(status, [&]() -> Result<TwMessagePart*> {
+    RETURN_IF_ERROR(RequireAll({{"key", key}}));
+    ASSIGN_OR_RETURN(const FieldDescriptor* field, FieldToFill(part, number));
+    Message& message = UnwrapPart(part);
+    if (!field->map) {
+      return InvalidArgument("field '", field->name, "' of ", message.type().full_name,
+                             " is no map");
+    }
+    const bool is_text = key->type == static_cast<int32_t>(FieldType::kString);
+    if (is_text != (field->message->fields[0].storage == Storage::kString)) {
+      return InvalidArgument("keys of '", field->name, "' of ", message.type().full_name, " are ",
+                             is_text ? "numbers, not text" : "text, not numbers");
+    }
+    if (!is_text) return Wrap(message.MutableEntry(*field, key->single.i));
+    ASSIGN_OR_RETURN(const std::string_view text, TextOf(*key));
+    return Wrap(message.MutableEntry(*field, text));
+  });
+}
+
+TwCode tw_message_merge(TwMessagePart* part, const TwMessagePart* other, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"part", part}, {"other", other}}));
+    const MessageDescriptor &type = UnwrapPart(part).type(), &given = UnwrapPart(other).type();
+    if (&type != &given) {
+      return InvalidArgument("a ", type.full_name, " has no fields of a ", given.full_name);
+    }
+    if (part != other) UnwrapPart(part).MergeFrom(UnwrapPart(other));
+    return OkStatus();
+  });
 }
 
 }  // extern "C"

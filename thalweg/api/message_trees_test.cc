@@ -87,4 +87,74 @@ TEST(MessageTreesTest, WrongArgumentsAreErrorsOrTheEmptyAnswer) {
   tw_status_free(status);
 }
 
+// What is put in, in any order, is written as it would be by anyone.
+TEST(MessageTreesTest, MessagesAreFilledIn) {
+  TwStatus* status = tw_status_new();
+  TwMessage* read = tw_message_parse("tensorflow.NodeDef", kNode.data(), kNode.size(), status);
+  TwMessage* message = tw_message_new("tensorflow.NodeDef", status);
+  ASSERT_NE(message, nullptr);
+  TwMessagePart* node = tw_message_filled(message);
+  const auto put = [&](TwMessagePart* part, int32_t number, const std::string& text) {
+    TwMessageField field;
+    EXPECT_EQ(tw_message_field(part, number, &field), 1);
+    field.values = text.data();
+    field.single.u = text.size();
+    return tw_message_put(part, &field, status);
+  };
+  TwMessageField key{};
+  key.type = 9;
+  key.values = "T";
+  key.single.u = 1;
+  TwMessagePart* entry = tw_message_put_entry(node, 5, &key, status);
+  EXPECT_EQ(tw_message_put_entry(node, 5, &key, status), entry);
+  EXPECT_EQ(put(entry, 1, "U"), 3);  // would be out of place
+  TwMessagePart* value = tw_message_put_part(entry, 2, status);
+  EXPECT_EQ(put(value, 2, "one of a oneof"), 0);
+  TwMessageField type{};
+  type.number = 6;
+  type.single.i = 3;
+  EXPECT_EQ(tw_message_put(value, &type, status), 0);  // instead of the other
+  EXPECT_EQ(put(node, 3, "a"), 0);
+  EXPECT_EQ(put(node, 3, "b"), 0);
+  EXPECT_EQ(put(node, 1, "replaced"), 0);
+  EXPECT_EQ(put(node, 1, "x"), 0);
+  TwMessage* copy = tw_message_new("tensorflow.NodeDef", status);
+  EXPECT_EQ(tw_message_merge(tw_message_filled(copy), node, status), 0);
+  tw_message_free(message);
+  TwBuffer* bytes = tw_message_serialize(tw_message_root(copy), status);
+  EXPECT_EQ(
+      std::string_view(static_cast<const char*>(tw_buffer_data(bytes)), tw_buffer_size(bytes)),
+      kNode.substr(0, 18));
+  tw_buffer_free(bytes);
+
+  node = tw_message_filled(copy);
+  TwMessageField none;
+  EXPECT_EQ(tw_message_field(node, 999, &none), 0);
+  EXPECT_EQ(tw_message_field(node, -1, &none), 0);
+  type.number = 999;
+  EXPECT_EQ(tw_message_put(node, &type, status), 5);
+  type.number = 5;  // a map
+  EXPECT_EQ(tw_message_put(node, &type, status), 3);
+  EXPECT_EQ(tw_message_put_part(node, 5, status), nullptr);
+  EXPECT_EQ(tw_message_put_part(node, 1, status), nullptr);
+  EXPECT_EQ(tw_message_put_entry(node, 3, &key, status), nullptr);
+  key.type = 3;
+  EXPECT_EQ(tw_message_put_entry(node, 5, &key, status), nullptr);
+  EXPECT_NE(std::string(tw_status_message(status)).find("are text, not numbers"),
+            std::string::npos);
+  TwMessage* other = tw_message_new("tensorflow.GraphDef", status);
+  EXPECT_EQ(tw_message_merge(node, tw_message_root(other), status), 3);
+  EXPECT_EQ(tw_message_merge(nullptr, nullptr, status), 3);
+  EXPECT_EQ(tw_message_put(nullptr, &type, status), 3);
+  EXPECT_EQ(tw_message_put(node, nullptr, status), 3);
+  EXPECT_EQ(tw_message_put_entry(node, 5, nullptr, status), nullptr);
+  EXPECT_EQ(tw_message_new("tensorflow.None", status), nullptr);
+  EXPECT_EQ(tw_message_filled(nullptr), nullptr);
+  EXPECT_EQ(tw_message_field(nullptr, 1, &none), 0);
+  tw_message_free(other);
+  tw_message_free(copy);
+  tw_message_free(read);
+  tw_status_free(status);
+}
+
 }  // namespace

@@ -75,7 +75,7 @@ class Dataset(LaterMethods):
     def _made(self, op: str, inputs: Sequence[object], attrs: dict[str, object] | None = None,
               element_spec: object = None, name: str | None = None) -> Dataset:
         """A dataset that operation `op` makes of this one."""
-        return make(op, [self._variant, *inputs], self._element_spec if element_spec is None else element_spec, attrs, name=name)
+        return make(op, [self, *inputs], self._element_spec if element_spec is None else element_spec, attrs, name=name)
 
     def __repr__(self) -> str:
         shapes, types = (nest.map_structure(str, s) for s in (self.output_shapes, self.output_types))
@@ -114,8 +114,8 @@ class Dataset(LaterMethods):
         return []
 
     def options(self) -> Options:
-        """What `with_options` was given."""
-        return self._options if self._options is not None else Options()
+        """What `with_options` was given, here and in the stages before; of several inputs the later one's count. A copy."""
+        return Options() if self._options is None else Options().merge(self._options)
 
     # ---- sources ----
     @staticmethod
@@ -188,7 +188,7 @@ class Dataset(LaterMethods):
         flat = nest.flatten(datasets)
         if not all(isinstance(d, Dataset) for d in flat):
             raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of `Dataset` objects, got {datasets!r}")
-        return make("ZipDataset", [[d._variant for d in flat]], nest.pack(datasets, [d._element_spec for d in flat]), name=name)
+        return make("ZipDataset", [list(flat)], nest.pack(datasets, [d._element_spec for d in flat]), name=name)
 
     @staticmethod
     def list_files(file_pattern: object, shuffle: bool | None = None, seed: int | None = None,
@@ -247,7 +247,7 @@ class Dataset(LaterMethods):
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """The elements of this dataset, then those of the other."""
-        return self._made("ConcatenateDataset", [dataset._variant], None,
+        return self._made("ConcatenateDataset", [dataset], None,
                           structure.wider(self._element_spec, dataset._element_spec), name)
 
     # ---- in which order, and when ----

@@ -30,11 +30,24 @@ def seeds_of(seed: int | None) -> list[Tensor]:
 
 def make(op: str, inputs: Sequence[object], element_spec: object, attrs: dict[str, object] | None = None,
          types: str = "output_types", name: str | None = None) -> Dataset:
-    """The dataset that operation `op` makes of the inputs. `types`: the attribute that says the components' types; empty where
-    the operation says nothing of its elements."""
+    """The dataset that operation `op` makes of the inputs, datasets and others, with the options of those datasets. `types`:
+    the attribute that says the components' types; empty where the operation says nothing of its elements."""
     said = dict(attrs or {})
     if types:
         said["output_shapes"] = structure.shapes_of(element_spec)
     if types == "output_types":
         said[types] = structure.types_of(element_spec)
-    return structure.dataset_class()._of(apply(op, list(inputs), said, name), element_spec)
+    of = structure.dataset_class()
+    before: list[Dataset] = []
+
+    def plain(value):
+        if isinstance(value, of):
+            before.append(value)
+            return value._variant
+        return [plain(v) for v in value] if isinstance(value, list) else value
+
+    made = of._of(apply(op, [plain(v) for v in inputs], said, name), element_spec)
+    for dataset in before:
+        if dataset._options is not None:
+            made._options = made.options().merge(dataset._options)
+    return made

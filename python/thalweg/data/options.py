@@ -18,6 +18,18 @@ class _Options:
     def __setattr__(self, name: str, value: object) -> None:
         self._set[name] = value
 
+    def _merged(self, other: _Options) -> _Options:
+        """A copy of these, with those of `other` where it has any; options within options likewise."""
+        merged = type(self)()
+        for values in (self._set, other._set):
+            for name, value in values.items():
+                before = merged._set.get(name)
+                if isinstance(value, _Options):
+                    merged._set[name] = (before if isinstance(before, type(value)) else type(value)())._merged(value)
+                elif value is not None:
+                    merged._set[name] = value
+        return merged
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other._set == self._set
 
@@ -60,7 +72,4 @@ class Options(_Options):
 
     def merge(self, options: Options) -> Options:
         """These, and those of `options` where it has any."""
-        merged = Options()
-        merged._set.update(self._set)
-        merged._set.update({k: v for k, v in options._set.items() if v is not None})
-        return merged
+        return self._merged(options)

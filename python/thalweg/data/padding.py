@@ -70,6 +70,6 @@ def padded_batch(dataset: Dataset, batch_size: IntLike, padded_shapes: object, p
     rows = nest.pack(spec, [TensorSpec(shape, of.dtype) for shape, of in zip(known, flat)])
     size = int(batch_size) if drop_remainder is True and isinstance(batch_size, (int, np.integer)) else None
     return make("PaddedBatchDatasetV2",
-                [dataset._variant, convert_to_tensor(batch_size, dtypes.int64), list(shapes), values,
+                [dataset, convert_to_tensor(batch_size, dtypes.int64), list(shapes), values,
                  convert_to_tensor(drop_remainder, dtypes.bool)],
                 structure.batched(rows, size), {"N": len(flat), "Toutput_types": structure.types_of(rows)}, types="Toutput_types", name=name)

@@ -46,7 +46,7 @@ def _directed(selector: Dataset, datasets: Sequence[Dataset], stop_on_empty_data
         except (TypeError, ValueError) as error:
             raise TypeError("Invalid `datasets`. `datasets` must have compatible element specs. Dataset 0 element_spec="
                             f"{datasets[0].element_spec}. Dataset {i} element_spec={dataset.element_spec}.") from error
-    return make("DirectedInterleaveDataset", [selector._variant, [d._variant for d in datasets]], spec,
+    return make("DirectedInterleaveDataset", [selector, list(datasets)], spec,
                 {"stop_on_empty_dataset": stop_on_empty_dataset})
 
 

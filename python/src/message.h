@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protocol messages between Python and the core, in both directions (message.cc, message_maker.cc).
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "core.h"
+
+namespace thalweg_python {
+
+struct MessageDeleter {
+  void operator()(TwMessage* m) const { tw_message_free(m); }
+};
+using MessagePtr = std::unique_ptr<TwMessage, MessageDeleter>;
+
+// Whether it is a part of a tree, and which.
+bool IsPart(PyObject* object);
+const TwMessagePart* PartOf(PyObject* part);
+// The root of a tree, which Python owns from here on.
+PyObject* RootOf(MessagePtr message);
+
+// make_message(message).
+PyObject* MakeTree(PyObject* module, PyObject* message);
+
+}  // namespace thalweg_python
