@@ -222,3 +222,20 @@ def test_what_comes_from_outside_ends_with_the_loop(name):
         np.testing.assert_allclose(last, np.tanh(1.0) if name != "itself" else 1.0, rtol=1e-6)
         np.testing.assert_allclose(session.run(slope, options=tw.RunOptions(timeout_in_ms=60000)),
                                    [1 - np.tanh(1.0) ** 2 if name != "itself" else 1.0], rtol=1e-5)
+
+
+def test_a_reference_goes_round_a_loop_and_is_assigned_to(run):
+    v, w = tw.Variable([1.0, 2.0], name="v"), tw.Variable([3.0], name="w")
+
+    def body(i, r, total):
+        added = tw.assign_add(r, [1.0, 1.0])
+        with tw.control_dependencies([added]):
+            return i + 1, tw.scatter_add(added, [0], [10.0]), total + w
+    _, r, total = tw.while_loop(lambda i, *_: i < 3, body, (tw.constant(0), v._ref(), w))
+    assert r.dtype._is_ref_dtype and r.op.type == "RefExit" and not total.dtype._is_ref_dtype
+    with tw.Session() as sess:
+        sess.run(tw.global_variables_initializer())
+        assert [x.tolist() for x in sess.run([r, total])] == [[34, 5], [12]] and sess.run(v).tolist() == [34, 5]
+        assert sess.run(w).tolist() == [3]
+    with pytest.raises(TypeError, match="is the plain value"):
+        tw.while_loop(lambda r: tw.reduce_sum(r) < 9, lambda r: r + 1.0, (v._ref(),))

@@ -53,6 +53,18 @@ STATIC = {
     "concat": (lambda a, b: tw.concat([a, b[:, :2]], 0), "Dimension 0 in both shapes must be equal, but are 3 and 2. Shapes are [3] and [2]."),
     "ranks": (lambda a, b: tw.stack([a, b[0]]), "Shapes must be equal rank, but are 2 and 1"),
     "reshape": (lambda a, b: tw.reshape(a, [4, -1]), "Dimension size must be evenly divisible by 4 but is 6 for 'Reshape' (op: 'Reshape')"),
+    "square": (lambda a, b: tw.cholesky(a), "Dimensions must be equal, but are 2 and 3"),
+    "transpose": (lambda a, b: tw.transpose(a, [0, 1, 2]), "Dimension must be 2 but is 3"),
+    "perm": (lambda a, b: tw.transpose(a, [0, 7]), "perm dim 7 is out of range of input rank 2"),
+    "tile": (lambda a, b: tw.tile(a, [1]), "Shape must be rank 2 but is rank 1"),
+    "pad": (lambda a, b: tw.pad(a, [[1, 1]]), "Shape must be rank 1 but is rank 2"),
+    "split": (lambda a, b: tw.split(a, 2, 1), "Dimension size must be evenly divisible by 2 but is 3"),
+    "size": (lambda a, b: tw.random_uniform([2, -7]), "Invalid value in tensor used for shape: -7"),
+    "axis": (lambda a, b: tw.reduce_sum(a, 5), "Invalid reduction dimension 5 for input with 2 dimensions"),
+    "segments": (lambda a, b: tw.unsorted_segment_sum(a, [0, 1, 0], 2), "Dimensions must be equal, but are 2 and 3"),
+    "update": (lambda a, b: tw.scatter_update(tw.Variable(a), [0], b), "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3]."),
+    "gradient": (lambda a, b: tw.raw_ops.ApplyGradientDescent(var=tw.Variable(a)._ref(), alpha=1.0, delta=b[0]),
+                 "Shapes must be equal rank, but are 2 and 1"),
 }
 
 
@@ -75,6 +87,15 @@ RUNNING = {
               "Expected begin and size arguments to be 1-D tensors of size 2"),
     "reshape": (lambda a, b: tw.reshape(a, tw.placeholder_with_default([7], None)), "Input to reshape is a tensor with 6 values, but the requested shape has 7"),
     "sum": (lambda a, b: tw.reduce_sum(a, tw.placeholder_with_default([5], None)), "Invalid reduction dimension (5 for input with 2 dimension(s)"),
+    "square": (lambda a, b: tw.cholesky(a), "Input matrix must be square"),
+    "matrices": (lambda a, b: tw.matrix_solve(a[0], b), "Input tensor 0 must have rank >= 2, got 1"),
+    "transpose": (lambda a, b: tw.transpose(a, [0, 1, 2]), "transpose expects a vector of size 2. But input(1) is a vector of size 3"),
+    "concat axis": (lambda a, b: tw.concat([a, b], tw.placeholder_with_default(9, [])), "ConcatOp : Expected concatenating dimensions in the range [-2, 2), but got 9"),
+    "axis": (lambda a, b: tw.argmax(a, tw.placeholder_with_default(9, [])), "Expected dimension in the range [-2, 2), but got 9"),
+    "pad": (lambda a, b: tw.pad(a, [[1, 1]]), "The first dimension of paddings must be the rank of inputs[1,2] [2,3]"),
+    "top": (lambda a, b: tw.nn.top_k(a, 9)[0], "input must have at least k columns. Had 3, needed 9"),
+    "sparse": (lambda a, b: tw.sparse_reorder(tw.SparseTensor(tw.placeholder_with_default(tw.zeros([2, 2], tw.int64), None), [1.0], [2, 2])).values,
+               "indices and values rows (indexing dimension) must match. (indices = 2, values = 1)"),
     "addn": (lambda a, b: tw.add_n([a, b]), "Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: [2,3] != input 1: [4,5]"),
 }
 
@@ -84,3 +105,22 @@ def test_shapes_that_are_not_known_before(case):
     make, words = RUNNING[case]
     a, b = tw.placeholder(tw.float32), tw.placeholder(tw.float32)
     assert failing(tw.errors.InvalidArgumentError, make(a, b), {a: A, b: B}).startswith(words)
+
+
+def test_an_axis_given_twice_is_refused_by_the_step_alone():
+    """1.15 takes it once, 2.21 refuses it when it runs: graphs of each are made here."""
+    x = tw.ones([2, 3])
+    y = tw.reduce_sum(x, [0, 0])
+    assert y.shape.as_list() == [3]
+    assert failing(tw.errors.InvalidArgumentError, y).startswith("Invalid reduction arguments: Axes contains duplicate dimension: 0")
+    old = tw.get_default_graph().as_graph_def()
+    old.versions.producer = 134
+    with tw.Graph().as_default(), tw.Session() as session:
+        again, = tw.import_graph_def(old, name="", return_elements=[y.name])
+        assert session.run(again).tolist() == [2, 2, 2]
+
+
+def test_elements_of_an_array_have_one_shape():
+    array = tw.TensorArray(tw.float32, 2, element_shape=[2])
+    with pytest.raises(ValueError, match=r"Inconsistent shapes: saw \(3,\) but expected \(2,\)"):
+        array.write(0, tw.zeros([3]))

@@ -221,3 +221,10 @@ def test_old_names_come_back_in_a_notebook_too():
 
 def test_a_launched_program_may_import_the_launcher():
     assert launch("-c", "import tensorflow, thalweg.as_tensorflow\nprint('fine')").stdout == "fine\n"
+
+
+def test_graphs_of_programs_of_tensorflow_keep_its_rules():
+    """An axis that is given twice counts once in 1.15."""
+    done = python("import thalweg.as_tensorflow\nimport tensorflow as tf\nprint(tf.Graph().graph_def_versions.producer)\n"
+                  "print(tf.Session().run(tf.reduce_sum(tf.ones([2, 3]), [0, 0])))\n")
+    assert done.stdout.split("\n")[:2] == ["134", "[2. 2. 2.]"], done.stdout + done.stderr

@@ -60,7 +60,9 @@ def test_methods_that_need_no_object_say_their_name():
 @pytest.mark.parametrize("path", sorted(names.ABSENT))
 def test_modules_that_programs_ask_for_are_absent(path):
     *folders, name = path.split(".")
-    home = tw.contrib if folders else tw
+    home = tw
+    for folder in folders:
+        home = getattr(home, folder)
     assert not hasattr(home, name) and getattr(home, name, None) is None and name not in dir(home)
     assert taken("tf." + path) is not None and not hasattr(home, name)  # taking it does not make it appear
 

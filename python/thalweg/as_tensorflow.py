@@ -21,6 +21,7 @@ from thalweg.compatibility import old_python, stand_ins
 from thalweg.compatibility.tensorflow_module import TensorFlow
 
 VERSION = "1.15.0"  # what the program finds as tf.__version__
+PRODUCER = 134  # of graphs of that release: they keep its rules, where later ones refuse more
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -60,6 +61,7 @@ def install():
     old_python.restore()
     thalweg.compat.v1 = TensorFlow()
     thalweg.__version__ = thalweg.VERSION = VERSION
+    thalweg.Graph._made_as = thalweg.GraphDef(versions=thalweg.messages.VersionDef(producer=PRODUCER)).SerializeToString()
     sys.meta_path.insert(0, _Finder())
 
 

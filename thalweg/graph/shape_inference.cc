@@ -2,6 +2,7 @@
 #include "thalweg/graph/shape_inference.h"
 
 #include "thalweg/graph/shape_values.h"
+#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 
@@ -35,6 +36,18 @@ Tensor ShapeContext::InputValue(int i) const { return ConstantValue(node_.input(
 
 PartialShape ShapeContext::InputAsShape(int i) const {
   return ConstantValueAsShape(node_.input(i));
+}
+
+Result<PartialShape> ShapeContext::ShapeArgument(int i) const {
+  RETURN_IF_ERROR(InputWithRank(i, 1).status());
+  const Tensor value = InputValue(i);
+  for (int64_t d = 0; !value.empty() && d < value.num_elements(); ++d) {
+    const int64_t size = IntAt(value, d);
+    if (size < PartialShape::kUnknownDim) {
+      return InvalidArgument("Invalid value in tensor used for shape: ", size);
+    }
+  }
+  return InputAsShape(i);
 }
 
 const HandleShape* ShapeContext::input_handle_shape(int i) const {
@@ -109,6 +122,17 @@ Result<int64_t> MergeDims(int64_t a, int64_t b) {
     return InvalidArgument("Dimensions must be equal, but are ", a, " and ", b);
   }
   return a;
+}
+
+Status CheckDim(int64_t dim, int64_t wanted) {
+  if (dim < 0 || wanted < 0 || dim == wanted) return OkStatus();
+  return InvalidArgument("Dimension must be ", wanted, " but is ", dim);
+}
+
+Result<int64_t> DivideDim(int64_t dim, int64_t divisor) {
+  if (dim < 0 || divisor <= 0) return PartialShape::kUnknownDim;
+  if (dim % divisor == 0) return dim / divisor;
+  return InvalidArgument("Dimension size must be evenly divisible by ", divisor, " but is ", dim);
 }
 
 }  // namespace thalweg

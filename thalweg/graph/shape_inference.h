@@ -44,6 +44,8 @@ class ShapeContext {
   // also dimension by dimension through Shape, Pack, ConcatV2, StridedSlice, Cast and the like.
   // Unknown when nothing is.
   PartialShape InputAsShape(int i) const;
+  // The same of an argument that must be a shape: a vector without numbers below -1.
+  Result<PartialShape> ShapeArgument(int i) const;
   const HandleShape* input_handle_shape(int i) const;
   template <class T>
   Result<T> Attr(std::string_view name) const {
@@ -76,5 +78,9 @@ Status MergedInputsShape(ShapeContext& c);     // all inputs have one shape, and
 Result<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b);
 // A dimension computed by a and b both: the known one, InvalidArgument when they differ.
 Result<int64_t> MergeDims(int64_t a, int64_t b);
+// InvalidArgument unless the dimension is `wanted`, or one of the two is not known.
+Status CheckDim(int64_t dim, int64_t wanted);
+// How often `divisor` fits into a dimension; InvalidArgument when something is left.
+Result<int64_t> DivideDim(int64_t dim, int64_t divisor);
 
 }  // namespace thalweg

@@ -25,12 +25,32 @@ Status CheckBatch(const Shape& params, const Shape& indices, int batch, int axis
   return OkStatus();
 }
 
-Status CheckUpdates(const Shape& updates, const Shape& expected) {
-  if (updates == expected || updates.IsScalar()) return OkStatus();
+Status CheckUpdates(const Shape& updates, const Shape& indices, const Shape& params) {
+  Dims expected(indices.dims());
+  for (int i = 1; i < params.rank(); ++i) expected.push_back(params.dim(i));
+  if (updates == Shape(expected) || updates.IsScalar()) return OkStatus();
   return InvalidArgument(
       "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
       "updates.shape ",
-      updates, ", expected ", expected);
+      updates, ", indices.shape ", indices, ", params.shape ", params);
+}
+
+// Updates of places that indices of several dimensions name.
+Status CheckNdUpdates(const Shape& updates, const Shape& indices, const Shape& slices) {
+  if (updates == slices) return OkStatus();
+  const int outer = indices.rank() - 1;
+  bool same = updates.rank() >= outer;
+  for (int i = 0; same && i < outer; ++i) same = updates.dim(i) == indices.dim(i);
+  if (!same) {
+    return InvalidArgument(
+        "The outermost dimension of updates and indices must match. Got "
+        "indices.shape ",
+        indices, ", updates.shape ", updates);
+  }
+  return InvalidArgument(
+      "Must have updates.shape = indices.shape[:batch_dim] + "
+      "params_shape[slice_dim:], got updates.shape: ",
+      updates, ", indices.shape: ", indices, ", expected ", slices);
 }
 
 Status CheckTypes(const Tensor& target, const Tensor& updates) {
@@ -145,9 +165,7 @@ Status CombineIntoRows(Context& ctx, compute::Combine combine, Tensor& target,
   RETURN_IF_ERROR(CheckTypes(target, updates));
   const Shape shape = target.shape();
   if (shape.rank() == 0) return InvalidArgument("params must be at least 1-D, got a scalar");
-  Dims dims(indices.shape().dims());
-  for (int i = 1; i < shape.rank(); ++i) dims.push_back(shape.dim(i));
-  RETURN_IF_ERROR(CheckUpdates(updates.shape(), Shape(dims)));
+  RETURN_IF_ERROR(CheckUpdates(updates.shape(), indices.shape(), shape));
   ASSIGN_OR_RETURN(const Tensor rows,
                    CheckedIndices(ctx.allocator(), indices, shape.dim(0), "indices"));
   return CombineWith(ctx, combine,
@@ -165,7 +183,7 @@ Status CombineIntoNdRows(Context& ctx, compute::Combine combine, Tensor& target,
   }
   ASSIGN_OR_RETURN(const NdRows rows,
                    RowsOfNdIndices(ctx.allocator(), indices, target.shape(), ignore_bad_indices));
-  RETURN_IF_ERROR(CheckUpdates(updates.shape(), rows.slices));
+  RETURN_IF_ERROR(CheckNdUpdates(updates.shape(), indices.shape(), rows.slices));
   return CombineWith(
       ctx, combine,
       {.inner = rows.inner, .count = rows.rows.num_elements(), .one_update = updates.rank() == 0},

@@ -55,6 +55,9 @@ Result<Dims> IntVector(const Tensor& tensor, std::string_view what) {
 }
 
 Result<Shape> ShapeOf(const Tensor& tensor, std::string_view what) {
+  if (tensor.rank() != 1) {
+    return InvalidArgument(what, " must be a vector of {int32,int64}, got shape ", tensor.shape());
+  }
   ASSIGN_OR_RETURN(const Dims dims, IntVector(tensor, what));
   Result<Shape> shape = Shape::Make(dims);
   if (!shape.ok()) return shape.status().WithContext(what);
@@ -63,8 +66,8 @@ Result<Shape> ShapeOf(const Tensor& tensor, std::string_view what) {
 
 Result<int> NormalizeAxis(int64_t axis, int rank, std::string_view what) {
   if (axis < -rank || axis >= rank) {
-    return InvalidArgument(what, " = ", axis, " is not in [", -rank, ", ", rank,
-                           "): the tensor has ", rank, " dimensions");
+    return InvalidArgument("Expected ", what, " in the range [", -rank, ", ", rank, "), but got ",
+                           axis, ": the tensor has ", rank, " dimensions");
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "thalweg/tensor/dtype_words.h"
 #include "thalweg/tensor/small_block.h"
 #include "thalweg/tensor/text_heap.h"
 #include "thalweg/tensor/uncounted_bytes.h"
@@ -172,6 +173,14 @@ Result<Layout> LayoutOf(DType dtype, const Shape& shape) {
 
 }  // namespace
 
+namespace {
+
+std::string AllocationWords(DType dtype, const Shape& shape) {
+  return StrCat("OOM when allocating tensor with shape", shape, " and type ", DTypeWord(dtype));
+}
+
+}  // namespace
+
 Result<Tensor> Tensor::Allocate(Allocator& allocator, DType dtype, const Shape& shape) {
   const size_t size = DTypeSize(dtype);
   if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
@@ -183,8 +192,7 @@ Result<Tensor> Tensor::Allocate(Allocator& allocator, DType dtype, const Shape& 
     rep->data = allocator.Allocate(layout.bytes);
     if (rep->data == nullptr) {
       DestroyHeader(rep, OwnHeaderBytes(dtype));
-      return AllocationError(allocator, layout.bytes)
-          .WithContext(StrCat("tensor of type ", dtype, " and shape ", shape));
+      return AllocationError(allocator, layout.bytes).WithContext(AllocationWords(dtype, shape));
     }
     rep->allocator = &allocator;
     rep->block_bytes = layout.bytes;
@@ -205,8 +213,8 @@ Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
     rep->data = std::aligned_alloc(kTensorAlignment, rep->block_bytes);
     if (rep->data == nullptr) {
       DestroyHeader(rep, OwnHeaderBytes(dtype));
-      return ResourceExhausted("out of memory: ", layout.bytes, " bytes for a tensor of type ",
-                               dtype, " and shape ", shape);
+      return ResourceExhausted(AllocationWords(dtype, shape), ": out of memory: ", layout.bytes,
+                               " bytes asked for");
     }
   }
   ConstructElements(dtype, rep->data, layout.n);

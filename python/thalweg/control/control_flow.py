@@ -125,8 +125,7 @@ class CondContext(_Context):
 
     def bring(self, tensor: Tensor) -> Tensor:
         with self.outside():
-            op = "RefSwitch" if tensor.dtype._is_ref_dtype else "Switch"
-            switch = apply(op, [tensor, self.pred], name="Switch")
+            switch = apply(_of_references("Switch", tensor), [tensor, self.pred], name="Switch")
         part = switch[self.branch]
         self.graph._contexts[part.op._id] = self
         return part
@@ -287,25 +286,21 @@ class WhileContext(_Context):
 
     def bring(self, tensor: Tensor) -> Tensor:
         with self.outside():
-            op = "RefEnter" if tensor.dtype._is_ref_dtype else "Enter"
-            entered = self._enter(op, tensor, True)
+            entered = self._enter(_of_references("Enter", tensor), tensor, True)
         return self._own(entered)
 
     def _enter(self, op, tensor, is_constant):
         attrs = {"frame_name": self.frame, "is_constant": is_constant, "parallel_iterations": self.parallel_iterations}
         if not self.back_prop:
             attrs["_back_prop"] = False
-        return apply(op, [tensor], attrs, name="Enter")
+        return apply(op, [tensor], attrs, name=op)
 
     def build(self, condition: Callable[..., TensorLike], body: Callable[..., object], structure: Any, invariants: object) -> list[Any]:
         graph = self.graph
         with self.inside():
             with self.outside():
-                initial = [convert_to_tensor(_tensor_of(v)) for v in nest.flatten(structure)]
-                initial = [apply("Identity", [v]) if v.dtype._is_ref_dtype else v for v in initial]
-                if self.outer is not None:
-                    initial = [self.outer.value(v) for v in initial]
-                enters = [self._own(self._enter("Enter", v, False)) for v in initial]
+                initial = [self._initial(v) for v in nest.flatten(structure)]
+                enters = [self._own(self._enter(_of_references("Enter", v), v, False)) for v in initial]
             shapes = [v.shape for v in initial] if invariants is None else nest_shapes(invariants)
             if len(shapes) != len(initial):
                 raise ValueError("shape_invariants must have one shape for each loop variable")
@@ -313,26 +308,34 @@ class WhileContext(_Context):
             self.pivot = merges[0].op
             going_on = convert_to_tensor(condition(*_arguments(list(structure), merges)))
             going_on = apply("LoopCond", [self.value(going_on)], name="LoopCond")
-            switches = [apply("Switch", [m, going_on], name="Switch") for m in merges]
+            switches = [apply(_of_references("Switch", m), [m, going_on], name="Switch") for m in merges]
             inputs = [self._of_shape(s[1], shape) for s, shape in zip(switches, shapes)]
             self.pivot = inputs[0].op
             results = self._body(body, structure, inputs, shapes)
             for merge, result in zip(merges, results):
-                again = apply("NextIteration", [result], name="NextIteration")
+                again = _applied("NextIteration", result)
                 graph._set_back_edge(merge.op, 1, again)
-            exits = [apply("Exit", [s[0]], name="Exit") for s in switches]
+            exits = [_applied("Exit", s[0]) for s in switches]
         for e, s in zip(exits, shapes):
             self._outer_owns(e.op)
             e.set_shape(s)
         return exits
 
+    def _initial(self, given):
+        """What a loop variable begins with. A reference that is given goes round as a reference, so that the body may assign
+        to the variable; a variable goes round as its value."""
+        value = convert_to_tensor(_tensor_of(given))
+        if value.dtype._is_ref_dtype and not isinstance(given, Tensor):
+            value = apply("Identity", [value])
+        return value if self.outer is None else self.outer.value(value)
+
     @staticmethod
     def _of_shape(value, shape):
         """A loop variable for the body. The core does not know the shape of a Merge whose back edge is open, so that of
         anything but a scalar is said, and checked in every iteration."""
-        if shape.ndims:
+        if shape.ndims and not value.dtype._is_ref_dtype:
             return apply("EnsureShape", [value], {"shape": shape}, name="Identity")
-        value = apply("Identity", [value], name="Identity")
+        value = _applied("Identity", value)
         value.set_shape(shape)
         return value
 
@@ -340,7 +343,7 @@ class WhileContext(_Context):
         if not shape.is_compatible_with(initial.shape) or _narrower(shape, initial.shape):
             raise ValueError(f"The shape invariant {shape} of the loop variable does not include its initial shape "
                              f"{initial.shape}.")
-        merged = create_node("Merge", "Merge", [enter, None], [])._output(0)
+        merged = create_node(_of_references("Merge", enter), "Merge", [enter, None], [])._output(0)
         merged.set_shape(shape)
         return merged
 
@@ -354,7 +357,12 @@ class WhileContext(_Context):
         for before, value, shape in zip(inputs, nest.flatten(given), shapes):
             value = _tensor_of(value)
             value = convert_to_tensor(value, dtype=None if isinstance(value, Tensor) else before.dtype.base_dtype)
-            value = apply("Identity", [self.value(value)]) if value.dtype._is_ref_dtype else self.value(value)
+            value = self.value(value)
+            if value.dtype._is_ref_dtype and not before.dtype._is_ref_dtype:
+                value = apply("Identity", [value])
+            if before.dtype._is_ref_dtype and not value.dtype._is_ref_dtype:
+                raise TypeError(f"A loop variable that is a reference to a variable is the plain value {value.name!r} after one "
+                                "iteration.")
             if value.dtype.base_dtype is not before.dtype.base_dtype:
                 raise TypeError(f"A loop variable of type {before.dtype.base_dtype.name} is {value.dtype.base_dtype.name} "
                                 f"after one iteration.")
@@ -363,6 +371,17 @@ class WhileContext(_Context):
                                  "iteration. Provide shape invariants with the `shape_invariants` argument.")
             results.append(value)
         return results
+
+
+def _of_references(op, tensor):
+    """The operation for a value, or its form for a reference to a variable."""
+    return "Ref" + op if tensor.dtype._is_ref_dtype else op
+
+
+def _applied(op, tensor):
+    """The operation, or its form for a reference, under its own name."""
+    op = _of_references(op, tensor)
+    return apply(op, [tensor], name=op)
 
 
 def _narrower(shape, other):

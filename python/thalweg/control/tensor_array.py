@@ -120,8 +120,8 @@ class TensorArray:
         """The array after `value` was written at `index`."""
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             value = self._value(value)
+            self._learn_shape(value.shape)
             flow = apply("TensorArrayWriteV3", [self._handle, index, value, self._flow], name="TensorArrayWriteV3")
-        self._learn_shape(value.shape)
         return self._with_flow(flow)
 
     def stack(self, name: str | None = None) -> Tensor:

@@ -108,6 +108,7 @@ class Graph(_core.Graph):
     _captures = None  # of a function's body: see functions.py
     _lift_variable = None  # of a tf.function's body: see graph_functions.py
     _restricted = False  # whether something may not be fed or fetched
+    _made_as = b""  # an empty GraphDef of the version that new graphs are of; the core's own without one
 
     def __new__(cls):
         return _core.Graph.__new__(cls, environment())
@@ -122,6 +123,8 @@ class Graph(_core.Graph):
         self._container = ""
         self.seed = None
         self._lock = threading.RLock()
+        if self._made_as:
+            self._import(self._made_as, False, "", [], [], [], [])
 
     def __repr__(self):
         count = self._num_nodes()

@@ -13,6 +13,12 @@
 namespace thalweg {
 namespace {
 
+Result<int> ConcatAxis(int64_t given, int rank) {
+  const Result<int> axis = NormalizeAxis(given, rank, "concatenating dimensions");
+  if (!axis.ok()) return InvalidArgument("ConcatOp : ", axis.status().message());
+  return axis;
+}
+
 // The shape of values [begin, end) joined along `axis`.
 Result<Shape> JoinedShape(Context& ctx, int begin, int end, int axis) {
   const Shape first = ctx.input(begin).shape();
@@ -64,7 +70,7 @@ Status JoinParts(Context& ctx, const Parts& parts, int axis, const Shape& shape)
 Status ConcatValues(Context& ctx, int axis_input, int begin, int end) {
   if (begin == end) return InvalidArgument("Concat needs at least one value");
   ASSIGN_OR_RETURN(const int64_t given, LegacyIntScalar(ctx.input(axis_input), "axis"));
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, ctx.input(begin).rank(), "axis"));
+  ASSIGN_OR_RETURN(const int axis, ConcatAxis(given, ctx.input(begin).rank()));
   if (end - begin == 1) {
     ctx.set_output(0, ctx.input(begin));
     return OkStatus();
@@ -82,7 +88,7 @@ Status QuantizedConcat(Context& ctx) {
   const int begin = kAxisFirst ? 1 : 0, ranges = n + 1;
   if (n < 1) return InvalidArgument("Concat needs at least one value");
   ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(kAxisFirst ? 0 : n), "axis"));
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, ctx.input(begin).rank(), "axis"));
+  ASSIGN_OR_RETURN(const int axis, ConcatAxis(given, ctx.input(begin).rank()));
   ASSIGN_OR_RETURN(const Shape shape, JoinedShape(ctx, begin, begin + n, axis));
   for (int i = ranges; i < ctx.num_inputs(); ++i) {
     if (ctx.input(i).num_elements() == 1) continue;

@@ -23,9 +23,8 @@ Layout LayoutOf(const Node& node) {
 // Joins `next` to what is known of the values before it; the dimension `axis` adds up.
 Status Join(PartialShape& joined, const PartialShape& next, int axis, int input) {
   if (joined.rank() != next.rank()) {
-    return InvalidArgument("Shapes must be equal rank, but are ", joined.rank(), " and ",
-                           next.rank(), "; input ", input, " is ", next, ", those before it ",
-                           joined);
+    return InvalidArgument("Shape must be rank ", joined.rank(), " but is rank ", next.rank(),
+                           "; input ", input, " is ", next, ", those before it ", joined);
   }
   for (int d = 0; d < joined.rank(); ++d) {
     if (d == axis) {

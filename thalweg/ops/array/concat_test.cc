@@ -36,7 +36,8 @@ TEST(ConcatTest, JoinsAlongADimension) {
       .Try({In({2, 0}), In({2, 3}), In({}, {1})})
       .Bad({In({2, 3}), In({2, 4}), In({}, {0})}, {}, Code::kInvalidArgument, "")
       .Bad({In({2, 3}), In({2}), In({}, {0})}, {}, Code::kInvalidArgument, "[2,3]")
-      .Bad({In({2, 3}), In({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument, "not in [-2, 2)")
+      .Bad({In({2, 3}), In({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument,
+           "in the range [-2, 2), but got 2")
       .Bad({In({}), In({}), In({}, {0})}, {}, Code::kInvalidArgument, "")
       .Run();
 }
@@ -105,7 +106,7 @@ TEST(ConcatTest, OfLevels) {
       .Bad({axis, In({2, 1}), In({2, 2}), end, end, end, end}, {{"N", 2}}, Code::kInvalidArgument,
            "")
       .Bad({In(Tensor::Scalar<int32_t>(2)), In({2}), In({2}), end, end, end, end}, {{"N", 2}},
-           Code::kInvalidArgument, "axis")
+           Code::kInvalidArgument, "dimensions")
       .Bad({axis, In({2}), In({2}), In({2}), end, end, end}, {{"N", 2}}, Code::kInvalidArgument,
            "one element")
       .Run();
@@ -126,7 +127,7 @@ TEST(ConcatOffsetTest, SaysWhereEachBegins) {
       .Try({In({}, {1}), In({2}, {3, 2}), In({2}, {3, 5}), In({2}, {3, 1})})
       .Bad({In({}, {1}), In({2}, {3, 2}), In({2}, {4, 5})}, {}, Code::kInvalidArgument, "agree")
       .Bad({In({}, {2}), In({2}, {3, 2}), In({2}, {3, 5})}, {}, Code::kInvalidArgument,
-           "concat_dim = 2")
+           "concat_dim in the range [-2, 2), but got 2")
       .Run();
 }
 

@@ -54,7 +54,8 @@ TEST(DataFormatTest, Refusals) {
     refuse(op, In({2}, {0, 1}), Formats("NHHC", "NHHC"), "determine a permutation");
     refuse(op, In({2}, {0, 1}), Formats("HWC", "CHW"), "length 4 or 5");
   }
-  refuse("DataFormatDimMap", In({1}, {4}), Formats("NHWC", "NCHW"), "x = 4");
+  refuse("DataFormatDimMap", In({1}, {4}), Formats("NHWC", "NCHW"),
+         "x in the range [-4, 4), but got 4");
   refuse("DataFormatVecPermute", In({3}, {1, 2, 3}), Formats("NHWC", "NCHW"), "size 2 or 4");
   refuse("DataFormatVecPermute", In({2, 3}), Formats("NHWC", "NCHW"), "Second dimension");
   refuse("DataFormatVecPermute", In({2}), Formats("HWIO", "OIXW"), "permutation");

@@ -16,8 +16,9 @@ Result<Dims> RowDims(const Tensor& indices, const Tensor& data, const char* what
   for (int d = 0; agrees && d < index_shape.rank(); ++d)
     agrees = index_shape.dim(d) == data_shape.dim(d);
   if (!agrees) {
-    return InvalidArgument("data", place, ".shape = ", data_shape, " does not start with ", what,
-                           place, ".shape = ", index_shape);
+    return InvalidArgument("data", place, ".shape must start with ", what, place,
+                           ".shape, got data", place, ".shape = ", data_shape, ", ", what, place,
+                           ".shape = ", index_shape);
   }
   Dims dims;
   for (int d = index_shape.rank(); d < data_shape.rank(); ++d) dims.push_back(data_shape.dim(d));

@@ -20,13 +20,18 @@ PartialShape RowShape(const PartialShape& indices, const PartialShape& data) {
 
 Status CheckPrefix(const PartialShape& indices, const PartialShape& data, const char* what) {
   if (!indices.known_rank() || !data.known_rank()) return OkStatus();
-  bool agrees = data.rank() >= indices.rank();
-  for (int d = 0; agrees && d < indices.rank(); ++d) {
-    agrees = indices.dim(d) < 0 || data.dim(d) < 0 || indices.dim(d) == data.dim(d);
+  if (data.rank() < indices.rank()) {
+    return InvalidArgument("Shape must be at least rank ", indices.rank(), " but is rank ",
+                           data.rank(), "; data.shape = ", data, " does not start with ", what,
+                           ".shape = ", indices);
   }
-  if (agrees) return OkStatus();
-  return InvalidArgument("data.shape = ", data, " does not start with ", what,
-                         ".shape = ", indices);
+  for (int d = 0; d < indices.rank(); ++d) {
+    const Status same = MergeDims(data.dim(d), indices.dim(d)).status();
+    if (same.ok()) continue;
+    return InvalidArgument(same.message(), "; data.shape = ", data, " does not start with ", what,
+                           ".shape = ", indices);
+  }
+  return OkStatus();
 }
 
 Status StitchShape(ShapeContext& c) {

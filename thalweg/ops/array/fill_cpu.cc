@@ -31,6 +31,7 @@ Status Fill(Context& ctx) {
   if (dims.rank() == 0) {
     ASSIGN_OR_RETURN(dims, dims.Reshaped(Shape{1}));
   }
+  if (dims.rank() != 1) return InvalidArgument("dims must be a vector, got shape ", dims.shape());
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(dims, "dims"));
   const Tensor& value = ctx.input(1);
   if (!IsLegacyScalar(value)) {

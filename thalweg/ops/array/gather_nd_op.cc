@@ -2,7 +2,6 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
@@ -31,10 +30,7 @@ Status GatherNdShape(ShapeContext& c) {
 }
 
 Status ScatterNdShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(2, 1).status());
-  const Tensor value = c.InputValue(2);
-  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
-  const PartialShape shape = c.InputAsShape(2);
+  ASSIGN_OR_RETURN(const PartialShape shape, c.ShapeArgument(2));
   ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(shape, c.input(0)));
   if (!slices.IsCompatibleWith(c.input(1))) {
     return InvalidArgument("updates must have shape indices[:-1] + shape[k:] = ", slices, ", got ",

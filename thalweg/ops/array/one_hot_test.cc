@@ -42,7 +42,7 @@ TEST(OneHotTest, Refusals) {
       .Bad({In({2}, {0, 1}), In({1}, {1}), In({}, {1}), In({}, {0})}, {}, Code::kInvalidArgument,
            "")
       .Bad({In({2}, {0, 1}), In({}, {1}), In({}, {1}), In({}, {0})}, {{"axis", 2}},
-           Code::kInvalidArgument, "axis = 2")
+           Code::kInvalidArgument, "axis in the range [-2, 2), but got 2")
       .Trivial("a depth of none")
       .Run();
 }

@@ -87,8 +87,7 @@ class UnpackCpu : public Kernel {
     const int64_t n = ctx.num_outputs();
     ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_, whole.rank(), "axis"));
     if (whole.dim(axis) != n) {
-      return InvalidArgument("Dimension ", axis, " of the input has size ", whole.dim(axis),
-                             ", but attribute num is ", n);
+      return InvalidArgument("Input shape axis ", axis, " must equal ", n, ", got shape ", whole);
     }
     Dims dims = whole.dims();
     dims.erase(axis);

@@ -42,10 +42,7 @@ Status UnpackShape(ShapeContext& c) {
   const PartialShape& value = c.input(0);
   if (!value.known_rank()) return OkStatus();
   ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, value.rank(), "axis"));
-  if (value.dim(at) >= 0 && value.dim(at) != c.num_outputs()) {
-    return InvalidArgument("Dimension ", at, " of the input has size ", value.dim(at),
-                           ", but attribute num is ", c.num_outputs());
-  }
+  RETURN_IF_ERROR(CheckDim(value.dim(at), c.num_outputs()));
   Dims dims = value.dims();
   dims.erase(at);
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, PartialShape(dims));

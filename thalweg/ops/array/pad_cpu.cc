@@ -16,10 +16,14 @@ struct Paddings {
   Dims after;
 };
 
-Result<Paddings> PaddingsOf(const Tensor& tensor, int rank) {
-  if (tensor.rank() != 2 || tensor.dim(0) != rank || tensor.dim(1) != 2) {
-    return InvalidArgument("paddings must be a matrix of ", rank, " by 2, got shape ",
-                           tensor.shape());
+Result<Paddings> PaddingsOf(const Tensor& tensor, const Shape& padded) {
+  const int rank = padded.rank();
+  if (tensor.rank() != 2 || tensor.dim(1) != 2) {
+    return InvalidArgument("paddings must be a matrix with 2 columns: ", tensor.shape());
+  }
+  if (tensor.dim(0) != rank) {
+    return InvalidArgument("The first dimension of paddings must be the rank of inputs",
+                           tensor.shape(), " ", padded);
   }
   Paddings paddings;
   for (int i = 0; i < rank; ++i) {
@@ -56,7 +60,7 @@ int64_t OffsetOf(const Dims& strides, const Dims& index) {
 Status PadWith(Context& ctx, const Tensor* value) {
   const Tensor& x = ctx.input(0);
   const Shape input = x.shape();
-  ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(ctx.input(1), input.rank()));
+  ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(ctx.input(1), input));
   ASSIGN_OR_RETURN(const Shape shape, Padded(input, paddings, 1));
   if (shape == input) {
     ctx.set_output(0, x);
@@ -137,7 +141,7 @@ class MirrorPadCpu : public MirrorKernel {
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
     const Shape inner = x.shape();
-    ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(ctx.input(1), inner.rank()));
+    ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(ctx.input(1), inner));
     RETURN_IF_ERROR(Check(inner, paddings));
     ASSIGN_OR_RETURN(const Shape shape, Padded(inner, paddings, 1));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
@@ -188,7 +192,7 @@ class MirrorPadGradCpu : public MirrorKernel {
   Status Compute(Context& ctx) override {
     const Tensor& dy = ctx.input(0);
     const Shape outer = dy.shape();
-    ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(ctx.input(1), outer.rank()));
+    ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(ctx.input(1), outer));
     ASSIGN_OR_RETURN(const Shape inner, Padded(outer, paddings, -1));
     RETURN_IF_ERROR(Check(inner, paddings));
     ASSIGN_OR_RETURN(Tensor folded, dy.Clone(ctx.allocator()));

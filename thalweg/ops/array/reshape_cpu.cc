@@ -76,8 +76,12 @@ Status ExpandDims(Context& ctx) {
     return InvalidArgument("dim must be a scalar, got shape ", dim.shape());
   }
   Dims dims = ctx.input(0).shape().dims();
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(dim, 0), dims.size() + 1, "dim"));
-  dims.insert(axis, 1);
+  const int64_t given = IntAt(dim, 0);
+  if (given < -dims.size() - 1 || given > dims.size()) {
+    return InvalidArgument("Tried to expand dim index ", given, " for tensor with ", dims.size(),
+                           " dimensions.");
+  }
+  dims.insert(static_cast<int>(given < 0 ? given + dims.size() + 1 : given), 1);
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   return Output(ctx, shape);
 }
@@ -94,7 +98,11 @@ class SqueezeCpu : public Kernel {
     const Shape shape = ctx.input(0).shape();
     Dims kept = shape.dims();
     for (int64_t dim : squeeze_) {
-      ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dim, shape.rank(), "squeeze_dims"));
+      if (dim < -shape.rank() || dim >= shape.rank()) {
+        return InvalidArgument("Tried to squeeze dim index ", dim, " for tensor with ",
+                               shape.rank(), " dimensions.");
+      }
+      const int axis = static_cast<int>(dim < 0 ? dim + shape.rank() : dim);
       if (shape.dim(axis) != 1) {
         return InvalidArgument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ",
                                shape.dim(axis));

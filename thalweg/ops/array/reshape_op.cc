@@ -77,7 +77,12 @@ Status ExpandDimsShape(ShapeContext& c) {
   if (dim.num_elements() != 1) {
     return InvalidArgument("dim must be a scalar, got shape ", dim.shape());
   }
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(dim, 0), input.rank() + 1, "dim"));
+  const int64_t given = IntAt(dim, 0);
+  if (given < -input.rank() - 1 || given > input.rank()) {
+    return InvalidArgument("dim ", given, " not in the interval [", -input.rank() - 1, ", ",
+                           input.rank(), "].");
+  }
+  const int axis = static_cast<int>(given < 0 ? given + input.rank() + 1 : given);
   Dims dims = input.dims();
   dims.insert(axis, 1);
   ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));

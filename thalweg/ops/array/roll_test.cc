@@ -31,7 +31,8 @@ TEST(RollTest, MovesElementsRound) {
       .Try({In({3, 5}), In({2}, {1, -1}), In({2}, {0, 0})}, kTypes)
       .Try({In({3, 0}), In({1}, {1}), In({1}, {1})}, kTypes)
       .Bad({In({}), In({}, {1}), In({}, {0})}, kTypes, Code::kInvalidArgument, "")
-      .Bad({In({3}), In({}, {1}), In({}, {1})}, kTypes, Code::kInvalidArgument, "axis = 1")
+      .Bad({In({3}), In({}, {1}), In({}, {1})}, kTypes, Code::kInvalidArgument,
+           "axis in the range [-1, 1), but got 1")
       .Bad({In({3}), In({2}, {1, 1}), In({1}, {0})}, kTypes, Code::kInvalidArgument,
            "must have the same size")
       .Bad({In({3}), In({1, 1}, {1}), In({1, 1}, {0})}, kTypes, Code::kInvalidArgument,

@@ -11,8 +11,8 @@ namespace {
 Result<Dims> CheckedSizes(const Shape& input, const Dims& begin, const Dims& size) {
   if (begin.size() != input.rank() || size.size() != input.rank()) {
     return InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ",
-                           input.rank(), ", but got ", begin.size(), " and ", size.size(),
-                           " elements");
+                           input.rank(), ", but got shapes [", begin.size(), "] and [", size.size(),
+                           "] instead");
   }
   Dims sizes(size);
   for (int i = 0; i < input.rank(); ++i) {

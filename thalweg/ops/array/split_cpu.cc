@@ -8,6 +8,15 @@
 namespace thalweg {
 namespace {
 
+// The dimension that is split, counted from the front.
+Result<int> SplitDim(int64_t given, int rank) {
+  if (given < -rank || given >= rank) {
+    return InvalidArgument("-input rank(-", rank, ") <= split_dim < input rank (", rank,
+                           "), but got ", given);
+  }
+  return static_cast<int>(given < 0 ? given + rank : given);
+}
+
 // Output i = the next sizes[i] elements along `axis`.
 Status Cut(Context& ctx, const Tensor& value, int axis, const std::vector<int64_t>& sizes) {
   const Shape whole = value.shape();
@@ -46,7 +55,7 @@ Status Split(Context& ctx) {
   const Tensor& value = ctx.input(1);
   const int64_t parts = ctx.num_outputs();
   ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(0), "split_dim"));
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, value.rank(), "split_dim"));
+  ASSIGN_OR_RETURN(const int axis, SplitDim(given, value.rank()));
   const int64_t size = value.dim(axis);
   if (parts <= 0 || size % parts != 0) {
     return InvalidArgument("Number of ways to split should evenly divide the split dimension, ",
@@ -60,10 +69,13 @@ Status SplitV(Context& ctx) {
   const Tensor& value = ctx.input(0);
   const Tensor& split = ctx.input(1);
   ASSIGN_OR_RETURN(const int64_t given, LegacyIntScalar(ctx.input(2), "split_dim"));
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, value.rank(), "split_dim"));
+  ASSIGN_OR_RETURN(const int axis, SplitDim(given, value.rank()));
   if (split.rank() != 1 || split.num_elements() != ctx.num_outputs()) {
-    return InvalidArgument("size_splits must be a vector of ", ctx.num_outputs(),
-                           " elements, got shape ", split.shape());
+    return InvalidArgument(
+        "size of the split_tensor must be 1-D and have the same elements as "
+        "outputs got ",
+        split.rank(), " -D and ", split.num_elements(), " elements, for ", ctx.num_outputs(),
+        " outputs");
   }
   const int64_t whole = value.dim(axis);
   std::vector<int64_t> sizes;

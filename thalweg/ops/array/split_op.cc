@@ -18,16 +18,8 @@ Status SplitShape(ShapeContext& c) {
   if (!split_dim.empty()) {
     ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
     part = value;
-    if (value.dim(axis) >= 0) {
-      if (value.dim(axis) % c.num_outputs() != 0) {
-        return InvalidArgument(
-            "Number of ways to split should evenly divide "
-            "the split dimension, ",
-            "but got split_dim ", axis, " (size = ", value.dim(axis), ") and num_split ",
-            c.num_outputs());
-      }
-      part.set_dim(axis, value.dim(axis) / c.num_outputs());
-    }
+    ASSIGN_OR_RETURN(const int64_t size, DivideDim(value.dim(axis), c.num_outputs()));
+    part.set_dim(axis, size);
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, part);
   return OkStatus();

@@ -11,6 +11,9 @@ namespace {
 Status Tile(Context& ctx) {
   const Tensor& x = ctx.input(0);
   const Shape input = x.shape();
+  if (ctx.input(1).rank() != 1) {
+    return InvalidArgument("Expected multiples to be 1-D, but got shape ", ctx.input(1).shape());
+  }
   ASSIGN_OR_RETURN(const Dims multiples, IntVector(ctx.input(1), "multiples"));
   if (multiples.size() != input.rank()) {
     return InvalidArgument("Expected multiples argument to be a vector of length ", input.rank(),

@@ -12,8 +12,8 @@ Status TileShape(ShapeContext& c) {
   const PartialShape& x = c.input(0);
   const int64_t length = vector.dim(0);
   if (x.known_rank() && length >= 0 && length != x.rank()) {
-    return InvalidArgument("Expected multiples argument to be a vector of length ", x.rank(),
-                           " but got length ", length);
+    return InvalidArgument("Shape must be rank ", x.rank(), " but is rank ", length,
+                           "; multiples must have an element for each dimension");
   }
   if (length > kMaxRank) return InvalidArgument("multiples has ", length, " elements");
   const int rank = x.known_rank() ? x.rank() : static_cast<int>(length);
@@ -35,7 +35,8 @@ Status TileShape(ShapeContext& c) {
   const Tensor value = c.InputValue(1);
   for (int64_t i = 0; !value.empty() && i < value.num_elements(); ++i) {
     if (IntAt(value, i) < 0) {
-      return InvalidArgument("Expected multiples[", i, "] >= 0, but got ", IntAt(value, i));
+      return InvalidArgument("Invalid value in tensor used for shape: ", IntAt(value, i),
+                             "; multiples must not be negative");
     }
   }
   c.set_output(0, std::move(shape));

@@ -9,14 +9,18 @@ namespace thalweg {
 namespace {
 
 Result<Dims> CheckedPermutation(const Tensor& perm, int rank) {
+  if (perm.rank() != 1) return InvalidArgument("perm must be a vector, not ", perm.shape());
   ASSIGN_OR_RETURN(Dims order, IntVector(perm, "perm"));
   if (order.size() != rank) {
     return InvalidArgument("transpose expects a vector of size ", rank,
-                           ", but input(1) is a vector of size ", order.size());
+                           ". But input(1) is a vector of size ", order.size());
   }
   bool seen[kMaxRank] = {};
   for (int64_t& dim : std::span(order.data(), static_cast<size_t>(rank))) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dim, rank, "perm"));
+    if (dim < -rank || dim >= rank) {
+      return InvalidArgument(dim, " is out of range [0 .. ", rank, ")");
+    }
+    const int axis = static_cast<int>(dim < 0 ? dim + rank : dim);
     if (seen[axis]) return InvalidArgument("perm names dimension ", axis, " twice");
     seen[axis] = true;
     dim = axis;

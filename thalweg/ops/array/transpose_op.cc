@@ -11,9 +11,9 @@ Status TransposeShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape perm_shape, c.InputWithRank(1, 1));
   const PartialShape& x = c.input(0);
   const int64_t length = perm_shape.dim(0);
-  if (x.known_rank() && length >= 0 && length != x.rank()) {
-    return InvalidArgument("transpose expects a vector of size ", x.rank(),
-                           ", but input(1) is a vector of size ", length);
+  const Status each = x.known_rank() ? CheckDim(length, x.rank()) : OkStatus();
+  if (!each.ok()) {
+    return InvalidArgument(each.message(), "; perm must be a vector of size ", x.rank());
   }
   if (length > kMaxRank) return InvalidArgument("perm has ", length, " elements");
   const int rank = x.known_rank() ? x.rank() : static_cast<int>(length);
@@ -23,7 +23,11 @@ Status TransposeShape(ShapeContext& c) {
   if (!perm.empty() && x.known_rank()) {
     std::vector<bool> seen(static_cast<size_t>(rank));
     for (int i = 0; i < rank; ++i) {
-      ASSIGN_OR_RETURN(const int from, NormalizeAxis(IntAt(perm, i), rank, "perm"));
+      const int64_t given = IntAt(perm, i);
+      if (given < -rank || given >= rank) {
+        return InvalidArgument("perm dim ", given, " is out of range of input rank ", rank);
+      }
+      const int from = static_cast<int>(given < 0 ? given + rank : given);
       if (seen[static_cast<size_t>(from)]) {
         return InvalidArgument("perm names dimension ", from, " twice");
       }

@@ -80,7 +80,8 @@ TEST(UniqueTest, SlicesAlongAnAxis) {
           .Try({In({2, 2, 2}, {1, 0, 1, 0, 1, 0, 1, 0}), In({1}, {static_cast<double>(axis)})},
                {{"Taxis", DType::kInt32}, {"out_idx", DType::kInt64}})
           .Try({In({3, 0, 2}), In({1}, {static_cast<double>(axis)})})
-          .Bad({In({3, 2}), In({1}, {2})}, {}, Code::kInvalidArgument, "axis = 2")
+          .Bad({In({3, 2}), In({1}, {2})}, {}, Code::kInvalidArgument,
+               "axis in the range [-2, 2), but got 2")
           .Bad({In({3, 2}), In({2}, {0, 1})}, {}, Code::kInvalidArgument, "larger than 1")
           .Bad({In({3, 2}), In({0}, {})}, {}, Code::kInvalidArgument, "")
           .Bad({In({3, 2}), In({}, {0})}, {}, Code::kInvalidArgument, "")

@@ -20,9 +20,12 @@ class ResizeKernel : public Kernel {
  protected:
   // The two sizes of an input.
   static Result<Dims> SizeOf(const Tensor& tensor) {
+    if (tensor.rank() != 1) {
+      return InvalidArgument("shape_t must be 1-dimensional", tensor.shape(), ", the size");
+    }
     ASSIGN_OR_RETURN(const Dims size, IntVector(tensor, "size"));
     if (size.size() != 2) {
-      return InvalidArgument("size must have two elements, got shape ", tensor.shape());
+      return InvalidArgument("shape_t must have two elements", tensor.shape(), ", the size");
     }
     if (size[0] > 0 && size[1] > 0) return size;
     return InvalidArgument("output dimensions must be positive, got ", size[0], " and ", size[1]);

@@ -14,8 +14,8 @@ class BandedSolveCpu : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const MatrixBatch a, Matrices(ctx.input(0), "matrix"));
-    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), "rhs"));
+    ASSIGN_OR_RETURN(const MatrixBatch a, Matrices(ctx.input(0)));
+    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), 1));
     if (a.columns != rhs.rows || a.rows == 0) {
       return InvalidArgument("Input matrix and rhs are incompatible: bands ", a.tensor->shape(),
                              ", rhs ", rhs.tensor->shape());

@@ -37,8 +37,8 @@ Status Cholesky(Context& ctx) {
 }
 
 Status CholeskyGrad(Context& ctx) {
-  ASSIGN_OR_RETURN(const MatrixBatch l, SquareMatrices(ctx.input(0), "l"));
-  ASSIGN_OR_RETURN(const MatrixBatch grad, SquareMatrices(ctx.input(1), "grad"));
+  ASSIGN_OR_RETURN(const MatrixBatch l, SquareMatrices(ctx.input(0)));
+  ASSIGN_OR_RETURN(const MatrixBatch grad, SquareMatrices(ctx.input(1), 1));
   if (l.tensor->shape() != grad.tensor->shape()) {
     return InvalidArgument("l and grad must have one shape, got ", l.tensor->shape(), " and ",
                            grad.tensor->shape());

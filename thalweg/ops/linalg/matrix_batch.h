@@ -45,10 +45,10 @@ struct MatrixBatch {
   }
 };
 
-inline Result<MatrixBatch> Matrices(const Tensor& tensor, std::string_view name = "input") {
+inline Result<MatrixBatch> Matrices(const Tensor& tensor, int input = 0) {
   const int rank = tensor.rank();
   if (rank < 2) {
-    return InvalidArgument(name, " must have rank >= 2, got ", rank, ", shape ", tensor.shape());
+    return InvalidArgument("Input tensor ", input, " must have rank >= 2, got ", rank);
   }
   MatrixBatch batch{.tensor = &tensor,
                     .leading = tensor.shape().dims(),
@@ -59,10 +59,11 @@ inline Result<MatrixBatch> Matrices(const Tensor& tensor, std::string_view name 
   return batch;
 }
 
-inline Result<MatrixBatch> SquareMatrices(const Tensor& tensor, std::string_view name = "input") {
-  ASSIGN_OR_RETURN(MatrixBatch batch, Matrices(tensor, name));
+inline Result<MatrixBatch> SquareMatrices(const Tensor& tensor, int input = 0) {
+  ASSIGN_OR_RETURN(MatrixBatch batch, Matrices(tensor, input));
   if (batch.rows != batch.columns) {
-    return InvalidArgument(name, " must be square matrices, got shape ", tensor.shape());
+    return InvalidArgument("Input matrix must be square; input ", input, " has shape ",
+                           tensor.shape());
   }
   return batch;
 }
@@ -70,8 +71,9 @@ inline Result<MatrixBatch> SquareMatrices(const Tensor& tensor, std::string_view
 // Both have the same leading dimensions.
 inline Status CheckSameBatch(const MatrixBatch& a, const MatrixBatch& b) {
   if (a.leading == b.leading) return OkStatus();
-  return InvalidArgument("All inputs must have the same leading dimensions, got shapes ",
-                         a.tensor->shape(), " and ", b.tensor->shape());
+  return InvalidArgument("All input tensors must have the same ",
+                         a.leading.size() == b.leading.size() ? "outer dimensions" : "rank",
+                         ", got shapes ", a.tensor->shape(), " and ", b.tensor->shape());
 }
 
 inline double Cubed(int64_t n) {

@@ -23,7 +23,8 @@ inline Result<PartialShape> SquareInput(const ShapeContext& c, int i) {
   const int rank = shape.rank();
   const Result<int64_t> n = MergeDims(dims[rank - 2], dims[rank - 1]);
   if (!n.ok()) {
-    return InvalidArgument("input ", i, " must be square matrices, got shape ", shape.ToString());
+    return InvalidArgument(n.status().message(), "; input ", i,
+                           " must be square matrices, got shape ", shape.ToString());
   }
   dims[rank - 2] = dims[rank - 1] = *n;
   return PartialShape(dims);

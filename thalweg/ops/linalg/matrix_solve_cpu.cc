@@ -50,8 +50,8 @@ class SolveCpu : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const MatrixBatch a, SquareMatrices(ctx.input(0), "matrix"));
-    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), "rhs"));
+    ASSIGN_OR_RETURN(const MatrixBatch a, SquareMatrices(ctx.input(0)));
+    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), 1));
     RETURN_IF_ERROR(CheckSameBatch(a, rhs));
     RETURN_IF_ERROR(CheckSystem(a, rhs));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, a.tensor->dtype(), rhs.tensor->shape()));
@@ -77,8 +77,8 @@ class TriangularSolveCpu : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const MatrixBatch a, SquareMatrices(ctx.input(0), "matrix"));
-    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), "rhs"));
+    ASSIGN_OR_RETURN(const MatrixBatch a, SquareMatrices(ctx.input(0)));
+    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), 1));
     RETURN_IF_ERROR(CheckSystem(a, rhs));
     ASSIGN_OR_RETURN(const BroadcastBatch batch, BroadcastBatch::Of(a, rhs));
     ASSIGN_OR_RETURN(const Shape shape, batch.With({a.rows, rhs.columns}));
@@ -106,8 +106,8 @@ class LeastSquaresCpu : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const MatrixBatch a, Matrices(ctx.input(0), "matrix"));
-    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), "rhs"));
+    ASSIGN_OR_RETURN(const MatrixBatch a, Matrices(ctx.input(0)));
+    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), 1));
     RETURN_IF_ERROR(CheckSameBatch(a, rhs));
     RETURN_IF_ERROR(CheckSystem(a, rhs));
     if (ctx.input(2).rank() != 0) {

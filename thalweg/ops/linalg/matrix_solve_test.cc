@@ -78,7 +78,7 @@ TEST(MatrixSolveTest, Solve) {
         .Bad({In({2, 2}, {0, 0, 0, 0}), In({2, 1})}, {}, Code::kInvalidArgument,
              "Input matrix is not invertible.")
         .Bad({Regular(2), In({3, 1})}, {}, Code::kInvalidArgument, "incompatible")
-        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument, "leading dimensions")
+        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument, "dimensions")
         .Run();
   }
 }
@@ -94,7 +94,7 @@ TEST(MatrixSolveTest, TriangularSolve) {
         .Try({In({0, 0}), In({0, 3})})
         .Bad({In({2, 3}), In({2, 1})}, {}, Code::kInvalidArgument, "square")
         .Bad({Regular(2), In({3, 1})}, {}, Code::kInvalidArgument, "incompatible")
-        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument, "leading dimensions")
+        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument, "dimensions")
         .Run();
   }
 }

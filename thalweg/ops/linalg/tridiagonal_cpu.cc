@@ -19,8 +19,8 @@ class TridiagonalSolveCpu : public Kernel {
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const MatrixBatch a, Matrices(ctx.input(0), "diagonals"));
-    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), "rhs"));
+    ASSIGN_OR_RETURN(const MatrixBatch a, Matrices(ctx.input(0)));
+    ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(1), 1));
     RETURN_IF_ERROR(CheckSameBatch(a, rhs));
     if (a.rows != 3) {
       return InvalidArgument("Expected diagonals to be provided as a matrix with 3 rows, got ",
@@ -52,11 +52,11 @@ class TridiagonalSolveCpu : public Kernel {
 };
 
 Status TridiagonalMatMul(Context& ctx) {
-  ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(3), "rhs"));
+  ASSIGN_OR_RETURN(const MatrixBatch rhs, Matrices(ctx.input(3), 3));
   constexpr std::string_view kNames[] = {"superdiag", "maindiag", "subdiag"};
   MatrixBatch diagonals[3];
   for (int i = 0; i < 3; ++i) {
-    ASSIGN_OR_RETURN(diagonals[i], Matrices(ctx.input(i), kNames[i]));
+    ASSIGN_OR_RETURN(diagonals[i], Matrices(ctx.input(i), i));
     RETURN_IF_ERROR(CheckSameBatch(diagonals[i], rhs));
     if (diagonals[i].rows != 1 || diagonals[i].columns != rhs.rows) {
       return InvalidArgument(kNames[i], " must have shape [..., 1, ", rhs.rows, "], got ",

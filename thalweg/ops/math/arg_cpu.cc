@@ -25,8 +25,7 @@ class ArgCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, out_type_, Shape(dims)));
     if (Shape(dims).num_elements() == 0) return OkStatus();
     if (shape.dim(axis) == 0) {
-      return InvalidArgument("dimension ", axis, " of ", shape.ToString(),
-                             " has no elements to choose from");
+      return InvalidArgument("Reduction axis ", axis, " is empty in shape ", shape);
     }
     int64_t outer = 1, inner = 1;
     for (int d = 0; d < axis; ++d) outer *= shape.dim(d);

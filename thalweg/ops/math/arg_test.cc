@@ -39,7 +39,8 @@ void Arg(const char* op, bool max) {
       .Try({In({4}, {1, 3, 0, 3}), In({}, {0})})
       .Try({In({0, 3}), In({}, {1})})
       .Bad({In({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument, "dimension")
-      .Bad({In({2, 0}), In({}, {1})}, {}, Code::kInvalidArgument, "no elements")
+      .Bad({In({2, 0}), In({}, {1})}, {}, Code::kInvalidArgument,
+           "Reduction axis 1 is empty in shape [2,0]")
       .Bad({In({}), In({}, {0})}, {}, Code::kInvalidArgument, "")
       .Run();
 }

@@ -22,7 +22,9 @@ class CumulativeCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     const Shape shape = x.shape();
     ASSIGN_OR_RETURN(const int64_t given, IntScalar(ctx.input(1), "axis"));
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, shape.rank(), "axis"));
+    const Result<int> found = NormalizeAxis(given, shape.rank(), "scan axis");
+    if (!found.ok()) return InvalidArgument("ScanOp: ", found.status().message());
+    const int axis = *found;
     compute::ScanShape scan = shape_;
     for (int d = 0; d < axis; ++d) scan.outer *= shape.dim(d);
     scan.size = shape.dim(axis);

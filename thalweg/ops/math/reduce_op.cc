@@ -4,15 +4,23 @@
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/reduction_axes.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
-// Which dimensions are reduced.
-Result<std::vector<bool>> ReducedDims(const Node& node, const Tensor& axes, int rank) {
+// Which dimensions are reduced. An axis that is given twice is the step's to refuse: no release
+// refuses it before.
+Result<std::vector<bool>> ReducedDims(const Tensor& axes, int rank) {
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
-  ASSIGN_OR_RETURN(const Dims found, ReductionAxes(axes, rank, TakesAxesTwice(node.graph())));
-  for (const int64_t axis : found) reduced[static_cast<size_t>(axis)] = true;
+  for (int64_t i = 0; i < axes.num_elements(); ++i) {
+    const int64_t axis = IntAt(axes, i);
+    if (axis < -rank || axis >= rank) {
+      return InvalidArgument("Invalid reduction dimension ", axis, " for input with ", rank,
+                             " dimensions.");
+    }
+    reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
+  }
   return reduced;
 }
 
@@ -39,7 +47,7 @@ Status ReduceShape(ShapeContext& c) {
     }
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(c.node(), axes, x.rank()));
+  ASSIGN_OR_RETURN(const std::vector<bool> reduced, ReducedDims(axes, x.rank()));
   Dims dims;
   for (int d = 0; d < x.rank(); ++d) {
     if (!reduced[d]) dims.push_back(x.dim(d));
@@ -54,7 +62,7 @@ Output KeptShape(GradientContext& c, GradientMath& m) {
   const PartialShape& x = c.input(0).shape();
   const Tensor axes = ShapeContext(c.node()).InputValue(1);
   if (x.IsFullyDefined() && !axes.empty()) {
-    Result<std::vector<bool>> reduced = ReducedDims(c.node(), axes, x.rank());
+    Result<std::vector<bool>> reduced = ReducedDims(axes, x.rank());
     if (!reduced.ok()) {
       c.b().Fail(reduced.status());
       return {};

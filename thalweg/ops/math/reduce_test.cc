@@ -61,8 +61,8 @@ OpCase Reduction(const char* op, double low = -2, double high = 2, bool distinct
       .Try({x({2, 3}), In({0})})
       .Try({x({}), In({0})})
       .Try({x({0, 3}), axes({1})})
-      .Bad({x({2, 3}), axes({2})}, {}, Code::kInvalidArgument, "Invalid reduction dimension (")
-      .Bad({x({2, 3}), axes({-3})}, {}, Code::kInvalidArgument, "Invalid reduction dimension (")
+      .Bad({x({2, 3}), axes({2})}, {}, Code::kInvalidArgument, "Invalid reduction dimension ")
+      .Bad({x({2, 3}), axes({-3})}, {}, Code::kInvalidArgument, "Invalid reduction dimension ")
       .Bad({x({2, 3}), axes({0, -2})}, {}, Code::kInvalidArgument,
            "Axes contains duplicate dimension: 0");
   return made;
@@ -153,7 +153,7 @@ TEST(ReduceTest, Logic) {
         .Try({In({2, 2}), In({2}, {0, 1})}, {{"Tidx", DType::kInt64}})
         .Try({In({0, 3}), In({1}, {0})})
         .Try({In({}, {1}), In({0})})
-        .Bad({In({2}), In({1}, {1})}, {}, Code::kInvalidArgument, "Invalid reduction dimension (")
+        .Bad({In({2}), In({1}, {1})}, {}, Code::kInvalidArgument, "Invalid reduction dimension ")
         .Run();
   };
   logic("All", true);
@@ -176,17 +176,17 @@ TEST(ReduceTest, AnAxisGivenTwice) {
     const auto values = GraphRunner(*AllRegistries().kernels, machine)
                             .Run({{late, Tensor::Vector<int32_t>({0, -2})}}, {y}, {});
     const Output early = b.Op("Sum", {x, axes});
+    EXPECT_TRUE(b.ok()) << b.status().ToString();
+    EXPECT_EQ(early.shape().ToString(), "[2]");
     if (producer == 134) {
       ASSERT_TRUE(values.ok()) << values.status().ToString();
       EXPECT_EQ((*values)[0].shape(), Shape{2});
       EXPECT_EQ((*values)[0].data<float>()[1], 6.0F);
-      EXPECT_EQ(early.shape().ToString(), "[2]");
       continue;
     }
     EXPECT_NE(values.status().message().find("Axes contains duplicate dimension: 0"),
               std::string_view::npos)
         << values.status().ToString();
-    EXPECT_FALSE(b.ok());
   }
 }
 

@@ -103,14 +103,20 @@ Status CombineInto(Context& ctx, SegmentOp op, bool sorted, const Shape& shape, 
 template <SegmentOp Op>
 Status Sorted(Context& ctx) {
   const Tensor &data = ctx.input(0), &given = ctx.input(1);
-  if (given.rank() != 1 || data.rank() < 1 || given.dim(0) != data.dim(0)) {
-    return InvalidArgument("segment_ids must have one element per row of data: ", given.shape(),
-                           " against ", data.shape());
+  if (given.rank() != 1) {
+    return InvalidArgument("segment_ids should be a vector, got shape ", given.shape());
+  }
+  if (data.rank() < 1 || given.dim(0) != data.dim(0)) {
+    return InvalidArgument("segment_ids should be the same size as dimension 0 of input: ",
+                           given.shape(), " against ", data.shape());
   }
   const int64_t count = given.dim(0);
   std::vector<int64_t> ids(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     ids[i] = IntAt(given, i);
+    if (ids[i] < 0) {
+      return InvalidArgument("segment ids must be >= 0, but element ", i, " is ", ids[i]);
+    }
     if (ids[i] < (i == 0 ? 0 : ids[i - 1])) {
       return InvalidArgument("segment ids are not increasing: ", ids[i], " at ", i,
                              i == 0 ? "" : StrCat(" after ", ids[i - 1]));
@@ -148,8 +154,8 @@ Status Unsorted(Context& ctx) {
   for (int d = 0; d < std::max(data_shape.rank(), ids_shape.rank()); ++d) {
     if (d < ids_shape.rank()) {
       if (d < data_shape.rank() && data_shape.dim(d) == ids_shape.dim(d)) continue;
-      return InvalidArgument("data must begin with the shape of segment_ids: ",
-                             data_shape.ToString(), " against ", ids_shape.ToString());
+      return InvalidArgument("data.shape = ", data_shape,
+                             " does not start with segment_ids.shape = ", ids_shape);
     }
     dims.push_back(data_shape.dim(d));
     inner *= data_shape.dim(d);

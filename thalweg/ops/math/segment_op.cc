@@ -22,8 +22,8 @@ Status SortedShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape data, c.InputWithRankAtLeast(0, 1));
   if (!data.known_rank()) return OkStatus();
   if (!MergeDims(ids.dim(0), data.dim(0)).ok()) {
-    return InvalidArgument("segment_ids must have one element per row of data: ", ids.ToString(),
-                           " against ", data.ToString());
+    return InvalidArgument("segment_ids should be the same size as dimension 0 of input: ", ids,
+                           " against ", data);
   }
   c.set_output(0, PartialShape{PartialShape::kUnknownDim}.Concatenate(Rest(data, 1)));
   return OkStatus();
@@ -38,9 +38,11 @@ Status UnsortedShape(ShapeContext& c) {
                            " against ", data.ToString());
   }
   for (int d = 0; d < ids.rank(); ++d) {
-    if (MergeDims(ids.dim(d), data.dim(d)).ok()) continue;
-    return InvalidArgument("data must begin with the shape of segment_ids: ", data.ToString(),
-                           " against ", ids.ToString());
+    const Status same = MergeDims(data.dim(d), ids.dim(d)).status();
+    if (same.ok()) continue;
+    return InvalidArgument(same.message(),
+                           "; data must start with the shape of segment_ids: ", data, " against ",
+                           ids);
   }
   const Tensor num = c.InputValue(2);
   int64_t segments = PartialShape::kUnknownDim;

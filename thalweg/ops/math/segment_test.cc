@@ -65,8 +65,9 @@ void SortedSegments(const char* op, SegmentFold fold) {
       .Try({x({3}), In({3}, {1, 1, 1})}, int64)
       .Try({x({0, 2}), In({0})}, int32)
       .Bad({x({3}), In({3}, {1, 0, 1})}, int32, Code::kInvalidArgument, "not increasing")
-      .Bad({x({3}), In({3}, {-1, 0, 1})}, int32, Code::kInvalidArgument, "not increasing")
-      .Bad({x({3}), In({2}, {0, 1})}, int32, Code::kInvalidArgument, "one element per row")
+      .Bad({x({3}), In({3}, {-1, 0, 1})}, int32, Code::kInvalidArgument, "segment ids must be >= 0")
+      .Bad({x({3}), In({2}, {0, 1})}, int32, Code::kInvalidArgument,
+           "same size as dimension 0 of input")
       .Run();
 }
 
@@ -93,7 +94,7 @@ void UnsortedSegments(const char* op, SegmentFold fold) {
       .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {2})}, int32, Code::kInvalidArgument,
            "segment_ids[2] = 2 is out of range [0, 2)")
       .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {-1})}, int32, Code::kInvalidArgument, "negative")
-      .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument, "begin with")
+      .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument, "start with")
       .Run();
 }
 

@@ -66,8 +66,8 @@ Status SelectV2(Context& ctx) {
 Status Select(Context& ctx) {
   const Shape condition = ctx.input(0).shape(), a = ctx.input(1).shape(), b = ctx.input(2).shape();
   if (a != b) {
-    return InvalidArgument("t and e must have one shape, got ", a.ToString(), " and ",
-                           b.ToString());
+    return InvalidArgument("'then' and 'else' must have the same size.  but received: ", a, " vs. ",
+                           b);
   }
   Dims mask = condition.dims();
   if (condition.rank() == 1 && a.rank() >= 1 && condition != a) {

@@ -46,7 +46,7 @@ TEST(SelectTest, Select) {
       .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
            "has an element for each row")
       .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "condition must be")
-      .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument, "one shape")
+      .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument, " and ")
       .Run();
 }
 

@@ -32,10 +32,12 @@ Result<Indices> Bounded(const Tensor& tensor, int64_t limit, std::string_view wh
 }
 
 Status CheckShapes(const Tensor& data, const Tensor& indices, const Tensor& ids) {
-  if (data.rank() < 1) return InvalidArgument("data must be at least a vector, got a scalar");
-  if (indices.rank() != 1 || ids.rank() != 1) {
-    return InvalidArgument("indices and segment_ids must be vectors, got shapes ", indices.shape(),
-                           " and ", ids.shape());
+  if (data.rank() < 1) return InvalidArgument("Shape must be at least rank 1: data is a scalar");
+  if (indices.rank() != 1) {
+    return InvalidArgument("indices should be a vector, got shape ", indices.shape());
+  }
+  if (ids.rank() != 1) {
+    return InvalidArgument("segment_ids should be a vector, got shape ", ids.shape());
   }
   if (indices.dim(0) != ids.dim(0)) {
     return InvalidArgument("segment_ids and indices should have same size, got ", ids.shape(),

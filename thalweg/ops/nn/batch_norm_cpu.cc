@@ -35,7 +35,7 @@ class BatchNormKernel : public Kernel {
  protected:
   Result<compute::ChannelShape> ShapeOf(const Tensor& x) const {
     if (x.rank() != format_.rank) {
-      return InvalidArgument("x must have ", format_.rank, " dimensions, got ", x.shape());
+      return InvalidArgument("input must be ", format_.rank, "-dimensional", x.shape());
     }
     compute::ChannelShape s;
     s.channels = x.dim(format_.channels());
@@ -46,9 +46,11 @@ class BatchNormKernel : public Kernel {
     return s;
   }
   static Status CheckVector(const Tensor& v, int64_t channels, const char* name) {
-    if (v.rank() == 1 && v.dim(0) == channels) return OkStatus();
-    return InvalidArgument(name, " must have one element per channel, ", channels, ", got shape ",
-                           v.shape());
+    if (v.rank() != 1) return InvalidArgument(name, " must be 1-dimensional", v.shape());
+    if (v.dim(0) == channels) return OkStatus();
+    return InvalidArgument(name,
+                           " must have the same number of elements as the channels of x, got ",
+                           v.dim(0), " and ", channels);
   }
   // Normalizing as a factor and a term of each channel. From moments that are rounded to float, so
   // that a gradient finds the same.

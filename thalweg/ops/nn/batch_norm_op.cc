@@ -24,8 +24,8 @@ Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin, int end)
     if (vector.dim(0) == 0) continue;  // moments to be computed
     Result<int64_t> merged = MergeDims(channels, vector.dim(0));
     if (!merged.ok()) {
-      return InvalidArgument("input ", i, " must have one element per channel: x is ", x.ToString(),
-                             ", it is ", vector.ToString());
+      return InvalidArgument(merged.status().message(), "; input ", i,
+                             " must have one element per channel");
     }
     channels = *merged;
   }

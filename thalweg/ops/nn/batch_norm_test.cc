@@ -84,7 +84,7 @@ TEST(BatchNormTest, Forward) {
         .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({7}), vector(7)}, inference)
         .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({7}), vector(7)}, average)
         .Bad({In({2, 3, 5, 7}), vector(6), In({7}), In({0}), In({0})}, {}, Code::kInvalidArgument,
-             "per channel")
+             " channel")
         .Bad({In({2, 3, 5, 7}), vector(7), In({7}), In({0}), In({0})}, inference,
              Code::kInvalidArgument, "mean")
         .Bad({In({3, 5, 7}), vector(7), In({7}), In({0}), In({0})}, {}, Code::kInvalidArgument, "")

@@ -12,8 +12,10 @@ Status Dense(Context& ctx) {
   ASSIGN_OR_RETURN(const auto broadcast, compute::Broadcast::Make({a.dims(), b.dims()}));
   const Shape out(broadcast.output_dims());
   if (out.rank() != 2) {
-    return InvalidArgument("logits and labels must be matrices, got ", a.ToString(), " and ",
-                           b.ToString());
+    return InvalidArgument(
+        "logits and labels must be either 2-dimensional, or broadcasted to be "
+        "2-dimensional, got ",
+        a, " and ", b);
   }
   // Strides of a broadcast operand: 0 where it repeats.
   const auto size = [](const Shape& s, int from_back) {
@@ -32,9 +34,16 @@ Status Dense(Context& ctx) {
 
 Status Sparse(Context& ctx) {
   const Tensor &logits = ctx.input(0), &labels = ctx.input(1);
-  if (logits.rank() != 2 || labels.rank() != 1 || logits.dim(0) != labels.dim(0)) {
-    return InvalidArgument("logits must be a matrix and labels a vector with as many rows, got ",
-                           logits.shape(), " and ", labels.shape());
+  if (logits.rank() != 2) {
+    return InvalidArgument("logits must be 2-D, but got shape ", logits.shape());
+  }
+  if (labels.rank() != 1) {
+    return InvalidArgument("labels must be 1-D, but got shape ", labels.shape());
+  }
+  if (logits.dim(0) != labels.dim(0)) {
+    return InvalidArgument(
+        "logits and labels must have the same first dimension, got logits shape ", logits.shape(),
+        " and labels shape ", labels.shape());
   }
   const int64_t rows = logits.dim(0), classes = logits.dim(1);
   if (rows > 0 && classes == 0) {

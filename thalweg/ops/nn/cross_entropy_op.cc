@@ -11,8 +11,8 @@ Status DenseShape(ShapeContext& c) {
   Result<PartialShape> both = BroadcastShapes(c.input(0), c.input(1));
   if (!both.ok()) return both.status().WithContext("logits and labels");
   if (both->known_rank() && both->rank() != 2) {
-    return InvalidArgument("logits and labels must be matrices, got ", c.input(0).ToString(),
-                           " and ", c.input(1).ToString());
+    return InvalidArgument("Shape must be broadcasted with rank 2, but is rank ", both->rank(),
+                           "; logits and labels are ", c.input(0), " and ", c.input(1));
   }
   const PartialShape matrix = both->known_rank() ? *both : PartialShape::OfRank(2);
   c.set_output(0, PartialShape{matrix.dim(0)});
@@ -25,8 +25,7 @@ Status SparseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape labels, c.InputWithRank(1, 1));
   Result<int64_t> rows = MergeDims(logits.dim(0), labels.dim(0));
   if (!rows.ok()) {
-    return InvalidArgument("logits and labels must have as many rows, got ", logits.ToString(),
-                           " and ", labels.ToString());
+    return InvalidArgument(rows.status().message(), "; logits and labels must have as many rows");
   }
   logits.set_dim(0, *rows);
   c.set_output(0, PartialShape{*rows});

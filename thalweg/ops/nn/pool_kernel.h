@@ -35,8 +35,7 @@ class PoolKernel : public Kernel {
     }
     if (!over_channels) RETURN_IF_ERROR(RefuseChannels(slide));
     if (image.rank() != slide.format.rank) {
-      return InvalidArgument("the image must have ", slide.format.rank, " dimensions, got ",
-                             image.ToString());
+      return InvalidArgument("tensor_in must be ", slide.format.rank, "-dimensional, got ", image);
     }
     Pooling p;
     p.format = slide.format;

@@ -50,10 +50,11 @@ class TopKCpu : public Kernel {
     if (ctx.num_inputs() == 2) {
       ASSIGN_OR_RETURN(k, IntScalar(ctx.input(1), "k"));
     }
-    if (k < 0) return InvalidArgument("k must not be negative, got ", k);
-    if (shape.rank() < 1 || shape.dim(shape.rank() - 1) < k) {
-      return InvalidArgument("input must have at least k = ", k, " columns, got ",
-                             shape.ToString());
+    if (k < 0) return InvalidArgument("Need k >= 0, got ", k);
+    if (shape.rank() < 1) return InvalidArgument("input must be >= 1-D, got shape ", shape);
+    if (shape.dim(shape.rank() - 1) < k) {
+      return InvalidArgument("input must have at least k columns. Had ",
+                             shape.dim(shape.rank() - 1), ", needed ", k);
     }
     Dims dims = shape.dims();
     dims[shape.rank() - 1] = k;
@@ -180,9 +181,15 @@ class InTopKCpu : public Kernel {
     if (ctx.num_inputs() == 3) {
       ASSIGN_OR_RETURN(k, IntScalar(ctx.input(2), "k"));
     }
-    if (predictions.rank() != 2 || targets.rank() != 1 || predictions.dim(0) != targets.dim(0)) {
-      return InvalidArgument("predictions and targets must have as many rows, got ",
-                             predictions.shape(), " and ", targets.shape());
+    if (predictions.rank() != 2) {
+      return InvalidArgument("predictions must be 2-dimensional, got shape ", predictions.shape());
+    }
+    if (targets.rank() != 1) {
+      return InvalidArgument("targets must be 1-dimensional, got shape ", targets.shape());
+    }
+    if (predictions.dim(0) != targets.dim(0)) {
+      return InvalidArgument("First dimension of predictions ", predictions.dim(0),
+                             " must match length of targets ", targets.dim(0));
     }
     const int64_t rows = predictions.dim(0), classes = predictions.dim(1);
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kBool, Shape{rows}));

@@ -18,13 +18,13 @@ Status TopKShape(ShapeContext& c) {
     const Tensor value = c.InputValue(1);
     if (!value.empty()) {
       k = IntAt(value, 0);
-      if (k < 0) return InvalidArgument("k must not be negative, got ", k);
+      if (k < 0) return InvalidArgument("Need k >= 0, got ", k);
     }
   }
   if (!shape.known_rank()) return OkStatus();
   const int64_t columns = shape.dim(shape.rank() - 1);
   if (columns >= 0 && k > columns) {
-    return InvalidArgument("input must have at least k = ", k, " columns, got ", shape.ToString());
+    return InvalidArgument("input must have last dimension >= k = ", k, " but is ", columns);
   }
   shape.set_dim(shape.rank() - 1, k);
   c.set_output(0, shape);
@@ -110,8 +110,8 @@ Status InTopKShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape targets, c.InputWithRank(1, 1));
   Result<int64_t> rows = MergeDims(predictions.dim(0), targets.dim(0));
   if (!rows.ok()) {
-    return InvalidArgument("predictions and targets must have as many rows, got ",
-                           predictions.ToString(), " and ", targets.ToString());
+    return InvalidArgument(rows.status().message(),
+                           "; predictions and targets must have as many rows");
   }
   c.set_output(0, PartialShape{*rows});
   return OkStatus();

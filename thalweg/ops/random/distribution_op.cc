@@ -3,24 +3,16 @@
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
 constexpr std::string_view kWhy = "random numbers do not depend on the inputs' values";
 
-Result<PartialShape> ShapeInput(ShapeContext& c, int i) {
-  RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
-  const Tensor value = c.InputValue(i);
-  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
-  return c.InputAsShape(i);
-}
-
 // [shape..., parameters...]
 template <int kShape, int kParameter>
 Status AppendedShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape shape, ShapeInput(c, kShape));
+  ASSIGN_OR_RETURN(const PartialShape shape, c.ShapeArgument(kShape));
   const PartialShape& parameter = c.input(kParameter);
   if (!shape.known_rank() || !parameter.known_rank()) return OkStatus();
   Dims dims = shape.dims();
@@ -32,7 +24,7 @@ Status AppendedShape(ShapeContext& c) {
 
 template <int kShape>
 Status GivenShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape shape, ShapeInput(c, kShape));
+  ASSIGN_OR_RETURN(const PartialShape shape, c.ShapeArgument(kShape));
   c.set_output(0, shape);
   return OkStatus();
 }

@@ -9,10 +9,8 @@ namespace {
 constexpr std::string_view kWhyRandom = "random numbers do not depend on the inputs' values";
 
 Status RandomShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
-  const Tensor value = c.InputValue(0);
-  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
-  c.set_output(0, c.InputAsShape(0));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(0));
+  c.set_output(0, std::move(shape));
   return OkStatus();
 }
 

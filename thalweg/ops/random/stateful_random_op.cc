@@ -2,7 +2,6 @@
 // Random numbers whose generator's state is a variable.
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
@@ -10,10 +9,8 @@ namespace {
 // The input called "shape".
 Status StatefulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const auto range, c.node().InputRange("shape"));
-  RETURN_IF_ERROR(c.InputWithRank(range.first, 1).status());
-  const Tensor value = c.InputValue(range.first);
-  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
-  c.set_output(0, c.InputAsShape(range.first));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(range.first));
+  c.set_output(0, std::move(shape));
   return OkStatus();
 }
 

@@ -2,16 +2,13 @@
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
 Status TruncatedShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
-  const Tensor value = c.InputValue(0);
-  if (!value.empty()) RETURN_IF_ERROR(ShapeOf(value, "shape").status());
-  c.set_output(0, c.InputAsShape(0));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(0));
+  c.set_output(0, std::move(shape));
   return OkStatus();
 }
 

@@ -105,7 +105,7 @@ TEST(RaggedCrossTest, RefusesWhatDoesNotFit) {
          Attrs("RD", {kText}, {kInt}, kNone, {kText}), "");
   refuse({Texts({"x"})}, Attrs("D", kNone, kNone, kNone, {kText}), "");
   const AttrMap sparse = Attrs("S", kNone, kNone, {kText}, kNone);
-  refuse({kPlaces, Texts({"p"}), kSparseShape}, sparse, "values must be a vector of 3");
+  refuse({kPlaces, Texts({"p"}), kSparseShape}, sparse, "(indices = 3, values = 1)");
   refuse({kPlaces, kSparseTexts, Numbers<int64_t>({2})}, sparse, "should imply a 2D tensor");
   ExpectError("RaggedCross", {kPlaces, kSparseTexts, Numbers<int64_t>({int64_t{1} << 40, 2})},
               sparse, Code::kResourceExhausted, "too large");

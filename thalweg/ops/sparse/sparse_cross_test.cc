@@ -106,7 +106,7 @@ TEST(SparseCrossTest, RefusesWhatDoesNotFit) {
     ExpectError("SparseCross", inputs, attrs, Code::kInvalidArgument, message);
   };
   refuse({kTextPlaces, kTexts, Numbers<int64_t>({3, 2}), kDenseTexts}, "Expected batch size 3");
-  refuse({kTextPlaces, Texts({"a"}), kTextShape, kDenseTexts}, "values must be a vector of 3");
+  refuse({kTextPlaces, Texts({"a"}), kTextShape, kDenseTexts}, "(indices = 3, values = 1)");
   refuse({kTextPlaces, kTexts, Numbers<int64_t>({2}), kDenseTexts}, "should imply a 2D tensor");
   refuse({kTextPlaces, kTexts, kTextShape, Texts({"x"})}, "should be a matrix");
   ExpectError("SparseCross", kAll, First(kBoth, kBoth, DType::kString, DType::kString),

@@ -23,17 +23,24 @@ class SparseInput {
   // Shapes are checked, indices are not.
   static Result<SparseInput> Of(const Tensor& indices, const Tensor& values, const Tensor& shape) {
     if (indices.rank() != 2) {
-      return InvalidArgument("indices must be a matrix, got shape ", indices.shape());
+      return InvalidArgument("Input indices should be a matrix but received shape ",
+                             indices.shape());
     }
-    if (values.rank() != 1 || values.dim(0) != indices.dim(0)) {
-      return InvalidArgument("values must be a vector of ", indices.dim(0),
-                             ", one for each row of ", "indices, got shape ", values.shape());
+    if (values.rank() != 1) {
+      return InvalidArgument("Input values should be a vector but received shape ", values.shape());
+    }
+    if (shape.rank() != 1) {
+      return InvalidArgument("Input shape should be a vector but received shape ", shape.shape());
+    }
+    if (values.dim(0) != indices.dim(0)) {
+      return InvalidArgument("indices and values rows (indexing dimension) must match. (indices = ",
+                             indices.dim(0), ", values = ", values.dim(0), ")");
+    }
+    if (shape.dim(0) != indices.dim(1)) {
+      return InvalidArgument("Order length must be SparseTensor rank: indices have ",
+                             indices.dim(1), " columns, the shape ", shape.dim(0), " dimensions");
     }
     ASSIGN_OR_RETURN(const Shape dense, ShapeOf(shape, "shape"));
-    if (dense.rank() != indices.dim(1)) {
-      return InvalidArgument("indices have ", indices.dim(1), " columns, for a shape of ",
-                             dense.rank(), " dimensions: ", dense);
-    }
     return SparseInput(indices, values, dense);
   }
   // Also every index is in bounds.

@@ -11,8 +11,15 @@ inline Status CheckSparse(ShapeContext& c, int first) {
   ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(first, 2));
   ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRank(first + 1, 1));
   ASSIGN_OR_RETURN(const PartialShape shape, c.InputWithRank(first + 2, 1));
-  RETURN_IF_ERROR(MergeDims(indices.dim(0), values.dim(0)).status());
-  return MergeDims(indices.dim(1), shape.dim(0)).status();
+  if (!MergeDims(indices.dim(0), values.dim(0)).ok()) {
+    return InvalidArgument("Number of elements in index (", indices.dim(0), ") and values (",
+                           values.dim(0), ") do not match.");
+  }
+  if (!MergeDims(indices.dim(1), shape.dim(0)).ok()) {
+    return InvalidArgument("Index rank (", indices.dim(1), ") and shape rank (", shape.dim(0),
+                           ") do not match.");
+  }
+  return OkStatus();
 }
 
 // Outputs first to first + 2: a sparse tensor of `rank` dimensions (-1: unknown).

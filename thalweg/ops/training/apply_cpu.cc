@@ -34,7 +34,9 @@ using Number = std::complex<double>;
 Result<Number> NumberOf(const Tensor& tensor, std::string_view what) {
   // TensorFlow takes the rate of decay of signs in other shapes too.
   if (tensor.rank() != 0 && !(what == "sign_decay" && IsLegacyScalar(tensor))) {
-    return InvalidArgument(what, " must be a scalar, got shape ", tensor.shape());
+    const bool strength = what == "l1" || what == "l2";
+    return InvalidArgument(what, strength ? " regularization strength" : "",
+                           " is not a scalar: ", tensor.shape());
   }
   switch (tensor.dtype()) {
     case DType::kFloat:
@@ -91,6 +93,33 @@ class OpenVariables {
   std::vector<std::unique_ptr<Variable::Update>> updates_;
 };
 
+// A gradient has one row of the variable's shape for each of `count` indices.
+Status CheckRows(const Shape& var, int64_t count, const Shape& grad) {
+  Dims expected = var.dims();
+  expected[0] = count;
+  if (grad == Shape(expected)) return OkStatus();
+  const int shared = std::min(var.rank(), grad.rank());
+  int d = 1;
+  while (d < shared && var.dim(d) == grad.dim(d)) ++d;
+  if (d < shared) {
+    return InvalidArgument("var and grad must match in dimension ", d, ": they are ", var, " and ",
+                           grad);
+  }
+  return InvalidArgument("grad must be the same size as indices in the first dimension: ",
+                         Shape(expected), " of ", count, " indices, got ", grad);
+}
+
+// Each in [0, rows), as int64.
+Result<Tensor> IndicesOfRows(Context& ctx, const Tensor& given, int64_t rows) {
+  for (int64_t i = 0; i < given.num_elements(); ++i) {
+    const int64_t index = IntAt(given, i);
+    if (index >= 0 && index < rows) continue;
+    return InvalidArgument("Index ", index, " at offset ", i,
+                           " in indices is out of range: var has ", rows, " rows");
+  }
+  return CheckedIndices(ctx.allocator(), given, rows, "indices");
+}
+
 class UpdateKernel : public Kernel {
  public:
   Status Read(const KernelConstruction& c, const UpdateArgs& args) {
@@ -110,6 +139,7 @@ class UpdateKernel : public Kernel {
       ASSIGN_OR_RETURN(const auto range, c.node().InputRange(scalar));
       scalars_.push_back({range.first, std::string(scalar)});
     }
+    grad_name_ = args.grad;
     ASSIGN_OR_RETURN(const auto grad, c.node().InputRange(args.grad));
     grad_ = grad.first;
     const Result<std::pair<int, int>> indices = c.node().InputRange("indices");
@@ -176,8 +206,8 @@ class UpdateKernel : public Kernel {
   Status RunDense(Context& ctx, const std::vector<Tensor*>& tensors, const Tensor& grad,
                   const std::vector<Number>& scalars) {
     if (grad.shape() != tensors[0]->shape()) {
-      return InvalidArgument("the gradient must have the shape of var, ", tensors[0]->shape(),
-                             ", got ", grad.shape());
+      return InvalidArgument("var and ", grad_name_, " do not have the same shape",
+                             tensors[0]->shape(), " ", grad.shape());
     }
     return Run(ctx, grad.dtype(), grad.num_elements(), nullptr, tensors, grad, scalars);
   }
@@ -186,18 +216,12 @@ class UpdateKernel : public Kernel {
                    const std::vector<Number>& scalars) {
     const Tensor& given = ctx.input(*indices_);
     const Shape var = tensors[0]->shape();
-    if (given.rank() != 1 || var.rank() < 1) {
-      return InvalidArgument("indices must be a vector and var have rows, got ", given.shape(),
-                             " and ", var.ToString());
+    if (var.rank() < 1) return InvalidArgument("var must be at least 1 dimensional");
+    if (given.rank() != 1) {
+      return InvalidArgument("indices must be one-dimensional, got shape ", given.shape());
     }
-    Dims expected = var.dims();
-    expected[0] = given.num_elements();
-    if (grad.shape() != Shape(expected)) {
-      return InvalidArgument("the gradient must have one row per index, ",
-                             Shape(expected).ToString(), ", got ", grad.shape());
-    }
-    ASSIGN_OR_RETURN(const Tensor indices,
-                     CheckedIndices(ctx.allocator(), given, var.dim(0), "indices"));
+    RETURN_IF_ERROR(CheckRows(var, given.num_elements(), grad.shape()));
+    ASSIGN_OR_RETURN(const Tensor indices, IndicesOfRows(ctx, given, var.dim(0)));
     const int64_t count = given.num_elements();
     if (count == 0) return OkStatus();
     const Rows rows{indices.data<int64_t>(), count, grad.num_elements() / count};
@@ -210,6 +234,7 @@ class UpdateKernel : public Kernel {
   std::vector<int> variables_;  // inputs: var, then slots
   std::vector<std::pair<int, std::string>> scalars_;
   int grad_ = 0;
+  std::string grad_name_;
   std::optional<int> indices_;
 };
 

@@ -16,6 +16,29 @@ PartialShape VariableShape(const ShapeContext& c, int i) {
   return handle != nullptr ? handle->shape : PartialShape::Unknown();
 }
 
+// The gradient of a sparse update has a row of the variable for each index.
+Status CheckRows(const ShapeContext& c, const PartialShape& var) {
+  ASSIGN_OR_RETURN(const auto grad_input, c.node().InputRange("grad"));
+  ASSIGN_OR_RETURN(const auto indices_input, c.node().InputRange("indices"));
+  const PartialShape grad = c.input(grad_input.first);
+  const PartialShape indices = c.input(indices_input.first);
+  if (!grad.known_rank()) return OkStatus();
+  if (grad.rank() == 0) {
+    return InvalidArgument("Argument grad must not be a scalar. Got grad with rank 0");
+  }
+  if (indices.known_rank()) {
+    const Result<int64_t> rows = MergeDims(indices.dim(0), grad.dim(0));
+    if (!rows.ok()) {
+      return InvalidArgument(rows.status().message(), "; grad must have one row per index");
+    }
+  }
+  PartialShape rows = grad;
+  rows.set_dim(0, PartialShape::kUnknownDim);
+  const Result<PartialShape> merged = var.MergeWith(rows);
+  if (merged.ok()) return OkStatus();
+  return InvalidArgument(merged.status().message(), "; grad must have rows of the shape of var's");
+}
+
 // Variable, slots and (dense) gradient have one shape; a reference form gives the variable.
 Status UpdateShape(ShapeContext& c) {
   const bool sparse = c.node().op_name().find("Sparse") != std::string::npos;
@@ -28,7 +51,8 @@ Status UpdateShape(ShapeContext& c) {
     if (is_variable || (is_grad && !sparse)) {
       Result<PartialShape> merged = shape.MergeWith(is_variable ? VariableShape(c, i) : c.input(i));
       if (!merged.ok()) {
-        return InvalidArgument(name, " must have the shape of var, ", shape.ToString());
+        return InvalidArgument(merged.status().message(), "; ", name,
+                               " must have the shape of var");
       }
       shape = *merged;
     } else if (name == "indices") {
@@ -38,6 +62,7 @@ Status UpdateShape(ShapeContext& c) {
       if (!scalar.ok()) return scalar.status().WithContext(name);
     }
   }
+  if (sparse) RETURN_IF_ERROR(CheckRows(c, shape));
   if (c.num_outputs() == 1) c.set_output(0, shape);
   return OkStatus();
 }

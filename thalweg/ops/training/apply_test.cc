@@ -295,7 +295,7 @@ TEST(ApplyTest, Dense) {
           .Try(Inputs(rule, In({7, 31}), In({7, 31}), {}))
           .Try(Inputs(rule, In({}), In({}), {}), {{"use_locking", true}})
           .Try(Inputs(rule, In({0, 2}), In({0, 2}), {}))
-          .Bad(Inputs(rule, In({3}), In({4}), {}), {}, Code::kInvalidArgument, "shape of var")
+          .Bad(Inputs(rule, In({3}), In({4}), {}), {}, Code::kInvalidArgument, "shape")
           .Run();
     }
   }
