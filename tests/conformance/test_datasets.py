@@ -47,6 +47,11 @@ def _raw(t, op, spec, **arguments):
     return t.data.experimental.from_variant(getattr(t.raw_ops, op)(**arguments, **said), spec)
 
 
+def _raw_text(t, folder, op):
+    said = t.raw_ops.MatchingFilesDataset(patterns=[str(folder / "*.txt"), str(folder / "[as].*")])
+    return t.data.experimental.from_variant(said, t.TensorSpec([], t.string))
+
+
 def _number(t, *shape):
     return t.TensorSpec(shape, t.int64)
 
@@ -57,6 +62,12 @@ def _of(t, d, n=30):
 
 # As PIPELINES: elements by key, by chance, of several datasets.
 GROUPS = {
+    "rebatch": lambda t, d, e, f: d.range(10).batch(4).rebatch(3),
+    "rebatch_drop": lambda t, d, e, f: d.range(10).map(lambda x: (x, t.fill([2], x))).batch(4).rebatch(3, drop_remainder=True),
+    "rebatch_sizes": lambda t, d, e, f: d.range(10).batch(4).rebatch([2, 1]),
+    "rebatch_rest": lambda t, d, e, f: d.range(3).batch(2).rebatch(7),
+    "rebatch_ragged": lambda t, d, e, f: d.range(1, 4).map(lambda x: t.fill([2, x], x)).rebatch(3),
+    "matching_files": lambda t, d, e, f: _raw_text(t, f, "MatchingFilesDataset").map(lambda x: t.strings.substr(x, -5, 5)),
     "windows": lambda t, d, e, f: d.range(12).apply(e.group_by_window(lambda x: x % 5, lambda k, w: w.batch(10), 2)),
     "windows_sized": lambda t, d, e, f: d.range(12).apply(
         e.group_by_window(lambda x: -(x % 5), lambda k, w: w.batch(2).map(lambda b: (k, b)), window_size_func=lambda k: 1 - k)),

@@ -125,6 +125,18 @@ class LaterMethods:
         """`batch_size` tensors as the rows of one SparseTensor."""
         return transformations.dense_to_sparse_batch(batch_size, row_shape)(self)
 
+    def rebatch(self, batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+        """The rows of the batches as batches of `batch_size` rows, or of several sizes in turn.
+
+        Examples
+        --------
+        >>> following = tw.data.Dataset.range(5).batch(2).rebatch(3).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(following), sess.run(following))
+        [0 1 2] [3 4]
+        """
+        return transformations.rebatch(self, batch_size, drop_remainder, name)
+
     def group_by_window(self, key_func: Callable[..., object], reduce_func: Callable[[Tensor, Dataset], Dataset],
                         window_size: IntLike | None = None, window_size_func: Callable[[Tensor], object] | None = None,
                         name: str | None = None) -> Dataset:

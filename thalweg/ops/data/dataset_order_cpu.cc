@@ -180,6 +180,8 @@ Result<DatasetPtr> MakeWithOptions(Context& ctx, const DatasetAttrs& attrs) {
                                                    : OptionsDataset(std::move(input), options);
 }
 
+Status DeleteAnonymous(Context&) { return OkStatus(); }
+
 // What tunes TensorFlow's pipelines tells nothing to ours, which use the session's threads.
 Result<DatasetPtr> MakeSame(Context& ctx, const DatasetAttrs&) { return DatasetOf(ctx.input(0)); }
 
@@ -197,12 +199,19 @@ THALWEG_KERNEL(dataset_order, cpu) {
   AddDataset<MakeCache>(registry, "CacheDatasetV2");
   for (const char* op : {"ModelDataset", "FinalizeDataset", "MaxIntraOpParallelismDataset",
                          "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
-                         "ExperimentalPrivateThreadPoolDataset"}) {
+                         "ExperimentalPrivateThreadPoolDataset", "BytesProducedStatsDataset",
+                         "ExperimentalBytesProducedStatsDataset", "LatencyStatsDataset",
+                         "ExperimentalLatencyStatsDataset", "NonSerializableDataset",
+                         "ExperimentalNonSerializableDataset", "ChooseFastestDataset",
+                         "ExperimentalChooseFastestDataset"}) {
     AddDataset<MakeSame>(registry, op);
   }
   AddDataset<MakeOptimized>(registry, "OptimizeDataset");
   AddDataset<MakeOptimized>(registry, "OptimizeDatasetV2");
   AddDataset<MakeWithOptions>(registry, "OptionsDataset");
+  for (const char* op : {"DeleteMemoryCache", "DeleteSeedGenerator"}) {
+    registry.AddFunction<DeleteAnonymous>(op, kCpu);
+  }
   registry.AddFunction<SeedGenerator>("AnonymousSeedGenerator", kCpu);
   registry.AddFunction<Dummy>("DummySeedGenerator", kCpu);
   registry.AddFunction<AnonymousMemoryCache>("AnonymousMemoryCache", kCpu);
