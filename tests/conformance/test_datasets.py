@@ -47,6 +47,11 @@ def _raw(t, op, spec, **arguments):
     return t.data.experimental.from_variant(getattr(t.raw_ops, op)(**arguments, **said), spec)
 
 
+def _raw_text(t, folder, op):
+    said = t.raw_ops.MatchingFilesDataset(patterns=[str(folder / "*.txt"), str(folder / "[as].*")])
+    return t.data.experimental.from_variant(said, t.TensorSpec([], t.string))
+
+
 def _number(t, *shape):
     return t.TensorSpec(shape, t.int64)
 
@@ -57,6 +62,12 @@ def _of(t, d, n=30):
 
 # As PIPELINES: elements by key, by chance, of several datasets.
 GROUPS = {
+    "rebatch": lambda t, d, e, f: d.range(10).batch(4).rebatch(3),
+    "rebatch_drop": lambda t, d, e, f: d.range(10).map(lambda x: (x, t.fill([2], x))).batch(4).rebatch(3, drop_remainder=True),
+    "rebatch_sizes": lambda t, d, e, f: d.range(10).batch(4).rebatch([2, 1]),
+    "rebatch_rest": lambda t, d, e, f: d.range(3).batch(2).rebatch(7),
+    "rebatch_ragged": lambda t, d, e, f: d.range(1, 4).map(lambda x: t.fill([2, x], x)).rebatch(3),
+    "matching_files": lambda t, d, e, f: _raw_text(t, f, "MatchingFilesDataset").map(lambda x: t.strings.substr(x, -5, 5)),
     "windows": lambda t, d, e, f: d.range(12).apply(e.group_by_window(lambda x: x % 5, lambda k, w: w.batch(10), 2)),
     "windows_sized": lambda t, d, e, f: d.range(12).apply(
         e.group_by_window(lambda x: -(x % 5), lambda k, w: w.batch(2).map(lambda b: (k, b)), window_size_func=lambda k: 1 - k)),
@@ -303,3 +314,67 @@ def test_caches_in_files_are_read_by_the_other(writer, reader, tmp_path):
                 except t.errors.OutOfRangeError:
                     return elements
     assert given(writer, 12) == given(reader, 3) == [(x * x, b"%d" % x) for x in range(12)]
+
+
+def _all_of(t, dataset):
+    given = []
+    with t.Session() as session:
+        following = t.data.make_one_shot_iterator(dataset).get_next()
+        while True:
+            try:
+                given.append(session.run(following))
+            except t.errors.OutOfRangeError:
+                return given
+
+
+def _save(t, folder, shards):
+    """Squares, their names and a dictionary, saved by each as it saves."""
+    with t.Graph().as_default() as graph, t.Session() as session:
+        dataset = t.data.Dataset.range(9).map(lambda x: (x * x, {"name": t.as_string(x), "row": t.fill([2], x)}))
+        saved = dataset.save(folder, shard_func=(lambda x, _: x % 3) if shards else None)
+        session.run(saved or next(op for op in graph.get_operations() if op.type == "SaveDataset"))
+
+
+@pytest.mark.parametrize("shards", [False, True])
+@pytest.mark.parametrize("writer,reader", [(tf, tw), (tw, tf), (tw, tw)])
+def test_saved_datasets_are_loaded_by_the_other(writer, reader, shards, tmp_path):
+    folder = str(tmp_path / "saved")
+    _save(writer, folder, shards)
+    spec = (reader.TensorSpec([], reader.int64),
+            {"name": reader.TensorSpec([], reader.string), "row": reader.TensorSpec([2], reader.int64)})
+    with reader.Graph().as_default():
+        loaded = reader.data.Dataset.load(folder)
+        assert loaded.element_spec == spec
+        given = [(int(x), more["name"], more["row"].tolist()) for x, more in _all_of(reader, loaded)]
+    expected = [(x * x, b"%d" % x, [x, x]) for x in range(9)]
+    assert (sorted(given) if shards else given) == sorted(expected)
+    with reader.Graph().as_default():
+        by_shard = reader.data.Dataset.load(folder, spec, reader_func=lambda datasets: datasets.flat_map(lambda shard: shard))
+        assert [int(x) for x, _ in _all_of(reader, by_shard)] == [
+            x * x for x in sorted(range(9), key=lambda x: (x * x % 3 if shards else 0, x))]
+
+
+def test_what_tensorflow_saves_compressed_is_loaded(tmp_path):
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        tf.data.Dataset.range(5).save(str(tmp_path / "z"), compression="GZIP")
+        session.run(next(op for op in graph.get_operations() if op.type == "SaveDataset"))
+    with tw.Graph().as_default():
+        assert [int(x) for x in _all_of(tw, tw.data.Dataset.load(str(tmp_path / "z"), compression="GZIP"))] == [0, 1, 2, 3, 4]
+
+
+def test_devices_are_dealt_the_same():
+    from tensorflow.python.data.ops.multi_device_iterator_ops import MultiDeviceIterator
+    given = []
+    for t, of in ((tf, MultiDeviceIterator), (tw, tw.data.experimental.MultiDeviceIterator)):
+        with t.Graph().as_default():
+            towers = of(t.data.Dataset.range(11).batch(2), ["/cpu:1", "/cpu:2"], max_buffer_size=2)
+            nexts = towers.get_next()
+            with t.Session(config=t.ConfigProto(device_count={"CPU": 3})) as session:
+                given.append([])
+                for _ in range(2):
+                    session.run(towers.initializer)
+                    given[-1] += [[part.tolist() for part in session.run(nexts)] for _ in range(3)]
+                    for following in nexts:
+                        with pytest.raises(t.errors.OutOfRangeError):
+                            session.run(following)
+    assert given[0] == given[1]

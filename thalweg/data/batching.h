@@ -31,6 +31,10 @@ Result<DatasetPtr> SparseBatchDataset(DatasetPtr input, int64_t size, PartialSha
 Result<DatasetPtr> WindowDataset(DatasetPtr input, int64_t size, int64_t shift, int64_t stride,
                                  bool drop_remainder, ElementSpec spec);
 
+// The rows of the batches that `input` gives as batches of other sizes, each in its turn.
+Result<DatasetPtr> RebatchDataset(DatasetPtr input, std::vector<int64_t> sizes,
+                                  const BatchOptions& options, ElementSpec spec);
+
 // A dataset of elements that are there.
 DatasetPtr ListDataset(KeptElementsPtr elements, ElementSpec spec);
 // The same in a variant; the elements may hold datasets.

@@ -22,6 +22,12 @@ std::string ComponentText(const Tensor& component) {
   return is_shown ? StrCat("'", text, "'") : StrCat("a string of ", text.size(), " bytes");
 }
 
+int64_t BytesOf(const Element& element) {
+  size_t bytes = 0;
+  for (const Tensor& tensor : element) bytes += tensor.bytes();
+  return static_cast<int64_t>(bytes);
+}
+
 // An error of a function, with the element it was called with and the stage that did.
 Status OfElement(const Status& error, const ElementFunction& function, const Element& element) {
   constexpr size_t kMostComponents = 4;
@@ -77,6 +83,7 @@ bool ElementCall::ended() {
 
 // On a thread of the session nobody else would catch what is thrown where there is no memory.
 void ElementCall::RunHere() {
+  if (tuned_ != nullptr) begun_ = SystemClock().Now();
   Element results;
   Status status;
   try {
@@ -89,12 +96,16 @@ void ElementCall::RunHere() {
 }
 
 void ElementCall::Start() {
+  if (tuned_ != nullptr) begun_ = SystemClock().Now();
   function_->function->Start(
       Arguments(), &pipeline_->cancellation,
       [call = shared_from_this()](Result<Element> results) { call->End(std::move(results)); });
 }
 
 void ElementCall::End(Result<Element> result) {
+  if (tuned_ != nullptr) {
+    tuned_->Took(SystemClock().Now() - begun_, result.ok() ? BytesOf(*result) : 0);
+  }
   if (!result.ok() && !function_->stage.empty() && result.status().code() != Code::kCancelled) {
     result = OfElement(result.status(), *function_, element_);
   }

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/data/stage.h"
 #include "thalweg/kernel/function_runner.h"
@@ -32,10 +33,13 @@ using ElementFunctionPtr = std::shared_ptr<const ElementFunction>;
 
 class ElementCall : public std::enable_shared_from_this<ElementCall> {
  public:
-  ElementCall(ElementFunctionPtr function, Element element, std::shared_ptr<Pipeline> pipeline)
+  // `tuned`: is told how long it took; null: nobody is.
+  ElementCall(ElementFunctionPtr function, Element element, std::shared_ptr<Pipeline> pipeline,
+              TunedCallsPtr tuned = nullptr)
       : function_(std::move(function)),
         element_(std::move(element)),
-        pipeline_(std::move(pipeline)) {}
+        pipeline_(std::move(pipeline)),
+        tuned_(std::move(tuned)) {}
   // One that has ended already.
   ElementCall(Result<Element> result, std::shared_ptr<Pipeline> pipeline)
       : pipeline_(std::move(pipeline)), claimed_(true), ended_(true), result_(std::move(result)) {}
@@ -58,6 +62,8 @@ class ElementCall : public std::enable_shared_from_this<ElementCall> {
   const ElementFunctionPtr function_;
   const Element element_;
   const std::shared_ptr<Pipeline> pipeline_;
+  const TunedCallsPtr tuned_;
+  SystemClock::TimePoint begun_;      // where it is tuned
   std::atomic<bool> claimed_{false};  // somebody calls the function
   Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;

@@ -46,9 +46,11 @@ class Generator : public Dataset {
     Status Restore(const Poller&, StateReader&) override { return NotSaved(); }
 
    private:
-    static Status NotSaved() {
-      return FailedPrecondition(
-          "an iterator over a generator cannot be saved: its place is the generator's own");
+    Status NotSaved() const {
+      const std::string of = end_->stage.empty() ? "" : StrCat(", ", end_->stage);
+      const std::string at = end_->site.empty() ? "" : StrCat(" (created at ", end_->site, ")");
+      return FailedPrecondition("an iterator over a generator", of,
+                                ", cannot be saved: its place is the generator's own", at);
     }
     // Nobody waits for it, and its results are of no use. It is called also where the iterator was
     // cancelled, and may be asked for when the session and its threads are gone: that is the

@@ -11,8 +11,8 @@ constexpr int kMostInnerStages = 8192;
 
 }  // namespace
 
-Result<InnerStage> InnerStage::Open(const Poller& poller, const DatasetPtr& dataset,
-                                    int64_t buffer) {
+Result<InnerStage> InnerStage::Open(const Poller& poller, const DatasetPtr& dataset, int64_t buffer,
+                                    bool first_in_turn) {
   InnerStage inner;
   inner.depth_ = DatasetValue::DepthOf(dataset->length());
   if (poller.depth() + inner.depth_ > NestedVariant::kMaxDepth) {
@@ -24,10 +24,9 @@ Result<InnerStage> InnerStage::Open(const Poller& poller, const DatasetPtr& data
     return ResourceExhausted("functions have made more than ", kMostInnerStages,
                              " datasets whose elements are asked for at once");
   }
-  const PipelineRef scope(inner.pipeline_, poller.depth() + inner.depth_,
-                          poller.scope().deterministic);
+  const PipelineRef scope(inner.pipeline_, poller.depth() + inner.depth_, poller.scope().options);
   ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(scope));
-  inner.stage_ = PrefetchStage(std::move(stage), buffer, scope);
+  inner.stage_ = PrefetchStage(std::move(stage), buffer, scope, first_in_turn);
   return inner;
 }
 

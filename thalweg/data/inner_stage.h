@@ -20,9 +20,9 @@ namespace thalweg {
 class InnerStage {
  public:
   InnerStage() = default;
-  // `buffer`: see PrefetchStage; 0: none.
+  // `buffer`, `first_in_turn`: see PrefetchStage; 0: none.
   static Result<InnerStage> Open(const Poller& poller, const DatasetPtr& dataset,
-                                 int64_t buffer = 0);
+                                 int64_t buffer = 0, bool first_in_turn = true);
   InnerStage(InnerStage&& other) noexcept { *this = std::move(other); }
   InnerStage& operator=(InnerStage&& other) noexcept {
     std::swap(pipeline_, other.pipeline_);
@@ -32,6 +32,7 @@ class InnerStage {
   }
   ~InnerStage();
 
+  void BeginAhead() { stage_->BeginAhead(); }
   bool is_open() const { return stage_ != nullptr; }
   Result<Poll> Next(const Poller& poller, Element* out) {
     return stage_->Next(Poller(poller, depth_), out);

@@ -23,7 +23,7 @@ class Interleave : public DatasetOver {
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     InterleaveOptions options = options_;
-    options.deterministic = options.deterministic.value_or(pipeline.deterministic);
+    options.deterministic = options.deterministic.value_or(pipeline.options.deterministic);
     return StagePtr(std::make_unique<InterleaveStage>(std::move(input), function_, options, spec(),
                                                       shared_from_this()));
   }
@@ -42,9 +42,16 @@ class Interleave : public DatasetOver {
 
     Result<Poll> Next(const Poller& poller, Element* out) override {
       size_t late = 0;  // members in a row that have no element yet
-      while (!ended_ || num_open_ > 0) {
+      while (true) {
         RETURN_IF_ERROR(poller.Look());
+        OpenAhead(poller);
+        if (ended_ && num_taken_ == 0) return Poll::kEnd;
         Member& member = members_[at_];
+        if (!member.failure.ok()) {
+          Status failure = std::move(member.failure);
+          Release(&member);
+          return failure;
+        }
         if (member.stage.is_open()) {
           ASSIGN_OR_RETURN(const Poll poll, member.stage.Next(poller, out));
           if (poll == Poll::kElement && ++in_block_ == options_.block_length) Advance();
@@ -53,10 +60,9 @@ class Interleave : public DatasetOver {
             if (!PassOver(&late)) return poll;
             continue;
           }
-          member = {};
-          --num_open_;
+          Release(&member);
           Advance();
-        } else if (!ended_) {
+        } else if (!ended_ || member.call != nullptr) {
           ASSIGN_OR_RETURN(const Poll poll, Open(poller, &member));
           if (poll == Poll::kPending) {
             if (!PassOver(&late)) return poll;
@@ -69,7 +75,6 @@ class Interleave : public DatasetOver {
         }
         if (late >= members_.size()) return Poll::kPending;
       }
-      return Poll::kEnd;
     }
 
     Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
@@ -106,7 +111,17 @@ class Interleave : public DatasetOver {
       std::shared_ptr<ElementCall> call;  // makes the dataset
       Element element;                    // that it is made of
       InnerStage stage;
+      bool is_ahead = false;  // its elements may be made before they are asked for
+      Status failure;         // why it could not be opened; told in its turn
+
+      bool is_taken() const { return call != nullptr || stage.is_open() || !failure.ok(); }
     };
+    // The next element of the input takes its place.
+    void Release(Member* member) {
+      *member = {};
+      --num_taken_;
+      is_full_ = false;
+    }
 
     // Whether the next member is asked instead of one that is late: each wakes the poller.
     bool PassOver(size_t* late) {
@@ -119,20 +134,46 @@ class Interleave : public DatasetOver {
       at_ = (at_ + 1) % members_.size();
     }
 
-    // kElement: it is open, or the input has ended.
+    // Members of which elements are made in the background begin with that as soon as they have a
+    // place, and not only when it is their turn. They get the elements that they would get then: places
+    // become free in the order of turns.
+    void OpenAhead(const Poller& poller) {
+      if (options_.buffer == 0 || poller.pipeline()->queue == nullptr || is_full_) return;
+      is_full_ = true;
+      for (size_t i = 0; i < members_.size(); ++i) {
+        Member& member = members_[(at_ + i) % members_.size()];
+        if (member.call != nullptr ? member.call->ended() : !member.is_taken() && !ended_) {
+          const Result<Poll> poll = Open(poller, &member);
+          if (!poll.ok()) {
+            if (!poller.Look().ok()) return;
+            member.failure = poll.status();
+            ++num_taken_;
+          } else if (*poll == Poll::kPending && member.call == nullptr) {
+            is_full_ = false;
+            return;
+          }
+        }
+        if (member.call != nullptr) is_full_ = false;
+        if (!member.stage.is_open() || member.is_ahead) continue;
+        member.is_ahead = true;
+        member.stage.BeginAhead();
+      }
+    }
+
+    // kElement: it is open. kEnd: the input has ended. An error leaves its place free.
     Result<Poll> Open(const Poller& poller, Member* member) {
       if (member->call == nullptr) {
         Element element;
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
         if (poll == Poll::kEnd) ended_ = true;
         if (poll != Poll::kElement) return poll;
-        member->call =
-            std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+        Call(poller, std::move(element), member);
       }
       Element results;
       Result<Poll> poll = member->call->Get(poller, &results);
       if (poll.ok() && *poll == Poll::kPending) return poll;
-      const auto call = std::exchange(member->call, nullptr);
+      const auto call = member->call;
+      Release(member);
       if (!poll.ok()) return poll;
       if (results.size() != 1) {
         return InvalidArgument("the function must give one dataset, got ", results.size(),
@@ -140,10 +181,18 @@ class Interleave : public DatasetOver {
       }
       ASSIGN_OR_RETURN(const DatasetPtr dataset, DatasetOf(results[0]));
       RETURN_IF_ERROR(spec_.Admits(dataset->spec()));
-      ASSIGN_OR_RETURN(member->stage, InnerStage::Open(poller, dataset, options_.buffer));
+      // Where members are passed over, nobody makes an element of one while others have theirs.
+      ASSIGN_OR_RETURN(member->stage,
+                       InnerStage::Open(poller, dataset, options_.buffer, *options_.deterministic));
       member->element = call->element();
-      ++num_open_;
+      ++num_taken_;
       return Poll::kElement;
+    }
+
+    void Call(const Poller& poller, Element element, Member* member) {
+      member->call =
+          std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+      ++num_taken_;
     }
 
     Status RestoreMember(const Poller& poller, StateReader& reader, Member* member) {
@@ -152,8 +201,7 @@ class Interleave : public DatasetOver {
       RETURN_IF_ERROR(reader.Read(&state));
       if (state == 0) return OkStatus();
       RETURN_IF_ERROR(reader.Read(&element));
-      member->call =
-          std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+      Call(poller, std::move(element), member);
       if (state == 1) return OkStatus();
       ASSIGN_OR_RETURN(const Poll poll, Open(poller, member));
       if (poll == Poll::kPending) {
@@ -171,7 +219,8 @@ class Interleave : public DatasetOver {
     std::vector<Member> members_;
     size_t at_ = 0;
     int64_t in_block_ = 0;
-    int64_t num_open_ = 0;
+    int64_t num_taken_ = 0;
+    bool is_full_ = false;  // all members that the input has elements for are open
     bool ended_ = false;
   };
 

@@ -8,13 +8,20 @@
 
 namespace thalweg {
 
-Result<std::shared_ptr<Iteration>> Iteration::Make(const DatasetPtr& dataset,
-                                                   const StepContext& step) {
+std::shared_ptr<Pipeline> Iteration::PipelineOf(const DatasetPtr& dataset,
+                                                const StepContext& step) {
   auto pipeline = std::make_shared<Pipeline>();
   pipeline->queue = step.queue->Parallelism() > 0 ? step.queue : nullptr;
   pipeline->allocator = &step.device->allocator();
   pipeline->dataset = dataset;
   pipeline->parallelism = std::max(step.queue->Parallelism(), 1);
+  pipeline->tuner = std::make_shared<Tuner>(pipeline->parallelism);
+  return pipeline;
+}
+
+Result<std::shared_ptr<Iteration>> Iteration::Make(const DatasetPtr& dataset,
+                                                   const StepContext& step) {
+  std::shared_ptr<Pipeline> pipeline = PipelineOf(dataset, step);
   ASSIGN_OR_RETURN(StagePtr stage, dataset->MakeStage(pipeline));
   return std::make_shared<Iteration>(*step.queue, std::move(pipeline), std::move(stage));
 }
@@ -27,9 +34,22 @@ std::optional<Result<Poll>> Iteration::TryDo(const CancellationManager* step, co
     if (!waiters_.empty()) return std::nullopt;
   }
   const Poller poller(pipeline_, weak_from_this(), step);
+  Asked();
   Result<Poll> result = work(poller, *stage_);
   if (result.ok() && *result == Poll::kPending) return std::nullopt;
+  Given(result);
   return result;
+}
+
+void Iteration::Asked() {
+  if (!given_.has_value()) return;
+  const auto away = SystemClock().Now() - *std::exchange(given_, std::nullopt);
+  pipeline_->tuner->Used(away, pipeline_->allocator->Stats());
+}
+
+void Iteration::Given(const Result<Poll>& result) {
+  if (pipeline_->tuner == nullptr || !pipeline_->tuner->is_on()) return;
+  if (result.ok() && *result == Poll::kElement) given_ = SystemClock().Now();
 }
 
 void Iteration::Do(CancellationManager* step, Work work, Done done) {
@@ -71,7 +91,9 @@ void Iteration::Turn() {
       result = wanted;
     } else {
       try {
+        Asked();
         result = waiter->work(poller, *stage_);
+        Given(result);
       } catch (...) {  // nobody else would on a thread of the session
         result = CaughtException();
       }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 
+#include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/data/dataset.h"
 #include "thalweg/kernel/step_context.h"
@@ -31,6 +32,8 @@ class Iteration : public Actor {
   // On the threads and in the memory of the step's device.
   static Result<std::shared_ptr<Iteration>> Make(const DatasetPtr& dataset,
                                                  const StepContext& step);
+  // What its stages share.
+  static std::shared_ptr<Pipeline> PipelineOf(const DatasetPtr& dataset, const StepContext& step);
   Iteration(WorkQueue& queue, std::shared_ptr<Pipeline> pipeline, StagePtr stage)
       : Actor(queue), pipeline_(std::move(pipeline)), stage_(std::move(stage)) {}
   ~Iteration() override { Stop(); }
@@ -54,11 +57,16 @@ class Iteration : public Actor {
   };
   using WaiterPtr = std::shared_ptr<Waiter>;
 
+  // Somebody asks for what comes next, or has got it: so the tuner learns how long elements are used.
+  // By who has entered.
+  void Asked();
+  void Given(const Result<Poll>& result);
   void Turn() override EXCLUDES(mutex_);
   void Cancel(const Waiter* waiter, const Status& reason) EXCLUDES(mutex_);
 
   const std::shared_ptr<Pipeline> pipeline_;
-  const StagePtr stage_;  // of who has entered the task
+  const StagePtr stage_;                         // of who has entered the task
+  std::optional<SystemClock::TimePoint> given_;  // the same; until somebody asks again
   Mutex mutex_;
   std::deque<WaiterPtr> waiters_ GUARDED_BY(mutex_);
   // Have been told; the callbacks of their cancellation may still run.

@@ -21,21 +21,27 @@ class Map : public DatasetOver {
   int64_t Cardinality() const override { return input_->Cardinality(); }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
-    const int64_t calls = options_.calls == kAutotune
-                              ? pipeline->parallelism
-                              : std::clamp<int64_t>(options_.calls, 1, kMostCalls);
+    const bool is_open = options_.calls == kAutotune;
+    const int64_t calls =
+        is_open ? pipeline->parallelism : std::clamp<int64_t>(options_.calls, 1, kMostCalls);
+    TunedCallsPtr tuned;
+    if (is_open && pipeline.options.autotune && pipeline->tuner != nullptr && calls > 1) {
+      tuned = pipeline->tuner->Add();
+    }
     return StagePtr(std::make_unique<MapStage>(
-        std::move(input), *this, static_cast<size_t>(calls),
-        options_.deterministic.value_or(pipeline.deterministic), shared_from_this()));
+        std::move(input), *this, static_cast<size_t>(calls), std::move(tuned),
+        options_.deterministic.value_or(pipeline.options.deterministic), shared_from_this()));
   }
 
  private:
   class MapStage : public InputStage {
    public:
-    MapStage(StagePtr input, const Map& map, size_t calls, bool in_order, DatasetPtr owner)
+    MapStage(StagePtr input, const Map& map, size_t calls, TunedCallsPtr tuned, bool in_order,
+             DatasetPtr owner)
         : InputStage(std::move(input)),
           map_(map),
           most_(calls),
+          tuned_(std::move(tuned)),
           in_order_(in_order),
           owner_(std::move(owner)) {}
 
@@ -68,8 +74,8 @@ class Map : public DatasetOver {
       for (int64_t i = 0; i < calls; ++i) {
         Element element;
         RETURN_IF_ERROR(reader.Read(&element));
-        calls_.push_back(
-            std::make_shared<ElementCall>(map_.function_, std::move(element), poller.pipeline()));
+        calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
+                                                       poller.pipeline(), tuned_));
       }
       RETURN_IF_ERROR(reader.Read(&ended));
       ended_ = ended != 0;
@@ -79,7 +85,8 @@ class Map : public DatasetOver {
    private:
     // As many as may go on at once and the input has elements for.
     Status BeginCalls(const Poller& poller) {
-      while (!ended_ && calls_.size() < most_) {
+      const size_t most = tuned_ != nullptr ? static_cast<size_t>(tuned_->most()) : most_;
+      while (!ended_ && calls_.size() < most) {
         RETURN_IF_ERROR(poller.Look());
         Element element;
         Result<Poll> poll = input_->Next(poller, &element);
@@ -94,8 +101,8 @@ class Map : public DatasetOver {
           ended_ = true;
           return OkStatus();
         }
-        calls_.push_back(
-            std::make_shared<ElementCall>(map_.function_, std::move(element), poller.pipeline()));
+        calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
+                                                       poller.pipeline(), tuned_));
         if (most_ > 1) calls_.back()->Begin();
       }
       return OkStatus();
@@ -113,6 +120,7 @@ class Map : public DatasetOver {
 
     const Map& map_;
     const size_t most_;
+    const TunedCallsPtr tuned_;  // null: it is always `most_`
     const bool in_order_;
     const DatasetPtr owner_;
     std::deque<std::shared_ptr<ElementCall>> calls_;
@@ -256,34 +264,43 @@ class Scan : public DatasetOver {
   const bool preserve_cardinality_;
 };
 
-class Unordered : public DatasetOver {
+class WithOptions : public DatasetOver {
  public:
-  using DatasetOver::DatasetOver;
-  std::string Kind() const override { return "Unordered"; }
+  WithOptions(const DatasetPtr& input, StageOptions options)
+      : DatasetOver(input), options_(options) {}
+  std::string Kind() const override { return "Options"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
-    const PipelineRef open(pipeline.shared, pipeline.depth, false);
-    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(open));
-    return StagePtr(std::make_unique<UnorderedStage>(std::move(input)));
+    const PipelineRef inside(pipeline.shared, pipeline.depth, pipeline.options & options_);
+    ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(inside));
+    return StagePtr(std::make_unique<OptionsStage>(std::move(input), options_));
   }
 
  private:
-  // So that stages which are made as it goes leave it open, too.
-  class UnorderedStage : public InputStage {
+  // So that stages which are made as it goes have them, too.
+  class OptionsStage : public InputStage {
    public:
-    using InputStage::InputStage;
+    OptionsStage(StagePtr input, StageOptions options)
+        : InputStage(std::move(input)), options_(options) {}
     Result<Poll> Next(const Poller& poller, Element* out) override {
-      return input_->Next(Poller(poller, 0, false), out);
+      return input_->Next(Poller(poller, 0, options_), out);
     }
     Status Restore(const Poller& poller, StateReader& reader) override {
-      return input_->Restore(Poller(poller, 0, false), reader);
+      return input_->Restore(Poller(poller, 0, options_), reader);
     }
+
+   private:
+    const StageOptions options_;
   };
+
+  const StageOptions options_;
 };
 
 }  // namespace
 
-DatasetPtr UnorderedDataset(DatasetPtr input) { return std::make_shared<Unordered>(input); }
+DatasetPtr OptionsDataset(DatasetPtr input, StageOptions options) {
+  return std::make_shared<WithOptions>(input, options);
+}
 
 Result<bool> PredicateOf(const Element& results) {
   if (results.size() == 1 && results[0].dtype() == DType::kBool && results[0].rank() == 0) {

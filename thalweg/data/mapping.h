@@ -14,7 +14,8 @@
 namespace thalweg {
 
 struct MapOptions {
-  int64_t calls = 1;  // at once; kAutotune: as many as there are threads
+  int64_t calls =
+      1;  // at once; kAutotune: what the tuner chooses, at most as many as there are threads
   // In the order of the input, or as they end; open: as the pipeline says.
   std::optional<bool> deterministic;
   bool preserve_cardinality = false;
@@ -31,8 +32,8 @@ DatasetPtr TakeWhileDataset(DatasetPtr input, ElementFunctionPtr predicate);
 DatasetPtr ScanDataset(DatasetPtr input, Element initial_state, ElementFunctionPtr function,
                        ElementSpec spec, bool preserve_cardinality);
 
-// The same elements; of what comes before them, stages that leave it open may give them in any order.
-DatasetPtr UnorderedDataset(DatasetPtr input);
+// The same elements; what comes before them has these options.
+DatasetPtr OptionsDataset(DatasetPtr input, StageOptions options);
 
 // The one bool that a predicate gives; InvalidArgument otherwise.
 Result<bool> PredicateOf(const Element& results);

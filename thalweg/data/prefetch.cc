@@ -34,14 +34,15 @@ size_t BytesOf(const Element& element) {
 // Fills the buffer in turns of its own.
 class Producer : public Actor {
  public:
-  Producer(StagePtr input, int64_t buffer, const PipelineRef& pipeline)
+  Producer(StagePtr input, int64_t buffer, const PipelineRef& pipeline, bool first_in_turn)
       : Actor(*pipeline->queue),
         input_(std::move(input)),
         pipeline_(pipeline.shared),
         depth_(pipeline.depth),
-        deterministic_(pipeline.deterministic),
-        is_auto_(buffer < 0),
-        limit_(is_auto_ ? kFirstAutoBuffer : static_cast<size_t>(buffer)) {}
+        options_(pipeline.options),
+        is_auto_(buffer < 0 && options_.autotune),
+        first_in_turn_(first_in_turn),
+        limit_(buffer < 0 ? kFirstAutoBuffer : static_cast<size_t>(buffer)) {}
 
   Result<Poll> Next(const Poller& poller, Element* out) EXCLUDES(mutex_) {
     {
@@ -107,6 +108,10 @@ class Producer : public Actor {
  private:
   // Nothing where somebody else makes elements, some are there already, or none is yet.
   std::optional<Result<Poll>> MakeOne(const Poller& poller, Element* out) EXCLUDES(mutex_) {
+    if (!first_in_turn_) {
+      Wake();
+      return std::nullopt;
+    }
     const Entry entry(*this);
     Wake();
     if (!entry) return std::nullopt;
@@ -115,7 +120,7 @@ class Producer : public Actor {
       if (!buffer_.empty() || ended_) return std::nullopt;
     }
     // What the input has later wakes the producer.
-    const Poller here(pipeline_, weak_from_this(), poller.step(), depth_, deterministic_);
+    const Poller here(pipeline_, weak_from_this(), poller.step(), depth_, options_);
     Result<Poll> poll = input_->Next(here, out);
     if (poll.ok() && *poll == Poll::kPending) return std::nullopt;
     if (poll.ok() && *poll == Poll::kEnd) {
@@ -147,7 +152,7 @@ class Producer : public Actor {
   }
 
   void Produce() EXCLUDES(mutex_) {
-    const Poller poller(pipeline_, weak_from_this(), nullptr, depth_, deterministic_);
+    const Poller poller(pipeline_, weak_from_this(), nullptr, depth_, options_);
     while (WantsMore()) {
       Element element;
       Result<Poll> poll = input_->Next(poller, &element);
@@ -242,8 +247,9 @@ class Producer : public Actor {
   const StagePtr input_;  // of who has entered the task
   const std::shared_ptr<Pipeline> pipeline_;
   const int depth_;  // of its input, inside of other datasets
-  const bool deterministic_;
+  const StageOptions options_;
   const bool is_auto_;
+  const bool first_in_turn_;
   Mutex mutex_;
   size_t limit_ GUARDED_BY(mutex_);
   std::deque<Ready> buffer_ GUARDED_BY(mutex_);
@@ -264,6 +270,7 @@ class ProducedStage : public Stage {
   Result<Poll> Next(const Poller& poller, Element* out) override {
     return producer_->Next(poller, out);
   }
+  void BeginAhead() override { producer_->Wake(); }
   Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
     return producer_->Save(poller, writer);
   }
@@ -291,10 +298,11 @@ class Prefetch : public DatasetOver {
 
 }  // namespace
 
-StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline) {
+StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline,
+                       bool first_in_turn) {
   if (pipeline->queue == nullptr || buffer == 0) return input;
   return std::make_unique<ProducedStage>(
-      std::make_shared<Producer>(std::move(input), buffer, pipeline));
+      std::make_shared<Producer>(std::move(input), buffer, pipeline, first_in_turn));
 }
 
 DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer) {

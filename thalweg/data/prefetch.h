@@ -13,6 +13,9 @@ namespace thalweg {
 inline constexpr int64_t kAutoBuffer = -1;
 DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer);
 // The same of a stage that there is. Where the pipeline has no threads it is the stage itself.
-StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline);
+// `first_in_turn`: an element that nobody makes yet is made by who asks, not in the background; so it
+// must not be where he has others to ask meanwhile.
+StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline,
+                       bool first_in_turn = true);
 
 }  // namespace thalweg

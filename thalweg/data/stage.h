@@ -22,6 +22,7 @@
 #include "thalweg/base/status.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/data/actor.h"
+#include "thalweg/data/tuner.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -44,23 +45,35 @@ struct Pipeline {
   WorkQueue* queue = nullptr;
   Allocator* allocator = nullptr;
   int parallelism = 1;               // how much may go on at once where the graph leaves it open
+  std::shared_ptr<Tuner> tuner;      // chooses less; null: nobody does
   CancellationManager cancellation;  // the iterator is gone, or begins anew
   std::atomic<int> inner_stages{0};  // that are open inside of others
   std::shared_ptr<const Dataset> dataset;  // that the pass is over
 };
 
+// What a dataset's options say of the stages before it.
+struct StageOptions {
+  // Whether elements come in one order, where a stage's own options leave it open.
+  bool deterministic = true;
+  // Whether calls at once and buffers that are left open change as it goes.
+  bool autotune = true;
+
+  StageOptions operator&(const StageOptions& other) const {
+    return {deterministic && other.deterministic, autotune && other.autotune};
+  }
+};
+
 // A pipeline as a stage that is made sees it.
 struct PipelineRef {
   PipelineRef(std::shared_ptr<Pipeline> of, int at = 0,  // NOLINT: a pipeline is one
-              bool in_order = true)
-      : shared(std::move(of)), depth(at), deterministic(in_order) {}
+              StageOptions how = {})
+      : shared(std::move(of)), depth(at), options(how) {}
   Pipeline* operator->() const { return shared.get(); }
 
   std::shared_ptr<Pipeline> shared;
   // How deep it will be inside of stages of other datasets, as the variants of datasets count.
   int depth;
-  // Whether elements come in one order, where a stage's own options leave it open.
-  bool deterministic;
+  StageOptions options;
 };
 
 // Who asks.
@@ -68,21 +81,21 @@ class Poller {
  public:
   // `step`: of the step that asks; null: none does.
   Poller(const std::shared_ptr<Pipeline>& pipeline, std::weak_ptr<Actor> actor,
-         const CancellationManager* step, int depth = 0, bool deterministic = true)
+         const CancellationManager* step, int depth = 0, StageOptions options = {})
       : pipeline_(pipeline),
         own_(std::move(actor)),
         actor_(own_),
         step_(step),
         depth_(depth),
-        deterministic_(deterministic) {}
-  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down; where that is
-  // not deterministic, the stage is not either.
-  Poller(const Poller& outer, int deeper, bool deterministic = true)
+        options_(options) {}
+  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down; what options of
+  // either leave out the stage leaves out, too.
+  Poller(const Poller& outer, int deeper, StageOptions options = {})
       : pipeline_(outer.pipeline_),
         actor_(outer.actor_),
         step_(outer.step_),
         depth_(outer.depth_ + deeper),
-        deterministic_(outer.deterministic_ && deterministic) {}
+        options_(outer.options_ & options) {}
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
 
@@ -93,7 +106,7 @@ class Poller {
   // How deep the stage that is asked is inside of stages of other datasets.
   int depth() const { return depth_; }
   // For a stage that is made by the one that is asked.
-  PipelineRef scope() const { return {pipeline_, depth_, deterministic_}; }
+  PipelineRef scope() const { return {pipeline_, depth_, options_}; }
   // For loops that may take long between two elements: an error once nobody wants the element any
   // more. What the stage has is not lost by returning it.
   Status Look() const {
@@ -108,7 +121,7 @@ class Poller {
   const std::weak_ptr<Actor>& actor_;
   const CancellationManager* const step_;
   const int depth_ = 0;
-  const bool deterministic_ = true;
+  const StageOptions options_;
 };
 
 class Stage {
@@ -120,6 +133,9 @@ class Stage {
 
   // kElement: `out` is the next one. Else `out` may be anything.
   virtual Result<Poll> Next(const Poller& poller, Element* out) = 0;
+
+  // From now on it may make elements in the background, before it is asked.
+  virtual void BeginAhead() {}
 
   // Where it stands, so that Restore of a stage of the same dataset goes on exactly there. kElement:
   // written. kPending: something in the background must end first; begin again once awoken.

@@ -111,6 +111,9 @@ std::vector<Kind> Kinds() {
       {"padded",
        *PaddedBatchDataset(*BatchDataset(seven, 4, {}, Vectors()), 2, {}, {PartialShape{-1}}, zero,
                            {{DType::kInt64}, {PartialShape{-1, -1}}})},
+      {"rebatch", *RebatchDataset(*BatchDataset(seven, 3, {}, Vectors()), {2, 1}, {}, Vectors())},
+      {"rebatch, larger", *RebatchDataset(*BatchDataset(seven, 2, {}, Vectors()), {5},
+                                          {.drop_remainder = true}, Vectors())},
       {"map", MapDataset(seven, square, IntSpec(), {})},
       {"parallel map", MapDataset(seven, square, IntSpec(), {.calls = 3})},
       {"filter", FilterDataset(seven, odd)},
@@ -224,34 +227,6 @@ TEST(StagesTest, FunctionsThatWaitHoldNoThread) {
       EXPECT_EQ(Text(elements[49]), "149");
     }
   }
-}
-
-// The first member answers last; in order it is waited for, else passed over.
-TEST(StagesTest, LateMembersArePassedOverWhereOrderIsOpen) {
-  ThreadPool others({.threads = 2});
-  std::promise<void> goes_on;
-  std::shared_future<void> gate = goes_on.get_future().share();
-  const auto late = IntFunction(
-      [gate](int64_t x) {
-        if (x == 0) gate.wait();
-        return x;
-      },
-      &others);
-  const auto member = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
-    const int64_t n = args[0].scalar<int64_t>();
-    ASSIGN_OR_RETURN(DatasetPtr numbers, RangeDataset(n * 10, n * 10 + 3, 1, IntSpec()));
-    ASSIGN_OR_RETURN(Tensor tensor, TensorOf(MapDataset(std::move(numbers), late, IntSpec(), {})));
-    return std::vector<Tensor>{std::move(tensor)};
-  });
-  const DatasetPtr open =
-      *InterleaveDataset(RangeOf(3), member, IntSpec(), {.cycle_length = 3, .buffer = 2});
-  Puller puller(UnorderedDataset(open), 2);
-  std::vector<std::string> first = Texts(puller.Rest(6));
-  std::sort(first.begin(), first.end());
-  EXPECT_EQ(first, (Lines{"10", "11", "12", "20", "21", "22"}));
-  goes_on.set_value();
-  EXPECT_EQ(Texts(puller.Rest()), (Lines{"0", "1", "2"}));
-  EXPECT_EQ(Texts(Puller(open, 2).Rest()), Texts(Puller(open, 0).Rest()));
 }
 
 TEST(StagesTest, AShuffleGivesAllElementsOnce) {

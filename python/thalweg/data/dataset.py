@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
+_UNTUNED = b"\x3a\x02\x08\x00"  # a serialized message of options: field 7, whose field 1 is 0
 _INT64 = TensorSpec([], dtypes.int64)
 _BOOL = TensorSpec([], dtypes.bool)
 
@@ -393,12 +394,15 @@ class Dataset(LaterMethods):
     def with_options(self, options: object, name: str | None = None) -> Dataset:
         """The same elements, in any order where `options.experimental_deterministic` is False.
 
-        What else tunes TensorFlow's pipelines tells nothing to ours.
+        `options.autotune.enabled` False: calls at once and buffers that are left open do not change as the pipeline goes. What else
+        tunes TensorFlow's pipelines tells nothing to ours.
         """
         ordered = getattr(options, "deterministic", None)
         ordered = getattr(options, "experimental_deterministic", None) if ordered is None else ordered
         made = self._made("OptimizeDataset", [["make_sloppy"]], name=name) if ordered is False else Dataset._of(
             self._variant, self._element_spec)
+        if getattr(options, "tuned", True) is False:
+            made = made._made("OptionsDataset", [], {"serialized_options": _UNTUNED})
         made._options = self.options().merge(options)
         return made
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg.data import reducing
+from thalweg.data import reducing, saved
 from thalweg.data.experimental import choosing, grouping, transformations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from thalweg import dtypes
-    from thalweg.base.typing import IntLike
+    from thalweg.base.typing import IntLike, Text
     from thalweg.data.dataset import Dataset
-    from thalweg.graph.tensor import Tensor
+    from thalweg.graph.tensor import Operation, Tensor
 
 
 class LaterMethods:
@@ -46,6 +46,40 @@ class LaterMethods:
         if rerandomize_each_iteration:
             raise NotImplementedError("samples are the same ones in each pass here")
         return choosing.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+    @staticmethod
+    def load(path: Text, element_spec: object = None, compression: Text | None = None,
+             reader_func: Callable[[Dataset], Dataset] | None = None, wait: bool = False) -> Dataset:
+        """The elements that `save` has left in the folder `path`, of this package or of TensorFlow 2.
+
+        `element_spec`: what the elements are, where the folder does not say. `reader_func` makes one dataset of a dataset of those of
+        the shards; else these take turns. `compression` None or "GZIP".
+        """
+        if wait:
+            raise NotImplementedError("load(wait=True): a dataset is loaded once it was saved to its end")
+        return saved.load(path, element_spec, compression, reader_func)
+
+    def save(self, path: Text, compression: Text | None = None, shard_func: Callable[..., object] | None = None,
+             checkpoint_args: object = None) -> Operation:
+        """An operation that writes all elements into the files of the folder `path`, uncompressed; TensorFlow 2 loads them.
+
+        The newest whole run counts: one that does not come to its end leaves what was there before. `shard_func`: gives an int64, the
+        number of the element's shard.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "squares")
+        >>> saving = tw.data.Dataset.range(3).map(lambda x: x * x).save(path)
+        >>> with tw.Session() as sess:
+        ...     sess.run(saving)
+        ...     following = tw.data.Dataset.load(path).make_one_shot_iterator().get_next()
+        ...     print([int(sess.run(following)) for _ in range(3)])
+        [0, 1, 4]
+        """
+        if checkpoint_args is not None:
+            raise NotImplementedError("save(checkpoint_args=...): a run that was cut short begins anew")
+        return saved.save(self, path, compression, shard_func)
 
     # ---- how many ----
     def cardinality(self) -> Tensor:
@@ -90,6 +124,18 @@ class LaterMethods:
     def sparse_batch(self, batch_size: IntLike, row_shape: object, name: str | None = None) -> Dataset:
         """`batch_size` tensors as the rows of one SparseTensor."""
         return transformations.dense_to_sparse_batch(batch_size, row_shape)(self)
+
+    def rebatch(self, batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+        """The rows of the batches as batches of `batch_size` rows, or of several sizes in turn.
+
+        Examples
+        --------
+        >>> following = tw.data.Dataset.range(5).batch(2).rebatch(3).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(following), sess.run(following))
+        [0 1 2] [3 4]
+        """
+        return transformations.rebatch(self, batch_size, drop_remainder, name)
 
     def group_by_window(self, key_func: Callable[..., object], reduce_func: Callable[[Tensor, Dataset], Dataset],
                         window_size: IntLike | None = None, window_size_func: Callable[[Tensor], object] | None = None,

@@ -52,6 +52,10 @@ class DistributeOptions(_Options):
     """Sharding between workers."""
 
 
+class AutotuneOptions(_Options):
+    """Whether the pipeline is tuned as it goes: `enabled`; budgets are those of the session."""
+
+
 class StatsOptions(_Options):
     """Statistics."""
 
@@ -69,6 +73,14 @@ class Options(_Options):
         self.experimental_threading = ThreadingOptions()
         self.experimental_distribute = DistributeOptions()
         self.experimental_stats = StatsOptions()
+        self.autotune = AutotuneOptions()
+
+    @property
+    def tuned(self) -> bool:
+        """Whether calls at once and buffers that are left open change as the pipeline goes: `autotune.enabled`, or
+        `experimental_optimization.autotune` as 1.15 says it."""
+        return getattr(self.autotune, "enabled", None) is not False and \
+            getattr(self.experimental_optimization, "autotune", None) is not False
 
     def merge(self, options: Options) -> Options:
         """These, and those of `options` where it has any."""

@@ -55,6 +55,7 @@ def library():
     function(made, "sum", dict(s="int64", x="int64"), [("y", "AddV2", ["s", "x"], dict(T="int64"))], dict(y=("int64", "y:z:0")))
     function(made, "sums", dict(s="int64", x="int64"), [("y", "AddV2", ["s", "x"], dict(T="int64"))], dict(y=("int64", "y:z:0"), z=("int64", "y:z:0")))
     function(made, "windowed", dict(w="variant"), [("y", "Identity", ["w"], dict(T="variant"))], dict(y=("variant", "y:output:0")))
+    function(made, "joined", dict(shards="variant"), [("y", "FlatMapDataset", ["shards"], dict(f="windowed", Targuments=[], **NUMBERS))], dict(y=("variant", "y:handle:0")))
     function(made, "of_window", dict(key="int64", window="variant"), [constant("two", np.int64(2)), constant("yes", np.bool_(True)), ("y", "BatchDatasetV2", [
         "window", "two:output:0", "yes:output:0"], dict(output_types=["int64"], output_shapes=[[2]]))], dict(y=("variant", "y:handle:0")))
     function(made, "half", dict(x="float32"), [constant("half_", np.float32(0.5)), ("y", "Mul", ["x", "half_:output:0"], dict(T="float32"))], dict(y=("float32", "y:z:0")))
@@ -158,6 +159,16 @@ def datasets():
         "UnbatchDataset": N("UnbatchDataset", N("TensorDataset", wholes([3, 4]), **ROWS), **NUMBERS),
         "ExperimentalUnbatchDataset": N("ExperimentalUnbatchDataset", N("TensorDataset", wholes([3, 4]), **ROWS), **NUMBERS),
         "GeneratorDataset": N("GeneratorDataset", wholes(1), wholes(), wholes(), init_func="itself", next_func="twice", finalize_func="itself", **NUMBERS),
+        "BytesProducedStatsDataset": N("BytesProducedStatsDataset", r, Fed("t"), **NUMBERS), "ExperimentalBytesProducedStatsDataset": N("ExperimentalBytesProducedStatsDataset", r, Fed("t"), **NUMBERS),
+        "LatencyStatsDataset": N("LatencyStatsDataset", r, Fed("t"), **NUMBERS), "ExperimentalLatencyStatsDataset": N("ExperimentalLatencyStatsDataset", r, Fed("t"), **NUMBERS),
+        "NonSerializableDataset": N("NonSerializableDataset", r, **NUMBERS), "ExperimentalNonSerializableDataset": N("ExperimentalNonSerializableDataset", r, **NUMBERS),
+        "ChooseFastestDataset": N("ChooseFastestDataset", L(r, r), num_experiments=1, **NUMBERS),
+        "ExperimentalChooseFastestDataset": N("ExperimentalChooseFastestDataset", L(r, r), num_experiments=1, **NUMBERS),
+        "ExperimentalMapDataset": N("ExperimentalMapDataset", r, NONE, **MAPPED, **NUMBERS),
+        "LegacyParallelInterleaveDatasetV2": N("LegacyParallelInterleaveDatasetV2", r, NONE, Fed(2), Fed(1), Fed(1), Fed(1), **FLAT),
+        "SaveDatasetV2": N("SaveDatasetV2", r, Fed("saved"), NONE, shard_func="two", Tshard_func_args=[], **NUMBERS),
+        "LoadDataset": N("LoadDataset", N("Identity", Fed("saved"), T="string", after=[N("SaveDataset", r, Fed("saved"), NONE, shard_func="two", Tshard_func_args=[])]), NONE,
+                         reader_func="joined", Treader_func_args=[], **NUMBERS),
         "WrapDatasetVariant": N("UnwrapDatasetVariant", N("WrapDatasetVariant", r)), "UnwrapDatasetVariant": N("UnwrapDatasetVariant", N("WrapDatasetVariant", r)),
         "GroupByReducerDataset": N("GroupByReducerDataset", r, NONE, NONE, NONE, NONE, **REDUCED), "ExperimentalGroupByReducerDataset": N("ExperimentalGroupByReducerDataset", r, NONE, NONE, NONE, NONE, **REDUCED),
     }.items()
@@ -174,6 +185,8 @@ def shaped_datasets():
         "ExperimentalMapAndBatchDataset": (N("ExperimentalMapAndBatchDataset", r, NONE, Fed(3), Fed(2), Fed(True), **MAPPED, **three), three),
         "PaddedBatchDataset": (N("PaddedBatchDataset", row, Fed(2), L(Fed([3])), wholes(-1), **ROWS), ROWS),
         "PaddedBatchDatasetV2": (N("PaddedBatchDatasetV2", row, Fed(2), L(Fed([3])), wholes(-1), Fed(False), **ROWS), ROWS),
+        "RebatchDatasetV2": (N("RebatchDatasetV2", N("BatchDatasetV2", r, Fed(2), Fed(True), **PAIRS), Fed([3]), Fed(True), **three), three),
+        "MatchingFilesDataset": (N("MatchingFilesDataset", lines()), TEXTS), "ExperimentalMatchingFilesDataset": (N("ExperimentalMatchingFilesDataset", lines()), TEXTS),
         "GroupByWindowDataset": (N("GroupByWindowDataset", r, NONE, NONE, NONE, **WINDOWS), PAIRS), "ExperimentalGroupByWindowDataset": (N("ExperimentalGroupByWindowDataset", r, NONE, NONE, NONE, **WINDOWS), PAIRS),
         "ZipDataset": (N("ZipDataset", L(r, ranged(3)), **CSV_SAID), CSV_SAID),
         "DenseToSparseBatchDataset": (N("DenseToSparseBatchDataset", row, Fed(2), Fed([4]), **SPARSE), SPARSE),
@@ -199,6 +212,24 @@ def record(content):
             return f.read()
 
 
+def multi_device():
+    devices = dict(devices=["/cpu:0", "/cpu:0"], **NUMBERS)
+    shard = Typed("int32", Fed(1))
+    for kind in ("MultiDeviceIterator", "AnonymousMultiDeviceIterator", "AnonymousMultiDeviceIteratorV3"):
+        it = N(kind, shared_name="", container="", **devices) if kind == "MultiDeviceIterator" else N(kind, **devices)
+        made = N("MultiDeviceIteratorInit", ranged(), it, Fed(2))
+        yield kind, case("MultiDeviceIteratorGetNextFromShard", it, shard, made, **NUMBERS)
+    it = N("MultiDeviceIterator", shared_name="", container="", **devices)
+    made = N("MultiDeviceIteratorInit", ranged(), it, Fed(2))
+    yield "MultiDeviceIteratorGetNextFromShard", case("MultiDeviceIteratorGetNextFromShard", it, shard, made, **NUMBERS)
+    yield "MultiDeviceIteratorInit", case("MultiDeviceIteratorInit", ranged(), it, Fed(2))
+    yield "MultiDeviceIteratorToStringHandle", case("MultiDeviceIteratorToStringHandle", it)
+    text = N("MultiDeviceIteratorToStringHandle", it)
+    yield "MultiDeviceIteratorFromStringHandle", case("MultiDeviceIteratorGetNextFromShard", N("MultiDeviceIteratorFromStringHandle", text, **NUMBERS), shard, made, **NUMBERS)
+    anonymous = N("AnonymousMultiDeviceIterator", **devices)
+    yield "DeleteMultiDeviceIterator", case("DeleteMultiDeviceIterator", anonymous, NONE, anonymous[1])
+
+
 def iterators():
     it = N("AnonymousIteratorV3", **NUMBERS)
     made = N("MakeIterator", ranged(), it)
@@ -208,6 +239,10 @@ def iterators():
         yield kind, each(ranged(), kind=kind)
     yield "MakeIterator", each(ranged())
     yield "IteratorGetNextAsOptional", case("OptionalGetValue", N("IteratorGetNextAsOptional", it, after=[made], **NUMBERS), **NUMBERS)
+    yield from multi_device()
+    yield "SaveDataset", case("SaveDataset", ranged(), Fed("saved"), NONE, shard_func="two", Tshard_func_args=[])
+    for op, resource in (("DeleteMemoryCache", N("AnonymousMemoryCache")), ("DeleteSeedGenerator", N("AnonymousSeedGenerator", Fed(1), Fed(2), Fed(True)))):
+        yield op, case(op, resource, resource[1])
     named = N("IteratorV2", shared_name="", container="", **NUMBERS)
     text = N("IteratorToStringHandle", named, after=[N("MakeIterator", ranged(), named)])
     for v in ("", "V2"):

@@ -65,6 +65,18 @@ Result<DatasetPtr> MakeSparseBatch(Context& ctx, const DatasetAttrs& attrs) {
   return SparseBatchDataset(std::move(input), size, std::move(row), attrs.spec);
 }
 
+Result<DatasetPtr> MakeRebatch(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  const Tensor& given = ctx.input(1);
+  if (given.rank() > 1) {
+    return InvalidArgument("batch_sizes must be a scalar or a vector, got ", given.shape());
+  }
+  std::vector<int64_t> sizes;
+  for (const int64_t size : given.flat<int64_t>()) sizes.push_back(size);
+  ASSIGN_OR_RETURN(const bool drop, BoolArgument(ctx, 2, "drop_remainder"));
+  return RebatchDataset(std::move(input), std::move(sizes), {.drop_remainder = drop}, attrs.spec);
+}
+
 Result<DatasetPtr> MakeWindow(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   ASSIGN_OR_RETURN(const int64_t size, IntArgument(ctx, 1, "size"));
@@ -85,5 +97,6 @@ THALWEG_KERNEL(dataset_batching, cpu) {
   AddDataset<MakePaddedV2>(registry, "PaddedBatchDatasetV2");
   AddDataset<MakeSparseBatch>(registry, "DenseToSparseBatchDataset");
   AddDataset<MakeSparseBatch>(registry, "ExperimentalDenseToSparseBatchDataset");
+  AddDataset<MakeRebatch>(registry, "RebatchDatasetV2");
   AddDataset<MakeWindow>(registry, "WindowDataset");
 }

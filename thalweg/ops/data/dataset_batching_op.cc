@@ -36,4 +36,8 @@ THALWEG_OP(dataset_batching) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("Datasets of several elements each.");
+  registry.Op("RebatchDatasetV2")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("The rows of batches as batches of other sizes.");
 }

@@ -44,6 +44,16 @@ TEST(DatasetBatchingTest, RefusesSparseBatchesThatMakeNoSense) {
             "row_shape must be a vector");
 }
 
+TEST(DatasetBatchingTest, RebatchesHaveSizes) {
+  AttrMap attrs = {{"output_types", std::vector<DType>{DType::kInt64}},
+                   {"output_shapes", std::vector<PartialShape>{PartialShape{-1}}}};
+  const Tensor keep = Tensor::Scalar(false);
+  EXPECT_EQ(Refused("RebatchDatasetV2", {Range(5), Tensor::Vector<int64_t>({2, 0}), keep}, attrs),
+            "batch_sizes must be greater than zero, got 0");
+  EXPECT_EQ(Refused("RebatchDatasetV2", {Range(5), Tensor::Vector<int64_t>({}), keep}, attrs),
+            "batch_sizes must hold at least one size");
+}
+
 TEST(DatasetBatchingTest, ParallelBatchesAreBatches) {
   EXPECT_EQ(Elements(Made("ParallelBatchDataset", {Range(5), Int(2), Int(4), Tensor::Scalar(true)},
                           IntAttrs())),

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "thalweg/base/file_system.h"
 #include "thalweg/data/file_sources.h"
+#include "thalweg/data/memory_sources.h"
+#include "thalweg/io/matching_paths.h"
 #include "thalweg/ops/data/dataset_kernel.h"
 
 namespace thalweg {
@@ -39,12 +44,29 @@ Result<DatasetPtr> MakePieces(Context& ctx, const DatasetAttrs& attrs) {
   return PiecesDataset(std::move(options), pieces, attrs.spec);
 }
 
+// Of one pattern after the other, each sorted.
+Result<DatasetPtr> MakeMatching(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> patterns, TextsArgument(ctx, 0, "patterns"));
+  PosixFileSystem fs;
+  std::vector<std::string> found;
+  for (const std::string& pattern : patterns) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> some, MatchingPaths(fs, pattern));
+    found.insert(found.end(), some.begin(), some.end());
+  }
+  ASSIGN_OR_RETURN(Tensor names,
+                   Tensor::AllocateHost(DType::kString, Shape{static_cast<int64_t>(found.size())}));
+  std::move(found.begin(), found.end(), names.mutable_data<std::string>());
+  return SliceDataset({std::move(names)}, attrs.spec);
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(dataset_file, cpu) {
   AddDataset<MakeLines>(registry, "TextLineDataset");
   AddDataset<MakeRecords>(registry, "TFRecordDataset");
+  AddDataset<MakeMatching>(registry, "MatchingFilesDataset");
+  AddDataset<MakeMatching>(registry, "ExperimentalMatchingFilesDataset");
   AddDataset<MakePieces>(registry, "FixedLengthRecordDataset");
   AddDataset<MakePieces>(registry, "FixedLengthRecordDatasetV2");
 }

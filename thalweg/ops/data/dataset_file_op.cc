@@ -14,4 +14,10 @@ THALWEG_OP(dataset_file) {
         .NotDifferentiable("a dataset is no number")
         .Doc(doc);
   }
+  for (const char* op : {"MatchingFilesDataset", "ExperimentalMatchingFilesDataset"}) {
+    registry.Op(op)
+        .Shape(thalweg::ScalarShape)
+        .NotDifferentiable("a dataset is no number")
+        .Doc("The names of the files that match patterns.");
+  }
 }

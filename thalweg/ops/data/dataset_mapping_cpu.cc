@@ -167,11 +167,20 @@ Result<DatasetPtr> MakeParallelInterleaveV4(Context& ctx, const DatasetAttrs& at
   return MakeBuffered(ctx, attrs, options, buffer);
 }
 
+// How many elements of the input are made in advance, the last input, is left to the cycle.
+Result<DatasetPtr> MakeLegacyInterleave(Context& ctx, const DatasetAttrs& attrs) {
+  const int n = ctx.num_inputs();
+  ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 2, "buffer_output_elements"));
+  ASSIGN_OR_RETURN(const InterleaveOptions options, CycleArguments(ctx, n - 4));
+  return MakeBuffered(ctx, attrs, options, buffer);
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_KERNEL(dataset_mapping, cpu) {
   AddDataset<MakeMap>(registry, "MapDataset");
+  AddDataset<MakeMap>(registry, "ExperimentalMapDataset");
   AddDataset<MakeParallelMap>(registry, "ParallelMapDataset");
   AddDataset<MakeParallelMap>(registry, "ParallelMapDatasetV2");
   AddDataset<MakeFilter>(registry, "FilterDataset");
@@ -187,6 +196,7 @@ THALWEG_KERNEL(dataset_mapping, cpu) {
   AddDataset<MakeParallelInterleaveV2<true>>(registry, "ParallelInterleaveDatasetV2");
   AddDataset<MakeParallelInterleaveV2<false>>(registry, "ParallelInterleaveDatasetV3");
   AddDataset<MakeParallelInterleaveV4>(registry, "ParallelInterleaveDatasetV4");
+  AddDataset<MakeLegacyInterleave>(registry, "LegacyParallelInterleaveDatasetV2");
   AddDataset<MakeMapAndBatch>(registry, "MapAndBatchDataset");
   AddDataset<MakeMapAndBatch>(registry, "ExperimentalMapAndBatchDataset");
 }

@@ -76,4 +76,12 @@ THALWEG_OP(dataset_mapping) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("What a function makes of each element, several as one.");
+  registry.Op("LegacyParallelInterleaveDatasetV2")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("As InterleaveDataset, with elements made in advance.");
+  registry.Op("ExperimentalMapDataset")
+      .Shape(ScalarShape)
+      .NotDifferentiable("a dataset is no number")
+      .Doc("What a function makes of each element.");
 }

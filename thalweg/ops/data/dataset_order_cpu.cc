@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 
 #include "thalweg/data/cache.h"
 #include "thalweg/data/file_cache.h"
@@ -7,6 +9,7 @@
 #include "thalweg/data/prefetch.h"
 #include "thalweg/data/shuffle.h"
 #include "thalweg/ops/data/dataset_kernel.h"
+#include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
 namespace {
@@ -125,18 +128,59 @@ bool NamesUnordered(const Tensor& optimizations) {
 // Of what TensorFlow's optimizer does, only the order of elements is of interest.
 Result<DatasetPtr> MakeOptimized(Context& ctx, const DatasetAttrs&) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
-  return NamesUnordered(ctx.input(1)) ? UnorderedDataset(std::move(input)) : input;
+  return NamesUnordered(ctx.input(1)) ? OptionsDataset(std::move(input), {.deterministic = false})
+                                      : input;
 }
 
-// A serialized message of options, whose first field says whether the order is fixed.
+// Field `number` of a message, where it has one; InvalidArgument where the bytes are no message.
+template <class T>
+Status FindField(std::string_view bytes, uint32_t number, std::optional<T>* found) {
+  WireReader reader(bytes);
+  uint32_t tag = 0;
+  while (reader.ReadTag(&tag)) {
+    if (WireFieldNumber(tag) != number) {
+      if (!reader.Skip(tag)) break;
+      continue;
+    }
+    T value{};
+    bool is_read = false;
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      is_read = WireTypeOf(tag) == WireType::kVarint && reader.ReadVarint(&value);
+    } else {
+      is_read = WireTypeOf(tag) == WireType::kLengthDelimited && reader.ReadBytes(&value);
+    }
+    if (!is_read) break;
+    *found = value;
+  }
+  if (reader.AtEnd()) return OkStatus();
+  return InvalidArgument("serialized_options is no message of options: wrong at byte ",
+                         reader.offset());
+}
+
+Result<StageOptions> OptionsOf(std::string_view bytes) {
+  constexpr uint32_t kDeterministic = 1, kAutotune = 7, kEnabled = 1;
+  std::optional<uint64_t> deterministic, enabled;
+  std::optional<std::string_view> autotune;
+  RETURN_IF_ERROR(FindField(bytes, kDeterministic, &deterministic));
+  RETURN_IF_ERROR(FindField(bytes, kAutotune, &autotune));
+  RETURN_IF_ERROR(FindField(autotune.value_or(""), kEnabled, &enabled));
+  return StageOptions{.deterministic = deterministic.value_or(1) != 0,
+                      .autotune = enabled.value_or(1) != 0};
+}
+
+// A serialized message of options: its first field says whether the order is fixed, the first of its
+// seventh whether the pipeline is tuned.
 Result<DatasetPtr> MakeWithOptions(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   const AttrValue* const value = attrs.all.Find("serialized_options");
   const std::string* const bytes = value != nullptr ? value->GetIf<std::string>() : nullptr;
-  constexpr std::string_view kUnordered("\x08\x00", 2);
-  return bytes != nullptr && bytes->starts_with(kUnordered) ? UnorderedDataset(std::move(input))
-                                                            : input;
+  if (bytes == nullptr) return input;
+  ASSIGN_OR_RETURN(const StageOptions options, OptionsOf(*bytes));
+  return options.deterministic && options.autotune ? input
+                                                   : OptionsDataset(std::move(input), options);
 }
+
+Status DeleteAnonymous(Context&) { return OkStatus(); }
 
 // What tunes TensorFlow's pipelines tells nothing to ours, which use the session's threads.
 Result<DatasetPtr> MakeSame(Context& ctx, const DatasetAttrs&) { return DatasetOf(ctx.input(0)); }
@@ -155,12 +199,19 @@ THALWEG_KERNEL(dataset_order, cpu) {
   AddDataset<MakeCache>(registry, "CacheDatasetV2");
   for (const char* op : {"ModelDataset", "FinalizeDataset", "MaxIntraOpParallelismDataset",
                          "ExperimentalMaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
-                         "ExperimentalPrivateThreadPoolDataset"}) {
+                         "ExperimentalPrivateThreadPoolDataset", "BytesProducedStatsDataset",
+                         "ExperimentalBytesProducedStatsDataset", "LatencyStatsDataset",
+                         "ExperimentalLatencyStatsDataset", "NonSerializableDataset",
+                         "ExperimentalNonSerializableDataset", "ChooseFastestDataset",
+                         "ExperimentalChooseFastestDataset"}) {
     AddDataset<MakeSame>(registry, op);
   }
   AddDataset<MakeOptimized>(registry, "OptimizeDataset");
   AddDataset<MakeOptimized>(registry, "OptimizeDatasetV2");
   AddDataset<MakeWithOptions>(registry, "OptionsDataset");
+  for (const char* op : {"DeleteMemoryCache", "DeleteSeedGenerator"}) {
+    registry.AddFunction<DeleteAnonymous>(op, kCpu);
+  }
   registry.AddFunction<SeedGenerator>("AnonymousSeedGenerator", kCpu);
   registry.AddFunction<Dummy>("DummySeedGenerator", kCpu);
   registry.AddFunction<AnonymousMemoryCache>("AnonymousMemoryCache", kCpu);

@@ -88,4 +88,19 @@ THALWEG_OP(dataset_order) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("No memory.");
+  for (const char* op : {"BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset",
+                         "LatencyStatsDataset", "ExperimentalLatencyStatsDataset",
+                         "NonSerializableDataset", "ExperimentalNonSerializableDataset",
+                         "ChooseFastestDataset", "ExperimentalChooseFastestDataset"}) {
+    registry.Op(op)
+        .Shape(ScalarShape)
+        .NotDifferentiable("a dataset is no number")
+        .Doc("The input, or the first of several that give the same.");
+  }
+  for (const char* op : {"DeleteMemoryCache", "DeleteSeedGenerator"}) {
+    registry.Op(op)
+        .Shape(thalweg::NoOutputs)
+        .NotDifferentiable("a resource is no number")
+        .Doc("Nothing: what is anonymous goes with its handle.");
+  }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that asks the iterator of input 0 for something, and waits where it must.
+// A kernel that asks an iterator for something, that of input 0, and waits where it must.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,12 @@ class IteratorKernel : public WaitingKernel {
 
  protected:
   // Sets the outputs and says kElement, or what the stage says.
+  // The pass that is asked, and the resource that it is of.
+  struct Asked {
+    std::shared_ptr<Iteration> iteration;
+    RefPtr<Resource> resource;
+  };
+  virtual Result<Asked> Find(Context& ctx) const;
   virtual Result<Poll> Ask(Context& ctx, const Poller& poller, Stage& stage) = 0;
   // What the end of the elements means.
   virtual Status AtEnd(Context& ctx) = 0;

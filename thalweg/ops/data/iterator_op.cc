@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/data/element_shapes.h"
 
 namespace thalweg {
 namespace {
 
 constexpr std::string_view kNoNumber = "an iterator is no number";
-
-Status ElementShapes(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
-  ASSIGN_OR_RETURN(const std::vector<PartialShape> shapes,
-                   c.Attr<std::vector<PartialShape>>("output_shapes"));
-  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return InvalidArgument("output_types has ", c.num_outputs(), " entries, output_shapes has ",
-                           shapes.size());
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
-  return OkStatus();
-}
 
 void Add(OpRegistry& registry, std::string_view op, Status (*shape)(ShapeContext&),
          std::string_view doc) {

@@ -6,6 +6,7 @@ names.complete(globals(), {
     "data.dataset": "AUTOTUNE INFINITE_CARDINALITY UNKNOWN_CARDINALITY",
     "data.structure": "DatasetStructure=DatasetSpec Optional",
     "data.iterators": "get_next_as_optional",
+    "data.multi_device": "MultiDeviceIterator",
     "data.reducing": "get_single_element=single_element",
     "data.options": "DistributeOptions MapVectorizationOptions OptimizationOptions StatsOptions ThreadingOptions",
     "data.experimental.transformations": "Counter RandomDataset assert_cardinality cardinality dense_to_sparse_batch enumerate_dataset from_variant "

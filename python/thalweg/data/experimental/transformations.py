@@ -59,6 +59,13 @@ def ignore_errors() -> Transformation:
     return lambda dataset: dataset._made("IgnoreErrorsDataset", [])
 
 
+def rebatch(dataset: Dataset, batch_size: object, drop_remainder: bool, name: str | None) -> Dataset:
+    """See Dataset.rebatch."""
+    size = int(batch_size) if drop_remainder is True and isinstance(batch_size, (int, np.integer)) else None
+    return dataset._made("RebatchDatasetV2", [_int64(batch_size), convert_to_tensor(drop_remainder, dtypes.bool)], None,
+                         structure.batched(structure.rows(dataset.element_spec), size), name)
+
+
 def unbatch() -> Transformation:
     """The rows of the elements."""
     return lambda dataset: dataset.unbatch()

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shape function of operations that give an element: as `output_shapes` says.
+//
+//   registry.Op("IteratorGetNext").Shape(ElementShapes);
+#pragma once
+
+#include <vector>
+
+#include "thalweg/graph/shape_inference.h"
+
+namespace thalweg {
+
+inline Status ElementShapes(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
+  ASSIGN_OR_RETURN(const std::vector<PartialShape> shapes,
+                   c.Attr<std::vector<PartialShape>>("output_shapes"));
+  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
+    return InvalidArgument("output_types has ", c.num_outputs(), " entries, output_shapes has ",
+                           shapes.size());
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
+  return OkStatus();
+}
+
+}  // namespace thalweg
