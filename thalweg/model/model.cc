@@ -17,6 +17,7 @@ Status Import(const ModelFiles& files, const UnknownOperations& unknown, Environ
               Graph& graph) {
   ImportOptions options;
   options.allocator = environment.allocator().get();
+  options.clear_devices = true;  // those of where it was made
   if (files.meta_graph != nullptr) {
     options.producer_ops = &files.meta_graph->GetMessage(pb::MetaGraphDef::kMetaInfoDef)
                                 .GetMessage(pb::MetaGraphDef::MetaInfoDef::kStrippedOpList);

@@ -32,7 +32,8 @@ namespace thalweg {
 
 struct ModelOptions {
   std::vector<std::string> tags;  // of a SavedModel's graph; none: the only one, or for serving
-  SessionOptions session;
+  // Devices that its functions ask for may not be here.
+  SessionOptions session = {.placement = PlacementRule::kSoft};
 };
 
 class Model {

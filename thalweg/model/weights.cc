@@ -63,9 +63,13 @@ Status AddAsset(const ModelFiles& files, const Message& asset,
   if (name.starts_with('/') || name.find("..") != std::string_view::npos) {
     return InvalidArgument(files.path, ": the asset '", name, "' is not below its folder");
   }
-  feeds->emplace_back(
-      std::string(asset.GetMessage(pb::AssetFileDef::kTensorInfo).GetString(pb::TensorInfo::kName)),
-      Tensor::Scalar(StrCat(files.folder, "/assets/", name)));
+  std::string tensor(
+      asset.GetMessage(pb::AssetFileDef::kTensorInfo).GetString(pb::TensorInfo::kName));
+  // A file that two collections list is listed twice.
+  for (const Session::NamedTensor& feed : *feeds) {
+    if (feed.first == tensor) return OkStatus();
+  }
+  feeds->emplace_back(std::move(tensor), Tensor::Scalar(StrCat(files.folder, "/assets/", name)));
   return OkStatus();
 }
 
