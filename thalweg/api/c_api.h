@@ -581,6 +581,8 @@ typedef struct TwModelOptions {
   size_t struct_size;
   const char* const* tags; /* of the graph in a SavedModel that is meant ... */
   int32_t num_tags;        /* ... 0: the only one, or the one for serving ("serve") */
+  /* 1: to look at: variables are not restored, tables not filled, nothing needs to be usable. */
+  int32_t without_weights;
 } TwModelOptions;
 /* Reads the model, checks and restores its variables, fills its tables; the files may go then. A
  * graph that says nothing of signatures has one, "serving_default": its placeholders and what is
@@ -597,6 +599,10 @@ TW_EXPORT const char* tw_model_unknown_operations(const TwModel* model);
 /* They live as long as the model. */
 TW_EXPORT TwGraph* tw_model_graph(TwModel* model);
 TW_EXPORT TwSession* tw_model_session(TwModel* model);
+
+/* What it is made of, as JSON: signatures, variables with their sizes, operations with and without
+ * a kernel. */
+TW_EXPORT TwBuffer* tw_model_describe(const TwModel* model, TwStatus* status);
 
 /* Signatures are numbered by their names' order, so are the inputs and outputs of each. Texts and
  * dims live as long as the model. */

@@ -56,6 +56,7 @@ struct ModelSignature {
 
 struct ModelOptions {
   std::vector<std::string> tags{};  // of the graph that is meant; none: the only one, or "serve"
+  bool without_weights = false;     // to look at: variables are not restored, tables not filled
 };
 
 class Model {
@@ -74,6 +75,7 @@ class Model {
     c.struct_size = sizeof c;
     c.tags = tags.data();
     c.num_tags = static_cast<int32_t>(tags.size());
+    c.without_weights = options.without_weights ? 1 : 0;
     internal::StatusHolder status;
     TwModel* made = tw_model_load(environment.c(), path.c_str(), &c, status.c);
     if (made == nullptr) return status.Take();

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "thalweg/api/handles.h"
+#include "thalweg/model/description.h"
 #include "thalweg/model/model.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/inlined_tensors.h"
@@ -72,6 +73,7 @@ Result<TwModel*> LoadModel(TwEnvironment* environment, const char* path,
   const TwModelOptions given = CopyOptions(options, none);
   ModelOptions wanted;
   ASSIGN_OR_RETURN(wanted.tags, UnwrapTexts(given.tags, given.num_tags, "tag"));
+  wanted.restore = given.without_weights == 0;
   ASSIGN_OR_RETURN(const std::shared_ptr<Model> model,
                    Model::Load(EnvironmentOf(environment), path, wanted));
   std::string tags;
@@ -107,6 +109,14 @@ const char* tw_model_tags(const TwModel* model) {
 
 const char* tw_model_unknown_operations(const TwModel* model) {
   return model == nullptr ? "" : model->model->unknown_operations().c_str();
+}
+
+TwBuffer* tw_model_describe(const TwModel* model, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"model", model}}));
+    ASSIGN_OR_RETURN(std::string json, DescribeModel(*model->model));
+    return NewBuffer(std::move(json));
+  });
 }
 
 TwGraph* tw_model_graph(TwModel* model) { return model == nullptr ? nullptr : &model->graph; }

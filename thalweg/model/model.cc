@@ -67,7 +67,7 @@ Result<std::shared_ptr<Model>> Model::Load(const std::shared_ptr<Environment>& e
   model->graph_ = std::make_shared<Graph>(environment->shared_ops());
   RETURN_IF_ERROR(Import(files, unknown, *environment, *model->graph_).WithContext(path));
   ASSIGN_OR_RETURN(model->signatures_, ReadSignatures(files, unknown, *model->graph_));
-  if (!unknown.empty() && !AnyUsable(model->signatures_)) {
+  if (options.restore && !unknown.empty() && !AnyUsable(model->signatures_)) {
     return NotFound(path,
                     ": no signature can do without operations that this build does not have: ",
                     model->unknown_operations_);
@@ -75,8 +75,10 @@ Result<std::shared_ptr<Model>> Model::Load(const std::shared_ptr<Environment>& e
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                    MakeLocalSession(environment, model->graph_, options.session));
   model->session_ = std::move(session);
-  RETURN_IF_ERROR(RestoreWeights(files, unknown, *model->session_));
-  RETURN_IF_ERROR(Initialize(files, unknown, *model->session_));
+  if (options.restore) {
+    RETURN_IF_ERROR(RestoreWeights(files, unknown, *model->session_));
+    RETURN_IF_ERROR(Initialize(files, unknown, *model->session_));
+  }
   model->prepared_ = std::vector<Prepared>(model->signatures_.size());
   return model;
 }

@@ -32,6 +32,8 @@ namespace thalweg {
 
 struct ModelOptions {
   std::vector<std::string> tags;  // of a SavedModel's graph; none: the only one, or for serving
+  // False: to look at. Variables are not restored, tables not filled, nothing needs to be usable.
+  bool restore = true;
   // Devices that its functions ask for may not be here.
   SessionOptions session = {.placement = PlacementRule::kSoft};
 };

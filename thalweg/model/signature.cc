@@ -112,23 +112,23 @@ ModelTensor Named(Node* node, int index) {
           node->op_name() == "PlaceholderWithDefault"};
 }
 
-// What a graph does that says nothing of itself: all placeholders in, and out what depends on one of
-// them (on anything, where there is none) and is read by nobody.
-ModelSignature SignatureOfGraph(const UnknownOperations& unknown, const Graph& graph) {
-  ModelSignature signature;
-  signature.name = kDefaultSignature;
-  const std::vector<Node*> nodes = graph.Nodes();
-  std::vector<const Node*> open;
-  std::vector<std::vector<const Node*>> readers(nodes.size());
-  for (Node* node : nodes) {
-    if (IsPlaceholder(*node)) {
-      signature.inputs.push_back(Named(node, 0));
-      open.push_back(node);
-    }
-    for (const Output& input : node->inputs()) {
-      if (input.node != nullptr) readers[static_cast<size_t>(input.node->id())].push_back(node);
-    }
+// The names of files, which a saver asks for: no inputs of what a model computes.
+std::unordered_set<const Node*> PlaceholdersOfSaver(const ModelFiles& files, const Graph& graph) {
+  std::unordered_set<const Node*> found;
+  if (files.meta_graph == nullptr) return found;
+  const std::string_view name = files.meta_graph->GetMessage(pb::MetaGraphDef::kSaverDef)
+                                    .GetString(pb::SaverDef::kFilenameTensorName);
+  const Node* node = graph.FindNode(name.substr(0, name.find(':')));
+  while (node != nullptr && IsPlaceholder(*node) && found.insert(node).second) {
+    node = node->num_inputs() == 0 ? nullptr : node->input(0).node;
   }
+  return found;
+}
+
+using Readers = std::vector<std::vector<const Node*>>;  // by id
+
+std::unordered_set<const Node*> ComputedFrom(std::vector<const Node*> open,
+                                             const Readers& readers) {
   std::unordered_set<const Node*> computed(open.begin(), open.end());
   while (!open.empty()) {
     const Node* const node = open.back();
@@ -137,11 +137,38 @@ ModelSignature SignatureOfGraph(const UnknownOperations& unknown, const Graph& g
       if (computed.insert(reader).second) open.push_back(reader);
     }
   }
+  return computed;
+}
+
+// What a graph does that says nothing of itself: all placeholders in, and out what depends on one of
+// them (on anything, where there is none) and is read by nobody.
+ModelSignature SignatureOfGraph(const ModelFiles& files, const UnknownOperations& unknown,
+                                const Graph& graph) {
+  ModelSignature signature;
+  signature.name = kDefaultSignature;
+  const std::vector<Node*> nodes = graph.Nodes();
+  const std::unordered_set<const Node*> of_saver = PlaceholdersOfSaver(files, graph);
+  std::vector<const Node*> placeholders;
+  Readers readers(nodes.size());
+  for (Node* node : nodes) {
+    if (IsPlaceholder(*node) && of_saver.count(node) == 0) {
+      signature.inputs.push_back(Named(node, 0));
+      placeholders.push_back(node);
+    }
+    for (const Output& input : node->inputs()) {
+      if (input.node != nullptr) readers[static_cast<size_t>(input.node->id())].push_back(node);
+    }
+  }
+  const bool needs_input = !placeholders.empty();
+  const auto computed = ComputedFrom(std::move(placeholders), readers);
+  const auto saved = ComputedFrom({of_saver.begin(), of_saver.end()}, readers);
   for (Node* node : nodes) {
     const bool is_last = readers[static_cast<size_t>(node->id())].empty() &&
                          !unknown.IsReadByDropped(node->name()) && !IsPlaceholder(*node);
-    if (!is_last || (!signature.inputs.empty() && computed.count(node) == 0)) continue;
-    for (int i = 0; i < node->num_outputs(); ++i) signature.outputs.push_back(Named(node, i));
+    if (!is_last || saved.count(node) > 0 || (needs_input && computed.count(node) == 0)) continue;
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      if (!node->output_is_ref(i)) signature.outputs.push_back(Named(node, i));
+    }
   }
   const auto by_name = [](const ModelTensor& a, const ModelTensor& b) { return a.name < b.name; };
   std::sort(signature.inputs.begin(), signature.inputs.end(), by_name);
@@ -175,7 +202,7 @@ Result<std::vector<ModelSignature>> ReadSignatures(const ModelFiles& files,
     }
   }
   if (all.empty() && files.kind != ModelKind::kSavedModel) {
-    all.push_back(SignatureOfGraph(unknown, graph));
+    all.push_back(SignatureOfGraph(files, unknown, graph));
     if (all[0].outputs.empty()) all.clear();
   }
   return all;
