@@ -112,15 +112,22 @@ ModelTensor Named(Node* node, int index) {
           node->op_name() == "PlaceholderWithDefault"};
 }
 
-// The names of files, which a saver asks for: no inputs of what a model computes.
-std::unordered_set<const Node*> PlaceholdersOfSaver(const ModelFiles& files, const Graph& graph) {
-  std::unordered_set<const Node*> found;
-  if (files.meta_graph == nullptr) return found;
-  const std::string_view name = files.meta_graph->GetMessage(pb::MetaGraphDef::kSaverDef)
-                                    .GetString(pb::SaverDef::kFilenameTensorName);
-  const Node* node = graph.FindNode(name.substr(0, name.find(':')));
-  while (node != nullptr && IsPlaceholder(*node) && found.insert(node).second) {
-    node = node->num_inputs() == 0 ? nullptr : node->input(0).node;
+// The names of files, which savers ask for: no inputs of what a model computes.
+std::unordered_set<const Node*> PlaceholdersOfSavers(const std::vector<Node*>& nodes) {
+  std::unordered_set<const Node*> seen, found;
+  std::vector<const Node*> open;
+  for (const Node* node : nodes) {
+    const std::string& op = node->op_name();
+    if (op == "RestoreV2" || op == "SaveV2" || op == "Restore" || op == "Save") {
+      open.push_back(node->input(0).node);
+    }
+  }
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    if (IsPlaceholder(*node)) found.insert(node);
+    for (const Output& input : node->inputs()) open.push_back(input.node);
   }
   return found;
 }
@@ -142,12 +149,11 @@ std::unordered_set<const Node*> ComputedFrom(std::vector<const Node*> open,
 
 // What a graph does that says nothing of itself: all placeholders in, and out what depends on one of
 // them (on anything, where there is none) and is read by nobody.
-ModelSignature SignatureOfGraph(const ModelFiles& files, const UnknownOperations& unknown,
-                                const Graph& graph) {
+ModelSignature SignatureOfGraph(const UnknownOperations& unknown, const Graph& graph) {
   ModelSignature signature;
   signature.name = kDefaultSignature;
   const std::vector<Node*> nodes = graph.Nodes();
-  const std::unordered_set<const Node*> of_saver = PlaceholdersOfSaver(files, graph);
+  const std::unordered_set<const Node*> of_saver = PlaceholdersOfSavers(nodes);
   std::vector<const Node*> placeholders;
   Readers readers(nodes.size());
   for (Node* node : nodes) {
@@ -202,7 +208,7 @@ Result<std::vector<ModelSignature>> ReadSignatures(const ModelFiles& files,
     }
   }
   if (all.empty() && files.kind != ModelKind::kSavedModel) {
-    all.push_back(SignatureOfGraph(files, unknown, graph));
+    all.push_back(SignatureOfGraph(unknown, graph));
     if (all[0].outputs.empty()) all.clear();
   }
   return all;
