@@ -48,10 +48,13 @@ TEST_F(CommandTest, RunWithoutAFileSaysWhatCameOut) {
 
 TEST_F(CommandTest, InspectShowsTheGraphAndThePlan) {
   ASSERT_EQ(Run("inspect " + Path("model.pb")), 0) << output;
-  EXPECT_THAT(output, HasSubstr("6 nodes"));
-  EXPECT_THAT(output, HasSubstr("placeholders:\n  x  float32 [?,2]\n"));
-  EXPECT_THAT(output, HasSubstr("read by no other node:\n  y  float32 [?,2]\n"));
+  EXPECT_THAT(output, HasSubstr("GraphDef, 6 nodes, 0 functions\n"));
+  EXPECT_THAT(output,
+              HasSubstr("signatures:\n  serving_default\n    in   x  float32 [?,2]  x:0\n    "
+                        "out  y  float32 [?,2]  y:0\n"));
   EXPECT_THAT(output, HasSubstr("1 MatMul"));
+  ASSERT_EQ(Run("inspect --plan " + Path("model.pb")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("Relu 'y'"));
   ASSERT_EQ(Run("inspect --plan " + Path("model.pb") + " --target y"), 0) << output;
   EXPECT_THAT(output, HasSubstr("== What rewriting changed =="));
   ASSERT_EQ(Run("inspect --plan " + Path("model.pb") + " --fetch y"), 0) << output;
@@ -67,18 +70,76 @@ TEST_F(CommandTest, TellsItsVersion) {
   EXPECT_EQ(output, std::string("thalweg ") + tw_version() + "\n");
 }
 
-TEST_F(CommandTest, KnowsASavedModelAndADirectory) {
+const std::string kModels = THALWEG_GOLDEN "/saved_models/2.21/";
+
+TEST_F(CommandTest, InspectShowsASavedModel) {
+  ASSERT_EQ(Run("inspect " + kModels + "tf2_module"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("SavedModel, "));
+  EXPECT_THAT(output, HasSubstr(", tags: serve\n"));
+  EXPECT_THAT(output, HasSubstr("  serving_default\n    in   rounds  int32 []  "));
+  EXPECT_THAT(output, HasSubstr("    out  y  float32 [?,4]  "));
+  EXPECT_THAT(output, ::testing::ContainsRegex("\n  emb +float32 .6,4. +24 +96\n"));
+  EXPECT_THAT(output, ::testing::Not(HasSubstr("no kernel")));
+  EXPECT_EQ(Run("inspect --json " + kModels + "tf2_module"), 0);
+  EXPECT_THAT(output, ::testing::ContainsRegex("\"name\":\"emb\"[^}]*\"parameters\":24"));
+  ASSERT_EQ(Run("inspect --tags other " + kModels + "tf1_lookup"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("tags: other"));
+  EXPECT_EQ(Run("inspect --tags none " + kModels + "tf1_lookup"), 1);
+  EXPECT_THAT(output, HasSubstr("no graph of this SavedModel has the tags ['none']"));
+}
+
+TEST_F(CommandTest, InspectNamesWhatHasNoKernelAndWhatIsNotKnown) {
+  WriteFile(
+      Path("odd.pbtxt"),
+      "node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } } }"
+      "node { name: \"y\" op: \"Zzyzx\" input: \"x\" }"
+      "node { name: \"z\" op: \"TPUReplicatedOutput\" input: \"x\""
+      "  attr { key: \"T\" value { type: DT_FLOAT } }"
+      "  attr { key: \"num_replicas\" value { i: 1 } } }");
+  ASSERT_EQ(Run("inspect " + Path("odd.pbtxt")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("1 TPUReplicatedOutput  (no kernel)\n"));
+  EXPECT_THAT(output, HasSubstr("unknown operations: 'Zzyzx'\n"));
+}
+
+TEST_F(CommandTest, RunTakesASavedModelByItsSignature) {
+  WriteFile(Path("words.npy"), NpyOf(tw::Tensor::Strings({"nobody", "at all"}, {2}), "words"));
+  WriteFile(Path("rounds.npy"), NpyOf(tw::Tensor::Scalar<int32_t>(2), "rounds"));
+  const std::string feeds =
+      " --feed words=" + Path("words.npy") + " --feed rounds=" + Path("rounds.npy");
+  ASSERT_EQ(Run("run " + kModels + "tf2_module" + feeds), 0) << output;
+  EXPECT_EQ(output, "ids: int64 [2]\ny: float32 [2,4]\n");
+  ASSERT_EQ(Run("run " + kModels + "tf2_module" + feeds + " --fetch ids --out " + Path("o.npz")),
+            0);
+  EXPECT_THAT(ReadFile(Path("o.npz")),
+              HasSubstr(NpyOf(tw::Tensor::Of<int64_t>({-1, -1}, {2}), "")));
+  ASSERT_EQ(Run("run " + kModels + "tf2_module --signature count"), 0) << output;
+  EXPECT_EQ(output, "output_0: int64 []\n");
+  EXPECT_EQ(Run("run " + kModels + "tf2_module --feed words=" + Path("words.npy")), 1);
+  EXPECT_THAT(output, HasSubstr("signature 'serving_default': missing 'rounds'; its inputs are"));
+  EXPECT_EQ(Run("run " + kModels + "tf2_module --signature cound"), 1);
+  EXPECT_THAT(output, HasSubstr("there is no signature 'cound'; nearest: 'count'"));
+}
+
+TEST_F(CommandTest, ADirectoryWithoutAModel) {
   EXPECT_EQ(Run("inspect " + Path("")), 1);
-  EXPECT_THAT(output, HasSubstr("this is a directory"));
-  // SavedModel { saved_model_schema_version: 1 meta_graphs { } }
-  WriteFile(Path("saved_model.pb"), std::string("\x08\x01\x12\x00", 4));
-  for (const std::string& model : {Path(""), Path("saved_model.pb")}) {
-    for (const std::string& verb : {"inspect " + model, "run " + model + " --fetch y"}) {
-      EXPECT_EQ(Run(verb), 1);
-      EXPECT_THAT(output, HasSubstr("this is a SavedModel"));
-      EXPECT_THAT(output, HasSubstr("tf.saved_model.load(s, ['serve'], "));
-    }
-  }
+  EXPECT_THAT(output, HasSubstr("a directory without a model"));
+}
+
+TEST(NpyTest, TextsAreBytesOrUtf8) {
+  const tw::Tensor texts = tw::Tensor::Strings({"a", "", "gr\xc3\xbc\xc3\x9f"}, {3});
+  const tw::Tensor back = ParseNpy(NpyOf(texts, "t"), "t");
+  for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(back.string(i), texts.string(i));
+  // What numpy.save writes for numpy.array(["\u00fc\U0001f600", "a"]).
+  std::string header = "{'descr': '<U2', 'fortran_order': False, 'shape': (2,), }";
+  header.resize(117, ' ');
+  header += '\n';
+  const std::string bytes =
+      std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header +
+      std::string("\xfc\x00\x00\x00\x00\xf6\x01\x00\x61\x00\x00\x00\x00\x00\x00\x00", 16);
+  const tw::Tensor wide = ParseNpy(bytes, "w");
+  EXPECT_EQ(wide.string(0), "\xc3\xbc\xf0\x9f\x98\x80");
+  EXPECT_EQ(wide.string(1), "a");
+  EXPECT_THROW(ParseNpy(bytes.substr(0, bytes.size() - 4), "w"), FileError);
 }
 
 TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
@@ -86,7 +147,7 @@ TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
   WriteFile(Path("bad.pb"), "not a graph");
   const std::string model = Path("model.pb");
   EXPECT_EQ(Run("inspect /no/such/model.pb"), 1);
-  EXPECT_THAT(output, HasSubstr("/no/such/model.pb: cannot be opened"));
+  EXPECT_THAT(output, HasSubstr("/no/such/model.pb: there is no such file or directory"));
   EXPECT_EQ(Run("inspect " + Path("bad.pb")), 1);
   WriteFile(Path("empty.pb"), "");
   EXPECT_EQ(Run("inspect " + Path("empty.pb")), 1);
@@ -99,8 +160,9 @@ TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
   EXPECT_EQ(Run("inspect --plan " + model + " --fetch nothing"), 1);
   EXPECT_THAT(output, HasSubstr("nothing"));
   EXPECT_EQ(Run(""), 2);
-  EXPECT_EQ(Run("run " + model), 2);
-  EXPECT_EQ(Run("inspect --plan " + model), 2);
+  EXPECT_EQ(Run("run " + model), 1);
+  EXPECT_THAT(output, HasSubstr("missing 'x'; its inputs are 'x' float32 [?,2]"));
+  EXPECT_EQ(Run("inspect --plan --json " + model), 2);
   EXPECT_EQ(Run("launch " + model), 2);
   EXPECT_EQ(Run("--help"), 0);
 }
@@ -181,7 +243,7 @@ TEST(NpyTest, BadFilesSayWhy) {
   EXPECT_THAT(why(with("(2, )", "(-2,)")), HasSubstr("no tuple of numbers"));
   EXPECT_THAT(why(with("'shape'", "'shade'")), HasSubstr("lacks 'shape'"));
   EXPECT_NE(why(with("(2, )", "(99999999999999999999, 99999999999)")), "");
-  EXPECT_THROW(NpyOf(tw::Tensor::String("a"), "t"), FileError);
+  EXPECT_THROW(NpyOf(tw::Tensor::New(tw::kBfloat16, {1}).OrThrow(), "t"), FileError);
 }
 
 TEST_F(CommandTest, ServeIsReadyAndEndsWithSigterm) {

@@ -11,18 +11,23 @@ namespace cli {
 
 struct InspectArgs {
   std::string model;
+  std::vector<std::string> tags;  // of a SavedModel's graph; none: the only one, or for serving
+  bool json = false;
   bool plan = false;
-  std::vector<std::string> feeds;    // of the plan; none: all placeholders
-  std::vector<std::string> fetches;  // of the plan
+  std::string signature;             // of the plan
+  std::vector<std::string> feeds;    // of the plan; none: the signature's inputs
+  std::vector<std::string> fetches;  // of the plan; none, and no targets: the signature's outputs
   std::vector<std::string> targets;  // nodes that the plan runs too
 };
 void Inspect(const InspectArgs& args);
 
 struct RunArgs {
   std::string model;
-  std::vector<std::string> feeds;  // NAME=FILE.npy
-  std::vector<std::string> fetches;
-  std::string out;  // FILE.npz; empty: a line for each value
+  std::vector<std::string> tags;
+  std::string signature;             // "": the default one
+  std::vector<std::string> feeds;    // NAME=FILE.npy: names of its inputs, or of tensors
+  std::vector<std::string> fetches;  // names of its outputs, or of tensors; none: all outputs
+  std::string out;                   // FILE.npz; empty: a line for each value
   int threads = -1;
 };
 void Run(const RunArgs& args);

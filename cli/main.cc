@@ -66,6 +66,47 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
   serve->callback([&args] { cli::Serve(args); });
 }
 
+constexpr const char* kModel =
+    "A SavedModel's folder; a MetaGraph, its checkpoint beside it; a GraphDef: .pb, or text: "
+    ".pbtxt";
+constexpr const char* kTags = "Of the graph in a SavedModel that is meant (the only one, or serve)";
+
+void AddInspect(CLI::App& app, cli::InspectArgs& args) {
+  CLI::App* const inspect =
+      app.add_subcommand("inspect", "What a model is made of, or how it would run");
+  inspect->add_option("MODEL", args.model, kModel)->required();
+  inspect->add_option("--tags", args.tags, kTags)->delimiter(',');
+  CLI::Option* const json = inspect->add_flag("--json", args.json, "For programs");
+  CLI::Option* const plan =
+      inspect
+          ->add_flag("--plan", args.plan,
+                     "The step of a signature, or of the fetches, before and after rewriting, and "
+                     "its program")
+          ->excludes(json);
+  inspect->add_option("--signature", args.signature, "That is planned (serving_default)")
+      ->needs(plan);
+  inspect->add_option("--fetch", args.fetches, "What the plan computes: NAME or NAME:INDEX")
+      ->needs(plan);
+  inspect->add_option("--target", args.targets, "A node that the plan runs too")->needs(plan);
+  inspect->add_option("--feed", args.feeds, "What it is fed; by default, the signature's inputs")
+      ->needs(plan);
+  inspect->callback([&args] { cli::Inspect(args); });
+}
+
+void AddRun(CLI::App& app, cli::RunArgs& args) {
+  CLI::App* const run = app.add_subcommand("run", "Runs a model once");
+  run->add_option("MODEL", args.model, kModel)->required();
+  run->add_option("--tags", args.tags, kTags)->delimiter(',');
+  run->add_option("--signature", args.signature, "By default serving_default, or the only one");
+  run->add_option("--feed", args.feeds, "NAME=FILE.npy: an input of the signature, or a tensor");
+  run->add_option("--fetch", args.fetches,
+                  "An output of the signature, or a tensor; by default, all outputs");
+  run->add_option("--out", args.out, "FILE.npz for the values; without it, types and shapes");
+  run->add_option("--threads", args.threads, "-1: one a core; 0: none besides the caller's")
+      ->check(CLI::Range(-1, 4096));
+  run->callback([&args] { cli::Run(args); });
+}
+
 int RunMain(int argc, char** argv) {
   CLI::App app{"Runs and shows dataflow graphs."};
   app.name("thalweg");
@@ -73,35 +114,9 @@ int RunMain(int argc, char** argv) {
   app.set_version_flag("--version", std::string("thalweg ") + tw_version());
 
   cli::InspectArgs inspect;
-  CLI::App* inspecting =
-      app.add_subcommand("inspect", "What a graph is made of, or how it would run");
-  inspecting->add_option("MODEL", inspect.model, "GraphDef: .pb, or text: .pbtxt")->required();
-  CLI::Option* plan =
-      inspecting->add_flag("--plan", inspect.plan,
-                           "The step of the fetches before and after rewriting, and its program");
-  CLI::Option* fetch = inspecting->add_option("--fetch", inspect.fetches,
-                                              "What the plan computes: NAME or NAME:INDEX");
-  fetch->needs(plan);
-  inspecting->add_option("--target", inspect.targets, "A node that the plan runs too")->needs(plan);
-  inspecting->add_option("--feed", inspect.feeds, "What it is fed; by default, all placeholders")
-      ->needs(plan);
-  inspecting->callback([&] {
-    if (inspect.plan && inspect.fetches.empty() && inspect.targets.empty()) {
-      throw CLI::RequiredError("--fetch or --target");
-    }
-    cli::Inspect(inspect);
-  });
-
+  AddInspect(app, inspect);
   cli::RunArgs run;
-  CLI::App* running = app.add_subcommand("run", "Runs a graph once");
-  running->add_option("MODEL", run.model, "GraphDef without uninitialized variables")->required();
-  running->add_option("--feed", run.feeds, "NAME=FILE.npy");
-  running->add_option("--fetch", run.fetches, "NAME or NAME:INDEX")->required();
-  running->add_option("--out", run.out, "FILE.npz for the values; without it, types and shapes");
-  running->add_option("--threads", run.threads, "-1: one a core; 0: none besides the caller's")
-      ->check(CLI::Range(-1, 4096));
-  running->callback([&] { cli::Run(run); });
-
+  AddRun(app, run);
   cli::AddCheckpoint(app);
   cli::AddRecords(app);
   cli::AddEvents(app);

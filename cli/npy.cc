@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace cli {
 namespace {
@@ -84,6 +85,111 @@ std::string ZipFields(const std::string& name, const std::string& bytes) {
   return fields;
 }
 
+// "|S5" and "<U3": texts of so many bytes or code points, filled up with zeros.
+struct TextType {
+  char kind = 0;
+  size_t width = 0;  // in bytes
+};
+
+std::optional<TextType> ParseTextType(std::string_view descr) {
+  if (descr.size() < 5 || (descr.substr(1, 2) != "|S" && descr.substr(1, 2) != "<U")) {
+    return std::nullopt;
+  }
+  TextType type{descr[2]};
+  for (const char c : descr.substr(3, descr.size() - 4)) {
+    if (c < '0' || c > '9' || type.width > (size_t{1} << 30)) return std::nullopt;
+    type.width = type.width * 10 + static_cast<size_t>(c - '0');
+  }
+  if (type.kind == 'U') type.width *= 4;
+  return type;
+}
+
+void PutUtf8(std::string* to, uint32_t code) {
+  const auto put = [&](uint32_t byte) { to->push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xc0 | code >> 6);
+  } else if (code < 0x10000) {
+    put(0xe0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3f));
+  } else {
+    put(0xf0 | (code >> 18 & 0x07));
+    put(0x80 | (code >> 12 & 0x3f));
+    put(0x80 | (code >> 6 & 0x3f));
+  }
+  if (code >= 0x80) put(0x80 | (code & 0x3f));
+}
+
+std::string TextOf(std::string_view bytes, char kind) {
+  std::string text;
+  if (kind == 'S') {
+    text = bytes;
+  } else {
+    for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+      uint32_t code = 0;
+      std::memcpy(&code, bytes.data() + i, sizeof code);
+      PutUtf8(&text, code);
+    }
+  }
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
+[[noreturn]] void FailForSize(const std::string& name, size_t expected, size_t found) {
+  Fail(name, "the shape needs " + std::to_string(expected) + " bytes, the file has " +
+                 std::to_string(found));
+}
+
+// Uninitialized, or of empty texts; no larger than the file says.
+tw::Tensor NewTensor(tw::DataType dtype, const std::vector<int64_t>& shape,
+                     const std::string& name) {
+  try {
+    return tw::Tensor::New(dtype, shape).OrThrow();
+  } catch (const tw::Error& e) {
+    Fail(name, e.what());
+  }
+}
+
+tw::Tensor ParseTexts(std::string_view bytes, const TextType& type,
+                      const std::vector<int64_t>& shape, const std::string& name) {
+  size_t count = 1;
+  for (const int64_t size : shape) {
+    if (__builtin_mul_overflow(count, static_cast<size_t>(size), &count)) count = SIZE_MAX;
+  }
+  size_t expected = 0;
+  if (__builtin_mul_overflow(count, type.width, &expected)) expected = SIZE_MAX;
+  // Empty texts take no bytes, so that a shape could claim any number of them.
+  if (expected != bytes.size() || (type.width == 0 && count > 0)) {
+    FailForSize(name, expected, bytes.size());
+  }
+  const tw::Tensor tensor = NewTensor(tw::kString, shape, name);
+  for (size_t i = 0; i < count; ++i) {
+    const std::string text = TextOf(bytes.substr(i * type.width, type.width), type.kind);
+    tw_tensor_set_string(tensor.c(), static_cast<int64_t>(i), text.data(), text.size());
+  }
+  return tensor;
+}
+
+// Texts of one width, the longest one's.
+std::string TextBytes(const tw::Tensor& tensor, size_t width) {
+  std::string bytes;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    std::string text = tensor.string(i);
+    text.resize(width);
+    bytes += text;
+  }
+  return bytes;
+}
+
+size_t WidestText(const tw::Tensor& tensor) {
+  size_t width = 1;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    width = std::max(width, tensor.string(i).size());
+  }
+  return width;
+}
+
 }  // namespace
 
 std::string ReadFile(const std::string& path) {
@@ -113,26 +219,21 @@ tw::Tensor ParseNpy(const std::string& bytes, const std::string& name) {
   rest.remove_prefix(length);
   std::string_view descr = ValueOf(header, "descr", name);
   descr = descr.substr(0, descr.find(','));
+  const std::optional<TextType> text_type = ParseTextType(descr);
   const NpyType* type = nullptr;
   for (const NpyType& known : kTypes) {
     if (descr == "'" + std::string(known.descr) + "'") type = &known;
   }
-  if (type == nullptr) Fail(name, "elements of type " + std::string(descr) + " are not supported");
+  if (type == nullptr && !text_type)
+    Fail(name, "elements of type " + std::string(descr) + " are not supported");
   if (!ValueOf(header, "fortran_order", name).starts_with("False")) {
     Fail(name, "is in Fortran order; save it with numpy.ascontiguousarray");
   }
   const std::vector<int64_t> shape = ParseShape(ValueOf(header, "shape", name), name);
-  tw::Tensor tensor;
-  try {
-    tensor = tw::Tensor::New(type->dtype, shape).OrThrow();
-  } catch (const tw::Error& e) {
-    Fail(name, e.what());
-  }
+  if (text_type) return ParseTexts(rest, *text_type, shape, name);
+  const tw::Tensor tensor = NewTensor(type->dtype, shape, name);
   const size_t expected = tw_tensor_bytes(tensor.c());
-  if (rest.size() != expected) {
-    Fail(name, "the shape needs " + std::to_string(expected) + " bytes, the file has " +
-                   std::to_string(rest.size()));
-  }
+  if (rest.size() != expected) FailForSize(name, expected, rest.size());
   if (expected > 0) std::memcpy(tw_tensor_data(tensor.c()), rest.data(), expected);
   return tensor;
 }
@@ -140,21 +241,24 @@ tw::Tensor ParseNpy(const std::string& bytes, const std::string& name) {
 tw::Tensor ReadNpy(const std::string& path) { return ParseNpy(ReadFile(path), path); }
 
 std::string NpyOf(const tw::Tensor& tensor, const std::string& name) {
-  const NpyType* type = nullptr;
+  const bool is_text = tensor.dtype() == tw::kString;
+  const size_t width = is_text ? WidestText(tensor) : 0;
+  std::string descr = "|S" + std::to_string(width);
   for (const NpyType& known : kTypes) {
-    if (known.dtype == tensor.dtype()) type = &known;
+    if (known.dtype == tensor.dtype()) descr = known.descr;
   }
-  if (type == nullptr) Fail(name, "NumPy's files have no type for its elements");
+  if (width == 0 && descr == "|S0") Fail(name, "NumPy's files have no type for its elements");
   std::string shape;
   for (int64_t d : tensor.shape()) shape += std::to_string(d) + ", ";
-  std::string header = "{'descr': '" + std::string(type->descr) +
-                       "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   header.resize((10 + header.size() + 64) / 64 * 64 - 10, ' ');  // the data begins aligned
   header.back() = '\n';
   std::string bytes(kMagic);
   PutNumber(&bytes, 1, 2);  // version 1.0
   PutNumber(&bytes, header.size(), 2);
   bytes += header;
+  if (is_text) return bytes + TextBytes(tensor, width);
   const size_t size = tw_tensor_bytes(tensor.c());
   if (size > 0) bytes.append(static_cast<const char*>(tw_tensor_data(tensor.c())), size);
   return bytes;

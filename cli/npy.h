@@ -4,7 +4,8 @@
 //   tw::Tensor x = ReadNpy("x.npy");                         // throws FileError
 //   WriteNpz("out.npz", {{"y", y}, {"scores", scores}});
 //
-// Little-endian numbers in C order; strings, objects and structures are refused. An .npz is a zip
+// Little-endian numbers in C order, and texts: read as bytes (S) or UTF-8 (U), without the zeros at
+// their ends, written as bytes. Objects and structures are refused. An .npz is a zip
 // archive whose members are stored, not compressed, each below 4 GB.
 #pragma once
 

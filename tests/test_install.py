@@ -29,7 +29,7 @@ def flags(prefix):
 
 
 def test_installs_headers_and_one_library(prefix):
-    assert sorted(os.listdir(prefix / "include" / "thalweg")) == ["c_api.h", "dataset.h", "dataset_stages.h", "iterator.h", "kernel_api.h", "ops.h",
+    assert sorted(os.listdir(prefix / "include" / "thalweg")) == ["c_api.h", "dataset.h", "dataset_stages.h", "iterator.h", "kernel_api.h", "model.h", "ops.h",
                                                                "tensor.h", "thalweg.h"]
     assert os.path.getsize(prefix / "lib" / "libthalweg.so") < 25e6
 

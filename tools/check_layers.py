@@ -37,7 +37,7 @@ THIRD_PARTY = (
 IS_TEST = re.compile(r"_(test|benchmark|fuzz)\.|^(test|fuzz)_")
 LEAVES = ("ops/", "devices/")
 # Headers of api/ that are included as they are installed: thalweg/c_api.h.
-INSTALLED = ("c_api.h", "dataset.h", "dataset_stages.h", "iterator.h", "kernel_api.h", "tensor.h", "thalweg.h")
+INSTALLED = ("c_api.h", "dataset.h", "dataset_stages.h", "iterator.h", "kernel_api.h", "model.h", "tensor.h", "thalweg.h")
 TOP = 99  # the level of testing/
 
 

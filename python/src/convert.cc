@@ -154,8 +154,22 @@ bool CheckKept(PyArrayObject* given, PyObject* converted, TwDataType dtype) {
   return kept > 0;
 }
 
+// An array over the memory of what speaks DLPack and nothing older; else what numpy makes of it.
+PyObject* AnyArray(PyObject* value) {
+  const bool is_own = PyList_CheckExact(value) || PyTuple_CheckExact(value);
+  if (!is_own && !PyObject_CheckBuffer(value) && PyObject_HasAttrString(value, "__dlpack__") &&
+      !PyObject_HasAttrString(value, "__array__")) {
+    PyObject* numpy = PyImport_ImportModule("numpy");
+    if (numpy == nullptr) return nullptr;
+    PyObject* made = PyObject_CallMethod(numpy, "from_dlpack", "O", value);
+    Py_DECREF(numpy);
+    return made;
+  }
+  return PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr);
+}
+
 TensorPtr FromArrayLike(PyObject* value, TwDataType dtype, bool share) {
-  PyObject* any = PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr);
+  PyObject* any = AnyArray(value);
   if (any == nullptr) return nullptr;
   auto* array = reinterpret_cast<PyArrayObject*>(any);
   if (dtype == 0) dtype = OwnType(value, array);

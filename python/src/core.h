@@ -123,6 +123,7 @@ bool AddSaverType(PyObject* module);
 bool AddCheckpointType(PyObject* module);
 bool AddMemoryType(PyObject* module);
 bool AddMessageType(PyObject* module);
+bool AddModelTypes(PyObject* module);
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.

@@ -274,7 +274,8 @@ bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
          AddSessionTypes(module) && AddServerType(module) && AddOptimizerType(module) &&
          AddSaverType(module) && AddCheckpointType(module) && AddMessageType(module) &&
-         InitInterrupts() && PyModule_AddStringConstant(module, "version", tw_version()) == 0;
+         AddModelTypes(module) && InitInterrupts() &&
+         PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 
 }  // namespace

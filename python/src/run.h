@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core.h"
+#include "run_options.h"
 #include "signature.h"
 
 namespace thalweg_python {
@@ -25,9 +26,8 @@ using PreparedPtr = std::shared_ptr<Prepared>;
 struct SessionState {
   // Null once closed. Whoever works with it without Python's lock holds it: close() may come then.
   std::shared_ptr<TwSession> session;
-  std::vector<PreparedPtr> prepared;     // the most recent first
-  TwRunOptions* main_options = nullptr;  // of plain runs of the main thread
-  bool main_options_used = false;
+  std::vector<PreparedPtr> prepared;  // the most recent first
+  MainOptions main_options;
 };
 
 struct SessionObject {
@@ -59,8 +59,6 @@ class TensorHandles {
 
 // False with a Python error when the session is closed.
 bool CheckOpen(PyObject* self);
-// The status that calls of this thread share.
-TwStatus* ThreadStatus();
 // Makes the plan of a request, within the RunOptions `options`, null or None for none; false with a
 // Python error. `*millis` is what it took.
 bool Compile(PyObject* self, Prepared* prepared, PyObject* options, int64_t* millis);

@@ -120,7 +120,7 @@ void SessionDealloc(PyObject* self) {
   SessionState* state = AsSession(self)->state;
   if (state != nullptr) {
     CloseState(state);
-    tw_run_options_free(state->main_options);
+    tw_run_options_free(state->main_options.options);
     delete state;
   }
   Py_CLEAR(AsSession(self)->graph);

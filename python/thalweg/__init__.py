@@ -152,6 +152,7 @@ _PLACES = {
                            "is_variable_initialized local_variables local_variables_initializer model_variables "
                            "moving_average_variables report_uninitialized_variables trainable_variables "
                            "variable_creator_scope variables_initializer",
+    "saved_model.loaded": "load",
     "compatibility.versions": "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
                               "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD",
 }

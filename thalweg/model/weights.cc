@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/model/weights.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thalweg/model/signature.h"
+#include "thalweg/proto/wire.h"
+
+namespace thalweg {
+namespace {
+
+namespace mg = pb::MetaGraphDef;
+
+bool HasVariables(const Graph& graph) {
+  for (const Node* node : graph.Nodes()) {
+    const std::string& op = node->op_name();
+    if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable") return true;
+  }
+  return false;
+}
+
+Status CheckKnown(const UnknownOperations& unknown, const std::string& node,
+                  const std::string& path, std::string_view what) {
+  const auto needed = unknown.NeededBy({node}, {});
+  if (needed.empty()) return OkStatus();
+  return NotFound(path, ": ", what,
+                  " needs operations that this build does not have: ", unknown.Text(needed));
+}
+
+// The names of the collection's nodes.
+std::vector<std::string> Collected(const Message& meta_graph, std::string_view key) {
+  const Message* const found = meta_graph.MapFind(mg::kCollectionDef, key);
+  if (found == nullptr) return {};
+  const auto names = found->GetMessage(pb::CollectionDef::kNodeList)
+                         .Repeated<std::string_view>(pb::CollectionDef::NodeList::kValue);
+  return {names.begin(), names.end()};
+}
+
+// "" where there is none.
+Result<std::string> InitializerOf(const ModelFiles& files) {
+  const Message* const signature = files.meta_graph->MapFind(mg::kSignatureDef, kInitSignature);
+  if (signature != nullptr) {
+    const Message* const output = signature->MapFind(pb::SignatureDef::kOutputs, kInitSignature);
+    if (output != nullptr) return std::string(output->GetString(pb::TensorInfo::kName));
+  }
+  for (const char* key : {"saved_model_main_op", "legacy_init_op"}) {
+    std::vector<std::string> names = Collected(*files.meta_graph, key);
+    if (names.size() > 1) {
+      return InvalidArgument(files.path, ": the collection '", key, "' has ", names.size(),
+                             " nodes, where one is expected");
+    }
+    if (!names.empty()) return std::move(names[0]);
+  }
+  return std::string();
+}
+
+Status AddAsset(const ModelFiles& files, const Message& asset,
+                std::vector<Session::NamedTensor>* feeds) {
+  const std::string_view name = asset.GetString(pb::AssetFileDef::kFilename);
+  // Only files of the model: a hostile one names no others.
+  if (name.starts_with('/') || name.find("..") != std::string_view::npos) {
+    return InvalidArgument(files.path, ": the asset '", name, "' is not below its folder");
+  }
+  std::string tensor(
+      asset.GetMessage(pb::AssetFileDef::kTensorInfo).GetString(pb::TensorInfo::kName));
+  // A file that two collections list is listed twice.
+  for (const Session::NamedTensor& feed : *feeds) {
+    if (feed.first == tensor) return OkStatus();
+  }
+  feeds->emplace_back(std::move(tensor), Tensor::Scalar(StrCat(files.folder, "/assets/", name)));
+  return OkStatus();
+}
+
+Result<std::vector<Session::NamedTensor>> Assets(const ModelFiles& files) {
+  std::vector<Session::NamedTensor> feeds;
+  for (const Message* asset : files.meta_graph->Messages(mg::kAssetFileDef)) {
+    RETURN_IF_ERROR(AddAsset(files, *asset, &feeds));
+  }
+  if (!feeds.empty()) return feeds;
+  const Message* const old = files.meta_graph->MapFind(mg::kCollectionDef, "saved_model_assets");
+  if (old == nullptr) return feeds;
+  for (const Message* any :
+       old->GetMessage(pb::CollectionDef::kAnyList).Messages(pb::CollectionDef::AnyList::kValue)) {
+    ASSIGN_OR_RETURN(const OwnedMessage asset,
+                     ParseMessage(pb::AssetFileDef::Descriptor(), any->GetString(pb::Any::kValue)));
+    RETURN_IF_ERROR(AddAsset(files, *asset, &feeds));
+  }
+  return feeds;
+}
+
+}  // namespace
+
+Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown, Session& session) {
+  if (files.meta_graph == nullptr || !HasVariables(*session.graph())) return OkStatus();
+  const Message& saver = files.meta_graph->GetMessage(mg::kSaverDef);
+  const std::string restore(saver.GetString(pb::SaverDef::kRestoreOpName));
+  if (restore.empty()) return OkStatus();
+  if (files.checkpoint.empty()) {
+    return NotFound(files.path, ": half a model: it has variables, but there is no checkpoint ",
+                    files.missing_checkpoint, ".index");
+  }
+  RETURN_IF_ERROR(CheckKnown(unknown, restore, files.path, "the restore of its variables"));
+  const Session::NamedTensor feeds[] = {
+      {std::string(saver.GetString(pb::SaverDef::kFilenameTensorName)),
+       Tensor::Scalar(files.checkpoint)}};
+  const std::string targets[] = {restore};
+  return session.Run(RunOptions(), feeds, {}, targets, nullptr)
+      .WithContext(StrCat(files.path, ": its variables cannot be restored"));
+}
+
+Status Initialize(const ModelFiles& files, const UnknownOperations& unknown, Session& session) {
+  if (files.kind != ModelKind::kSavedModel) return OkStatus();
+  ASSIGN_OR_RETURN(const std::string initializer, InitializerOf(files));
+  if (initializer.empty()) return OkStatus();
+  RETURN_IF_ERROR(CheckKnown(unknown, initializer, files.path, "its initialization"));
+  ASSIGN_OR_RETURN(const std::vector<Session::NamedTensor> assets, Assets(files));
+  const std::string targets[] = {initializer};
+  return session.Run(RunOptions(), assets, {}, targets, nullptr)
+      .WithContext(StrCat(files.path, ": its initialization failed"));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes an imported model ready: its variables restored, its tables filled.
+//
+//   RETURN_IF_ERROR(RestoreWeights(files, unknown, *session));
+//   RETURN_IF_ERROR(Initialize(files, unknown, *session));
+//
+// Threads: one at a time for a session.
+// Errors: NotFound where the checkpoint is missing; else those of the operations, DataLoss where
+// bytes do not match their checksums.
+#pragma once
+
+#include "thalweg/base/status.h"
+#include "thalweg/model/model_files.h"
+#include "thalweg/model/unknown_operations.h"
+#include "thalweg/session/session.h"
+
+namespace thalweg {
+
+Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown, Session& session);
+// With the paths of assets, as they are now, in the place of those that the model was made with.
+Status Initialize(const ModelFiles& files, const UnknownOperations& unknown, Session& session);
+
+}  // namespace thalweg
