@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "thalweg/base/file_system.h"
+
 namespace thalweg {
 namespace {
 
@@ -30,6 +32,17 @@ TEST(HelloTest, AHelloIsFoundAmongOtherFields) {
   }
   EXPECT_EQ(FindHello("").status().code(), Code::kNotFound);
   EXPECT_EQ(FindHello(other).status().code(), Code::kNotFound);
+}
+
+TEST(HelloTest, AHelloIsAsTheFormatBookShowsIt) {
+  const Hello hello{.task = "/job:ps/replica:0/task:1",
+                    .process = 7,
+                    .incarnation = 9,
+                    .token = 0x0102030405060708,
+                    .tcp = {.host = "10.0.0.5", .port = 8470, .secret = {3, 4}},
+                    .features = kTracedSteps};
+  PosixFileSystem fs;
+  EXPECT_EQ(EncodeHello(hello), *ReadFile(fs, THALWEG_GOLDEN_DIR "/channels/hello.bin"));
 }
 
 TEST(HelloTest, AMalformedHelloIsRefused) {

@@ -5,6 +5,9 @@
 
 #include <random>
 
+#include "thalweg/base/file_system.h"
+#include "thalweg/cluster/transport/message.h"
+
 namespace thalweg {
 namespace {
 
@@ -34,6 +37,32 @@ std::vector<std::string> GoodRecords() {
           EncodeReleases(loans),
           EncodeClose(Aborted("why")),
           EncodeLentPiece({.piece = 6, .offset = 7, .loan = 8}, 9)};
+}
+
+// What the other side of a cluster may have been built of long ago.
+TEST(Record, AStepIsAsTheFormatBookShowsIt) {
+  const uint64_t step = MakeStep(0xabcdef, 7);
+  const auto control = [](const StepMessage& message) {
+    return ControlRecord(std::string(Encode(message).view()));
+  };
+  const auto tensor = [&](RecordKind kind, uint32_t edge, const Shape& shape,
+                          const std::string& payload) {
+    const TensorHead head{.step = step, .edge = edge, .dtype = DType::kFloat, .shape = shape};
+    return TensorRecord(kind, head, 4 * static_cast<uint64_t>(shape.num_elements()), payload);
+  };
+  const uint64_t loans[] = {5};
+  const std::string bytes =
+      control(StartMessage{.step = step,
+                           .lowest_open = 5,
+                           .session = 99,
+                           .plan = 3,
+                           .incarnation = 0x1122334455667788,
+                           .time_left = 1'000'000'000}) +
+      tensor(RecordKind::kTensor, 2, Shape{2}, std::string("\0\0\x80\x3f\0\0\0\x40", 8)) +
+      tensor(RecordKind::kShared, 3, Shape{1024, 1024}, "") + EncodeReleases(loans) +
+      control(DoneMessage{.step = step}) + EncodeClose(Aborted("why"));
+  PosixFileSystem fs;
+  EXPECT_EQ(bytes, *ReadFile(fs, THALWEG_GOLDEN_DIR "/channels/step.bin"));
 }
 
 TEST(Record, ReadsWhatItWrote) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/base/file_system.h"
 #include "thalweg/ops/data/iterator_wire.h"
 #include "thalweg/ops/data/test_dataset_calls.h"
 #include "thalweg/resources/optional_value.h"
+#include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
 namespace {
@@ -41,6 +43,27 @@ TEST(IteratorTest, GoesOnWhereItWasSerialized) {
   }
   EXPECT_EQ(Refused("DeserializeIterator", {iterator, Range(3)}, {}),
             "expected the state of an iterator, got another variant");
+}
+
+// What was saved goes on in releases to come.
+TEST(IteratorTest, AStateIsAsTheFormatBookShowsIt) {
+  PosixFileSystem fs;
+  const std::string golden = *ReadFile(fs, THALWEG_GOLDEN_DIR "/iterators/range.state");
+  const Tensor iterator = Made("AnonymousIteratorV3", {}, IntAttrs());
+  ASSERT_TRUE(KernelCall("MakeIterator", {Range(5), iterator}).Run().ok());
+  ASSERT_TRUE(KernelCall("IteratorGetNext", {iterator}, IntAttrs()).Run().ok());
+  Tensor state = Made("SerializeIterator", {iterator}, {});
+  ASSERT_NE(state.scalar<Variant>().As<OpaqueVariant>(), nullptr);
+  const OpaqueVariant written = *state.scalar<Variant>().As<OpaqueVariant>();
+  EXPECT_EQ(written.bytes(), golden);
+  *state.mutable_data<Variant>() =
+      Variant(std::make_shared<const OpaqueVariant>(std::string(written.TypeName()), golden));
+  ASSERT_TRUE(KernelCall("IteratorGetNext", {iterator}, IntAttrs()).Run().ok());
+  const Status restored = KernelCall("DeserializeIterator", {iterator, state}).Run();
+  ASSERT_TRUE(restored.ok()) << restored.ToString();
+  KernelCall next("IteratorGetNext", {iterator}, IntAttrs());
+  ASSERT_TRUE(next.Run().ok());
+  EXPECT_EQ(next.output(0).scalar<int64_t>(), 1);
 }
 
 TEST(IteratorTest, TakesStatesThatSayNoDataset) {
