@@ -12,6 +12,7 @@
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/proto/wire_reader.h"
+#include "thalweg/tensor/clean_elements.h"
 #include "thalweg/tensor/tensor_proto.h"
 #include "thalweg/tensor/text_heap.h"
 
@@ -125,6 +126,7 @@ Result<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entr
   }
   if (MaskCrc32c(crc) != entry.crc)
     return DataLoss(path, ": tensor '", key, "' does not match its checksum");
+  CleanElements(&value);
   return value;
 }
 

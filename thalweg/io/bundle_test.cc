@@ -98,6 +98,16 @@ TEST_F(BundleTest, VariantsAreWrittenAsTheirMessages) {
   }
 }
 
+TEST_F(BundleTest, ABoolIsTrueUnlessItsByteIsZero) {
+  Tensor value = *Tensor::AllocateHost(DType::kBool, Shape{4});
+  std::memcpy(value.mutable_raw_data(), "\0\1\x52\xff", 4);
+  Result<std::unique_ptr<BundleWriter>> writer = BundleWriter::Create(fs_, Path("b"));
+  ASSERT_TRUE((*writer)->Add("b", value).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  const Tensor back = *(*BundleReader::Open(fs_, Path("b")))->Read("b", *allocator_);
+  EXPECT_EQ(std::memcmp(back.raw_data(), "\0\1\1\1", 4), 0);
+}
+
 TEST_F(BundleTest, ManyTensorsInSeveralIndexBlocks) {
   ExpectSameFiles(fs_, *allocator_, Golden("2.21/many"), Path("many"));
 }

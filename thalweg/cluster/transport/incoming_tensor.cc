@@ -5,6 +5,7 @@
 
 #include "thalweg/cluster/transport/payload.h"
 #include "thalweg/cluster/transport/record.h"
+#include "thalweg/tensor/clean_elements.h"
 
 namespace thalweg {
 

@@ -5,6 +5,7 @@
 
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/tensor/clean_elements.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
@@ -95,13 +96,6 @@ Status CheckLanding(const TensorHead& head, const Tensor& landing) {
   }
   return Internal("the place for edge ", head.edge, " of step ", head.step, " is not ", head.dtype,
                   head.shape, " but ", landing.ToString());
-}
-
-void CleanElements(Tensor* tensor) {
-  if (tensor->dtype() != DType::kBool) return;
-  auto* bytes = static_cast<uint8_t*>(tensor->mutable_raw_data());
-  const auto n = tensor->num_elements();
-  for (int64_t i = 0; i < n; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
 }
 
 Status DeliverTensor(ChannelSink& sink, const TensorHead& head, std::string_view bytes) {

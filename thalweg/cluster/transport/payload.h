@@ -34,7 +34,5 @@ Status CheckLanding(const TensorHead& head, const Tensor& landing);
 // Asks the sink for a place, fills it and hands it over. An error: the bytes are malformed, or the
 // place is a wrong one. For a dead head without a place.
 Status DeliverTensor(ChannelSink& sink, const TensorHead& head, std::string_view bytes);
-// Plain elements came from another process: a bool must be 0 or 1 before anybody reads it.
-void CleanElements(Tensor* tensor);
 
 }  // namespace thalweg
