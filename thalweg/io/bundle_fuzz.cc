@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzer of the checkpoint reader, over files in memory with right checksums around whatever the
 // input says (test_forged_bundle.h).
-#include <algorithm>
-
 #include "thalweg/base/check.h"
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_writer.h"
@@ -39,21 +37,6 @@ void ReadAll(std::string_view index, std::string_view data, Allocator& allocator
 
 }  // namespace
 }  // namespace thalweg
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* bytes, size_t size, size_t limit);
-
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* input, size_t size, size_t limit,
-                                          unsigned int seed) {
-  std::minstd_rand random(seed);
-  std::string changed(reinterpret_cast<const char*>(input), size);
-  // Mistakes of a reader often want two numbers that fit each other.
-  for (int i = seed % 4 == 0 ? 2 : 1; i > 0; --i) {
-    changed = thalweg::ChangeForgedBundle(changed, random, LLVMFuzzerMutate);
-  }
-  size = std::min(changed.size(), limit);
-  std::copy_n(changed.data(), size, input);
-  return size;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
   using namespace thalweg;
