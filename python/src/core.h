@@ -121,6 +121,7 @@ bool AddServerType(PyObject* module);
 bool AddOptimizerType(PyObject* module);
 bool AddSaverType(PyObject* module);
 bool AddCheckpointType(PyObject* module);
+bool AddEventFileType(PyObject* module);
 bool AddMemoryType(PyObject* module);
 bool AddMessageType(PyObject* module);
 bool AddModelTypes(PyObject* module);

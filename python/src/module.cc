@@ -273,8 +273,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
          AddSessionTypes(module) && AddServerType(module) && AddOptimizerType(module) &&
-         AddSaverType(module) && AddCheckpointType(module) && AddMessageType(module) &&
-         AddModelTypes(module) && InitInterrupts() &&
+         AddSaverType(module) && AddCheckpointType(module) && AddEventFileType(module) &&
+         AddMessageType(module) && AddModelTypes(module) && InitInterrupts() &&
          PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 

@@ -127,6 +127,16 @@ class Model:
     def _describe(self, i: int) -> tuple[str, str, list[Any], list[Any], str]: ...
     def _facts(self) -> tuple[int, str, str, str]: ...
 
+class EventFile:
+    def __init__(self, folder: str, suffix: str) -> None: ...
+    @property
+    def path(self) -> str:
+        """Where it is."""
+    def append(self, data: bytes) -> None:
+        """Writes whole records; where that fails, the file is as it was before."""
+    def close(self) -> None:
+        """Closes the file."""
+
 class Server:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property

@@ -711,6 +711,16 @@ TW_EXPORT TwBuffer* tw_events_read(const char* path, int32_t scalars, const char
 TW_EXPORT TwBuffer* tw_events_verify(const char* path, TwProgress progress, void* context,
                                      TwStatus* status);
 
+/* A new event file FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER and SUFFIX, with its first record. */
+typedef struct TwEventFile TwEventFile;
+TW_EXPORT TwEventFile* tw_event_file_new(const char* folder, const char* suffix, TwStatus* status);
+TW_EXPORT void tw_event_file_free(TwEventFile* file);
+TW_EXPORT const char* tw_event_file_path(const TwEventFile* file);
+/* Whole records (tw_record_frame); where that fails, the file is as it was before. NOT_FOUND: somebody has
+ * removed it. From one thread at a time. */
+TW_EXPORT TwCode tw_event_file_append(TwEventFile* file, const void* data, size_t size,
+                                      TwStatus* status);
+
 /* ---- Record and event files: length, checksum, bytes, checksum ---- */
 #define TW_RECORD_HEADER 12 /* bytes before a record, and after it */
 #define TW_RECORD_FOOTER 4

@@ -3,10 +3,15 @@
 #include "thalweg/api/handles.h"
 #include "thalweg/files/checkpoint_listing.h"
 #include "thalweg/io/checkpoint_reader.h"
+#include "thalweg/io/new_event_file.h"
 #include "thalweg/io/record_framing.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
+
+struct TwEventFile {
+  std::unique_ptr<WritableFile> file;
+};
 
 struct TwCheckpoint {
   PosixFileSystem fs;
@@ -82,6 +87,30 @@ TwBuffer* tw_checkpoint_show(const TwCheckpoint* checkpoint, const char* name, i
     RETURN_IF_ERROR(RequireAll({{"checkpoint", checkpoint}, {"name", name}}));
     ASSIGN_OR_RETURN(std::string text, ShowTensor(*checkpoint->reader, name, limit));
     return NewBuffer(std::move(text));
+  });
+}
+
+TwEventFile* tw_event_file_new(const char* folder, const char* suffix, TwStatus* status) {
+  return GuardPointer<TwEventFile>(status, [&]() -> Result<TwEventFile*> {
+    RETURN_IF_ERROR(RequireAll({{"folder", folder}, {"suffix", suffix}}));
+    PosixFileSystem fs;
+    auto file = std::make_unique<TwEventFile>();
+    ASSIGN_OR_RETURN(file->file, NewEventFile(fs, folder, suffix));
+    return file.release();
+  });
+}
+
+void tw_event_file_free(TwEventFile* file) { delete file; }
+
+const char* tw_event_file_path(const TwEventFile* file) {
+  return file == nullptr ? "" : file->file->path().c_str();
+}
+
+TwCode tw_event_file_append(TwEventFile* file, const void* data, size_t size, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"file", file}}));
+    if (size > 0) RETURN_IF_ERROR(RequireAll({{"data", data}}));
+    return file->file->AppendWhole({static_cast<const char*>(data), size});
   });
 }
 

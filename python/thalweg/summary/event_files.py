@@ -75,12 +75,13 @@ class FileWriter:
     def __init__(self, logdir: PathLike, graph: Graph | None = None, max_queue: int = 10, flush_secs: float = 120,
                  graph_def: GraphDef | None = None, filename_suffix: str | None = None, session: object = None) -> None:
         self._logdir = os.fsdecode(logdir)
+        self._folder = os.path.abspath(self._logdir)  # also where the process goes to another one
         self._max_queue, self._flush_seconds = max_queue, flush_secs
         self._suffix = filename_suffix or ""
         self._session = session
         self._pending, self._file, self._closed, self._seen = [], None, False, set()
         self._begin()
-        self._file = GrowingFile(self._logdir, self._suffix)
+        self._file = GrowingFile(self._folder, self._suffix)
         _writers.add(self)
         if graph is not None or graph_def is not None:
             self.add_graph(graph=graph, graph_def=graph_def)
@@ -306,7 +307,7 @@ class FileWriter:
 
     def _begun(self):
         """A new file, the writer's own unless that was closed meanwhile."""
-        file = GrowingFile(self._logdir, self._suffix)
+        file = GrowingFile(self._folder, self._suffix)
         with self._lock:
             if not self._closed:
                 self._file = file
@@ -336,7 +337,7 @@ class FileWriter:
         """Begins another file, where this one was closed."""
         with self._lock:
             if self._closed:
-                self._file, self._closed = GrowingFile(self._logdir, self._suffix), False
+                self._file, self._closed = GrowingFile(self._folder, self._suffix), False
                 self._seen = {tag for tag in self._seen if isinstance(tag, tuple)}  # the file that said the others may be gone
 
     def _close_or_warn(self):

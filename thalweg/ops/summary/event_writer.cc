@@ -1,49 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/ops/summary/event_writer.h"
 
-#include <unistd.h>
-
-#include <array>
-#include <atomic>
-#include <cstdio>
-
+#include "thalweg/io/new_event_file.h"
 #include "thalweg/io/record_framing.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
-namespace {
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
-}
-
-// A name that nobody else in this process or beside it takes.
-std::string FileName(const std::string& suffix) {
-  static std::atomic<int64_t> count{0};
-  const int64_t seconds = SystemClock().WallMicros() / 1000000;
-  std::string digits = StrCat(seconds);
-  if (digits.size() < 10) digits.insert(0, 10 - digits.size(), '0');
-  return StrCat("events.out.tfevents.", digits, ".", HostName(), ".", getpid(), ".", count++,
-                suffix.starts_with('.') || suffix.empty() ? "" : ".", suffix);
-}
-
-}  // namespace
-
 Result<RefPtr<EventWriter>> EventWriter::Make(const std::string& directory,
                                               const Options& options) {
   PosixFileSystem files;
-  RETURN_IF_ERROR(files.MakeDirectories(directory));
-  ASSIGN_OR_RETURN(auto file, files.OpenForWriting(directory + "/" + FileName(options.suffix)));
-  auto writer =
-      RefPtr<EventWriter>::Adopt(std::make_unique<EventWriter>(std::move(file), options).release());
-  OwnedMessage first(pb::Event::Descriptor());
-  first->SetString(pb::Event::kFileVersion, "brain.Event:2");
-  RETURN_IF_ERROR(writer->Write(*first));
-  RETURN_IF_ERROR(writer->Flush());
-  return writer;
+  const bool has_dot = options.suffix.starts_with('.') || options.suffix.empty();
+  ASSIGN_OR_RETURN(auto file,
+                   NewEventFile(files, directory, (has_dot ? "" : ".") + options.suffix));
+  return RefPtr<EventWriter>::Adopt(
+      std::make_unique<EventWriter>(std::move(file), options).release());
 }
 
 EventWriter::EventWriter(std::unique_ptr<WritableFile> file, Options options)

@@ -5,8 +5,7 @@
 //   ASSIGN_OR_RETURN(auto writer, EventWriter::Make("/logs", {.max_queue = 10}));
 //   RETURN_IF_ERROR(writer->Write(event));       // wall_time is set when it has none
 //
-// The file DIRECTORY/events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER+suffix is made at once, with
-// its first record. Events wait until there are more than `max_queue`, `flush_millis` have passed
+// The file (io/new_event_file.h) is made at once. Events wait until there are more than `max_queue`, `flush_millis` have passed
 // since the last ones were written, or Flush. The last ones are written when the writer goes. Where
 // the file cannot be written (a full disk, a file that was removed) they wait on, and the file ends
 // with whole records.
