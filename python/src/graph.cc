@@ -116,6 +116,11 @@ PyObject* GraphExport(PyObject* self, PyObject* text) {
   return BytesOrRaise(tw_graph_export(GraphOf(self), as_text, status.get()), status.get(), self);
 }
 
+PyObject* GraphExportLibrary(PyObject* self, PyObject*) {
+  const StatusPtr status = NewStatus();
+  return BytesOrRaise(tw_graph_export_library(GraphOf(self), status.get()), status.get(), self);
+}
+
 // set: tw_graph_set_back_edge or tw_graph_set_input.
 template <class F>
 PyObject* SetSource(PyObject* self, PyObject* args, F set) {
@@ -207,6 +212,7 @@ PyMethodDef graph_methods[] = {
      "Words about the names that are near one that is not there."},
     {"_has", GraphHas, METH_O, "Whether a node has this name."},
     {"_export", GraphExport, METH_O, "_export(text): a GraphDef."},
+    {"_export_library", GraphExportLibrary, METH_NOARGS, "_export_library(): its functions alone."},
     {"_import", GraphImport, METH_VARARGS,
      "_import(data, text, prefix, input_map, controls, returns): adds the nodes of a GraphDef."},
     {"_set_shape", GraphSetShape, METH_VARARGS, "_set_shape(tensor, dims or None)"},

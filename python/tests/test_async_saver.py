@@ -2,8 +2,6 @@
 """Saving in the background, the best kept, a part restored, and what stands in the way of a save (users A6, G1)."""
 import errno
 import os
-import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -11,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from full_disks import full_disk
 
 import thalweg as tw
 
@@ -175,21 +174,16 @@ def test_what_differs_is_told_at_once(tmp_path):
 def test_a_full_disk_loses_nothing(tmp_path, in_background):
     step = model()
     saver = tw.train.Saver(async_save=in_background)
-    handler, limits = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
     with tw.Session() as session:
         session.run(tw.global_variables_initializer())
         good = saver.save(session, tmp_path / "m", global_step=1)
         saver.wait()
         before = sorted(os.listdir(tmp_path))
         session.run(step)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
-        try:
-            with pytest.raises(tw.errors.ResourceExhaustedError, match=r"(?s)'[rv]'.*cannot write '.*m-2\.tempstate.*File too large"):
-                saver.save(session, tmp_path / "m", global_step=2)
-                saver.wait()
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            signal.signal(signal.SIGXFSZ, handler)
+        with full_disk(1 << 20), pytest.raises(tw.errors.ResourceExhaustedError,
+                                               match=r"(?s)'[rv]'.*cannot write '.*m-2\.tempstate.*File too large"):
+            saver.save(session, tmp_path / "m", global_step=2)
+            saver.wait()
         assert sorted(os.listdir(tmp_path)) == before and tw.train.latest_checkpoint(tmp_path) == good
         saver.restore(session, good)
         saver.save(session, tmp_path / "m", global_step=3)

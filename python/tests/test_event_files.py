@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FileWriter where its disk, its directory or its process goes (users J3, J5): clear errors, nothing lost, a file that can be read."""
-import contextlib
 import glob
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -11,6 +9,8 @@ import sys
 import threading
 
 import pytest
+from full_disks import full_disk
+
 import thalweg as tw
 from thalweg.summary import growing_file
 
@@ -23,18 +23,6 @@ def steps(path):
 
 def add(writer, step):
     writer.add_summary(tw.Summary(value=[tw.Summary.Value(tag="a", simple_value=step)]), step)
-
-
-@contextlib.contextmanager
-def full_disk(size):
-    """No file grows beyond `size` bytes."""
-    handler, before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path):

@@ -162,6 +162,8 @@ TW_EXPORT TwCode tw_graph_find_output(const TwGraph* graph, const char* name, Tw
 TW_EXPORT TwBuffer* tw_graph_unique_name(const TwGraph* graph, const char* prefix);
 /* GraphDef, binary or (text != 0) in text form. */
 TW_EXPORT TwBuffer* tw_graph_export(const TwGraph* graph, int32_t text, TwStatus* status);
+/* FunctionDefLibrary: the functions alone. */
+TW_EXPORT TwBuffer* tw_graph_export_library(const TwGraph* graph, TwStatus* status);
 typedef struct TwImportOptions {
   size_t struct_size;
   const char* prefix;                /* "" or NULL: none */

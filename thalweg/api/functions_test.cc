@@ -30,6 +30,23 @@ class FunctionsTest : public ::testing::Test {
   tw::Graph graph_{environment_};
 };
 
+TEST_F(FunctionsTest, TheLibraryIsExportedWithoutTheNodes) {
+  const tw::internal::StatusHolder status;
+  const auto library = [&] {
+    return tw::internal::TextOf(tw_graph_export_library(graph_.c(), status.c), status).OrThrow();
+  };
+  EXPECT_EQ(library(), "");
+  const tw::Function f = graph_.Function(
+      "twice", {{tw::kFloat}}, [](const tw::Outputs& x) { return tw::Outputs{x[0] + x[0]}; });
+  const std::string bytes = library();
+  EXPECT_THAT(bytes, HasSubstr(f.name));
+  const tw::Output y = graph_.Op(f.name, {graph_.Scalar(2.0f)});
+  EXPECT_EQ(library(), bytes);
+  EXPECT_THAT(graph_.Export().OrThrow(), HasSubstr(bytes));
+  EXPECT_EQ(Run(y), 4);
+  EXPECT_EQ(tw_graph_export_library(nullptr, status.c), nullptr);
+}
+
 TEST_F(FunctionsTest, IsCalledByItsName) {
   const tw::Output w = graph_.Placeholder("w", tw::kFloat, {});
   const tw::Function f = graph_.Function("scaled", {{tw::kFloat}}, [&](const tw::Outputs& x) {

@@ -129,6 +129,16 @@ TwBuffer* tw_graph_export(const TwGraph* graph, int32_t text, TwStatus* status) 
   });
 }
 
+TwBuffer* tw_graph_export_library(const TwGraph* graph, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}}));
+    OwnedMessage library(pb::FunctionDefLibrary::Descriptor());
+    ExportFunctions(graph->graph->library(), library.get());
+    ASSIGN_OR_RETURN(std::string out, Serialize(*library));
+    return NewBuffer(std::move(out));
+  });
+}
+
 TwCode tw_graph_import(TwGraph* graph, const void* data, size_t size, int32_t text,
                        const TwImportOptions* options, TwOutput* returned, TwStatus* status) {
   return Guard(status, [&]() -> Status {

@@ -32,9 +32,7 @@ def create_file_writer(logdir: PathLike | None, max_queue: IntLike | None = None
         return writers.create_noop_writer()
     logdir = os.fspath(logdir)
     with device("cpu:0"):
-        inputs = [convert_to_tensor(logdir), constant(10) if max_queue is None else max_queue,
-                  constant(120000) if flush_millis is None else flush_millis,
-                  constant(".v2") if filename_suffix is None else filename_suffix]
+        inputs = writers.file_inputs(logdir, max_queue, flush_millis, filename_suffix)
         return writers.ResourceWriter(f"logdir:{logdir}" if name is None else name, ("CreateSummaryFileWriter", inputs))
 
 

@@ -81,7 +81,7 @@ def definition_of(body: Graph, name: str, inputs: Sequence[Tensor], outputs: Seq
                   out_names: Sequence[str] | None = None) -> tuple[Any, Any]:
     """The FunctionDef of a body's graph, and those of the functions it calls."""
     definition = messages.FunctionDef.FromString(body._function_definition(name, list(inputs), list(outputs), list(out_names or [])))
-    return definition, body.as_graph_def().library
+    return definition, messages.FunctionDefLibrary.FromString(body._export_library())
 
 
 class DefinedFunction:

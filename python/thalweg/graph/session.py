@@ -33,6 +33,17 @@ def _full_target(target):
     return server.full_target(target)
 
 
+def close_after(session: Session, failed: bool) -> None:
+    """Closes a session. Where the program has failed already that is the first error; one of closing is only told then."""
+    try:
+        session.close()
+    except errors.OpError as e:  # of a checkpoint that was being written
+        if not failed:
+            raise
+        from thalweg import logging as tw_logging  # so that an import alone stays light
+        tw_logging.error("While a session was closed: %s", e.message)
+
+
 _LOCAL_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()  # of this process, for Session.reset
 
 
@@ -99,13 +110,7 @@ class Session(_core.Session):
         graph_scope, session_scope = self._contexts.pop()
         session_scope.__exit__(None, None, None)
         graph_scope.__exit__(None, None, None)
-        try:
-            self.close()
-        except errors.OpError as e:
-            if error[0] is None:
-                raise
-            from thalweg import logging as tw_logging  # so that an import alone stays light
-            tw_logging.error("While a session was closed: %s", e.message)  # the first error is the program's
+        close_after(self, failed=error[0] is not None)
 
     @property
     def graph_def(self) -> GraphDef:

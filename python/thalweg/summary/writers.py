@@ -109,6 +109,14 @@ def _or(value, standard, dtype):
     return constant(standard, dtype) if value is None else convert_to_tensor(value, dtype=dtype)
 
 
+def file_inputs(logdir: PathLike | Tensor, max_queue: IntLike | None, flush_millis: IntLike | None,
+                filename_suffix: TensorLike | None) -> list[Tensor]:
+    """What the operation that opens an event file takes, with the defaults of all writers."""
+    suffix = _or(filename_suffix, ".v2", dtypes.string)
+    return [convert_to_tensor(_path(logdir), dtype=dtypes.string), _or(max_queue, 10, dtypes.int32),
+            _or(flush_millis, 120000, dtypes.int32), suffix]
+
+
 def create_file_writer(logdir: PathLike | Tensor | None, max_queue: IntLike | None = None, flush_millis: IntLike | None = None,
                        filename_suffix: TensorLike | None = None, name: Text | None = None) -> SummaryWriter:
     """A writer of an event file, which a session opens when it runs init().
@@ -152,9 +160,7 @@ def create_file_writer(logdir: PathLike | Tensor | None, max_queue: IntLike | No
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None: create_noop_writer() writes nothing")
     with name_scope(name, "create_file_writer") as scope, device("cpu:0"):
-        suffix = _or(filename_suffix, ".v2", dtypes.string)
-        inputs = [convert_to_tensor(_path(logdir), dtype=dtypes.string), _or(max_queue, 10, dtypes.int32),
-                  _or(flush_millis, 120000, dtypes.int32), suffix]
+        inputs = file_inputs(logdir, max_queue, flush_millis, filename_suffix)
         return ResourceWriter(scope.rstrip("/"), ("CreateSummaryFileWriter", inputs), name)
 
 

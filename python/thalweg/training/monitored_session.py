@@ -12,6 +12,7 @@ from thalweg.control.coordinator import Coordinator
 from thalweg.control.queue_runner import start_queue_runners
 from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import GraphKeys
+from thalweg.graph.session import close_after
 from thalweg.messages import RunMetadata, RunOptions
 from thalweg.operations import array_ops
 from thalweg.saving.saver import Saver
@@ -465,16 +466,7 @@ class _MonitoredSession(_HookedSession):
                 raise
         finally:
             if session is not None:
-                self._close_session(session, failed)
-
-    @staticmethod
-    def _close_session(session, failed):
-        try:
-            session.close()
-        except errors.OpError as e:  # of a checkpoint that was being written
-            if not failed:
-                raise
-            tw_logging.error("While a session was closed: %s", e.message)
+                close_after(session, failed)
 
 
 def _refuse_common(feeds, more, message):
