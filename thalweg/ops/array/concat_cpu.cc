@@ -14,7 +14,7 @@ namespace thalweg {
 namespace {
 
 Result<int> ConcatAxis(int64_t given, int rank) {
-  const Result<int> axis = NormalizeAxis(given, rank, "concatenating dimensions");
+  Result<int> axis = NormalizeAxis(given, rank, "concatenating dimensions");
   if (!axis.ok()) return InvalidArgument("ConcatOp : ", axis.status().message());
   return axis;
 }
