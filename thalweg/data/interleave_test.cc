@@ -46,7 +46,7 @@ TEST(InterleaveTest, NobodyMakesALateElementWhereOrderIsOpen) {
   std::promise<void> goes_on;
   std::shared_future<void> gate = goes_on.get_future().share();
   const auto late = IntFunction([gate](int64_t x) {
-    if (x == 0) gate.wait();
+    if (x == 0) gate.wait_for(std::chrono::seconds(20));
     return x;
   });
   const auto member = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {

@@ -41,8 +41,10 @@ class MultiDeviceIterator:
     >>> first, second = towers.get_next()
     >>> with tw.Session() as sess:
     ...     sess.run(towers.initializer)
-    ...     print(sess.run([first, second]), sess.run([first, second]))
-    [0, 1] [2, 3]
+    ...     for _ in range(2):
+    ...         print(*sess.run([first, second]))
+    0 1
+    2 3
     """
 
     def __init__(self, dataset: Dataset, devices: Sequence[str], max_buffer_size: int = 1, prefetch_buffer_size: int = 1,

@@ -40,30 +40,6 @@ THALWEG_OP(dataset_order) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("The input: its stages look after themselves.");
-  registry.Op("OptimizeDataset")
-      .Shape(ScalarShape)
-      .NotDifferentiable("a dataset is no number")
-      .Doc("The input.");
-  registry.Op("OptimizeDatasetV2")
-      .Shape(ScalarShape)
-      .NotDifferentiable("a dataset is no number")
-      .Doc("The input.");
-  registry.Op("OptionsDataset")
-      .Shape(ScalarShape)
-      .NotDifferentiable("a dataset is no number")
-      .Doc("The input.");
-  registry.Op("FinalizeDataset")
-      .Shape(ScalarShape)
-      .NotDifferentiable("a dataset is no number")
-      .Doc("The input.");
-  registry.Op("MaxIntraOpParallelismDataset")
-      .Shape(ScalarShape)
-      .NotDifferentiable("a dataset is no number")
-      .Doc("The input.");
-  registry.Op("ExperimentalMaxIntraOpParallelismDataset")
-      .Shape(ScalarShape)
-      .NotDifferentiable("a dataset is no number")
-      .Doc("The input.");
   registry.Op("PrivateThreadPoolDataset")
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
@@ -88,10 +64,13 @@ THALWEG_OP(dataset_order) {
       .Shape(ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("No memory.");
-  for (const char* op : {"BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset",
-                         "LatencyStatsDataset", "ExperimentalLatencyStatsDataset",
-                         "NonSerializableDataset", "ExperimentalNonSerializableDataset",
-                         "ChooseFastestDataset", "ExperimentalChooseFastestDataset"}) {
+  for (const char* op :
+       {"OptimizeDataset", "OptimizeDatasetV2", "OptionsDataset", "FinalizeDataset",
+        "MaxIntraOpParallelismDataset", "ExperimentalMaxIntraOpParallelismDataset",
+        "BytesProducedStatsDataset", "ExperimentalBytesProducedStatsDataset", "LatencyStatsDataset",
+        "ExperimentalLatencyStatsDataset", "NonSerializableDataset",
+        "ExperimentalNonSerializableDataset", "ChooseFastestDataset",
+        "ExperimentalChooseFastestDataset"}) {
     registry.Op(op)
         .Shape(ScalarShape)
         .NotDifferentiable("a dataset is no number")

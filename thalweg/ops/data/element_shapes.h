@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shape function of operations that give an element: as `output_shapes` says.
 //
+//   OpRegistry registry;
 //   registry.Op("IteratorGetNext").Shape(ElementShapes);
 #pragma once
 
 #include <vector>
 
+#include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
 
 namespace thalweg {
