@@ -60,7 +60,7 @@ void Tuner::Choose(const AllocatorStats& memory) {
   // Elements cannot come faster than all threads make them, and need not faster than they are used.
   const double pace = std::max(use_, work / threads_);
   const bool is_crowded = memory.bytes_in_use > memory.limit - memory.limit / kShareLeftFree;
-  const double share = static_cast<double>(memory.limit / kShareOfMemory) /
+  const double share = static_cast<double>(memory.limit) / kShareOfMemory /
                        std::max(1.0, static_cast<double>(stages_.size()));
   for (const TunedCallsPtr& stage : stages_) {
     if (stage->work_ <= 0) continue;  // it has made nothing yet
