@@ -584,8 +584,7 @@ typedef struct TwModelOptions {
   size_t struct_size;
   const char* const* tags; /* of the graph in a SavedModel that is meant ... */
   int32_t num_tags;        /* ... 0: the only one, or the one for serving ("serve") */
-  /* 1: to look at: variables are not restored, tables not filled, nothing needs to be usable. */
-  int32_t without_weights;
+  int32_t without_weights; /* 1: to look at: nothing is restored, nothing needs to be usable */
 } TwModelOptions;
 /* Reads the model, checks and restores its variables, fills its tables; the files may go then. A
  * graph that says nothing of signatures has one, "serving_default": its placeholders and what is
@@ -593,32 +592,25 @@ typedef struct TwModelOptions {
 TW_EXPORT TwModel* tw_model_load(TwEnvironment* environment, const char* path,
                                  const TwModelOptions* options, TwStatus* status);
 TW_EXPORT void tw_model_free(TwModel* model); /* when nobody runs it any more */
-TW_EXPORT const char* tw_model_kind(
-    const TwModel* model); /* "SavedModel", "MetaGraph", "GraphDef" */
+TW_EXPORT const char* tw_model_kind(const TwModel* model); /* "SavedModel", "GraphDef" ... */
 TW_EXPORT const char* tw_model_tags(const TwModel* model); /* "serve"; several: "gpu,serve" */
-/* "", or the operations of the model that this library does not have, with the nearest ones. What
- * needs them is left out of the graph. */
+/* "", or operations that are not known, with the nearest ones: what needs them is left out. */
 TW_EXPORT const char* tw_model_unknown_operations(const TwModel* model);
 /* They live as long as the model. */
 TW_EXPORT TwGraph* tw_model_graph(TwModel* model);
 TW_EXPORT TwSession* tw_model_session(TwModel* model);
-
-/* What it is made of, as JSON: signatures, variables with their sizes, operations with and without
- * a kernel. */
+/* As JSON: signatures, variables with their sizes, operations with and without a kernel. */
 TW_EXPORT TwBuffer* tw_model_describe(const TwModel* model, TwStatus* status);
-
 /* Signatures are numbered by their names' order, so are the inputs and outputs of each. Texts and
  * dims live as long as the model. */
 typedef struct TwModelSignature {
   const char* name;
   const char* method; /* "tensorflow/serving/predict", or "" */
-  int32_t num_inputs;
-  int32_t num_outputs;
+  int32_t num_inputs, num_outputs;
   const char* unusable; /* why it cannot be run; "" */
 } TwModelSignature;
 typedef struct TwModelTensor {
-  const char* name;
-  const char* tensor; /* of the graph: "dense/BiasAdd:0" */
+  const char *name, *tensor; /* of the graph: "dense/BiasAdd:0" */
   TwDataType dtype;
   int32_t rank; /* -1: unknown */
   const int64_t* dims;

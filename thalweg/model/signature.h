@@ -2,7 +2,7 @@
 // ModelSignature: one thing that a model does: its inputs and outputs by name, each with the tensor
 // of the graph that it stands for. ReadSignatures makes those of a model, sorted by name.
 //
-//   ASSIGN_OR_RETURN(std::vector<ModelSignature> all, ReadSignatures(files, unknown, *graph));
+//   ASSIGN_OR_RETURN(std::vector<ModelSignature> all, ReadSignatures(files, unknown, graph));
 //   for (const ModelTensor& input : all[0].inputs) ... input.name, input.dtype, input.shape
 //
 // Threads: values.

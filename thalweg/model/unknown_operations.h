@@ -5,7 +5,7 @@
 //   const UnknownOperations unknown(graph_def, *environment->shared_ops());
 //   if (!unknown.empty()) {
 //     OwnedMessage rest = unknown.WithoutThem();
-//     std::string why = unknown.NeededBy({"logits:0"}, {"images:0"});  // "" where it needs none
+//     UnknownOperations::Names needed = unknown.NeededBy({"logits:0"}, {"images:0"});
 //   }
 //
 // Linear in nodes and edges, functions included.
