@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ScaledCases: a case (tests/op_cases) with more data: a dimension that several of its constants
 // have, alone or with the numbers and attributes that are equal to it; one constant's first or last
-// dimension, or a vector of a scalar; its strings; a number that may be a size. Not all of them are valid, so there are many.
+// dimension, or a vector of a scalar; its strings; a number that may be a size. Not all of them are
+// valid, so there are many.
 //
 //   for (OwnedMessage& graph_def : ScaledCases(*valid, 1 << 20)) {
 //     trials.RunGraph(std::move(graph_def), std::chrono::seconds(1));
