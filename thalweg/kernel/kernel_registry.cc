@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
 
+#include "thalweg/kernel/heap_claim.h"
+
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -83,7 +85,7 @@ Result<std::unique_ptr<Kernel>> KernelRegistry::Make(const Node& node, Device& d
       entry->factory(KernelConstruction(node, device, resources));
   if (!kernel.ok())
     return kernel.status().WithContext(StrCat("making the kernel of ", node.Label()));
-  return kernel;
+  return WithHeapClaim(*std::move(kernel), node.op_name());
 }
 
 std::vector<const KernelEntry*> KernelRegistry::Entries() const {

@@ -8,6 +8,9 @@
 namespace thalweg {
 namespace {
 
+// Of a node with more, a constant for each costs more than the node does in a step.
+constexpr int kMostOutputs = 1000;
+
 class Folder {
  public:
   Folder(const StepGraph& step, Evaluator& evaluator, int64_t limit)
@@ -95,8 +98,8 @@ class Folder {
 
   bool MayFold(const Node& node) const {
     if (node.op().def.is_stateful || node.control() != Node::Control::kNone ||
-        node.num_inputs() == 0 || node.num_outputs() == 0 || !node.control_inputs().empty() ||
-        guarded_[node.id()] || IsPlaceholder(node)) {
+        node.num_inputs() == 0 || node.num_outputs() == 0 || node.num_outputs() > kMostOutputs ||
+        !node.control_inputs().empty() || guarded_[node.id()] || IsPlaceholder(node)) {
       return false;
     }
     for (int i = 0; i < node.num_inputs(); ++i) {

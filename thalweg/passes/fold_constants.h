@@ -3,8 +3,8 @@
 // drops nodes that constants or shapes show to give their input.
 //
 // Never folded: stateful and random operations, feeds, control flow and what it guards, nodes with
-// control inputs, references, tensors above the limit. A node whose kernel fails is left for the
-// step to report.
+// control inputs, references, tensors above the limit, nodes of many outputs. A node whose kernel
+// fails is left for the step to report.
 #pragma once
 
 #include "thalweg/kernel/evaluator.h"

@@ -57,6 +57,9 @@ class TestEvaluator : public Evaluator {
     if (node.op_name() == "Tile") {
       return std::vector<Tensor>{Tensor::Of<float>(std::vector<float>(1000), Shape{1000})};
     }
+    if (node.op_name() == "Unpack") {
+      return std::vector<Tensor>(static_cast<size_t>(node.num_outputs()), Tensor::Scalar(0.0f));
+    }
     return Unimplemented("no kernel");
   }
   int calls = 0;
@@ -253,6 +256,22 @@ TEST_F(PassesTest, FoldHasALimit) {
   const StepGraph step = Pruned({.feeds = {}, .fetches = {big}, .targets = {}});
   EXPECT_EQ(Folded(step, 3999).graph->FindNode("big")->op_name(), "Tile");
   EXPECT_EQ(Folded(step, 4000).graph->FindNode("big")->op_name(), "Const");
+}
+
+// A constant for each output of such a node takes longer to make than the node takes in a step.
+TEST_F(PassesTest, FoldLeavesNodesOfManyOutputsAlone) {
+  for (const int64_t n : {10, 10'000}) {
+    const Output x =
+        b.Const(Tensor::Of<float>(std::vector<float>(static_cast<size_t>(n)), Shape{n}));
+    Node* const parts = b.OpNode("Unpack", {x}, {{"num", n}});
+    const StepGraph step =
+        Pruned({.feeds = {}, .fetches = {{parts, 0}, {parts, 1}}, .targets = {}});
+    const bool folds = n == 10;
+    evaluator.calls = 0;
+    const StepGraph folded = Folded(step, 1 << 20);
+    EXPECT_EQ(folded.fetches[1].node->op_name(), folds ? "Const" : "Unpack");
+    EXPECT_EQ(evaluator.calls, folds ? 1 : 0);
+  }
 }
 
 TEST_F(PassesTest, MergeJoinsEqualNodes) {

@@ -70,6 +70,12 @@ bool HoldsInFunction(const Message& graph_def, std::string_view op) {
   return false;
 }
 
+std::shared_ptr<KernelRegistry> AllCpuKernels() {
+  auto kernels = std::make_shared<KernelRegistry>();
+  RegisterAllCpuKernels(*kernels);
+  return kernels;
+}
+
 }  // namespace
 
 struct CaseTrials::Trial {
@@ -85,12 +91,15 @@ struct CaseTrials::Trial {
 };
 
 CaseTrials::CaseTrials(const std::string& folder, int64_t memory_limit)
-    : kernels_(std::make_shared<KernelRegistry>()) {
+    : CaseTrials(folder, AllCpuKernels(), MakeCpuDevices, memory_limit) {}
+
+CaseTrials::CaseTrials(const std::string& folder, std::shared_ptr<KernelRegistry> kernels,
+                       DeviceFactory devices, int64_t memory_limit)
+    : kernels_(std::move(kernels)) {
   Registries registries;
   RegisterAllOps(*registries.ops);
-  RegisterAllCpuKernels(*kernels_);
   registries.kernels = kernels_;
-  registries.devices = {MakeCpuDevices};
+  registries.devices = {devices};
   environment_ = *Environment::Create({.threads = 0,
                                        .cpu_devices = 2,
                                        .memory_limit = memory_limit,
@@ -241,6 +250,14 @@ std::string CaseTrials::Try(std::string_view op, std::span<const uint8_t> bytes)
   ++num_results_;
   if (differentiated) ++num_gradients_;
   return trial.wrong;
+}
+
+Status CaseTrials::RunGraph(OwnedMessage graph_def, std::chrono::nanoseconds timeout) {
+  last_ = std::move(graph_def);
+  Trial trial;
+  trial.checks_shapes = false;
+  RETURN_IF_ERROR(Import(*last_, &trial));
+  return Run(trial, timeout);
 }
 
 std::string CaseTrials::last_trial() const {

@@ -33,6 +33,9 @@ class CaseTrials {
  public:
   // Reads all cases: a file that is none is a bug of the tree and CHECKed.
   CaseTrials(const std::string& folder, int64_t memory_limit);
+  // With kernels and devices of the test's own.
+  CaseTrials(const std::string& folder, std::shared_ptr<KernelRegistry> kernels,
+             DeviceFactory devices, int64_t memory_limit);
 
   // Sorted: with a CPU kernel; with a case.
   const std::vector<std::string>& ops_with_kernel() const { return with_kernel_; }
@@ -47,6 +50,9 @@ class CaseTrials {
   // operation says that it has none.
   Status RunGradients(std::string_view op);
   std::string Try(std::string_view op, std::span<const uint8_t> bytes);
+  // Any graph, once.
+  Status RunGraph(OwnedMessage graph_def, std::chrono::nanoseconds timeout);
+  const Message& CaseOf(std::string_view op) const { return *cases_.find(op)->second; }
   // The graph, as text.
   std::string last_trial() const;
   // How many trials got as far as a result, and how many of those had gradients.

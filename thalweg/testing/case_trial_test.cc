@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "thalweg/testing/case_reasons.h"
 #include "thalweg/testing/test_trials.h"
 
 namespace thalweg {
@@ -25,27 +24,10 @@ CaseTrials& CaseTrialFixture::trials() {
 
 namespace {
 
-// Lines "WHY: OPERATION ..." of a file beside the cases.
-std::map<std::string, std::string> Reasons(const std::string& file) {
-  std::map<std::string, std::string> reasons;
-  std::ifstream lines(std::string(THALWEG_OP_CASES) + "/" + file);
-  EXPECT_TRUE(lines.good()) << file;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    const size_t colon = line.find(": ");
-    EXPECT_NE(colon, line.npos) << file << ": expected WHY: OPERATION ..., found " << line;
-    std::istringstream ops(line.substr(colon + 1));
-    for (std::string op; ops >> op;) {
-      EXPECT_TRUE(reasons.emplace(op, line.substr(0, colon)).second) << file << ": twice: " << op;
-    }
-  }
-  return reasons;
-}
-
 class CaseTrialTest : public CaseTrialFixture {};
 
 TEST_F(CaseTrialTest, EveryOperationHasAValidCaseOrAReason) {
-  const std::map<std::string, std::string> without = Reasons("without.txt");
+  const std::map<std::string, std::string> without = ReasonsOf(THALWEG_OP_CASES, "without.txt");
   int valid = 0;
   for (const std::string& op : trials().ops_with_kernel()) {
     const Status status = InTime([&] { return trials().RunValid(op); });
