@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
 
-#include "thalweg/kernel/heap_claim.h"
-
 #include <algorithm>
 #include <mutex>
 #include <set>
+
+#include "thalweg/kernel/heap_claim.h"
 
 namespace thalweg {
 namespace {
