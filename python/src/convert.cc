@@ -129,6 +129,22 @@ TwDataType OwnType(PyObject* value, PyArrayObject* array) {
   return type == NPY_INT64 ? kInt32 : TypeOfNumpy(type);
 }
 
+// TypeError that names a value of `given` that its type has not; `equal` says where they are.
+void RaiseNotKept(PyArrayObject* given, PyObject* equal, TwDataType dtype) {
+  PyObject* at = PyArray_Check(equal) ? PyArray_ArgMin(reinterpret_cast<PyArrayObject*>(equal),
+                                                       NPY_RAVEL_AXIS, nullptr)
+                                      : PyLong_FromLong(0);
+  if (at == nullptr) return;
+  PyObject* value = PyObject_CallMethod(reinterpret_cast<PyObject*>(given), "item", "N", at);
+  if (value == nullptr) return;
+  PyErr_Format(PyExc_TypeError,
+               "Expected %s, got values of type %S, of which %R cannot be a value of type %s: cast "
+               "them to say what is meant.",
+               TypeName(dtype), reinterpret_cast<PyObject*>(PyArray_DESCR(given)), value,
+               TypeName(dtype));
+  Py_DECREF(value);
+}
+
 // Whether an array kept its values when it became whole numbers or truth values; true for other
 // types. False with a Python error.
 bool CheckKept(PyArrayObject* given, PyObject* converted, TwDataType dtype) {
@@ -141,16 +157,10 @@ bool CheckKept(PyArrayObject* given, PyObject* converted, TwDataType dtype) {
   PyObject* all = PyArray_Check(equal) ? PyArray_All(reinterpret_cast<PyArrayObject*>(equal),
                                                      NPY_RAVEL_AXIS, nullptr)
                                        : Py_NewRef(equal);
+  const int kept = all == nullptr ? -1 : PyObject_IsTrue(all);
+  Py_XDECREF(all);
+  if (kept == 0) RaiseNotKept(given, equal, dtype);
   Py_DECREF(equal);
-  if (all == nullptr) return false;
-  const int kept = PyObject_IsTrue(all);
-  Py_DECREF(all);
-  if (kept == 0) {
-    PyErr_Format(
-        PyExc_TypeError,
-        "Expected %s, got values of type %S that are none: cast them to say what is meant.",
-        TypeName(dtype), reinterpret_cast<PyObject*>(PyArray_DESCR(given)));
-  }
   return kept > 0;
 }
 
