@@ -16,6 +16,7 @@
 #include "thalweg/kernel/caught_exception.h"
 #include "thalweg/kernel/waiting_kernel.h"
 #include "thalweg/tensor/text_heap.h"
+#include "thalweg/tensor/uncounted_bytes.h"
 
 namespace thalweg {
 
@@ -86,9 +87,13 @@ class NodeRunner : public Propagation<kParallel> {
     if constexpr (kTrace) Record(instr, state.start_nanos);
     const Operand* operands = OperandsOf(instr);
     const bool may_be_dead = plan_.program.nodes[instr.node].may_be_dead;
-    bool dead = false;
+    bool dead = false, charged = true;
     for (uint32_t o = 0; o < instr.outputs && ended.status.ok(); ++o) {
-      if (!this->PlaceOf(iteration, operands[instr.inputs + o])->empty()) continue;
+      const Tensor& output = *this->PlaceOf(iteration, operands[instr.inputs + o]);
+      if (!output.empty()) {
+        charged = charged && (!HasHostBlock(output) || ChargeHostOutput(instr, operands, output));
+        continue;
+      }
       if (may_be_dead) {
         dead |= o == 0;
       } else {
@@ -97,7 +102,7 @@ class NodeRunner : public Propagation<kParallel> {
     }
     if (!ended.status.ok()) {
       Fail(instr, ended.status);
-    } else if (MakesTexts(instr) && !ChargeTexts(instr, operands)) {
+    } else if (!charged || (MakesTexts(instr) && !ChargeTexts(instr, operands))) {
       // The step has failed.
     } else if (step_.Stopped()) {
       step_.MarkSkipped();
@@ -260,8 +265,12 @@ class NodeRunner : public Propagation<kParallel> {
       return false;
     }
     for (int o = 0; o < outputs; ++o) {
-      if (!context_.output(o).empty()) [[likely]]
+      const Tensor& output = context_.output(o);
+      if (!output.empty()) [[likely]] {
+        if (HasHostBlock(output) && !ChargeHostOutput(instr, operands, output)) [[unlikely]]
+          return false;
         continue;
+      }
       if (plan_.program.nodes[instr.node].may_be_dead) continue;
       Fail(instr, MissingOutput(static_cast<uint32_t>(o)));
       return false;
@@ -284,6 +293,17 @@ class NodeRunner : public Propagation<kParallel> {
     }
     return true;
   }
+  // What a kernel has made in memory of the host counts, too, not what it hands on. A node without
+  // inputs hands on a constant or an argument.
+  [[gnu::noinline]] bool ChargeHostOutput(const Instr& instr, const Operand* operands,
+                                          const Tensor& output) {
+    if (instr.inputs == 0) return true;
+    for (uint32_t i = 0; i < instr.inputs; ++i) {
+      if (At(operands[i])->SharesBufferWith(output)) return true;
+    }
+    const Status status = ChargeHostBlock(*step_context_->allocator, output);
+    return status.ok() || (Fail(instr, status), false);
+  }
   bool MakesTexts(const Instr& instr) const { return plan_.program.nodes[instr.node].makes_texts; }
 
   static Status MissingOutput(uint32_t output) {
@@ -303,7 +323,10 @@ class NodeRunner : public Propagation<kParallel> {
     if constexpr (kTrace) Record(instr, start);
     if (!status->ok()) return Fail(instr, *status);
     for (uint32_t o = 0; o < instr.outputs; ++o) {
-      if (context_.output(static_cast<int>(o)).empty()) return Fail(instr, MissingOutput(o));
+      const Tensor& output = context_.output(static_cast<int>(o));
+      if (output.empty()) return Fail(instr, MissingOutput(o));
+      if (HasHostBlock(output) && !ChargeHostOutput(instr, operands, output))
+        return Outcome::kFailed;
     }
     if (MakesTexts(instr) && !ChargeTexts(instr, operands)) return Outcome::kFailed;
     return Outcome::kDone;

@@ -189,11 +189,12 @@ void HastyQueue::Schedule(Task task) {
 }
 
 struct Harness::Services {
-  AllocatorPtr allocator = MakeCpuAllocator();
+  AllocatorPtr allocator;
 };
 
-Harness::Harness(Program program, const Make& make, WorkQueue* queue)
-    : queue_(queue), services_(std::make_unique<Services>()) {
+Harness::Harness(Program program, const Make& make, WorkQueue* queue, int64_t memory_limit)
+    : queue_(queue),
+      services_(std::make_unique<Services>(Services{MakeCpuAllocator(memory_limit)})) {
   Result<std::unique_ptr<Executor>> made = make(std::move(program));
   if (made.ok()) {
     executor_ = *std::move(made);

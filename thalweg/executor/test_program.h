@@ -86,7 +86,7 @@ class HastyQueue : public WorkQueue {
 class Harness {
  public:
   using Make = std::function<Result<std::unique_ptr<Executor>>(Program)>;
-  Harness(Program program, const Make& make, WorkQueue* queue = nullptr);
+  Harness(Program program, const Make& make, WorkQueue* queue = nullptr, int64_t memory_limit = 0);
   ~Harness();
 
   // Why the program was refused.

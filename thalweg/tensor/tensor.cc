@@ -12,9 +12,10 @@
 namespace thalweg {
 namespace {
 
-// The header of strings that are the tensor's own, neither a view nor from outside.
-struct TextRep : TensorRep {
-  std::atomic<bool> counted{false};  // the charge is what the strings hold
+// The header of what no allocator has: strings that are the tensor's own, neither a view nor from
+// outside, and elements in a block of malloc.
+struct ChargedRep : TensorRep {
+  std::atomic<bool> counted{false};  // the charge is what the tensor holds
   HeapCharge charge;
 };
 
@@ -22,8 +23,13 @@ constexpr size_t WholeBlocks(size_t bytes) {
   return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 constexpr size_t kHeaderBytes = WholeBlocks(sizeof(TensorRep));
+constexpr size_t kChargedHeaderBytes = WholeBlocks(sizeof(ChargedRep));
+// Of a tensor whose elements are behind its header, or in an allocator's block.
 constexpr size_t OwnHeaderBytes(DType dtype) {
-  return dtype == DType::kString ? WholeBlocks(sizeof(TextRep)) : kHeaderBytes;
+  return dtype == DType::kString ? kChargedHeaderBytes : kHeaderBytes;
+}
+size_t OwnHeaderBytes(const TensorRep& rep) {
+  return HasHostBlock(rep) ? kChargedHeaderBytes : OwnHeaderBytes(rep.dtype);
 }
 
 template <class T>
@@ -79,24 +85,26 @@ TensorRep* NewHeader(size_t block_bytes, DType dtype, const Shape& shape, int64_
 }
 
 // The header of a tensor that has its elements itself, and room for those where it is `joined`.
-TensorRep* NewOwnHeader(size_t joined, DType dtype, const Shape& shape, int64_t n) {
-  const size_t bytes = joined != 0 ? joined : OwnHeaderBytes(dtype);
-  TensorRep* rep = dtype == DType::kString ? NewHeader<TextRep>(bytes, dtype, shape, n)
-                                           : NewHeader<TensorRep>(bytes, dtype, shape, n);
+TensorRep* NewOwnHeader(size_t joined, DType dtype, const Shape& shape, int64_t n, bool of_host) {
+  const bool charged = dtype == DType::kString || (of_host && joined == 0);
+  const size_t bytes = joined != 0 ? joined : charged ? kChargedHeaderBytes : kHeaderBytes;
+  TensorRep* rep = charged ? NewHeader<ChargedRep>(bytes, dtype, shape, n)
+                           : NewHeader<TensorRep>(bytes, dtype, shape, n);
   if (rep != nullptr) rep->data = reinterpret_cast<char*>(rep) + OwnHeaderBytes(dtype);
   return rep;
 }
 
 // The strings' own header; null for other types and strings from outside.
-TextRep* TextRepOf(TensorRep* rep) {
+ChargedRep* TextRepOf(TensorRep* rep) {
   if (rep->owner != nullptr) rep = rep->owner;
   if (rep->dtype != DType::kString || rep->release != nullptr) return nullptr;
-  return static_cast<TextRep*>(rep);
+  return static_cast<ChargedRep*>(rep);
 }
 
 void DestroyHeader(TensorRep* rep, size_t bytes) {
-  if (rep->owner == nullptr && rep->dtype == DType::kString && rep->release == nullptr) {
-    static_cast<TextRep*>(rep)->~TextRep();
+  if (rep->owner == nullptr && rep->release == nullptr &&
+      (rep->dtype == DType::kString || HasHostBlock(*rep))) {
+    static_cast<ChargedRep*>(rep)->~ChargedRep();
   } else {
     rep->~TensorRep();
   }
@@ -112,7 +120,7 @@ void DestroyRep(TensorRep* rep) {
     (*rep->release)();
     delete rep->release;
   } else {
-    header_bytes = OwnHeaderBytes(rep->dtype);
+    header_bytes = OwnHeaderBytes(*rep);
     DestroyElements(rep->dtype, rep->data, rep->num_elements);
     if (rep->allocator != nullptr) {
       rep->allocator->Deallocate(rep->data, rep->block_bytes);
@@ -186,7 +194,7 @@ Result<Tensor> Tensor::Allocate(Allocator& allocator, DType dtype, const Shape& 
   if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
   const size_t joined = JoinedBytes(dtype, layout.bytes);
-  TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n);
+  TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n, false);
   if (rep == nullptr) return AllocationError(allocator, layout.bytes);
   if (joined == 0) {
     rep->data = allocator.Allocate(layout.bytes);
@@ -206,13 +214,13 @@ Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
   if (shape.IsScalar() && size != 0 && size <= 8) return Tensor(Kind::kInline, dtype, 0);
   ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
   const size_t joined = JoinedBytes(dtype, layout.bytes);
-  TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n);
+  TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n, true);
   if (rep == nullptr) return ResourceExhausted("out of memory");
   if (joined == 0) {
     rep->block_bytes = (layout.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
     rep->data = std::aligned_alloc(kTensorAlignment, rep->block_bytes);
     if (rep->data == nullptr) {
-      DestroyHeader(rep, OwnHeaderBytes(dtype));
+      DestroyHeader(rep, kChargedHeaderBytes);
       return ResourceExhausted(AllocationWords(dtype, shape), ": out of memory: ", layout.bytes,
                                " bytes asked for");
     }
@@ -223,22 +231,33 @@ Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
 
 namespace {
 
+TensorRep* RepOf(const Tensor& tensor) {
+  return static_cast<TensorRep*>(reinterpret_cast<Counted*>(tensor.payload_word()));
+}
+
 // Names the tensor whose strings there is no room for.
-Status SetTextCharge(Allocator& allocator, TextRep& rep, size_t bytes) {
+Status SetTextCharge(Allocator& allocator, ChargedRep& rep, size_t bytes) {
   Status status = rep.charge.Set(allocator, bytes);
   if (status.ok()) return status;
   return status.WithContext(StrCat("strings of a tensor of shape ", rep.shape));
 }
 
-TextRep* TextRepOf(const Tensor& tensor) {
+ChargedRep* TextRepOf(const Tensor& tensor) {
   if (tensor.dtype() != DType::kString || tensor.kind() != Tensor::Kind::kBuffer) return nullptr;
-  return TextRepOf(static_cast<TensorRep*>(reinterpret_cast<Counted*>(tensor.payload_word())));
+  return TextRepOf(RepOf(tensor));
+}
+
+// True for the first who comes. Who comes second does not wait: the first has counted, or says that
+// there is no room.
+bool IsFirstToCount(ChargedRep& rep) {
+  return !rep.counted.load(std::memory_order_acquire) &&
+         !rep.counted.exchange(true, std::memory_order_acq_rel);
 }
 
 }  // namespace
 
 Status ClaimTextHeap(Allocator& allocator, Tensor& tensor, size_t bytes) {
-  TextRep* const rep = TextRepOf(tensor);
+  ChargedRep* const rep = TextRepOf(tensor);
   if (rep == nullptr || bytes == 0) return OkStatus();
   if (__builtin_add_overflow(bytes, rep->charge.bytes(), &bytes)) {
     return ResourceExhausted("strings longer than the address space");
@@ -247,13 +266,9 @@ Status ClaimTextHeap(Allocator& allocator, Tensor& tensor, size_t bytes) {
 }
 
 Status ChargeTextHeap(Allocator& allocator, const Tensor& tensor) {
-  TextRep* const rep = TextRepOf(tensor);
-  // Who comes second does not wait: the first has counted, or says that there is no room.
-  if (rep == nullptr || rep->counted.load(std::memory_order_acquire) ||
-      rep->counted.exchange(true, std::memory_order_acq_rel)) {
-    return OkStatus();
-  }
-  size_t bytes = 0;
+  ChargedRep* const rep = TextRepOf(tensor);
+  if (rep == nullptr || !IsFirstToCount(*rep)) return OkStatus();
+  size_t bytes = HasHostBlock(*rep) ? rep->block_bytes : 0;
   const auto* const texts = static_cast<const std::string*>(rep->data);
   for (int64_t i = 0; i < rep->num_elements; ++i) {
     bytes += TextHeapBytes(texts[i].capacity());
@@ -264,20 +279,33 @@ Status ChargeTextHeap(Allocator& allocator, const Tensor& tensor) {
 }
 
 Status RechargeTextHeap(Allocator& allocator, Tensor& tensor) {
-  if (TextRep* const rep = TextRepOf(tensor)) rep->counted.store(false, std::memory_order_release);
+  if (ChargedRep* const rep = TextRepOf(tensor))
+    rep->counted.store(false, std::memory_order_release);
   return ChargeTextHeap(allocator, tensor);
+}
+
+Status ChargeHostBlock(Allocator& allocator, const Tensor& tensor) {
+  TensorRep* const rep = RepOf(tensor);
+  if (rep->dtype == DType::kString) return ChargeTextHeap(allocator, tensor);
+  auto& charged = static_cast<ChargedRep&>(*rep);
+  if (!IsFirstToCount(charged)) return OkStatus();
+  Status status = charged.charge.Set(allocator, rep->block_bytes);
+  if (status.ok()) return status;
+  charged.counted.store(false, std::memory_order_release);
+  return status.WithContext(AllocationWords(rep->dtype, rep->shape));
 }
 
 size_t UncountedBytes(const Tensor& tensor) {
   if (tensor.kind() != Tensor::Kind::kBuffer) return 0;
-  const auto* const r =
-      static_cast<const TensorRep*>(reinterpret_cast<const Counted*>(tensor.payload_word()));
+  const TensorRep* const r = RepOf(tensor);
   if (r->refs.load(std::memory_order_acquire) != 1) return 0;
   const TensorRep* const holder = r->owner != nullptr ? r->owner : r;
   size_t bytes = r->owner != nullptr ? kHeaderBytes : 0;
   if (r->owner == nullptr || holder->refs.load(std::memory_order_acquire) == 1) {
-    bytes += holder->release != nullptr ? kHeaderBytes : OwnHeaderBytes(holder->dtype);
-    if (holder->allocator == nullptr) {
+    bytes += holder->release != nullptr ? kHeaderBytes : OwnHeaderBytes(*holder);
+    const bool counted =
+        HasHostBlock(*holder) && static_cast<const ChargedRep*>(holder)->counted.load();
+    if (holder->allocator == nullptr && !counted) {
       bytes += static_cast<size_t>(holder->num_elements) * DTypeStride(holder->dtype);
     }
   }

@@ -10,6 +10,7 @@
 #include "thalweg/kernel/waiting_kernel.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/text_heap.h"
+#include "thalweg/tensor/uncounted_bytes.h"
 #include "thalweg/testing/heap_meter.h"
 
 namespace thalweg {
@@ -73,11 +74,15 @@ class Metering {
     const UnmeteredHeap its_own;
     const int64_t peak = HeapMeter::Peak();
     const int64_t left = HeapMeter::Uncharged() - before_;
-    int64_t output_text = 0;
-    for (int i = 0; i < ctx_.num_outputs(); ++i) output_text += TextOf(ctx_.output(i));
+    int64_t output_text = 0, output_blocks = 0;
+    for (int i = 0; i < ctx_.num_outputs(); ++i) {
+      output_text += TextOf(ctx_.output(i));
+      if (HasHostBlock(ctx_.output(i))) output_blocks += BlockBytes(ctx_.output(i));
+    }
+    const int64_t expected = input_text_ + std::min(output_blocks, input_bytes_);
     HeapExcess& most = excess[op_];
-    const int64_t bytes =
-        std::max(peak - before_ - std::clamp<int64_t>(left, 0, input_text_), left - output_text);
+    const int64_t bytes = std::max(peak - before_ - std::clamp<int64_t>(left, 0, expected),
+                                   left - output_text - output_blocks);
     if (bytes > most.bytes) most = {bytes, input_bytes_ + input_text_};
     HeapMeter::RaisePeak(outer_peak_);
   }
