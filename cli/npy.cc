@@ -163,7 +163,7 @@ tw::Tensor ParseTexts(std::string_view bytes, const TextType& type,
   if (expected != bytes.size() || (type.width == 0 && count > 0)) {
     FailForSize(name, expected, bytes.size());
   }
-  const tw::Tensor tensor = NewTensor(tw::kString, shape, name);
+  tw::Tensor tensor = NewTensor(tw::kString, shape, name);
   for (size_t i = 0; i < count; ++i) {
     const std::string text = TextOf(bytes.substr(i * type.width, type.width), type.kind);
     tw_tensor_set_string(tensor.c(), static_cast<int64_t>(i), text.data(), text.size());
@@ -231,7 +231,7 @@ tw::Tensor ParseNpy(const std::string& bytes, const std::string& name) {
   }
   const std::vector<int64_t> shape = ParseShape(ValueOf(header, "shape", name), name);
   if (text_type) return ParseTexts(rest, *text_type, shape, name);
-  const tw::Tensor tensor = NewTensor(type->dtype, shape, name);
+  tw::Tensor tensor = NewTensor(type->dtype, shape, name);
   const size_t expected = tw_tensor_bytes(tensor.c());
   if (rest.size() != expected) FailForSize(name, expected, rest.size());
   if (expected > 0) std::memcpy(tw_tensor_data(tensor.c()), rest.data(), expected);

@@ -11,6 +11,7 @@
 #define NO_IMPORT_ARRAY
 #endif
 #include <numpy/arrayobject.h>
+#include <signal.h>
 
 #include <memory>
 #include <vector>
@@ -150,6 +151,20 @@ class InterruptScope {
   InterruptScope& operator=(const InterruptScope&) = delete;
   // True once Ctrl-C has cancelled the run.
   bool interrupted() const;
+};
+// Threads of the core take no signals, as Python overlooks one that comes to a thread which does not
+// use it. Where one is made in such a thread, that takes what Python's threads take while it lives:
+// programs that a function starts inherit it, and could not be stopped otherwise.
+class OpenToSignals {
+ public:
+  OpenToSignals();
+  ~OpenToSignals();
+  OpenToSignals(const OpenToSignals&) = delete;
+  OpenToSignals& operator=(const OpenToSignals&) = delete;
+
+ private:
+  const bool is_ours_;
+  sigset_t before_;
 };
 bool OnMainThread();
 // Remembers the main thread, makes the pipe. False with a Python error.

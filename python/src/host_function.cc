@@ -105,6 +105,7 @@ TwCode Call(void*, const char* token, size_t token_size, const TwTensor* const* 
             TwStatus* status) {
   // A thread that outlives the interpreter must not ask for the GIL.
   if (_Py_IsFinalizing() != 0) return Fail(status, kCancelled, "Python has ended");
+  const OpenToSignals open;
   const WithGil gil;
   PyObject* values = InputList(inputs, num_inputs);
   PyObject* numbers = values == nullptr ? nullptr : TypeList(types, num_outputs);

@@ -33,10 +33,10 @@ TwRunOptions* current = nullptr;  // of the main thread's run
 int forward_to = -1;              // the descriptor that the host had set
 std::atomic<bool> was_interrupted{false};
 
+// The signals that the host's threads take.
+sigset_t signals_of_host;
+
 void Watch() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   unsigned char signal_number = 0;
   for (;;) {
     const ssize_t got = read(pipe_read, &signal_number, 1);
@@ -84,6 +84,7 @@ void LendPipe() {
 
 bool InitInterrupts() {
   main_thread = PyThread_get_thread_ident();
+  pthread_sigmask(SIG_BLOCK, nullptr, &signals_of_host);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     PyErr_SetFromErrno(PyExc_OSError);
@@ -102,9 +103,23 @@ bool InitInterrupts() {
 
 bool OnMainThread() { return PyThread_get_thread_ident() == main_thread; }
 
+OpenToSignals::OpenToSignals() : is_ours_(PyGILState_GetThisThreadState() == nullptr) {
+  if (is_ours_) pthread_sigmask(SIG_SETMASK, &signals_of_host, &before_);
+}
+
+OpenToSignals::~OpenToSignals() {
+  if (is_ours_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 InterruptScope::InterruptScope(TwRunOptions* options) {
   if (!watching && pipe_write >= 0) {
+    // From its first instruction on: see OpenToSignals.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread(Watch).detach();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     watching = true;
   }
   const auto now = std::chrono::steady_clock::now();

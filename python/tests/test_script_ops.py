@@ -142,7 +142,7 @@ def test_a_graph_of_another_process(run):
 
 _PROGRAM = """
 import thalweg as tw
-y = tw.py_func(lambda x: (print("in", flush=True), [None for _ in iter(int, 1)], x)[2], [1.0], tw.float32)
+y = tw.py_func(lambda x: (print("in", flush=True), all(True for _ in iter(int, 1)), x)[2], [1.0], tw.float32)
 try:
     tw.Session().run(y)
 except KeyboardInterrupt:
@@ -156,4 +156,31 @@ def test_ctrl_c_reaches_a_function():
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as process:
         assert process.stdout.readline() == "in\n"
         process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == "interrupted\n"
+        try:
+            assert process.communicate(timeout=60)[0] == "interrupted\n"
+        finally:
+            process.kill()
+
+
+_MASKS = """
+import os, signal, threading, numpy
+known = set(os.listdir("/proc/self/task"))  # numpy has its own
+import thalweg as tw
+def blocked(thread):
+    with open(f"/proc/self/task/{thread}/status") as status:
+        mask = next(int(line.split()[1], 16) for line in status if line.startswith("SigBlk"))
+    return bool(mask >> signal.SIGINT - 1 & 1)
+with tw.Session(config=tw.ConfigProto(intra_op_parallelism_threads=4)) as session:
+    both = threading.Barrier(2)
+    def masked(x):
+        both.wait(60)  # so one of the two runs on a thread of the session
+        return blocked(threading.get_native_id())
+    print([bool(m) for m in session.run([tw.py_func(masked, [i], tw.bool) for i in range(2)])])
+    print({blocked(thread) for thread in set(os.listdir("/proc/self/task")) - known})
+"""
+
+
+def test_signals_come_to_threads_of_python():
+    env = dict(os.environ, PYTHONPATH=os.path.dirname(os.path.dirname(tw.__file__)))
+    done = subprocess.run([sys.executable, "-c", _MASKS], capture_output=True, text=True, env=env, timeout=120)
+    assert done.stdout == "[False, False]\n{True}\n", done.stderr

@@ -121,7 +121,7 @@ TW_EXPORT const char* tw_environment_no_gradient(const TwEnvironment* environmen
  * `token` is the node's attribute, of `token_size` bytes. The function sets every output to a
  * tensor of the type in `output_types`, which the caller then owns, and returns TW_OK; or it sets
  * none, sets `status` and returns its code. Any thread of any step may call, several at once; the
- * step waits. One function for the process; NULL: none, and such nodes fail. */
+ * step waits. Threads of ours block signals from outside. One function for the process; NULL: none, and such nodes fail. */
 typedef TwCode (*TwHostFunction)(void* host, const char* token, size_t token_size,
                                  const TwTensor* const* inputs, int32_t num_inputs,
                                  const TwDataType* output_types, TwTensor** outputs,

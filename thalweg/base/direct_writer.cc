@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "thalweg/base/errno_status.h"
+#include "thalweg/base/signals_blocked.h"
 
 namespace thalweg {
 namespace {
@@ -47,6 +48,7 @@ std::unique_ptr<DirectWriter> DirectWriter::Begin(int fd, const std::string& pat
     writer->free_.pop_back();
   }
   try {
+    const SignalsBlocked blocked;
     if (has_memory) writer->thread_ = std::thread([raw = writer.get()] { raw->WriteBuffers(); });
   } catch (const std::system_error&) {  // no thread is to be had
   }

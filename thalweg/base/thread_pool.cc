@@ -8,6 +8,7 @@
 #include <string>
 
 #include "thalweg/base/floating_point.h"
+#include "thalweg/base/signals_blocked.h"
 #include "thalweg/base/spin.h"
 #include "thalweg/base/str_cat.h"
 
@@ -42,6 +43,7 @@ ThreadPool::ThreadPool(Options options) : options_(std::move(options)) {
     workers_.push_back(std::make_unique<Worker>());
     workers_.back()->random = static_cast<uint32_t>(i) + 1;
   }
+  const SignalsBlocked blocked;
   threads_.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { Loop(i); });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/timer.h"
 
+#include "thalweg/base/signals_blocked.h"
+
 namespace thalweg {
 
 Timer::~Timer() {
@@ -20,6 +22,7 @@ Timer::Entry Timer::Add(Deadline deadline, std::function<void()> callback) {
   const Entry entry{deadline.time(), next_id_++};
   const auto at = entries_.emplace(entry, std::move(callback)).first;
   if (!thread_.joinable()) {
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { Loop(); });
   } else if (at == entries_.begin()) {
     changed_.NotifyAll();

@@ -159,8 +159,8 @@ TEST_F(RecordFilesTest, PercentilesAreNearTheTruth) {
   const auto at = [&](const std::string& key) {
     return std::stod(json.substr(json.find("\"" + key + "\": ") + key.size() + 4));
   };
-  EXPECT_NEAR(at("p50"), 500, 500 / 16);
-  EXPECT_NEAR(at("p90"), 900, 900 / 16);
+  EXPECT_NEAR(at("p50"), 500, 500 / 16.0);
+  EXPECT_NEAR(at("p90"), 900, 900 / 16.0);
   EXPECT_EQ(at("max"), 1000);
 }
 

@@ -59,7 +59,7 @@ Status Resolve(const Graph& graph, std::vector<ModelTensor>* tensors) {
     tensor.dtype = tensor.output.dtype();
     // A shape that contradicts the graph's counts for nothing: the graph is what runs.
     Result<PartialShape> both = tensor.shape.MergeWith(tensor.output.shape());
-    tensor.shape = both.ok() ? std::move(*both) : tensor.output.shape();
+    tensor.shape = both.ok() ? *both : tensor.output.shape();
     if (tensor.output.node->op_name() == "PlaceholderWithDefault") tensor.is_optional = true;
   }
   return OkStatus();

@@ -14,6 +14,7 @@
 #include "thalweg/base/clock.h"
 #include "thalweg/base/deadline.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/signals_blocked.h"
 #include "thalweg/base/thread_owner.h"
 
 namespace thalweg {
@@ -74,6 +75,7 @@ BackgroundWrite::BackgroundWrite(std::string name, std::function<Status(Leisure&
     state->End(std::move(status));
   };
   try {
+    const SignalsBlocked blocked;
     std::thread(std::move(run)).detach();
   } catch (const std::system_error& e) {
     state_->End(ResourceExhausted("no thread to write '", state_->name, "': ", e.what()));

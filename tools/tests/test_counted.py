@@ -57,7 +57,7 @@ def test_no_tests_at_all_is_a_failure(tmp_path):
 def test_runs_again_where_the_leak_sanitizer_itself_broke_down(tmp_path):
     broken = "echo '[  PASSED  ] 4 tests.'; echo '==7==LeakSanitizer has encountered a fatal error.'; exit 23"
     once = f"if [ -e {tmp_path}/ran ]; then echo '[  PASSED  ] 4 tests.'; else touch {tmp_path}/ran; {broken}; fi"
-    assert run(tmp_path, "a", "--", "sh", "-c", once).stdout.endswith("== a: 4 passed, 0 failed, 0.0 s\n")
+    assert "\n== a: 4 passed, 0 failed, " in run(tmp_path, "a", "--", "sh", "-c", once).stdout
     always = run(tmp_path, "b", "--", "sh", "-c", broken)
     assert always.returncode == 1 and always.stdout.count("fatal error") == 5
     leak = run(tmp_path, "c", "--", "sh", "-c", "echo '==7==ERROR: LeakSanitizer: detected memory leaks'; exit 23")

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "thalweg/base/signals_blocked.h"
 #include "thalweg/cluster/transport/yielding_spinner.h"
 
 namespace thalweg {
@@ -29,6 +30,7 @@ void ChannelHub::Sleeper::Wake() {
 }
 
 void ChannelHub::AddThread() {
+  const SignalsBlocked blocked;
   threads_.emplace_back([this] { Loop(); });
 }
 

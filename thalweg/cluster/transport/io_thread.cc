@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "thalweg/base/signals_blocked.h"
+
 namespace thalweg {
 
 Result<std::shared_ptr<IoThread>> IoThread::Start() {
@@ -18,6 +20,7 @@ Result<std::shared_ptr<IoThread>> IoThread::Start() {
       epoll_ctl(epoll.get(), EPOLL_CTL_ADD, stop.get(), &event) != 0) {
     return ResourceExhausted("no epoll for an I/O thread: ", strerror(errno));
   }
+  const SignalsBlocked blocked;
   return std::shared_ptr<IoThread>(new IoThread(std::move(epoll), std::move(stop)));
 }
 

@@ -17,7 +17,7 @@ int64_t Product(const Shape& shape, int begin, int end) {
 
 // The common shape of all inputs.
 Result<Shape> CommonShape(Context& ctx) {
-  const Shape shape = ctx.input(0).shape();
+  Shape shape = ctx.input(0).shape();
   for (int i = 1; i < ctx.num_inputs(); ++i) {
     if (ctx.input(i).shape() == shape) continue;
     return InvalidArgument("Shapes of all inputs must match: values[0].shape = ", shape,

@@ -23,7 +23,7 @@ class ResizeKernel : public Kernel {
     if (tensor.rank() != 1) {
       return InvalidArgument("shape_t must be 1-dimensional", tensor.shape(), ", the size");
     }
-    ASSIGN_OR_RETURN(const Dims size, IntVector(tensor, "size"));
+    ASSIGN_OR_RETURN(Dims size, IntVector(tensor, "size"));
     if (size.size() != 2) {
       return InvalidArgument("shape_t must have two elements", tensor.shape(), ", the size");
     }

@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "thalweg/base/signals_blocked.h"
+
 namespace thalweg {
 
 BlockingCallPool::~BlockingCallPool() {
@@ -35,6 +37,7 @@ Status BlockingCallPool::Run(std::function<void()> call) {
   }
   waiting_.push_back(std::move(call));
   try {
+    const SignalsBlocked blocked;
     threads_.emplace_back([this] { Loop(); });
   } catch (const std::system_error& e) {
     waiting_.pop_back();
