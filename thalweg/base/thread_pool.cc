@@ -124,6 +124,8 @@ bool ThreadPool::ParkForTask(Worker& self, Task* task) {
     const EventCount::Key key = events_.Prepare();
     if (Find(self, task)) {
       events_.Cancel();
+      // What came just before it stopped spinning relied on it, too.
+      if (HasWork()) events_.NotifyOne();
       return true;
     }
     if (stop_.load(std::memory_order_seq_cst)) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -12,6 +13,7 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/base/parallel_for.h"
+#include "thalweg/base/spin.h"
 
 namespace thalweg {
 namespace {
@@ -196,6 +198,29 @@ TEST(ParkedThreadPoolTest, WakesUp) {
     Notification done;
     ScheduleClosure(pool, [&] { done.Notify(); });
     done.Wait();
+  }
+}
+
+// Two tasks that need each other come at once, while the only worker that is not parked stops spinning:
+// it must wake the other one for the second task.
+TEST(ParkedThreadPoolTest, WakesAsManyWorkersAsThereAreTasks) {
+  ThreadPool pool({.threads = 2, .spin_micros = 0});
+  SystemClock clock;
+  for (int i = 0; i < 500; ++i) {
+    std::array<Notification, 2> begun;
+    std::array<Notification, 2> ended;
+    std::atomic<bool> in_time{true};
+    const Deadline end = Deadline::After(clock, std::chrono::seconds(20));
+    for (const size_t own : {0, 1}) {
+      ScheduleClosure(pool, [&, own] {
+        begun[own].Notify();
+        if (!begun[1 - own].WaitUntil(clock, end)) in_time = false;
+        ended[own].Notify();
+      });
+    }
+    for (Notification& told : ended) told.Wait();
+    ASSERT_TRUE(in_time) << "round " << i;
+    for (int pause = i; pause > 0; --pause) PauseProcessor();
   }
 }
 

@@ -62,6 +62,7 @@ class Interleave : public DatasetOver {
           }
           Release(&member);
           Advance();
+          late = 0;  // what takes its place has not been asked
         } else if (!ended_ || member.call != nullptr) {
           ASSIGN_OR_RETURN(const Poll poll, Open(poller, &member));
           if (poll == Poll::kPending) {

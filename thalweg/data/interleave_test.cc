@@ -15,7 +15,7 @@ using Lines = std::vector<std::string>;
 
 // The first member answers last; in order it is waited for, else passed over.
 TEST(InterleaveTest, LateMembersArePassedOverWhereOrderIsOpen) {
-  ThreadPool others({.threads = 2});
+  auto others = std::make_unique<ThreadPool>(ThreadPool::Options{.threads = 2});
   std::promise<void> goes_on;
   std::shared_future<void> gate = goes_on.get_future().share();
   const auto late = IntFunction(
@@ -23,7 +23,7 @@ TEST(InterleaveTest, LateMembersArePassedOverWhereOrderIsOpen) {
         if (x == 0) gate.wait();
         return x;
       },
-      &others);
+      others.get());
   const auto member = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
     const int64_t n = args[0].scalar<int64_t>();
     ASSIGN_OR_RETURN(DatasetPtr numbers, RangeDataset(n * 10, n * 10 + 3, 1, IntSpec()));
@@ -38,7 +38,9 @@ TEST(InterleaveTest, LateMembersArePassedOverWhereOrderIsOpen) {
   EXPECT_EQ(first, (Lines{"10", "11", "12", "20", "21", "22"}));
   goes_on.set_value();
   EXPECT_EQ(Texts(puller.Rest()), (Lines{"0", "1", "2"}));
-  EXPECT_EQ(Texts(Puller(open, 2).Rest()), Texts(Puller(open, 0).Rest()));
+  Puller with_threads(open, 2), without(open, 0);
+  EXPECT_EQ(Texts(with_threads.Rest()), Texts(without.Rest()));
+  others.reset();  // before the threads that it wakes tasks on
 }
 
 // The first element of a member is not made by who asks while another member has one.
@@ -62,6 +64,39 @@ TEST(InterleaveTest, NobodyMakesALateElementWhereOrderIsOpen) {
   EXPECT_EQ(first, (Lines{"10", "11", "20", "21"}));
   goes_on.set_value();
   EXPECT_EQ(Texts(puller.Rest()), (Lines{"0", "1"}));
+}
+
+// Where all others are late, what takes the place of a member that ends is asked.
+TEST(InterleaveTest, TheNextMemberComesWhileAllOthersAreLate) {
+  auto others = std::make_unique<ThreadPool>(ThreadPool::Options{.threads = 2});
+  std::promise<void> goes_on;
+  std::shared_future<void> gate = goes_on.get_future().share();
+  const auto late = IntFunction(
+      [gate](int64_t x) {
+        gate.wait();
+        return x;
+      },
+      others.get());
+  const auto member = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    const int64_t n = args[0].scalar<int64_t>();
+    const int64_t count = n == 1 ? 0 : 1;
+    ASSIGN_OR_RETURN(DatasetPtr numbers, RangeDataset(n * 10, n * 10 + count, 1, IntSpec()));
+    if (n == 0 || n == 2) numbers = MapDataset(std::move(numbers), late, IntSpec(), {});
+    ASSIGN_OR_RETURN(Tensor tensor, TensorOf(std::move(numbers)));
+    return std::vector<Tensor>{std::move(tensor)};
+  });
+  const InterleaveOptions open = {.cycle_length = 3, .deterministic = false};
+  Puller puller(*InterleaveDataset(RangeOf(4), member, IntSpec(), open), 0);
+  Element first;
+  const auto polled = puller.iteration().TryDo(
+      nullptr, [&first](const Poller& poller, Stage& stage) { return stage.Next(poller, &first); });
+  goes_on.set_value();
+  ASSERT_TRUE(polled.has_value() && polled->ok());
+  EXPECT_EQ(Text(first), "30");
+  Lines rest = Texts(puller.Rest());
+  std::sort(rest.begin(), rest.end());
+  EXPECT_EQ(rest, (Lines{"0", "20"}));
+  others.reset();
 }
 
 // Members of one element each: all of a cycle are made at once, in the input's order.
