@@ -155,7 +155,12 @@ TEST_F(CommandTest, FailuresAreStatusOneAndUsageIsStatusTwo) {
   EXPECT_EQ(Run("run " + model + " --feed x=" + Path("bad.npy") + " --fetch y"), 1);
   EXPECT_THAT(output, HasSubstr("is no .npy file"));
   EXPECT_EQ(Run("run " + model + " --fetch y"), 1);
-  EXPECT_THAT(output, HasSubstr("must feed a value"));
+  EXPECT_THAT(output, HasSubstr(model + ": You must feed a value"));
+  WriteFile(Path("refused.pbtxt"),
+            "graph_def { node { name: 'a' op: 'NoOp' } }\nsignature_def { key: 'serve' value { "
+            "outputs { key: 'y' value { name: 'none:0' } } } }");
+  EXPECT_EQ(Run("inspect --plan " + Path("refused.pbtxt")), 1);
+  EXPECT_THAT(output, HasSubstr("refused.pbtxt: signature 'serve': no node named 'none'"));
   EXPECT_EQ(Run("run " + model + " --feed x --fetch y"), 1);
   EXPECT_EQ(Run("inspect --plan " + model + " --fetch nothing"), 1);
   EXPECT_THAT(output, HasSubstr("nothing"));

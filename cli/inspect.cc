@@ -115,6 +115,9 @@ void PrintPlan(const tw::Model& model, const InspectArgs& args) {
   if (!signature.ok() && (fetches.empty() && args.targets.empty())) signature.status().OrThrow();
   if (signature.ok()) {
     const tw::ModelSignature wanted = signature.value();
+    if (!wanted.unusable.empty() && fetches.empty() && args.targets.empty()) {
+      model.Prepare(wanted.name).OrThrow();  // says why it cannot be run
+    }
     if (feeds.empty()) {
       for (const tw::ModelTensor& input : wanted.inputs) feeds.push_back(input.tensor);
     }

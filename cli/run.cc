@@ -72,7 +72,9 @@ Named RunFetches(const tw::Model& model, const tw::ModelSignature& signature, co
                        static_cast<int32_t>(fed.size()), Pointers(fetched).data(),
                        static_cast<int32_t>(fetched.size()), nullptr, 0, results.data(), nullptr,
                        status.c);
-  status.Take().OrThrow();
+  const tw::Status ran = status.Take();
+  // The session knows nothing of the model.
+  if (!ran.ok()) tw::Status(ran.code(), model.path() + ": " + ran.message()).OrThrow();
   Named arrays;
   for (size_t i = 0; i < results.size(); ++i) arrays.emplace_back(fetches[i], results[i]);
   return arrays;

@@ -21,6 +21,7 @@ struct Function {
 // What a Model and the callables of its signatures share.
 struct ModelState {
   TwModel* model = nullptr;
+  std::string path;
   std::vector<Function> functions;
   MainOptions main_options;
 
@@ -81,24 +82,29 @@ void RaiseNames(const ModelState& state, int32_t place, PyObject* names) {
   Raise(ThreadStatus(), nullptr);
 }
 
-// Adds to an error of a conversion which input it is about.
-void NameInput(PyObject* name) {
+// Adds to an error of a conversion which input of which model it is about.
+void NameInput(const ModelState& state, int32_t place, PyObject* name) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) return;
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  PyErr_Format(type, "input %R: %S", name, value);
+  TwModelSignature signature{};
+  tw_model_signature(state.model, place, &signature, nullptr);
+  PyErr_Format(type, "%s: signature '%s': input %R: %S", state.path.c_str(), signature.name, name,
+               value);
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(traceback);
 }
 
-bool Convert(const Function& function, Py_ssize_t place, PyObject* value, TwTensor** values) {
-  const auto i = static_cast<size_t>(place);
+bool Convert(const ModelState& state, int32_t signature, Py_ssize_t input, PyObject* value,
+             TwTensor** values) {
+  const Function& function = state.functions[static_cast<size_t>(signature)];
+  const auto i = static_cast<size_t>(input);
   TwTensor* const made = TensorFromPython(value, function.dtypes[i], true).release();
   if (made == nullptr) {
-    NameInput(function.inputs[i]);
+    NameInput(state, signature, function.inputs[i]);
     return false;
   }
   tw_tensor_free(std::exchange(values[i], made));
@@ -128,7 +134,7 @@ bool FillInputs(const ModelState& state, int32_t place, PyObject* const* args, P
                       "there is one input");
       return false;
     }
-    if (!Convert(function, only, args[0], values)) return false;
+    if (!Convert(state, place, only, args[0], values)) return false;
   }
   for (Py_ssize_t i = 0; i < named; ++i) {
     const Py_ssize_t input = PlaceOf(function, PyTuple_GET_ITEM(names, i), static_cast<size_t>(i));
@@ -136,7 +142,7 @@ bool FillInputs(const ModelState& state, int32_t place, PyObject* const* args, P
       RaiseNames(state, place, names);
       return false;
     }
-    if (!Convert(function, input, args[nargs + i], values)) return false;
+    if (!Convert(state, place, input, args[nargs + i], values)) return false;
   }
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (values[i] != nullptr || function.optional[i]) continue;
@@ -213,7 +219,13 @@ void ReadFunctions(ModelState* state) {
 // The texts of a list; false with a Python error.
 bool TextsOf(PyObject* list, std::vector<const char*>* texts) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-    texts->push_back(PyUnicode_AsUTF8(PyList_GET_ITEM(list, i)));
+    PyObject* const item = PyList_GET_ITEM(list, i);
+    if (!PyUnicode_Check(item)) {
+      PyErr_Format(PyExc_TypeError, "tags are text, got %R of type '%s'", item,
+                   Py_TYPE(item)->tp_name);
+      return false;
+    }
+    texts->push_back(PyUnicode_AsUTF8(item));
     if (texts->back() == nullptr) return false;
   }
   return true;
@@ -245,10 +257,15 @@ PyObject* ModelNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   options.num_tags = static_cast<int32_t>(texts.size());
   auto state = std::make_shared<ModelState>();
   TwEnvironment* const where = reinterpret_cast<EnvironmentObject*>(environment)->environment;
-  Py_BEGIN_ALLOW_THREADS;
-  state->model = tw_model_load(where, path, &options, ThreadStatus());
-  Py_END_ALLOW_THREADS;
-  if (state->model == nullptr) return Raise(ThreadStatus(), nullptr);
+  OptionsOfRun chosen(&state->main_options);
+  if (!chosen.Choose(nullptr, 0)) return nullptr;
+  options.run_options = chosen.get();
+  state->path = path;
+  const bool loaded = RunUnlocked(nullptr, &chosen, [&] {
+    state->model = tw_model_load(where, path, &options, ThreadStatus());
+    return tw_status_code(ThreadStatus());
+  });
+  if (!loaded) return nullptr;
   ReadFunctions(state.get());
   return NewObject(type, state, tw_model_find_signature(state->model, nullptr, nullptr));
 }
@@ -263,6 +280,10 @@ void ModelDealloc(PyObject* self) {
 // signature(name or None): its callable, planned.
 PyObject* ModelPrepare(PyObject* self, PyObject* name) {
   const StatePtr state = *AsModel(self)->state;
+  if (name != Py_None && !PyUnicode_Check(name)) {
+    return PyErr_Format(PyExc_TypeError, "the name of a signature is text, got %R of type '%s'",
+                        name, Py_TYPE(name)->tp_name);
+  }
   const char* text = name == Py_None ? "" : PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
   const int32_t place = tw_model_find_signature(state->model, text, ThreadStatus());
@@ -288,10 +309,10 @@ PyObject* Tensors(const ModelState& state, int32_t signature, int32_t count, Get
           tensor.dims[d] < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(tensor.dims[d]);
       PyList_SET_ITEM(dims, d, size);
     }
-    PyObject* row = dims == nullptr
-                        ? nullptr
-                        : Py_BuildValue("(NsiNO)", Text(tensor.name), tensor.tensor, tensor.dtype,
-                                        dims, tensor.is_optional != 0 ? Py_True : Py_False);
+    PyObject* row = dims == nullptr ? nullptr
+                                    : Py_BuildValue("(NNiNO)", Text(tensor.name),
+                                                    Text(tensor.tensor), tensor.dtype, dims,
+                                                    tensor.is_optional != 0 ? Py_True : Py_False);
     if (row == nullptr || PyList_Append(rows, row) != 0) Py_CLEAR(rows);
     Py_XDECREF(row);
   }
@@ -308,7 +329,7 @@ PyObject* ModelDescribe(PyObject* self, PyObject* index) {
     return Raise(ThreadStatus(), nullptr);
   }
   const auto place = static_cast<int32_t>(i);
-  return Py_BuildValue("(NsNNN)", Text(found.name), found.method,
+  return Py_BuildValue("(NNNNN)", Text(found.name), Text(found.method),
                        Tensors(state, place, found.num_inputs, tw_model_input),
                        Tensors(state, place, found.num_outputs, tw_model_output),
                        Text(found.unusable));

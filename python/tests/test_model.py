@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import threading
 
 import numpy as np
@@ -109,8 +110,13 @@ def test_wrong_values_are_told_in_one_sentence(frozen):
         with pytest.raises(tw.errors.InvalidArgumentError, match="signature 'serving_default': " + said) as refused:
             model(**values)
         assert refused.value.message.startswith(str(frozen))
-    with pytest.raises(ValueError, match="input 'x': "):
+    with pytest.raises(ValueError, match="signature 'serving_default': input 'x': ") as unfit:
         model(x="text")
+    assert str(unfit.value).startswith(str(frozen))
+    with pytest.raises(TypeError, match="the name of a signature is text, got 3 of type 'int'"):
+        model.signature(3)
+    with pytest.raises(TypeError, match="tags are text, got 3 of type 'int'"):
+        tw.load(frozen, tags=[3])
     with pytest.raises(tw.errors.NotFoundError, match="there is no signature 'other'; it has 'serving_default'"):
         model.signature("other")
     with pytest.raises(TypeError, match="by name"):
@@ -156,3 +162,58 @@ def test_what_was_saved_here(tmp_path):
     assert model(x=[2]).tolist() == [6]
     assert tw.load(tmp_path / "ckpt.meta").kind == "MetaGraph"
     assert tw.load(tmp_path / "ckpt.meta")(x=[1]).tolist() == [3]
+
+
+WAITS_FOREVER = """saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'serve' } graph_def {
+    node { name: 'q' op: 'FIFOQueueV2' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
+    node { name: 'd' op: 'QueueDequeueV2' input: 'q' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
+    node { name: 'init' op: 'NoOp' input: '^d' } }
+  %s signature_def { key: 'serving_default' value { outputs { key: 'y' value { name: 'd:0' } } } } }"""
+
+
+def test_ctrl_c_ends_a_load_and_a_run(tmp_path, interruptible):
+    def interrupted(call):
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        timer.join()
+    path = tmp_path / "saved_model.pbtxt"
+    path.write_text(WAITS_FOREVER % "collection_def { key: 'saved_model_main_op' value { node_list { value: 'init' } } }")
+    interrupted(lambda: tw.load(tmp_path))
+    path.write_text(WAITS_FOREVER % "")
+    model = tw.load(tmp_path)
+    interrupted(model)
+    interrupted(model)
+
+
+def test_threads_run_a_model_that_is_dropped(frozen):
+    """What runs keeps the model; others come and go meanwhile."""
+    models, wrong, ready = [tw.load(frozen)], [], threading.Barrier(4)
+
+    def work():
+        model = models[0]
+        ready.wait(60)
+        wrong.extend(1 for _ in range(200) if model(x=[[1, 1]])[0, 0] != 2)
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    ready.wait(60)
+    models.clear()
+    for _ in range(20):
+        assert tw.load(frozen)(x=[[2, 2]])[0, 0] == 3
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_table_is_restored_where_there_are_no_variables(tmp_path):
+    table = tw.lookup.MutableHashTable(tw.string, tw.int64, -1, checkpoint=True)
+    keys = tw.placeholder(tw.string, [None], name="keys")
+    found = table.lookup(keys)
+    with tw.Session() as session:
+        session.run(table.insert(tw.constant(["a", "b"]), tw.constant([3, 4], tw.int64)))
+        tw.saved_model.simple_save(session, str(tmp_path / "model"), {"keys": keys}, {"found": found})
+        tw.train.Saver().save(session, str(tmp_path / "ckpt"))
+    assert tw.load(tmp_path / "model")(keys=["b", "a", "c"]).tolist() == [4, 3, -1]
+    assert tw.load(tmp_path / "ckpt.meta").signature()(keys=["a"]).tolist() == [3]

@@ -16,6 +16,8 @@ typedef struct TwModelOptions {
   const char* const* tags; /* of the graph in a SavedModel that is meant ... */
   int32_t num_tags;        /* ... 0: the only one, or the one for serving ("serve") */
   int32_t without_weights; /* 1: to look at: nothing is restored, nothing needs to be usable */
+  /* Timeout and cancellation of the restore and of what fills tables; NULL: without an end. */
+  const TwRunOptions* run_options;
 } TwModelOptions;
 /* Reads the model, checks and restores its variables, fills its tables; the files may go then. A
  * graph that says nothing of signatures has one, "serving_default": its placeholders and what is

@@ -57,6 +57,7 @@ struct ModelSignature {
 struct ModelOptions {
   std::vector<std::string> tags{};  // of the graph that is meant; none: the only one, or "serve"
   bool without_weights = false;     // to look at: variables are not restored, tables not filled
+  const TwRunOptions* options = nullptr;  // of the restore: a timeout, a cancellation
 };
 
 class Model {
@@ -76,12 +77,15 @@ class Model {
     c.tags = tags.data();
     c.num_tags = static_cast<int32_t>(tags.size());
     c.without_weights = options.without_weights ? 1 : 0;
+    c.run_options = options.options;
     internal::StatusHolder status;
     TwModel* made = tw_model_load(environment.c(), path.c_str(), &c, status.c);
     if (made == nullptr) return status.Take();
-    return Model(made);
+    return Model(made, path);
   }
 
+  // Where it is from, as it was given.
+  const std::string& path() const { return path_; }
   // "SavedModel", "MetaGraph" or "GraphDef".
   std::string kind() const { return tw_model_kind(c()); }
   // "", or operations of the model that the library does not have, with the nearest ones.
@@ -129,7 +133,7 @@ class Model {
     if (place < 0) return status.Take();
     const ModelSignature& wanted = signatures()[static_cast<size_t>(place)];
     if (inputs.size() != wanted.inputs.size()) {
-      return Status(kInvalidArgument, "signature '" + wanted.name + "' has " +
+      return Status(kInvalidArgument, path_ + ": signature '" + wanted.name + "' has " +
                                           std::to_string(wanted.inputs.size()) + " inputs, got " +
                                           std::to_string(inputs.size()));
     }
@@ -152,7 +156,8 @@ class Model {
   TwModel* c() const { return handle_.get(); }
 
  private:
-  explicit Model(TwModel* adopted) : handle_(adopted, &tw_model_free) {
+  Model(TwModel* adopted, std::string path)
+      : handle_(adopted, &tw_model_free), path_(std::move(path)) {
     auto all = std::make_shared<std::vector<ModelSignature>>();
     for (int32_t i = 0; i < tw_model_num_signatures(c()); ++i) {
       TwModelSignature one{};
@@ -179,6 +184,7 @@ class Model {
   }
 
   std::shared_ptr<TwModel> handle_;
+  std::string path_;
   std::shared_ptr<const std::vector<ModelSignature>> signatures_;
 };
 

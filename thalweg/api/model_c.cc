@@ -74,6 +74,7 @@ Result<TwModel*> LoadModel(TwEnvironment* environment, const char* path,
   ModelOptions wanted;
   ASSIGN_OR_RETURN(wanted.tags, UnwrapTexts(given.tags, given.num_tags, "tag"));
   wanted.restore = given.without_weights == 0;
+  wanted.run = OptionsFor(given.run_options);
   ASSIGN_OR_RETURN(const std::shared_ptr<Model> model,
                    Model::Load(EnvironmentOf(environment), path, wanted));
   std::string tags;

@@ -139,6 +139,43 @@ TEST(ModelKindsTest, AGraphHasItsPlaceholdersAndResultsAsSignature) {
   }
 }
 
+// A conditional and a loop of TensorFlow 1, each with something that nobody reads.
+TEST(ModelKindsTest, WhatLiesInBranchesAndLoopsIsNoResult) {
+  const auto node = [](const std::string& name, const std::string& op, const std::string& inputs,
+                       const std::string& more = "attr { key: 'T' value { type: DT_FLOAT } } ") {
+    return "node { name: '" + name + "' op: '" + op + "' " + inputs + more + "}\n";
+  };
+  const auto type = [](const std::string& key, const std::string& name) {
+    return "attr { key: '" + key + "' value { type: " + name + " } } ";
+  };
+  const std::string frame = type("T", "DT_FLOAT") + "attr { key: 'frame_name' value { s: 'f' } } ";
+  const std::string two = type("T", "DT_FLOAT") + "attr { key: 'N' value { i: 2 } } ";
+  const std::string text =
+      node("x", "Placeholder", "", type("dtype", "DT_FLOAT")) +
+      node("p", "Placeholder", "", type("dtype", "DT_BOOL")) +
+      node("s", "Switch", "input: 'x' input: 'p' ") + node("dead", "Identity", "input: 's' ") +
+      node("a", "Neg", "input: 's' ") + node("b", "Square", "input: 's:1' ") +
+      node("y", "Merge", "input: 'a' input: 'b' ", two) + node("z", "Identity", "input: 'y' ") +
+      node("enter", "Enter", "input: 'z' ", frame) +
+      node("m", "Merge", "input: 'enter' input: 'next' ", two) +
+      node("zero", "Sub", "input: 'm' input: 'm' ") +
+      node("less", "Less", "input: 'm' input: 'zero' ") +
+      node("go", "LoopCond", "input: 'less' ", "") +
+      node("turn", "Switch", "input: 'm' input: 'go' ") +
+      node("inside", "Neg", "input: 'turn:1' ") + node("up", "Neg", "input: 'turn:1' ") +
+      node("next", "NextIteration", "input: 'up' ") + node("exit", "Exit", "input: 'turn' ");
+  const std::string path = testing::TempDir() + "branches.pbtxt";
+  std::ofstream(path) << text;
+  const tw::Model model = tw::Model::Load(Small(), path).OrThrow();
+  EXPECT_THAT(Names(model.Signature().OrThrow().outputs), ElementsAre("exit"));
+  for (const bool p : {false, true}) {
+    const auto out =
+        model.Run({{"x", tw::Tensor::Scalar(3.0f)}, {"p", tw::Tensor::Scalar(p)}}).OrThrow();
+    EXPECT_EQ(out.at("exit").scalar<float>(), p ? 9.0f : 3.0f);
+  }
+  fs::remove(path);
+}
+
 // What is no model, a sentence each.
 class BadModelTest : public testing::Test {
  protected:
@@ -209,6 +246,84 @@ TEST_F(BadModelTest, AModelOutlivesItsFiles) {
                   .Run({{"words", tw::Tensor::Strings({"a"}, {1})},
                         {"rounds", tw::Tensor::Scalar<int32_t>(2)}})
                   .ok());
+}
+
+TEST_F(BadModelTest, OtherFormatsAreNamed) {
+  Write("saved_model.cpb", "x");
+  EXPECT_EQ(Refusal(Path()), Path() +
+                                 ": a SavedModel in chunks (saved_model.cpb); this build reads "
+                                 "saved_model.pb and saved_model.pbtxt");
+  const std::pair<std::string, const char*> files[] = {
+      {"PK\x03\x04 and more", "a zip archive, as of Keras 3's .keras"},
+      {"\x89HDF\r\n and more", "an HDF5 file, as of Keras's .h5"},
+      {"\x1c\x02\x01\x01TFL3 and more", "a TFLite model"}};
+  for (const auto& [bytes, name] : files) {
+    Write("other", bytes);
+    EXPECT_EQ(Refusal(Path("other")),
+              Path("other") + ": expected a SavedModel, a MetaGraph or a GraphDef, found " + name +
+                  "; export a SavedModel from it");
+  }
+  fs::create_directories(folder_ / "saved_model.pb");
+  EXPECT_THAT(Refusal(Path()), testing::StartsWith(Path() + ": "));
+}
+
+// A SavedModel as text, whose initialization is the node "init".
+std::string WithInitialization(const std::string& nodes, const std::string& more = "") {
+  return "saved_model_schema_version: 1 meta_graphs { meta_info_def { tags: 'serve' } graph_def "
+         "{ " +
+         nodes +
+         "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } } } "
+         "collection_def { key: 'saved_model_main_op' value { node_list { value: 'init' } } } "
+         "signature_def { key: 'serving_default' value { inputs { key: 'x' value { name: 'x:0' } } "
+         "outputs { key: 'y' value { name: 'x:0' } } } } " +
+         more + "}";
+}
+
+TEST_F(BadModelTest, ALoadThatWaitsForeverEndsWithItsOptions) {
+  const std::string type = " attr { key: 'component_types' value { list { type: DT_FLOAT } } } } ";
+  Write("saved_model.pbtxt",
+        WithInitialization("node { name: 'q' op: 'FIFOQueueV2'" + type +
+                           "node { name: 'd' op: 'QueueDequeueV2' input: 'q'" + type +
+                           "node { name: 'init' op: 'NoOp' input: '^d' } "));
+  TwRunOptions* const options = tw_run_options_new();
+  tw_run_options_timeout_ms(options, 50);
+  const tw::Status late =
+      tw::Model::Load(Small(), Path(), {.tags = {}, .options = options}).status();
+  EXPECT_EQ(late.code(), tw::kDeadlineExceeded);
+  EXPECT_THAT(late.message(), testing::StartsWith(Path() + ": its initialization failed"));
+  tw_run_options_timeout_ms(options, 0);
+  tw_run_options_cancel(options);
+  EXPECT_EQ(tw::Model::Load(Small(), Path(), {.tags = {}, .options = options}).status().code(),
+            tw::kCancelled);
+  tw_run_options_free(options);
+}
+
+TEST_F(BadModelTest, AssetsLieBelowTheFolder) {
+  const auto load = [&](const std::string& name) {
+    Write("saved_model.pbtxt",
+          WithInitialization(
+              "node { name: 'a' op: 'Placeholder' attr { key: 'dtype' value { type: DT_STRING } } "
+              "} node { name: 'init' op: 'NoOp' input: '^a' } ",
+              "asset_file_def { tensor_info { name: 'a:0' } filename: '" + name + "' } "));
+    return Refusal(Path());
+  };
+  EXPECT_EQ(load("a..b.txt"), "");
+  for (const char* name : {"../a", "b/../../a", "..", "/etc/passwd"}) {
+    EXPECT_EQ(load(name), Path() + ": the asset '" + name + "' is not below its folder");
+  }
+}
+
+TEST_F(BadModelTest, AFailureOfARunBeginsWithThePath) {
+  Write("graph.pbtxt",
+        "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_INT32 } } }\n"
+        "node { name: 'y' op: 'FloorDiv' input: 'x' input: 'x' attr { key: 'T' value { type: "
+        "DT_INT32 } } }");
+  const tw::Model model = tw::Model::Load(Small(), Path("graph.pbtxt")).OrThrow();
+  EXPECT_EQ(model.path(), Path("graph.pbtxt"));
+  const std::string label = Path("graph.pbtxt") + ": signature 'serving_default'";
+  EXPECT_THAT(model.Run({{"x", tw::Tensor::Scalar<int32_t>(0)}}).status().message(),
+              testing::StartsWith(label + ": "));
+  EXPECT_EQ(model.RunInOrder({}).status().message(), label + " has 1 inputs, got 0");
 }
 
 // Two results, of which one needs what nobody knows.

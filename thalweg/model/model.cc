@@ -76,8 +76,8 @@ Result<std::shared_ptr<Model>> Model::Load(const std::shared_ptr<Environment>& e
                    MakeLocalSession(environment, model->graph_, options.session));
   model->session_ = std::move(session);
   if (options.restore) {
-    RETURN_IF_ERROR(RestoreWeights(files, unknown, *model->session_));
-    RETURN_IF_ERROR(Initialize(files, unknown, *model->session_));
+    RETURN_IF_ERROR(RestoreWeights(files, unknown, options.run, *model->session_));
+    RETURN_IF_ERROR(Initialize(files, unknown, options.run, *model->session_));
   }
   model->prepared_ = std::vector<Prepared>(model->signatures_.size());
   return model;
@@ -87,6 +87,10 @@ Model::~Model() = default;
 
 std::string Model::Label(size_t signature) const {
   return StrCat(path_, ": signature '", signatures_[signature].name, "'");
+}
+
+Status Model::Named(size_t signature, Status of_run) const {
+  return of_run.ok() ? of_run : of_run.WithContext(Label(signature));
 }
 
 Result<size_t> Model::Find(std::string_view name) const {
@@ -194,7 +198,7 @@ Status Model::Run(size_t signature, const RunOptions& options, std::span<const T
   if (callable == nullptr) {
     ASSIGN_OR_RETURN(callable, PlanFor(signature, options, std::vector<bool>(inputs.size())));
   }
-  return callable->Run(options, inputs, outputs, metadata);
+  return Named(signature, callable->Run(options, inputs, outputs, metadata));
 }
 
 // Defaults of the signature are fed; what the graph itself has a default for is not.
@@ -217,7 +221,7 @@ Status Model::RunWithout(size_t signature, const RunOptions& options,
   std::vector<size_t> places(given.size());
   RETURN_IF_ERROR(Bind(signature, given, places));
   ASSIGN_OR_RETURN(Callable* const callable, PlanFor(signature, options, left_out));
-  return callable->Run(options, values, outputs, metadata);
+  return Named(signature, callable->Run(options, values, outputs, metadata));
 }
 
 }  // namespace thalweg

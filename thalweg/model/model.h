@@ -34,6 +34,8 @@ struct ModelOptions {
   std::vector<std::string> tags;  // of a SavedModel's graph; none: the only one, or for serving
   // False: to look at. Variables are not restored, tables not filled, nothing needs to be usable.
   bool restore = true;
+  // Of the restore and of the initialization: their timeout and cancellation.
+  RunOptions run;
   // Devices that its functions ask for may not be here.
   SessionOptions session = {.placement = PlacementRule::kSoft};
 };
@@ -83,6 +85,8 @@ class Model {
 
   Model() = default;
   std::string Label(size_t signature) const;
+  // The error of a run, which begins with the path and the signature.
+  Status Named(size_t signature, Status of_run) const;
   Status CheckInput(size_t signature, size_t i, const Tensor& value) const;
   Result<Callable*> PlanFor(size_t signature, const RunOptions& options,
                             const std::vector<bool>& left_out) const;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kBinaryName = "saved_model.pb";
 constexpr std::string_view kTextName = "saved_model.pbtxt";
+constexpr std::string_view kChunkedName = "saved_model.cpb";
 constexpr int64_t kSchemaVersion = 1;
 
 std::string Joined(const std::string& folder, std::string_view name) {
@@ -23,6 +24,13 @@ std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('
 
 bool IsText(const std::string& path) {
   return path.ends_with(".pbtxt") || path.ends_with(".txt") || path.ends_with(".prototxt");
+}
+
+// Errors begin with the model's path.
+Result<std::string> Read(FileSystem& fs, const ModelFiles& files, const std::string& file) {
+  Result<std::string> bytes = ReadFile(fs, file);
+  if (bytes.ok()) return bytes;
+  return std::move(bytes).status().WithContext(files.path);
 }
 
 Result<OwnedMessage> Parse(const MessageDescriptor& type, std::string bytes, bool is_text) {
@@ -81,12 +89,17 @@ Result<ModelFiles> ReadSavedModel(FileSystem& fs, ModelFiles files,
     file = Joined(files.folder, kTextName);
     ASSIGN_OR_RETURN(const bool is_text, FileExists(fs, file));
     if (!is_text) {
+      ASSIGN_OR_RETURN(const bool is_chunked, FileExists(fs, Joined(files.folder, kChunkedName)));
+      if (is_chunked) {
+        return Unimplemented(files.path, ": a SavedModel in chunks (", kChunkedName,
+                             "); this build reads ", kBinaryName, " and ", kTextName);
+      }
       return NotFound(files.path, ": a directory without a model: there is neither ", kBinaryName,
                       " nor ", kTextName);
     }
   }
   files.kind = ModelKind::kSavedModel;
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(fs, file));
+  ASSIGN_OR_RETURN(std::string bytes, Read(fs, files, file));
   if (bytes.empty()) return NotFound(files.path, ": half a model: ", NameOf(file), " is empty");
   Result<OwnedMessage> parsed = Parse(pb::SavedModel::Descriptor(), std::move(bytes), !is_binary);
   if (!parsed.ok()) {
@@ -118,9 +131,21 @@ Status FindCheckpoint(FileSystem& fs, ModelFiles& files) {
   return OkStatus();
 }
 
+// What others call a model, by its first bytes; "" for none of these.
+std::string_view OtherFormat(std::string_view bytes) {
+  if (bytes.starts_with("PK\x03\x04")) return "a zip archive, as of Keras 3's .keras";
+  if (bytes.starts_with("\x89HDF\r\n")) return "an HDF5 file, as of Keras's .h5";
+  if (bytes.substr(std::min<size_t>(bytes.size(), 4)).starts_with("TFL3")) return "a TFLite model";
+  return "";
+}
+
 Result<ModelFiles> ReadGraphFile(FileSystem& fs, ModelFiles files) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(fs, files.path));
+  ASSIGN_OR_RETURN(std::string bytes, Read(fs, files, files.path));
   if (bytes.empty()) return NotFound(files.path, ": half a model: the file is empty");
+  if (const std::string_view other = OtherFormat(bytes); !other.empty()) {
+    return Unimplemented(files.path, ": expected a SavedModel, a MetaGraph or a GraphDef, found ",
+                         other, "; export a SavedModel from it");
+  }
   const bool is_text = IsText(files.path);
   if (IsMetaGraph(bytes, is_text)) {
     files.kind = ModelKind::kMetaGraph;

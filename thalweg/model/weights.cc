@@ -56,11 +56,15 @@ Result<std::string> InitializerOf(const ModelFiles& files) {
   return std::string();
 }
 
+// Only files of the model: a hostile one names no others.
+bool IsBelowItsFolder(std::string_view name) {
+  return !name.starts_with('/') && StrCat("/", name, "/").find("/../") == std::string::npos;
+}
+
 Status AddAsset(const ModelFiles& files, const Message& asset,
                 std::vector<Session::NamedTensor>* feeds) {
   const std::string_view name = asset.GetString(pb::AssetFileDef::kFilename);
-  // Only files of the model: a hostile one names no others.
-  if (name.starts_with('/') || name.find("..") != std::string_view::npos) {
+  if (!IsBelowItsFolder(name)) {
     return InvalidArgument(files.path, ": the asset '", name, "' is not below its folder");
   }
   std::string tensor(
@@ -83,21 +87,24 @@ Result<std::vector<Session::NamedTensor>> Assets(const ModelFiles& files) {
   if (old == nullptr) return feeds;
   for (const Message* any :
        old->GetMessage(pb::CollectionDef::kAnyList).Messages(pb::CollectionDef::AnyList::kValue)) {
-    ASSIGN_OR_RETURN(const OwnedMessage asset,
-                     ParseMessage(pb::AssetFileDef::Descriptor(), any->GetString(pb::Any::kValue)));
-    RETURN_IF_ERROR(AddAsset(files, *asset, &feeds));
+    const Result<OwnedMessage> asset =
+        ParseMessage(pb::AssetFileDef::Descriptor(), any->GetString(pb::Any::kValue));
+    RETURN_IF_ERROR(asset.status().WithContext(StrCat(files.path, ": a damaged list of assets")));
+    RETURN_IF_ERROR(AddAsset(files, **asset, &feeds));
   }
   return feeds;
 }
 
 }  // namespace
 
-Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown, Session& session) {
-  if (files.meta_graph == nullptr || !HasVariables(*session.graph())) return OkStatus();
+Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
+                      const RunOptions& options, Session& session) {
+  if (files.meta_graph == nullptr) return OkStatus();
   const Message& saver = files.meta_graph->GetMessage(mg::kSaverDef);
   const std::string restore(saver.GetString(pb::SaverDef::kRestoreOpName));
   if (restore.empty()) return OkStatus();
   if (files.checkpoint.empty()) {
+    if (!HasVariables(*session.graph())) return OkStatus();
     return NotFound(files.path, ": half a model: it has variables, but there is no checkpoint ",
                     files.missing_checkpoint, ".index");
   }
@@ -106,18 +113,19 @@ Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
       {std::string(saver.GetString(pb::SaverDef::kFilenameTensorName)),
        Tensor::Scalar(files.checkpoint)}};
   const std::string targets[] = {restore};
-  return session.Run(RunOptions(), feeds, {}, targets, nullptr)
+  return session.Run(options, feeds, {}, targets, nullptr)
       .WithContext(StrCat(files.path, ": its variables cannot be restored"));
 }
 
-Status Initialize(const ModelFiles& files, const UnknownOperations& unknown, Session& session) {
+Status Initialize(const ModelFiles& files, const UnknownOperations& unknown,
+                  const RunOptions& options, Session& session) {
   if (files.kind != ModelKind::kSavedModel) return OkStatus();
   ASSIGN_OR_RETURN(const std::string initializer, InitializerOf(files));
   if (initializer.empty()) return OkStatus();
   RETURN_IF_ERROR(CheckKnown(unknown, initializer, files.path, "its initialization"));
   ASSIGN_OR_RETURN(const std::vector<Session::NamedTensor> assets, Assets(files));
   const std::string targets[] = {initializer};
-  return session.Run(RunOptions(), assets, {}, targets, nullptr)
+  return session.Run(options, assets, {}, targets, nullptr)
       .WithContext(StrCat(files.path, ": its initialization failed"));
 }
 

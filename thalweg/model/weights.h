@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What makes an imported model ready: its variables restored, its tables filled.
 //
-//   RETURN_IF_ERROR(RestoreWeights(files, unknown, *session));
-//   RETURN_IF_ERROR(Initialize(files, unknown, *session));
+//   RETURN_IF_ERROR(RestoreWeights(files, unknown, RunOptions(), *session));
+//   RETURN_IF_ERROR(Initialize(files, unknown, RunOptions(), *session));
 //
 // Threads: one at a time for a session.
 // Errors: NotFound where the checkpoint is missing; else those of the operations, DataLoss where
@@ -16,8 +16,10 @@
 
 namespace thalweg {
 
-Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown, Session& session);
+Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
+                      const RunOptions& options, Session& session);
 // With the paths of assets, as they are now, in the place of those that the model was made with.
-Status Initialize(const ModelFiles& files, const UnknownOperations& unknown, Session& session);
+Status Initialize(const ModelFiles& files, const UnknownOperations& unknown,
+                  const RunOptions& options, Session& session);
 
 }  // namespace thalweg

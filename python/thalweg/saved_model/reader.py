@@ -82,7 +82,8 @@ def _into_a_session(load):
     @functools.wraps(load)
     def checked(*args, **kwargs):
         if len(args) + len(kwargs) == 1 and isinstance((*args, *kwargs.values())[0], (str, bytes, os.PathLike)):
-            raise TypeError("tf.saved_model.load(export_dir) is TensorFlow 2's. Here a SavedModel is loaded into a session: with "
+            raise TypeError("tf.saved_model.load(export_dir) is TensorFlow 2's. Here thalweg.load(export_dir) gives a model to call "
+                            "with arrays; to train it further, it is loaded into a session: with "
                             "tf.Session() as sess: model = tf.saved_model.load(sess, ['serve'], export_dir); then "
                             "model.signature_def['serving_default'] names the tensors to feed and to fetch with sess.run")
         return load(*args, **kwargs)
