@@ -160,6 +160,11 @@ TEST_F(FileSystemTest, AppendWholeIsThereAtOnceInALargeFile) {
 }
 
 TEST_F(FileSystemTest, AForkedProcessDoesNotWaitForAWriterThatIsNotThere) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP()
+      << "gcc 12's AddressSanitizer leaves its allocator locked in a child, where the writer "
+         "held it at the fork";
+#endif
   auto file = *fs_.OpenForWriting(Path("large"));
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(file->Append(std::string(size_t{5} << 20, 'x')).ok());
   const pid_t child = ::fork();
