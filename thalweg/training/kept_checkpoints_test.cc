@@ -20,7 +20,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // A disk that says what becomes of whoever writes a new file.
 class HookedDisk : public PosixFileSystem {
