@@ -53,3 +53,11 @@ def test_options_of_functions_datasets_stay_theirs_and_answers_are_copies():
     free = Dataset.range(3).with_options(FREE)
     free.options().experimental_deterministic = True
     assert free.options().experimental_deterministic is False
+
+
+def test_the_names_of_2_x_are_those_of_1_15():
+    made = options(deterministic=False)
+    assert made.experimental_deterministic is False and made.deterministic is False
+    made.threading.private_threadpool_size = 3
+    assert made.threading is made.experimental_threading
+    assert Dataset.range(3).with_options(made).options() == made

@@ -7,16 +7,18 @@ from __future__ import annotations
 class _Options:
     """Attributes of any name, None until they are set."""
 
+    _renamed: dict[str, str] = {}  # 2.x's names of those that 1.15 knows
+
     def __init__(self) -> None:
         self.__dict__["_set"] = {}
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.__dict__["_set"].get(name)
+        return self.__dict__["_set"].get(self._renamed.get(name, name))
 
     def __setattr__(self, name: str, value: object) -> None:
-        self._set[name] = value
+        self._set[self._renamed.get(name, name)] = value
 
     def _merged(self, other: _Options) -> _Options:
         """A copy of these, with those of `other` where it has any; options within options likewise."""
@@ -66,6 +68,8 @@ class MapVectorizationOptions(_Options):
 
 class Options(_Options):
     """Options of a dataset."""
+
+    _renamed = {"deterministic": "experimental_deterministic", "threading": "experimental_threading"}
 
     def __init__(self) -> None:
         super().__init__()
