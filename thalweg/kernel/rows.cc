@@ -112,7 +112,8 @@ std::string RowText(const Tensor& indices, int64_t i, int k) {
 Result<NdRows> RowsOfNdIndices(Allocator& allocator, const Tensor& indices, const Shape& params,
                                bool ignore_bad_indices, std::string_view of) {
   const Shape by = indices.shape();
-  if (by.rank() == 0) return InvalidArgument("indices must be at least a vector");
+  if (by.rank() == 0)
+    return InvalidArgument("Shape must be at least rank 1 but is rank 0; of indices");
   const int64_t depth = by.dim(by.rank() - 1);
   if (depth > params.rank()) {
     return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth,
@@ -179,7 +180,7 @@ Status CombineIntoNdRows(Context& ctx, compute::Combine combine, Tensor& target,
                          const Tensor& indices, const Tensor& updates, bool ignore_bad_indices) {
   RETURN_IF_ERROR(CheckTypes(target, updates));
   if (updates.rank() == 0) {
-    return InvalidArgument("updates must have rank at least one, got shape []");
+    return InvalidArgument("Shape must be at least rank 1 but is rank 0; of updates");
   }
   ASSIGN_OR_RETURN(const NdRows rows,
                    RowsOfNdIndices(ctx.allocator(), indices, target.shape(), ignore_bad_indices));

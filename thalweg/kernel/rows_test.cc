@@ -131,7 +131,7 @@ TEST_F(RowsTest, NdIndicesDeeperThanTheTensorAreRefused) {
   EXPECT_THAT(
       std::string(
           RowsOfNdIndices(*step_.allocator, Tensor::Scalar(0), Shape{2}, false).status().message()),
-      HasSubstr("at least a vector"));
+      HasSubstr("at least rank 1"));
 }
 
 TEST_F(RowsTest, UpdatesOfOneRowAddUpInTheirOrder) {

@@ -138,14 +138,26 @@ class Maker {
 
 }  // namespace
 
+Status CheckSliceArguments(const PartialShape& begin, const PartialShape& end,
+                           const PartialShape& strides) {
+  PartialShape length = PartialShape::OfRank(1);
+  for (const PartialShape* shape : {&begin, &end, &strides}) {
+    Result<PartialShape> merged = length.MergeWith(*shape);
+    if (!merged.ok()) {
+      return InvalidArgument("Expected begin, end, and strides to be 1D equal size tensors, but ",
+                             "got shapes ", begin, ", ", end, ", and ", strides, " instead.");
+    }
+    length = *std::move(merged);
+  }
+  return OkStatus();
+}
+
 Result<StridedSlice> MakeStridedSlice(const PartialShape& input, const Dims* begin, const Dims* end,
                                       const Dims& strides, const StridedSliceMasks& masks) {
-  if ((begin != nullptr && begin->size() != strides.size()) ||
-      (end != nullptr && end->size() != strides.size())) {
-    return InvalidArgument("Expected begin, end, and strides to be 1D equal size tensors, got ",
-                           begin != nullptr ? begin->size() : -1, ", ",
-                           end != nullptr ? end->size() : -1, " and ", strides.size(), " elements");
-  }
+  const auto length = [](const Dims* dims) {
+    return PartialShape{dims == nullptr ? PartialShape::kUnknownDim : dims->size()};
+  };
+  RETURN_IF_ERROR(CheckSliceArguments(length(begin), length(end), length(&strides)));
   if (!input.known_rank()) return StridedSlice();
   return Maker(input, begin, end, strides, masks).Make();
 }

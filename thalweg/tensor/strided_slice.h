@@ -35,6 +35,9 @@ struct StridedSlice {
   PartialShape shape;
 };
 
+// Whether begin, end and strides can be vectors of one size.
+Status CheckSliceArguments(const PartialShape& begin, const PartialShape& end,
+                           const PartialShape& strides);
 Result<StridedSlice> MakeStridedSlice(const PartialShape& input, const Dims* begin, const Dims* end,
                                       const Dims& strides, const StridedSliceMasks& masks);
 

@@ -10,7 +10,8 @@ namespace {
 // indices.
 Result<PartialShape> SlicesShape(const PartialShape& params, const PartialShape& indices) {
   if (!indices.known_rank() || !params.known_rank()) return PartialShape::Unknown();
-  if (indices.rank() == 0) return InvalidArgument("indices must be at least a vector");
+  if (indices.rank() == 0)
+    return InvalidArgument("Shape must be at least rank 1 but is rank 0; of indices");
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth < 0) return PartialShape::Unknown();
   if (depth > params.rank()) {
@@ -32,6 +33,7 @@ Status GatherNdShape(ShapeContext& c) {
 Status ScatterNdShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape shape, c.ShapeArgument(2));
   ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(shape, c.input(0)));
+  RETURN_IF_ERROR(c.InputWithRankAtLeast(1, 1).status());
   if (!slices.IsCompatibleWith(c.input(1))) {
     return InvalidArgument("updates must have shape indices[:-1] + shape[k:] = ", slices, ", got ",
                            c.input(1));
@@ -41,6 +43,7 @@ Status ScatterNdShape(ShapeContext& c) {
 }
 
 Status TensorScatterShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRankAtLeast(0, 1).status());
   ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(c.input(0), c.input(1)));
   const PartialShape& updates = c.input(2);
   const bool scalar = updates.known_rank() && updates.rank() == 0;

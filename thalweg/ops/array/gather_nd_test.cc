@@ -31,7 +31,7 @@ TEST(GatherNdTest, PicksElementsAndSlices) {
       .Bad({In({4, 3}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument,
            "does not index into param shape [4,3]")
       .Bad({In({4}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument, "innermost dimension")
-      .Bad({In({4}), In({}, {3})}, kIndices, Code::kInvalidArgument, "at least a vector")
+      .Bad({In({4}), In({}, {3})}, kIndices, Code::kInvalidArgument, "at least rank 1")
       .Run();
 }
 

@@ -11,7 +11,8 @@ namespace {
 Result<int> SliceRank(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape begin, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape size, c.InputWithRank(2, 1));
-  ASSIGN_OR_RETURN(const int64_t length, MergeDims(begin.dim(0), size.dim(0)));
+  ASSIGN_OR_RETURN(const PartialShape both, begin.MergeWith(size));
+  const int64_t length = both.dim(0);
   const int rank = c.input(0).rank();
   if (rank >= 0 && length >= 0 && length != rank) {
     return InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ", rank,

@@ -83,8 +83,7 @@ Status SpaceBatchShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Blocks blocks, BlocksOf(c));
   const int borders_input = c.num_inputs() - 1;
   ASSIGN_OR_RETURN(const PartialShape borders_shape, c.InputWithRank(borders_input, 2));
-  RETURN_IF_ERROR(MergeDims(borders_shape.dim(1), 2).status());
-  RETURN_IF_ERROR(MergeDims(borders_shape.dim(0), blocks.count).status());
+  RETURN_IF_ERROR(borders_shape.MergeWith(PartialShape{blocks.count, 2}).status());
   const bool is_image = c.node().FindAttr("block_size") != nullptr;
   PartialShape x = c.input(0);
   if (is_image) {
@@ -92,7 +91,8 @@ Status SpaceBatchShape(ShapeContext& c) {
   }
   if (!x.known_rank() || blocks.count < 0) return OkStatus();
   if (x.rank() <= blocks.count) {
-    return InvalidArgument("input rank should be >= ", blocks.count + 1, " instead of ", x.rank());
+    return InvalidArgument("Shape must be at least rank ", blocks.count + 1, " but is rank ",
+                           x.rank(), "; of input 0");
   }
   const Tensor borders = c.InputValue(borders_input);
   ASSIGN_OR_RETURN(const int64_t batch, BatchAfter(x.dim(0), blocks.sizes, kToBatch));

@@ -41,6 +41,8 @@ class StridedSliceKernel : public Kernel {
  protected:
   // The slice of a tensor of `shape`; begin, end, strides are inputs first, first + 1, first + 2.
   Result<StridedSlice> SliceOf(Context& ctx, const Shape& shape, int first) const {
+    RETURN_IF_ERROR(CheckSliceArguments(ctx.input(first).shape(), ctx.input(first + 1).shape(),
+                                        ctx.input(first + 2).shape()));
     ASSIGN_OR_RETURN(const Dims begin, IntVector(ctx.input(first), "begin"));
     ASSIGN_OR_RETURN(const Dims end, IntVector(ctx.input(first + 1), "end"));
     ASSIGN_OR_RETURN(const Dims strides, IntVector(ctx.input(first + 2), "strides"));

@@ -32,10 +32,15 @@ AttrMap MaskAttrs(const Node& node) {
 // The shape of `sliced`[begin:end:strides], whose three are inputs first, first + 1, first + 2.
 Result<PartialShape> SlicedShape(ShapeContext& c, const PartialShape& sliced, int first) {
   ASSIGN_OR_RETURN(const StridedSliceMasks masks, MasksOf(c.node()));
+  PartialShape length = PartialShape::OfRank(1);
+  for (int i = first; i < first + 3 && c.node().op_name() == "StridedSlice"; ++i) {
+    RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
+    ASSIGN_OR_RETURN(length, length.MergeWith(c.input(i)));
+  }
+  RETURN_IF_ERROR(CheckSliceArguments(c.input(first), c.input(first + 1), c.input(first + 2)));
   Dims values[3];
   bool known[3];
   for (int i = 0; i < 3; ++i) {
-    RETURN_IF_ERROR(c.InputWithRank(first + i, 1).status());
     const Tensor value = c.InputValue(first + i);
     known[i] = !value.empty();
     if (!known[i]) continue;

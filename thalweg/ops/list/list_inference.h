@@ -15,7 +15,8 @@ namespace thalweg {
 inline Result<PartialShape> GivenElementShape(ShapeContext& c, int i) {
   const PartialShape& form = c.input(i);
   if (form.known_rank() && form.rank() > 1) {
-    return InvalidArgument("element_shape must be a vector or the scalar -1, got shape ", form);
+    return InvalidArgument("Shape must be at most rank 1 but is rank ", form.rank(),
+                           "; element_shape must be a vector or the scalar -1");
   }
   if (!form.known_rank() || form.rank() == 0) return PartialShape::Unknown();
   return c.InputAsShape(i);

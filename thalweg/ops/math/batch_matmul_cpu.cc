@@ -114,7 +114,9 @@ class BatchMatMulCpu : public Kernel {
                              Shape(y).ToString());
     }
     Result<PartialShape> both = BroadcastShapes(PartialShape(x), PartialShape(y));
-    if (!both.ok()) return both.status().WithContext("the leading dimensions disagree");
+    if (!both.ok()) {
+      return InvalidArgument(both.status().message(), "; the leading dimensions disagree");
+    }
     return both->dims();
   }
 

@@ -31,7 +31,9 @@ Status BatchMatMulShape(ShapeContext& c) {
   const bool broadcasts = c.node().op_name() != "BatchMatMul";
   Result<PartialShape> leading = broadcasts ? BroadcastShapes(LeadingDims(x), LeadingDims(y))
                                             : LeadingDims(x).MergeWith(LeadingDims(y));
-  if (!leading.ok()) return leading.status().WithContext("the leading dimensions disagree");
+  if (!leading.ok()) {
+    return InvalidArgument(leading.status().message(), "; the leading dimensions disagree");
+  }
   if (!leading->known_rank()) return OkStatus();
   Dims dims = leading->dims();
   dims.push_back(x.dim(adj_x ? rx - 1 : rx - 2));

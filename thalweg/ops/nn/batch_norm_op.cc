@@ -21,7 +21,8 @@ Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin, int end)
   int64_t channels = x.dim(format.channels());
   for (int i = begin; i < end; ++i) {
     ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(i, 1));
-    if (vector.dim(0) == 0) continue;  // moments to be computed
+    // Moments to be computed are empty; scale and offset are not.
+    if (vector.dim(0) == 0 && i - begin > (end - begin > 3 ? 1 : 0)) continue;
     Result<int64_t> merged = MergeDims(channels, vector.dim(0));
     if (!merged.ok()) {
       return InvalidArgument(merged.status().message(), "; input ", i,

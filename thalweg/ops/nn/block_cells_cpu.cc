@@ -12,14 +12,25 @@ using compute::LstmShape;
 using compute::LstmState;
 using compute::LstmWeights;
 
+// What an input of a cell or sequence must be; without a name its shape alone is told.
 struct Expected {
   int input;
   Shape shape;
+  std::string_view name;
 };
+
+Status RankDiffers(std::string_view name, int rank, const Shape& shape) {
+  return InvalidArgument(name, " must be rank ", rank, " but is rank ", shape.rank(),
+                         " instead, shape ", shape);
+}
 
 Status CheckShapes(const Context& ctx, const std::vector<Expected>& all) {
   for (const Expected& e : all) {
-    if (ctx.input(e.input).shape() == e.shape) continue;
+    const Shape& shape = ctx.input(e.input).shape();
+    if (shape == e.shape) continue;
+    if (shape.rank() != e.shape.rank() && !e.name.empty()) {
+      return RankDiffers(e.name, e.shape.rank(), shape);
+    }
     return InvalidArgument("input ", e.input, " must have shape ", e.shape.ToString(), ", got ",
                            ctx.input(e.input).shape());
   }
@@ -30,17 +41,19 @@ Status CheckShapes(const Context& ctx, const std::vector<Expected>& all) {
 Result<LstmShape> LstmShapeOf(const Context& ctx, int x, int rank, bool peephole) {
   const Shape& image = ctx.input(x).shape();
   const Shape& state = ctx.input(x + 1).shape();
-  if (image.rank() != rank || state.rank() != 2) {
-    return InvalidArgument("x must have ", rank, " dimensions and cs_prev 2, got ",
-                           image.ToString(), " and ", state.ToString());
-  }
+  if (image.rank() != rank) return RankDiffers("x", rank, image);
+  if (state.rank() != 2) return RankDiffers("cs_prev", 2, state);
   const LstmShape s{image.dim(rank - 2), image.dim(rank - 1), state.dim(1)};
   const Shape cells{s.cells};
-  std::vector<Expected> all = {{x + 1, Shape{s.batch, s.cells}},
-                               {x + 2, Shape{s.batch, s.cells}},
-                               {x + 3, Shape{s.joined(), 4 * s.cells}},
-                               {x + 7, Shape{4 * s.cells}}};
-  for (int i = 4; i < 7 && peephole; ++i) all.push_back({x + i, cells});
+  std::vector<Expected> all = {{x + 1, Shape{s.batch, s.cells}, "cs_prev"},
+                               {x + 2, Shape{s.batch, s.cells}, "h_prev"},
+                               {x + 3, Shape{s.joined(), 4 * s.cells}, "w"},
+                               {x + 7, Shape{4 * s.cells}, "b"}};
+  constexpr std::string_view kOfSteps[] = {"wci_tensor", "wcf_tensor", "wco_tensor"};
+  constexpr std::string_view kOfSequences[] = {"wci", "wcf", "wco"};
+  for (int i = 0; i < 3 && peephole; ++i) {
+    all.push_back({x + 4 + i, cells, rank == 2 ? kOfSteps[i] : kOfSequences[i]});
+  }
   RETURN_IF_ERROR(CheckShapes(ctx, all));
   return s;
 }
@@ -116,7 +129,7 @@ class CellGradCpu : public LstmKernel {
     ASSIGN_OR_RETURN(const LstmShape s, LstmShapeOf(ctx, 0, 2, options_.peephole));
     const Shape state{s.batch, s.cells};
     std::vector<Expected> all;
-    for (int i = 8; i < 16; ++i) all.push_back({i, state});
+    for (int i = 8; i < 16; ++i) all.push_back({i, state, {}});
     RETURN_IF_ERROR(CheckShapes(ctx, all));
     FloatOperands f(ctx, type_);
     ASSIGN_OR_RETURN(const float* cs_prev, f.Input(1));
@@ -182,8 +195,15 @@ class SequenceGradCpu : public LstmKernel {
     ASSIGN_OR_RETURN(const LstmShape s, LstmShapeOf(ctx, 1, 3, options_.peephole));
     ASSIGN_OR_RETURN(const int64_t steps, StepsOf(ctx));
     std::vector<Expected> all;
+    constexpr std::string_view kNames[] = {"i",  "cs", "f",       "o",     "ci",
+                                           "co", "h",  "cs_grad", "h_grad"};
     for (int i = 9; i < 18; ++i) {
-      all.push_back({i, Shape{ctx.input(1).dim(0), s.batch, s.cells}});
+      const Shape& shape = ctx.input(i).shape();
+      if (shape.rank() != 3) {
+        return InvalidArgument(kNames[i - 9], " must be rank 3. Received: ", shape.rank(),
+                               ", shape ", shape);
+      }
+      all.push_back({i, Shape{ctx.input(1).dim(0), s.batch, s.cells}, {}});
     }
     RETURN_IF_ERROR(CheckShapes(ctx, all));
     FloatOperands f(ctx, type_);
@@ -249,11 +269,11 @@ Result<LstmShape> GruShapeOf(const Context& ctx) {
                            state.ToString());
   }
   const LstmShape s{x.dim(0), x.dim(1), state.dim(1)};
-  RETURN_IF_ERROR(CheckShapes(ctx, {{1, Shape{s.batch, s.cells}},
-                                    {2, Shape{s.joined(), 2 * s.cells}},
-                                    {3, Shape{s.joined(), s.cells}},
-                                    {4, Shape{2 * s.cells}},
-                                    {5, Shape{s.cells}}}));
+  RETURN_IF_ERROR(CheckShapes(ctx, {{1, Shape{s.batch, s.cells}, {}},
+                                    {2, Shape{s.joined(), 2 * s.cells}, {}},
+                                    {3, Shape{s.joined(), s.cells}, {}},
+                                    {4, Shape{2 * s.cells}, {}},
+                                    {5, Shape{s.cells}, {}}}));
   return s;
 }
 
@@ -272,7 +292,8 @@ Status GruCpu(Context& ctx) {
 Status GruGradCpu(Context& ctx) {
   ASSIGN_OR_RETURN(const LstmShape s, GruShapeOf(ctx));
   const Shape state{s.batch, s.cells};
-  RETURN_IF_ERROR(CheckShapes(ctx, {{6, state}, {7, state}, {8, state}, {9, state}}));
+  RETURN_IF_ERROR(
+      CheckShapes(ctx, {{6, state, {}}, {7, state, {}}, {8, state, {}}, {9, state, {}}}));
   const auto in = [&](int i) { return const_cast<float*>(ctx.input(i).data<float>()); };
   const Shape shapes[] = {Shape{s.batch, s.inputs}, state, state, Shape{s.batch, 2 * s.cells}};
   float* out[4];

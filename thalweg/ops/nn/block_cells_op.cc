@@ -32,6 +32,7 @@ int64_t Gates(int64_t cells, int times) {
 }
 
 Status CellGradShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 2).status());
   ASSIGN_OR_RETURN(const PartialShape state, c.InputWithRank(1, 2));
   ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(7, 1));
   ASSIGN_OR_RETURN(const int64_t gates, MergeDims(b.dim(0), Gates(state.dim(1), 4)));
@@ -45,6 +46,7 @@ Status SequenceShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   ASSIGN_OR_RETURN(const PartialShape x, c.InputWithRank(1, 3));
   ASSIGN_OR_RETURN(const PartialShape state, c.InputWithRank(2, 2));
+  RETURN_IF_ERROR(c.InputWithRank(8, 1).status());
   return SetLike(c, 0, 7, PartialShape{x.dim(0), x.dim(1), state.dim(1)});
 }
 

@@ -14,6 +14,7 @@ Status BackpropInputShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const WindowAttrs attrs, ParseWindowAttrs(c, true, true));
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   ASSIGN_OR_RETURN(const PartialShape grad, c.InputWithRank(2, 4));
+  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
   const PartialShape sizes = c.InputAsShape(0);
   if (sizes.known_rank() && sizes.rank() == 4) {
     c.set_output(0, sizes);
@@ -35,9 +36,10 @@ Status BackpropFilterShape(ShapeContext& c) {
   RETURN_IF_ERROR(attrs);
   RETURN_IF_ERROR(c.InputWithRank(0, 4).status());
   RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
+  RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
   const PartialShape sizes = c.InputAsShape(1);
   if (sizes.known_rank() && sizes.rank() != 4) {
-    return InvalidArgument("filter_sizes must have 4 elements, got ", sizes.rank());
+    return InvalidArgument("Shape must be rank 4 but is rank ", sizes.rank(), "; of filter_sizes");
   }
   c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(4));
   return OkStatus();

@@ -36,9 +36,10 @@ Status LikeInputShape(ShapeContext& c) {
 template <int Input>
 Status SizesInputShape(ShapeContext& c) {
   RETURN_IF_ERROR(ParseConv(c, 5).status());
+  RETURN_IF_ERROR(c.InputWithRank(Input, 1).status());
   const PartialShape sizes = c.InputAsShape(Input);
   if (sizes.known_rank() && sizes.rank() != 5) {
-    return InvalidArgument("the sizes must have 5 elements, got ", sizes.rank());
+    return InvalidArgument("Shape must be rank 5 but is rank ", sizes.rank(), "; of the sizes");
   }
   c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(5));
   return OkStatus();

@@ -9,7 +9,9 @@ namespace {
 
 Status DenseShape(ShapeContext& c) {
   Result<PartialShape> both = BroadcastShapes(c.input(0), c.input(1));
-  if (!both.ok()) return both.status().WithContext("logits and labels");
+  if (!both.ok()) {
+    return InvalidArgument(both.status().message(), "; of logits and labels");
+  }
   if (both->known_rank() && both->rank() != 2) {
     return InvalidArgument("Shape must be broadcasted with rank 2, but is rank ", both->rank(),
                            "; logits and labels are ", c.input(0), " and ", c.input(1));

@@ -33,9 +33,10 @@ Status SizesShape(ShapeContext& c) {
   RETURN_IF_ERROR(ParseConv(c, 4).status());
   RETURN_IF_ERROR(c.InputWithRank(1 - Input, 4).status());
   RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
+  RETURN_IF_ERROR(c.InputWithRank(Input, 1).status());
   const PartialShape sizes = c.InputAsShape(Input);
   if (sizes.known_rank() && sizes.rank() != 4) {
-    return InvalidArgument("the sizes must have 4 elements, got ", sizes.rank());
+    return InvalidArgument("Shape must be rank 4 but is rank ", sizes.rank(), "; of the sizes");
   }
   c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(4));
   return OkStatus();

@@ -14,8 +14,9 @@ Result<PartialShape> ImageOf(ShapeContext& c, int end) {
     ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(i, 1));
     Result<int64_t> channels = MergeDims(image.dim(3), vector.dim(0));
     if (!channels.ok()) {
-      return InvalidArgument("input ", i, " must have one element per channel: the image is ",
-                             image.ToString(), ", it is ", vector.ToString());
+      return InvalidArgument(channels.status().message(), "; input ", i,
+                             " must have one element per channel: the image is ", image.ToString(),
+                             ", it is ", vector.ToString());
     }
     image.set_dim(3, *channels);
   }

@@ -55,13 +55,17 @@ Status PoolGradShape(ShapeContext& c) {
 
 Status PoolGradGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Slide slide, ParsePool(c));
-  ASSIGN_OR_RETURN(const PartialShape out, c.InputWithRank(1, slide.format.rank));
+  const int rank = slide.format.rank;
+  ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, rank));
+  ASSIGN_OR_RETURN(const PartialShape out, c.InputWithRank(1, rank));
+  RETURN_IF_ERROR(image.MergeWith(c.input(2)).status());
   c.set_output(0, out);
   return OkStatus();
 }
 
 Status AvgPoolGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const Slide slide, ParsePool(c));
+  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
   const PartialShape image = c.InputAsShape(0);
   const int rank = slide.format.rank;
   if (image.known_rank() && image.rank() != rank) {

@@ -9,12 +9,19 @@ namespace {
 // The input called "shape".
 Status StatefulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const auto range, c.node().InputRange("shape"));
+  if (range.first == 2) RETURN_IF_ERROR(c.InputWithRank(1, 0).status());  // the algorithm
   ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(range.first));
   c.set_output(0, std::move(shape));
   return OkStatus();
 }
 
+Status SkipShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(1, 0).status());  // the algorithm
+  return c.InputWithRank(2, 0).status();            // how far
+}
+
 Status StateShape(ShapeContext& c) {
+  RETURN_IF_ERROR(SkipShape(c));
   c.set_output(0, PartialShape{3});
   return OkStatus();
 }
@@ -43,7 +50,7 @@ THALWEG_OP(stateful_random) {
     registry.Op(row.op).Shape(StatefulShape).NotDifferentiable(kWhy).Doc(row.doc);
   }
   registry.Op("RngSkip")
-      .Shape(NoOutputs)
+      .Shape(SkipShape)
       .NotDifferentiable("it has no output")
       .Doc("Moves the state of a generator on.");
   registry.Op("RngReadAndSkip")

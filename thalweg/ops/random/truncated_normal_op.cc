@@ -7,6 +7,9 @@ namespace thalweg {
 namespace {
 
 Status TruncatedShape(ShapeContext& c) {
+  if (c.node().op_name() == "StatelessParameterizedTruncatedNormal") {
+    RETURN_IF_ERROR(c.InputWithRank(1, 1).status());  // the seed
+  }
   ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(0));
   c.set_output(0, std::move(shape));
   return OkStatus();

@@ -59,7 +59,7 @@ Status UpdateShape(ShapeContext& c) {
       RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
     } else if (!is_grad) {
       Result<PartialShape> scalar = c.InputWithRank(i, 0);
-      if (!scalar.ok()) return scalar.status().WithContext(name);
+      if (!scalar.ok()) return InvalidArgument(scalar.status().message(), ", ", name);
     }
   }
   if (sparse) RETURN_IF_ERROR(CheckRows(c, shape));
